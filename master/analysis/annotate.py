@@ -94,7 +94,7 @@ def _evaluation(report: GameReport, point: Point, found: Evaluation | None) -> I
         yield f"#詰み={winner}" + (f":{distance}手" if distance else "")
     else:
         yield f"#評価値={score}"
-    if found.pv:
+    if found.pv and found.best != "win":
         yield "#読み筋=" + _line(point, found.pv, before(report, point))
     if found.depth:
         yield f"#深さ={found.depth}"

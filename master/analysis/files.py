@@ -10,7 +10,7 @@ from master.analysis.annotate import csa_text, kif_text
 from master.analysis.html import game_page, summary_page
 from master.analysis.report import GameReport, Settings, players
 from master.analysis.strength import Calibration
-from master.records.kif import ENCODING
+from master.records.kif import kif_bytes
 from worker.files import replace_file
 
 
@@ -22,9 +22,9 @@ def page_of(folder: Path, stem: str) -> Path:
 def write_game(folder: Path, stem: str, report: GameReport, settings: Settings) -> None:
     """The page of a game, and its annotated records. Raises OSError."""
     calibrated = any(player.strength is not None for player in report.players)
-    _write(page_of(folder, stem), game_page(report, settings, calibrated))
-    _write(folder / f"{stem}.annotated.csa", csa_text(report, settings))
-    _write(folder / f"{stem}.annotated.kif", kif_text(report, settings), ENCODING)
+    _write(page_of(folder, stem), game_page(report, settings, calibrated).encode())
+    _write(folder / f"{stem}.annotated.csa", csa_text(report, settings).encode())
+    _write(folder / f"{stem}.annotated.kif", kif_bytes(kif_text(report, settings)))
 
 
 def write_summary(
@@ -37,10 +37,10 @@ def write_summary(
     """The page of several games, which leads to those of each; returns it. Raises OSError."""
     page = folder / "index.html"
     linked = [(one, quote(page_of(folder, stem).name, safe="")) for one, stem in zip(reports, stems, strict=True)]
-    _write(page, summary_page(linked, players(reports, calibration), settings, calibration is not None))
+    _write(page, summary_page(linked, players(reports, calibration), settings, calibration is not None).encode())
     return page
 
 
-def _write(path: Path, text: str, encoding: str = "utf-8") -> None:
+def _write(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    replace_file(path, text.encode(encoding, "replace"))
+    replace_file(path, content)

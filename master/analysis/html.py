@@ -87,7 +87,7 @@ def summary_page(
             "source": report.game.source.rsplit("/", 1)[-1],
             "result": result_text(report),
             "moves": len(report.game.moves),
-            "accuracy": [round(player.statistics.accuracy, 1) for player in report.players],
+            "accuracy": [player_facts(player)["accuracy"] for player in report.players],
             "wins": [score_facts(_black(point, found))["win"] for point, found in _known(report)],
         }
         for report, page in reports

@@ -5,6 +5,7 @@ from __future__ import annotations
 from master.analysis.plan import Point
 from master.analysis.report import GameReport
 from master.records.notation import pv_text, score_text, usi_target
+from worker.score import is_mate, mate_distance
 
 DECLARATION = "入玉宣言"
 
@@ -34,9 +35,7 @@ def before(report: GameReport, point: Point) -> str | None:
 
 def score_words(score: int | None) -> str:
     """A score from black's view: ``+120``; ``☗ mates in 7``, ``☖ has mated``."""
-    text = score_text(score)
-    kind, _, plies = text.partition(" ")
-    if kind not in ("mate", "mated"):
-        return text
-    side = "☗" if kind == "mate" else "☖"
-    return f"{side} mates in {plies}" if plies != "0" else f"{side} has mated"
+    if score is None or not is_mate(score):
+        return score_text(score)
+    side, plies = "☗" if score > 0 else "☖", abs(mate_distance(score))
+    return f"{side} mates in {plies}" if plies else f"{side} has mated"

@@ -112,7 +112,7 @@ def _over(position: Position) -> Evaluation | None:
     repetition = position.repetition()
     if repetition is not Repetition.NONE:
         return Evaluation(_REPEATED[repetition])
-    return Evaluation(mate_in(1), "win") if position.can_declare() else None
+    return Evaluation(mate_in(1), "win", ("win",)) if position.can_declare() else None
 
 
 def searches(points: Sequence[Point]) -> list[tuple[str, ...]]:

@@ -82,6 +82,7 @@ def players(reports: Sequence[GameReport], calibration: Calibration | None) -> t
     for one in reports:
         for turn, name in enumerate(one.game.names):
             moves.setdefault(name, []).extend(move for move in one.moves if move.turn == turn)
+        for name in set(one.game.names):
             games[name] = games.get(name, 0) + 1
     found = (statistics(name, own, games[name]) for name, own in moves.items())
     return tuple(_player(one, calibration) for one in sorted(found, key=lambda one: -one.total.moves))
@@ -193,12 +194,12 @@ def _move_facts(move: Judged, game: Game) -> dict[str, Any]:
 
 
 def player_facts(player: PlayerReport) -> dict[str, Any]:
-    """A player for programs; shares are 0 to 1, the accuracy is in percent."""
+    """A player for programs; shares are 0 to 1, the accuracy is in percent, None where no move was judged."""
     own = player.statistics
     return {
         "name": own.name,
         "games": own.games,
-        "accuracy": round(own.accuracy, 2),
+        "accuracy": None if own.accuracy is None else round(own.accuracy, 2),
         **_rates_facts(own.total),
         "missed_mates": own.missed_mates,
         "counts": {quality.word: own.counts.get(quality, 0) for quality in Quality if quality in own.counts},

@@ -53,8 +53,8 @@ class PlayerStatistics:
     total: Rates
     bands: tuple[Rates, ...]
     """As `BANDS`."""
-    accuracy: float
-    """Mean accuracy of the moves, in percent."""
+    accuracy: float | None
+    """Mean accuracy of the moves, in percent; None: there are none."""
     counts: dict[Quality, int]
     missed_mates: int
     losses: tuple[tuple[int, int], ...]
@@ -80,7 +80,7 @@ def statistics(name: str, moves: Iterable[Judged], games: int = 1) -> PlayerStat
         games,
         _rates(own),
         tuple(_rates(part) for part in bands),
-        _mean([accuracy(move.loss) for move in own]),
+        _mean([accuracy(move.loss) for move in own]) if own else None,
         dict(Counter(move.quality for move in own)),
         sum(move.missed_mate for move in own),
         tuple(losses),

@@ -124,7 +124,7 @@ def players_table(players: Sequence[PlayerReport], terminal: Terminal, marks: Se
                 (marks[index] + " " if marks else "") + own.name,
                 str(own.games),
                 str(own.total.moves),
-                f"{own.accuracy:.1f}%",
+                "-" if own.accuracy is None else f"{own.accuracy:.1f}%",
                 f"{100 * own.total.loss:.1f}%",
                 f"{own.total.best:.0%}",
                 f"{own.total.bad:.0%}",

@@ -10,6 +10,7 @@ from worker.book import BookError, BookMove
 from worker.book.format import POSITION_MARK, is_comment, parse_move, parse_position, ranked
 from worker.files import reason, replacing
 
+_SQLITE: Final = b"SQLite format 3\0"
 HEADER: Final = "#YANEURAOU-DB2016 1.00\n"
 
 
@@ -18,6 +19,15 @@ class WrittenMove(NamedTuple):
 
     entry: BookMove
     remark: str = ""
+
+
+def is_sqlite(path: Path) -> bool:
+    """Whether a book that learns (`master.book.learned`) is there, whatever its name. Raises OSError."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_SQLITE)) == _SQLITE
+    except FileNotFoundError:
+        return False
 
 
 def read_positions(path: Path) -> Iterator[tuple[str, list[BookMove]]]:
@@ -59,10 +69,12 @@ def write_positions(path: Path, positions: Iterable[tuple[str, list[WrittenMove]
         positions: in byte order of board, side and hands, as engines search in it; each a SFEN with a ply.
 
     Raises:
-        BookError: the disk refuses; an older file is as it was.
+        BookError: the disk refuses, or a book that learns is there; the older file is as it was.
         ValueError: the positions are not in order.
     """
     try:
+        if is_sqlite(path):
+            raise BookError(f"book {path}: a book that learns is there, and would be lost: choose another name")
         path.parent.mkdir(parents=True, exist_ok=True)
         with replacing(path) as file:
             return _write(file, positions)

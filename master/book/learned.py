@@ -27,6 +27,13 @@ from worker.score import MATE_BOUND
 _LESSONS_OF_A_GAME: Final = 100_000
 """Importance that lies between the lessons of one game and the next."""
 _AFTER_THE_OTHERS: Final = 100
+_IMPORT: Final = "INSERT OR REPLACE INTO imported VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"
+_IMPORT_MORE: Final = """
+UPDATE imported SET
+    ponder = CASE WHEN count < ?6 THEN ?3 ELSE ponder END, value = CASE WHEN count < ?6 THEN ?4 ELSE value END,
+    depth = CASE WHEN count < ?6 THEN ?5 ELSE depth END, count = count + ?6, ply = min(ply, ?7)
+WHERE position = ?1 AND move = ?2
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +217,9 @@ class LearnedBook(Tables):
     def import_moves(self, positions: Iterable[tuple[str, Sequence[BookMove]]]) -> tuple[int, int]:
         """Take over candidates; those of a move that is there already replace it.
 
+        Among these a move may come twice, in a position and in the one that is this with the colours exchanged: its
+        counts add up, and its value is that of the larger part.
+
         Args:
             positions: each a SFEN with a ply, and its candidates.
 
@@ -218,6 +228,7 @@ class LearnedBook(Tables):
         """
         count = moves = 0
         with self.transaction():
+            self.run("CREATE TEMP TABLE taken (position TEXT, move TEXT, PRIMARY KEY (position, move)) WITHOUT ROWID")
             for sfen, candidates in positions:
                 key = PositionKey.of(sfen)
                 _, ply = split_sfen(sfen)
@@ -225,10 +236,12 @@ class LearnedBook(Tables):
                 for candidate in candidates:
                     own = flip_entry(candidate) if key.flipped else candidate
                     moves += 1
+                    new = self.run("INSERT OR IGNORE INTO taken VALUES (?, ?)", (key.text, own.move)).rowcount
                     self.run(
-                        "INSERT OR REPLACE INTO imported VALUES (?, ?, ?, ?, ?, ?, ?)",
+                        _IMPORT if new else _IMPORT_MORE,
                         (key.text, own.move, own.ponder, own.value, own.depth, own.count, ply),
                     )
+            self.run("DROP TABLE taken")
         return count, moves
 
     # Facts, and the whole

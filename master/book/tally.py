@@ -138,7 +138,7 @@ class Tally:
 
         A candidate's remark is its share of wins.
         """
-        chosen = "SELECT * FROM counted WHERE games >= ?1 AND wins >= games * ?2 ORDER BY position, games DESC, move"
+        chosen = "SELECT * FROM counted WHERE games >= ?1 AND wins / games >= ?2 ORDER BY position, games DESC, move"
         last = ""
         rows: list[Counted] = []
         for row in self._connection.cursor().execute(chosen, (self._rules.min_games, self._rules.min_wins)):

@@ -81,7 +81,7 @@ def show(
     print_board(console, here)
     with EndsOn(BookError):
         for path in files:
-            if path.suffix in SQLITE:
+            if _learns(path):
                 with _open_learned(path) as learned:
                     print_search(console, str(path), here, learned.search_of(here.sfen()))
                     entries, _ = legal_entries(learned, here, choice)
@@ -158,6 +158,18 @@ def export(
     print(f"{out}: {count} positions")
 
 
+def _learns(path: Path) -> bool:
+    """Whether it is, or would be, a book that learns. Raises BookError."""
+    from master.book.dbfile import is_sqlite
+    from worker.book import BookError
+    from worker.files import reason
+
+    try:
+        return path.suffix in SQLITE or is_sqlite(path)
+    except OSError as error:
+        raise BookError(f"book {path}: {reason(error)}") from error
+
+
 def _open_learned(path: Path) -> closing[LearnedBook]:
     from master.book.learned import LearnedBook
 
@@ -175,7 +187,7 @@ def _position(words: list[str]) -> Position:
 
 
 def _stats(path: Path) -> Iterator[tuple[str, str]]:
-    if path.suffix not in SQLITE:
+    if not _learns(path):
         from master.book.dbfile import read_positions
 
         sizes = [len(moves) for _, moves in read_positions(path)]

@@ -30,7 +30,7 @@ from rsshogi.record import (
 from rsshogi.record import TimeControl as RecordTime
 
 from master.csa.position import BLACK, WHITE
-from master.records.kif import ENCODING, Variations
+from master.records.kif import Variations, kif_bytes
 from worker.clock.timecontrol import TimeControl
 from worker.files import reason, replace_file
 
@@ -92,7 +92,7 @@ class GameRecord:
         return self._ended(record, lambda: str(record.to_csa(version="3.0")))
 
     def to_kif(self) -> str:
-        """The record as KIF, to be written in `master.records.kif.ENCODING`. Scores are from black's view, as in CSA.
+        """The record as KIF, to be written by `master.records.kif.kif_bytes`. Scores are from black's view, as in CSA.
 
         Raises:
             ValueError: a move is not legal where it stands.
@@ -196,7 +196,7 @@ class RecordFile:
         """
         path = self.take_name()
         _replace(path, text.csa.encode())
-        _replace(path.with_suffix(".kif"), text.kif.encode(ENCODING, "replace"))
+        _replace(path.with_suffix(".kif"), kif_bytes(text.kif))
 
 
 def _replace(path: Path, content: bytes) -> None:

@@ -8,10 +8,17 @@ from typing import Final
 from master.records.notation import SIDES, line_texts
 from worker.shogi import Position
 
-ENCODING: Final = "shift_jis"
-"""The encoding that every shogi program expects of ``.kif`` files."""
+_ENCODING: Final = "cp932"
+"""Shift_JIS as Windows has it, which every shogi program expects of ``.kif`` files."""
+_WINDOWS: Final = str.maketrans("〜−‖", "～－∥")
+"""Signs that it has under another code point than Shift_JIS elsewhere."""
 _SIGNS: Final = str.maketrans(dict(zip(SIDES, "▲△", strict=True)))
 """The signs of the sides that Shift_JIS has."""
+
+
+def kif_bytes(text: str) -> bytes:
+    """The content of a ``.kif`` file; a question mark for each character that such a file cannot hold."""
+    return text.translate(_WINDOWS).encode(_ENCODING, "replace")
 
 
 class Variations:

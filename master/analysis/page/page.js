@@ -32,8 +32,8 @@ function ring(value) {
   const root = svg("svg", { class: "ring", width: 92, height: 92, viewBox: "0 0 92 92", role: "img", "aria-label": say("accuracy") });
   root.append(
     svg("circle", { cx: 46, cy: 46, r: 38, fill: "none", stroke: "var(--line)", "stroke-width": 7 }),
-    svg("circle", { cx: 46, cy: 46, r: 38, fill: "none", stroke: "var(--accent)", "stroke-width": 7, "stroke-linecap": "round", transform: "rotate(-90 46 46)", "stroke-dasharray": `${(value / 100) * length} ${length}` }),
-    svg("text", { x: 46, y: 49, "text-anchor": "middle" }, value.toFixed(1)),
+    svg("circle", { cx: 46, cy: 46, r: 38, fill: "none", stroke: "var(--accent)", "stroke-width": 7, "stroke-linecap": "round", transform: "rotate(-90 46 46)", "stroke-dasharray": `${((value ?? 0) / 100) * length} ${length}` }),
+    svg("text", { x: 46, y: 49, "text-anchor": "middle" }, value === null ? "-" : value.toFixed(1)),
     svg("text", { x: 46, y: 63, "text-anchor": "middle", class: "unit" }, say("accuracy")));
   return root;
 }
@@ -220,7 +220,7 @@ function showGame() {
 
 function showSummary() {
   const heads = [say("game") + "<", say("result") + "<", say("moves"), "☗", "☖", say("score") + "<"];
-  const rows = data.games.map((game) => ({ cells: [el("a", { href: game.page }, `☗ ${game.names[0]} – ☖ ${game.names[1]}`), game.result, String(game.moves), `${game.accuracy[0].toFixed(1)}%`, `${game.accuracy[1].toFixed(1)}%`, sparkline(game.wins)] }));
+  const rows = data.games.map((game) => ({ cells: [el("a", { href: game.page }, `☗ ${game.names[0]} – ☖ ${game.names[1]}`), game.result, String(game.moves), ...game.accuracy.map((value) => (value === null ? "-" : `${value.toFixed(1)}%`)), sparkline(game.wins)] }));
   app.replaceChildren(
     el("header", {}, el("h1", {}, say("{count} games", { count: data.games.length })), el("span", { class: "facts" }, say("{count} players", { count: data.players.length }))),
     playersCard([]), el("section", { class: "card" }, el("h2", {}, say("Games")), table(heads, rows)), bandsCard([]), footer());

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from rsshogi.record import Record
@@ -68,3 +69,14 @@ def test_the_files_are_in_the_encodings_that_other_programs_expect(tmp_path: Pat
     for path in tmp_path.glob("one.annotated.*"):
         (back,) = parse_games(path.read_bytes(), str(path))
         assert len(back.moves) == 4
+
+
+def test_what_windows_programs_write_in_kif_files_stays(tmp_path: Path) -> None:
+    whole = blunder_report()
+    names = ("髙﨑", "①～－∥")
+    comment = "波ダッシュ〜−‖"  # as others write them
+    head = f"先手：{names[0]}\n後手：{names[1]}\n手数----指手---------消費時間--\n"
+    record = Record.from_kif_str(f"{head}*{comment}\n1 投了\n")
+    write_game(tmp_path, "a", replace(whole, game=replace(whole.game, record=record)), SETTINGS)
+    text = (tmp_path / "a.annotated.kif").read_bytes().decode("cp932")
+    assert all(name in text for name in names) and "波ダッシュ～－∥" in text and "?" not in text

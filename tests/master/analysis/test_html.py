@@ -6,8 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 from master.analysis.html import game_page, summary_page
-from master.analysis.report import Settings, facts, players
-from tests.master.analysis.records import blunder_report
+from master.analysis.notation import score_words
+from master.analysis.report import Settings, facts, player_facts, players, report
+from tests.master.analysis.records import MATE, blunder_report, evaluated, game
+from worker.score import mate_in, mated_in
 
 SETTINGS = Settings("Gougi", "50000 nodes a position")
 EVIL = "</script><script>document.title='caught'</script><b>{{data}}"
@@ -32,9 +34,9 @@ def test_the_data_of_a_game() -> None:
 
 
 def test_the_page_loads_nothing_and_a_name_is_no_more_than_a_name() -> None:
-    report = blunder_report()
-    report = replace(report, game=replace(report.game, names=(EVIL, "b"), event=EVIL))
-    page = game_page(report, SETTINGS, False)
+    whole = blunder_report()
+    whole = replace(whole, game=replace(whole.game, names=(EVIL, "b"), event=EVIL))
+    page = game_page(whole, SETTINGS, False)
     assert "default-src 'none'" in page
     assert not re.search(r"""(src|href)=["']?(https?:)?//""", page)
     assert page.count("</script>") == page.count("<script") == 2
@@ -43,15 +45,33 @@ def test_the_page_loads_nothing_and_a_name_is_no_more_than_a_name() -> None:
 
 
 def test_the_page_of_several_games() -> None:
-    report = blunder_report()
-    data = data_of(
-        summary_page([(report, "a.html"), (report, "b.html")], players([report, report], None), SETTINGS, False)
-    )
+    one = blunder_report()
+    data = data_of(summary_page([(one, "a.html"), (one, "b.html")], players([one, one], None), SETTINGS, False))
     assert [game["page"] for game in data["games"]] == ["a.html", "b.html"]
     assert [(player["name"], player["games"], player["moves"]) for player in data["players"]] == [
         ("anna", 2, 4),
         ("bert & <son>", 2, 4),
     ]
+
+
+def test_who_has_mated_is_told() -> None:
+    assert (score_words(mated_in(0)), score_words(-mated_in(0))) == ("☖ has mated", "☗ has mated")
+    assert (score_words(mate_in(3)), score_words(-mate_in(3))) == ("☗ mates in 3", "☖ mates in 3")
+    of = game(MATE)
+    points, found = evaluated(of, {})
+    last = data_of(game_page(report(of, points, found, None), SETTINGS, False))["positions"][-1]
+    assert (last["score"], last["win"]) == ("☗ has mated", 1.0)
+
+
+def test_a_player_without_a_judged_move_has_no_accuracy_and_one_game_counts_once() -> None:
+    of = replace(game(MATE), names=("anna", "anna"))
+    points, found = evaluated(of, {})
+    one = report(of, points, found, None)
+    (both,) = players([one], None)
+    assert both.statistics.games == 1
+    assert [player_facts(each)["accuracy"] is None for each in one.players] == [False, True]
+    data = data_of(summary_page([(one, "a.html")], (both,), SETTINGS, False))
+    assert data["games"][0]["accuracy"][1] is None
 
 
 def test_facts_are_json_without_infinity() -> None:

@@ -48,7 +48,7 @@ def test_a_repetition_is_known_by_the_rules() -> None:
 
 def test_a_side_that_may_declare_has_won() -> None:
     first = plan(played("K1RR5/GGGG5/SSSS5/PPPP5/9/9/9/9/8k b 2BP 1", "6c5b"))[0]
-    assert first.over == Evaluation(mate_in(1), "win")
+    assert first.over == Evaluation(mate_in(1), "win", ("win",))
     assert first.search is None
 
 

@@ -57,4 +57,4 @@ def test_rates_by_band() -> None:
 
 def test_no_moves() -> None:
     found = statistics("a", [])
-    assert (found.total.moves, found.accuracy, found.losses) == (0, 0.0, ())
+    assert (found.total.moves, found.accuracy, found.losses) == (0, None, ())

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from master.book.dbfile import write_positions
 from master.book.learned import LearnedBook, PlayedGame
 from master.book.lessons import Lesson, OwnMove
 from master.book.notes import GameNotes
@@ -181,6 +182,25 @@ def test_imported_candidates_are_a_book(tmp_path: Path) -> None:
         assert book.find(STARTPOS)[1] == BookMove("2g2f", "8c8d", -20, 0, 3)
         book.import_moves([(STARTPOS, [BookMove("2g2f", None, 5, 0, 20)])])
         assert [(entry.move, entry.count) for entry in book.find(STARTPOS)] == [("2g2f", 20), ("7g7f", 9)]
+
+
+def test_counts_of_a_position_and_its_turned_twin_add_up(tmp_path: Path) -> None:
+    with LearnedBook(tmp_path / "learned.sqlite") as book:
+        for _ in range(2):  # the second import replaces the first
+            black = (STARTPOS, [BookMove("7g7f", None, 40, 3, 5), BookMove("2g2f", None, 1, 0, 2)])
+            white = (TURNED, [BookMove("3c3d", "2g2f", 60, 4, 9)])
+            assert book.import_moves([black, white]) == (2, 3)
+            assert book.find(STARTPOS) == [BookMove("7g7f", "8c8d", 60, 4, 14), BookMove("2g2f", None, 1, 0, 2)]
+
+
+def test_a_book_file_does_not_take_the_place_of_a_book_that_learns(tmp_path: Path) -> None:
+    path = tmp_path / "learned.db"
+    with LearnedBook(path) as book:
+        book.keep(STARTPOS, SEARCH)
+        with pytest.raises(BookError, match="a book that learns is there"):
+            write_positions(path, book.export())
+    with LearnedBook(path, write=False) as book:
+        assert book.search_of(STARTPOS) is not None
 
 
 def test_export_is_in_order_with_searches_first(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from master.book.dbfile import WrittenMove, read_positions, write_positions
 from master.book.floodgate import BookPly, GameRules, Skipped, read_game
 from master.book.importing import count_records, find_records
-from master.book.tally import CandidateRules, Tally, value_of_wins
+from master.book.tally import CandidateRules, Part, Tally, value_of_wins
 from tests.master.book.games import LINE, record
 from worker.book import Book, BookError, BookMove
 from worker.shogi import STARTPOS, Position
@@ -121,6 +121,12 @@ def test_scores_and_wins(tmp_path: Path) -> None:
         found = {move.entry.move: move.entry for _, moves in tally.positions() for move in moves}
     assert set(found) == {"3c3d", "8c8d", "8d8e", "4a3b"}  # white won
     assert found["3c3d"] == BookMove("3c3d", "2g2f", 30, 16, 3)
+
+
+def test_a_share_of_wins_that_is_just_reached() -> None:
+    with Tally(CandidateRules(min_wins=0.55)) as tally:
+        tally.add(Part({(STARTPOS.removesuffix(" 1"), "7g7f"): [1, 100, 55.0, 0, 0]}))
+        assert [move.entry.count for _, moves in tally.positions() for move in moves] == [100]
 
 
 def test_colours_merged(tmp_path: Path) -> None:
