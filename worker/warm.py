@@ -13,7 +13,7 @@ import shutil
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 from numba import boolean, int64, uint64
 
@@ -57,6 +57,7 @@ _STAGES: Final[tuple[Stage, ...]] = (
     ("transposition table", tt.probe, (TH, uint64)),
     ("transposition table", tt.entry_move, (POS, uint64)),
     ("transposition table", tt.absorb, (TH, int64, int64)),
+    ("transposition table", tt._count_fresh, (int64, int64)),
     ("outbox", outbox.collect, (int64, int64, int64, int64, int64)),
     ("search", begin_search, (TH,)),
     ("move picking", picker.next_move, (POS, TH, int64, int64, int64)),
@@ -92,6 +93,7 @@ def compile_once(stages: Sequence[Stage], mark: str, progress: Progress | None =
     report = progress or (lambda _stage, _number, _total: None)
     folder = cache_dir()
     done = folder / mark
+    _use(folder)
     if done.exists():
         with contextlib.suppress(OSError):  # a cache that may only be read
             os.utime(folder)  # it is in use: `_prune`
@@ -106,17 +108,50 @@ def compile_once(stages: Sequence[Stage], mark: str, progress: Progress | None =
                 function.compile(signature)
             except OSError as error:  # of numba's, which names no file
                 raise OSError(error.errno, error.strerror, str(folder)) from error
+        _to_disk(folder)
         done.touch()
         report("done", len(stages), len(stages))
     _prune(folder)
     return True
 
 
+_used: Final[list[IO[str]]] = []
+"""A locked file in each cache that this process uses, for as long as it lives."""
+
+
+def _use(folder: Path) -> None:
+    """Keep others from removing a cache; children of this process keep it too."""
+    with contextlib.suppress(OSError):  # a cache that may only be read
+        file = (folder / "used").open("w")
+        fcntl.flock(file, fcntl.LOCK_SH)
+        _used.append(file)
+
+
+def _in_use(folder: Path) -> bool:
+    with (folder / "used").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
+def _to_disk(folder: Path) -> None:
+    """Wait until the disk has what numba wrote: a machine that loses its power must not keep the mark without it."""
+    for path in folder.rglob("*.nb?"):
+        with path.open("rb") as file:
+            os.fsync(file.fileno())
+
+
 def _prune(current: Path) -> None:
-    """Remove caches of old versions: those that nobody has used for a day, and of these not the last few."""
+    """Remove caches of old versions: those that nobody uses or has begun to use for a day, and of these not the last
+    few."""
     others = [path for path in current.parent.glob("jit-*") if path != current and path.is_dir()]
     others.sort(key=lambda path: path.stat().st_mtime, reverse=True)
     for path in others[_KEPT_CACHES:]:
         if time.time() - path.stat().st_mtime < _UNUSED_S:
             continue
+        with contextlib.suppress(OSError):
+            if _in_use(path):
+                continue
         shutil.rmtree(path, ignore_errors=True)

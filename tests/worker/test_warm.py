@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -51,11 +53,37 @@ print(compiled or "nothing compiled")
 """
 
 
-def test_nothing_compiles_after_the_warm_up() -> None:
-    # The first process may have to warm the cache; in the second any compilation is one that the warm-up left out.
-    for _ in range(2):
-        done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=240, check=True)
-    assert done.stdout.strip() == "nothing compiled"
+def mtime_ns(path: Path) -> int:
+    return path.stat().st_mtime_ns
+
+
+def run(script: str, variables: dict[str, str]) -> str:
+    environment = {**os.environ, **variables}
+    words = [sys.executable, "-c", script]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=240, check=True, env=environment)
+    return done.stdout.strip()
+
+
+@pytest.mark.slow
+def test_nothing_compiles_after_the_warm_up_and_damaged_files_are_made_again(tmp_path: Path) -> None:
+    # In a copy of the cache as the warm-up left it: in the cache itself others have added what the warm-up leaves out.
+    warm.warm_up()
+    whole = options.cache_dir()
+    done = (whole / "complete").stat().st_mtime_ns
+
+    def later(folder: str, names: list[str]) -> set[str]:
+        return {name for name in names if name.endswith(("nbi", "nbc")) and mtime_ns(Path(folder) / name) > done}
+
+    shutil.copytree(whole, tmp_path / whole.name, ignore=later)
+    own = {"GOUGI_CACHE_DIR": str(tmp_path)}
+    assert run(SCRIPT, own) == "nothing compiled"
+    (code,) = tmp_path.rglob("tt.probe-*.nbc")
+    (index,) = tmp_path.rglob("tt._count_fresh-*.nbi")
+    code.write_bytes(b"")
+    index.write_bytes(index.read_bytes()[:-1])
+    again = run(SCRIPT, own)
+    assert "'probe'" in again and "'_count_fresh'" in again and again.count("': {") == 2
+    assert run(SCRIPT, own) == "nothing compiled"
 
 
 def test_a_cache_that_somebody_uses_stays(tmp_path: Path) -> None:
@@ -67,6 +95,45 @@ def test_a_cache_that_somebody_uses_stays(tmp_path: Path) -> None:
         os.utime(tmp_path / f"jit-{number}", (time.time() - age_s,) * 2)
     warm._prune(current)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["jit-1", "jit-3", "jit-5", "jit-7", "jit-9", "jit-now"]
+
+
+@pytest.mark.parametrize("name", [*options.OUTSIDE, "search/alphabeta.py", "search/smp.py"])
+def test_a_change_of_what_compiled_code_holds_makes_another_cache(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(options._WORKER, tmp_path / "worker", ignore=shutil.ignore_patterns("__pycache__", "*.bin"))
+    monkeypatch.setattr(options, "_WORKER", tmp_path / "worker")
+    before = options._fingerprint()
+    with (tmp_path / "worker" / name).open("a") as source:
+        source.write("# changed\n")
+    assert (options._fingerprint() != before) is (name not in options.PLAIN_SOURCES)
+
+
+def test_each_python_has_a_cache_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = options._fingerprint()
+    monkeypatch.setattr(sys.implementation, "cache_tag", "cpython-399")
+    assert options._fingerprint() != here
+
+
+def test_a_cache_in_which_a_process_lives_stays(tmp_path: Path) -> None:
+    folders = [tmp_path / f"jit-{number}" for number in range(7)]
+    for number, folder in enumerate(folders):
+        folder.mkdir()
+        os.utime(folder, (time.time() - 200_000 - number,) * 2)
+    warm._use(folders[5])
+    os.utime(folders[5], (time.time() - 200_005,) * 2)
+    child = os.fork()
+    if not child:
+        time.sleep(60)
+        os._exit(0)
+    warm._used.pop().close()
+    warm._prune(folders[0])
+    assert folders[5].exists() and not folders[6].exists()
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    os.utime(folders[5], (time.time() - 200_005,) * 2)
+    warm._prune(folders[0])
+    assert not folders[5].exists()
 
 
 def test_each_checkout_has_a_cache_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

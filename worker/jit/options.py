@@ -1,8 +1,8 @@
 """Compiler options, the CPU paths chosen in Python before anything compiles, and the cache folder.
 
 numba does not recompile a caller when a callee in another file or an imported constant changes, so the folder's name
-holds a hash of every source file of the compiled rooms, the versions, the CPU and the options: a stale cache cannot be
-met. Environment:
+holds a hash of every source file that compiled code has something of, the versions, the CPU and the options: a stale
+cache cannot be met. Environment:
 
 ``GOUGI_CACHE_DIR``  where the folder is made (default: ``$XDG_CACHE_HOME/gougi`` or ``~/.cache/gougi``)
 ``GOUGI_CACHE_TRUST=1``  use it although others may write there: a pod's volume, where there is nobody else
@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import pickle
 import stat
 import sys
 import tempfile
@@ -28,6 +29,7 @@ import llvmlite
 import llvmlite.binding as llvm
 import numba
 import numpy as np
+from numba.core.caching import IndexDataCacheFile
 
 from worker.jit import fields
 from worker.jit.whole import WholeProgram
@@ -55,6 +57,9 @@ PLAIN_SOURCES: Final = frozenset(
     }
 )
 """Sources in the compiled rooms that compiled code does not see: when they change, the cache stays valid."""
+
+OUTSIDE: Final = ("score.py", "training/evaluate.py", "training/replay.py", "training/sparse.py")
+"""Sources outside of the rooms that compiled code of other files holds constants of, or calls."""
 
 _FEATURES: Final = dict(llvm.get_host_cpu_features())
 _CPU: Final = os.environ.get("GOUGI_CPU", "").lower()
@@ -103,7 +108,10 @@ def source_digest() -> str:
 def _fingerprint() -> str:
     digest = hashlib.sha256((_WORKER / "warm.py").read_bytes())  # a folder is complete when all of its stages are
     digest.update(source_digest().encode())
+    for name in OUTSIDE:
+        digest.update((_WORKER / name).read_bytes())
     facts = (
+        sys.implementation.cache_tag,  # numba's files of another Python are others; those that say "compiled" are not
         numba.__version__,
         llvmlite.__version__,
         np.__version__,
@@ -164,6 +172,18 @@ def _usable(base: Path, name: str) -> Path:
     with tempfile.TemporaryFile(dir=folder):
         return folder
 
+
+def _load(cache: IndexDataCacheFile, key: Any) -> Any:
+    """A function's compiled code from the cache; None where there is none, or what is there is damaged."""
+    try:
+        return _numbas_load(cache, key)
+    except (EOFError, pickle.UnpicklingError):  # as a machine that lost its power may leave it
+        cache.flush()
+        return None
+
+
+_numbas_load: Final = IndexDataCacheFile.load
+IndexDataCacheFile.load = _load
 
 _CACHE_DIR: Final = _find_cache()
 os.environ["NUMBA_CACHE_DIR"] = str(_CACHE_DIR)  # for processes that numba itself starts

@@ -12,7 +12,7 @@ import pytest
 
 import worker
 from tests.users import NOBODY, as_root
-from worker.jit.options import PLAIN_SOURCES
+from worker.jit.options import _COMPILED_ROOMS, OUTSIDE, PLAIN_SOURCES
 
 WORKER = Path(worker.__file__).parent
 SCRIPT = "from worker.jit import HAS_AVX2, HAS_PEXT, cache_dir; print(cache_dir(), HAS_AVX2, HAS_PEXT)"
@@ -34,6 +34,21 @@ def test_no_compiled_source_imports_a_plain_one(name: str) -> None:
         text = source.read_text()
         if "@jit(" in text:
             assert f"from {module} import" not in text, source
+
+
+def test_what_compiled_code_imports_is_in_the_fingerprint() -> None:
+    known = {path for room in _COMPILED_ROOMS for path in (WORKER / room).rglob("*.py")}
+    known |= {WORKER / name for name in OUTSIDE}
+    known.add(WORKER / "engine.py")  # a name of a type
+    for source in WORKER.rglob("*.py"):
+        text = source.read_text()
+        if "@jit(" not in text:
+            continue
+        for node in ast.parse(text).body:
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("worker."):
+                place = WORKER.parent / (node.module or "").replace(".", "/")
+                modules = [place.with_suffix(".py")] if place.with_suffix(".py").exists() else [place / "__init__.py"]
+                assert known.issuperset(modules), (source, node.module)
 
 
 def ask(**variables: str) -> subprocess.CompletedProcess[str]:
