@@ -122,10 +122,11 @@ class Search:
         """A node that was here comes back: to the group that it was of, unless it has become one that does not fit."""
         assignment, facts = self.assignments[node_id], self.roster.facts(node_id)
         group = self.group_of(assignment)
-        fits = facts.can_split and facts.engine == assignment.engine
+        is_same = facts.engine == assignment.engine
+        fits = facts.can_split and is_same
         assignment.engine, assignment.can_split = facts.engine, facts.can_split
         assignment.alive, assignment.failed, assignment.refused = True, False, 0
-        if not fits:
+        if not is_same:
             assignment.ballot = None  # another engine's: their depths do not compare
             assignment.lines.clear()
             self._stale = True

@@ -115,10 +115,13 @@ class Fleet:
     def expire(self, now_ms: int) -> list[Change]:
         """Nodes that were silent for too long. To be called at the latest when `next_look_ms` is over.
 
-        Where this call itself comes very late, the master slept and their messages wait unread: no one is lost then.
+        Where this call itself comes very late, the master slept and their messages wait unread: no one is lost then,
+        nor in the time that it takes to read them.
         """
         late, self._looked_ms = now_ms - self._looked_ms, now_ms
         if late >= self.timeout_ms // 2:
+            for member in self.members.values():
+                member.heard_ms = max(member.heard_ms, now_ms - self.timeout_ms // 2)
             return []
         changes: list[Change] = []
         for member in self.members.values():

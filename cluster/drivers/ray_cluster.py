@@ -104,6 +104,8 @@ class RayCluster:
         self._numbers = count(1)
         self._actors: dict[int, Any] = {}
         self._shared: dict[int, Any] = {}
+        self._remote: dict[Callable[..., Any], Any] = {}
+        """Ray's form of the functions of `run_task`."""
 
     @property
     def local(self) -> bool:
@@ -157,7 +159,9 @@ class RayCluster:
         """
         import ray
 
-        task = ray.remote(num_cpus=0, resources={RESOURCE: 1}, max_retries=0)(function)
+        task = self._remote.get(function)
+        if task is None:  # each that is made anew is sent to the head, and kept there
+            task = self._remote[function] = ray.remote(num_cpus=0, resources={RESOURCE: 1}, max_retries=0)(function)
         result: _T = await self._ask(lambda: task.remote(self._shared[shared], *arguments))
         return result
 

@@ -97,7 +97,7 @@ async def run_tasks(
             if not running:
                 return
             done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
-            for future in done:
+            for future in sorted(done, key=lambda one: one.exception() is not None):  # no result is lost with Ray
                 name = running.pop(future)
                 try:
                     result = future.result()
@@ -108,7 +108,7 @@ async def run_tasks(
                 else:
                     source.done(result)
             places = await ray.places()  # machines have joined, or left
-    except RayLost as error:
+    except ActorDied as error:
         raise refused(f"Ray is gone: {error}") from error
     finally:
         for future in running:

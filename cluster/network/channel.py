@@ -52,6 +52,20 @@ _PARTS = 2
 """Frames of a peer's message: its name, and the text."""
 
 
+def give_up_the_dead(end: zmq.Socket[bytes]) -> None:
+    """Have the system end a connection some 4 s after the machine at its other end has lost its power, or the network.
+    To be called before the socket listens or connects.
+
+    Not by ZeroMQ's heartbeats: where a queue is full and its peer goes, they end the process (libzmq 4.3.5, three times
+    of three).
+    """
+    end.setsockopt(zmq.TCP_KEEPALIVE, 1)
+    end.setsockopt(zmq.TCP_KEEPALIVE_IDLE, 1)
+    end.setsockopt(zmq.TCP_KEEPALIVE_INTVL, 1)
+    end.setsockopt(zmq.TCP_KEEPALIVE_CNT, 3)
+    end.setsockopt(zmq.TCP_MAXRT, 3000)
+
+
 @dataclass(frozen=True, slots=True)
 class ChannelAddress:
     """The master's address, and the keys that open the door. Secret: keep it out of logs and arguments."""
@@ -117,6 +131,7 @@ class ChannelServer:
         socket.sndhwm, socket.rcvhwm = _QUEUE, _UNREAD
         socket.setsockopt(zmq.ROUTER_MANDATORY, 1)  # say so where a peer is not there
         socket.setsockopt(zmq.MAXMSGSIZE, MAX_BYTES + _MARGIN)
+        give_up_the_dead(socket)
         try:
             socket.bind(f"tcp://{self._host}:{self._port or '*'}")
         except zmq.ZMQError as error:

@@ -21,7 +21,7 @@ from zmq.auth.thread import ThreadAuthenticator
 from zmq.utils.monitor import recv_monitor_message
 
 from cluster.network.backlog import LOOK_S, MOST_BYTES, Backlog, comes_to
-from cluster.network.channel import ChannelAddress
+from cluster.network.channel import ChannelAddress, give_up_the_dead
 from cluster.network.own_host import own_host
 from cluster.sharing.table import MOST_BATCH_BYTES
 
@@ -207,13 +207,7 @@ class ShareLink:
         end.curve_publickey, end.curve_secretkey = self._keys.client_public, self._keys.client_secret
         end.linger = 0
         end.sndhwm = end.rcvhwm = _QUEUE
-        # A connection that was cut is given up by the system after some 4 s. Not by ZeroMQ's heartbeats: where a
-        # queue is full and its peer goes, they end the process (libzmq 4.3.5, three times of three).
-        end.setsockopt(zmq.TCP_KEEPALIVE, 1)
-        end.setsockopt(zmq.TCP_KEEPALIVE_IDLE, 1)
-        end.setsockopt(zmq.TCP_KEEPALIVE_INTVL, 1)
-        end.setsockopt(zmq.TCP_KEEPALIVE_CNT, 3)
-        end.setsockopt(zmq.TCP_MAXRT, 3000)
+        give_up_the_dead(end)
 
     def _places(self) -> set[str]:
         return {source.url for source in self._in}

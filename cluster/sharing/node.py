@@ -24,6 +24,7 @@ from cluster.sharing.table import (
     decode_batch,
     encode_batch,
     header_bytes,
+    thinned,
 )
 from worker.engine import Entries, SharesTable
 from worker.threads import show_name
@@ -189,8 +190,7 @@ class TableSharing:
             self._written += self._overhead + entries.nbytes
             most = self._budget.entries(self._overhead)
             self._traffic.dropped += max(0, len(entries) - most)
-            # The newest are the last.
-            entries = entries[-most:] if most else entries[:0]
+            entries = thinned(entries, most)
         if len(entries):
             batch = encode_batch(self._peer, self._meaning, self._sequence, entries)
             self._sequence += 1

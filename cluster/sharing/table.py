@@ -146,6 +146,13 @@ class ShareDepth:
         return self.depth
 
 
+def thinned(entries: Entries, most: int) -> Entries:
+    """Some of the entries, ``most`` at most, evenly: those of each of an engine's threads stand together."""
+    if len(entries) <= most:
+        return entries
+    return entries[np.linspace(0, len(entries) - 1, most).astype(np.int64)]
+
+
 class Budget:
     """A bucket that fills at the rate and holds a quarter of a second: what does not fit in is not sent."""
 

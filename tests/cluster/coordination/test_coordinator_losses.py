@@ -213,6 +213,17 @@ class TestLoss:
         bench.feed(StopSearch(1))
         assert (bench.decisions[0].move, bench.decisions[0].depth) == ("2g2f", 1)
 
+    def test_an_engine_that_cannot_split_keeps_its_vote_when_it_comes_back(self) -> None:
+        bench = Bench(0, fallback=True)
+        gps = NodeJoined("gps", "gpsshogi", can_split=False)
+        bench.feed(gps)
+        bench.feed(StartSearch(TIMED))
+        bench.report("gps", 9, 40, "7g7f")
+        bench.feed(NodeLost("gps", "not heard of"), 700)
+        bench.feed(gps, 10)
+        bench.tick(290)
+        assert (bench.decisions[0].move, bench.decisions[0].source) == ("7g7f", "vote")
+
     def test_the_leaf_of_a_lost_node_is_dealt_anew_at_once_and_its_line_stays(self) -> None:
         bench = Bench(3)
         bench.feed(StartSearch(TIMED))

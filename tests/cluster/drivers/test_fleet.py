@@ -89,8 +89,18 @@ def test_a_master_that_slept_blames_no_one() -> None:
     fleet.said_hello(hello(), 0)
     looking(fleet, 500)
     assert fleet.expire(5000) == []
-    fleet.heard("n1/a", 5001)
-    assert fleet.expire(5100) == []
+    assert fleet.expire(5001) == [], "its messages are still being read"
+    fleet.heard("n1/a", 5100)
+    assert fleet.expire(5200) == []
+
+
+def test_a_node_that_died_while_the_master_slept_is_lost_soon() -> None:
+    fleet = Fleet(timeout_ms=900)
+    fleet.said_hello(hello(), 0)
+    looking(fleet, 500)
+    assert fleet.expire(5000) == []
+    assert fleet.next_look_ms(5000) == 225
+    assert [at for at in range(5100, 5700, 100) if fleet.expire(at)] == [5500]
 
 
 def test_a_dead_node_comes_back_only_as_a_new_incarnation() -> None:

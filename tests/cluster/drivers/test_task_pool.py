@@ -10,7 +10,8 @@ import pytest
 
 from cluster.api import FleetError
 from cluster.drivers import task_pool
-from cluster.drivers.ray_cluster import RayFacts
+from cluster.drivers.ray_cluster import ActorDied, RayFacts
+from cluster.drivers.ray_process import RayLost
 from cluster.drivers.task_pool import run_tasks
 
 
@@ -52,7 +53,7 @@ class Squares:
         self.results: list[int] = []
 
     def opened(self, nodes: int) -> None:
-        assert nodes == 1
+        assert nodes >= 1
 
     def take(self) -> tuple[Any, tuple[object, ...]] | None:
         return (str(self.tasks[-1]), (self.tasks.pop(),)) if self.tasks else None
@@ -70,3 +71,39 @@ def test_machines_that_join_get_tasks_too(monkeypatch: pytest.MonkeyPatch) -> No
     asyncio.run(run_tasks("10.0.0.1:6379", 1, None, lambda number: number**2, source, FleetError))
     assert sorted(source.results) == [number**2 for number in range(200)]
     assert GrowingRay.most > 16
+
+
+class LostRay(GrowingRay):
+    """A Ray whose head answers one question with an error."""
+
+    async def places(self) -> int:
+        raise ActorDied("the head is busy")
+
+
+class HalfLostRay(GrowingRay):
+    """A Ray that ends as the results of other tasks come."""
+
+    async def open(self) -> RayFacts:
+        self._all = asyncio.Event()
+        return await super().open()
+
+    async def run_task(self, function: Callable[..., int], _shared: int, number: int) -> int:
+        self._out += 1
+        if self._out == 8:
+            self._all.set()
+        await self._all.wait()
+        if number % 2:
+            raise RayLost("no answer")
+        return function(number)
+
+
+@pytest.mark.parametrize(("kind", "why"), [(LostRay, "the head is busy"), (HalfLostRay, "no answer")])
+def test_the_end_of_ray_is_told_and_no_result_is_lost(
+    kind: type[GrowingRay], why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(task_pool, "RayProcess", kind)
+    source = Squares()
+    source.tasks = list(range(8))
+    with pytest.raises(FleetError, match=f"Ray is gone: {why}"):
+        asyncio.run(run_tasks("10.0.0.1:6379", 1, None, lambda number: number**2, source, FleetError))
+    assert kind is LostRay or sorted(source.results) == [number**2 for number in range(8) if number % 2 == 0]

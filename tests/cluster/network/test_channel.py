@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import queue
 import resource
+import socket
 import sys
 import threading
 import time
@@ -49,6 +51,25 @@ def test_both_directions() -> None:
         node.send(NewGame())
         master.server.close()
         master.server.close()
+
+    asyncio.run(run())
+
+
+def test_the_system_gives_up_connections_of_machines_without_power() -> None:
+    async def run() -> None:
+        master = Master()
+        node = client(master.address, queue.Queue[Message]())
+        await until(lambda: master.kinds(Hello))
+        port = int(master.address.url.rpartition(":")[2])
+        found = []
+        for name in os.listdir("/proc/self/fd"):
+            with contextlib.suppress(OSError), socket.socket(fileno=os.dup(int(name))) as end:
+                if end.family == socket.AF_INET and end.getsockname()[1] == port and end.getpeername():
+                    found.append(end.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE))
+                    found.append(end.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT))
+        node.close()
+        master.server.close()
+        assert found == [1, 3000]
 
     asyncio.run(run())
 

@@ -27,6 +27,7 @@ from cluster.sharing.table import (
     encode_batch,
     header_bytes,
     listens_to,
+    thinned,
 )
 from worker.engine import Entries
 
@@ -300,3 +301,11 @@ def test_the_log_gets_sums_and_rates() -> None:
     }
     total.add(shared("n1", bytes_out=500, time_ms=0))
     assert total.take()["bytes_out_per_s"] == 500_000
+
+
+def test_too_many_entries_are_left_out_evenly() -> None:
+    two_threads = entries(*((thread, number) for thread in (1, 2) for number in range(500)))
+    kept = thinned(two_threads, 100)
+    assert [int((kept[:, 0] == thread).sum()) for thread in (1, 2)] == [50, 50]
+    assert thinned(two_threads, 1000) is two_threads
+    assert len(thinned(two_threads, 0)) == 0 and len(thinned(two_threads, 1)) == 1
