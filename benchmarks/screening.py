@@ -42,6 +42,7 @@ import numpy.typing as npt
 
 from cluster.tuning.games import BUILD
 from master.analysis.game import Game, GameFileError, read_games
+from master.analysis.network import network_hash
 from worker.files import append_text, described
 from worker.search.tunable import GROUPS, TunableError, tunable
 from worker.search.vector import VectorError, parse_vector
@@ -242,14 +243,26 @@ def effects(names: Sequence[str], signs: npt.NDArray[np.int64], figures: npt.NDA
     """The effects of the directions by the figures of the first pairs, [pairs]; the largest first.
 
     The error is that of the figures' spread once all effects are taken out of it, at least as far as pairs are left for
-    it; where the design has no more pairs than directions, it counts all of the spread.
+    it; where there are no more pairs than directions, it counts all of the spread.
     """
     columns = signs[: len(figures)]
     gain = columns.T @ figures / (2 * len(figures))
-    left = figures - 2 * columns @ gain if len(figures) > len(names) else figures
-    error = math.sqrt(float(left @ left) / max(1, len(figures) - len(names))) / (2 * math.sqrt(len(figures)))
+    free = len(figures) - len(names)
+    left = figures - 2 * columns @ gain if free > 0 else figures
+    error = math.sqrt(float(left @ left) / (free if free > 0 else len(figures))) / (2 * math.sqrt(len(figures)))
     found = [Effect(name, float(one), error) for name, one in zip(names, gain, strict=True)]
     return sorted(found, key=lambda effect: -abs(effect.gain))
+
+
+def kept_settings(options: argparse.Namespace) -> dict[str, Any]:
+    """The settings that all results of a folder have to have in common, as plain values.
+
+    Raises:
+        OSError: the network cannot be read.
+    """
+    names = ("params", "vector", "steps", "nodes", "judge", "share", "seed")
+    same = {name: getattr(options, name) for name in names}
+    return same | {"run": str(options.run.resolve()), "net": network_hash(options.net)}
 
 
 class Folder:
@@ -333,8 +346,7 @@ def main() -> None:
     try:
         sides = sides_of(options.run)
         ways = [compared(options.vector)] if options.vector else directions(options.params.split(","), options.steps)
-        kept = ("params", "vector", "net", "steps", "nodes", "judge", "share", "seed")
-        folder = Folder(options.out, {name: getattr(options, name) for name in kept} | {"sides": len(sides)})
+        folder = Folder(options.out, kept_settings(options))
     except (GameFileError, TunableError, VectorError, OSError, ValueError) as error:
         parser.error(described(error))
     signs = np.array([[1]]) if options.vector else design(len(ways))

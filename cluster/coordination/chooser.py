@@ -76,9 +76,9 @@ class Measured:
     @property
     def safe_elo(self) -> float:
         """The Elo that the measurement vouches for: halfway to the interval's lower end, so that few games count
-        little. Where all games were lost minus infinity, where all were won plus infinity."""
+        little. Where all games were won it is that end, where all were lost minus infinity."""
         if self.elo is None:
-            return math.inf if self.low is not None else -math.inf
+            return -math.inf if self.low is None else self.low
         return self.elo if self.low is None else (self.elo + self.low) / 2
 
 
@@ -123,20 +123,23 @@ def choose(table: Sequence[Measured], nodes: int, budget: float) -> Measured | N
     Without a table, None.
 
     Where points in real time are for a number of nodes that is as near as that of those in virtual time, the choice is
-    among them alone: they have the overhead in them, so the two kinds do not compare.
+    among them alone: they have the overhead in them, so the two kinds do not compare. Nor do points of two networks:
+    the choice is among those of the network of which most strategies were measured there, then most games.
 
     Args:
         nodes: 2 or more.
         budget: above 0.
     """
-    virtual, real = (_nearest([p for p in table if (p.ms is None) is kind], nodes, budget) for kind in (True, False))
-    if real and (not virtual or _apart(real[0].nodes, nodes) <= _apart(virtual[0].nodes, nodes)):
-        return max(real, key=lambda point: point.safe_elo)
-    return max(virtual, key=lambda point: point.safe_elo, default=None)
+    virtual = _nearest([point for point in table if point.ms is None], nodes, budget)
+    away = _apart(virtual[0].nodes, nodes) if virtual else math.inf
+    real = [point for point in table if point.ms is not None and _apart(point.nodes, nodes) <= away]
+    found = _nearest(real, nodes, budget) or virtual
+    return max(found, key=lambda point: point.safe_elo, default=None)
 
 
 def _nearest(table: Sequence[Measured], nodes: int, budget: float) -> Sequence[Measured]:
-    """The points of one budget (of one time a move) and one number of nodes that are nearest; all of one kind."""
+    """The points of one budget (of one time a move), one number of nodes and one network that are nearest; all of one
+    kind."""
     if not table:
         return ()
     paces = defaultdict[int, list[Measured]](list)
@@ -150,7 +153,11 @@ def _nearest(table: Sequence[Measured], nodes: int, budget: float) -> Sequence[M
 
     there = min(paces.values(), key=away)
     near_nodes = min({point.nodes for point in there}, key=lambda known: (_apart(known, nodes), known))
-    return [point for point in there if point.nodes == near_nodes]
+    nets = defaultdict[str, list[Measured]](list)
+    for point in there:
+        if point.nodes == near_nodes:
+            nets[point.net].append(point)
+    return max(nets.values(), key=lambda own: (len(own), sum(point.games for point in own), own[0].net))
 
 
 def resolved(settings: Settings, table: Sequence[Measured], nodes: int, budget: float) -> Settings:

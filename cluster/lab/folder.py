@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import cluster
 import worker
@@ -12,6 +13,9 @@ from cluster.lab.records import GameRecord
 from cluster.lab.settings import LabError, LabSettings
 from worker.arena.folder import GamesFolder
 from worker.files import replace_file
+
+_SEARCH_VARIABLES: Final = ("GOUGI_WITHOUT", "GOUGI_PARAMETERS")
+"""Variables that change the search (`worker.jit.options`)."""
 
 
 class LabFolder(GamesFolder[GameRecord]):
@@ -83,10 +87,12 @@ class LabFolder(GamesFolder[GameRecord]):
 
 
 def sources() -> str:
-    """A hash of all that decides a game: the sources of searcher and cluster, and the table of mode ``auto``."""
+    """A hash of all that decides a game beside the networks: the sources of searcher and cluster, the table of mode
+    ``auto``, and what the environment changes of the search."""
     digest = hashlib.sha256()
     for package in (worker, cluster):
         root = Path(package.__path__[0])
         for path in sorted((*root.rglob("*.py"), *root.glob("measured.json"))):
             digest.update(str(path.relative_to(root)).encode() + path.read_bytes())
+    digest.update(repr([os.environ.get(name, "") for name in _SEARCH_VARIABLES]).encode())
     return digest.hexdigest()[:16]

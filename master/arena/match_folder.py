@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from cluster.lab.folder import sources
+from master.analysis.network import network_hash
 from master.arena.contestants import SettingsError
 from master.arena.schedule import PlayedGame
 from master.arena.settings import FREE, MatchSettings
 from master.records.csa import GameRecord
 from worker.arena.folder import GamesFolder
 from worker.files import replace_file
+from worker.usi.options import NETWORK_NAME
 
 
 class MatchFolder(GamesFolder[PlayedGame]):
@@ -51,7 +53,7 @@ class MatchFolder(GamesFolder[PlayedGame]):
         """
         wanted = settings.to_json()
         ours = any(player.is_ours for player in settings.players)
-        now = {"sources": sources()} if ours else {}
+        now = {"sources": sources(), "nets": _nets(settings)} if ours else {}
         known: dict[str, Any] = {}
         if not self.results.exists():
             if any(self.records.iterdir()) and not self.settings.exists():
@@ -60,6 +62,8 @@ class MatchFolder(GamesFolder[PlayedGame]):
         else:
             known = self.known_facts(self.settings)
             self.check_settings(_by_side(known), _by_side({key: wanted[key] for key in wanted if key not in FREE}))
+            if known.get("nets") and ours:  # begun by a version that notes them
+                self.check_settings({"nets": known["nets"]}, {"nets": now["nets"]})
         self.keep_facts(self.settings, wanted | now)
         if ours and known and known.get("sources") != now["sources"]:
             return f"{self.path}: our sources are not those it was begun with: games of both are counted together"
@@ -81,6 +85,20 @@ class MatchFolder(GamesFolder[PlayedGame]):
     def keep_result(self, facts: dict[str, Any]) -> None:
         """Write the result. Raises OSError."""
         self.keep_facts(self.result, facts)
+
+
+def _nets(settings: MatchSettings) -> list[str]:
+    """The network of each side, as `master.analysis.network.network_hash` has it; empty: it is no searcher of ours, or
+    has no network, as it will say itself."""
+    found = []
+    for player in settings.players:
+        folder, file = player.options.get("EvalDir", ""), player.options.get("EvalFile", "")
+        file = str(Path(player.folder, folder, file or NETWORK_NAME)) if folder or file else ""
+        try:
+            found.append(network_hash(file) if player.is_ours else "")
+        except OSError:
+            found.append("")
+    return found
 
 
 def _by_side(facts: dict[str, Any]) -> dict[str, Any]:

@@ -184,16 +184,19 @@ def lab(
         with folder.held():
             code = _run(folder, settings, plan, test, net, concurrency, machine, as_json)
             if table is not None and code == 0:
-                _enter(folder, settings, table)
+                _enter(folder, settings, plan, table)
             return code
 
 
-def _enter(folder: LabFolder, settings: LabSettings, table: Path) -> None:
-    """Put what the folder holds into ``table``, in the place of earlier measurements of the same."""
+def _enter(folder: LabFolder, settings: LabSettings, plan: Plan, table: Path) -> None:
+    """Put the plan's points into ``table``, in the place of earlier measurements of the same.
+
+    The folder may hold other points, which another command left unfinished.
+    """
     from cluster.coordination.chooser import write_table
     from cluster.lab.report import measured, summarize
 
-    points = measured(settings, summarize(folder.read()[0]))
+    points = measured(settings, summarize([record for record in folder.read()[0] if record.game.point in plan.points]))
     write_table(table, [*_known_points(table), *points])
     notice(f"{len(points)} points entered in {table}")
 
@@ -238,6 +241,7 @@ def _run(
     from cluster.lab.processes import Task, virtual_workplaces
     from cluster.lab.real.report import check_cores
     from cluster.lab.report import facts, real_table, sprt_table, summarize, table, undecided
+    from cluster.lab.schedule import Due
     from cluster.machine.side_by_side import Workplace, side_by_side
     from master.commands.lab_board import Board
 
@@ -259,9 +263,9 @@ def _run(
     interrupted = False
     if left:
         openings = _openings(folder, settings, plan, net)
-        # Looked at when a game is due, so that a test that was decided meanwhile ends its point.
-        due = (game for game in left if sprt is None or undecided(records, game.point, sprt))
-        tasks = ((game, openings[game.pair]) for game in due)
+        # Asked when a game is due: a test that was decided meanwhile ends its point, until a late game opens it again.
+        due = [(game, openings[game.pair]) for game in left]
+        tasks = Due(due, lambda point: sprt is None or undecided(records, point, sprt))
         spec = EngineSpec(settings.hash_mb, 1, None if net is None else str(net.resolve()), settings.fv_scale)
         places: Sequence[Workplace[Task, GameRecord]]
         if machine is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import math
 import os
@@ -12,7 +13,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.screening import Folder, Replayed, compared, design, directions, effects, gains, sides_of, vectors_of
+from benchmarks.screening import (
+    Folder,
+    Replayed,
+    compared,
+    design,
+    directions,
+    effects,
+    gains,
+    kept_settings,
+    sides_of,
+    vectors_of,
+)
 from master.analysis.game import GameFileError
 from tests.worker.builds import OTHER
 from worker.search.tunable import GROUPS, TunableError, tunable
@@ -81,6 +93,21 @@ def test_effects_come_out_of_the_figures_of_the_pairs() -> None:
     noise = rng.normal(0, 0.002, (400, 4))
     errors = [effects(["a", "b", "c"], signs, 2 * signs @ true + row)[0].error for row in noise]
     assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(0.002 / (2 * math.sqrt(4)), rel=0.1)
+    few = [effects(["a", "b", "c", "d"], design(4), row)[0].error for row in noise]
+    assert np.sqrt(np.mean(np.square(few))) == pytest.approx(0.002 / (2 * math.sqrt(4)), rel=0.1)
+
+
+def test_results_of_another_match_or_network_are_others(tmp_path: Path) -> None:
+    def kept(run: str, net: Path) -> dict[str, object]:
+        words = {"params": "", "vector": "LATE_MOVES=4", "steps": 2.5, "nodes": 1, "judge": 1, "share": 1.0, "seed": 1}
+        return kept_settings(argparse.Namespace(run=tmp_path / run, net=str(net), **words))
+
+    net = tmp_path / "nn.bin"
+    net.write_bytes(b"one")
+    first = kept("a", net)
+    assert kept("a", net) == first != kept("b", net)
+    net.write_bytes(b"other")
+    assert kept("a", net) != first
 
 
 def test_a_pair_wins_what_its_first_moves_are_worth_more() -> None:

@@ -55,8 +55,23 @@ def test_the_nearest_measurement_says_what_is_best(nodes: int, budget: int, chos
 def test_few_games_count_little() -> None:
     lucky = Measured("consult:majority", 4, 4000, 170.0, -20.0, 360.0, 6)
     assert choose((SPLIT, VOTE, lucky), 4, 4000) == VOTE
+    assert choose((replace(lucky, elo=None, low=-113.0, high=None, games=2), VOTE), 4, 4000) == VOTE
     hopeless = Measured("consult:majority", 4, 4000, None, None, -200.0, 20)
     assert choose((hopeless, SPLIT), 4, 4000) == SPLIT
+
+
+def test_points_of_two_networks_do_not_compare() -> None:
+    tiers = Measured("tiers", 4, 4000, 400.0, 300.0, 500.0, 1000, "b")
+    assert choose((SPLIT, VOTE, tiers), 4, 4000) == VOTE
+    others = tuple(replace(point, net="b", games=200) for point in (SPLIT, VOTE))
+    assert choose((SPLIT, VOTE, tiers, *others), 4, 4000) == tiers
+
+
+def test_where_points_in_real_time_are_for_the_number_of_nodes_they_are_chosen() -> None:
+    two, four = (replace(SPLIT, nodes=nodes, budget=ms * 1000, ms=ms) for nodes, ms in ((2, 300), (4, 500)))
+    virtual = tuple(replace(VOTE, nodes=nodes, budget=500_000) for nodes in (2, 4))
+    assert choose((*virtual, two, four), 2, 500_000) == two
+    assert choose((*virtual, four), 2, 500_000) == virtual[0]
 
 
 def test_the_settings_become_the_strategy_s() -> None:

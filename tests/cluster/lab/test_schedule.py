@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cluster.lab.schedule import Game, Plan, Point
+from cluster.lab.schedule import Due, Game, Plan, Point
 from cluster.lab.settings import LabError
 
 
@@ -45,3 +45,14 @@ def test_what_was_played_is_left_out_and_the_plan_may_grow() -> None:
 def test_what_cannot_be_planned(strategies: tuple[str, ...], nodes: tuple[int, ...], games: int, words: str) -> None:
     with pytest.raises(LabError, match=words):
         Plan(strategies, nodes, games)
+
+
+def test_a_point_that_is_opened_again_gets_its_games() -> None:
+    one, other = Point("split", 2), Point("split", 4)
+    games = [Game(point, number) for number in (0, 1) for point in (one, other)]
+    shut = {one}
+    due = Due([(game, "") for game in games], lambda point: point not in shut)
+    assert [game for game, _ in due] == [Game(other, 0), Game(other, 1)]
+    assert list(due) == []
+    shut.clear()
+    assert [game for game, _ in due] == [Game(one, 0), Game(one, 1)]

@@ -66,6 +66,18 @@ def test_other_sources_of_ours_are_told(folder: MatchFolder, monkeypatch: pytest
     assert not folder.claim(ours), "it is told once"
 
 
+def test_a_network_that_has_changed_is_another_match(folder: MatchFolder, tmp_path: Path) -> None:
+    net = tmp_path / "nn.bin"
+    net.write_bytes(b"one")
+    ours = replace(settings(), players=(contestant("gougi", "A", [f"EvalFile={net}"]), settings().players[1]))
+    folder.claim(ours)
+    folder.add(game(1), record(1))
+    folder.claim(ours)
+    net.write_bytes(b"trained further")
+    with pytest.raises(SettingsError, match="nets was"):
+        folder.claim(ours)
+
+
 def test_records_of_others_are_not_overwritten(folder: MatchFolder) -> None:
     (folder.records / "game-0001.csa").write_text("V2.2\n", encoding="utf-8")
     folder.claim(settings())  # ours: the match was killed before its first game counted
