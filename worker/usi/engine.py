@@ -183,7 +183,8 @@ class UsiEngine:
 
     def _begin(self, process: UsiProcess, limits: Limits, line: str) -> None:
         if limits.multipv != self._multipv and "MultiPV" in process.options:
-            process.set_options({"MultiPV": str(limits.multipv)})
+            most = process.options["MultiPV"].most or limits.multipv
+            process.set_options({"MultiPV": str(min(limits.multipv, most))})
             self._multipv = limits.multipv
         self._tell_rules(process)
         start = "startpos" if self._sfen in (STARTPOS, "startpos") else f"sfen {self._sfen}"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from worker.engine import Bound, EngineError, Limits, SearchInfo
-from worker.score import MATE_BOUND, MAX_EVAL, mate_in, mated_in
+from worker.score import MATE_BOUND, MAX_EVAL, MAX_PLY, mate_in, mated_in
 from worker.usi.options import Option
 
 _LONGEST_MATE: Final = 1023
@@ -84,7 +84,15 @@ def _number(text: str) -> int | None:
         return None
 
 
-_INFO_NUMBERS: Final = ("depth", "seldepth", "time", "nodes", "hashfull", "multipv")
+_INFO_NUMBERS: Final = {
+    "depth": MAX_PLY,
+    "seldepth": MAX_PLY,
+    "time": 1 << 40,
+    "nodes": 1 << 62,
+    "hashfull": 1000,
+    "multipv": 1 << 16,
+}
+"""By name the largest that is taken for one; an engine may say anything."""
 
 
 def parse_info(line: str, legal_pv: Callable[[Sequence[str]], tuple[str, ...]]) -> SearchInfo | None:
@@ -106,7 +114,7 @@ def parse_info(line: str, legal_pv: Callable[[Sequence[str]], tuple[str, ...]]) 
         if word == "pv":
             break
         if word in _INFO_NUMBERS and at < len(words):
-            numbers[word] = max(0, _number(words[at]) or 0)
+            numbers[word] = min(max(0, _number(words[at]) or 0), _INFO_NUMBERS[word])
             at += 1
         elif word == "score":
             score = parse_score(words[at : at + 2])

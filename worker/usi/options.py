@@ -26,7 +26,7 @@ _WHOLE_NUMBER: Final = re.compile(r"-?[0-9]{1,1000}")
 """Python refuses to read one of several thousand digits."""
 EMPTY: Final = "<empty>"
 """The value by which USI says that a text is empty."""
-_NETWORK_NAME: Final = "nn.bin"
+NETWORK_NAME: Final = "nn.bin"
 _NO_BOOK: Final = "no_book"
 _MOST_KEPT: Final = 0.5
 """The share of the time at stake that is kept back at the most: the delays' defaults are for times of many seconds."""
@@ -230,7 +230,7 @@ class Options(OptionValues):
         folder, file = self.text("EvalDir"), self.text("EvalFile")
         if not folder:
             return file or None
-        return str(Path(folder) / (file or _NETWORK_NAME))
+        return str(Path(folder) / (file or NETWORK_NAME))
 
     @property
     def rules(self) -> Rules:

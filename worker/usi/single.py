@@ -76,6 +76,8 @@ class _SingleSearch(Search):
     """The lines of the last iteration that the GUI has seen."""
     shows: bool = False
     """Whether it sees the one whose lines come now."""
+    ends_ms: float | None = None
+    """The time of its end, however it goes on until then."""
 
 
 class SingleThinking(Thinking[_SingleSearch]):
@@ -115,14 +117,13 @@ class SingleThinking(Thinking[_SingleSearch]):
             return
         if search.turn is None:
             search.watch.see(signs)
-        elif not search.turn.goes_on(signs, now_ms):
+        elif search.turn.goes_on(signs, now_ms):
+            self._wake_ms = search.ends_ms  # also where an iteration before this one ended it
+        elif (free_until_ms := search.turn.free_until_ms(now_ms)) <= now_ms:
+            self._halt(search_id)
+        else:
             # What is left of the second that is charged costs nothing.
-            free_until_ms = search.turn.free_until_ms(now_ms)
-            if free_until_ms <= now_ms:
-                self._halt(search_id)
-            else:
-                # After a ponderhit it ends at the soft time at the latest.
-                self._wake_ms = min(free_until_ms, free_until_ms if self._wake_ms is None else self._wake_ms)
+            self._wake_ms = free_until_ms if search.ends_ms is None else min(free_until_ms, search.ends_ms)
 
     def _searched(self, search_id: int, result: SearchResult, now_ms: float) -> None:
         search = self._find(search_id)
@@ -148,7 +149,7 @@ class SingleThinking(Thinking[_SingleSearch]):
         pondering.turn, pondering.endless = turn, self._is_endless(asked, turn)
         pondering.held = pondering.endless
         if turn is not None:
-            self._wake_ms = self._now_ms + turn.soft_ms
+            self._wake_ms = pondering.ends_ms = self._now_ms + turn.soft_ms
         self._to(ThinkingState.SEARCHING)
         if pondering.last is not None:
             self._settle(pondering, pondering.last)
@@ -169,7 +170,7 @@ class SingleThinking(Thinking[_SingleSearch]):
             self._to(ThinkingState.SEARCHING)
         if turn is not None:
             # The search's own limit counts from its beginning, which may come late: a large table is cleared first.
-            self._wake_ms = self._now_ms + turn.hard_ms
+            self._wake_ms = self._search.ends_ms = self._now_ms + turn.hard_ms
         nodes, depth = self._bounds(order)
         limits = Limits(
             movetime_ms=None if turn is None else turn.hard_ms,

@@ -95,6 +95,16 @@ def test_position_limits_and_options_reach_the_engine(make: Make, tmp_path: Path
     ]
 
 
+def test_more_lines_than_the_engine_knows_are_its_most(make: Make, tmp_path: Path) -> None:
+    log = tmp_path / "heard"
+    engine = make("log", str(log))
+    engine.set_position(STARTPOS)
+    engine.go(Limits(depth=1, multipv=11))
+    engine.go(Limits(depth=1, multipv=11))
+    lines = heard(log)
+    assert lines.count("setoption name MultiPV value 10") == 1 and lines.count("usi") == 1
+
+
 def test_rules_of_a_search_become_options_where_the_engine_has_them(make: Make, tmp_path: Path) -> None:
     log = tmp_path / "heard"
     engine = make("log", str(log), options={"DrawValueBlack": "-7"})

@@ -7,11 +7,12 @@ import pytest
 from tests.usi_bench import TIMES
 from tests.worker.usi.bench import Bench, info, thinking
 from worker.book import BookReply
+from worker.clock import Signs
 from worker.engine import SearchResult
 from worker.mate import MateResult, MateStatus
 from worker.shogi import STARTPOS
 from worker.usi.events import Failed, GuiGone, MateSolved, NewGame, Prepare, Prepared, Quit, SolveMate, StopMate
-from worker.usi.single import BeginSearch, EndSearch, Searched
+from worker.usi.single import BeginSearch, EndSearch, Iterated, Searched
 from worker.usi.states import FrontState, ThinkingState
 
 PONDER = f"go ponder {TIMES}"
@@ -150,6 +151,17 @@ class TestGo:
         assert bench.now < wake < bench.now + 1000
         bench.tick(wake - bench.now)
         assert bench.ended == [bench.search.search_id]
+
+    def test_a_move_that_changes_in_the_rest_of_a_second_has_its_time_after_all(self) -> None:
+        bench = thinking("go btime 600000 wtime 600000")
+        began, limit_ms = bench.now, bench.search.limits.movetime_ms
+        assert limit_ms is not None
+        assert bench.iterate(5_000)
+        wake = bench.front.wake_ms()
+        assert wake is not None and wake < began + 6_000
+        bench.now = began + 5_500
+        assert not bench.front.handle(Iterated(bench.search.search_id, Signs(5_500, "2g2f", 30)), bench.now)
+        assert bench.front.wake_ms() == began + limit_ms
 
     def test_a_long_iteration_is_left_to_the_hard_limit(self) -> None:
         bench = thinking()

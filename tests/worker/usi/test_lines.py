@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from worker.engine import EngineError, Limits
-from worker.score import MATE, MATE_BOUND, MAX_EVAL, is_mate
+from worker.score import MATE, MATE_BOUND, MAX_EVAL, MAX_PLY, is_mate
 from worker.usi.lines import (
     Dialect,
     dialect_of,
@@ -63,6 +63,12 @@ def test_info_of_gpsusi_and_fairy_stockfish() -> None:
     )
     assert fairy is not None
     assert (fairy.bound.name, fairy.multipv, fairy.time_ms, fairy.pv) == ("UPPER", 2, 301, ("7g7f", "5a4b"))
+
+
+def test_numbers_that_nobody_reaches() -> None:
+    found = parse_info("info depth 2000 seldepth 3000 hashfull 1003 score cp 5 nodes -9 time 1 pv 7g7f", everything)
+    assert found is not None
+    assert (found.depth, found.seldepth, found.hashfull, found.nodes) == (MAX_PLY, MAX_PLY, 1000, 0)
 
 
 @pytest.mark.parametrize(
