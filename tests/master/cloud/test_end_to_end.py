@@ -19,6 +19,7 @@ from tests.master.cloud.stand_in import (
     asked_by_terraform,
     client,
     environment,
+    instance_refresh,
     module,
     moto,
     placement_groups,
@@ -97,6 +98,7 @@ def test_up_scale_status_cost_down(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     if why := why_not():
         pytest.skip(why)
     placement_groups(monkeypatch)
+    instance_refresh(monkeypatch, "InProgress", 40)
     asked = asked_by_terraform(monkeypatch)
     with moto() as url:
         owner = Owner(tmp_path, url)
@@ -113,6 +115,7 @@ def test_up_scale_status_cost_down(tmp_path: Path, monkeypatch: pytest.MonkeyPat
             assert "an hour costs 0.45 US dollars" in up
             assert "it ends by itself 12.0 hours after its clock starts" in up
             assert "2 nodes are ready: 2,000,000 nodes/s" in up
+            assert "newer machines replace those of the nodes, a few at a time: 40% done" in up
             # As the head's first boot does it; terraform must neither see nor replace it.
             ssm.put_parameter(Name=TOKEN_PARAMETER, Value=TOKEN, Type="SecureString", Overwrite=True)
             before = _a_head_that_is_gone_comes_back(owner)

@@ -206,7 +206,7 @@ def test_inputs_that_cannot_be_trained_are_named(tmp_path: Path, capsys: pytest.
     from worker.nnue.format import Architecture, serialise_network
 
     net = tmp_path / "relative.bin"
-    net.write_bytes(serialise_network(random_network(Architecture(HALF_RELATIVE_KP, 32, 8, 8), 1)))
+    net.write_bytes(serialise_network(random_network(Architecture(HALF_RELATIVE_KP, 128, 8, 8), 1)))
     assert run(["net", "info", str(net), "--data", str(tmp_path)]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert "--data is for networks of inputs" in line and "not HalfRelativeKP" in line
