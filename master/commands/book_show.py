@@ -12,13 +12,15 @@ from master.ui.board import board_text, hand_text
 from master.ui.console import Console
 from worker.book import BookMove
 from worker.shogi import Position
+from worker.text import shows_kanji
 
 
 def print_board(console: Console, position: Position) -> None:
     """The board with both hands, and the position as text."""
-    console.print(hand_text(position, 1))
-    console.print(board_text(position))
-    console.print(hand_text(position, 0))
+    kanji = shows_kanji(console.encoding)
+    console.print(hand_text(position, 1, kanji))
+    console.print(board_text(position, kanji=kanji))
+    console.print(hand_text(position, 0, kanji))
     console.print(f"sfen {position.sfen()}\n")
 
 

@@ -28,14 +28,16 @@ _OF_THE_SERVER: Final = (Conclusion.WIN, Conclusion.LOSE, Conclusion.DRAW, Concl
 class RecordWriter:
     """Writes records in a thread of its own, in the order in which they come: a slow disk costs no time on the clock.
 
-    Where the disk falls behind, only the latest state of a record is written. What it refuses is logged; the game goes
-    on.
+    Where the disk falls behind, only the latest state of a record is written. What it refuses is logged, once as long
+    as it goes on refusing; the game goes on.
     """
 
     def __init__(self) -> None:
         self._thread = concurrent.futures.ThreadPoolExecutor(max_workers=1, thread_name_prefix="records")
         self._waiting: dict[RecordFile, RecordText] = {}
         self._writing: RecordFile | None = None
+        self._refused = ""
+        """The reason why the last one could not be written."""
         self._lock = threading.Lock()
         self._last: concurrent.futures.Future[None] | None = None
 
@@ -67,11 +69,14 @@ class RecordWriter:
             if text is None:
                 return  # a later state was written already
             self._writing = file
+        refused = ""
         try:
             file.write(text)
         except RecordError as error:
-            log.error("record_not_written", error=str(error))
-        self._writing = None
+            refused = str(error)
+            if refused != self._refused:
+                log.error("record_not_written", error=refused)
+        self._refused, self._writing = refused, None
 
 
 class Recorder:

@@ -22,6 +22,10 @@ class Console(rich.console.Console):
         """A line of text as it is, however long."""
         self.print(line, highlight=False, soft_wrap=True)
 
+    def on_broken_pipe(self) -> None:
+        """Raise BrokenPipeError, an OSError as any other: rich would end the process, in the middle of a game."""
+        raise
+
     @property
     def file(self) -> IO[str]:
         """The stream itself, past what cleans the text that is printed."""

@@ -40,6 +40,8 @@ class SideView:
 
     sfen: str = STARTPOS
     """The position that it is about."""
+    ply: int = 0
+    """The moves before it."""
     before: int | None = None
     """The square that the move before it went to."""
     progress: Progress | None = None
@@ -147,6 +149,9 @@ class GameView:
             case MovePlayed():
                 self.sfen, self.ply, self.move = event.sfen, event.ply, event
                 self._set_clocks(event.clocks)
+                for side in self.sides:
+                    if side.ply == event.ply:  # an opponent in this process may hear of the move first
+                        side.sfen, side.before = self.sfen, self.last_square
             case LineMeasured(delay_ms):
                 self.delay_ms = delay_ms
             case GameEnded(outcome):
@@ -161,8 +166,8 @@ class GameView:
     def _think(self, event: GameEvent, colour: int) -> None:
         side = self.sides[colour]
         match event:
-            case ThinkingBegan():
-                side.sfen, side.before = self.sfen, self.last_square
+            case ThinkingBegan(ply=ply):
+                side.ply, side.sfen, side.before = ply, self.sfen, self.last_square
                 side.progress = side.decision = None
             case Progress():
                 side.progress = event

@@ -18,6 +18,7 @@ from master.ui.model import GameView, Series, SideView
 from master.ui.progress import span
 from master.ui.texts import say
 from worker.shogi import MoveError, Position
+from worker.text import shows_kanji
 
 WIDE: Final = 76
 """Columns from which the panels stand beside the board; below, they stand under it."""
@@ -42,13 +43,13 @@ class GameScreen:
         if width < NARROW:
             yield from self._words()
             return
-        board = Group(
-            Text(hand_text(position, 1)), board_text(position, view.last_square), Text(hand_text(position, 0))
-        )
+        kanji = shows_kanji(console.encoding)
+        black, white = (Text(hand_text(position, colour, kanji)) for colour in (0, 1))
+        board = Group(white, board_text(position, view.last_square, kanji), black)
         panels: list[RenderableType] = [*self._progress(), self._clocks(), self._last_move(), *self._sides()]
         if width >= WIDE or height >= TALL:
             panels += self._fleet(width if width < WIDE else width - BOARD_COLUMNS - 2)
-        panels += [Text(note, style="yellow", overflow="ellipsis", no_wrap=True) for note in view.notes]
+        panels += [Text(note, style="yellow", overflow="ellipsis", no_wrap=True) for note in tuple(view.notes)]
         if width < WIDE:
             yield Group(board, *panels)
             return

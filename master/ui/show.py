@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Final, Self
 
+import structlog
 from rich.live import Live
 
 from master.player.events import GameBegan, GameEnded, GameEvent
@@ -18,6 +19,8 @@ from master.ui.progress import span
 from master.ui.screen import REFRESH_S, GameScreen
 from master.ui.steady import SteadyWriter
 from master.ui.texts import later, say
+
+_log: structlog.stdlib.BoundLogger = structlog.get_logger("output")
 
 _PROGRESS: Final = {
     "ray_starting": later("starting Ray"),
@@ -53,6 +56,8 @@ class Show:
         self._warnings = warnings
         self._held: list[str] = []
         """Warnings that the full screen keeps from their console."""
+        self._said: list[str] = []
+        """Lines that it keeps from the console."""
         self.view = GameView(now)
         self._series = Series(games, now)
         self._lines = LineView(self.view, self.say) if plain or not can_be_live(console) else None
@@ -73,8 +78,13 @@ class Show:
         self._stop()
 
     def say(self, line: str) -> None:
-        """A line of text; above the screen where that is on. An OSError waits for `settle`."""
-        self._steady(line)
+        """A line of text; where the screen is on, one of its notes, and a line once it is closed. An OSError waits for
+        `settle`."""
+        if self._live is None:
+            self._steady(line)
+            return
+        self.view.note(line)
+        self._said.append(line)
 
     def settle(self) -> None:
         """Raise the first OSError of the lines that could not be written."""
@@ -128,14 +138,20 @@ class Show:
         while True:
             await asyncio.sleep(REFRESH_S)
             if self._live is not None:
-                self._live.refresh()
+                try:
+                    self._steady.attempt(self._live.refresh)
+                except Exception:
+                    _log.exception("screen_not_drawn")
 
     def _stop(self) -> None:
         """Leave the full screen, and the last picture on the terminal."""
         if self._live is not None:
-            self._live.stop()
-            self._live = None
-            self.console.print(GameScreen(self.view, self._series))
+            live, self._live = self._live, None
+            self._steady.attempt(live.stop)
+            self._steady.attempt(lambda: self.console.print(GameScreen(self.view, self._series)))
+            said, self._said = self._said, []
+            for line in said:
+                self._steady(line)
             held, self._held = self._held, []
             for line in held:
                 self._warnings.say(line)

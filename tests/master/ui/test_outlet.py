@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import errno
 import io
 import os
 import sys
@@ -9,9 +11,12 @@ import threading
 import time
 
 import pytest
+from structlog.testing import capture_logs
 
 from master.ui.console import Console
 from master.ui.outlet import Outlet
+from master.ui.show import Show
+from tests.master.ui.shown import GAME
 
 
 def pipe() -> tuple[int, io.TextIOWrapper]:
@@ -102,3 +107,62 @@ def test_a_reader_that_comes_back_gets_the_rest() -> None:
     while left:
         left -= len(os.read(reads, 1 << 16))
     assert outlet.drain(30)
+
+
+def test_a_closed_pipe_ends_no_game() -> None:
+    reads, stream = pipe()
+    os.close(reads)
+    outlet = Outlet()
+    out = outlet.stream(stream)
+
+    def drain() -> None:
+        outlet.drain(30)
+        out.raise_trouble()
+
+    console = Console(file=out)
+    show = Show(console, console, plain=True, drain=drain)
+    for line in ("lost", "this too", "and this"):
+        show.say(line)
+        outlet.drain(30)
+    with pytest.raises(BrokenPipeError):
+        show.settle()
+
+
+class Dead(io.StringIO):
+    """A terminal that takes nothing for a while."""
+
+    dead = False
+
+    def write(self, text: str) -> int:
+        if self.dead:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return super().write(text)
+
+
+def test_a_terminal_that_is_away_ends_no_game(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("master.ui.show.REFRESH_S", 0.01)
+    terminal = Dead()
+    console = Console(file=terminal, force_terminal=True, width=120, height=40)
+    show = Show(console, console)
+
+    async def play() -> None:
+        async with show:
+            for event in GAME[:4]:
+                show.observe(event)
+            terminal.dead = True
+            await asyncio.sleep(0.1)
+            terminal.dead = False
+            before = len(terminal.getvalue())
+            await asyncio.sleep(0.1)
+            assert len(terminal.getvalue()) > before, "it is drawn again"
+            show.say("a line while the screen is on")
+            assert "a line while the screen is on" in show.view.notes
+            for event in GAME[4:]:
+                show.observe(event)
+
+    with capture_logs() as logs:
+        asyncio.run(play())
+    assert [entry["event"] for entry in logs] == ["output_lost"]
+    assert "a line while the screen is on" in terminal.getvalue().rpartition("\x1b[?1049l")[2]
+    with pytest.raises(OSError, match="Input/output error"):
+        show.settle()

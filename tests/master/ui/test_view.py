@@ -83,6 +83,16 @@ def test_every_row_of_the_board_is_as_wide() -> None:
     assert hand_text(Position.from_sfen("4k4/9/9/9/9/9/9/9/4K4 b 18P 1"), 0) == "☗ 歩十八"
 
 
+def test_a_terminal_without_kanji_gets_a_board_of_letters() -> None:
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii", errors="replace")
+    Console(file=stream, width=75, height=40).print(GameScreen(GameView()))
+    stream.flush()
+    rows = stream.buffer.getvalue().decode().splitlines()  # type: ignore[attr-defined]
+    board = [row for row in rows if row.startswith("|")]
+    assert len(board) == 9 and len({len(row.rstrip()) for row in board}) == 1
+    assert not any("?" in row for row in board)
+
+
 # The screen and the lines
 
 
@@ -157,6 +167,21 @@ def test_the_opponents_search_is_a_side_of_its_own() -> None:
     assert view.sides[0].decision == DECISION
     assert view.sides[1].progress == PROGRESS
     assert view.sides[1].sfen == after("7g7f")
+
+
+def test_an_opponent_that_hears_of_the_move_first_thinks_about_the_position_behind_it() -> None:
+    view, lines = GameView(), list[str]()
+    plain = LineView(view, lines.append)
+    for event in GAME[:5]:
+        view.observe(event)
+        plain.observe(event)
+    view.observe_opponent(ThinkingBegan(7, 1, 900, 2000, CLOCKS))
+    view.observe_opponent(PROGRESS)
+    for event in GAME[5:7]:
+        view.observe(event)
+        plain.observe(event)
+        assert view.sides[1].sfen == after("7g7f")
+    assert "depth 14" in lines[-1]
 
 
 def test_plain_lines() -> None:
