@@ -98,7 +98,7 @@ class Stoppable:
 
 
 def interruptible(work: Callable[[], T]) -> T:
-    """Run ``work``, which may stay in compiled code for long, and end the process at once on Ctrl-C.
+    """Run ``work``, which may stay in compiled code for long, and end the process at once on Ctrl-C or SIGTERM.
 
     Python hands a signal to the main thread between two of its instructions, so the work gets a thread of its own. It
     cannot be stopped from outside; the process leaves without the interpreter's clean-up, which would wait for it.
@@ -114,6 +114,7 @@ def interruptible(work: Callable[[], T]) -> T:
 
     thread = threading.Thread(target=run, name="command", daemon=True)
     thread.start()
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         while thread.is_alive():
             thread.join(0.2)
@@ -121,6 +122,8 @@ def interruptible(work: Callable[[], T]) -> T:
         sys.stdout.flush()
         print("\ninterrupted", file=sys.stderr, flush=True)
         os._exit(INTERRUPTED)
+    finally:
+        signal.signal(signal.SIGTERM, before)
     if errors:
         raise errors[0]
     return results[0]

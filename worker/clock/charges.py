@@ -39,7 +39,8 @@ class Asked:
     def charged(self, after: Asked) -> tuple[int, float] | None:
         """The charge for our move in between, at the least and the most; None: it cannot be told."""
         charged = self.left_ms + self.increment_ms - after.left_ms
-        if after.sfen != self.sfen or after.moves[:-2] != self.moves or self.left_ms == 0 or charged < 0:
+        goes_on = after.sfen == self.sfen and len(after.moves) == len(self.moves) + 2
+        if not goes_on or after.moves[:-2] != self.moves or self.left_ms == 0 or charged < 0:
             return None
         if after.left_ms == 0:
             return charged, math.inf

@@ -53,6 +53,12 @@ def test_another_game_tells_nothing_of_this_one(second: Asked) -> None:
     assert worst_after(1000, FIRST, replace(second, left_ms=50_000)) == 0
 
 
+@pytest.mark.parametrize("moves", [(), ("7g7f",)])
+def test_the_first_move_of_the_next_game_tells_nothing_of_this_one(moves: tuple[str, ...]) -> None:
+    first = Asked(STARTPOS, (), 300_000, 10_000, 0)
+    assert worst_after(1000, first, replace(first, moves=moves)) == 0
+
+
 def test_a_move_that_was_not_answered_tells_nothing() -> None:
     charges = Charges()
     delays = charges.delays(START_MS)
