@@ -86,7 +86,9 @@ class Pondering:
         if self._hints or self._expected:
             self._deal(self._hints, now_ms)
             if self.runs:
-                return  # else what is likely leaves us no choice, and something less likely is looked for
+                return
+            # What is likely leaves us no choice, and something less likely is looked for.
+            self._dealt = False
         settings = replace(self._settings, mode=Mode.SPLIT, root_share=0)  # every node is to rank the replies
         self._scouts = self._new_run(replace(self.request, multipv=1), self._root, settings, now_ms)
         self._scouts.begin(tuple(self._roster), False, now_ms)

@@ -16,7 +16,6 @@ from cluster.coordination.events import FALLBACK, AskLastResort, SendJob, StopNo
 from cluster.coordination.group import Group
 from cluster.coordination.jobs import Dispatch, fallback_begins_ms, fallback_job, fallback_terms
 from cluster.coordination.search_state import Search
-from cluster.coordination.settings import Mode
 from cluster.coordination.states import Phase, SearchState
 from cluster.network.messages import Done, Heartbeat, Report
 from cluster.split.ranking import Presearch
@@ -79,21 +78,20 @@ class SearchRun:
             self._log_start()
             self.decide(now_ms)
             return
-        # Where each node searches all, one that joins costs the others nothing.
-        alone = search.settings.mode is Mode.CONSULT
-        if alone or soft_ms is None or soft_ms - now_ms >= search.settings.min_redeal_ms:
-            new = [node_id for node_id in search.roster if node_id not in search.assignments]
-            self._add_nodes(new, now_ms, "ponder hit")
+        # A tree is dealt anew only where there is time for it; a node that searches all costs the others nothing.
+        alone = soft_ms is not None and soft_ms - now_ms < search.settings.min_redeal_ms
+        new = [node_id for node_id in search.roster if node_id not in search.assignments]
+        self._add_nodes(new, now_ms, "ponder hit", alone=alone)
         self._log_start()
         if fallback:
             self.fallback_joined(now_ms)
 
-    def _add_nodes(self, node_ids: Sequence[str], now_ms: int, why: str) -> None:
-        """Take in nodes that are new to this search."""
+    def _add_nodes(self, node_ids: Sequence[str], now_ms: int, why: str, *, alone: bool = False) -> None:
+        """Take in nodes that are new to this search. ``alone``: each for itself."""
         search = self.search
         touched: dict[Group, list[Assignment]] = {}
         for node_id in node_ids:
-            assignment, group = search.join(node_id, now_ms)
+            assignment, group = search.join(node_id, now_ms, alone=alone)
             touched.setdefault(group, []).append(assignment)
         for group, assignments in touched.items():
             if group.phase is Phase.SPLIT:

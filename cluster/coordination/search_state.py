@@ -137,11 +137,14 @@ class Search:
         self.dirty = True
         return assignment, self.group_of(assignment)
 
-    def join(self, node_id: str, now_ms: int) -> tuple[Assignment, Group]:
+    def join(self, node_id: str, now_ms: int, *, alone: bool = False) -> tuple[Assignment, Group]:
         """A node that comes when this search has begun already: to the smallest group that shares out a tree, or could
         with it, where there are as many groups as there are to be; else it is a group of its own.
 
         In ``SPLIT`` a group of more than one node comes first: the others search the whole root, and it is one tree.
+
+        Args:
+            alone: it is a group of its own in any case.
         """
         assignment = self.assignments[node_id] = self._new_assignment(node_id)
         most = {Mode.SPLIT: 1, Mode.TIERS: self.settings.groups, Mode.CONSULT: 0}[self.settings.mode]
@@ -152,7 +155,7 @@ class Search:
             if any(other.can_split and other.engine == assignment.engine for other in group.assignments)
             and (group.phase is not Phase.WHOLE or (worth and self.usable(group)))
         ]
-        if assignment.can_split and 0 < most <= len(groups):
+        if assignment.can_split and not alone and 0 < most <= len(groups):
             one = self.settings.mode is Mode.SPLIT
             group = min(groups, key=lambda group: (one and group.is_lone, len(self.usable(group))))
             if group.is_lone:
@@ -261,7 +264,7 @@ class Search:
                 yield from group.lines.values()
                 if group.root_result is not None and group.root_result not in group.lines.values():
                     yield group.root_result
-            elif group.phase is Phase.PRESEARCH and (found := group.presearch.lines()):
+            elif group.phase is Phase.PRESEARCH and (found := group.ranked()):
                 yield from found
             else:
                 yield from (assignment.ballot for assignment in group.assignments if assignment.ballot is not None)
@@ -346,8 +349,9 @@ class Search:
         return self.nodes_answer() is not None or self._nothing_runs()
 
     def won(self) -> bool:
-        """Whether the nodes' answer is a proven mate. It can become one only by a line that is."""
-        if not self._mate_proven:
+        """Whether the nodes' answer is a proven mate, and nothing else is wanted. It can become one only by a line that
+        is."""
+        if not self._mate_proven or self.request.multipv > 1:
             return False
         self._mate_proven = False
         found = self.nodes_answer()

@@ -167,7 +167,7 @@ class NumbaEngine:
         """
         if len(self._threads) > 1:
             raise EngineError("a search of several threads cannot be driven step by step")
-        return Steps(self._threads[0].record, lambda: self.go(limits, on_info), self.stop)
+        return Steps(self._threads[0].record, lambda: self.go(limits, on_info, by_clock=False), self.stop)
 
     def entries_meaning(self) -> str:
         """A digest of all that decides the meaning of an entry: the layout, the keys, the network and the rules.
@@ -236,7 +236,12 @@ class NumbaEngine:
         return left
 
     def go(
-        self, limits: Limits, on_info: InfoCallback | None = None, goes_on: Callable[[Signs], bool] | None = None
+        self,
+        limits: Limits,
+        on_info: InfoCallback | None = None,
+        goes_on: Callable[[Signs], bool] | None = None,
+        *,
+        by_clock: bool = True,
     ) -> SearchResult:
         """Search; see `worker.engine.Engine.go`.
 
@@ -244,12 +249,18 @@ class NumbaEngine:
             goes_on: asked after each iteration whether another one is worth its time; None: it is, up to the limits. A
                 search that asks ends by itself, also without a limit: the only legal move's soon, and where a mate is
                 found.
+            by_clock: whether the time that has passed decides what is reported: not where the search stands still in
+                between.
         """
         with nullcontext() if self._parameters is None else tuning.in_force(self._parameters):
-            return self._go(limits, on_info, goes_on)
+            return self._go(limits, on_info, goes_on, by_clock)
 
     def _go(
-        self, limits: Limits, on_info: InfoCallback | None, goes_on: Callable[[Signs], bool] | None
+        self,
+        limits: Limits,
+        on_info: InfoCallback | None,
+        goes_on: Callable[[Signs], bool] | None,
+        by_clock: bool,
     ) -> SearchResult:
         began = time.monotonic_ns()
         won = self._won_by_rule()
@@ -302,7 +313,8 @@ class NumbaEngine:
             # A caller that gave a window waits for the news that a score is above it.
             awaited = limits.alpha is not None and line.bound is Bound.LOWER and line.score > limits.alpha
             changed = line.bound is not Bound.UPPER and move_to_usi(line.pv[0]) != shown
-            if awaited or (changed and line.depth >= _CHANGES_FROM_DEPTH) or elapsed_ms() >= _BOUNDS_FROM_MS:
+            late = by_clock and elapsed_ms() >= _BOUNDS_FROM_MS
+            if awaited or (changed and line.depth >= _CHANGES_FROM_DEPTH) or late:
                 show(self._infos([line], elapsed_ms()))
 
         with self._lock:

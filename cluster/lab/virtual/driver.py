@@ -41,8 +41,8 @@ from worker.engine import SharesTable
 _LONE_SLICE_MS: Final = 1000
 """Slice of a node without others; it only bounds how far beyond its stop a search runs."""
 SLICE_MS: Final = 32
-"""A thirty-second of the virtual second: how late what one node finds reaches the others at most. On real nodes it took
-9 to 15 ms in the median (``docs/measurements/sharing.md``)."""
+"""A thirty-second of the virtual second: how late what one node finds reaches the others at most. Real nodes send every
+30 to 60 ms (`cluster.sharing.node`)."""
 
 
 @dataclass(slots=True)

@@ -35,6 +35,7 @@ class TestDeadline:
         bench.report(FALLBACK, 9, 70, "2g2f")
         bench.tick(1000)
         assert not bench.decisions
+        assert bench.coordinator.wake_ms(bench.now) == bench.now + 250
         bench.tick(250)
         assert (bench.decisions[0].move, bench.decisions[0].source) == ("2g2f", "fallback")
 

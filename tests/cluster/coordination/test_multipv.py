@@ -202,3 +202,13 @@ def test_a_real_searcher_knows_the_move_limit_and_the_value_of_a_draw() -> None:
     assert [line.score for line in black.lines] == [-123, -123]
     assert white.score == 77
     assert free.score not in (-123, 77)
+
+
+def test_a_mate_does_not_end_a_search_for_several_lines() -> None:
+    bench = Bench(1)
+    bench.feed(StartSearch(SearchRequest(1, STARTPOS, soft_ms=1000, hard_ms=3000, multipv=2)))
+    bench.report("n1", 9, mate_in(5), "7g7f", multipv=1)
+    assert not bench.decisions
+    bench.report("n1", 9, 20, "2g2f", multipv=2)
+    bench.tick(1000)
+    assert [line.pv[0] for line in bench.decisions[0].lines] == ["7g7f", "2g2f"]

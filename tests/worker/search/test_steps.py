@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from worker.engine import EngineError, Limits, SearchInfo
+from worker.search import engine as engine_module
 from worker.search.engine import NumbaEngine
 from worker.shogi import STARTPOS
 
@@ -71,3 +72,21 @@ def test_several_threads_cannot_be_driven() -> None:
     engine = NumbaEngine(8, threads=2)
     with pytest.raises(EngineError, match="threads"):
         engine.steps(Limits(nodes=100))
+
+
+def test_what_is_reported_does_not_depend_on_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = NumbaEngine(8)
+
+    def reported() -> list[tuple[object, ...]]:
+        found = list[SearchInfo]()
+        engine.new_game()
+        engine.set_position(STARTPOS, MOVES)
+        search = engine.steps(Limits(nodes=60_000), found.append)
+        at = 0
+        while not search.run_to(at := at + 10_000):
+            pass
+        return [(*told(info), info.bound) for info in found]
+
+    first = reported()
+    monkeypatch.setattr(engine_module, "_BOUNDS_FROM_MS", 0)
+    assert reported() == first
