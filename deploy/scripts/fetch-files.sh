@@ -9,7 +9,11 @@ s3() { again 60 aws s3 "$@" --region "$FLEET_REGION" --only-show-errors; }
 s3 cp "s3://$FLEET_BUCKET/config/gougi.toml" /etc/gougi/gougi.toml
 s3 cp "s3://$FLEET_BUCKET/config/master.env" /etc/gougi/master.env
 chmod 0644 /etc/gougi/gougi.toml /etc/gougi/master.env
-s3 sync "s3://$FLEET_BUCKET/nets/" "$STATE/nets/"
+mkdir -p "$STATE/nets" "$STATE/books"
+# What a download left that was broken off; nobody else downloads now.
+find "$STATE/nets" "$STATE/books" -type f -regextype posix-extended -regex '.*\.[0-9A-Fa-f]{8}' -delete
+# Exact: else one of the same size that is newer in the bucket would stay there.
+s3 sync "s3://$FLEET_BUCKET/nets/" "$STATE/nets/" --exact-timestamps
 
 # A book that is here stays: it may have learned what did not reach the bucket. A write-ahead log belongs to the one state
 # of its book that it was written for, and never travels.

@@ -55,7 +55,8 @@ def plant(tree: Path, file: str, old: str, new: str) -> None:
         ),
         ("terraform/network.tf", "al2023-repos-", "al2023-repo-", "network.tf: Packages: Resource"),
         # Units.
-        (KEEP, "OnFailure=gougi-end.service\n", "", "gougi-keep.service: OnFailure"),
+        (KEEP, "start gougi-end.service", "stop gougi-end.service", "gougi-keep.service: ExecStopPost"),
+        (KEEP, "Before=", "OnFailure=gougi-end.service\nBefore=", "gougi-keep.service: OnFailure"),
         (KEEP, "Restart=always", "Restart=on-failure", "gougi-keep.service: Restart"),
         (KEEP, "RestartPrevent", "SuccessExitStatus=10\nRestartPrevent", "gougi-keep.service: SuccessExitStatus"),
         (KEEP, "gougi fleet keep", "gougi fleet kept", "gougi-keep.service: ExecStart"),

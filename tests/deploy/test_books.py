@@ -13,12 +13,15 @@ import pytest
 
 from tests.deploy.machine import facts_at, script_at, stand_in
 
-# `aws s3 cp` and `aws s3 sync`, as the scripts use them: a sync copies what is missing, newer or of another size.
+# `aws s3 cp` and `aws s3 sync`, as the scripts use them. A sync copies what is missing or of another size; up what is
+# newer here, and down what is older in the bucket (awscli/customizations/s3/syncstrategy/base.py), or with
+# --exact-timestamps of another time.
 AWS = """
 import fnmatch, os, pathlib, shutil, sys
 words, at = sys.argv[1:], pathlib.Path(__file__).parents[1]
 source, target = (pathlib.Path(w.replace("s3:/", str(at))) for w in words[2:4])
-left_out = [words[n + 1] for n, word in enumerate(words) if word == "--exclude"]
+rules = [(word == "--include", words[n + 1]) for n, word in enumerate(words) if word in ("--exclude", "--include")]
+down = words[2].startswith("s3:")
 if (at / "down").exists():
     (at / "down").unlink()
     sys.exit(1)
@@ -29,12 +32,19 @@ if words[1] == "cp":
 for path in (path for path in source.rglob("*") if path.is_file()):
     name = str(path.relative_to(source))
     goal, stat = target / name, path.stat()
-    if any(fnmatch.fnmatch(name, pattern) for pattern in left_out):
+    taken = [keep for keep, pattern in rules if fnmatch.fnmatch(name, pattern)]
+    if taken and not taken[-1]:
         continue
-    if not goal.exists() or stat.st_size != goal.stat().st_size or stat.st_mtime > goal.stat().st_mtime:
-        goal.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, goal)
-        print(name, file=open(at / "copied", "a"))
+    there = goal.stat() if goal.exists() else None
+    if there is not None and stat.st_size == there.st_size:
+        exact = "--exact-timestamps" in words and stat.st_mtime != there.st_mtime
+        if not (exact or (stat.st_mtime < there.st_mtime if down else stat.st_mtime > there.st_mtime)):
+            continue
+    goal.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(path, goal)
+    if down:
+        os.utime(goal, (stat.st_mtime,) * 2)
+    print(name, file=open(at / "copied", "a"))
 """
 
 # A master that learns, and ends: in order, or not.
@@ -144,3 +154,35 @@ def test_a_damaged_book_is_named_and_holds_up_no_other(head: Head) -> None:
     assert ran.returncode == 1
     assert f"{head.books / 'bad.db'}: " in ran.stderr
     assert _kept(head) == {"own.db"}
+
+
+def test_a_newer_network_of_the_same_size_comes(head: Head) -> None:
+    here, there = head.folder / "state" / "nets" / "my.bin", head.bucket / "nets" / "my.bin"
+    there.parent.mkdir()
+    there.write_text("old")
+    os.utime(there, (1_000_000, 1_000_000))
+    assert head.run("fetch-files.sh").returncode == 0
+    assert here.read_text() == "old"
+    there.write_text("new")
+    for _ in range(2):
+        assert head.run("fetch-files.sh").returncode == 0
+        assert here.read_text() == "new"
+    assert (head.folder / "copied").read_text().split().count("my.bin") == 2, "one that has not changed stays"
+
+
+def test_what_a_broken_download_left_is_no_book(head: Head) -> None:
+    (head.books / "own.db.1a2B3c4D").write_text("half of it")
+    assert head.run("fetch-files.sh").returncode == 0
+    assert list(head.books.iterdir()) == []
+
+
+def test_the_end_of_the_last_game_and_of_its_log_go_to_the_bucket(head: Head) -> None:
+    records = head.folder / "state" / "records"
+    records.mkdir()
+    for name in ("game.csa", "gougi-20261126-101500-7.jsonl", "other.txt"):
+        (records / name).write_text(name)
+    head.learn(3, "in order")
+    assert head.run("keep-books.sh").returncode == 0
+    found = {str(path.relative_to(head.bucket)) for path in head.bucket.rglob("*") if path.is_file()}
+    assert {"records/game.csa", "logs/gougi-20261126-101500-7.jsonl", "books/own.db"} <= found
+    assert not any("other.txt" in name for name in found)

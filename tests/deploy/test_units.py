@@ -59,9 +59,16 @@ def test_no_unit_is_given_up_because_another_failed_once(unit: str) -> None:
     assert named <= set(UNITS), "systemd says nothing of a unit that is wanted and is not there"
 
 
-@pytest.mark.parametrize(("code", "asked"), [("10", ["--no-block stop gougi-node.service"]), ("0", []), ("1", [])])
-def test_no_node_joins_a_machine_that_was_released(tmp_path: Path, code: str, asked: list[str]) -> None:
-    text = (DEPLOY / "systemd" / "gougi-spot-watch.service").read_text()
+@pytest.mark.parametrize("code", ["10", "0", "1", "9", "KILL"])
+@pytest.mark.parametrize(
+    ("unit", "then"),
+    [
+        ("gougi-spot-watch.service", "--no-block stop gougi-node.service"),  # no node joins a machine that was released
+        ("gougi-keep.service", "--no-block start gougi-end.service"),  # and no fleet ends where a stop took too long
+    ],
+)
+def test_what_follows_the_end_of_a_service(tmp_path: Path, unit: str, then: str, code: str) -> None:
+    text = (DEPLOY / "systemd" / unit).read_text()
     (line,) = re.findall(r"^ExecStopPost=\+(.*)$", text, re.MULTILINE)
     stand_in(tmp_path, "systemctl", f'echo "$*" >>{tmp_path}/asked')
     env = {"PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}", "EXIT_STATUS": code}
@@ -69,7 +76,15 @@ def test_no_node_joins_a_machine_that_was_released(tmp_path: Path, code: str, as
     words = [word.replace("$$", "$") for word in shlex.split(line)]
     assert subprocess.run(words, env=env, check=False).returncode == 0
     said = tmp_path / "asked"
-    assert (said.read_text().splitlines() if said.exists() else []) == asked
+    assert (said.read_text().splitlines() if said.exists() else []) == ([then] if code == "10" else [])
+
+
+def test_who_fetches_books_may_take_its_time() -> None:
+    for path in (DEPLOY / "systemd").glob("*.service"):
+        text = path.read_text()
+        if "/fetch-files.sh" in text:
+            (limit,) = re.findall(r"^TimeoutStartSec=(\d+)$", text, re.MULTILINE)
+            assert int(limit) >= 900, path
 
 
 def _exposed(machine: Path, *services: str) -> subprocess.CompletedProcess[str]:

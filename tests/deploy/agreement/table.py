@@ -88,8 +88,8 @@ class Unit:
     """Exit codes beside 0 that are no failure."""
     final: tuple[int, ...] = ()
     """Exit codes after which it is not started again."""
-    then: str = ""
-    """OnFailure."""
+    then: tuple[int, str, str] | None = None
+    """Exit code, ``start`` or ``stop``, and the unit for which that is done then: its ExecStopPost."""
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
 
@@ -140,8 +140,8 @@ UNITS: Final[Mapping[str, Unit]] = {
         does=(f"{GOUGI} fleet keep",),
         facts=(FACTS, RAY_ENV),
         restart="always",
-        final=(RELEASED,),  # no success: the failure is what starts the end
-        then="gougi-end.service",
+        final=(RELEASED,),
+        then=(RELEASED, "start", "gougi-end.service"),
         before=(_MASTER,),
         after=(_SETUP,),
     ),
@@ -165,6 +165,7 @@ UNITS: Final[Mapping[str, Unit]] = {
         restart="always",
         success=(RELEASED,),
         final=(RELEASED,),
+        then=(RELEASED, "stop", _NODE),
         before=(_NODE,),
         after=(_SETUP,),
     ),

@@ -52,7 +52,8 @@ def _unit(tree: Tree, name: str, unit: Unit, agreed: Any) -> Iterator[str]:
     yield from differs(where, "User", unit.get("User", []), user)
     yield from differs(where, "EnvironmentFile", unit.get("EnvironmentFile", []), list(agreed.facts))
     yield from differs(where, "Restart", "".join(unit.get("Restart", [])), agreed.restart)
-    yield from differs(where, "OnFailure", "".join(unit.get("OnFailure", [])), agreed.then)
+    yield from differs(where, "ExecStopPost", _then(unit), agreed.then)
+    yield from differs(where, "OnFailure", unit.get("OnFailure", []), [])
     for key, codes in (("SuccessExitStatus", agreed.success), ("RestartPreventExitStatus", agreed.final)):
         yield from differs(where, key, _words(unit, key), list(map(str, codes)))
     for key, others in (("Before", agreed.before), ("After", agreed.after)):
@@ -101,7 +102,15 @@ def _listed(text: str, pattern: str) -> set[str]:
 
 def _starts(name: str, unit: Unit) -> list[str]:
     timed = [name.replace(".timer", ".service")] if name.endswith(".timer") else []
-    return [*_words(unit, "Wants"), *_words(unit, "OnFailure"), *timed]
+    then = _then(unit)
+    return [*_words(unit, "Wants"), *([then[2]] if then and then[1] == "start" else ()), *timed]
+
+
+def _then(unit: Unit) -> tuple[int, str, str] | None:
+    """The exit code after which something is done with another unit, what, and with which."""
+    after = " ".join(unit.get("ExecStopPost", []))
+    found = re.search(r'EXIT_STATUS" != (\d+) \] \|\| systemctl --no-block (start|stop) (\S+)\'', after)
+    return (int(found[1]), found[2], found[3]) if found else None
 
 
 def _exit_codes(tree: Tree, units: dict[str, Unit]) -> Iterator[str]:
@@ -121,15 +130,10 @@ def _exit_codes(tree: Tree, units: dict[str, Unit]) -> Iterator[str]:
             and agreed.RELEASED not in unit.final
         ):
             yield f"{name}: is started again after exit code {agreed.RELEASED}, and so never ends anything"
-        if unit.then and set(unit.final) & set(unit.success):
-            yield f"{name}: its end counts as a success, and so never starts {unit.then}"
+        if unit.then and unit.then[0] not in unit.final:
+            yield f"{name}: is started again after exit code {unit.then[0]}"
         if does.endswith("/master.sh") and agreed.BAD_INPUT not in unit.final:
             yield f"{name}: is started again after exit code {agreed.BAD_INPUT}"
-    after = " ".join(units.get("gougi-spot-watch.service", {}).get("ExecStopPost", []))
-    found = re.search(r'EXIT_STATUS" != (\d+) \] \|\| systemctl --no-block stop (\S+)\'', after)
-    said = (int(found[1]), found[2]) if found else None
-    wanted = (agreed.RELEASED, "gougi-node.service")
-    yield from differs("deploy/systemd/gougi-spot-watch.service", "ExecStopPost", said, wanted)
 
 
 def _users_and_folders(tree: Tree) -> Iterator[str]:
