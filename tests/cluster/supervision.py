@@ -106,6 +106,8 @@ class World:
         """So many of the next attempts."""
         self.happened: set[str] = set()
         self.said: list[str] = []
+        self.failed: list[BaseException] = []
+        """Errors of the tasks."""
         self._lives = 0
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -293,8 +295,8 @@ class World:
 
         def over(done: asyncio.Task[None]) -> None:
             self._tasks.discard(done)
-            if not done.cancelled():
-                done.result()
+            if not done.cancelled() and (error := done.exception()) is not None:
+                self.failed.append(error)
 
         task.add_done_callback(over)
 
@@ -439,6 +441,11 @@ def _in_virtual_time(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
         yield
 
 
+def _none_failed(world: World) -> None:
+    for error in world.failed:
+        raise error
+
+
 def _still_run(*tasks: asyncio.Task[None]) -> None:
     """None of these ever ends of itself; what it failed of is raised."""
     for task in tasks:
@@ -460,12 +467,15 @@ async def _storm(seed: int, faults: int, patience_s: float) -> World:
                 await asyncio.sleep(world.rng.choice([0.0, 0.05, 0.5, 3.0, 10.0]))
                 world.strike()
                 _still_run(*running, *supervisor._tasks)
+                _none_failed(world)
             deadline = asyncio.get_running_loop().time() + patience_s
             while wrong := world.whole():
                 _still_run(*running, *supervisor._tasks)
+                _none_failed(world)
                 assert asyncio.get_running_loop().time() < deadline, f"seed {seed}: {wrong}"
                 await asyncio.sleep(0.5)
             await asyncio.sleep(5)
+            _none_failed(world)
             assert not world.whole(), f"seed {seed}: {world.whole()}"
         finally:
             for task in running:

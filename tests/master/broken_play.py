@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from pathlib import Path
 
-from cluster.api import SILENT, Listener, SearchListener, SearchRequest
+from cluster.api import SILENT, FleetError, Listener, SearchListener, SearchRequest
 from master.__main__ import main
 from master.commands import play_online
 from tests.master.scripted import ScriptedSearcher
@@ -25,6 +26,8 @@ class LateFault(ScriptedSearcher):
         self.when = when
 
     async def open(self, listener: Listener) -> None:
+        if "GOUGI_CSA_PASSWORD" in os.environ:
+            raise FleetError("the nodes would inherit the password")
         await super().open(listener)
         if self.when == "waiting":
             self.task = asyncio.ensure_future(self._break_when_told())

@@ -28,10 +28,10 @@ from tests.master.scripted import ScriptedSearcher
 GAME = "floodgate-60-5F"
 
 
-def player(when: str, address: Sequence[object], folder: Path) -> subprocess.Popen[str]:
+def player(when: str, address: Sequence[object], folder: Path, game_name: str = GAME) -> subprocess.Popen[str]:
     """``gougi play``, for ten games."""
     where = ":".join(map(str, address))
-    words = ("--server", where, "--game", GAME, "--name", "alice", "--games", "10", "--plain")
+    words = ("--server", where, "--game", game_name, "--name", "alice", "--games", "10", "--plain")
     return subprocess.Popen(
         [sys.executable, "-m", "tests.master.broken_play", when, *words],
         cwd=folder,
@@ -88,6 +88,22 @@ def test_a_game_that_runs_is_played_to_its_end(tmp_path: Path) -> None:
     assert "result for alice" in out and "6 moves" in out and out.count("result for") == 1
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(120)
+def test_another_game_than_was_asked_for_is_rejected(tmp_path: Path) -> None:
+    async def main() -> tuple[int, str, str]:
+        async with PracticeServer(ServerOptions(port=0)) as server:
+            process = player("waiting", server.address, tmp_path, "denryu-2025")
+            searcher = ScriptedSearcher()
+            await searcher.open(Listener())
+            await play_game(ServerAddress(*server.address), Login("bob", "default-1500-0,x"), searcher)
+            return await end_of(process)
+
+    code, _, err = uvloop.run(asyncio.wait_for(main(), 100))
+    assert code == 2
+    assert "asked for the game denryu-2025, and the server offers default-1500-0; rejected" in err
+
+
 def test_an_analysis_ends_and_keeps_what_it_has(tmp_path: Path) -> None:
     searched = game()
 
@@ -105,11 +121,14 @@ def test_an_analysis_ends_and_keeps_what_it_has(tmp_path: Path) -> None:
             task = asyncio.ensure_future(session.search(searched, searches(plan(searched)), lambda _found, _kept: None))
             while not searcher.requests:  # noqa: ASYNC110 - a task is waited for
                 await asyncio.sleep(0)
+            searcher._decide(searcher.requests[0], ScriptedSearcher().choose)
+            while len(searcher.requests) < 2:  # noqa: ASYNC110
+                await asyncio.sleep(0)
             searcher.choose = ScriptedSearcher().choose
             searcher.listener.on_event("fleet_broken", {"why": WHY})
             with pytest.raises(FleetError, match="its token is not ours"):
                 await task
 
     asyncio.run(main())
-    assert len(searcher.requests) == 1
-    assert not store.path.exists() or not store.path.read_text().strip()
+    assert len(searcher.requests) == 2
+    assert len(store.path.read_text().splitlines()) == 1

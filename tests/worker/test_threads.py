@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import gc
 import os
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -37,6 +39,23 @@ def test_a_thread_knows_what_it_ran_and_what_it_waited() -> None:
     assert now_waited >= waited
     time.sleep(0.05)
     assert core_time()[0] - now_ran < 0.04, "sleep is neither"
+
+
+def test_a_thread_that_shares_its_core_waits() -> None:
+    before = os.sched_getaffinity(0)
+    core = min(before)
+    spin = f"import os\nos.sched_setaffinity(0, {{{core}}})\nprint(flush=True)\nwhile True: pass"
+    with subprocess.Popen([sys.executable, "-c", spin], stdout=subprocess.PIPE) as other:
+        try:
+            assert other.stdout is not None and other.stdout.readline()
+            os.sched_setaffinity(0, {core})
+            waited, end = core_time()[1], time.monotonic() + 0.5
+            while time.monotonic() < end:
+                pass
+            assert core_time()[1] - waited > 0.1
+        finally:
+            os.sched_setaffinity(0, before)
+            other.kill()
 
 
 def test_what_stays_is_out_of_the_collectors_rounds() -> None:

@@ -54,6 +54,8 @@ class FakeRay:
     machines = 0
     orphans: list[str]
     """Nodes that live without a keeper."""
+    faults: list[str]
+    """Reasons for which the next keepers' calls fail; the keepers live."""
 
     def __init__(self, address: str | None, nodes: int, on_start: Callable[[int], None]) -> None:
         self.pid = len(self.lives) + 1
@@ -63,6 +65,8 @@ class FakeRay:
         self.free = asyncio.Semaphore(self.machines)
         self.kept: dict[int, str] = {}
         self.actors = 0
+        self.held: set[int] = set()
+        """Keepers that have a place."""
         self.dying: dict[int, asyncio.Event] = {}
         self.nurseries = asyncio.Event()
         """All nurseries are ready."""
@@ -78,12 +82,15 @@ class FakeRay:
         self.dying[self.actors] = asyncio.Event()
         return self.actors
 
-    async def placed(self, _actor: int) -> int:
+    async def placed(self, actor: int) -> int:
         await self._until_over(self.free.acquire())
+        self.held.add(actor)
         return 1
 
     async def orphan(self, _actor: int) -> str:
         await self._until_over(self.nurseries.wait())
+        if self.faults:
+            raise ActorDied(self.faults.pop())
         return self.orphans.pop(0) if self.orphans else ""
 
     async def keep(self, actor: int, node_id: str, spec: bytes) -> None:
@@ -97,6 +104,7 @@ class FakeRay:
         self.orphans.append(node_id)
         if self.over.is_set():
             raise RayLost("its raylet died")
+        self.held.discard(actor)
         self.free.release()
         raise ActorDied("its process died")
 
@@ -110,8 +118,10 @@ class FakeRay:
         if self.over.is_set():
             raise RayLost("its raylet died")
 
-    async def end(self, _actor: int) -> None:
-        pass
+    async def end(self, actor: int) -> None:
+        if actor in self.held:
+            self.held.discard(actor)
+            self.free.release()
 
     async def ended(self) -> str:
         await self.over.wait()
@@ -164,7 +174,7 @@ async def until(condition: Callable[[], object]) -> None:
 
 @pytest.fixture(autouse=True)
 def fake(monkeypatch: pytest.MonkeyPatch) -> None:
-    FakeRay.lives, FakeRay.fates, FakeRay.orphans, FakeRay.machines = [], [], [], 0
+    FakeRay.lives, FakeRay.fates, FakeRay.orphans, FakeRay.faults, FakeRay.machines = [], [], [], [], 0
     monkeypatch.setattr(node_supervisor, "RayProcess", FakeRay)
     monkeypatch.setattr(node_supervisor, "_LONGEST_PAUSE_S", 0.01)
     monkeypatch.setattr(node_supervisor, "_OPENING_S", 0.05)
@@ -284,3 +294,17 @@ def test_a_place_takes_no_number_of_a_node_that_lives_elsewhere() -> None:
         assert supervisor._choose(lost) == "node-2"
 
     asyncio.run(play())
+
+
+def test_a_keeper_whose_call_fails_gives_its_place_back() -> None:
+    FakeRay.fates, FakeRay.machines, FakeRay.faults = [opens], 1, ["no nursery"]
+    log = Log()
+
+    async def play() -> None:
+        supervisor = NodeSupervisor(ADDRESS, 1, log, spec)
+        supervisor.open()
+        await until(lambda: FakeRay.lives and FakeRay.lives[0].kept)
+        await supervisor.close()
+
+    asyncio.run(play())
+    assert log.named("keeper_lost") == ["no nursery"]

@@ -103,6 +103,8 @@ def test_the_running_search_and_the_last_one(fleet: Fleet) -> None:
     assert fleet.value("gougi_searched_nodes_total") == 9500
     assert fleet.value("gougi_wasted_nodes_total") == 100
     assert fleet.value("gougi_search_seconds_sum") == pytest.approx(0.4)
+    fleet.listener.searches.on_decision(replace(DECISION, source="forced", elapsed_ms=0))
+    assert fleet.value("gougi_search_seconds_count") == 1, "the only move takes no search"
 
 
 def test_from_a_job_to_its_first_report(fleet: Fleet) -> None:

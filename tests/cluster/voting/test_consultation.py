@@ -54,7 +54,7 @@ def test_a_known_loss_gets_no_hearing_while_another_ballot_is_open(vote: Vote) -
 
 
 def test_only_proven_mates_come_first() -> None:
-    unproven, proven = ballot("b", mate_in(19), depth=10), ballot("c", mate_in(9), depth=10)
+    unproven, proven = ballot("b", mate_in(19), depth=10), ballot("c", mate_in(10), depth=10)
     others = [ballot("a", 50), ballot("a", 40)]
     assert count([unproven, *others], Vote.MATE_FIRST).ballot.move == "a"
     assert count([unproven, *others, proven], Vote.MATE_FIRST).ballot == proven

@@ -11,7 +11,7 @@ import pytest
 from moto import mock_aws
 
 from master.cloud.aws import AwsError, AwsRefusal, client, told
-from master.cloud.cloud import TAG, Cloud
+from master.cloud.cloud import TAG, Cloud, _machine
 from master.cloud.costs import Machine
 from tests.master.cloud.stand_in import instance_refresh
 
@@ -63,7 +63,14 @@ def test_spot_prices_are_asked_for_where_there_are_spot_machines(ec2: Any) -> No
     cloud = Cloud("us-east-1")
     assert cloud.spot_prices([Machine("i", "c5.xlarge", "us-east-1a", False, 0.0)]) == {}
     found = cloud.spot_prices([Machine("i", "c5.xlarge", "us-east-1a", True, 0.0)])
-    assert all(kind == "c5.xlarge" and price > 0 for (kind, _), price in found.items())
+    assert found and all(kind == "c5.xlarge" and price > 0 for (kind, _), price in found.items())
+
+
+@pytest.mark.parametrize(("said", "spot"), [({"InstanceLifecycle": "spot"}, True), ({}, False)])
+def test_a_spot_machine_is_known_as_one(said: dict[str, str], spot: bool) -> None:
+    state, launched = {"Name": "running"}, datetime.now(UTC)
+    raw = {"InstanceId": "i", "InstanceType": "c5.xlarge", "State": state, "LaunchTime": launched, **said}
+    assert _machine(raw).facts.spot is spot
 
 
 class Refusing:

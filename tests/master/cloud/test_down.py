@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +135,19 @@ def test_a_plan_that_is_not_agreed_to_brings_no_release(played: Played, agreed: 
                 operator.apply(planned, lambda _step: None)
     assert release.read_bytes() == (b"new" if agreed else b"old")
     assert not before.exists()
+
+
+def test_of_a_bucket_of_ones_own_only_what_the_machines_said_goes(
+    played: Played, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    owner(played).folder.set_location(replace(LOCATION, bucket_is_own=False))
+    for key in ("fleet/ledger.json", "photos/cat.jpg"):
+        played.s3.put_object(Bucket=BUCKET, Key=key, Body=b"x")
+    played.state = [HEAD_ADDRESS]
+    monkeypatch.setattr(played, "apply", lambda _file, _tell: played.state.clear())
+    assert down(played) == 0
+    assert sorted(played.keys()) == ["config/gougi.toml", "photos/cat.jpg", "records/game.csa"]
+    assert f"the bucket {BUCKET} stays" in capsys.readouterr().out
 
 
 def test_a_book_of_the_fleet_before_stays_beside_the_new_one(played: Played) -> None:

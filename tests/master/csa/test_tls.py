@@ -13,8 +13,12 @@ from typing import Any
 import pytest
 import uvloop
 
+from master.csa.address import ServerAddress
 from master.csa.client import CsaConnection, CsaConnectionError
 from master.csa.tls import TlsError, tls_context
+from master.game.driver import GameSettings, LoginRefusedError, play_game
+from master.player.instructions import Login
+from tests.master.scripted import ScriptedSearcher
 
 OPENSSL = shutil.which("openssl")
 pytestmark = [pytest.mark.timeout(30), pytest.mark.skipif(OPENSSL is None, reason="needs openssl for a certificate")]
@@ -101,3 +105,24 @@ def test_a_file_without_certificates(tmp_path: Path) -> None:
     (tmp_path / "empty.pem").write_text("nothing\n")
     with pytest.raises(TlsError, match=r"empty\.pem: cannot read"):
         tls_context(str(tmp_path / "empty.pem"))
+
+
+def test_a_login_goes_over_tls_where_that_is_set(certificate: Path) -> None:
+    async def main() -> None:
+        said: list[bytes] = []
+
+        async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            said.append(await reader.readline())
+            writer.write(b"LOGIN:incorrect\n")
+            writer.close()
+
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate)
+        async with await asyncio.start_server(refuse, "127.0.0.1", 0, ssl=context) as server:
+            address = ServerAddress("localhost", server.sockets[0].getsockname()[1])
+            settings = GameSettings(tls=tls_context(str(certificate)))
+            with pytest.raises(LoginRefusedError):
+                await play_game(address, Login("alice", "p"), ScriptedSearcher(), settings)
+        assert said == [b"LOGIN alice p\n"]
+
+    run(main())

@@ -24,6 +24,7 @@ from master.player.instructions import Login
 from master.player.retry import Backoff
 from master.practice.server import PracticeServer, ServerOptions
 from master.practice.server_room import RoomOptions
+from tests.answers import make_progress
 from tests.master.csa.peer import free_port
 from tests.master.game.playing import FAST
 from tests.master.scripted import BrokenSearcher, ScriptedSearcher
@@ -117,6 +118,30 @@ def test_decisions_are_played_and_observers_hear_on_the_callers_thread() -> None
         run(main(address))
 
 
+class Divided(ScriptedSearcher):
+    """Says that its voters agree no longer, before it decides."""
+
+    def start(self, request: SearchRequest, listener: SearchListener = SILENT) -> None:
+        super().start(request, listener)
+        for agreement in (1.0, 0.3):
+            said = make_progress(request.search_id, 5, 3, 12, ("7g7f",), 100, agreement=agreement)
+            asyncio.get_running_loop().call_soon(listener.on_progress, said)
+
+
+def test_all_orders_reach_the_searcher() -> None:
+    async def main(address: ServerAddress) -> None:
+        searcher = Divided(delay_s=0.2)
+        await asyncio.gather(
+            play(address, "alice", searcher, "test-60-5F-B"), play(address, "bob", ScriptedSearcher(), "test-60-5F-W")
+        )
+        own = {request.search_id for request in searcher.requests}
+        assert searcher.retimed and {number for number, _ in searcher.retimed} <= own
+        assert searcher.stopped[-1:] == [searcher.pondered[-1].search_id], "pondering ends with the game"
+
+    with Elsewhere(max_moves=4) as address:
+        run(main(address))
+
+
 def test_a_search_that_is_refused_costs_no_time() -> None:
     """Ten seconds a move, and a searcher that cannot begin: the player is told, and does not wait for the deadline."""
 
@@ -144,7 +169,10 @@ def test_cancelled_while_waiting_for_a_game() -> None:
         with pytest.raises(asyncio.CancelledError):
             await game
         assert time.monotonic() - began < connection_thread.LEAVE_S
-        assert not [thread for thread in threading.enumerate() if thread.name == "line"]
+        for thread in threading.enumerate():
+            if thread.name == "connection":
+                thread.join(10)
+                assert not thread.is_alive()
 
     with Elsewhere() as address:
         run(main(address))

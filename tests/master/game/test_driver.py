@@ -47,7 +47,8 @@ def test_a_repetition(tmp_path: Path) -> None:
         assert served.moves[0].engine_info.eval == 12
         assert served.moves[1].engine_info.eval == -12
         assert sum(isinstance(event, MovePlayed) for event in events) == 26
-        assert [event.outcome.record_path for event in events if isinstance(event, GameEnded)]
+        ended = {event.outcome.record_path for event in events if isinstance(event, GameEnded)}
+        assert ended == {black.record_path, white.record_path}
 
     run(main())
 

@@ -302,3 +302,27 @@ def test_of_two_players_with_one_name_one_gives_up_and_the_other_plays() -> None
             assert [outcome.reason for outcome in await left] == ["MAX_MOVES"]
 
     run(main())
+
+
+def test_a_name_that_still_plays_behind_a_dropped_connection_is_tried_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long ago the first login was."""
+    answers = iter([b"LOGIN:alice OK\n", *[b"LOGIN:incorrect\n"] * 5])
+    monkeypatch.setattr(game_loop, "REFUSED_S", 0.0)
+
+    async def main() -> None:
+        stop = asyncio.Event()
+
+        async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.readline()
+            if (line := next(answers, None)) is None:
+                stop.set()
+            else:
+                writer.write(line)
+                await writer.drain()
+            writer.close()
+
+        async with await asyncio.start_server(answer, "127.0.0.1", 0) as host:
+            assert await loop(host.sockets[0].getsockname(), "alice", stop=stop) == []
+
+    run(main())
+    assert next(answers, None) is None

@@ -56,6 +56,7 @@ def test_the_player_says_the_same_lines(log: Path) -> None:
         steps = list(replay.steps())
         assert replay.difference is None
         assert replay.lines == 7  # LOGIN, AGREE, four moves, LOGOUT
+        assert sum(entry.kind == "LineSent" for entry in game.entries) == replay.lines, "the clock hears of each line"
         assert [step.at_ms for step in steps] == sorted(step.at_ms for step in steps)
         assert sum(isinstance(instruction, Emit) for step in steps for instruction in step.instructions) > 8
     knows = next(game for game in (alice, bob) if game.name == "alice")
@@ -90,7 +91,9 @@ def test_a_log_that_was_cut_short(log: Path, tmp_path: Path) -> None:
     text = log.read_text()
     cut = tmp_path / "cut.jsonl"
     cut.write_text(text[: int(len(text) * 0.7)])
-    for game in read_log(cut):
+    games = read_log(cut)
+    assert len(games) == 2 and all(game.entries for game in games)
+    for game in games:
         replay = Replay(game)
         for _ in replay.steps():
             pass

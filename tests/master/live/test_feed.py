@@ -151,10 +151,12 @@ def test_where_there_can_be_no_page(host: str, token: str, why: str) -> None:
     assert told.urls.empty()
 
 
-def test_a_token_is_in_the_address_and_in_no_argument() -> None:
+def test_secrets_are_in_no_argument_and_no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     token = "a-token-of-24-characters"
+    monkeypatch.setenv("GOUGI_CSA_PASSWORD", "hush-4711")
     with fed(host="0.0.0.0", token=token) as (page, told):
         assert told.urls.get(timeout=60).endswith(f"/?token={token}")
         assert page._process is not None
         for name in ("cmdline", "environ"):
-            assert token.encode() not in Path(f"/proc/{page._process.pid}/{name}").read_bytes()
+            known = Path(f"/proc/{page._process.pid}/{name}").read_bytes()
+            assert token.encode() not in known and b"hush-4711" not in known

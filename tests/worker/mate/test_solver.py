@@ -15,6 +15,7 @@ from tests.worker.mate import oracle
 from tests.worker.mate.truth import mates, mates_within
 from worker.mate import MateResult, MateSolver, MateStatus
 from worker.mate.checks import forcing_moves
+from worker.mate.hands import hand_of
 from worker.mate.solver import _forbidden
 from worker.shogi import Position
 from worker.shogi.attacks import update_checks
@@ -281,6 +282,18 @@ def test_positions_that_stood_three_times_are_forbidden() -> None:
     before = position.sfen(), position.history
     assert MateSolver(1).solve(position).status is MateStatus.NO_MATE
     assert (position.sfen(), position.history) == before
+
+
+def test_what_history_forbids_is_no_way_to_the_mate(monkeypatch: pytest.MonkeyPatch) -> None:
+    position, forbidden = Position.from_sfen(CLASSICAL["old problem, 3"][1]), list[tuple[int, int]]()
+    assert MateSolver(1).solve(position).status is MateStatus.MATE
+    for move in position.legal_moves():
+        position.push(move)
+        if position.in_check():
+            forbidden.append((int(position.record.board_key), int(hand_of(position.record, 0))))
+        position.pop()
+    monkeypatch.setattr("worker.mate.solver._forbidden", lambda _position: forbidden)
+    assert MateSolver(1).solve(position).status is MateStatus.NO_MATE
 
 
 def test_kept_memory_changes_no_answer() -> None:

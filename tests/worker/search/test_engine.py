@@ -13,7 +13,7 @@ from benchmarks.playouts import positions
 from worker.clock import Signs
 from worker.engine import Bound, EngineError, Limits, SearchInfo
 from worker.rules import EnteringKingRule, Rules
-from worker.score import DRAW, MATE, mate_distance, mate_in, mated_in
+from worker.score import DRAW, MATE, MATE_BOUND, mate_distance, mate_in, mated_in
 from worker.search import engine as engine_module
 from worker.search.engine import NumbaEngine
 from worker.search.node import POLL_NODES, REPETITION_WIN, beyond_limit
@@ -417,6 +417,31 @@ def test_the_move_limit_draws_and_a_draw_has_its_value(engine: NumbaEngine) -> N
         assert fresh(engine, ahead.replace(" b ", " w ")).go(Limits(depth=6)).lines[0].score == 70
     finally:
         engine.rules = Rules()
+
+
+def test_a_mate_that_comes_with_the_last_move_is_none(engine: NumbaEngine) -> None:
+    """It would be on the board with move 74, and is neither found nor taken out of the table."""
+
+    def scores(limit: int) -> list[int]:
+        engine.rules, seen = Rules(max_moves=limit), list[SearchInfo]()
+        engine.go(Limits(depth=8), seen.append)
+        return [info.score for info in seen]
+
+    try:
+        assert fresh(engine, MATE_IN_3).go(Limits(depth=8)).lines[0].score == mate_in(3)
+        engine.set_position(MATE_IN_3)  # the table knows the mate
+        assert max(map(abs, scores(74))) < MATE_BOUND
+        fresh(engine, MATE_IN_3)
+        assert max(map(abs, scores(74))) < MATE_BOUND
+        fresh(engine, MATE_IN_3)
+        assert scores(75)[-1] == mate_in(3)
+    finally:
+        engine.rules = Rules()
+
+
+def test_the_opponents_declaration_is_seen_in_the_tree(engine: NumbaEngine) -> None:
+    line = fresh(engine, DECLARABLE.replace(" b ", " w ")).go(Limits(depth=3)).lines[0]
+    assert line.score == mated_in(2)
 
 
 @pytest.mark.parametrize(("ply", "root"), [(0, 2), (2, 0)])

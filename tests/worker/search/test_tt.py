@@ -69,14 +69,17 @@ def test_a_torn_entry_is_no_entry() -> None:
 
 
 def test_deep_and_fresh_entries_stay() -> None:
-    table = TranspositionTable(1)
-    th = thread_on(table).record
-    keys = [np.uint64(i) for i in range(1, 9)]  # small keys all fall into the first cluster
-    for depth, key in enumerate(keys, start=1):
-        store(th, key, 0, 0, 0, 0, depth * 10, 3, 0)
-    kept = [depth for depth, key in enumerate(keys, start=1) if probe(th, key)]
-    assert len(kept) == 4
-    assert 8 in kept
+    th = thread_on(TranspositionTable(1)).record
+    th.tt_generation = 30
+
+    def kept(*entries: tuple[int, int]) -> list[int]:
+        for key, depth in entries:  # small keys all fall into the first cluster
+            store(th, np.uint64(key), 0, 0, 0, 0, depth, 3, 0)
+        return [key for key in range(1, 11) if probe(th, np.uint64(key))]
+
+    assert kept(*((key, 10 * key) for key in range(1, 9))) == [5, 6, 7, 8]
+    th.tt_generation = 4  # six searches later: 48 plies less
+    assert kept((9, 20), (10, 20)) == [7, 8, 9, 10]
 
 
 def test_a_shallow_bound_leaves_a_deep_entry_its_word_and_gives_it_its_move() -> None:
@@ -92,6 +95,9 @@ def test_a_shallow_bound_leaves_a_deep_entry_its_word_and_gives_it_its_move() ->
         assert (entry_bound(data), entry_move(position.record, data)) == (UPPER, second)
     store(th, key, 0, 0, -50, -50, 9, LOWER, 0)
     assert entry_depth(np.uint64(probe(th, key))) == 9
+    th.tt_generation += 1
+    store(th, key, 0, second, -50, -50, 3, LOWER, 0)
+    assert entry_depth(np.uint64(probe(th, key))) == 3, "what an earlier search found does not keep its place"
 
 
 @pytest.mark.parametrize("megabytes", [0, -3])

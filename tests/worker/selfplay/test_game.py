@@ -8,6 +8,8 @@ import pytest
 from tests.worker.selfplay.games import games_of, made, tiny
 from worker.nnue import default_network
 from worker.score import MATE_BOUND
+from worker.search.state import ThreadState
+from worker.selfplay.game import _is_over
 from worker.selfplay.opening import below
 from worker.selfplay.state import ADJUDICATED, DECLARED, MATE_END, MOVE_LIMIT, PERPETUAL, REPEATED, new_record
 from worker.selfplay.walk import whole_move
@@ -45,11 +47,23 @@ def test_every_end_is_one_of_the_rules() -> None:
                 case int(end) if end == REPEATED:
                     assert game.result == 0
                 case int(end) if end == PERPETUAL:
+                    wins = position.repetition() is Repetition.WIN
                     assert position.repetition() in (Repetition.WIN, Repetition.LOSE)
+                    assert game.result == (mover if wins else -mover)
                 case _:
                     assert game.end == ADJUDICATED and game.result != 0
             assert (len(game.moves) == 150) <= (game.end in (MOVE_LIMIT, ADJUDICATED))
     assert {MATE_END, DECLARED, MOVE_LIMIT} <= ends
+
+
+@pytest.mark.parametrize("more", [(), ("5a4a",)])
+def test_who_repeats_by_checks_alone_has_lost(more: tuple[str, ...]) -> None:
+    """Black's rook gave all the checks, whoever is to move."""
+    position, sp = Position.from_sfen("4k4/9/9/9/9/9/9/4R4/3K5 w - 1"), new_record()
+    position.push_all((*("5a4a", "5h4h", "4a5a", "4h5h") * 3, *more))
+    sp.most_moves = 512
+    assert _is_over(position.record, ThreadState().record, sp)
+    assert (sp.end, sp.result) == (PERPETUAL, -1)
 
 
 def test_a_game_is_adjudicated_by_scores_and_spares_mates() -> None:
