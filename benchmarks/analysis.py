@@ -34,6 +34,7 @@ from worker.arena.adjudication import Adjudicator, Resignation
 from worker.arena.game import Choice, play_game
 from worker.arena.openings import make_openings
 from worker.engine import Limits
+from worker.jit.options import source_digest
 from worker.search.engine import NumbaEngine
 from worker.shogi import Position
 
@@ -74,6 +75,19 @@ def play(opening: str, levels: tuple[int, int], engines: tuple[NumbaEngine, Numb
     last = Position.from_sfen(opening).move_number + MOST_MOVES - 1
     outcome = play_game(opening, think, Adjudicator(0, 1), last)
     return {"levels": levels, "sfen": opening, "moves": outcome.moves, "winner": outcome.winner}
+
+
+def claim(folder: Path, nodes: int) -> None:
+    """Note in a new folder by which searcher its games are played and judged, or check that it is this one.
+
+    Raises:
+        ValueError: it is another.
+    """
+    file = folder / "settings.json"
+    wanted = {"net": network_hash(""), "code": source_digest(), "nodes": nodes}
+    if file.exists() and json.loads(file.read_text()) != wanted:
+        raise ValueError(f"{folder} has games and positions of another network, search or number of nodes")
+    file.write_text(json.dumps(wanted))
 
 
 def play_all(folder: Path, levels: list[int], games: int) -> list[dict[str, object]]:
@@ -129,6 +143,10 @@ def main() -> None:
     parser.add_argument("--write", type=Path, help="calibration file to make")
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
+    try:
+        claim(arguments.out, arguments.nodes)
+    except ValueError as mixed:
+        parser.error(str(mixed))
     levels = [int(word) for word in arguments.levels.split(",")]
     played = play_all(arguments.out, levels, arguments.games)
     judged = analyse(arguments.out, played, arguments.nodes)

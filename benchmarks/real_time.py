@@ -155,7 +155,7 @@ def started(nodes: int, net: str, hash_mb: int, threads: int) -> Iterator[Engine
     try:
         options = {"USI_Hash": str(hash_mb), "Threads": str(threads)}
         options |= {"EvalFile": net} if net else {}
-        options |= {"Nodes": str(nodes)} if nodes else {"RootMateSearchNodesLimit": "0"}
+        options |= {"Nodes": str(nodes)} if nodes else {}
         process.set_options(options)
         process.ready(_START_S)
         deadline = time.monotonic() + _START_S

@@ -175,7 +175,8 @@ class FleetMetrics:
         if decision.fleet:
             self._view = decision
         self._meters.add(catalogue.DECISIONS, 1, decision.source)
-        self._meters.observe(catalogue.SEARCH_TIME, decision.elapsed_ms / 1000)
+        if decision.source != "forced":  # nothing was searched
+            self._meters.observe(catalogue.SEARCH_TIME, decision.elapsed_ms / 1000)
         self._meters.add(catalogue.SEARCHED, decision.nodes)
         self._meters.add(catalogue.WASTED, decision.wasted)
 
