@@ -10,7 +10,16 @@ from pathlib import Path
 import pytest
 
 RUN = Path(__file__).parents[1] / ".ci" / "run"
-_PROGRAMS = ("chromium", "chromedriver", "cloud-init", "systemd-analyze", "nft", "prometheus")
+_PROGRAMS = (
+    "chromium",
+    "chromedriver",
+    "cloud-init",
+    "systemd-analyze",
+    "nft",
+    "prometheus",
+    "fairy-stockfish",
+    "gpsusi",
+)
 _MAKE = """#!/bin/bash
 [ "$1" = test ] || exit 0
 echo "$*" >> asked
