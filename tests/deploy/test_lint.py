@@ -52,12 +52,12 @@ def test_cloud_init(tmp_path: Path) -> None:
 
 
 def test_cloud_init_has_no_section_that_it_would_ignore() -> None:
-    assert set(yaml.safe_load(rendered())) == {"preserve_hostname", "package_update", "write_files", "runcmd"}
+    assert set(yaml.safe_load(rendered())) == {"preserve_hostname", "package_update", "write_files"}
 
 
 def first_boot(folder: Path) -> Path:
     files = {file["path"]: file["content"] for file in yaml.safe_load(rendered())["write_files"]}
-    (folder / "first-boot").write_text(files["/usr/local/sbin/gougi-first-boot"])
+    (folder / "first-boot").write_text(files["/var/lib/cloud/scripts/per-boot/gougi-first-boot"])
     return folder / "first-boot"
 
 
