@@ -22,6 +22,7 @@ from typing import Any
 
 from cluster.drivers.local_driver import LocalSearcher
 from cluster.engine_spec import EngineSpec
+from cluster.lab.folder import sources
 from master.analysis.game import Game, PlayedMove
 from master.analysis.judgement import Judged, judge
 from master.analysis.network import network_hash
@@ -34,7 +35,6 @@ from worker.arena.adjudication import Adjudicator, Resignation
 from worker.arena.game import Choice, play_game
 from worker.arena.openings import make_openings
 from worker.engine import Limits
-from worker.jit.options import source_digest
 from worker.search.engine import NumbaEngine
 from worker.shogi import Position
 
@@ -78,14 +78,15 @@ def play(opening: str, levels: tuple[int, int], engines: tuple[NumbaEngine, Numb
 
 
 def claim(folder: Path, nodes: int) -> None:
-    """Note in a new folder by which searcher its games are played and judged, or check that it is this one.
+    """Note in a new folder the searcher by which its games are played and judged, or check that it is this one.
 
     Raises:
         ValueError: it is another.
     """
     file = folder / "settings.json"
-    wanted = {"net": network_hash(""), "code": source_digest(), "nodes": nodes}
-    if file.exists() and json.loads(file.read_text()) != wanted:
+    wanted = {"net": network_hash(""), "code": sources(), "nodes": nodes}
+    begun = file.exists() or (folder / "games.jsonl").exists()
+    if begun and (not file.exists() or json.loads(file.read_text()) != wanted):
         raise ValueError(f"{folder} has games and positions of another network, search or number of nodes")
     file.write_text(json.dumps(wanted))
 

@@ -254,7 +254,7 @@ def effects(names: Sequence[str], signs: npt.NDArray[np.int64], figures: npt.NDA
     return sorted(found, key=lambda effect: -abs(effect.gain))
 
 
-def kept_settings(options: argparse.Namespace) -> dict[str, Any]:
+def kept_settings(options: argparse.Namespace, sides: Sequence[Replayed]) -> dict[str, Any]:
     """The settings that all results of a folder have to have in common, as plain values.
 
     Raises:
@@ -262,7 +262,7 @@ def kept_settings(options: argparse.Namespace) -> dict[str, Any]:
     """
     names = ("params", "vector", "steps", "nodes", "judge", "share", "seed")
     same = {name: getattr(options, name) for name in names}
-    return same | {"run": str(options.run.resolve()), "net": network_hash(options.net)}
+    return same | {"run": str(options.run.resolve()), "sides": len(sides), "net": network_hash(options.net)}
 
 
 class Folder:
@@ -346,7 +346,7 @@ def main() -> None:
     try:
         sides = sides_of(options.run)
         ways = [compared(options.vector)] if options.vector else directions(options.params.split(","), options.steps)
-        folder = Folder(options.out, kept_settings(options))
+        folder = Folder(options.out, kept_settings(options, sides))
     except (GameFileError, TunableError, VectorError, OSError, ValueError) as error:
         parser.error(described(error))
     signs = np.array([[1]]) if options.vector else design(len(ways))

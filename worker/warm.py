@@ -108,7 +108,10 @@ def compile_once(stages: Sequence[Stage], mark: str, progress: Progress | None =
                 function.compile(signature)
             except OSError as error:  # of numba's, which names no file
                 raise OSError(error.errno, error.strerror, str(folder)) from error
-        _to_disk(folder)
+        try:
+            _to_disk(folder)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(folder)) from error
         done.touch()
         report("done", len(stages), len(stages))
     _prune(folder)

@@ -134,6 +134,7 @@ class Search:
             group.assignments.remove(assignment)
             group.root_searchers.pop(assignment, None)
             self._add(node_id, [assignment])
+            self._stale = True  # it is a voter now
         self.dirty = True
         return assignment, self.group_of(assignment)
 

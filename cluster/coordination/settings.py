@@ -69,7 +69,8 @@ class Settings:
     min_split_depth: int = 4
     """The same for a depth limit."""
     min_redeal_ms: int = 500
-    """A node that joins with less than this to go waits for the next search."""
+    """A node that joins with less than this to go waits for the next search; at a ponder hit it searches the whole
+    root."""
 
     ponder_replies: int = 4
     """The most replies of the opponent that nodes are dealt over while he thinks."""

@@ -95,7 +95,11 @@ class Due(Iterator[tuple[Game, str]]):
         self._is_open = is_open
 
     def __next__(self) -> tuple[Game, str]:
+        closed = set[Point]()  # to ask takes a look at all games that were played
         for index, (game, _) in enumerate(self._left):
+            if game.point in closed:
+                continue
             if self._is_open(game.point):
                 return self._left.pop(index)
+            closed.add(game.point)
         raise StopIteration

@@ -56,8 +56,8 @@ def give_up_the_dead(end: zmq.Socket[bytes]) -> None:
     """Have the system end a connection some 4 s after the machine at its other end has lost its power, or the network.
     To be called before the socket listens or connects.
 
-    Not by ZeroMQ's heartbeats: where a queue is full and its peer goes, they end the process (libzmq 4.3.5, three times
-    of three).
+    Not by ZeroMQ's heartbeats at an end to which many connect: where a queue is full and a peer goes, they end the
+    process (libzmq 4.3.5, three times of three with the sockets of `cluster.sharing.link`).
     """
     end.setsockopt(zmq.TCP_KEEPALIVE, 1)
     end.setsockopt(zmq.TCP_KEEPALIVE_IDLE, 1)

@@ -15,6 +15,11 @@ def test_another_search_needs_another_folder(tmp_path: Path, monkeypatch: pytest
     claim(tmp_path, 50_000)
     with pytest.raises(ValueError, match="of another network, search or number of nodes"):
         claim(tmp_path, 60_000)
-    monkeypatch.setattr(analysis, "source_digest", lambda: "another search")
+    with monkeypatch.context() as patch:
+        patch.setattr(analysis, "sources", lambda: "another search")
+        with pytest.raises(ValueError, match="of another network, search or number of nodes"):
+            claim(tmp_path, 50_000)
+    (tmp_path / "settings.json").unlink()
+    (tmp_path / "games.jsonl").touch()
     with pytest.raises(ValueError, match="of another network, search or number of nodes"):
         claim(tmp_path, 50_000)

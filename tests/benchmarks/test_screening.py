@@ -98,14 +98,17 @@ def test_effects_come_out_of_the_figures_of_the_pairs() -> None:
 
 
 def test_results_of_another_match_or_network_are_others(tmp_path: Path) -> None:
-    def kept(run: str, net: Path) -> dict[str, object]:
+    side = Replayed("game-0001 black", "", ("7g7f",) * 6, (0, 2, 4))
+
+    def kept(run: str, net: Path, sides: int = 1) -> dict[str, object]:
         words = {"params": "", "vector": "LATE_MOVES=4", "steps": 2.5, "nodes": 1, "judge": 1, "share": 1.0, "seed": 1}
-        return kept_settings(argparse.Namespace(run=tmp_path / run, net=str(net), **words))
+        return kept_settings(argparse.Namespace(run=tmp_path / run, net=str(net), **words), [side] * sides)
 
     net = tmp_path / "nn.bin"
     net.write_bytes(b"one")
     first = kept("a", net)
     assert kept("a", net) == first != kept("b", net)
+    assert kept("a", net, 2) != first, "the match has grown"
     net.write_bytes(b"other")
     assert kept("a", net) != first
 

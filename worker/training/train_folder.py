@@ -54,9 +54,10 @@ class TrainFolder(RunFolder):
             OSError: it cannot be written.
         """
         learned = (CHECKPOINT, CHECKPOINT_BEFORE, self.net.name, self.report.name)
-        if not any((self.path / name).exists() for name in learned):
-            self.settings.unlink(missing_ok=True)
+        is_new = self.settings.exists() and not any((self.path / name).exists() for name in learned)
+        if is_new and self.known_facts(self.settings).keys() >= wanted.keys():  # else it is somebody else's
             self.data.unlink(missing_ok=True)
+            self.settings.unlink()
         self.claim_settings(self.settings, wanted)
 
     def corpus(

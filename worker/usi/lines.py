@@ -144,7 +144,8 @@ def parse_nodes(line: str) -> int | None:
     words = line.split()
     if words[:1] != ["info"] or words[1:2] == ["string"] or "nodes" not in words[:-1]:
         return None
-    return _number(words[words.index("nodes") + 1])
+    number = _number(words[words.index("nodes") + 1])
+    return None if number is None else min(max(0, number), _INFO_NUMBERS["nodes"])
 
 
 def parse_bestmove(line: str) -> tuple[str, str | None]:

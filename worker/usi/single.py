@@ -122,8 +122,8 @@ class SingleThinking(Thinking[_SingleSearch]):
         elif (free_until_ms := search.turn.free_until_ms(now_ms)) <= now_ms:
             self._halt(search_id)
         else:
-            # What is left of the second that is charged costs nothing.
-            self._wake_ms = free_until_ms if search.ends_ms is None else min(free_until_ms, search.ends_ms)
+            # What is left of the second that is charged costs nothing; no other one follows.
+            self._wake_ms = free_until_ms if self._wake_ms is None else min(free_until_ms, self._wake_ms)
 
     def _searched(self, search_id: int, result: SearchResult, now_ms: float) -> None:
         search = self._find(search_id)

@@ -56,3 +56,16 @@ def test_a_point_that_is_opened_again_gets_its_games() -> None:
     assert list(due) == []
     shut.clear()
     assert [game for game, _ in due] == [Game(one, 0), Game(one, 1)]
+
+
+def test_each_point_is_asked_about_once_for_a_game() -> None:
+    one, other = Point("split", 2), Point("split", 4)
+    games = [Game(point, number) for number in range(100) for point in (one, other)]
+    asked: list[Point] = []
+
+    def is_open(point: Point) -> bool:
+        asked.append(point)
+        return point != one
+
+    assert len(list(Due([(game, "") for game in games], is_open))) == 100
+    assert len(asked) <= 202

@@ -8,6 +8,7 @@ import os
 import queue
 import resource
 import socket
+import stat
 import sys
 import threading
 import time
@@ -63,10 +64,13 @@ def test_the_system_gives_up_connections_of_machines_without_power() -> None:
         port = int(master.address.url.rpartition(":")[2])
         found = []
         for name in os.listdir("/proc/self/fd"):
-            with contextlib.suppress(OSError), socket.socket(fileno=os.dup(int(name))) as end:
-                if end.family == socket.AF_INET and end.getsockname()[1] == port and end.getpeername():
-                    found.append(end.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE))
-                    found.append(end.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT))
+            with contextlib.suppress(OSError):  # it may be closed by now
+                if not stat.S_ISSOCK(os.stat(f"/proc/self/fd/{name}").st_mode):
+                    continue
+                with socket.socket(fileno=os.dup(int(name))) as end:
+                    if end.family == socket.AF_INET and end.getsockname()[1] == port and end.getpeername():
+                        found.append(end.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE))
+                        found.append(end.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT))
         node.close()
         master.server.close()
         assert found == [1, 3000]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from itertools import islice
 from pathlib import Path
 
@@ -135,6 +136,15 @@ def test_settings_of_a_folder_in_which_nothing_was_learned_may_change(tmp_path: 
     (run.path / CHECKPOINT).write_bytes(b"a checkpoint")
     with pytest.raises(TrainFolderError, match=r"scale was 600\.0 and is 700\.0"):
         run.claim({"scale": 700.0})
+
+
+@pytest.mark.parametrize("name", ["train.json", "data.json"])
+def test_a_file_that_is_somebody_elses_stays(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text('{"mine": 1}')
+    run = TrainFolder(tmp_path)
+    with pytest.raises(TrainFolderError) if name == "train.json" else nullcontext():
+        run.claim({"scale": 600.0})
+    assert (tmp_path / name).read_text() == '{"mine": 1}'
 
 
 def test_shards_that_cannot_be_used_are_named(tmp_path: Path) -> None:

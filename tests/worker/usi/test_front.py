@@ -163,6 +163,14 @@ class TestGo:
         assert not bench.front.handle(Iterated(bench.search.search_id, Signs(5_500, "2g2f", 30)), bench.now)
         assert bench.front.wake_ms() == began + limit_ms
 
+    def test_a_second_that_has_just_ended_is_not_followed_by_another(self) -> None:
+        bench = thinking("go btime 600000 wtime 600000")
+        assert bench.iterate(5_000)
+        wake = bench.front.wake_ms()
+        assert wake is not None
+        assert bench.iterate(wake + 1 - bench.now), "and the tick has not come yet"
+        assert bench.front.wake_ms() == wake
+
     def test_a_long_iteration_is_left_to_the_hard_limit(self) -> None:
         bench = thinking()
         limit_ms = bench.search.limits.movetime_ms

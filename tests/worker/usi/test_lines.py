@@ -88,6 +88,7 @@ def test_lines_without_score_or_pv_are_passed_over(line: str) -> None:
 
 def test_node_counts_stand_in_other_lines_too() -> None:
     assert parse_nodes("info time 1561 nodes 587155 nps 375952") == 587155
+    assert (parse_nodes("info nodes 99999999999999999999"), parse_nodes("info nodes -9")) == (1 << 62, 0)
     assert parse_nodes("info nodes") is None
     assert parse_nodes("info nodes many") is None
     assert parse_nodes("info string nodes 5") is None
