@@ -22,8 +22,8 @@ def page_of(folder: Path, stem: str) -> Path:
 def write_game(folder: Path, stem: str, report: GameReport, settings: Settings) -> None:
     """The page of a game, and its annotated records. Raises OSError."""
     calibrated = any(player.strength is not None for player in report.players)
-    _write(page_of(folder, stem), game_page(report, settings, calibrated).encode())
-    _write(folder / f"{stem}.annotated.csa", csa_text(report, settings).encode())
+    _write(page_of(folder, stem), game_page(report, settings, calibrated).encode(errors="replace"))
+    _write(folder / f"{stem}.annotated.csa", csa_text(report, settings).encode(errors="replace"))
     _write(folder / f"{stem}.annotated.kif", kif_bytes(kif_text(report, settings)))
 
 
@@ -37,7 +37,10 @@ def write_summary(
     """The page of several games, which leads to those of each; returns it. Raises OSError."""
     page = folder / "index.html"
     linked = [(one, quote(page_of(folder, stem).name, safe="")) for one, stem in zip(reports, stems, strict=True)]
-    _write(page, summary_page(linked, players(reports, calibration), settings, calibration is not None).encode())
+    _write(
+        page,
+        summary_page(linked, players(reports, calibration), settings, calibration is not None).encode(errors="replace"),
+    )
     return page
 
 

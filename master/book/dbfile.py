@@ -30,6 +30,15 @@ def is_sqlite(path: Path) -> bool:
         return False
 
 
+def check_target(path: Path) -> None:
+    """Raises BookError: a book that learns is where a book file is to be written."""
+    try:
+        if is_sqlite(path):
+            raise BookError(f"book {path}: a book that learns is there, and would be lost: choose another name")
+    except OSError as error:
+        raise BookError(f"book {path}: {reason(error)}") from error
+
+
 def read_positions(path: Path) -> Iterator[tuple[str, list[BookMove]]]:
     """The positions of a file in its order, each a SFEN with a ply (1 where the file has none).
 
@@ -73,8 +82,7 @@ def write_positions(path: Path, positions: Iterable[tuple[str, list[WrittenMove]
         ValueError: the positions are not in order.
     """
     try:
-        if is_sqlite(path):
-            raise BookError(f"book {path}: a book that learns is there, and would be lost: choose another name")
+        check_target(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         with replacing(path) as file:
             return _write(file, positions)

@@ -35,8 +35,9 @@ def bucket_is_in_the_way(terraform: Terraform) -> bool:
 def copy_records(location: FleetLocation, folder: Path, tell: Callable[[str], None]) -> int:
     """Copy games, logs and books of the fleet's own bucket to ``folder``. Returns how many.
 
-    What another fleet left there under the same name, which may be its only copy, is kept under a name of its own. A
-    key that would lie outside the folder is none of the fleet's; it is told and left, and holds up no end.
+    What is there under the same name, an earlier copy or another fleet's, which may be the only one, is kept under a
+    name of its own. A key that would lie outside the folder is none of the fleet's; it is told and left, and holds up
+    no end.
 
     Raises:
         ArchiveError: a copy failed.

@@ -110,7 +110,7 @@ class Operator:
         Raises:
             FolderError, TerraformError, AwsError: that cannot be found out.
             LoginError: the player on the head could not log in.
-            PriceUnknown: the settings' price cap would count machines without a price.
+            PriceUnknown: the settings' price cap would count machines without a price, or the head would heed another.
         """
         _ = self.terraform  # that it is missing is said before anything is made
         warnings = self._check_player(None)

@@ -192,8 +192,9 @@ class Terraform:
     ) -> str:
         """Run it in the folder; returns its standard output.
 
-        It is waited for whatever happens here: what it makes and does not note would cost money, and no command would
-        find it. Ctrl-C is passed on once, and it ends in order then; at a second signal it would end without its state.
+        It is waited for whatever its listener does: what it makes and does not note would cost money, and no command
+        would find it. Ctrl-C is passed on once, and it ends in order then; at a second signal it would end without its
+        state.
         """
         errors: list[Diagnostic] = []
         output: list[str] = []

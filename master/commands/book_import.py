@@ -93,6 +93,7 @@ def import_(
 
       gougi book import --from standard.db --from mine.db --out both.db
     """
+    from master.book.dbfile import check_target
     from master.book.floodgate import GameRules
     from master.book.tally import CandidateRules
     from worker.book import BookError
@@ -105,6 +106,8 @@ def import_(
     if books:
         _refuse_records_options(context)
     with EndsOn(BookError):
+        if out.suffix == ".db":
+            check_target(out)
         if books:
             _import_books(books, out)
         else:

@@ -99,17 +99,21 @@ def show_cost(usd: Mapping[str, float | None], unpriced: Sequence[str], cap_usd:
 
 
 def apply(operator: Operator, wanted: FleetPlan) -> None:
-    """Do what was shown, with its progress. Where we are to end, terraform still ends in order."""
+    """Do what was shown, with its progress. Ctrl-C is passed on to terraform; SIGTERM and SIGHUP, which it may have got
+    itself, wait until it is done."""
     from master.cloud.display import Progress
 
     ends = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) is not signal.SIG_IGN]
-    before = {number: signal.signal(number, signal.default_int_handler) for number in ends}
+    came: list[int] = []
+    before = {number: signal.signal(number, lambda number, _frame: came.append(number)) for number in ends}
     try:
         with Progress(console(), len(wanted.changes)) as progress:
             operator.apply(wanted, progress.step)
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+    if came:
+        raise KeyboardInterrupt
 
 
 def can_agree(yes: bool) -> None:

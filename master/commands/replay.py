@@ -103,6 +103,7 @@ def _show(game: LoggedGame, speed: float, plain: bool) -> bool:
 
     again = Replay(game)
     shown_ms = game.entries[0].at_ms if game.entries else 0.0
+    # A closed pipe, or a full disk, is the end: nothing hangs on a replay.
     show = Show(Console(), Console(file=sys.stderr), plain=plain, now=lambda: shown_ms / 1000)
 
     async def main() -> None:
@@ -120,6 +121,7 @@ def _show(game: LoggedGame, speed: float, plain: bool) -> bool:
                     if isinstance(instruction, Emit):
                         found = found or isinstance(instruction.event, GameFound)  # half an hour may pass before
                         show.observe(instruction.event)
+                        show.settle()
 
     try:
         run_to_end(main)

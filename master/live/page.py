@@ -64,7 +64,8 @@ class GamePage:
         self.details: dict[int, list[Fact | None]] = {}
         """By ply (moves made before): what black and white thought there."""
         self._head = {name: began[name] for name in ("id", "names", "mine", "start", "first", "times", "max_moves")}
-        self._head |= {"began": began["at"]}
+        # An analysis searches for both sides in turn.
+        self._head |= {"began": began["at"], "searches": began["mine"]}
         self._moves: list[dict[str, Any]] = []
         self._clocks: dict[str, Any] = {**began["clocks"], "at": began["at"]}
         self._result: dict[str, Any] | None = None
@@ -97,7 +98,7 @@ class GamePage:
                 return
             case "clocks":
                 self._clocks = {**fact["clocks"], "at": fact["at"]}
-                self._head["mine"] = fact.get("mine", self._head["mine"])  # an analysis searches for both sides in turn
+                self._head["searches"] = fact.get("searches", self._head["searches"])
                 self.versions["game"] += 1
             case "ended":
                 self._result = {name: fact[name] for name in ("conclusion", "reason", "winner", "plies", "record")}
@@ -129,7 +130,7 @@ class GamePage:
         colour, known = fact["colour"], fact["known"]
         thought = {name: fact[name] for name in ("ply", "soft_ms", "hard_ms", "known", "at")}
         self._keep(colour, {**thought, "began": fact["at"], "done": False, "fleet": [], "heard": {}})
-        if colour == self._head["mine"]:
+        if colour == self._head["searches"]:
             self._ponder["turns"] += 1
             if known is not None:
                 self._ponder["hits"] += 1
@@ -220,7 +221,7 @@ class Site:
                 game.take(fact)
                 if kind == "ended":
                     self._games_version += 1
-        if kind in ("progress", "decision") and game is not None and fact["colour"] == game.section("game")["mine"]:
+        if kind in ("progress", "decision") and game is not None and fact["colour"] == game.section("game")["searches"]:
             self.fleet.on_search(fact, at)
 
     def key(self, name: str) -> str | None:

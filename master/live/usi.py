@@ -80,7 +80,7 @@ class UsiTeller:
         facts += [self._move(ply + 1, first ^ (ply & 1), moves[ply], first ^ (ply + 1 & 1)) for ply in new]
         self._game = (sfen, moves)
         self._mine = turn
-        facts.append({"fact": "clocks", "clocks": self._clocks(turn), "mine": turn})
+        facts.append({"fact": "clocks", "clocks": self._clocks(turn), "searches": turn})
         return facts
 
     def _began(self, sfen: str) -> Fact:

@@ -56,6 +56,8 @@ class Show:
         self._warnings = warnings
         self._held: list[str] = []
         """Warnings that the full screen keeps from their console."""
+        self._undrawn = ""
+        """The reason why the screen could not be drawn the last time."""
         self._said: list[str] = []
         """Lines that it keeps from the console."""
         self.view = GameView(now)
@@ -140,8 +142,11 @@ class Show:
             if self._live is not None:
                 try:
                     self._steady.attempt(self._live.refresh)
-                except Exception:
-                    _log.exception("screen_not_drawn")
+                    self._undrawn = ""
+                except Exception as error:
+                    if repr(error) != self._undrawn:
+                        _log.exception("screen_not_drawn")
+                    self._undrawn = repr(error)
 
     def _stop(self) -> None:
         """Leave the full screen, and the last picture on the terminal."""

@@ -97,7 +97,7 @@ function showGame() {
     const row = el("button", { class: "row", "data-ply": at, onclick: () => go(at) },
       el("span", { class: "n" }, String(at)), el("span", {}, move ? move.text : say("start")),
       el("span", { class: `tag ${move ? move.quality : ""}` }, move ? (move.missed ? "詰み逃し" : move.allowed ? "頓死" : move.kanji) : ""),
-      el("span", { class: "score" }, position.score.replace(" mates in ", "詰").replace(" has mated", "勝")));
+      el("span", { class: "score" }, position.score.replace(" mates in ", "詰").replace(" has mated", "勝").replace("の勝ち (詰み)", "勝")));
     rows.set(at, row);
     return row;
   }));

@@ -68,15 +68,15 @@ async function load(ply) {
 // What is shown beside the position behind `ply` moves: the thought about it, of whoever is to move.
 function thoughtAt(ply) {
   const turn = boards()[ply - first()].position.color === "black" ? 0 : 1;
-  const mine = state.game.mine;
+  const ours = state.game.searches;
   const found = (colour) => {
     const running = state.thoughts[colour];
     if (running && running.ply === ply) return running;
     return state.details.get(`${state.key}/${ply}`)?.[colour] || null;
   };
   if (live()) {
-    const ours = state.thoughts[mine]; // while the opponent thinks, our last search stays
-    if (ours && ours.ply >= first() && ours.ply <= last()) return { thought: ours, colour: mine, ply: ours.ply };
+    const thought = state.thoughts[ours]; // while the opponent thinks, our last search stays
+    if (thought && thought.ply >= first() && thought.ply <= last()) return { thought, colour: ours, ply: thought.ply };
   }
   return { thought: found(turn), colour: turn, ply };
 }
@@ -150,8 +150,8 @@ function paintMoves(all, ply) {
 function paintGraph(ply) {
   const game = state.game, mine = game.mine;
   const points = game.moves.map((move) => ({ ply: move.ply, ms: move.ms, colour: move.colour, own: move.colour === mine ? move.score : null, other: move.colour === mine ? null : move.score }));
-  const running = state.thoughts[mine];
-  if (!game.result && running && !running.done && running.score !== undefined && running.score !== null) points.push({ ply: running.ply + 1, own: running.score, other: null, ms: null, colour: mine });
+  const running = state.thoughts[game.searches], isOwn = game.searches === mine;
+  if (!game.result && running && !running.done && running.score !== undefined && running.score !== null) points.push({ ply: running.ply + 1, own: isOwn ? running.score : null, other: isOwn ? null : running.score, ms: null, colour: game.searches });
   const width = Math.max(280, document.querySelector(".wide").clientWidth - 34);
   const names = [`${"☗☖"[mine]} ${game.names[mine]}`, `${"☖☗"[mine]} ${game.names[mine ^ 1]}`];
   const legend = el("span", { class: "legend" }, el("span", {}, el("i", { class: "ours" }), names[0]), points.some((point) => point.other !== null && point.other !== undefined) ? el("span", {}, el("i", { class: "theirs" }), names[1]) : null);

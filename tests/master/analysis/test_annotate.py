@@ -80,3 +80,10 @@ def test_what_windows_programs_write_in_kif_files_stays(tmp_path: Path) -> None:
     write_game(tmp_path, "a", replace(whole, game=replace(whole.game, record=record)), SETTINGS)
     text = (tmp_path / "a.annotated.kif").read_bytes().decode("cp932")
     assert all(name in text for name in names) and "波ダッシュ～－∥" in text and "?" not in text
+
+
+def test_a_file_with_a_name_that_is_no_text_has_a_page(tmp_path: Path) -> None:
+    whole = blunder_report()
+    named = replace(whole, game=replace(whole.game, file="\udc8a\udcfb.kif"))
+    write_game(tmp_path, "a", named, SETTINGS)
+    assert (tmp_path / "a.html").read_text(encoding="utf-8").count("</html>") == 1

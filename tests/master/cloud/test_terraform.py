@@ -10,12 +10,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from master.cloud.aws import advice
 from master.cloud.plan import Change, read_plan
 from master.cloud.terraform import Diagnostic, Step, Terraform, TerraformError, explain, find, parse_line
+from master.commands.fleet_shared import apply
 from tests.master.command import ROOT
 
 
@@ -89,6 +91,22 @@ def test_ctrl_c_at_a_terminal_reaches_terraform_once(tmp_path: Path) -> None:
     assert "KeyboardInterrupt" in gougi.communicate(timeout=60)[1]
     assert (tmp_path / "told").read_text() == "told\n"
     assert (tmp_path / "ended").exists()
+
+
+def test_a_signal_to_end_waits_until_terraform_is_done() -> None:
+    """A supervisor may have told terraform too: two signals would end it without its state."""
+    done: list[bool] = []
+
+    class Applies:
+        def apply(self, _wanted: object, _tell: object) -> None:
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(0.05)
+            done.append(True)
+
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(KeyboardInterrupt):
+        apply(Applies(), SimpleNamespace(changes=()))  # type: ignore[arg-type]
+    assert done and signal.getsignal(signal.SIGTERM) == before
 
 
 def test_terraform_is_waited_for_where_nobody_reads_the_progress_any_more(tmp_path: Path) -> None:

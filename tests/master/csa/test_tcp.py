@@ -244,24 +244,14 @@ def test_a_line_that_is_too_long_is_cut_and_the_next_one_is_whole() -> None:
     assert collect(huge + b"yyyy\nnext\n") == [(huge + b"yy").decode(), "next"]
 
 
-def test_no_empty_line_goes_out_while_we_say_something(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client_module, "KEEP_ALIVE_S", 1.0)
-
+def test_what_we_say_puts_off_the_empty_line() -> None:
     async def main() -> None:
-        heard: list[bytes] = []
-
-        async def hear(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            while line := await reader.readline():
-                heard.append(line)
-            writer.close()
-
-        async with await asyncio.start_server(hear, "127.0.0.1", 0) as server:
-            host, port = server.sockets[0].getsockname()
-            connection = await CsaConnection.open(host, port, on_line=print, on_lost=print)
-            for _ in range(15):
-                connection.send("x")
-                await asyncio.sleep(0.1)
+        async with PracticeServer(ServerOptions(port=0)) as server:
+            connection = await CsaConnection.open(*server.address, on_line=print, on_lost=print)
+            connection.send("x")
+            first = connection._keep_alive
+            connection.send("x")
+            assert first is not None and first.cancelled() and connection._keep_alive is not first
             await connection.close()
-        assert heard == [b"x\n"] * 15
 
     run(main())

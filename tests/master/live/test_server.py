@@ -200,8 +200,9 @@ def test_more_viewers_than_there_may_be(monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_port_that_is_taken() -> None:
     with server.listen("127.0.0.1", 0) as taken, server.listen("127.0.0.1", taken.getsockname()[1]) as other:
         assert other.getsockname()[1] != taken.getsockname()[1]
-    with server.listen("::", 0) as everywhere:
-        assert server.address_of(everywhere, "::", "").startswith(f"http://{socket.gethostname()}:")
+    with server.listen("127.0.0.1", 0) as sock:
+        for everywhere in ("0.0.0.0", "::"):
+            assert server.address_of(sock, everywhere, "").startswith(f"http://{socket.gethostname()}:")
     with pytest.raises(OSError, match="assign"):
         server.listen("192.0.2.1", 0)
 

@@ -59,7 +59,8 @@ def test_as_white() -> None:
 def test_an_analysis_move_by_move_shows_the_search_that_runs() -> None:
     site = shown(start(1), PROGRESS, DECISION, start(2, "7g7f"), replace(PROGRESS, search_id=2, nodes=4321))
     assert len(site.games) == 1
-    assert site.section("game", "1")["mine"] == 1
+    game = site.section("game", "1")
+    assert (game["mine"], game["searches"]) == (0, 1)
     running = site.section("thoughts", "1")["thoughts"][1]
     assert running is not None and not running["done"]
     assert site.fleet.section()["searching"]
