@@ -35,8 +35,10 @@ exit {first}
         (0, "all passed", 1, 0, 1),
         (1, "one failed", 0, 0, 2),
         (1, "one failed", 1, 1, 2),
+        (1, "5.10s call test[worker gw0 crashed and worker restarting disabled]", 0, 0, 2),
         (1, "worker gw0 crashed and worker restarting disabled", 0, 1, 1),
     ],
+    ids=["green", "mended", "red", "named so", "crashed"],
 )
 def test_the_end(tmp_path: Path, first: int, says: str, again: int, code: int, asked: int) -> None:
     programs = tmp_path / "programs"

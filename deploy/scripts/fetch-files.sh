@@ -10,8 +10,11 @@ s3 cp "s3://$FLEET_BUCKET/config/gougi.toml" /etc/gougi/gougi.toml
 s3 cp "s3://$FLEET_BUCKET/config/master.env" /etc/gougi/master.env
 chmod 0644 /etc/gougi/gougi.toml /etc/gougi/master.env
 mkdir -p "$STATE/nets" "$STATE/books"
-# What a download left that was broken off; nobody else downloads now.
-find "$STATE/nets" "$STATE/books" -type f -regextype posix-extended -regex '.*\.[0-9A-Fa-f]{8}' -delete
+# Setup and the master's start may both be here.
+exec 9>"$STATE/.fetching"
+flock 9
+# What a download left that was broken off; not a file with a date.
+find "$STATE/nets" "$STATE/books" -type f -regextype posix-extended -regex '.*\.[0-9A-Fa-f]{8}' ! -regex '.*\.[0-9]{8}' -delete
 # Exact: else one of the same size that is newer in the bucket would stay there.
 s3 sync "s3://$FLEET_BUCKET/nets/" "$STATE/nets/" --exact-timestamps
 

@@ -171,9 +171,10 @@ def test_a_newer_network_of_the_same_size_comes(head: Head) -> None:
 
 
 def test_what_a_broken_download_left_is_no_book(head: Head) -> None:
-    (head.books / "own.db.1a2B3c4D").write_text("half of it")
+    for name in ("own.db.1a2B3c4D", "own.db.20261126"):
+        (head.books / name).write_text("half of it, or an old one")
     assert head.run("fetch-files.sh").returncode == 0
-    assert list(head.books.iterdir()) == []
+    assert [path.name for path in head.books.iterdir()] == ["own.db.20261126"]
 
 
 def test_the_end_of_the_last_game_and_of_its_log_go_to_the_bucket(head: Head) -> None:
@@ -185,4 +186,5 @@ def test_the_end_of_the_last_game_and_of_its_log_go_to_the_bucket(head: Head) ->
     assert head.run("keep-books.sh").returncode == 0
     found = {str(path.relative_to(head.bucket)) for path in head.bucket.rglob("*") if path.is_file()}
     assert {"records/game.csa", "logs/gougi-20261126-101500-7.jsonl", "books/own.db"} <= found
+    assert (head.folder / "copied").read_text().split()[0] == "game.csa", "books may take all the time that there is"
     assert not any("other.txt" in name for name in found)

@@ -31,8 +31,10 @@ for place in /opt /run /var/lib /var/cache; do mount -t tmpfs tmpfs $place; done
 install -D -m 0644 {tmp}/fleet.env /etc/gougi/fleet.env
 code=0
 for boot in first second; do
+  code=0
   PATH={tmp}/bin:$PATH {tmp}/first-boot || code=$?
-  [ "$code" = 0 ] || break
+  [ "$code" = 0 ] || [ -e {tmp}/again ] || break
+  touch {tmp}/up
 done
 ls /etc/systemd/system >{tmp}/units
 stat -c '%a %U %n' /var/lib/gougi/* /var/cache/gougi /run/gougi/* /etc/gougi/* >{tmp}/files || true
@@ -127,13 +129,11 @@ def test_a_head_starts_the_player_only_where_it_has_a_password(machine: FirstBoo
 
 
 def test_a_boot_that_failed_is_tried_again(machine: FirstBoot) -> None:
-    (machine.release / "deploy" / "scripts" / "install.sh").write_text("#!/bin/sh\n")
-    stand_in(machine.folder, "aws", f'[ -e {machine.folder}/up ] && cp {machine.folder}/release.tar "${{@: -1}}"')
-    assert machine.run(role="head").returncode == 1
-    assert machine.said("asked") == ["shutdown -P +240"]
-    (machine.folder / "up").touch()
+    install = machine.release / "deploy" / "scripts" / "install.sh"
+    install.write_text(f"#!/bin/sh\n[ -e {machine.folder}/up ]\n")
+    (machine.folder / "again").touch()
     assert machine.run(role="head").returncode == 0
-    assert machine.said("asked")[-1].startswith("enable --now --no-block gougi-head.service")
+    assert machine.said("asked")[:2] == ["shutdown -P +240", "daemon-reload"]
 
 
 @pytest.mark.parametrize(("role", "asked"), [("node", ["shutdown -P +0"]), ("head", ["shutdown -P +240"])])

@@ -30,6 +30,7 @@ def leave(*_):
         presence.now(NodeState.DISMISSED)
 signal.signal(signal.SIGTERM, leave)
 presence = Presence.enter("a-node", 1)
+print(flush=True)
 while True:
     time.sleep(60)
 """
@@ -37,11 +38,10 @@ while True:
 
 def _start_node(run: Path, manner: str) -> subprocess.Popen[bytes]:
     run.chmod(0o700)
-    node = subprocess.Popen(
-        [sys.executable, "-c", NODE, str(run), manner], cwd=ROOT, env={**os.environ, "GOUGI_RUN_DIR": str(run)}
-    )
-    while not (run / f"node-{node.pid}.json").exists():
-        time.sleep(0.02)
+    env = {**os.environ, "GOUGI_RUN_DIR": str(run)}
+    command = [sys.executable, "-c", NODE, str(run), manner]
+    node = subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE)
+    assert node.stdout is not None and node.stdout.readline(), "it has not started"
     return node
 
 
