@@ -118,16 +118,18 @@ def compile_once(stages: Sequence[Stage], mark: str, progress: Progress | None =
     return True
 
 
-_used: Final[list[IO[str]]] = []
-"""A locked file in each cache that this process uses, for as long as it lives."""
+_used: Final[dict[Path, IO[str]]] = {}
+"""A locked file in each cache that this process uses, by the cache's folder, for as long as it lives."""
 
 
 def _use(folder: Path) -> None:
     """Keep others from removing a cache; children of this process keep it too."""
+    if folder in _used:
+        return
     with contextlib.suppress(OSError):  # a cache that may only be read
         file = (folder / "used").open("w")
         fcntl.flock(file, fcntl.LOCK_SH)
-        _used.append(file)
+        _used[folder] = file
 
 
 def _in_use(folder: Path) -> bool:
