@@ -10,6 +10,7 @@ import hashlib
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -91,6 +92,8 @@ class NumbaEngine:
         self._root_mate = RootMate(hash_mb)
         self._histories = shared_histories()
         self._threads = [SearchThread(self._network, self._table, self._histories) for _ in range(threads)]
+        # Threads that stay: with sixteen, to start them anew for each search took milliseconds of it.
+        self._pool = ThreadPoolExecutor(max(1, threads - 1), thread_name_prefix="helper")
         self._parameters = tuning.array_of(tuning.complete({})) if TUNING else None
         self._lock = threading.Lock()
         self._stopped = False
@@ -158,6 +161,7 @@ class NumbaEngine:
 
     def close(self) -> None:
         self.stop()
+        self._pool.shutdown(wait=False)
 
     def steps(self, limits: Limits, on_info: InfoCallback | None = None) -> Steps:
         """`go`, to be driven by node counts. Only with one thread.
@@ -288,7 +292,7 @@ class NumbaEngine:
         def elapsed_ms() -> int:
             return (time.monotonic_ns() - began) // 1_000_000
 
-        shown = ""
+        shown = own = ""  # the move of the last report, and the one that the main thread itself stands for
 
         def show(infos: Sequence[SearchInfo]) -> None:
             nonlocal shown
@@ -298,7 +302,9 @@ class NumbaEngine:
                     on_info(info)
 
         def on_iteration(depth: int) -> bool:
-            show(self._infos(main.lines, elapsed_ms()))
+            nonlocal own
+            own = move_to_usi(main.lines[0].pv[0])
+            show(self._infos(self._lines_to_tell(task), elapsed_ms()))
             if goes_on is None:
                 return True
             top = main.lines[0]
@@ -308,25 +314,25 @@ class NumbaEngine:
             return goes_on(signs) and (len(moves) > 1 or depth < _ONE_MOVE_DEPTH)
 
         def on_news(line: PvLine) -> None:
+            nonlocal own
             if limits.multipv > 1:
                 return
+            move = move_to_usi(line.pv[0])
             # A caller that gave a window waits for the news that a score is above it.
             awaited = limits.alpha is not None and line.bound is Bound.LOWER and line.score > limits.alpha
-            changed = line.bound is not Bound.UPPER and move_to_usi(line.pv[0]) != shown
-            late = by_clock and elapsed_ms() >= _BOUNDS_FROM_MS
+            changed = line.bound is not Bound.UPPER and move != own
+            late = by_clock and elapsed_ms() >= _BOUNDS_FROM_MS and move == shown
+            if line.bound is not Bound.UPPER:
+                own = move
             if awaited or (changed and line.depth >= _CHANGES_FROM_DEPTH) or late:
                 show(self._infos([line], elapsed_ms()))
 
         with self._lock:
             for thread in self._threads:
                 thread.set_stop(self._stopped)
-                thread.fields.nodes[0] = 0  # a helper that begins late still has those of its last search
-        helpers = [
-            threading.Thread(target=self._help, args=(thread, task, number + i))
-            for i, thread in enumerate(rest, start=1)
-        ]
-        for helper in helpers:
-            helper.start()
+                # A helper that begins late still has those of its last search.
+                thread.fields.nodes[0], thread.lines = 0, []
+        helpers = [self._pool.submit(self._help, thread, task, number + i) for i, thread in enumerate(rest, start=1)]
         self._look_for_mate(limits)
         try:
             main.run(task, on_iteration, on_news)
@@ -338,14 +344,14 @@ class NumbaEngine:
                     time.sleep(0.001)
             if nodes is not None and main.nodes >= nodes:
                 # The limit is that of all threads together: those that are behind search their shares too.
-                for helper in helpers:
-                    helper.join()
+                wait(helpers)
         finally:
             for thread in rest:
                 thread.set_stop(True)
             self._root_mate.finish()
-            for helper in helpers:
-                helper.join()
+            wait(helpers)
+        for helper in helpers:
+            helper.result()  # raises what it raised
         return self._result(task, elapsed_ms())
 
     def _look_for_mate(self, limits: Limits) -> None:
@@ -403,6 +409,18 @@ class NumbaEngine:
         tops = [thread.lines[0] for thread in voters]
         ballots = [Ballot(top.pv[0], top.score, thread.completed) for thread, top in zip(voters, tops, strict=True)]
         return voters[elect(ballots)]
+
+    def _lines_to_tell(self, task: Task) -> list[PvLine]:
+        """The lines that are reported after an iteration of the main thread: its own, or the elected thread's where
+        that has another move.
+
+        A fleet's coordinator decides by reports alone, so that the threads vote on each, not only at the end. Where
+        they agree on the move the main thread's score is the newer one, and where the root has a window it is what the
+        caller waits for.
+        """
+        main, chosen = self._threads[0].lines, self._best_thread(task).lines
+        is_open = task.window == (-INFINITE, INFINITE)
+        return chosen if is_open and chosen[0].pv[0] != main[0].pv[0] else main
 
     def _result(self, task: Task, time_ms: int) -> SearchResult:
         thread = self._best_thread(task)

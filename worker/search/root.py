@@ -230,7 +230,7 @@ def search_root(pos: Any, nn: Any, th: Any, alpha: int, beta: int, depth: int, f
             th.root_scores[i] = score
             update_pv(th, zero, move)
             th.root_improved = 1
-            if i > first:
+            if i > first and first == 0:  # of the best line alone
                 th.root_changes += 1
             _bring_to(th, first, i)
             if score > alpha:

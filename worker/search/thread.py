@@ -171,7 +171,7 @@ class SearchThread(ThreadState):
             centre = int(th.root_averages[first])
         floor, ceiling = window
         alpha, beta = max(floor, centre - delta), min(ceiling, centre + delta)
-        if floor > -INFINITE and (not self.lines or before <= floor or alpha >= ceiling or beta <= floor):
+        if floor > -INFINITE and (not self.lines or before <= floor or beta <= floor):
             alpha, beta, delta = floor, floor + 1, WINDOW
         elif ceiling < INFINITE and (before >= ceiling or alpha >= ceiling):
             alpha, beta, delta = ceiling - 1, ceiling, WINDOW

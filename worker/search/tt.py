@@ -232,6 +232,8 @@ def absorb(th: Any, address: int, count: int) -> Any:
             equal = entry_depth(word) == entry_depth(data) and entry_bound(word) == EXACT and entry_bound(data) != EXACT
             if not better and not equal:
                 continue
+            if word & np.uint64(0xFFFF) == np.uint64(0):  # a fail-low has no move: the one that was known stays
+                word |= data & np.uint64(0xFFFF)
         st64(place, np.int64(key ^ word))
         st64(place + 8, np.int64(word))
         used += 1

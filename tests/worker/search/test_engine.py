@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import threading
 import time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from worker.search.engine import NumbaEngine
 from worker.search.node import POLL_NODES, REPETITION_WIN, beyond_limit
 from worker.search.smp import Ballot
 from worker.search.state import NEVER, ThreadState, begin_search
-from worker.search.thread import Task
+from worker.search.thread import PvLine, Task
 from worker.search.tt import TranspositionTable, entry_depth, entry_score
 from worker.shogi import STARTPOS, Position, move_to_usi
 
@@ -348,6 +349,39 @@ def test_a_limit_of_nodes_is_that_of_all_threads_together() -> None:
     assert result.nodes == 100_002
 
 
+def test_helper_threads_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To start fifteen of them for each search takes milliseconds of it."""
+    pair = NumbaEngine(hash_mb=1, threads=3)
+    ran: list[set[threading.Thread]] = []
+    for thread in pair._threads[1:]:
+        run = thread.run
+
+        def noted(*how: Any, run: Any = run) -> None:
+            ran[-1].add(threading.current_thread())
+            run(*how)
+
+        monkeypatch.setattr(thread, "run", noted)
+    for _ in range(3):
+        ran.append(set())
+        fresh(pair).go(Limits(nodes=30_000))
+    assert len(set().union(*ran)) <= 2 and all(ran)
+    pair.close()
+    for thread in set().union(*ran):
+        thread.join(60)
+        assert not thread.is_alive()
+
+
+def test_a_fault_in_a_helper_thread_comes_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    pair = NumbaEngine(hash_mb=1, threads=2)
+
+    def fail(*_how: Any) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(pair._threads[1], "run", fail)
+    with pytest.raises(ZeroDivisionError):
+        fresh(pair).go(Limits(depth=3))
+
+
 def test_the_threads_vote_for_the_move(monkeypatch: pytest.MonkeyPatch) -> None:
     held: list[list[Ballot]] = []
 
@@ -358,13 +392,69 @@ def test_the_threads_vote_for_the_move(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine_module, "elect", last)
     pair = NumbaEngine(hash_mb=1, threads=2)
     result = fresh(pair).go(Limits(nodes=100_000))
-    assert len(held[0]) == 2
+    assert len(held[-1]) == 2
     chosen = pair._threads[1].lines[0]
     assert (result.lines[0].score, result.lines[0].depth) == (chosen.score, chosen.depth)
-    assert result.bestmove == result.lines[0].pv[0] == move_to_usi(held[0][1].move)
+    assert result.bestmove == result.lines[0].pv[0] == move_to_usi(held[-1][1].move)
+    held.clear()
     fresh(pair).go(Limits(nodes=30_000, searchmoves=("7g7f",)))
     fresh(pair).go(Limits(nodes=30_000, multipv=2))
-    assert len(held) == 1
+    assert not held
+
+
+def reported(monkeypatch: pytest.MonkeyPatch, helper: PvLine, limits: Limits, *said: PvLine) -> list[SearchInfo]:
+    """Reports of a pair of threads, whose helper has a line. The main thread says the first of its lines at the end of
+    an iteration, the others as news."""
+    pair = fresh(NumbaEngine(hash_mb=1, threads=2))
+    main, other = pair._threads
+    ready = threading.Event()
+
+    def find_at_once(_task: Task, _on_iteration: object) -> None:
+        other.lines, other.completed = [helper], helper.depth
+        ready.set()
+
+    def say(_task: Task, on_iteration: Any, on_news: Any) -> None:
+        assert ready.wait(60)
+        main.lines, main.completed = [said[0]], said[0].depth
+        on_iteration(said[0].depth)
+        for line in said[1:]:
+            on_news(line)
+
+    monkeypatch.setattr(other, "run", find_at_once)
+    monkeypatch.setattr(main, "run", say)
+    reports: list[SearchInfo] = []
+    pair.go(limits, reports.append)
+    return reports
+
+
+A, B = (Position.startpos().parse_usi(text) for text in ("9g9f", "7g7f"))
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_the_threads_vote_on_each_report(late: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fleet's coordinator decides by reports, before the search has a result. Where the main thread is outvoted, its
+    misses of the window change nothing, until it stands for another move."""
+    monkeypatch.setattr(engine_module, "_BOUNDS_FROM_MS", 0 if late else 60_000)
+    said = [
+        PvLine(5, 5, 10, Bound.EXACT, (B,)),
+        PvLine(6, 6, 40, Bound.LOWER, (B,)),
+        PvLine(6, 6, -40, Bound.UPPER, (B,)),
+        PvLine(6, 6, 50, Bound.EXACT, (Position.startpos().parse_usi("2g2f"),)),
+    ]
+    reports = reported(monkeypatch, PvLine(20, 22, 700, Bound.EXACT, (A,)), Limits(movetime_ms=60_000), *said)
+    assert [(info.pv, info.score) for info in reports] == [(("9g9f",), 700), (("2g2f",), 50)]
+
+
+@pytest.mark.parametrize(
+    ("limits", "bound"),
+    [(Limits(movetime_ms=60_000), Bound.EXACT), (Limits(movetime_ms=60_000, alpha=100), Bound.UPPER)],
+)
+def test_where_the_threads_agree_the_main_ones_score_is_told(
+    limits: Limits, bound: Bound, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is the newer one; and who gave a window waits for nothing else."""
+    reports = reported(monkeypatch, PvLine(11, 11, 130, Bound.EXACT, (B,)), limits, PvLine(12, 12, -300, bound, (B,)))
+    assert [(info.depth, info.score, info.bound) for info in reports] == [(12, -300, bound)]
 
 
 @pytest.mark.parametrize(

@@ -103,6 +103,21 @@ def test_what_a_table_knows_as_deep_stays() -> None:
     assert entry_score(np.uint64(probe(here.record, np.uint64(5))), 0) == -5
 
 
+def test_a_known_move_outlives_a_result_without_one() -> None:
+    here, there = thread_on(TranspositionTable(1)), thread_on(TranspositionTable(1))
+    position = Position.startpos()
+    move, key = position.parse_usi("7g7f"), np.uint64(position.key)
+    store(here.record, key, 0, move, 50, 50, 5, LOWER, 0)
+    outbox = Outbox(there.record)
+    there.record.share_depth = 1
+    store(there.record, key, 0, 0, 9, 9, 6, UPPER, 0)
+    entries = outbox.take()
+    assert absorb(here.record, entries.ctypes.data, len(entries)) == 1
+    data = np.uint64(probe(here.record, key))
+    assert (entry_depth(data), entry_score(data, 0)) == (6, 9)
+    assert int(entry_move(position.record, data)) == move
+
+
 def test_entries_of_a_search_save_another_engine_work() -> None:
     # A net that never changes: by how much it is depends on the net, and a new one is no fault of the table's.
     network = Network(generation0.build())

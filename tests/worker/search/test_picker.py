@@ -85,8 +85,12 @@ def test_skipping_quiets_leaves_captures() -> None:
         th.list_end[OFFSET - 1] = 0
         update_checks(position.record)
         start_picker(position.record, th, 0, MAIN, 0)
+        moves = []
         while move := int(next_move(position.record, th, 0, 8, 1)):
-            assert captures(position, move)
+            moves.append(move)
+        legal = {move for move in position.legal_moves(every=False) if captures(position, move)}
+        assert {move for move in moves if position.is_legal(move)} == legal
+        assert all(captures(position, move) for move in moves)
 
 
 def entries(record: Any, at: int, end: int) -> list[tuple[int, int]]:

@@ -62,6 +62,26 @@ def test_a_first_move_that_fails_low_falls_when_another_takes_over() -> None:
     assert fallen < LOW_PLY_BEGINS < raised
 
 
+def test_only_the_best_lines_changes_are_counted() -> None:
+    """By them the clock sees how settled the move is to be played: the second line's order says nothing of it."""
+    changes = []
+    for first in (0, 1):
+        thread = SearchThread(Network(generation0.build()), TranspositionTable(1))
+        thread.position = Position.from_sfen("4k4/9/4P4/9/9/9/9/9/4K4 b G 1")
+        before, quiet, mate = (thread.position.parse_usi(text) for text in ("5i4h", "5i5h", "G*5b"))
+        moves = [before] * first + [quiet, mate]
+        thread._prepare(Task(moves, multipv=1, depth=1, node_limit=None, deadline_ns=0, rules=Rules()))
+        th, records = thread.fields, (thread.position.memory, thread._nnue.memory, thread.memory)
+        th.root_depth[0] = 1
+        score, begin = 2000, first
+        while begin < th.root_count[0]:
+            score = int(search_root_in(*records, score, INFINITE, 1, first, begin))
+            begin = int(th.root_next[0])
+        assert th.root_moves[first] == mate
+        changes.append(thread.take_changes())
+    assert changes == [1, 0]
+
+
 def test_a_search_of_some_moves_says_nothing_of_the_others() -> None:
     """White's recaptures are left out: that they lose a bishop is not true of the position, nor of the move before."""
     engine = NumbaEngine(hash_mb=16, network=Network(generation0.build()))

@@ -47,6 +47,12 @@ def test_above_the_window_every_iteration_says_at_least(engine: NumbaEngine) -> 
     assert nodes < search(engine, STARTPOS, Limits(depth=DEPTH))[2]
 
 
+def test_between_two_edges_the_one_that_was_passed_is_asked_for(engine: NumbaEngine) -> None:
+    """Each iteration is one scout, and reports once."""
+    infos, *_ = search(engine, STARTPOS, Limits(depth=DEPTH, alpha=-3100, beta=-3000))
+    assert [info.depth for info in infos if info.depth > 1] == list(range(2, DEPTH + 1))
+
+
 def test_what_beats_the_window_is_said_at_once_and_then_exactly(engine: NumbaEngine) -> None:
     infos, last, _ = search(engine, STARTPOS, Limits(depth=DEPTH, alpha=-3000))
     assert last.bound is Bound.EXACT
