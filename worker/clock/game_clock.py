@@ -152,7 +152,7 @@ class GameClock:
             # The last unit. It pays for any number of moves as long as no delay is longer than it, and never again for
             # one: there is nothing to be had for a risk.
             return 0.0
-        careful = self.delays.usual_ms + min(self.settings.most_reserve_ms, falls / 10)
+        careful = self.delays.usual_ms + min(self.settings.most_reserve_ms, falls * self.settings.reserve_share)
         kept = max(careful, min(self.delays.worst_ms, falls / 2))
         return falls - min(kept, falls * self.settings.most_kept)
 
@@ -205,7 +205,9 @@ class GameClock:
             ValueError: no budget was asked for in this turn.
         """
         plan = self._running_plan()
-        self._stretch = stretch = outlook.stretch
+        stretch = outlook.stretch
+        # As far as the move can be stretched: what it was never given teaches nothing.
+        self._stretch = min(stretch, max(1.0, plan.hard_ms / plan.target_ms)) if plan.target_ms > 0 else 1.0
         target = plan.target_ms * stretch
         if stretch < 1.0:
             target = plan.lost_ms + (plan.target_ms - plan.lost_ms) * stretch

@@ -106,6 +106,8 @@ class GuiClock:
 
 def _control(numbers: Mapping[str, int], side: str, habits: Habits) -> TimeControl:
     total, increment, byoyomi = (numbers.get(word, 0) for word in (f"{side}time", f"{side}inc", "byoyomi"))
+    if not total + increment + byoyomi and any(numbers.get(word) for word in CLOCK_WORDS):
+        total = 1  # no game without limit: our flag is about to fall
     # A time with a fraction of a second was counted in milliseconds: there the flag falls within a second too.
     whole = habits.full_seconds and (total + increment + byoyomi) % _SECOND_MS == 0
     return TimeControl(total, byoyomi, increment, unit_ms=_SECOND_MS if whole else 1)

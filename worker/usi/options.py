@@ -30,6 +30,8 @@ NETWORK_NAME: Final = "nn.bin"
 _NO_BOOK: Final = "no_book"
 _MOST_KEPT: Final = 0.5
 """The share of the time at stake that is kept back at the most: the delays' defaults are for times of many seconds."""
+_AT_STAKE_MS: Final = 10_000
+"""Time at stake from which on ``NetworkDelay2`` is kept back whole."""
 _NO_TIME_MS: Final = 1000
 """The time for a move where the GUI's clock words are all 0: none at all, or a game without limit."""
 
@@ -176,6 +178,7 @@ class OptionValues(ABC):
         clock = ClockSettings(
             network_margin_ms=delay,
             most_reserve_ms=max(0, last_delay - delay),
+            reserve_share=max(0.1, (last_delay - delay) / _AT_STAKE_MS),  # all of it from there on
             most_kept=_MOST_KEPT,
             slow_mover=self.number("SlowMover"),
             unlimited_ms=_NO_TIME_MS,

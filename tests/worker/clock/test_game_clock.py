@@ -42,6 +42,13 @@ def test_the_last_second_is_not_risked_where_nothing_comes_anew(remaining_ms: in
     assert clock.reconsidered(Outlook(0.2)) == at_once
 
 
+def test_what_a_move_was_never_given_teaches_nothing() -> None:
+    clock = GameClock((CONTROLS["floodgate"],) * 2, SETTINGS)
+    clock.budget(0.0, ply=40)
+    clock.reconsidered(Outlook(0.1))
+    assert 1.0 < clock.typical_stretch < 1.25
+
+
 def test_a_last_second_that_comes_anew_is_used() -> None:
     clock = GameClock((CONTROLS["blitz"],) * 2, SETTINGS)
     clock.remaining_ms[0] = 0

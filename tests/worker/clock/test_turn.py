@@ -104,6 +104,8 @@ def test_no_time_at_all_is_no_search_without_end() -> None:
     assert turn(movetime=300, gone=400).hard_ms == 1
     assert turn(btime=0, wtime=0).hard_ms > 0
     assert turn(habits(), btime=0, wtime=0).hard_ms == 1000
+    # Only our clock is at 0: that is the end of our time, and no game without limit.
+    assert turn(habits(), btime=0, wtime=5_000).hard_ms <= 20
 
 
 class TestOptions:
@@ -112,6 +114,7 @@ class TestOptions:
     def test_the_last_of_the_time_is_kept(self) -> None:
         for last in (200, 1120, 3000):
             assert turn(habits(NetworkDelay2=last), btime=0, byoyomi=60_000).hard_ms == 60_000 - last
+            assert turn(habits(NetworkDelay2=last), btime=0, byoyomi=10_000).hard_ms == 10_000 - last
         # Of less than ten seconds no more than a tenth besides the delay of each move.
         assert turn(habits(), btime=0, byoyomi=5_000).hard_ms == 5_000 - 120 - 500
 

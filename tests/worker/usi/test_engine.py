@@ -83,7 +83,7 @@ def test_position_limits_and_options_reach_the_engine(make: Make, tmp_path: Path
     options = {"Skill Level": "3", "Style": "wild one", "Clear": "", "USI_Ponder": "false"}
     engine = make("log", str(log), options=options)
     engine.set_position(STARTPOS, ["7g7f", "3c3d"])
-    engine.go(Limits(movetime_ms=50, depth=4, searchmoves=("2g2f", "6g6f"), ignoremoves=("2g2f",), multipv=3))
+    engine.go(Limits(movetime_ms=60_000, depth=4, searchmoves=("2g2f", "6g6f"), ignoremoves=("2g2f",), multipv=3))
     lines = heard(log)
     assert "setoption name Skill Level value 3" in lines
     assert "setoption name Style value wild one" in lines
@@ -91,7 +91,7 @@ def test_position_limits_and_options_reach_the_engine(make: Make, tmp_path: Path
     assert lines[-3:] == [
         "setoption name MultiPV value 3",
         "position startpos moves 7g7f 3c3d",
-        "go depth 4 movetime 50 searchmoves 6g6f",
+        "go depth 4 movetime 60000 searchmoves 6g6f",
     ]
 
 
@@ -137,8 +137,8 @@ def test_dialect_without_movetime_is_told_byoyomi(make: Make, tmp_path: Path) ->
     log = tmp_path / "heard"
     engine = make("log", str(log), "named", "gpsshogi (smp) vm r3033")
     engine.set_position(STARTPOS)
-    engine.go(Limits(movetime_ms=80))
-    assert heard(log)[-1] == "go btime 0 wtime 0 byoyomi 80"
+    engine.go(Limits(movetime_ms=60_000))
+    assert heard(log)[-1] == "go btime 0 wtime 0 byoyomi 60000"
     for limits, word in ((Limits(nodes=9), "nodes"), (Limits(depth=9), "depth"), (Limits(searchmoves=("7g7f",)), "se")):
         with pytest.raises(EngineError, match=f"does not understand 'go {word}"):
             engine.go(limits)
