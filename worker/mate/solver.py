@@ -68,6 +68,7 @@ class MateSolver:
         self._flag = aligned_zeros(1, np.int64)
         self._keep = keep
         self._tables: tuple[Any, Any] | None = None
+        self._is_clear = False
         if keep:
             self._tables = self._new_tables()
             self._clear()
@@ -111,6 +112,10 @@ class MateSolver:
         if int(root.record.ksq[1 - root.turn]) < 0:
             return MateStatus.NO_MATE, (), 0
         self._begin(root, _forbidden(position))
+        if int(expand(root.record, state, 0, 0)) == 0:
+            return MateStatus.NO_MATE, (), 0  # no move checks: before the tables are cleared, which takes milliseconds
+        self._clear()
+        self._is_clear = False
         search(root.record, state, 0, 0, INFINITE, INFINITE)
         if state.r_delta == 0:
             return (MateStatus.UNKNOWN if state.r_rests == BY_LIMIT else MateStatus.NO_MATE), (), 0
@@ -128,16 +133,17 @@ class MateSolver:
         return aligned_zeros(slots * ENTRY // 8, np.uint64), aligned_zeros(loop_slots * LOOP_ENTRY // 8, np.uint64)
 
     def _clear(self) -> None:
-        for table in self._tables or ():
-            table[:] = 0
+        if not self._is_clear:
+            for table in self._tables or ():
+                table[:] = 0
+        self._is_clear = True
 
     def _begin(self, root: Position, forbidden: list[tuple[int, int]]) -> None:
-        """Empty tables, and a path that holds the root."""
+        """Tables, and a path that holds the root."""
         state = self._state
         if self._tables is None:
             self._tables = self._new_tables()
-        else:
-            self._clear()
+            self._is_clear = True
         entries, loops = self._tables
         slots = entries.nbytes // ENTRY
         state.table, state.slots = entries.ctypes.data, slots

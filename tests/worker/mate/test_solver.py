@@ -296,6 +296,18 @@ def test_what_history_forbids_is_no_way_to_the_mate(monkeypatch: pytest.MonkeyPa
     assert MateSolver(1).solve(position).status is MateStatus.NO_MATE
 
 
+def test_where_no_move_checks_no_memory_is_cleared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is the end of most searches beside a main search, and to clear 16 MB takes longer than a short one."""
+    solver = MateSolver(1, keep=True)
+    solver.solve(Position.from_sfen(KEMURI), max_nodes=100)
+    cleared: list[bool] = []
+    monkeypatch.setattr(solver, "_clear", lambda: cleared.append(True))
+    found = solver.solve(Position.startpos())
+    assert (found.status, found.nodes, cleared) == (MateStatus.NO_MATE, 0, [])
+    solver.solve(Position.from_sfen(KEMURI), max_nodes=100)
+    assert cleared == [True]
+
+
 def test_kept_memory_changes_no_answer() -> None:
     kept, fresh = MateSolver(1, keep=True), MateSolver(1)
     for name, (_, sfen) in CLASSICAL.items():
