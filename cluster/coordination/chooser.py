@@ -147,17 +147,21 @@ def _nearest(table: Sequence[Measured], nodes: int, budget: float) -> Sequence[M
         paces[point.ms or point.budget].append(point)
 
     def away(own: list[Measured]) -> tuple[float, float]:
-        # In real time what one node searches is a little another in each measurement.
-        middle = statistics.geometric_mean(point.budget for point in own)
-        return _apart(middle, budget), middle
+        # In real time what one node searches is a little another in each measurement, and quite another by network.
+        middles = (statistics.geometric_mean(point.budget for point in of_net) for of_net in _by_net(own))
+        return min((_apart(middle, budget), middle) for middle in middles)
 
     there = min(paces.values(), key=away)
     near_nodes = min({point.nodes for point in there}, key=lambda known: (_apart(known, nodes), known))
+    nets = _by_net(point for point in there if point.nodes == near_nodes)
+    return max(nets, key=lambda own: (len(own), sum(point.games for point in own), own[0].net))
+
+
+def _by_net(points: Iterable[Measured]) -> list[list[Measured]]:
     nets = defaultdict[str, list[Measured]](list)
-    for point in there:
-        if point.nodes == near_nodes:
-            nets[point.net].append(point)
-    return max(nets.values(), key=lambda own: (len(own), sum(point.games for point in own), own[0].net))
+    for point in points:
+        nets[point.net].append(point)
+    return list(nets.values())
 
 
 def resolved(settings: Settings, table: Sequence[Measured], nodes: int, budget: float) -> Settings:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Final
 
 from cluster.api import Answer, Decision, SearchRequest
 from cluster.coordination.assignment import WHOLE_ROOT, Assignment
@@ -21,6 +22,12 @@ from cluster.network.messages import Done, Heartbeat, Report
 from cluster.split.ranking import Presearch
 from cluster.split.tree import TreeLine, line_from_root
 from worker.engine import SearchInfo
+from worker.score import MAX_PLY, is_mate
+
+_REFRESH_MS: Final = 1000
+"""Time after which a search with a soft time, which may be changed, is reported though nothing else has changed."""
+_DEEPEST: Final = MAX_PLY - 8
+"""The depth behind which our own searcher has nothing left to search."""
 
 
 class SearchRun:
@@ -82,9 +89,21 @@ class SearchRun:
         alone = soft_ms is not None and soft_ms - now_ms < search.settings.min_redeal_ms
         new = [node_id for node_id in search.roster if node_id not in search.assignments]
         self._add_nodes(new, now_ms, "ponder hit", alone=alone)
+        if not search.infinite:
+            self._end_the_resting(now_ms)
         self._log_start()
         if fallback:
             self.fallback_joined(now_ms)
+
+    def _end_the_resting(self, now_ms: int) -> None:
+        """Give a job that ends by itself to nodes that have searched all there is, and rest until they are stopped, as
+        jobs without a limit do: behind a mate, or one ply before the move limit."""
+        search = self.search
+        for assignment in search.assignments.values():
+            line = assignment.line
+            if assignment.busy and line is not None and (is_mate(line.score) or line.depth >= _DEEPEST):
+                group = search.group_of(assignment)
+                self._dispatch.give(search, group, assignment, assignment.leaf, now_ms)
 
     def _add_nodes(self, node_ids: Sequence[str], now_ms: int, why: str, *, alone: bool = False) -> None:
         """Take in nodes that are new to this search. ``alone``: each for itself."""
@@ -305,8 +324,8 @@ class SearchRun:
         times = [search.soft_ms, search.hard_ms, search.fallback_ms]
         if search.soft_ms is not None:
             times.append(search.soft_ms + settings.answer_grace_ms)
-        if search.dirty:
-            times.append(search.published_ms + settings.progress_ms)
+        if not search.pondering:
+            times.append(self._publish_ms)
         times += [group.presearch_until_ms for group in search.presearching]
         return min((time for time in times if time is not None and time > now_ms), default=None)
 
@@ -460,11 +479,21 @@ class SearchRun:
             self._dispatch.take_away(assignment, now_ms)
 
     def publish(self, now_ms: int) -> None:
+        """Report the search; now and then where nothing has changed too: who decides on its time looks at the clock."""
         search = self.search
-        if search.dirty and now_ms - search.published_ms >= search.settings.progress_ms and not search.asking:
+        if (due := self._publish_ms) is not None and now_ms >= due and not search.asking:
             search.dirty = False
             search.published_ms = now_ms
             self._dispatch.out.append(search.progress(now_ms))
+
+    @property
+    def _publish_ms(self) -> int | None:
+        """The time at which to report; None: not before something changes."""
+        search = self.search
+        if search.dirty:
+            return search.published_ms + search.settings.progress_ms
+        goes_on = search.soft_ms is not None and search.published_ms >= search.started_ms
+        return search.published_ms + _REFRESH_MS if goes_on else None
 
 
 def say_decision(decision: Decision, dispatch: Dispatch) -> None:

@@ -109,6 +109,10 @@ async def run_tasks(
                     source.done(result)
             places = await ray.places()  # machines have joined, or left
     except ActorDied as error:
+        # What came while Ray was asked, up to its time limit, is not lost with it.
+        for future in [one for one in running if one.done() and one.exception() is None]:
+            del running[future]
+            source.done(future.result())
         raise refused(f"Ray is gone: {error}") from error
     finally:
         for future in running:

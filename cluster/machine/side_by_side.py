@@ -28,23 +28,28 @@ def side_by_side(places: Sequence[Workplace[Task, Result]], tasks: Iterable[Task
     """Do ``tasks``, a thread for each workplace; the results, as they come.
 
     A workplace gets its next task when its last result has been taken: so a result can decide what is still to be done,
-    and results do not pile up.
+    and results do not pile up. With each result ``tasks`` is asked again for every workplace that has none, even if it
+    had nothing left before.
 
     Closing the generator, or an exception in its caller (Ctrl-C), ends the running tasks. An exception of a workplace
     does so too, and comes out here. All are closed in the end.
     """
-    left = iter(tasks)
+    left, idle = iter(tasks), list(reversed(places))
     running: dict[Future[Result], Workplace[Task, Result]] = {}
     with ThreadPoolExecutor(max(1, len(places)), thread_name_prefix="place") as threads:
-        try:
-            for place, task in zip(places, left, strict=False):
+
+        def start() -> None:
+            for task in islice(left, len(idle)):
+                place = idle.pop()
                 running[threads.submit(place.do, task)] = place
+
+        try:
+            start()
             while running:
                 for done in wait(running, return_when=FIRST_COMPLETED).done:
-                    place = running.pop(done)
+                    idle.append(running.pop(done))
                     yield done.result()
-                    for task in islice(left, 1):
-                        running[threads.submit(place.do, task)] = place
+                    start()
         except BaseException:
             for place in running.values():
                 place.end()

@@ -64,8 +64,10 @@ class Run:
         """Search until the virtual time ``until_ms``. Returns the new messages and when each reaches the master."""
         if self._search is not None:
             self._step(self._search, (until_ms - self._began_ms) * self._node.nps // 1000)
-        lines = self._result.lines if self._result is not None else ()
-        self._infos += [line for line in lines if line not in self._infos]
+        if self._result is not None:
+            # The time does not count here: it is the clock's, on which nothing of this may depend.
+            told = [replace(info, time_ms=0) for info in self._infos]
+            self._infos += [line for line in self._result.lines if replace(line, time_ms=0) not in told]
         messages: list[tuple[int, Report | Done]] = [
             (self._arrival_ms(info.nodes), self._report(info)) for info in self._infos[self._told :]
         ]

@@ -172,6 +172,13 @@ def test_what_was_measured_in_real_time_is_heeded_where_there_is_both() -> None:
     assert choose((*table, slow), 4, 300_000) == better
 
 
+def test_a_slow_network_says_nothing_of_how_much_another_one_searches() -> None:
+    short, long = replace(REAL, budget=200_000), replace(REAL, budget=660_000, ms=1000)
+    slow = replace(REAL, budget=20_000, net="large")
+    chosen = choose((short, long, slow), REAL.nodes, 250_000)
+    assert chosen is not None and chosen.ms == 300
+
+
 def test_a_table_with_both_kinds_comes_back(tmp_path: Path) -> None:
     path = tmp_path / "table.json"
     again = replace(REAL, budget=150_000, elo=55.0)

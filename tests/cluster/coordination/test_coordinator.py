@@ -348,6 +348,19 @@ class TestBorder:
         assert bench.feed(Received(Heartbeat("n1", "x", 7, True))) == []
 
 
+def test_a_search_is_reported_though_nothing_changes() -> None:
+    """Its time is decided anew with each report, and a change of the best move fades."""
+    bench = Bench(1)
+    bench.feed(StartSearch(replace(TIMED, soft_ms=20_000, hard_ms=60_000)))
+    assert not [i for _ in range(30) for i in bench.tick(100) if isinstance(i, Progress)]
+    bench.report("n1", 5, 30, "7g7f")
+    bench.tick(100)
+    told = [i for _ in range(30) for i in bench.tick(100) if isinstance(i, Progress)]
+    assert len(told) in (2, 3)
+    wake_ms = bench.coordinator.wake_ms(bench.now)
+    assert wake_ms is not None and wake_ms <= bench.now + 1000
+
+
 def test_progress_is_published_at_most_ten_times_a_second() -> None:
     bench = Bench()
     bench.split()

@@ -17,7 +17,7 @@ from cluster.split.tree import TreeLine
 from tests.answers import make_known
 from tests.cluster.coordination.bench import DECLARABLE, MATED, ONE_MOVE, SETTINGS, TIMED, Bench
 from worker.engine import Bound
-from worker.score import mate_in
+from worker.score import mate_in, mated_in
 from worker.shogi import STARTPOS
 
 PONDER = SearchRequest(2, STARTPOS, ("7g7f",))
@@ -211,6 +211,16 @@ class TestDealing:
 
 
 class TestHit:
+    @pytest.mark.parametrize(("depth", "score"), [(40, mated_in(6)), (238, 0)])
+    def test_a_node_that_rests_behind_all_there_is_ends(self, depth: int, score: int) -> None:
+        """A job without a limit never ends by itself: nobody would search, and it would be waited for."""
+        bench = pondering(1)
+        bench.report("n1", depth, score, "2g2f")
+        bench.feed(StartSearch(HIT))
+        assert bench.job("n1").movetime_ms is not None
+        bench.done("n1")
+        assert bench.decisions[0].move == "2g2f"
+
     @pytest.mark.parametrize("settings", [SETTINGS, CONSULT, replace(SETTINGS, mode=Mode.TIERS, groups=2)])
     def test_jobs_go_on_and_the_others_join(self, settings: Settings) -> None:
         bench = pondering(8, settings)
@@ -434,11 +444,11 @@ class TestFaults:
         bench.report("n4", 12, 44, "2g2f", "8c8d")
         bench.feed(NodeLost("n4", "died"))
         bench.jobs["n4"] = None
-        bench.feed(StartSearch(replace(HIT, moves=("7g7f", "8c8d"))))
-        assert "3c3d" not in bench.pondered.replies
-        bench.report("n1", 10, 50, "2g2f")
+        bench.feed(StartSearch(replace(HIT, moves=("7g7f", "8c8d"))), 200)
+        assert bench.events("ponder_hit")
         bench.tick(1000)
-        assert (bench.decisions[0].move, bench.decisions[0].score) == ("2g2f", 50)
+        assert (bench.decisions[0].move, bench.decisions[0].score) == ("2g2f", 44)
+        assert bench.decisions[0].pondered_ms > 0
 
     def test_a_node_that_comes_back_goes_where_it_was(self) -> None:
         bench = pondering()

@@ -97,6 +97,34 @@ class HalfLostRay(GrowingRay):
         return function(number)
 
 
+class SlowlyLostRay(GrowingRay):
+    """A Ray whose head is gone, while its machines go on for a moment."""
+
+    async def open(self) -> RayFacts:
+        self._asked = asyncio.Event()
+        return await super().open()
+
+    async def run_task(self, function: Callable[..., int], _shared: int, number: int) -> int:
+        if number == 0:
+            await self._asked.wait()
+        return function(number)
+
+    async def places(self) -> int:
+        self._asked.set()
+        for _ in range(5):
+            await asyncio.sleep(0)
+        raise RayLost("no answer for 10 s")
+
+
+def test_what_comes_while_ray_is_asked_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(task_pool, "RayProcess", SlowlyLostRay)
+    source = Squares()
+    source.tasks = [0, 1]
+    with pytest.raises(FleetError, match="Ray is gone: no answer for 10 s"):
+        asyncio.run(run_tasks("10.0.0.1:6379", 1, None, lambda number: number + 5, source, FleetError))
+    assert sorted(source.results) == [5, 6]
+
+
 @pytest.mark.parametrize(("kind", "why"), [(LostRay, "the head is busy"), (HalfLostRay, "no answer")])
 def test_the_end_of_ray_is_told_and_no_result_is_lost(
     kind: type[GrowingRay], why: str, monkeypatch: pytest.MonkeyPatch

@@ -64,6 +64,31 @@ def test_a_task_is_taken_after_the_result_before_it() -> None:
     assert results == [0, 10, 20]
 
 
+def test_all_places_go_on_where_there_are_tasks_again() -> None:
+    """A game that ends late may open a test that was decided; then two play again, and not one."""
+    results: list[int] = []
+    both = threading.Barrier(2)
+
+    class Due(Iterator[int]):
+        def __init__(self) -> None:
+            self.left = [0, 1, 2, 3]
+
+        def __next__(self) -> int:
+            if not self.left or len(results) == 1:
+                raise StopIteration
+            return self.left.pop(0)
+
+    class Together(Counting):
+        def do(self, task: int) -> int:
+            if task >= 2:
+                both.wait(30)
+            return super().do(task)
+
+    for result in side_by_side([Together(), Together()], Due()):
+        results.append(result)  # noqa: PERF402
+    assert sorted(results) == [0, 10, 20, 30]
+
+
 def test_a_failure_ends_the_others() -> None:
     places = [Counting(slow=frozenset({0, 1}), bad=frozenset({2})) for _ in range(3)]
     with pytest.raises(ValueError, match="task 2"):
