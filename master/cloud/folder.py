@@ -275,8 +275,17 @@ class FleetFolder:
         self._settle_release(lambda before: before.unlink(missing_ok=True))
 
     def restore_release(self) -> None:
-        """The release is again that of the last plan that was applied: the next one must not bring another."""
-        self._settle_release(lambda before: before.replace(self.path / _RELEASE) if before.exists() else None)
+        """The release is again that of the last plan that was applied: the next one must not bring another. Where there
+        is no fleet, none was made with the release before, and the newest stays."""
+
+        def settle(before: Path) -> None:
+            release = self.path / _RELEASE
+            if self.location is None and release.exists():
+                before.unlink(missing_ok=True)
+            elif before.exists():
+                before.replace(release)
+
+        self._settle_release(settle)
 
     def _settle_release(self, settle: Callable[[Path], object]) -> None:
         before = self.path / _RELEASE_BEFORE

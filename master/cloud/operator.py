@@ -18,7 +18,7 @@ from master.cloud.facts import Facts, read_facts
 from master.cloud.folder import FleetFolder, FolderError
 from master.cloud.lock import locked
 from master.cloud.plan import FleetLocation, FleetPlan, read_plan
-from master.cloud.player import check_player, price_cap_usd
+from master.cloud.player import check_player, fleet_number
 from master.cloud.prices import PriceBook, table_regions, types_of
 from master.cloud.reports import MachineReport, ReportError
 from master.cloud.terraform import Step, Terraform, find
@@ -36,6 +36,10 @@ class FleetDown(Exception):
 
 class PriceUnknown(Exception):
     """A price cap is asked for that would not hold; the text says what to give."""
+
+
+class UnheededLimit(Exception):
+    """A limit by which the fleet is to end itself is asked for where the head would not read it."""
 
 
 class NotReady(Exception):
@@ -110,7 +114,8 @@ class Operator:
         Raises:
             FolderError, TerraformError, AwsError: that cannot be found out.
             LoginError: the player on the head could not log in.
-            PriceUnknown: the settings' price cap would count machines without a price, or the head would heed another.
+            PriceUnknown: the settings' price cap would count machines without a price.
+            UnheededLimit: the head would heed another price cap than the settings', or another time without a move.
         """
         _ = self.terraform  # that it is missing is said before anything is made
         warnings = self._check_player(None)
@@ -119,7 +124,7 @@ class Operator:
             warnings = self._check_player(self.cloud().secret(secret))
         for warning in warnings:
             tell(f"warning: {warning}")
-        self._check_cap()
+        self._check_limits()
         prices = {} if self.folder.root_is_given else self._listed(tell)
         with self.folder.root_module_of_success():
             self.folder.prepare(self._settings, self._config_file, rebuild=rebuild, prices=prices)
@@ -140,15 +145,17 @@ class Operator:
         given = self._settings.variables.get("csa_password_parameter", self._settings.csa_password_parameter)
         return "" if self.folder.root_is_given else str(given)
 
-    def _check_cap(self) -> None:
-        """Raises PriceUnknown: the head, which ends the fleet by its own file alone, would heed another price cap."""
+    def _check_limits(self) -> None:
+        """Raises UnheededLimit: the head, which ends the fleet by its own file alone, would heed another limit."""
         if self.folder.root_is_given:
             return
-        file, wanted = self.folder.config_file(self._settings, self._config_file), self._settings.price_cap_usd
-        if (there := price_cap_usd(file)) != wanted:
-            raise PriceUnknown(
-                f"{file}: [fleet] price_cap_usd is {there:g} there, and not {wanted:g}: the head knows no other file"
-            )
+        file = self.folder.config_file(self._settings, self._config_file)
+        limits = {"price_cap_usd": self._settings.price_cap_usd, "idle_hours": self._settings.idle_hours}
+        for name, wanted in limits.items():
+            if (there := fleet_number(file, name)) != wanted:
+                raise UnheededLimit(
+                    f"{file}: [fleet] {name} is {there:g} there, and not {wanted:g}: the head knows no other file"
+                )
 
     def _check_player(self, password: str | None) -> list[str]:
         if not self._password_parameter:

@@ -52,11 +52,11 @@ def csa_port(config_file: Path) -> int | None:
         return None
 
 
-def price_cap_usd(config_file: Path) -> float:
-    """The price cap by which the head ends the fleet, in US dollars; 0: none, or the file cannot be read."""
+def fleet_number(config_file: Path, name: str) -> float:
+    """A number of ``[fleet]`` as the head has it; 0: it is not given, or the file cannot be read."""
     try:
         fleet = tomllib.loads(config_file.read_text(encoding="utf-8")).get("fleet", {})
-        return float(fleet.get("price_cap_usd", 0)) if isinstance(fleet, dict) else 0.0
+        return float(fleet.get(name, 0)) if isinstance(fleet, dict) else 0.0
     except (OSError, ValueError, TypeError, RecursionError):
         return 0.0
 

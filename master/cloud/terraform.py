@@ -209,7 +209,9 @@ class Terraform:
                 stderr=complaints,
                 text=True,
                 errors="replace",
-                process_group=0,  # a terminal would tell it of Ctrl-C too, and of its own end
+                # A terminal would tell it of Ctrl-C too, and of its own end; and what asks there, behind a `terraform
+                # init` say, would stand still for ever in the background, where without one it fails.
+                start_new_session=True,
             )
         except OSError as error:
             raise TerraformError(f"{self._program}: {error.strerror or error}") from error

@@ -43,13 +43,13 @@ def told() -> Iterator[None]:
     from master.cloud.costs import LedgerError
     from master.cloud.folder import FolderError
     from master.cloud.lock import FolderBusy
-    from master.cloud.operator import FleetDown, NotReady, PriceUnknown
+    from master.cloud.operator import FleetDown, NotReady, PriceUnknown, UnheededLimit
     from master.cloud.terraform import TerraformError
     from master.csa.login import LoginError
 
     try:
         yield
-    except (FolderError, FleetDown, LoginError, PriceUnknown) as error:
+    except (FolderError, FleetDown, LoginError, PriceUnknown, UnheededLimit) as error:
         raise CommandError(str(error), BAD_INPUT) from error
     except (AwsError, ArchiveError, FolderBusy, LedgerError, NotReady, TerraformError) as error:
         raise CommandError(str(error), FAILED) from error
@@ -109,6 +109,11 @@ def apply(operator: Operator, wanted: FleetPlan) -> None:
     try:
         with Progress(console(), len(wanted.changes)) as progress:
             operator.apply(wanted, progress.step)
+    except Exception as error:
+        if not came:
+            raise
+        print(f"gougi: {error}", file=sys.stderr)
+        raise KeyboardInterrupt from error  # nothing goes on from here, though an end that fails has a second part
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

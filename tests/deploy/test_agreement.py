@@ -198,6 +198,13 @@ def plant(tree: Path, file: str, old: str, new: str) -> None:
         ("deploy/cloud-init/machine.yaml.tftpl", "FLEET_ASG=${asg}\n", "", "FLEET_ASG: nobody writes it"),
         ("master/commands/fleet_services.py", '"FLEET_ASG"', '"FLEET_GROUP"', "FLEET_GROUP: nobody writes it"),
         (
+            "deploy/cloud-init/machine.yaml.tftpl",
+            "$FLEET_BUCKET/$FLEET_RELEASE",
+            "$FLEET_BUCKET/$FLEET_RELEASE_KEY",
+            "FLEET_RELEASE_KEY: nobody writes it",
+        ),
+        ("deploy/cloud-init/machine.yaml.tftpl", "/gougi-first-boot", "/gougi-boot", "has become blind"),
+        (
             "docs/reference/aws.md",
             "| `gougi-spot-watch` | workers",
             "| `gougi-spot-watch` | head",

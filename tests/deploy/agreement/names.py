@@ -44,11 +44,13 @@ def _made(tree: Tree) -> Iterator[str]:
 def _facts(tree: Tree) -> Iterator[str]:
     """``FLEET_…``: each that is read is written, of what terraform gives the template."""
     template = tree.text("deploy/cloud-init/machine.yaml.tftpl")
-    env = template.partition("/usr/local/sbin")[0]
+    env, script, first_boot = template.partition("/gougi-first-boot")
+    if not script:
+        yield "deploy/cloud-init/machine.yaml.tftpl: no script of the first boot: the check has become blind"
     written = set(re.findall(r"^ +(FLEET_\w+)=", env, re.MULTILINE))
     read = dict[str, str]()
     places = {f"deploy/scripts/{name}": text for name, text in tree.scripts.items()}
-    places["deploy/cloud-init/machine.yaml.tftpl"] = template.partition("/usr/local/sbin")[2]
+    places["deploy/cloud-init/machine.yaml.tftpl"] = first_boot
     for path in sorted((tree.root / "deploy" / "systemd").glob("*.service")):
         places[f"deploy/systemd/{path.name}"] = path.read_text(encoding="utf-8")
     for where, text in places.items():

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -124,6 +127,7 @@ def game(played: Played) -> bytes:
 @pytest.mark.parametrize("agreed", [False, True])
 def test_a_plan_that_is_not_agreed_to_brings_no_release(played: Played, agreed: bool) -> None:
     operator = owner(played)
+    operator.folder.set_location(LOCATION)
     release, before = played.folder / "release.tar", played.folder / "release.before.tar"
     with operator.alone("a test", 0, lambda _text: None):
         planned = operator.plan(1, tell=lambda _text: None)
@@ -191,6 +195,26 @@ def test_what_is_left_is_looked_for_where_the_fleet_was(played: Played, capsys: 
     assert down(played) == 0
     assert "nothing is left of the fleet mine" in capsys.readouterr().out
     assert owner(played).location() is None
+
+
+def test_a_signal_to_end_leaves_the_bucket_as_it_is(
+    played: Played, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Though terraform fails, and the end would go on by emptying it."""
+    owner(played).folder.set_location(LOCATION)
+    apply = played.apply
+
+    def signalled(file: str, tell: Callable[[Step], None]) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(0.05)
+        apply(file, tell)
+
+    monkeypatch.setattr(played, "apply", signalled)
+    with pytest.raises(KeyboardInterrupt):
+        down(played)
+    keys = played.keys()
+    assert "records/game.csa" in keys and played.asked.count("plan") == 1
+    assert "terraform apply: this" in capsys.readouterr().err
 
 
 def test_a_bucket_that_is_left_of_an_end_that_was_interrupted_is_emptied(played: Played) -> None:

@@ -13,10 +13,11 @@ from moto import mock_aws
 
 from master.cloud.archive import Archive, ArchiveError, FolderArchive, S3Archive, in_folder, open_archive
 from master.cloud.folder import ROOT_MODULE, FleetFolder, FolderError, root_module
-from master.cloud.plan import read_plan
+from master.cloud.plan import FleetLocation, read_plan
 from master.config import FleetConfig
 
 OUTPUT = {"name": "gougi", "region": "us-east-1", "bucket": "games", "bucket_is_own": True}
+LOCATION = FleetLocation("gougi", "us-east-1", "games", bucket_is_own=True)
 
 
 @pytest.fixture
@@ -128,6 +129,7 @@ def test_a_new_release_counts_once_its_plan_is_applied(tmp_path: Path, module: P
     folder.prepare(settings(module), None, rebuild=False)
     folder.restore_release()
     assert release.read_text() == "made\n"
+    folder.set_location(LOCATION)
     for settle in (folder.restore_release, folder.keep_release):
         for _ in range(2):
             release.write_text("that of the fleet")
@@ -139,6 +141,11 @@ def test_a_new_release_counts_once_its_plan_is_applied(tmp_path: Path, module: P
             folder.restore_release()
             wanted = "new\n" if settle == folder.keep_release else "that of the fleet"
             assert release.read_text() == wanted
+    folder.set_location(None)
+    (module.parent / "deploy" / "scripts" / "bundle.sh").write_text("echo newest >$1\n")
+    folder.prepare(settings(module), None, rebuild=True)
+    folder.restore_release()
+    assert release.read_text() == "newest\n", "no fleet was made with the one before"
     assert [path.name for path in folder.path.glob("release*")] == ["release.tar"]
 
 

@@ -12,7 +12,7 @@ import pytest
 from master.cloud.aws import AwsError
 from master.cloud.cloud import Cloud
 from master.cloud.folder import ROOT_MODULE
-from master.cloud.operator import Operator, PriceUnknown
+from master.cloud.operator import Operator, UnheededLimit
 from master.commands import fleet as command
 from master.commands.common import CommandError
 from master.config import FleetConfig
@@ -109,14 +109,15 @@ def test_a_list_that_never_answered_is_told_too(tmp_path: Path, monkeypatch: pyt
     assert owner.told[0] == "AWS's price list: AWS wants fewer requests; terraform/prices.json for the rest"
 
 
-def test_a_price_cap_that_the_head_would_not_heed_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["price_cap_usd", "idle_hours"])
+def test_a_limit_that_the_head_would_not_heed_is_refused(name: str, tmp_path: Path) -> None:
     owner = Owner(tmp_path)
-    owner._settings = owner._settings.model_copy(update={"price_cap_usd": 20.0})
-    with pytest.raises(PriceUnknown, match=r"gougi\.toml: \[fleet\] price_cap_usd is 0 there, and not 20"):
+    owner._settings = owner._settings.model_copy(update={name: 20.0})
+    with pytest.raises(UnheededLimit, match=rf"gougi\.toml: \[fleet\] {name} is 0 there, and not 20"):
         owner.plan(1, tell=owner.told.append)
-    (tmp_path / "head.toml").write_text("[fleet]\nprice_cap_usd = 5\n")
+    (tmp_path / "head.toml").write_text(f"[fleet]\n{name} = 5\n")
     owner._settings.variables["config_file"] = str(tmp_path / "head.toml")
-    with pytest.raises(PriceUnknown, match=r"head\.toml: \[fleet\] price_cap_usd is 5 there, and not 20"):
+    with pytest.raises(UnheededLimit, match=rf"head\.toml: \[fleet\] {name} is 5 there, and not 20"):
         owner.plan(1, tell=owner.told.append)
     assert not owner.played.asked
 
