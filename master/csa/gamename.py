@@ -72,20 +72,24 @@ class GameName:
         """Black's camp, as in `HANDICAPS`; empty: no handicap."""
         return next((camp for prefix, camp in HANDICAPS.items() if self.game.startswith(prefix)), "")
 
-    def time(self, unit_ms: int = 1000) -> TimeControl:
-        """The time control of both sides, with the name's numbers in units of ``unit_ms``."""
+    def time(self) -> TimeControl:
+        """The time control of both sides."""
         return TimeControl(
-            total_ms=self.total_s * unit_ms,
-            byoyomi_ms=0 if self.fischer else self.extra_s * unit_ms,
-            increment_ms=self.extra_s * unit_ms if self.fischer else 0,
+            total_ms=self.total_s * 1000,
+            byoyomi_ms=0 if self.fischer else self.extra_s * 1000,
+            increment_ms=self.extra_s * 1000 if self.fischer else 0,
         )
 
     def allows(self, offered: TimeControl) -> bool:
-        """Whether ``offered`` is what the name says. A byoyomi with a leading zero is counted in minutes by the
-        server, which then gives the name's numbers in another unit."""
-        mine = (self.time(), self.time(offered.unit_ms))
+        """Whether ``offered`` is what the name says.
+
+        A game with a leading zero in its byoyomi (``test-900-060``) never is: shogi-server counts it in seconds, in
+        whole multiples of those 60, and says all the same that its unit is a minute (``StopWatchClock`` in its
+        ``time_clock.rb``). Who believed that would lose on time at the first move.
+        """
+        mine = self.time()
         times = (offered.total_ms, offered.byoyomi_ms, offered.increment_ms)
-        return times in [(time.total_ms, time.byoyomi_ms, time.increment_ms) for time in mine]
+        return times == (mine.total_ms, mine.byoyomi_ms, mine.increment_ms)
 
 
 def parse_game_name(text: str) -> GameName | None:

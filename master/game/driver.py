@@ -278,9 +278,8 @@ class _Game:
 
     def _on_line(self, line: str) -> None:
         found, self._found = self._found, None
-        if found is not None:
-            self._do(found)
-        self._do(ServerLine(line))
+        # In one: what is carried out comes before the journal of both, for a search may have to begin.
+        self._do(*([] if found is None else [found]), ServerLine(line))
 
     def _on_lost(self, why: str) -> None:
         self._do(ConnectionLost(why))
@@ -300,12 +299,13 @@ class _Game:
     def _now_ms(self) -> float:
         return round(self._loop.time() * 1000, 3)  # as the log has it
 
-    def _do(self, event: Input) -> None:
-        """Give the player an event and carry out what it says, one event after the other."""
+    def _do(self, *events: Input) -> None:
+        """Give the player events and carry out what it says, one event after the other."""
         if self._done.done():
             return
         try:
-            self._batches.append(self._journal.give(self._player, event, self._now_ms()))
+            for event in events:
+                self._batches.append(self._journal.give(self._player, event, self._now_ms()))
             if self._carrying_out:
                 return
             self._carrying_out = True

@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import threading
+import time
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -16,17 +17,20 @@ import structlog
 from master.csa.offer import read_offer
 from master.csa.summary import GameSummary
 from master.player.events import Conclusion, GameBegan, GameEnded, GameEvent, GameFound, GameOutcome, MovePlayed
-from master.records.csa import Ending, GameRecord, RecordedMove, RecordError, RecordFile, RecordText
+from master.records.csa import Ending, GameRecord, RecordedMove, RecordError, RecordFile
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("records")
 
 FLUSH_S: Final = 5.0
 """A disk that does not answer for so long is given up."""
+LATER_S: Final = 0.05
+"""Time that a record waits for: by then a search has begun."""
 _OF_THE_SERVER: Final = (Conclusion.WIN, Conclusion.LOSE, Conclusion.DRAW, Conclusion.CENSORED)
 
 
 class RecordWriter:
-    """Writes records in a thread of its own, in the order in which they come: a slow disk costs no time on the clock.
+    """Makes and writes records in a thread of its own, in the order in which they come, and a moment later: neither a
+    slow disk nor the text of a long game costs time on the clock, or holds up the search of the next move.
 
     Where the disk falls behind, only the latest state of a record is written. What it refuses is logged, once as long
     as it goes on refusing; the game goes on.
@@ -34,7 +38,9 @@ class RecordWriter:
 
     def __init__(self) -> None:
         self._thread = concurrent.futures.ThreadPoolExecutor(max_workers=1, thread_name_prefix="records")
-        self._waiting: dict[RecordFile, RecordText] = {}
+        self._waiting: dict[RecordFile, tuple[GameRecord, float]] = {}
+        """The latest state of each, and when it is due."""
+        self._closing = threading.Event()
         self._writing: RecordFile | None = None
         self._refused = ""
         """The reason why the last one could not be written."""
@@ -43,17 +49,13 @@ class RecordWriter:
 
     def save(self, file: RecordFile) -> None:
         """Write the record as it is now, soon."""
-        try:
-            text = file.text()
-        except RecordError as error:
-            log.error("record_not_written", error=str(error))
-            return
         with self._lock:
-            self._waiting[file] = text
+            self._waiting[file] = file.record.snapshot(), time.monotonic() + LATER_S
         self._last = self._thread.submit(self._write, file)
 
     async def close(self) -> None:
         """Wait until everything is written, but no longer than `FLUSH_S`; what is not is told, and left."""
+        self._closing.set()
         if self._last is not None:
             _, late = await asyncio.wait({asyncio.wrap_future(self._last)}, timeout=FLUSH_S)
             if late:
@@ -65,13 +67,16 @@ class RecordWriter:
 
     def _write(self, file: RecordFile) -> None:
         with self._lock:
-            text = self._waiting.pop(file, None)
-            if text is None:
+            if file not in self._waiting:
                 return  # a later state was written already
+            _, due_s = self._waiting[file]
+        self._closing.wait(max(0.0, due_s - time.monotonic()))
+        with self._lock:
+            record, _ = self._waiting.pop(file)
             self._writing = file
         refused = ""
         try:
-            file.write(text)
+            file.write(record.text())
         except RecordError as error:
             refused = str(error)
             if refused != self._refused:

@@ -21,7 +21,9 @@ from master.game.journal import BEGIN, ENTRY
 from master.logs.files import read_lines
 
 _RESULTS: Final = {"#WIN": "won", "#LOSE": "lost", "#DRAW": "drawn", "#CENSORED": "no result", "#CHUDAN": "no result"}
-_MOVE: Final = re.compile(r"([+-])\d{4}[A-Z]{2}(?:,T(\d+))?")
+_MOVE: Final = re.compile(r"([+-])\d{4}[A-Z]{2}(?:,T(\d+(?:\.\d+)?))?")
+_TIMES: Final = {"BEGIN Time": "+-", "BEGIN Time+": "+", "BEGIN Time-": "-"}
+"""The sides whose times follow."""
 _KEYS: Final = {"Game_ID": "game_id", "Name+": "black", "Name-": "white", "Your_Turn": "side"}
 _LOUD: Final = ("warning", "error", "critical")
 
@@ -38,15 +40,21 @@ class LoggedResult:
     side: str = ""
     """``+`` black, ``-`` white."""
     result: str = ""
-    """``won``, ``lost``, ``drawn``, ``no result``; empty: the log does not have its end."""
+    """``won``, ``lost``, ``drawn``, ``no result``, ``not played``, ``disconnected``; empty: the log does not have its
+    end."""
     reason: str = ""
     """The server's word."""
     moves: int = 0
     own_s: float = 0.0
     """Seconds that the server charged this player."""
     other_s: float = 0.0
-    unit_s: float = 1.0
-    """Seconds of the server's ``Time_Unit``."""
+    began: bool = False
+    left: bool = False
+    """Whether we left it."""
+    units_s: dict[str, float] = field(default_factory=lambda: {"+": 1.0, "-": 1.0})
+    """Seconds of the server's ``Time_Unit``, by side."""
+    _timed: str = "+-"
+    """The sides of which the summary speaks."""
     decisions: Counter[str] = field(default_factory=Counter)
     """By source: ``split``, ``vote``, ``fallback``, ``forced``."""
 
@@ -59,23 +67,35 @@ class LoggedResult:
         name, colon, value = line.partition(":")
         if colon and name in _KEYS:
             setattr(self, _KEYS[name], value)
+        elif line in _TIMES:
+            self._timed = _TIMES[line]
         elif name == "Time_Unit":
             with suppress(SummaryError):
-                self.unit_s = time_unit_ms(value) / 1000
-        elif name == "START":  # moves before it are those of a given position
+                self.units_s |= dict.fromkeys(self._timed, time_unit_ms(value) / 1000)
+        elif name in ("START", "REJECT"):  # moves before it are those of a given position
             self.moves, self.own_s, self.other_s = 0, 0.0, 0.0
+            self.began = name == "START"
+            if not self.began:
+                self.result = self.result or "not played"
         elif found := _MOVE.match(line):
             self.moves += 1
-            spent = int(found[2] or 0) * self.unit_s
+            spent = float(found[2] or 0) * self.units_s[found[1]]
             if found[1] == self.side:
                 self.own_s += spent
             else:
                 self.other_s += spent
         elif line in _RESULTS:
-            self.result = "drawn" if self.reason == "MAX_MOVES" else _RESULTS[line]
+            self.result = "drawn" if (line, self.reason) == ("#CENSORED", "MAX_MOVES") else _RESULTS[line]
             self.reason = self.reason or line.removeprefix("#")
         elif line.startswith("#") and line[1:] in REASONS:
             self.reason = line[1:]
+        elif line == "LOGOUT:completed":
+            self.end("lost")
+
+    def end(self, result: str) -> None:
+        """The connection is over; ``result``: where the game has none yet, and we have not left it."""
+        if self.began and not self.result and (self.left or result != "lost"):
+            self.result = "lost" if self.left else result
 
 
 @dataclass(slots=True)
@@ -179,6 +199,10 @@ def _take(fields: dict[str, Any], game: LoggedResult, into: LogSummary) -> None:
     kind = fields.get("kind")
     if kind == "ServerLine":
         game.hear(str(fields.get("line", "")))
+    elif kind in ("GiveUp", "Leave"):
+        game.left = True
+    elif kind == "ConnectionLost":
+        game.end("disconnected")
     elif kind == "Decision" and fields.get("sent"):  # else it came too late, and another move had been played
         game.decisions[str(fields.get("source"))] += 1
     if game.game_id and not offered:

@@ -5,9 +5,9 @@ How to use one::
     file = RecordFile(folder, GameRecord(game_id, names, start_sfen, time))
     path = file.take_name()                  # game.csa; game.kif stands beside it
     file.record.moves.append(RecordedMove("7g7f", 3000, score=55, pv=("-3334FU",)))
-    file.write(file.text())                  # replaces each file as a whole: a reader never sees half of one
+    file.write(file.record.text())                  # replaces each file as a whole: a reader never sees half of one
     file.record.ending = Ending("RESIGN", winner=1)
-    file.write(file.text())
+    file.write(file.record.text())
 """
 
 from __future__ import annotations
@@ -80,6 +80,23 @@ class GameRecord:
     ending: Ending | None = None
     """None while the game goes on."""
     _variations: Variations | None = field(default=None, repr=False, compare=False)
+
+    def snapshot(self) -> GameRecord:
+        """The record as it is now, for another thread; its moves are copied. One thread at a time may write these."""
+        if self._variations is None:
+            self._variations = Variations(self.start_sfen)  # all share it: each puts the latest moves into words
+        return replace(self, moves=[*self.moves])
+
+    def text(self) -> RecordText:
+        """The record in both formats.
+
+        Raises:
+            RecordError: it holds an illegal move, or a number that no record can hold.
+        """
+        try:
+            return RecordText(self.to_csa(), self.to_kif())
+        except (ValueError, OverflowError) as error:
+            raise RecordError(f"the record of {self.game_id} cannot be written: {error}") from error
 
     def to_csa(self) -> str:
         """The record as CSA V3.
@@ -177,17 +194,6 @@ class RecordFile:
                 raise RecordError(f"no record can be written to {self._folder}: {reason(error)}") from error
         return self.path
 
-    def text(self) -> RecordText:
-        """The record as it is now, to be written by `write`.
-
-        Raises:
-            RecordError: the record holds an illegal move, or a number that no record can hold.
-        """
-        try:
-            return RecordText(self.record.to_csa(), self.record.to_kif())
-        except (ValueError, OverflowError) as error:
-            raise RecordError(f"the record of {self.record.game_id} cannot be written: {error}") from error
-
     def write(self, text: RecordText) -> None:
         """Replace each file's content as a whole; may be called from any one thread at a time.
 
@@ -234,7 +240,7 @@ _RESULTS: Final[dict[str, _Results]] = {
         GameResult.DRAW_BY_IMPASSE,
     ),
     "SENNICHITE": (None, None, GameResult.DRAW_BY_REPETITION),
-    "MAX_MOVES": (None, None, GameResult.DRAW_BY_MAX_PLIES),
+    "MAX_MOVES": (GameResult.BLACK_WIN, GameResult.WHITE_WIN, GameResult.DRAW_BY_MAX_PLIES),
 }
 
 
@@ -256,7 +262,8 @@ def _out_of_turn(ending: Ending) -> SpecialMoveEntry:
 
 def _is_to_be_told(ending: Ending) -> bool:
     """Whether the formats' own word says too little: for a perpetual check they have that of an illegal move."""
-    return bool(ending.comment) or ending.reason in ("OUTE_SENNICHITE", "ILLEGAL_ACTION")
+    won_at_the_limit = ending.reason == "MAX_MOVES" and ending.winner is not None
+    return bool(ending.comment) or won_at_the_limit or ending.reason in ("OUTE_SENNICHITE", "ILLEGAL_ACTION")
 
 
 def _say(ending: Ending) -> str:

@@ -44,7 +44,7 @@ def own_result_words(outcome: GameOutcome) -> str:
 
 
 def _is_draw(outcome: GameOutcome) -> bool:
-    return outcome.conclusion is Conclusion.DRAW or outcome.reason == "MAX_MOVES"
+    return outcome.conclusion is Conclusion.DRAW or (outcome.winner is None and outcome.reason == "MAX_MOVES")
 
 
 def _how(outcome: GameOutcome) -> str:

@@ -142,7 +142,7 @@ class GameView:
                 self.status = say("game {id}", id=summary.game_id)
             case GameBegan(summary, sfen, clocks):
                 self.names, self.my_colour = summary.names, summary.my_colour
-                self.sfen, self.ply, self.move, self.outcome = sfen, 0, None, None
+                self.sfen, self.ply, self.move, self.outcome = sfen, len(summary.moves), None, None
                 self.most_plies, self._times = summary.max_moves, summary.time
                 self.sides = (SideView(sfen), SideView(sfen))
                 self._set_clocks(clocks)

@@ -59,12 +59,12 @@ def test_records_are_judged(tmp_path: Path) -> None:
     moves = [RecordedMove("7g7f", 0), RecordedMove("3c3d", 0)]
     record = GameRecord("id", ("a", "b"), STARTPOS, (TimeControl(), TimeControl()), moves=moves)
     file = RecordFile(tmp_path, record)
-    file.write(file.text())
+    file.write(file.record.text())
     path = file.take_name()
     assert read_record(path, None) == ""
     assert read_record(path, 2).endswith("no ending")
     record.ending = Ending("RESIGN", 1)
-    file.write(file.text())
+    file.write(file.record.text())
     assert read_record(path, 2) == ""
     assert "2 moves, 2 in the KIF, 3 played" in read_record(path, 3)
     kif = path.with_suffix(".kif")

@@ -27,10 +27,12 @@ def hang(*_):
 
 class Record:
     path = folder / "game.csa"
-    text = write = hang
+    write = hang
+    text = lambda self: "a game"
+    snapshot = lambda self: self
 
 
-Record.text = lambda self: "a game"
+Record.record = Record()
 
 
 async def play():

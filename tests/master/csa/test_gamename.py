@@ -116,9 +116,9 @@ def test_offered_times() -> None:
     assert name.allows(TimeControl(60_000, increment_ms=5_000, unit_ms=1))
     for other in (TimeControl(60_000, byoyomi_ms=5_000), TimeControl(59_000, increment_ms=5_000), TimeControl()):
         assert not name.allows(other)
-    minutes = parse_game_name("test-15-060")  # the server's stop watch: the same numbers, said to be minutes
-    assert minutes is not None
-    assert minutes.allows(TimeControl(900_000, byoyomi_ms=3_600_000, unit_ms=60_000))
+    watch = parse_game_name("test-900-060")  # the server's stop watch: seconds, said to be minutes
+    assert watch is not None
+    assert not watch.allows(TimeControl(54_000_000, byoyomi_ms=3_600_000, unit_ms=60_000))
 
 
 @given(st.one_of(st.text(max_size=40), st.from_regex(r"[A-Za-z_-]{0,12}[0-9]{0,7}[-_ ,+]?[0-9]{0,7}[Ff]?(-[BWbwx])?")))

@@ -87,6 +87,34 @@ def test_units_of_time_and_moves_that_were_given() -> None:
     assert (game["moves"], game["own_s"], game["other_s"]) == (2, 2.5, 0.7)
 
 
+def test_games_that_came_to_no_result() -> None:
+    found = LogSummary()
+    started, lost = received("START:g1"), {**received(""), "kind": "ConnectionLost", "why": "stopped by us"}
+    left = {**lost, "kind": "GiveUp"}
+    moves = [received("+7776FU,T1"), received("-3334FU,T1")]
+    ends: list[list[dict[str, object]]] = [
+        [*moves, received("REJECT:g1 by bert"), lost],
+        [started, *moves, lost],
+        [started, *moves, left, received("LOGOUT:completed"), lost],
+        [started, *moves, left, lost],
+        [started, *moves, received("#MAX_MOVES"), received("#WIN"), lost],
+        [started, *moves],
+    ]
+    add((json.dumps(line) for end in ends for line in (begin("anna"), *offer(1, "+"), *end)), found)
+    assert [game.result for game in found.games] == ["not played", "disconnected", "lost", "lost", "won", ""]
+    assert [game.moves for game in found.games] == [0, 2, 2, 2, 2, 2]
+    assert found.results()["unfinished"] == 1
+
+
+def test_times_of_each_side_and_of_parts_of_a_second() -> None:
+    found = LogSummary()
+    times = ["BEGIN Time+", "Time_Unit:1msec", "END Time+", "BEGIN Time-", "Time_Unit:1min", "END Time-", "START:g1"]
+    given = [*offer(1, "+"), *map(received, times)]
+    played = [received("+2726FU,T2500.5"), received("-8384FU,T1")]
+    add(map(json.dumps, [begin("anna"), *given, *played]), found)
+    assert (found.games[0].own_s, found.games[0].other_s) == (pytest.approx(2.5005), 60)
+
+
 def test_several_files_and_packed_parts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = [json.dumps(line) + "\n" for line in LOG]
     name = "gougi-20261121-101500-4711"

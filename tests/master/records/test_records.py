@@ -16,7 +16,7 @@ from worker.clock.timecontrol import TimeControl
 
 def test_rsshogi_reads_what_was_written(tmp_path: Path) -> None:
     file = RecordFile(tmp_path, record(ending=Ending("RESIGN", winner=0)))
-    file.write(file.text())
+    file.write(file.record.text())
     assert file.path is not None
     back = Record.from_csa_file(str(file.path))
     assert file.path.read_text().splitlines()[:2] == ["'CSA encoding=UTF-8", "V3.0"]
@@ -45,6 +45,7 @@ def test_rsshogi_reads_what_was_written(tmp_path: Path) -> None:
         (1, Ending("OUTE_SENNICHITE", 1), "%+ILLEGAL_ACTION"),
         (2, Ending("OUTE_SENNICHITE", 0), "%-ILLEGAL_ACTION"),
         (3, Ending("MAX_MOVES"), "%MAX_MOVES"),
+        (3, Ending("MAX_MOVES", 0), "%TORYO"),  # mated by the last move before the limit
         (3, Ending("CHUDAN"), "%CHUDAN"),
         (3, Ending("disconnected"), "%CHUDAN"),
         (2, Ending("RESIGN", 0), "%-ILLEGAL_ACTION"),  # out of turn, as who leaves: he loses by what he did
@@ -75,7 +76,7 @@ def test_kif_says_in_a_comment_what_it_has_no_word_for() -> None:
 
 def test_kif(tmp_path: Path) -> None:
     file = RecordFile(tmp_path, record(ending=Ending("RESIGN", winner=0)))
-    file.write(file.text())
+    file.write(file.record.text())
     path = file.take_name().with_suffix(".kif")
     lines = path.read_text(encoding="shift_jis").splitlines()
     assert "   1 ７六歩(77)   ( 0:03/00:00:03)" in lines
@@ -96,7 +97,7 @@ def test_scores_are_from_blacks_view_in_both_formats(tmp_path: Path, first: str)
     if first == "w":
         moves = [RecordedMove(usi, 0, score=score) for usi, score in (("3c3d", 60), ("7g7f", 70), ("8c8d", -80))]
     file = RecordFile(tmp_path, record(start_sfen=start, moves=moves))
-    file.write(file.text())
+    file.write(file.record.text())
     kif = file.take_name().with_suffix(".kif").read_text(encoding="shift_jis")
     assert [line for line in kif.splitlines() if "評価値" in line] == ["**評価値=60", "**評価値=70", "**評価値=-80"]
     csa = file.take_name().read_text()
@@ -106,7 +107,7 @@ def test_scores_are_from_blacks_view_in_both_formats(tmp_path: Path, first: str)
 @pytest.mark.parametrize("moves", [[RecordedMove("7g7f", 1 << 40)], [RecordedMove("7g7f", 0, score=10**12)]])
 def test_numbers_that_no_record_can_hold(tmp_path: Path, moves: list[RecordedMove]) -> None:
     with pytest.raises(RecordError, match="cannot be written"):
-        RecordFile(tmp_path, record(moves=moves)).text()
+        record(moves=moves).text()
 
 
 def test_a_variation_is_told_as_far_as_it_is_legal() -> None:
@@ -159,7 +160,7 @@ def test_written_after_every_move_and_never_half(tmp_path: Path) -> None:
     file = RecordFile(tmp_path, record(moves=[]))
     for count, move in enumerate(record().moves, start=1):
         file.record.moves.append(move)
-        file.write(file.text())
+        file.write(file.record.text())
         assert Record.from_csa_file(str(file.path)).move_count == count
         kif = file.take_name().with_suffix(".kif")
         assert Record.from_kif_file(str(kif)).move_count == count
@@ -174,18 +175,18 @@ def test_a_second_record_of_the_same_game_gets_a_name_of_its_own(tmp_path: Path)
 
 def test_a_hostile_game_id_stays_in_the_folder(tmp_path: Path) -> None:
     file = RecordFile(tmp_path / "records", record(game_id="../../etc/passwd\x00" + "x" * 300))
-    file.write(file.text())
+    file.write(file.record.text())
     assert file.take_name().parent == tmp_path / "records"
 
 
 def test_an_illegal_move_leaves_the_file_as_it_was(tmp_path: Path) -> None:
     file = RecordFile(tmp_path, record())
-    file.write(file.text())
+    file.write(file.record.text())
     path = file.take_name()
     before = path.read_text()
     file.record.moves.append(RecordedMove("7g7f", 0))
     with pytest.raises(RecordError, match="cannot be written"):
-        file.write(file.text())
+        file.write(file.record.text())
     assert path.read_text() == before
     assert len(list(tmp_path.iterdir())) == 2
 
@@ -193,7 +194,7 @@ def test_an_illegal_move_leaves_the_file_as_it_was(tmp_path: Path) -> None:
 def test_a_name_whose_kif_is_taken(tmp_path: Path) -> None:
     (tmp_path / "test+g-60-5F+alice+bob+20261121082246.kif").write_text("another program's")
     file = RecordFile(tmp_path, record())
-    file.write(file.text())
+    file.write(file.record.text())
     assert file.take_name().name == "test+g-60-5F+alice+bob+20261121082246.2.csa"
 
 
@@ -211,7 +212,7 @@ from master.records.csa import RecordFile, RecordedMove
 
 file = RecordFile(Path(sys.argv[1]), record())
 while True:
-    file.write(file.text())
+    file.write(file.record.text())
     print(len(file.record.moves), flush=True)
     for usi in ("8b7b", "2h3h", "7b8b", "3h2h"):
         file.record.moves.append(RecordedMove(usi, 1000, score=5))

@@ -20,6 +20,7 @@ from master.player.events import (
 from master.records.notation import clock_text, count_text, pv_text, score_text, usi_target
 from master.ui.board import BOARD_COLUMNS, board_text, hand_text
 from master.ui.console import Console
+from master.ui.endings import own_result_words
 from master.ui.lines import LineView
 from master.ui.model import GameView, Series
 from master.ui.screen import GameScreen, result_text
@@ -211,6 +212,10 @@ def test_plain_lines() -> None:
             "drawn by the 256-move limit after 256 moves",
         ),
         (
+            GameOutcome(Conclusion.WIN, "MAX_MOVES", replace(SUMMARY, max_moves=320), 0, 320),
+            "☗ anna wins by the 320-move limit after 320 moves",
+        ),
+        (
             GameOutcome(Conclusion.INTERRUPTED, "CHUDAN", SUMMARY, None, 3),
             "no result: stopped by the server after 3 moves",
         ),
@@ -219,6 +224,7 @@ def test_plain_lines() -> None:
 def test_results_in_words(outcome: GameOutcome, words: str) -> None:
     view = GameView(names=("anna", "bert"), outcome=outcome)
     assert result_text(view) == words
+    assert own_result_words(outcome).startswith({"W": "won", "L": "lost"}.get(outcome.conclusion[0], words[:5]))
 
 
 @pytest.mark.parametrize(("terminal", "stderr_too"), [(False, False), (True, False), (True, True)])
@@ -285,6 +291,12 @@ def test_how_far_the_game_is() -> None:
     assert view.left_at_most_s() == pytest.approx(179)
     text = "\n".join(drawn(view, 120, 40))
     assert "move 1 of at most 160  at most 3 min left" in text
+
+
+def test_a_game_that_begins_in_the_middle() -> None:
+    view = GameView(now=lambda: 0.0)
+    view.observe(GameBegan(replace(SUMMARY, moves=("+7776FU",) * 40), STARTPOS, CLOCKS))  # type: ignore[arg-type]
+    assert view.ply == 40
 
 
 def test_without_an_end_there_is_no_bar() -> None:
