@@ -21,6 +21,7 @@ from master.book.style import StyleWeights, style_weights
 from master.player.instructions import AskBook, BookAnswer
 from worker.book import Book, BookMove, BookSettings, Lookup, eligible, legal_entries
 from worker.shogi import MoveError, Position
+from worker.shogi.replay import Replay
 
 LEARNED: Final = "learned"
 """The source of a move that the player found itself."""
@@ -58,6 +59,7 @@ class OpeningBook:
         self._settings = settings
         self._learned = learned
         self._rng = rng or random.Random()
+        self._replay = Replay()
         self._books: list[tuple[str, Lookup]] = [
             (path.name, Book(path, settings.choice.on_the_fly)) for path in settings.files
         ]
@@ -74,8 +76,7 @@ class OpeningBook:
         Raises:
             BookError: a file, or the learned book, is damaged where the position stands.
         """
-        position = Position.from_sfen(question.sfen)
-        position.push_all(question.moves)
+        position = self._replay.position(question.sfen, question.moves)
         return self._from_learned(position, question.soft_ms, nps) or self._from_books(position)
 
     def _from_learned(self, position: Position, soft_ms: int, nps: float | None) -> BookAnswer | None:

@@ -38,4 +38,6 @@ class Console(rich.console.Console):
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """As `rich.console.Console.render`, the text cleaned."""
         for segment in super().render(renderable, options):
-            yield segment if segment.control else Segment(clean(segment.text), segment.style)
+            # Nearly all are clean; each part of a screen comes by here once for each that it is a part of.
+            text = segment.text if segment.control else clean(segment.text)
+            yield segment if text == segment.text else Segment(text, segment.style)

@@ -22,6 +22,9 @@ from master.ui.texts import later, say
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger("output")
 
+MOST_DRAWING: Final = 0.02
+"""Share of a core that drawing takes at most."""
+
 _PROGRESS: Final = {
     "ray_starting": later("starting Ray"),
     "node_starting": later("starting {node}"),
@@ -122,9 +125,8 @@ class Show:
         elif isinstance(event, GameBegan):
             self._stop()
             # Redrawn by `_paint` alone, on the event loop, never by a thread.
-            screen = GameScreen(self.view, self._series)
-            self._live = Live(screen, console=self.console, auto_refresh=False, screen=True)
-            self._live.start(refresh=True)
+            self._live = self._new_screen()
+            self._steady.attempt(self._draw)
         elif isinstance(event, GameEnded):
             self._stop()
 
@@ -137,16 +139,39 @@ class Show:
             self.say(words if left is None else f"{words}, {say('{time} left', time=span(left))}")
 
     async def _paint(self) -> None:
+        pause_s = REFRESH_S
         while True:
-            await asyncio.sleep(REFRESH_S)
+            await asyncio.sleep(pause_s)
+            pause_s = REFRESH_S
             if self._live is not None:
+                began_s = time.monotonic()
                 try:
-                    self._steady.attempt(self._live.refresh)
+                    self._steady.attempt(self._draw)
                     self._undrawn = ""
                 except Exception as error:
                     if repr(error) != self._undrawn:
                         _log.exception("screen_not_drawn")
                     self._undrawn = repr(error)
+                # Nodes may search on this core too, and a fleet's screen grows with it.
+                pause_s = max(REFRESH_S, (time.monotonic() - began_s) / MOST_DRAWING)
+
+    def _new_screen(self) -> Live:
+        return Live(GameScreen(self.view, self._series), console=self.console, auto_refresh=False, screen=True)
+
+    def _draw(self) -> None:
+        if self._live is None:
+            return
+        if self._live.is_started:
+            self._live.refresh()
+            return
+        try:
+            self._live.start(refresh=True)
+        except OSError:
+            # It may have begun in part, and to end that part fails in turn; the next picture begins anew.
+            with contextlib.suppress(OSError, IndexError):
+                self._live.stop()
+            self._live = self._new_screen()
+            raise
 
     def _stop(self) -> None:
         """Leave the full screen, and the last picture on the terminal."""

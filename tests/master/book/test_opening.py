@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,23 @@ def test_a_file(tmp_path: Path) -> None:
         question(), None
     )
     assert answer == BookAnswer("7g7f", "book.db", 50, 12, ("7g7f", "3c3d"))  # here the best does
+
+
+def test_only_the_moves_since_the_last_question_are_replayed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Late in a game the replay of all takes longer than all that comes before a search."""
+    moves = ("2h3h", "8b7b", "3h2h", "7b8b") * 20
+    opening = book(tmp_path)
+    opening.reply(question(*moves), None)
+    replayed: list[int] = []
+    push_all = Position.push_all
+
+    def counted(position: Position, texts: Sequence[str], **more: int) -> None:
+        replayed.append(len(texts))
+        push_all(position, texts, **more)
+
+    monkeypatch.setattr(Position, "push_all", counted)
+    assert opening.reply(question(*moves, "7g7f", "3c3d"), None) is None
+    assert sum(replayed) == 2
 
 
 def test_files_in_their_order(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
 import io
 import os
@@ -128,6 +129,37 @@ def test_a_closed_pipe_ends_no_game() -> None:
         show.settle()
 
 
+def test_a_screen_that_takes_long_to_draw_is_drawn_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cores are the search's."""
+    now_s, drawn = 0.0, list[float]()
+    console = Console(file=io.StringIO(), force_terminal=True, width=120, height=40)
+    show = Show(console, console)
+
+    def draw() -> None:
+        nonlocal now_s
+        drawn.append(now_s)
+        now_s += 0.03
+
+    async def sleep(seconds: float) -> None:
+        nonlocal now_s
+        if now_s > 30:
+            raise asyncio.CancelledError
+        now_s += seconds
+
+    async def paint() -> None:
+        show.observe(GAME[0])
+        show.observe(GAME[1])
+        monkeypatch.setattr(show, "_live", object())
+        monkeypatch.setattr(show, "_draw", draw)
+        monkeypatch.setattr("master.ui.show.time.monotonic", lambda: now_s)
+        monkeypatch.setattr("master.ui.show.asyncio.sleep", sleep)
+        with contextlib.suppress(asyncio.CancelledError):
+            await show._paint()
+
+    asyncio.run(paint())
+    assert 0.015 < 0.03 * len(drawn) / 30 < 0.022
+
+
 class Dead(io.StringIO):
     """A terminal that takes nothing for a while."""
 
@@ -139,14 +171,17 @@ class Dead(io.StringIO):
         return super().write(text)
 
 
-def test_a_terminal_that_is_away_ends_no_game(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("as_it_begins", [False, True])
+def test_a_terminal_that_is_away_ends_no_game(as_it_begins: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("master.ui.show.REFRESH_S", 0.01)
+    monkeypatch.setattr("master.ui.show.MOST_DRAWING", 1.0)
     terminal = Dead()
     console = Console(file=terminal, force_terminal=True, width=120, height=40)
     show = Show(console, console)
 
     async def play() -> None:
         async with show:
+            terminal.dead = as_it_begins
             for event in GAME[:4]:
                 show.observe(event)
             terminal.dead = True
@@ -155,6 +190,7 @@ def test_a_terminal_that_is_away_ends_no_game(monkeypatch: pytest.MonkeyPatch) -
             before = len(terminal.getvalue())
             await asyncio.sleep(0.1)
             assert len(terminal.getvalue()) > before, "it is drawn again"
+            assert terminal.getvalue().rpartition("\x1b[?1049")[2].startswith("h"), "on the screen of its own"
             show.say("a line while the screen is on")
             assert "a line while the screen is on" in show.view.notes
             for event in GAME[4:]:
