@@ -6,18 +6,16 @@ compile into one cold cache at once have crashed numba, so a lock lets one do it
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import os
-import shutil
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import Any, Final
 
 from numba import boolean, int64, uint64
 
 from worker.jit import cache_dir
+from worker.jit.cache_folders import keep, prune
 from worker.mate import dfpn, expansion, hands
 from worker.mate.state import MS
 from worker.nnue import NN, evaluate, evaluate_full
@@ -25,9 +23,6 @@ from worker.search import alphabeta, exchange, mate1, outbox, picker, quiescence
 from worker.search.state import TH, begin_search
 from worker.shogi import attacks, declaration, makemove, movegen, walk
 from worker.shogi.state import POS
-
-_KEPT_CACHES: Final = 4
-_UNUSED_S: Final = 86_400
 
 Progress = Callable[[str, int, int], None]
 """Called with the stage that begins, its number from 0, and how many there are; at the end with ``done``."""
@@ -93,10 +88,8 @@ def compile_once(stages: Sequence[Stage], mark: str, progress: Progress | None =
     report = progress or (lambda _stage, _number, _total: None)
     folder = cache_dir()
     done = folder / mark
-    _use(folder)
+    keep(folder)
     if done.exists():
-        with contextlib.suppress(OSError):  # a cache that may only be read
-            os.utime(folder)  # it is in use: `_prune`
         return False
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -114,31 +107,8 @@ def compile_once(stages: Sequence[Stage], mark: str, progress: Progress | None =
             raise OSError(error.errno, error.strerror, str(folder)) from error
         done.touch()
         report("done", len(stages), len(stages))
-    _prune(folder)
+    prune(folder)
     return True
-
-
-_used: Final[dict[Path, IO[str]]] = {}
-"""A locked file in each cache that this process uses, by the cache's folder, for as long as it lives."""
-
-
-def _use(folder: Path) -> None:
-    """Keep others from removing a cache; children of this process keep it too."""
-    if folder in _used:
-        return
-    with contextlib.suppress(OSError):  # a cache that may only be read
-        file = (folder / "used").open("w")
-        fcntl.flock(file, fcntl.LOCK_SH)
-        _used[folder] = file
-
-
-def _in_use(folder: Path) -> bool:
-    with (folder / "used").open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-    return False
 
 
 def _to_disk(folder: Path) -> None:
@@ -146,17 +116,3 @@ def _to_disk(folder: Path) -> None:
     for path in folder.rglob("*.nb?"):
         with path.open("rb") as file:
             os.fsync(file.fileno())
-
-
-def _prune(current: Path) -> None:
-    """Remove caches of old versions: those that nobody uses or has begun to use for a day, and of these not the last
-    few."""
-    others = [path for path in current.parent.glob("jit-*") if path != current and path.is_dir()]
-    others.sort(key=lambda path: path.stat().st_mtime, reverse=True)
-    for path in others[_KEPT_CACHES:]:
-        if time.time() - path.stat().st_mtime < _UNUSED_S:
-            continue
-        with contextlib.suppress(OSError):
-            if _in_use(path):
-                continue
-        shutil.rmtree(path, ignore_errors=True)

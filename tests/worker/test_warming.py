@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import threading
+import time
 from pathlib import Path
 
 import pytest
 
 from tests.master.command import Running
 from worker import warming
+from worker.jit.cache_folders import is_kept
 from worker.warming import Warming, WarmingError
 
 
@@ -44,8 +47,10 @@ def test_what_was_ended_does_not_begin(cold: Path) -> None:
 def test_where_all_is_compiled_no_process_begins(cold: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cold.mkdir()
     (cold / "complete").touch()
+    os.utime(cold, (time.time() - 200_000,) * 2)
     monkeypatch.setattr(warming.subprocess, "Popen", None)
     assert Warming().run() is True
+    assert is_kept(cold) and cold.stat().st_mtime > time.time() - 60, "an engine of a GUI lives for days"
 
 
 def test_a_failure_is_told_by_the_last_words(cold: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-from pathlib import Path
 from typing import Final
 
 from numba import float32, float64, int32, int64, uint64
@@ -34,7 +32,4 @@ _STAGES: Final[tuple[Stage, ...]] = (
 def warm_up_training(progress: Progress | None = None) -> bool:
     """`worker.selfplay.warm.warm_up_selfplay`, and the trainer after it. Returns False where all was there already."""
     fresh = warm_up_selfplay(progress)
-    digest = hashlib.sha256()
-    for module in (evaluate, replay, sparse):  # they lie in no compiled room: a change leaves the folder as it is
-        digest.update(Path(str(module.__file__)).read_bytes())
-    return compile_once(_STAGES, f"complete-training-{digest.hexdigest()[:16]}", progress) or fresh
+    return compile_once(_STAGES, "complete-training", progress) or fresh

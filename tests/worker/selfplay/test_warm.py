@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+from pathlib import Path
+
+from tests.worker.warmed import copy_of_the_warmed, run
 
 # In a process of its own: this one has compiled things for other tests.
 SCRIPT = """
@@ -28,11 +29,7 @@ print(compiled or "nothing")
 """
 
 
-def test_nothing_compiles_after_the_warm_up() -> None:
-    warm = "from worker.selfplay.warm import warm_up_selfplay; warm_up_selfplay()"
-    for script in (warm, SCRIPT):
-        done = subprocess.run(
-            [sys.executable, "-c", script], capture_output=True, text=True, timeout=280, check=False, cwd="."
-        )
-        assert done.returncode == 0, done.stderr
-    assert done.stdout == "nothing\n"
+def test_nothing_compiles_after_the_warm_up(tmp_path: Path) -> None:
+    own = copy_of_the_warmed(tmp_path)
+    run("from worker.selfplay.warm import warm_up_selfplay; warm_up_selfplay()", own)
+    assert run(SCRIPT, own) == "nothing"

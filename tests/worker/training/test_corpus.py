@@ -79,7 +79,8 @@ def test_the_order_goes_on_from_any_batch_whatever_the_threads(tmp_path: Path) -
     assert whole[-1].after.epoch >= 1
     for start in (0, 3, len(whole) // 3, len(whole) // 2, len(whole) - 4):
         first = whole[start].after
-        for one, other in zip(first_batches(corpus, 3, first, threads=3), whole[start + 1 :], strict=False):
+        found = first_batches(corpus, 3, first, threads=3)
+        for one, other in zip(found, whole[start + 1 : start + 4], strict=True):
             assert same(one, other)
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+from pathlib import Path
 
-import pytest
+from tests.worker.warmed import copy_of_the_warmed, run
 
 # In a process of its own: this one has compiled things for other tests.
 SCRIPT = """
@@ -61,13 +60,7 @@ print(compiled or "nothing")
 """
 
 
-def test_nothing_compiles_after_the_warm_up(tmp_path_factory: pytest.TempPathFactory) -> None:
-    folder = tmp_path_factory.mktemp("games")
-    warm = "from worker.training.warm import warm_up_training; warm_up_training()"
-    for script in (warm, SCRIPT):
-        done = subprocess.run(
-            [sys.executable, "-c", script, str(folder)],
-            capture_output=True, text=True, timeout=280, check=False, cwd=".",
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-    assert done.stdout == "nothing\n"
+def test_nothing_compiles_after_the_warm_up(tmp_path: Path) -> None:
+    own = copy_of_the_warmed(tmp_path / "cache")
+    run("from worker.training.warm import warm_up_training; warm_up_training()", own)
+    assert run(SCRIPT, own, str(tmp_path / "games")) == "nothing"
