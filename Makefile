@@ -31,8 +31,9 @@ WORKERS ?= 4
 help:
 	@sed -n '2,13s/^# \{0,1\}//p' Makefile
 
+# At home, even where a gougi.toml in this folder names a server: a second login would take the place of the first.
 play: $(STAMP)
-	@exec $(BIN)/gougi play $(ARGS)
+	@GOUGI_CSA_SERVER= exec $(BIN)/gougi play $(ARGS)
 
 # The tests start a thousand processes: what Python makes of our sources is kept for the next, whatever the environment
 # says of bytecode. One process compiles the searcher before they start.
@@ -116,8 +117,8 @@ lock: $(STAMP)
 	$(COMPILE) --output-file requirements-checkov.lock requirements-checkov.in
 	$(COMPILE) --extra dev --constraint requirements.lock --output-file requirements-dev.lock pyproject.toml
 	$(COMPILE) --constraint requirements-dev.lock --output-file requirements-docs.lock requirements-docs.in
-	@# pip-compile leaves the condition out, and atheris has no build for other machines.
-	sed -i 's/^\(atheris==[^ ]*\) \\$$/\1 ; platform_machine == "x86_64" \\/' requirements-dev.lock
+	@# pip-compile leaves the condition out, and atheris has no build for other machines, nor for Python 3.14.
+	sed -i 's/^\(atheris==[^ ]*\) \\$$/\1 ; platform_machine == "x86_64" and python_version < "3.14" \\/' requirements-dev.lock
 
 clean:
 	rm -rf $(VENV) .venv-checkov build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis

@@ -25,7 +25,7 @@ def check_fleet(settings: Config, *, single: bool = False) -> None:
     if cluster.address and not single:
         check_address(cluster.address)
         return  # files are the nodes' own, on their machines
-    check_net(settings.engine.eval_file, "[engine] eval_file")
+    check_net(settings.engine.eval_file, "[engine] eval_file (--net)")
     for number, kind in enumerate(() if single else cluster.kinds):
         where = f"[cluster] kinds[{number}]"
         check_net(kind.eval_file or "", where)

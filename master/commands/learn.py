@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 import importlib.util
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
@@ -13,7 +15,7 @@ from master.commands.checks import check_net
 from master.commands.common import FAILED, CommandError, EndsOn
 from master.commands.options import JsonAtEnd
 from master.commands.plain import PlainCommand, PlainGroup
-from master.commands.train import NO_TORCH
+from master.commands.train import NO_TORCH, shape_of
 from worker.files import described
 
 if TYPE_CHECKING:
@@ -147,7 +149,7 @@ def learn(
 
       gougi learn --address auto --games 500000,2000000 --dollars 40 --price 3.20
 
-      gougi learn --against yardstick=other/nn.bin --against gpsusi=gpsusi
+      gougi learn --against yardstick=other/nn.bin --against fairy=fairy-stockfish
 
       gougi learn --history docs/nets.json --net worker/nnue/data/gougi.bin --generations 13
 
@@ -176,6 +178,8 @@ def learn(
             check_net(str(net), "--net")
         first = None if net is None else net.read_bytes()
         folder = LearnFolder(out)
+        if net is not None and history is None and not folder.ledger_path.exists():
+            _check_first(net, recipe)
         with folder.held():
             return run(folder, recipe, generations, budget, first, history, as_json)
     except (RecipeError, LearnFolderError) as error:
@@ -207,6 +211,31 @@ def show(
     print(json.dumps(ledger.as_json()) if as_json else page(ledger, str(folder)).rstrip())
 
 
+def _check_first(net: Path, recipe: Recipe) -> None:
+    """Refuse a first net with which no training could begin: that would be found only behind its games."""
+    from master.learning.recipe import words
+    from worker.nnue.format import read_network, serialise_network
+    from worker.training import generation0
+    from worker.training.train_settings import TrainSettings
+
+    if recipe.fresh or net.read_bytes() == serialise_network(generation0.build()):
+        return  # it begins with random weights
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    parser.add_argument("--features")
+    parser.add_argument("--width", type=int)
+    parser.add_argument("--hidden")
+    source = read_network(net)
+    for text in recipe.train_words:
+        try:
+            asked, _ = parser.parse_known_args(words("--train-options", text))
+            TrainSettings(**shape_of(source, asked.features, asked.width, asked.hidden), epochs=1)
+        except argparse.ArgumentError as error:
+            raise CommandError(f"--train-options {text}: {error}") from error
+        except (CommandError, ValueError) as error:
+            why = str(error).removeprefix("--from: ")
+            raise CommandError(f"--from-best: no training can begin with {net}: {why}") from error
+
+
 def _numbers(option: str, text: str, kind: type[T]) -> list[T]:
     try:
         found = [kind(part) for part in text.split(",")]
@@ -226,6 +255,9 @@ def _even(option: str, games: int) -> int:
 def _check(recipe: Recipe) -> None:
     """Find what a step would refuse only hours later. Raises CommandError, RecipeError."""
     from master.arena.contestants import SettingsError, contestant
+    from master.arena.match_engine import MatchEngine
+    from master.arena.match_loop import check_contestant
+    from master.arena.settings import Pace
     from master.learning.recipe import words
     from worker.arena.statistics import Sprt
     from worker.nnue.format import NetworkFileError, read_network
@@ -242,7 +274,9 @@ def _check(recipe: Recipe) -> None:
             if one.player.endswith(".bin"):
                 read_network(one.player)
             else:
-                contestant(one.player, one.name, (), timed=False)
+                engine = MatchEngine(contestant(one.player, one.name, (), timed=False))
+                with closing(engine):
+                    check_contestant(engine, Pace(nodes=recipe.match_nodes))
         except (SettingsError, NetworkFileError, OSError) as error:
             raise CommandError(f"--against {one.name}={one.player}: {described(error)}") from error
     if recipe.fresh and len(recipe.train_words) > 1:

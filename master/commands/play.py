@@ -65,9 +65,9 @@ def play(
 ) -> int:
     """Play games on a tournament server, or one on this machine.
 
-    Without --server it plays the embedded game, which needs nothing else: the fleet (node processes of this machine)
-    plays a single searcher over a practice server on this machine, live in this terminal. Ctrl-C ends a game in good
-    order, and writes its record; on a server it resigns the game.
+    Without a server (--server, or [csa] server) it plays the embedded game, which needs nothing else: the fleet (node
+    processes of this machine) plays a single searcher over a practice server on this machine, live in this terminal.
+    Ctrl-C ends a game in good order, and writes its record; on a server it resigns the game.
 
     A live page shows the game, and what the fleet thinks, in a browser; the command prints its address. --page off
     switches it off.

@@ -141,8 +141,8 @@ def train(
     """Train a network on the games of gougi selfplay.
 
     FOLDER gets nn.bin, the log (log.jsonl), a plot of the losses (loss.svg) and checkpoints. Ctrl-C, a kill or a full
-    disk lose two minutes at most: the same command goes on, and comes to the same end as without the break. It goes on
-    with the shards that it began with. docs/how-to/training.md explains the settings.
+    disk lose two minutes at most: the same command goes on, and comes to the same end as without the break. From the
+    first checkpoint on it goes on with the shards that it began with. docs/how-to/training.md explains the settings.
 
     Examples:
 
@@ -163,7 +163,7 @@ def train(
 
     try:
         source = read_network(begin) if begin is not None else None
-        shape = _shape(source, features, width, hidden)
+        shape = shape_of(source, features, width, hidden)
         first, last = _span(score_share)
         settings = TrainSettings(
             **shape, factorise=factorise, epochs=10.0 if epochs is None and positions is None else epochs,
@@ -189,7 +189,7 @@ def train(
         raise CommandError(f"{described(error)}; the same command goes on", FAILED) from error
 
 
-def _shape(source: NetworkFile | None, features: str | None, width: int | None, hidden: str | None) -> dict[str, Any]:
+def shape_of(source: NetworkFile | None, features: str | None, width: int | None, hidden: str | None) -> dict[str, Any]:
     """The shape that is asked for: that of the net to begin with, where there is one."""
     asked: dict[str, Any] = {}
     if features is not None:

@@ -66,6 +66,9 @@ def load_config(options: Mapping[str, Mapping[str, Any]] | None = None, file: Pa
         for section, keys in (options or {}).items()
     }
 
+    if given.get("csa", {}).get("password_file"):
+        given["csa"]["password"] = None  # an option goes before the environment, though this one has another name
+
     class Layered(Config):
         @classmethod
         def settings_customise_sources(
@@ -91,7 +94,8 @@ def load_config(options: Mapping[str, Mapping[str, Any]] | None = None, file: Pa
 
 
 def csa_password(config: Config) -> str:
-    """The server password: ``GOUGI_CSA_PASSWORD``, else the first line of ``csa.password_file``, else empty.
+    """The server password: ``GOUGI_CSA_PASSWORD``, else the first line of ``csa.password_file``, else empty. A file
+    that an option names goes first.
 
     Raises:
         ConfigError: the file cannot be read, is empty, or others than its owner can read it.

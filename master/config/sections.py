@@ -142,8 +142,8 @@ class ClockConfig(_Section):
     """Milliseconds that the clock keeps back on each move for the way to the server and back, at first; never fewer.
     It keeps back more if the connection, or this machine, turns out to be slower."""
     most_reserve_ms: Annotated[int, Field(ge=0, le=60_000)] = 1200
-    """Most milliseconds that the clock keeps back besides when the flag is near: a tenth of the time at stake, but not
-    more than this. It keeps back more if the connection has once been slower than that."""
+    """Limit, in milliseconds, of what the clock keeps back when the flag is near: a tenth of the time at stake, but no
+    more than this. If the connection has once been slower, it keeps back more."""
 
 
 class PlayConfig(_Section):

@@ -66,7 +66,7 @@ class Place:
     """The place up to which a log is read.
 
     Attributes:
-        part: number of the last part that is read, 0: none.
+        part: number of the last part that is read, or is missing; 0: none.
         lines: lines of what follows it that are read: of the next part, while it was the file being written.
     """
 
@@ -92,9 +92,10 @@ def read_lines(path: Path, gap: Callable[[str], None], place: Place | None = Non
     at = Place() if place is None else place
     while (opened := _open_next(path, at.part)) is not None:
         number, file, lines = opened
-        if number not in (at.part + 1, _LAST) and (at.part or at.lines):
-            gap(f"{file}: the parts before it are missing")
-            at.lines = 0
+        if number not in (at.part + 1, _LAST):
+            if at.part or at.lines:
+                gap(f"{file}: the parts before it are missing")
+            at.part, at.lines = number - 1, 0  # who comes again in the midst of it finds nothing missing
         count, whole, damaged = 0, False, False
         with lines:
             try:

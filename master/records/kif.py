@@ -10,15 +10,15 @@ from worker.shogi import Position
 
 _ENCODING: Final = "cp932"
 """Shift_JIS as Windows has it, which every shogi program expects of ``.kif`` files."""
-_WINDOWS: Final = str.maketrans("〜−‖", "～－∥")
-"""Signs that it has under another code point than Shift_JIS elsewhere."""
+_WIDE: Final = str.maketrans("¥‾", "￥￣")
+"""Signs that Shift_JIS elsewhere has in the places of ``\\`` and ``~``, and Windows only in full width."""
 _SIGNS: Final = str.maketrans(dict(zip(SIDES, "▲△", strict=True)))
 """The signs of the sides that Shift_JIS has."""
 
 
 def kif_bytes(text: str) -> bytes:
     """The content of a ``.kif`` file; a question mark for each character that such a file cannot hold."""
-    return text.translate(_WINDOWS).encode(_ENCODING, "replace")
+    return text.translate(_WIDE).encode(_ENCODING, "replace")
 
 
 class Variations:

@@ -38,7 +38,7 @@ def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("analyze game.csa", "game.csa: no such file"),
         ("config --config nofile.toml", "nofile.toml: no such file"),
         ("play --address head", "--address: 'head' is not HOST:PORT, such as 10.0.0.1:6379, nor auto"),
-        ("play --net nofile.bin", "[engine] eval_file: nofile.bin: no such file"),
+        ("play --net nofile.bin", "[engine] eval_file (--net): nofile.bin: no such file"),
         ("book show", "no book: give --book FILE, or name one in the configuration ([book] files, learn)"),
     ],
 )

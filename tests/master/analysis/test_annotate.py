@@ -10,6 +10,7 @@ from master.analysis.files import write_game
 from master.analysis.game import parse_games
 from master.analysis.plan import Evaluation
 from master.analysis.report import Settings, report
+from master.records.kif import kif_bytes
 from tests.master.analysis.records import MATE, blunder_report, evaluated, game
 from worker.score import mate_in
 
@@ -80,6 +81,12 @@ def test_what_windows_programs_write_in_kif_files_stays(tmp_path: Path) -> None:
     write_game(tmp_path, "a", replace(whole, game=replace(whole.game, record=record)), SETTINGS)
     text = (tmp_path / "a.annotated.kif").read_bytes().decode("cp932")
     assert all(name in text for name in names) and "波ダッシュ～－∥" in text and "?" not in text
+
+
+def test_whatever_shift_jis_has_stays_in_a_kif_file() -> None:
+    had = [sign for sign in map(chr, range(0x20, 0x10000)) if sign.encode("shift_jis", "ignore") and sign != "?"]
+    assert len(had) > 6000
+    assert [sign for sign in had if kif_bytes(sign) == b"?"] == []
 
 
 def test_a_file_with_a_name_that_is_no_text_has_a_page(tmp_path: Path) -> None:

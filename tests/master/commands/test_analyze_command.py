@@ -72,7 +72,7 @@ def test_a_bad_record_among_good_ones_is_told_and_left_out(
         (("none.csa",), "none.csa: no such file"),
         (("one.csa", "--from", "9"), "no move from 9"),
         (("one.csa", "--seconds", "1", "--nodes-per-move", "1000"), "not both"),
-        (("one.csa", "--net", "none.bin"), "none.bin: no such file"),
+        (("one.csa", "--net", "none.bin"), r"eval_file \(--net\): none.bin: no such file"),
         (("one.csa", "--nodes", "-1"), "nodes"),
     ],
 )

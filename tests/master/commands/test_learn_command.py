@@ -9,8 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.random_networks import random_network
 from master.cli import run
 from tests.master.command import Running, gougi
+from worker.nnue.features import HALF_RELATIVE_KP
+from worker.nnue.format import Architecture, serialise_network
 from worker.nnue.network import default_file
 
 needs_torch = pytest.mark.skipif(
@@ -18,6 +21,15 @@ needs_torch = pytest.mark.skipif(
 )
 OURS = str(default_file())
 # The gate's risks are so great that any result decides it: what follows a promotion is a part of the run.
+GPS = """#!/bin/sh
+while read -r line; do
+  case "$line" in
+    usi) echo "id name gpsshogi 0.7"; echo usiok ;;
+    isready) echo readyok ;;
+    quit) exit ;;
+  esac
+done
+"""
 _TRAIN = "--width 128 --hidden 8-8 --batch 64 --validation 0.2 --scale 2000 --tolerance 1000 --patience 0"
 TINY = (
     "--games", "20", "--nodes", "30,40", "--epochs", "8", "--processes", "1",
@@ -41,11 +53,18 @@ TINY = (
         (("--against", "a=no-such-engine"), "--against a=no-such-engine: no-such-engine: no such program"),
         (("--against", "a=missing.bin"), "--against a=missing.bin: missing.bin: no such file"),
         (("--against", f"a={OURS}", "--against", "a=env"), "two opponents have this name"),
+        (("--against", "a=./gps"), "--against a=./gps: player a does not understand 'go nodes'"),
         (("--train-options", "--width '1"), "--train-options"),
         (("--train-options", "--rate 1", "--train-options", ""), "several need --from-best"),
         (("--dollars", "5"), "--dollars needs --price"),
         (("--hours", "-1"), "--hours -1: expected a number above 0"),
         (("--net", "broken.bin"), "broken.bin"),
+        (("--net", OURS, "--from-best", "--train-options", "--width=512"), "its width is 256, not 512"),
+        (("--net", OURS, "--from-best", "--train-options", "--width many"), "--train-options --width many"),
+        (
+            ("--net", "relative.bin", "--from-best"),
+            "can begin with relative.bin: features is HalfRelativeKP",
+        ),
     ],
 )
 def test_errors_are_one_line_and_leave_no_folder(
@@ -54,6 +73,10 @@ def test_errors_are_one_line_and_leave_no_folder(
 ) -> None:  # fmt: skip
     monkeypatch.chdir(tmp_path)
     (tmp_path / "broken.bin").write_bytes(b"no network")
+    (tmp_path / "gps").write_text(GPS)
+    (tmp_path / "gps").chmod(0o755)
+    relative = Architecture(HALF_RELATIVE_KP, 128, 8, 8)
+    (tmp_path / "relative.bin").write_bytes(serialise_network(random_network(relative, 1)))
     assert run(["learn", "--out", "run", *arguments]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert words in line and line.startswith("gougi: ")

@@ -138,7 +138,7 @@ def test_the_password_is_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "hush-hush" not in f"{config} {config!r} {effective(config)}"
 
 
-def test_a_password_file(tmp_path: Path) -> None:
+def test_a_password_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = write(tmp_path / "secret", "hush-hush\n")
     config = load_config({"csa": {"password_file": str(file)}})
     file.chmod(0o644)
@@ -146,6 +146,10 @@ def test_a_password_file(tmp_path: Path) -> None:
         csa_password(config)
     file.chmod(0o600)
     assert csa_password(config) == "hush-hush"
+    monkeypatch.setenv("GOUGI_CSA_PASSWORD", "of the environment")
+    assert csa_password(load_config({"csa": {"password_file": str(file)}})) == "hush-hush", "an option goes first"
+    settings = write(tmp_path / "gougi.toml", f'[csa]\npassword_file = "{file}"\n')
+    assert csa_password(load_config(file=settings)) == "of the environment"
     file.write_text("\n")
     with pytest.raises(ConfigError, match="first line is empty"):
         csa_password(config)

@@ -37,6 +37,19 @@ def test_a_reader_that_comes_again_goes_on_where_it_was(tmp_path: Path, monkeypa
     assert [json.loads(line)["number"] for _, _, line in read_lines(log.path, no_gap, place)] == [120, 121]
 
 
+def test_a_reader_that_comes_again_goes_on_within_a_part_behind_missing_ones(tmp_path: Path) -> None:
+    log = Written(tmp_path, part_bytes=2_000)
+    log.lines(range(100))
+    for part in (1, 3):
+        (tmp_path / f"{NAME}.000{part}.jsonl.gz").unlink()
+    gaps: list[str] = []
+    whole = numbers(log.path, gaps.append)
+    place, told = Place(), list[str]()
+    read = [json.loads(next(read_lines(log.path, told.append, place))[2])["number"] for _ in whole]
+    assert read == whole and 0 < len(whole) < 70
+    assert told == gaps and len(gaps) == 1
+
+
 @pytest.mark.parametrize("moment", ["before the open", "behind the open"])
 def test_it_is_cut_as_a_file_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str) -> None:
     log = Written(tmp_path, part_bytes=2_000)
