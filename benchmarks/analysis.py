@@ -4,7 +4,7 @@ Neighbouring levels play each other from balanced openings, both colours each; a
 ``gougi analyze`` does. It prints the losses of each level, and the real Elo of each pair beside that of the virtual
 games. ``--write`` makes the calibration of the package.
 
-    python benchmarks/analysis.py --out /tmp/levels --games 24 [--write master/analysis/calibration.json]
+    python -m benchmarks.analysis --out /tmp/levels --games 36 [--write master/analysis/calibration.json]
 
 Games and searches are kept in the folder: the same command goes on with them.
 """
@@ -87,7 +87,9 @@ def claim(folder: Path, nodes: int) -> None:
     wanted = {"net": network_hash(""), "code": sources(), "nodes": nodes}
     begun = file.exists() or (folder / "games.jsonl").exists()
     if begun and (not file.exists() or json.loads(file.read_text()) != wanted):
-        raise ValueError(f"{folder} has games and positions of another network, search or number of nodes")
+        raise ValueError(
+            f"{folder} has games and positions of another network, search or number of nodes: give another folder"
+        )
     file.write_text(json.dumps(wanted))
 
 

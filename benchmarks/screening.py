@@ -40,6 +40,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from cluster.lab.folder import sources
 from cluster.tuning.games import BUILD
 from master.analysis.game import Game, GameFileError, read_games
 from master.analysis.network import network_hash
@@ -262,7 +263,8 @@ def kept_settings(options: argparse.Namespace, sides: Sequence[Replayed]) -> dic
     """
     names = ("params", "vector", "steps", "nodes", "judge", "share", "seed")
     same = {name: getattr(options, name) for name in names}
-    return same | {"run": str(options.run.resolve()), "sides": len(sides), "net": network_hash(options.net)}
+    same |= {"run": str(options.run.resolve()), "sides": len(sides)}
+    return same | {"net": network_hash(options.net), "code": sources()}
 
 
 class Folder:

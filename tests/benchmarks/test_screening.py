@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks import screening
 from benchmarks.screening import (
     Folder,
     Replayed,
@@ -97,7 +98,7 @@ def test_effects_come_out_of_the_figures_of_the_pairs() -> None:
     assert np.sqrt(np.mean(np.square(few))) == pytest.approx(0.002 / (2 * math.sqrt(4)), rel=0.1)
 
 
-def test_results_of_another_match_or_network_are_others(tmp_path: Path) -> None:
+def test_results_of_another_match_network_or_search_are_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     side = Replayed("game-0001 black", "", ("7g7f",) * 6, (0, 2, 4))
 
     def kept(run: str, net: Path, sides: int = 1) -> dict[str, object]:
@@ -109,6 +110,9 @@ def test_results_of_another_match_or_network_are_others(tmp_path: Path) -> None:
     first = kept("a", net)
     assert kept("a", net) == first != kept("b", net)
     assert kept("a", net, 2) != first, "the match has grown"
+    with monkeypatch.context() as patch:
+        patch.setattr(screening, "sources", lambda: "another search")
+        assert kept("a", net) != first
     net.write_bytes(b"other")
     assert kept("a", net) != first
 
