@@ -88,6 +88,10 @@ class _Table(msgspec.Struct):
     points: tuple[Measured, ...]
 
 
+_AS_NEAR: Final = 1.25
+"""Times that a network's budget may be farther away than the nearest one's at the same time a move."""
+
+
 def read_table(path: Path | None = None) -> tuple[Measured, ...]:
     """The points of ``path``, or of the table that comes with the package.
 
@@ -148,13 +152,18 @@ def _nearest(table: Sequence[Measured], nodes: int, budget: float) -> Sequence[M
 
     def away(own: list[Measured]) -> tuple[float, float]:
         # In real time what one node searches is a little another in each measurement, and quite another by network.
-        middles = (statistics.geometric_mean(point.budget for point in of_net) for of_net in _by_net(own))
-        return min((_apart(middle, budget), middle) for middle in middles)
+        return min((_apart(_middle(of_net), budget), _middle(of_net)) for of_net in _by_net(own))
 
     there = min(paces.values(), key=away)
+    most = away(there)[0] + math.log(_AS_NEAR)
+    there = [point for of_net in _by_net(there) if _apart(_middle(of_net), budget) <= most for point in of_net]
     near_nodes = min({point.nodes for point in there}, key=lambda known: (_apart(known, nodes), known))
     nets = _by_net(point for point in there if point.nodes == near_nodes)
     return max(nets, key=lambda own: (len(own), sum(point.games for point in own), own[0].net))
+
+
+def _middle(points: Iterable[Measured]) -> float:
+    return statistics.geometric_mean(point.budget for point in points)
 
 
 def _by_net(points: Iterable[Measured]) -> list[list[Measured]]:

@@ -26,8 +26,9 @@ from worker.score import MAX_PLY, is_mate
 
 _REFRESH_MS: Final = 1000
 """Time after which a search with a soft time, which may be changed, is reported though nothing else has changed."""
-_DEEPEST: Final = MAX_PLY - 8
-"""The depth behind which our own searcher has nothing left to search."""
+_DEEPEST: Final = MAX_PLY - 12
+"""The depth from which on our own searcher may have nothing left to search: one that leaves out depths ends up to four
+before the last."""
 
 
 class SearchRun:

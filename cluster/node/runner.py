@@ -6,8 +6,9 @@
 ends its job and every earlier one, also one that arrives after it; and the engine's position is set (which clears the
 engine's own stop flag) under the same lock under which stops come in.
 
-**A job in the background** is searched on a thread of its own with the lowest priority, as are all threads that the
-engine begins there. Who has lowered a priority may not raise it again; so it is the thread's, and ends with its job.
+**A job in the background** is searched on a thread of its own with the lowest priority. Who has lowered a priority may
+not raise it again; so it is the thread's, and ends with its job. Threads that an engine begins there have that priority
+too: helper threads, which stay, for good. The fallback, which alone gets such jobs, has none.
 """
 
 from __future__ import annotations

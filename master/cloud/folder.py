@@ -280,7 +280,11 @@ class FleetFolder:
 
         def settle(before: Path) -> None:
             release = self.path / _RELEASE
-            if self.location is None and release.exists():
+            try:
+                gone = self.location is None
+            except FolderError:
+                gone = False  # what is damaged there may have been a fleet's
+            if gone and release.exists():
                 before.unlink(missing_ok=True)
             elif before.exists():
                 before.replace(release)

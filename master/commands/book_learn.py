@@ -63,7 +63,7 @@ def learn(
     if not stats.lessons and not broken_off:
         print(f"{path}: nothing is left to study")
         return 0
-    check_fleet(settings, single=single)
+    check_fleet(settings, single=single, net_option="")
     check_folder(Path(settings.records.folder), "[records] folder")
     compile_searcher()
     service = BookService(learn=path, study=study_settings(settings.book))

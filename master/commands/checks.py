@@ -15,17 +15,18 @@ if TYPE_CHECKING:
     from master.config import Config
 
 
-def check_fleet(settings: Config, *, single: bool = False) -> None:
+def check_fleet(settings: Config, *, single: bool = False, net_option: str = " (--net)") -> None:
     """Check what the fleet of the configuration needs: networks and engines of this machine, or the cluster's address.
 
     Args:
         single: one searcher in this process is meant, and no fleet.
+        net_option: the command's own option for the network; empty: it has none.
     """
     cluster = settings.cluster
     if cluster.address and not single:
         check_address(cluster.address)
         return  # files are the nodes' own, on their machines
-    check_net(settings.engine.eval_file, "[engine] eval_file (--net)")
+    check_net(settings.engine.eval_file, f"[engine] eval_file{net_option}")
     for number, kind in enumerate(() if single else cluster.kinds):
         where = f"[cluster] kinds[{number}]"
         check_net(kind.eval_file or "", where)

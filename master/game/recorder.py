@@ -24,7 +24,7 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger("records")
 FLUSH_S: Final = 5.0
 """A disk that does not answer for so long is given up."""
 LATER_S: Final = 0.05
-"""Time that a record waits for: by then a search has begun."""
+"""Time that a record waits for, unless its game is over: by then the next search has begun."""
 _OF_THE_SERVER: Final = (Conclusion.WIN, Conclusion.LOSE, Conclusion.DRAW, Conclusion.CENSORED)
 
 
@@ -50,7 +50,8 @@ class RecordWriter:
     def save(self, file: RecordFile) -> None:
         """Write the record as it is now, soon."""
         with self._lock:
-            self._waiting[file] = file.record.snapshot(), time.monotonic() + LATER_S
+            due_s = time.monotonic() + (LATER_S if file.record.ending is None else 0.0)
+            self._waiting[file] = file.record.snapshot(), due_s
         self._last = self._thread.submit(self._write, file)
 
     async def close(self) -> None:

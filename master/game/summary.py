@@ -89,13 +89,13 @@ class LoggedResult:
             self.reason = self.reason or line.removeprefix("#")
         elif line.startswith("#") and line[1:] in REASONS:
             self.reason = line[1:]
-        elif line == "LOGOUT:completed":
+        elif line == "LOGOUT:completed":  # the server's result comes before it: we have left the game
             self.end("lost")
 
     def end(self, result: str) -> None:
-        """The connection is over; ``result``: where the game has none yet, and we have not left it."""
-        if self.began and not self.result and (self.left or result != "lost"):
-            self.result = "lost" if self.left else result
+        """The connection is over; ``result``: of a game that had begun, has none yet, and was not left by us."""
+        if self.game_id and not self.result:
+            self.result = "not played" if not self.began else "lost" if self.left else result
 
 
 @dataclass(slots=True)
@@ -201,6 +201,8 @@ def _take(fields: dict[str, Any], game: LoggedResult, into: LogSummary) -> None:
         game.hear(str(fields.get("line", "")))
     elif kind in ("GiveUp", "Leave"):
         game.left = True
+        if not game.began:
+            game.end("not played")
     elif kind == "ConnectionLost":
         game.end("disconnected")
     elif kind == "Decision" and fields.get("sent"):  # else it came too late, and another move had been played

@@ -23,7 +23,8 @@ from master.ui.texts import later, say
 _log: structlog.stdlib.BoundLogger = structlog.get_logger("output")
 
 MOST_DRAWING: Final = 0.02
-"""Share of a core that drawing takes at most."""
+"""Share of a core that drawing takes at most, as far as that leaves a picture every `LONGEST_S`."""
+LONGEST_S: Final = 2.0
 
 _PROGRESS: Final = {
     "ray_starting": later("starting Ray"),
@@ -34,7 +35,7 @@ _PROGRESS: Final = {
 
 
 class Show:
-    """The terminal during games. An async context manager: inside, the screen is redrawn some times a second.
+    """The terminal during games. An async context manager: inside, the screen is redrawn up to five times a second.
 
     Args:
         console: where to.
@@ -144,7 +145,7 @@ class Show:
             await asyncio.sleep(pause_s)
             pause_s = REFRESH_S
             if self._live is not None:
-                began_s = time.monotonic()
+                began_s = time.thread_time()
                 try:
                     self._steady.attempt(self._draw)
                     self._undrawn = ""
@@ -153,7 +154,8 @@ class Show:
                         _log.exception("screen_not_drawn")
                     self._undrawn = repr(error)
                 # Nodes may search on this core too, and a fleet's screen grows with it.
-                pause_s = max(REFRESH_S, (time.monotonic() - began_s) / MOST_DRAWING)
+                took_s = time.thread_time() - began_s
+                pause_s = min(LONGEST_S, max(REFRESH_S, took_s / MOST_DRAWING))
 
     def _new_screen(self) -> Live:
         return Live(GameScreen(self.view, self._series), console=self.console, auto_refresh=False, screen=True)

@@ -27,7 +27,7 @@ def hang(*_):
 
 class Record:
     path = folder / "game.csa"
-    write = hang
+    write, ending = hang, None
     text = lambda self: "a game"
     snapshot = lambda self: self
 

@@ -24,7 +24,7 @@ from worker.files import described
 from worker.jit.options import TUNING
 from worker.nnue import Network, NetworkFileError, load_network
 from worker.rules import EnteringKingRule, Rules
-from worker.score import INFINITE, MAX_PLY, mate_in
+from worker.score import INFINITE, MAX_PLY, is_mate, mate_in
 from worker.search import tt, tuning
 from worker.search.effort import ROOT_MATE_NODES
 from worker.search.root_mate import RootMate
@@ -416,11 +416,15 @@ class NumbaEngine:
 
         A fleet's coordinator decides by reports alone, so that the threads vote on each, not only at the end. Where
         they agree on the move the main thread's score is the newer one, and where the root has a window it is what the
-        caller waits for.
+        caller waits for. An elected line counts as deep as the iteration, or it would stand against the next ones; but
+        for a mate, whose depth proves it.
         """
         main, chosen = self._threads[0].lines, self._best_thread(task).lines
         is_open = task.window == (-INFINITE, INFINITE)
-        return chosen if is_open and chosen[0].pv[0] != main[0].pv[0] else main
+        if not is_open or chosen[0].pv[0] == main[0].pv[0]:
+            return main
+        top = chosen[0]
+        return [top if is_mate(top.score) else replace(top, depth=min(top.depth, main[0].depth)), *chosen[1:]]
 
     def _result(self, task: Task, time_ms: int) -> SearchResult:
         thread = self._best_thread(task)

@@ -177,6 +177,9 @@ def test_a_slow_network_says_nothing_of_how_much_another_one_searches() -> None:
     slow = replace(REAL, budget=20_000, net="large")
     chosen = choose((short, long, slow), REAL.nodes, 250_000)
     assert chosen is not None and chosen.ms == 300
+    many = [replace(point, strategy=name) for point in (short, long) for name in ("split", "tiers", "consult:majority")]
+    slow_long = replace(slow, budget=66_000, ms=1000)
+    assert choose((*many, slow, slow_long), REAL.nodes, 66_000) == slow_long, "though the other has more strategies"
 
 
 def test_a_table_with_both_kinds_comes_back(tmp_path: Path) -> None:

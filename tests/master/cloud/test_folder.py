@@ -141,6 +141,10 @@ def test_a_new_release_counts_once_its_plan_is_applied(tmp_path: Path, module: P
             folder.restore_release()
             wanted = "new\n" if settle == folder.keep_release else "that of the fleet"
             assert release.read_text() == wanted
+    (folder.path / "fleet.json").write_text("")
+    folder.prepare(settings(module), None, rebuild=True)
+    folder.restore_release()
+    assert release.read_text() == "new\n", "there may be a fleet: its end needs what it was made with"
     folder.set_location(None)
     (module.parent / "deploy" / "scripts" / "bundle.sh").write_text("echo newest >$1\n")
     folder.prepare(settings(module), None, rebuild=True)

@@ -98,11 +98,17 @@ def test_games_that_came_to_no_result() -> None:
         [started, *moves, left, received("LOGOUT:completed"), lost],
         [started, *moves, left, lost],
         [started, *moves, received("#MAX_MOVES"), received("#WIN"), lost],
+        [lost],
+        [left],
+        [started, *moves, received("LOGOUT:completed")],
         [started, *moves],
     ]
     add((json.dumps(line) for end in ends for line in (begin("anna"), *offer(1, "+"), *end)), found)
-    assert [game.result for game in found.games] == ["not played", "disconnected", "lost", "lost", "won", ""]
-    assert [game.moves for game in found.games] == [0, 2, 2, 2, 2, 2]
+    assert [game.result for game in found.games] == [
+        *("not played", "disconnected", "lost", "lost", "won"),
+        *("not played", "not played", "lost", ""),
+    ]
+    assert [game.moves for game in found.games] == [0, 2, 2, 2, 2, 0, 0, 2, 2]
     assert found.results()["unfinished"] == 1
 
 

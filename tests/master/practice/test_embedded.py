@@ -147,6 +147,7 @@ def test_a_second_ctrl_c_ends_everything_at_once(start: Start) -> None:
     time.sleep(0.3)  # two signals at the same instant are one
     running.press_ctrl_c()
     assert running.end(50) == 130, running.output
+    assert "interrupted" not in running.lines, "an end in good order says so"
     assert "Traceback" not in running.output
     assert not running.left_behind()
 

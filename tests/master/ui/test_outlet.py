@@ -131,33 +131,35 @@ def test_a_closed_pipe_ends_no_game() -> None:
 
 def test_a_screen_that_takes_long_to_draw_is_drawn_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
     """The cores are the search's."""
-    now_s, drawn = 0.0, list[float]()
+    now_s, waited_s, drawn = 0.0, 0.0, list[float]()
     console = Console(file=io.StringIO(), force_terminal=True, width=120, height=40)
     show = Show(console, console)
 
     def draw() -> None:
-        nonlocal now_s
+        nonlocal now_s, waited_s
         drawn.append(now_s)
-        now_s += 0.03
+        stalls = 10.0 if len(drawn) == 1 else 0.0
+        now_s, waited_s = now_s + stalls + 0.03, waited_s + stalls
 
     async def sleep(seconds: float) -> None:
-        nonlocal now_s
-        if now_s > 30:
+        nonlocal now_s, waited_s
+        if now_s > 40:
             raise asyncio.CancelledError
-        now_s += seconds
+        now_s, waited_s = now_s + seconds, waited_s + seconds
 
     async def paint() -> None:
         show.observe(GAME[0])
         show.observe(GAME[1])
         monkeypatch.setattr(show, "_live", object())
         monkeypatch.setattr(show, "_draw", draw)
-        monkeypatch.setattr("master.ui.show.time.monotonic", lambda: now_s)
+        monkeypatch.setattr("master.ui.show.time.thread_time", lambda: now_s - waited_s)
         monkeypatch.setattr("master.ui.show.asyncio.sleep", sleep)
         with contextlib.suppress(asyncio.CancelledError):
             await show._paint()
 
     asyncio.run(paint())
-    assert 0.015 < 0.03 * len(drawn) / 30 < 0.022
+    # The first one waited 10 s for a core, which is no drawing.
+    assert 0.015 < 0.03 * len(drawn) / 30 < 0.022 and drawn[1] < 12.5
 
 
 class Dead(io.StringIO):
@@ -174,7 +176,7 @@ class Dead(io.StringIO):
 @pytest.mark.parametrize("as_it_begins", [False, True])
 def test_a_terminal_that_is_away_ends_no_game(as_it_begins: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("master.ui.show.REFRESH_S", 0.01)
-    monkeypatch.setattr("master.ui.show.MOST_DRAWING", 1.0)
+    monkeypatch.setattr("master.ui.show.MOST_DRAWING", 1e9)
     terminal = Dead()
     console = Console(file=terminal, force_terminal=True, width=120, height=40)
     show = Show(console, console)

@@ -117,6 +117,7 @@ class TestOptions:
             assert turn(habits(NetworkDelay2=last), btime=0, byoyomi=10_000).hard_ms == 10_000 - last
         # Of less than ten seconds no more than a tenth besides the delay of each move.
         assert turn(habits(), btime=0, byoyomi=5_000).hard_ms == 5_000 - 120 - 500
+        assert turn(habits(NetworkDelay2=3000), btime=0, byoyomi=5_000).hard_ms == 5_000 - 120 - 1_440
 
     @pytest.mark.parametrize("byoyomi", [50, 100, 200, 300, 500, 700, 1000, 2000, 5000])
     def test_most_of_a_short_byoyomi_is_used(self, byoyomi: int) -> None:

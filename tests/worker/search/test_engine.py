@@ -442,7 +442,7 @@ def test_the_threads_vote_on_each_report(late: bool, monkeypatch: pytest.MonkeyP
         PvLine(6, 6, 50, Bound.EXACT, (Position.startpos().parse_usi("2g2f"),)),
     ]
     reports = reported(monkeypatch, PvLine(20, 22, 700, Bound.EXACT, (A,)), Limits(movetime_ms=60_000), *said)
-    assert [(info.pv, info.score) for info in reports] == [(("9g9f",), 700), (("2g2f",), 50)]
+    assert [(info.pv, info.score, info.depth) for info in reports] == [(("9g9f",), 700, 5), (("2g2f",), 50, 6)]
 
 
 @pytest.mark.parametrize(
