@@ -188,7 +188,7 @@ def in_full_folder(
         f"mount -t tmpfs -o size=256k none full && "
         f"{{ dd if=/dev/zero of=full/filler bs=4k 2>/dev/null; {gougi_command}; }}; code=$?; "
         # The mount is seen in here alone.
-        f"rm -f full/filler; find full -type f ! -name '*.jsonl' ! -name .lock >left; exit $code"
+        f"rm -f full/filler; find full -type f ! -name '*.jsonl' ! -name '*.lock' >left; exit $code"
     )
     return subprocess.run(
         ["unshare", "-rm", "sh", "-c", script],

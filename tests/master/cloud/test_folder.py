@@ -141,8 +141,8 @@ def test_a_new_release_counts_once_its_plan_is_applied(tmp_path: Path, module: P
             folder.restore_release()
             wanted = "new\n" if settle == folder.keep_release else "that of the fleet"
             assert release.read_text() == wanted
-    (folder.path / "fleet.json").write_text("")
     folder.prepare(settings(module), None, rebuild=True)
+    (folder.path / "fleet.json").write_text("")
     folder.restore_release()
     assert release.read_text() == "new\n", "there may be a fleet: its end needs what it was made with"
     folder.set_location(None)
