@@ -24,7 +24,7 @@ from worker.files import described
 from worker.jit.options import TUNING
 from worker.nnue import Network, NetworkFileError, load_network
 from worker.rules import EnteringKingRule, Rules
-from worker.score import INFINITE, MAX_PLY, is_mate, mate_in
+from worker.score import INFINITE, MAX_PLY, mate_in
 from worker.search import tt, tuning
 from worker.search.effort import ROOT_MATE_NODES
 from worker.search.root_mate import RootMate
@@ -292,7 +292,7 @@ class NumbaEngine:
         def elapsed_ms() -> int:
             return (time.monotonic_ns() - began) // 1_000_000
 
-        shown = own = ""  # the move of the last report, and the one that the main thread itself stands for
+        shown = ""
 
         def show(infos: Sequence[SearchInfo]) -> None:
             nonlocal shown
@@ -302,9 +302,7 @@ class NumbaEngine:
                     on_info(info)
 
         def on_iteration(depth: int) -> bool:
-            nonlocal own
-            own = move_to_usi(main.lines[0].pv[0])
-            show(self._infos(self._lines_to_tell(task), elapsed_ms()))
+            show(self._infos(main.lines, elapsed_ms()))
             if goes_on is None:
                 return True
             top = main.lines[0]
@@ -314,16 +312,12 @@ class NumbaEngine:
             return goes_on(signs) and (len(moves) > 1 or depth < _ONE_MOVE_DEPTH)
 
         def on_news(line: PvLine) -> None:
-            nonlocal own
             if limits.multipv > 1:
                 return
-            move = move_to_usi(line.pv[0])
             # A caller that gave a window waits for the news that a score is above it.
             awaited = limits.alpha is not None and line.bound is Bound.LOWER and line.score > limits.alpha
-            changed = line.bound is not Bound.UPPER and move != own
-            late = by_clock and elapsed_ms() >= _BOUNDS_FROM_MS and move == shown
-            if line.bound is not Bound.UPPER:
-                own = move
+            changed = line.bound is not Bound.UPPER and move_to_usi(line.pv[0]) != shown
+            late = by_clock and elapsed_ms() >= _BOUNDS_FROM_MS
             if awaited or (changed and line.depth >= _CHANGES_FROM_DEPTH) or late:
                 show(self._infos([line], elapsed_ms()))
 
@@ -409,22 +403,6 @@ class NumbaEngine:
         tops = [thread.lines[0] for thread in voters]
         ballots = [Ballot(top.pv[0], top.score, thread.completed) for thread, top in zip(voters, tops, strict=True)]
         return voters[elect(ballots)]
-
-    def _lines_to_tell(self, task: Task) -> list[PvLine]:
-        """The lines that are reported after an iteration of the main thread: its own, or the elected thread's where
-        that has another move.
-
-        A fleet's coordinator decides by reports alone, so that the threads vote on each, not only at the end. Where
-        they agree on the move the main thread's score is the newer one, and where the root has a window it is what the
-        caller waits for. An elected line counts as deep as the iteration, or it would stand against the next ones; but
-        for a mate, whose depth proves it.
-        """
-        main, chosen = self._threads[0].lines, self._best_thread(task).lines
-        is_open = task.window == (-INFINITE, INFINITE)
-        if not is_open or chosen[0].pv[0] == main[0].pv[0]:
-            return main
-        top = chosen[0]
-        return [top if is_mate(top.score) else replace(top, depth=min(top.depth, main[0].depth)), *chosen[1:]]
 
     def _result(self, task: Task, time_ms: int) -> SearchResult:
         thread = self._best_thread(task)

@@ -20,7 +20,7 @@ from worker.search.engine import NumbaEngine
 from worker.search.node import POLL_NODES, REPETITION_WIN, beyond_limit
 from worker.search.smp import Ballot
 from worker.search.state import NEVER, ThreadState, begin_search
-from worker.search.thread import PvLine, Task
+from worker.search.thread import Task
 from worker.search.tt import TranspositionTable, entry_depth, entry_score
 from worker.shogi import STARTPOS, Position, move_to_usi
 
@@ -400,61 +400,6 @@ def test_the_threads_vote_for_the_move(monkeypatch: pytest.MonkeyPatch) -> None:
     fresh(pair).go(Limits(nodes=30_000, searchmoves=("7g7f",)))
     fresh(pair).go(Limits(nodes=30_000, multipv=2))
     assert not held
-
-
-def reported(monkeypatch: pytest.MonkeyPatch, helper: PvLine, limits: Limits, *said: PvLine) -> list[SearchInfo]:
-    """Reports of a pair of threads, whose helper has a line. The main thread says the first of its lines at the end of
-    an iteration, the others as news."""
-    pair = fresh(NumbaEngine(hash_mb=1, threads=2))
-    main, other = pair._threads
-    ready = threading.Event()
-
-    def find_at_once(_task: Task, _on_iteration: object) -> None:
-        other.lines, other.completed = [helper], helper.depth
-        ready.set()
-
-    def say(_task: Task, on_iteration: Any, on_news: Any) -> None:
-        assert ready.wait(60)
-        main.lines, main.completed = [said[0]], said[0].depth
-        on_iteration(said[0].depth)
-        for line in said[1:]:
-            on_news(line)
-
-    monkeypatch.setattr(other, "run", find_at_once)
-    monkeypatch.setattr(main, "run", say)
-    reports: list[SearchInfo] = []
-    pair.go(limits, reports.append)
-    return reports
-
-
-A, B = (Position.startpos().parse_usi(text) for text in ("9g9f", "7g7f"))
-
-
-@pytest.mark.parametrize("late", [False, True])
-def test_the_threads_vote_on_each_report(late: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A fleet's coordinator decides by reports, before the search has a result. Where the main thread is outvoted, its
-    misses of the window change nothing, until it stands for another move."""
-    monkeypatch.setattr(engine_module, "_BOUNDS_FROM_MS", 0 if late else 60_000)
-    said = [
-        PvLine(5, 5, 10, Bound.EXACT, (B,)),
-        PvLine(6, 6, 40, Bound.LOWER, (B,)),
-        PvLine(6, 6, -40, Bound.UPPER, (B,)),
-        PvLine(6, 6, 50, Bound.EXACT, (Position.startpos().parse_usi("2g2f"),)),
-    ]
-    reports = reported(monkeypatch, PvLine(20, 22, 700, Bound.EXACT, (A,)), Limits(movetime_ms=60_000), *said)
-    assert [(info.pv, info.score, info.depth) for info in reports] == [(("9g9f",), 700, 5), (("2g2f",), 50, 6)]
-
-
-@pytest.mark.parametrize(
-    ("limits", "bound"),
-    [(Limits(movetime_ms=60_000), Bound.EXACT), (Limits(movetime_ms=60_000, alpha=100), Bound.UPPER)],
-)
-def test_where_the_threads_agree_the_main_ones_score_is_told(
-    limits: Limits, bound: Bound, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It is the newer one; and who gave a window waits for nothing else."""
-    reports = reported(monkeypatch, PvLine(11, 11, 130, Bound.EXACT, (B,)), limits, PvLine(12, 12, -300, bound, (B,)))
-    assert [(info.depth, info.score, info.bound) for info in reports] == [(12, -300, bound)]
 
 
 @pytest.mark.parametrize(
