@@ -5,7 +5,7 @@ How to use one::
     file = RecordFile(folder, GameRecord(game_id, names, start_sfen, time))
     path = file.take_name()                  # game.csa; game.kif stands beside it
     file.record.moves.append(RecordedMove("7g7f", 3000, score=55, pv=("-3334FU",)))
-    file.write(file.record.text())                  # replaces each file as a whole: a reader never sees half of one
+    file.write(file.record.text())           # replaces each file as a whole: a reader never sees half of one
     file.record.ending = Ending("RESIGN", winner=1)
     file.write(file.record.text())
 """

@@ -224,7 +224,20 @@ def test_plain_lines() -> None:
 def test_results_in_words(outcome: GameOutcome, words: str) -> None:
     view = GameView(names=("anna", "bert"), outcome=outcome)
     assert result_text(view) == words
-    assert own_result_words(outcome).startswith({"W": "won", "L": "lost"}.get(outcome.conclusion[0], words[:5]))
+
+
+@pytest.mark.parametrize(
+    ("conclusion", "winner", "words"),
+    [
+        (Conclusion.WIN, 0, "won by the 320-move limit"),
+        (Conclusion.LOSE, 1, "lost by the 320-move limit"),
+        (Conclusion.CENSORED, None, "drawn by the 320-move limit"),
+    ],
+)
+def test_the_move_limit_may_have_a_winner(conclusion: Conclusion, winner: int | None, words: str) -> None:
+    """A mate by the last move counts at some tournaments."""
+    limited = replace(SUMMARY, max_moves=320)
+    assert own_result_words(GameOutcome(conclusion, "MAX_MOVES", limited, winner, 320)) == words
 
 
 @pytest.mark.parametrize(("terminal", "stderr_too"), [(False, False), (True, False), (True, True)])

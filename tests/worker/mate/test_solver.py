@@ -297,7 +297,7 @@ def test_what_history_forbids_is_no_way_to_the_mate(monkeypatch: pytest.MonkeyPa
 
 
 def test_where_no_move_checks_no_memory_is_cleared(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is the end of most searches beside a main search, and to clear 16 MB takes longer than a short one."""
+    """Beside each main search one begins; where it ends at once it is not to drive the other out of the caches."""
     solver = MateSolver(1, keep=True)
     solver.solve(Position.from_sfen(KEMURI), max_nodes=100)
     cleared: list[bool] = []
