@@ -212,7 +212,11 @@ def show(
 
 
 def _check_first(net: Path, recipe: Recipe) -> None:
-    """Refuse a first net with which no training could begin: that would be found only behind its games."""
+    """Refuse a first net with which no training could begin: that would be found only behind its games.
+
+    Raises:
+        CommandError: its inputs cannot be trained, or ``--train-options`` ask for another shape.
+    """
     from master.learning.recipe import words
     from worker.nnue.format import read_network, serialise_network
     from worker.training import generation0
