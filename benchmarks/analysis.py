@@ -22,7 +22,10 @@ from typing import Any
 
 from cluster.drivers.local_driver import LocalSearcher
 from cluster.engine_spec import EngineSpec
-from cluster.lab.folder import sources
+from lab.match.adjudication import Adjudicator, Resignation
+from lab.match.folder import sources
+from lab.match.game import Choice, play_game
+from lab.match.openings import make_openings
 from master.analysis.game import Game, PlayedMove
 from master.analysis.judgement import Judged, judge
 from master.analysis.network import network_hash
@@ -31,9 +34,6 @@ from master.analysis.session import Pace, Session
 from master.analysis.statistics import statistics
 from master.analysis.store import Store
 from master.analysis.strength import Calibration, Level, elo_of, virtual_score
-from worker.arena.adjudication import Adjudicator, Resignation
-from worker.arena.game import Choice, play_game
-from worker.arena.openings import make_openings
 from worker.engine import Limits
 from worker.search.engine import NumbaEngine
 from worker.shogi import Position

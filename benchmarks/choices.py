@@ -33,9 +33,9 @@ import numpy as np
 from cluster.api import SearchRequest
 from cluster.coordination.strategies import SINGLE, StrategyError, strategy
 from cluster.engine_spec import EngineSpec, Networks
-from cluster.lab.engines import EngineMaker
-from cluster.lab.virtual.driver import VirtualFleet
-from cluster.lab.virtual.node import VirtualNode
+from lab.strategies.engines import EngineMaker
+from lab.strategies.virtual.driver import VirtualFleet
+from lab.strategies.virtual.node import VirtualNode
 from worker.engine import Limits
 from worker.score import MATE
 

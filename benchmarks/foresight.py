@@ -29,6 +29,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from lab.training.compare import evaluations
+from lab.training.samples import Sample
 from master.analysis.game import Game, GameFileError, read_games
 from worker.engine import Limits
 from worker.files import described
@@ -36,8 +38,6 @@ from worker.nnue import Network, NetworkFileError, load_network
 from worker.search.engine import NumbaEngine
 from worker.shogi import Position
 from worker.shogi.pieces import is_drop, is_promotion, move_to
-from worker.training.compare import evaluations
-from worker.training.samples import Sample
 
 OPENING: Final = 8
 """Moves of a game of which none is taken: the openings are drawn by chance, and nobody chose them."""

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from cluster.teaching.folder import shards_in
-from worker.training.shard import PLAYED_OUT, Game
+from lab.teaching.folder import shards_in
+from lab.training.shard import PLAYED_OUT, Game
 
 
 def first_row(scores: np.ndarray, limit: int, moves: int) -> bool:

@@ -40,8 +40,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from cluster.lab.folder import sources
-from cluster.tuning.games import BUILD
+from lab.match.folder import sources
+from lab.tuning.games import BUILD
 from master.analysis.game import Game, GameFileError, read_games
 from master.analysis.network import network_hash
 from worker.files import append_text, described

@@ -18,12 +18,12 @@ import time
 from collections import defaultdict
 
 from benchmarks.figures import machine
-from cluster.teaching.processes import make_here
-from cluster.teaching.ray_tasks import make_on_ray
-from cluster.teaching.terms import Event, Made, ShardTerms, digest_of
+from lab.selfplay.warm import warm_up_selfplay
+from lab.teaching.processes import make_here
+from lab.teaching.ray_tasks import make_on_ray
+from lab.teaching.terms import Event, Made, ShardTerms, digest_of
+from lab.training.teacher import TeacherSettings, code_version
 from worker.nnue.network import default_file
-from worker.selfplay.warm import warm_up_selfplay
-from worker.training.teacher import TeacherSettings, code_version
 
 ONE = ("processes", 1)
 

@@ -16,7 +16,7 @@ def main() -> NoReturn:
     be in compiled code, and turn a Ctrl-C that comes meanwhile into a traceback.
     """
     try:
-        # Whoever starts us may have blocked it until somebody is here to take it (master.learning.runner).
+        # Whoever starts us may have blocked it until somebody is here to take it (`gougi learn` does).
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         from master.cli import run
 

@@ -6,6 +6,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Sequence
+from importlib.metadata import entry_points
 from typing import Annotated
 
 import typer
@@ -15,19 +16,12 @@ from master.commands import (
     book,
     engine,
     fleet,
-    lab,
-    learn,
     log,
-    match,
-    net,
     play,
     replay,
-    selfplay,
     serve,
     settings,
     status,
-    train,
-    tune,
     usi,
     watch,
 )
@@ -56,18 +50,18 @@ app.command(name="bench", cls=PlainCommand)(engine.bench)
 app.command(name="warm", cls=PlainCommand)(engine.warm)
 app.add_typer(book.app, name="book")
 app.command(name="analyze", cls=PlainCommand)(analyze.analyze)
-app.command(name="match", cls=PlainCommand)(match.match)
 app.command(name="replay", cls=PlainCommand)(replay.replay)
 app.command(name="log", cls=PlainCommand)(log.log)
-app.command(name="lab", cls=PlainCommand)(lab.lab)
 app.command(name="status", cls=PlainCommand)(status.status)
-app.add_typer(net.app, name="net")
-app.add_typer(selfplay.app, name="selfplay")
-app.command(name="train", cls=PlainCommand)(train.train)
-app.add_typer(learn.app, name="learn")
-app.add_typer(tune.app, name="tune")
 app.add_typer(fleet.app, name="fleet")
 app.command(name="config", cls=PlainCommand)(settings.config)
+# Packages above this one bring their commands as entry points: a function, or a group of commands.
+for _point in entry_points(group="gougi.commands"):
+    _command = _point.load()
+    if isinstance(_command, typer.Typer):
+        app.add_typer(_command, name=_point.name)
+    else:
+        app.command(name=_point.name, cls=PlainCommand)(_command)
 
 
 def _print_version(wanted: bool) -> None:

@@ -18,7 +18,7 @@ settings.load_profile("gougi")
 # Files that take a minute or more begin first: with several files at a time, no long one is left over for the end.
 LONG = (
     "master/cloud/test_end_to_end.py",
-    "cluster/tuning/test_ray_tasks.py",
+    "lab/tuning/test_ray_tasks.py",
     "master/cloud/test_machines.py",
     "worker/nnue/test_paths.py",
     "master/test_cli.py",

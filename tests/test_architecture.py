@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGES = ("worker", "cluster", "master")
+PACKAGES = ("worker", "cluster", "master", "lab")
 MODULE_OF = {"prometheus-client": "prometheus_client", "pyzmq": "zmq", "pydantic-settings": "pydantic_settings"}
 
 

@@ -14,6 +14,8 @@ from typing import TypeVar
 from worker.files import described
 
 T = TypeVar("T")
+WarmUp = Callable[[Callable[[str, int, int], None]], object]
+"""Compiles, and calls its argument with the stage that begins, its number from 0, and how many there are."""
 
 BAD_INPUT = 2
 """Exit code where the user has to change something: an argument, the configuration, a file, a port."""
@@ -129,21 +131,21 @@ def interruptible(work: Callable[[], T]) -> T:
     return results[0]
 
 
-def compile_searcher(*, selfplay: bool = False, training: bool = False) -> None:
-    """Compile what is not in the cache yet, with progress on stderr. Nothing is said where all is there.
+def _searcher() -> WarmUp:
+    from worker.warm import warm_up
+
+    return warm_up
+
+
+def compile_searcher(find: Callable[[], WarmUp] = _searcher) -> None:
+    """Compile what is not in the cache yet, with progress on stderr. Nothing is printed if everything is there.
 
     Args:
-        selfplay: what makes teacher games too.
-        training: what a net is trained with too.
+        find: imports the function that compiles, which takes most of a second.
     """
 
     def work() -> None:
-        if training:
-            from worker.training.warm import warm_up_training as warm_up
-        elif selfplay:
-            from worker.selfplay.warm import warm_up_selfplay as warm_up
-        else:
-            from worker.warm import warm_up
+        warm_up = find()
         if sys.stderr.isatty():
             _with_bar(warm_up)
         else:
@@ -156,7 +158,7 @@ def _line(stage: str, number: int, total: int) -> None:
     tell(f"compiling the searcher {number}/{total}: {stage}")
 
 
-def _with_bar(warm_up: Callable[[Callable[[str, int, int], None]], object]) -> None:
+def _with_bar(warm_up: WarmUp) -> None:
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     from master.ui.console import Console

@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
-from cluster.tuning.folder import TuningFolder
+from lab.learning.folder import LearnFolder
+from lab.tuning.folder import TuningFolder
 from master.book.tally import CandidateRules, Part, Tally
 from master.cli import app
 from master.commands.common import DISK_FULL
-from master.learning.folder import LearnFolder
-from tests.cluster.tuning.runs import OPENINGS, settings
+from tests.lab.tuning.runs import OPENINGS, settings
 from tests.master.analysis.records import CSA
 from tests.master.book.games import record
 from tests.master.command import GOUGI, environment, gougi
@@ -59,10 +59,10 @@ APART = {
     "serve": "goes on, see below",
     "play": "goes on, see below",
     "warm": "writes nothing to standard output",
-    "match": "tests/master/arena",
-    "train": "tests/worker/training/test_network.py",
-    "selfplay stats": "tests/master/commands/test_selfplay_command.py",
-    "selfplay export": "tests/master/commands/test_selfplay_command.py",
+    "match": "tests/lab/match",
+    "train": "tests/lab/training/test_network.py",
+    "selfplay stats": "tests/lab/commands/test_selfplay_command.py",
+    "selfplay export": "tests/lab/commands/test_selfplay_command.py",
 }
 LOG = (
     '{"event": "player_begins", "game": 1, "name": "anna", "server": "x:1", "settings": {}}\n'

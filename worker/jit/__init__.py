@@ -3,6 +3,6 @@
 Import numba through this package only: the cache folder has to be set before the first function is decorated.
 """
 
-from worker.jit.options import HAS_AVX2, HAS_PEXT, HAS_VNNI, cache_dir, jit
+from worker.jit.options import HAS_AVX2, HAS_PEXT, HAS_VNNI, cache_dir, jit, jit_of
 
-__all__ = ["HAS_AVX2", "HAS_PEXT", "HAS_VNNI", "cache_dir", "jit"]
+__all__ = ["HAS_AVX2", "HAS_PEXT", "HAS_VNNI", "cache_dir", "jit", "jit_of"]

@@ -21,7 +21,7 @@ import pickle
 import stat
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Final
 
@@ -36,7 +36,7 @@ from worker.jit.whole import WholeProgram
 from worker.trust import own_folder, trusted
 
 _WORKER: Final = Path(__file__).resolve().parent.parent
-_COMPILED_ROOMS: Final = ("jit", "shogi", "nnue", "search", "mate", "selfplay")
+_COMPILED_ROOMS: Final = ("jit", "shogi", "nnue", "search", "mate")
 PLAIN_SOURCES: Final = frozenset(
     {
         "mate/solver.py",
@@ -58,8 +58,8 @@ PLAIN_SOURCES: Final = frozenset(
 )
 """Sources in the compiled rooms that compiled code does not see: when they change, the cache stays valid."""
 
-OUTSIDE: Final = ("score.py", "training/evaluate.py", "training/replay.py", "training/sparse.py")
-"""Sources outside of the rooms that compiled code of other files holds constants of, or calls."""
+OUTSIDE: Final = ("score.py",)
+"""Sources outside of the rooms that compiled code of other files holds constants of."""
 
 _FEATURES: Final = dict(llvm.get_host_cpu_features())
 _CPU: Final = os.environ.get("GOUGI_CPU", "").lower()
@@ -205,6 +205,39 @@ def jit(*, whole: bool = False) -> Callable[[Callable[..., Any]], Any]:
         whole: compile the function and all that it calls as one closed program (`worker.jit.whole`). It makes long
             work faster, and is for functions that Python calls: in a compiled caller it gains nothing.
     """
+    return _decorator(whole, _CACHE_DIR)
+
+
+def jit_of(name: str, sources: Iterable[Path]) -> tuple[Callable[..., Callable[[Callable[..., Any]], Any]], str]:
+    """`jit` for compiled code of another package, which may change without the searcher being compiled again.
+
+    Args:
+        name: begins the name of its folder within `cache_dir`.
+        sources: every file of that package that its compiled code calls, or takes a constant from.
+
+    Returns:
+        The decorator's maker, as `jit`, and the folder's name, which holds a hash of the sources.
+    """
+    digest = hashlib.sha256()
+    for source in sorted(sources):
+        digest.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
+    folder = f"{name}-{digest.hexdigest()[:16]}"
+
+    def jit(*, whole: bool = False) -> Callable[[Callable[..., Any]], Any]:
+        return _decorator(whole, _CACHE_DIR / folder)
+
+    return jit, folder
+
+
+def _decorator(whole: bool, folder: Path) -> Callable[[Callable[..., Any]], Any]:
     compiler = {"pipeline_class": WholeProgram} if whole else {}
-    decorate: Callable[[Callable[..., Any]], Any] = numba.njit(**OPTIONS, **compiler)
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        # numba asks for the folder once, when it decorates.
+        numba.config.CACHE_DIR = str(folder)
+        try:
+            return numba.njit(**OPTIONS, **compiler)(function)
+        finally:
+            numba.config.CACHE_DIR = str(_CACHE_DIR)
+
     return decorate

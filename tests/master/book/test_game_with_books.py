@@ -12,6 +12,7 @@ from rsshogi.record import Record
 
 from benchmarks.learning import Plan, Round, play_rounds
 from cluster.api import Listener
+from lab.training import generation0
 from master.book.opening import OpeningSettings
 from master.book.service import BookService
 from master.csa.address import ServerAddress
@@ -24,7 +25,6 @@ from tests.master.scripted import ScriptedSearcher
 from worker.book import BookSettings
 from worker.nnue.format import write_network
 from worker.shogi import STARTPOS, Position
-from worker.training import generation0
 
 pytestmark = pytest.mark.timeout(120)
 

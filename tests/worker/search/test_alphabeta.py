@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from lab.training import generation0
 from worker.engine import Limits
 from worker.nnue import Network
 from worker.score import MATE, NO_SCORE
@@ -18,7 +19,6 @@ from worker.search.quiescence import quiescence
 from worker.search.thread import SearchThread
 from worker.search.tt import EXACT, LOWER, UNSEARCHED, entry_is_pv, probe, store
 from worker.shogi import STARTPOS
-from worker.training import generation0
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from lab.training.generation0 import build
 from worker.nnue.format import write_network
 from worker.search.bench import POSITIONS, run_bench
-from worker.training.generation0 import build
 
 SCRIPT = "from worker.search.bench import run_bench; print(run_bench(depth=7).signature)"
 SIGNATURE = "f9e132907946c556"

@@ -7,6 +7,7 @@ import random
 import numpy as np
 import pytest
 
+from lab.training import generation0
 from tests.worker.search.tables import thread_on
 from worker.engine import Limits
 from worker.nnue import Network
@@ -27,7 +28,6 @@ from worker.search.tt import (
     store,
 )
 from worker.shogi import STARTPOS, Position
-from worker.training import generation0
 
 
 def put(th: object, key: int, depth: int, bound: int = LOWER, score: int = 10) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from lab.training import generation0
 from worker.engine import Limits
 from worker.jit import jit
 from worker.jit.memory import ld16
@@ -17,7 +18,6 @@ from worker.search.state import LOW_PLY_BEGINS
 from worker.search.thread import SearchThread, Task
 from worker.search.tt import EXACT, LOWER, TranspositionTable, entry_bound, entry_depth, probe
 from worker.shogi import STARTPOS, Position, move_to_usi
-from worker.training import generation0
 
 
 @jit()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from lab.training import generation0
 from worker.engine import Limits, SharesTable
 from worker.nnue import Network, default_network, portable
 from worker.nnue.kernels import kernels
@@ -13,7 +14,6 @@ from worker.rules import EnteringKingRule, Rules
 from worker.search.engine import NumbaEngine
 from worker.search.tt import entry_bound, entry_depth
 from worker.shogi import STARTPOS
-from worker.training import generation0
 
 
 def search(engine: NumbaEngine, depth: int) -> int:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from lab.training import generation0
 from tests.worker.search.gui import BAD_NUMBERS, Gui, best
 from worker.nnue.format import write_network
 from worker.shogi import Position
-from worker.training import generation0
 from worker.usi.options import Options
 
 

@@ -1,0 +1,293 @@
+"""``gougi learn``: networks, generation by generation, unattended."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from cluster.processors import processors
+from lab.commands.train import NO_TORCH, shape_of
+from master.commands.checks import check_net
+from master.commands.common import FAILED, CommandError, EndsOn
+from master.commands.options import JsonAtEnd
+from master.commands.plain import PlainCommand, PlainGroup
+from worker.files import described
+
+if TYPE_CHECKING:
+    from lab.learning.recipe import Recipe
+
+T = TypeVar("T", int, float)
+
+app = typer.Typer(
+    cls=PlainGroup,
+    rich_markup_mode=None,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
+
+_MACHINE = "Processes for games, threads for training, games of a match at a time."
+_MORE = 'More options of {}, in quotes: "{}".'
+
+
+@app.callback(invoke_without_command=True)
+def learn(
+    context: typer.Context,
+    out: Annotated[
+        Path, typer.Option("--out", metavar="FOLDER", help="Folder of the run. The same command continues it.")
+    ] = Path("runs/learn"),
+    generations: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Generations in all. You can ask for more later.")
+    ] = 3,
+    net: Annotated[
+        Path | None,
+        typer.Option(
+            exists=True,
+            dir_okay=False,
+            metavar="FILE",
+            help="The network (nn.bin) that plays the first games. Default: one made by hand, generation 0.",
+        ),
+    ] = None,
+    history: Annotated[
+        Path | None,
+        typer.Option(
+            exists=True,
+            dir_okay=False,
+            metavar="FILE",
+            help="The file learn.json of a run on another machine, to go on with; --net is then its best net.",
+        ),
+    ] = None,
+    hours: Annotated[
+        float | None,
+        typer.Option(metavar="H", help="Stop after H hours of work, earlier parts of the run included."),
+    ] = None,
+    dollars: Annotated[
+        float | None, typer.Option(metavar="D", help="Stop when the work has cost D, at --price.")
+    ] = None,
+    price: Annotated[
+        float | None,
+        typer.Option(metavar="D", help="Dollars an hour of all machines; for a fleet see gougi fleet status."),
+    ] = None,
+    games: Annotated[
+        str,
+        typer.Option(metavar="N[,N]", help="Games of each generation; the last number holds for the rest."),
+    ] = "20000",
+    nodes: Annotated[
+        str, typer.Option(metavar="N[,N]", help="Soft limit of nodes for a move of these games, by generation.")
+    ] = "400,700",
+    epochs: Annotated[
+        str,
+        typer.Option(metavar="N[,N]", help="Number of times that training learns from each position, by generation."),
+    ] = "5",
+    window: Annotated[int, typer.Option(min=1, metavar="N", help="Generations of games that a net learns from.")] = 2,
+    fresh: Annotated[
+        bool,
+        typer.Option(
+            "--fresh/--from-best",
+            help="Begin the training of each net with random weights, or with those of the best net.",
+        ),
+    ] = True,
+    gate_nodes: Annotated[int, typer.Option(min=1, metavar="N", help="Nodes a move of the gate.")] = 1000,
+    gate_games: Annotated[int, typer.Option(min=2, metavar="N", help="Games of the gate at most; even.")] = 400,
+    gate_sprt: Annotated[
+        str,
+        typer.Option(metavar="ELO0,ELO1", help="The gate's test: it lets the new net through if it decides for ELO1."),
+    ] = "0,20",
+    against: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=PLAYER",
+            help="Also measure promoted nets against this USI command or nn.bin. May be repeated.",
+        ),
+    ] = None,
+    match_nodes: Annotated[int, typer.Option(min=1, metavar="N", help="Nodes a move of these matches.")] = 5000,
+    match_games: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Games of each of these matches; even. 0: none is played.")
+    ] = 200,
+    games_options: Annotated[
+        str, typer.Option(metavar="WORDS", help=_MORE.format("gougi selfplay", "--plies 10-14"))
+    ] = "",
+    train_options: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="WORDS",
+            help=_MORE.format("gougi train", "--batch 16384") + " Each further time trains one more net, with another "
+            "seed; the mean of all goes to the gate (--from-best).",
+        ),
+    ] = None,
+    gate_options: Annotated[
+        str, typer.Option(metavar="WORDS", help=_MORE.format("the gate's gougi match", "--resign 0"))
+    ] = "",
+    seed: Annotated[
+        int, typer.Option(metavar="N", help="Seed of the first generation; each later one has the next.")
+    ] = 1,
+    processes: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help=f"{_MACHINE} Default: the processors.")
+    ] = None,
+    address: Annotated[
+        str | None,
+        typer.Option(metavar="HOST:PORT", help="Make the games on the fleet whose Ray listens there (or: auto)."),
+    ] = None,
+    as_json: JsonAtEnd = False,
+) -> int:
+    """Make networks, generation by generation.
+
+    Each generation has four steps: games of the best net, training, a gate (a match of the new net against the best
+    one), and promotion. Each step is a command that you can run by hand (gougi selfplay, train, net compare, match) in
+    a folder of its own. Ctrl-C, a kill, a full disk or the end of --hours interrupt a step; the same command goes on
+    with it. FOLDER gets best.bin, every promoted net (nets/), the page nets.md with tables and all commands, and
+    elo.svg. You may change options before you go on: they hold for steps that have not begun. docs/how-to/training.md
+    explains the loop.
+
+    Examples:
+
+      gougi learn --out runs/learn --generations 5 --games 50000 --hours 24
+
+      gougi learn --address auto --games 500000,2000000 --dollars 40 --price 3.20
+
+      gougi learn --against yardstick=other/nn.bin --against fairy=fairy-stockfish
+
+      gougi learn --history docs/nets.json --net worker/nnue/data/gougi.bin --generations 13
+
+      gougi learn show runs/learn
+    """
+    if context.invoked_subcommand is not None:
+        return 0
+    if importlib.util.find_spec("torch") is None:
+        raise CommandError(NO_TORCH.replace("train needs", "learn needs", 1), FAILED)
+    from lab.commands.learn_run import Budget, run
+    from lab.learning.folder import LearnFolder, LearnFolderError
+    from lab.learning.recipe import Opponent, Recipe, RecipeError
+
+    try:
+        recipe = Recipe(
+            games=_numbers("--games", games, int), nodes=_numbers("--nodes", nodes, int),
+            epochs=_numbers("--epochs", epochs, float), window=window, fresh=fresh, gate_nodes=gate_nodes,
+            gate_games=_even("--gate-games", gate_games), gate_sprt=gate_sprt, match_nodes=match_nodes,
+            match_games=_even("--match-games", match_games), seed=seed, processes=processes or processors(),
+            address=address, opponents=[Opponent.parse(text) for text in against or []],
+            games_words=games_options, train_words=train_options or [""], gate_words=gate_options,
+        )  # fmt: skip
+        _check(recipe)
+        budget = Budget.of(hours, dollars, price)
+        if net is not None:
+            check_net(str(net), "--net")
+        first = None if net is None else net.read_bytes()
+        folder = LearnFolder(out)
+        if net is not None and history is None and not folder.ledger_path.exists():
+            _check_first(net, recipe)
+        with folder.held():
+            return run(folder, recipe, generations, budget, first, history, as_json)
+    except (RecipeError, LearnFolderError) as error:
+        raise CommandError(str(error)) from error
+    except OSError as error:
+        raise CommandError(f"{described(error)}; the same command goes on", FAILED) from error
+
+
+@app.command(cls=PlainCommand)
+def show(
+    folder: Annotated[
+        Path, typer.Argument(exists=True, file_okay=False, metavar="FOLDER", help="Folder of gougi learn.")
+    ],
+    as_json: Annotated[bool, typer.Option("--json", help="The ledger, for programs.")] = False,
+) -> None:
+    """Show the generations of a run, also of one that is under way.
+
+    Examples:
+
+      gougi learn show runs/learn
+    """
+    import json
+
+    from lab.learning.folder import LearnFolder, LearnFolderError
+    from lab.learning.page import page
+
+    with EndsOn(LearnFolderError):
+        ledger = LearnFolder(folder).read()
+    print(json.dumps(ledger.as_json()) if as_json else page(ledger, str(folder)).rstrip())
+
+
+def _check_first(net: Path, recipe: Recipe) -> None:
+    """Refuse a first net with which no training could begin: that would be found only behind its games.
+
+    Raises:
+        CommandError: its inputs cannot be trained, or ``--train-options`` ask for another shape.
+    """
+    from lab.learning.recipe import words
+    from lab.training import generation0
+    from lab.training.train_settings import TrainSettings
+    from worker.nnue.format import read_network, serialise_network
+
+    if recipe.fresh or net.read_bytes() == serialise_network(generation0.build()):
+        return  # it begins with random weights
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    parser.add_argument("--features")
+    parser.add_argument("--width", type=int)
+    parser.add_argument("--hidden")
+    source = read_network(net)
+    for text in recipe.train_words:
+        try:
+            asked, _ = parser.parse_known_args(words("--train-options", text))
+            TrainSettings(**shape_of(source, asked.features, asked.width, asked.hidden), epochs=1)
+        except argparse.ArgumentError as error:
+            raise CommandError(f"--train-options {text}: {error}") from error
+        except (CommandError, ValueError) as error:
+            why = str(error).removeprefix("--from: ")
+            raise CommandError(f"--from-best: no training can begin with {net}: {why}") from error
+
+
+def _numbers(option: str, text: str, kind: type[T]) -> list[T]:
+    try:
+        found = [kind(part) for part in text.split(",")]
+    except ValueError:
+        raise CommandError(f"{option} {text}: expected numbers with commas between them, such as 400,700") from None
+    if not all(0 < number < 1e12 for number in found):
+        raise CommandError(f"{option} {text}: expected numbers above 0")
+    return found
+
+
+def _even(option: str, games: int) -> int:
+    if games % 2:
+        raise CommandError(f"{option} {games}: expected an even number: each opening is played twice")
+    return games
+
+
+def _check(recipe: Recipe) -> None:
+    """Find what a step would refuse only hours later. Raises CommandError, RecipeError."""
+    from lab.learning.recipe import words
+    from lab.match.contestants import SettingsError, contestant
+    from lab.match.match_engine import MatchEngine
+    from lab.match.match_loop import check_contestant
+    from lab.match.settings import Pace
+    from lab.match.statistics import Sprt
+    from worker.nnue.format import NetworkFileError, read_network
+
+    try:
+        Sprt.parse(recipe.gate_sprt, 0.05, 0.05)
+    except ValueError as error:
+        raise CommandError(str(error).replace("--sprt", "--gate-sprt", 1)) from error
+    names = [one.name for one in recipe.opponents]
+    for one in recipe.opponents:
+        if names.count(one.name) > 1:
+            raise CommandError(f"--against {one.name}=…: two opponents have this name")
+        try:
+            if one.player.endswith(".bin"):
+                read_network(one.player)
+            else:
+                engine = MatchEngine(contestant(one.player, one.name, (), timed=False))
+                with closing(engine):
+                    check_contestant(engine, Pace(nodes=recipe.match_nodes))
+        except (SettingsError, NetworkFileError, OSError) as error:
+            raise CommandError(f"--against {one.name}={one.player}: {described(error)}") from error
+    if recipe.fresh and len(recipe.train_words) > 1:
+        raise CommandError("--train-options: several need --from-best: nets with other first weights have no mean")
+    for option, text in (
+        ("--games-options", recipe.games_words),
+        *(("--train-options", text) for text in recipe.train_words),
+        ("--gate-options", recipe.gate_words),
+    ):
+        words(option, text)

@@ -1,0 +1,219 @@
+"""``gougi train``: a network out of teacher games."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cluster.processors import processors
+from master.commands.common import FAILED, CommandError
+from worker.files import described
+
+if TYPE_CHECKING:
+    from worker.nnue.format import NetworkFile
+
+TORCH = "torch==2.13.0"
+NO_TORCH = f"gougi train needs PyTorch, which is not installed: pip install {TORCH} (or Gougi with its extra: train)"
+
+
+def train(
+    data: Annotated[
+        list[Path],
+        typer.Option(
+            "--data",
+            exists=True,
+            file_okay=False,
+            metavar="FOLDER",
+            help="Folder of gougi selfplay. May be given again.",
+        ),
+    ],
+    out: Annotated[
+        Path, typer.Option("--out", metavar="FOLDER", help="Folder of the run. The same command continues it.")
+    ] = Path("runs/train"),
+    begin: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            exists=True,
+            dir_okay=False,
+            metavar="FILE",
+            help="Begin with this nn.bin. Default: random weights.",
+        ),
+    ] = None,
+    features: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Inputs: K+P, HalfKP(Friend), HalfKA_hm1(Friend), … Default: K+P."),
+    ] = None,
+    width: Annotated[
+        int | None, typer.Option(metavar="N", help="Width of the feature transformer, for each side. Default: 256.")
+    ] = None,
+    hidden: Annotated[
+        str | None, typer.Option(metavar="N-M", help="Units of the two hidden layers. Default: 32-32.")
+    ] = None,
+    factorise: Annotated[
+        bool | None,
+        typer.Option(
+            "--factorise/--no-factorise",
+            help="Whether inputs of a kind share a part of their weights. Default: if they name the king's square.",
+        ),
+    ] = None,
+    epochs: Annotated[
+        float | None, typer.Option(metavar="N", help="Number of times that it learns from each position. Default: 10.")
+    ] = None,
+    positions: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Positions to learn from in all, instead of --epochs.")
+    ] = None,
+    batch: Annotated[int, typer.Option(min=1, metavar="N", help="Positions of a step.")] = 4096,
+    rate: Annotated[float, typer.Option(metavar="R", help="The highest learning rate.")] = 0.001,
+    decay: Annotated[float, typer.Option(metavar="D", help="Weight decay of AdamW.")] = 0.01,
+    warm_up: Annotated[
+        float, typer.Option(metavar="SHARE", help="Share of the run over which the learning rate rises.")
+    ] = 0.02,
+    score_share: Annotated[
+        str,
+        typer.Option(
+            "--lambda",
+            metavar="A-B",
+            help="Share of the score in a label, at the start and at the end; the rest is the game's result.",
+        ),
+    ] = "1-0.9",
+    horizon: Annotated[
+        float,
+        typer.Option(
+            metavar="PLIES",
+            help="Look-ahead of a position's score: mix it with the scores that followed in its game, whose mean "
+            "distance is this.",
+        ),
+    ] = 0.0,
+    scale: Annotated[
+        float | None,
+        typer.Option(metavar="CP", help="Centipawns to one logistic unit. Default: what the games fit."),
+    ] = None,
+    quantised: Annotated[
+        float,
+        typer.Option(
+            metavar="SHARE", help="Share of the run, at its end, that computes with integers, as the player does."
+        ),
+    ] = 0.2,
+    validation: Annotated[
+        float, typer.Option(metavar="SHARE", help="Share of the games that it does not learn from, but validates with.")
+    ] = 0.02,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Learn from positions that are not quiet too: checks, captures, promotions.")
+    ] = False,
+    decided: Annotated[
+        bool, typer.Option("--decided", help="Learn from decided positions too: a score of 6,000 and more, or a mate.")
+    ] = False,
+    mirror: Annotated[
+        bool,
+        typer.Option(
+            "--mirror/--no-mirror", help="Mirror half of the positions, left to right; another half in each epoch."
+        ),
+    ] = True,
+    patience: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="Number of validations without a better loss after which a part of the run ends. 0: never.",
+        ),
+    ] = 10,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the first weights and of the order.")] = 1,
+    tolerance: Annotated[
+        float,
+        typer.Option(
+            min=0, metavar="CP", help="Largest allowed error (rms) of the network in integers against floating point."
+        ),
+    ] = 10.0,
+    device: Annotated[
+        str, typer.Option(metavar="NAME", help="cpu, cuda, cuda:1, …; auto: cuda where there is one.")
+    ] = "auto",
+    threads: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Threads on the CPU. Default: its processors.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object at the end, for programs.")] = False,
+) -> int:
+    """Train a network on the games of gougi selfplay.
+
+    FOLDER gets nn.bin, the log (log.jsonl), a plot of the losses (loss.svg) and checkpoints. Ctrl-C, a kill or a full
+    disk lose two minutes at most: the same command goes on, and comes to the same end as without the break. From the
+    first checkpoint on it goes on with the shards that it began with. docs/how-to/training.md explains the settings.
+
+    Examples:
+
+      gougi train --data runs/games1 --out runs/net1
+
+      gougi train --data runs/games1 --data runs/games2 --out runs/net2 --from runs/net1/nn.bin --epochs 3
+    """
+    if importlib.util.find_spec("torch") is None:
+        raise CommandError(NO_TORCH, FAILED)
+    from lab.commands.train_run import run
+    from lab.training.corpus import CorpusError
+    from lab.training.network.checkpoint import CheckpointError
+    from lab.training.network.device import find_device
+    from lab.training.network.trainer import TrainingError
+    from lab.training.train_folder import TrainFolder, TrainFolderError
+    from lab.training.train_settings import TrainSettings
+    from worker.nnue.format import NetworkFileError, read_network
+
+    try:
+        source = read_network(begin) if begin is not None else None
+        shape = shape_of(source, features, width, hidden)
+        first, last = _span(score_share)
+        settings = TrainSettings(
+            **shape, factorise=factorise, epochs=10.0 if epochs is None and positions is None else epochs,
+            positions=positions, batch=batch, rate=rate, decay=decay, warm_up=warm_up, score_from=first,
+            score_to=last, horizon=horizon, scale=scale, quantised=quantised, validation=validation,
+            every=everything, decided=decided, mirror=mirror, patience=patience, seed=seed,
+        )  # fmt: skip
+        where = find_device(device)
+        wanted = {
+            "data": [str(folder.resolve()) for folder in data],
+            "from": None if begin is None else hashlib.sha256(begin.read_bytes()).hexdigest(),
+            **asdict(settings),
+        }
+        folder = TrainFolder(out)
+        with folder.held():
+            folder.claim(wanted)
+            return run(folder, settings, source, data, tolerance, where, threads or processors(), as_json)
+    except (ValueError, NetworkFileError, TrainFolderError) as error:
+        raise CommandError(str(error)) from error
+    except (CorpusError, CheckpointError, TrainingError) as error:
+        raise CommandError(str(error), FAILED) from error
+    except OSError as error:
+        raise CommandError(f"{described(error)}; the same command goes on", FAILED) from error
+
+
+def shape_of(source: NetworkFile | None, features: str | None, width: int | None, hidden: str | None) -> dict[str, Any]:
+    """The shape that is asked for: that of the net to begin with, where there is one."""
+    asked: dict[str, Any] = {}
+    if features is not None:
+        asked["features"] = features
+    if width is not None:
+        asked["width"] = width
+    if hidden is not None:
+        try:
+            asked["hidden1"], asked["hidden2"] = (int(part) for part in hidden.split("-"))
+        except ValueError:
+            raise CommandError(f"--hidden {hidden}: expected two whole numbers N-M, such as 32-32") from None
+    if source is None:
+        return asked
+    arch = source.architecture
+    own = {"features": arch.features.name, "width": arch.width, "hidden1": arch.hidden1, "hidden2": arch.hidden2}
+    for name, value in asked.items():
+        if own[name] != value:
+            raise CommandError(f"--from: its {name} is {own[name]}, not {value}: a net keeps its shape")
+    return own
+
+
+def _span(text: str) -> tuple[float, float]:
+    first, _, last = text.partition("-")
+    try:
+        return float(first), float(last or first)
+    except ValueError:
+        raise CommandError(f"--lambda {text}: expected two shares A-B, such as 1-0.9") from None

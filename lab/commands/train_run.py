@@ -1,0 +1,200 @@
+"""A run of ``gougi train``: from its folder and its settings to the net and the report about it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import signal
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lab.commands.compiling import compile_training
+from master.commands.common import FAILED, INTERRUPTED, CommandError, interruptible, notice, tell
+
+if TYPE_CHECKING:
+    from lab.commands.train_board import Board
+    from lab.training.corpus import Corpus
+    from lab.training.network.trainer import Outcome, Row, Trainer
+    from lab.training.train_folder import TrainFolder
+    from lab.training.train_settings import TrainSettings
+    from lab.training.weights import FloatNet
+    from worker.nnue.format import NetworkFile
+
+
+def run(
+    folder: TrainFolder,
+    settings: TrainSettings,
+    source: NetworkFile | None,
+    data: list[Path],
+    tolerance: float,
+    device: str,
+    threads: int,
+    as_json: bool,
+) -> int:
+    """Train, or go on, in a folder that this process holds; write the net, and say what came out.
+
+    Args:
+        source: the net to begin with; None: random weights.
+        tolerance: centipawns, rms, that integers may differ from floating point.
+
+    Returns:
+        The exit code.
+
+    Raises:
+        CommandError: the integers differ by more, or the games fit no scale.
+        CorpusError, CheckpointError, TrainingError, TrainFolderError, OSError: as the parts raise them.
+    """
+    from lab.commands.train_board import Board, summary
+
+    report = folder.known_report()
+    if report is None:
+        compile_training()
+        with Board() as board:
+            trainer, corpus = _trainer(folder, settings, source, data, device, threads)
+            try:
+                outcome = _learn(folder, trainer, board)
+            finally:
+                trainer.model.close()
+        if not outcome.finished:
+            tell(f"interrupted: the same command goes on with {folder.path}")
+            if as_json:
+                print(json.dumps({"folder": str(folder.path), "finished": False, "positions": outcome.positions}))
+            return INTERRUPTED
+        report = _export(folder, settings, source, corpus, outcome, tolerance)
+    print(json.dumps(report) if as_json else summary(report))
+    return 0
+
+
+def _trainer(
+    folder: TrainFolder,
+    settings: TrainSettings,
+    source: NetworkFile | None,
+    data: list[Path],
+    device: str,
+    threads: int,
+) -> tuple[Trainer, Corpus]:
+    """All that learning needs: the games, the net to begin with, and where the run was."""
+    from lab.training.corpus import Split
+    from lab.training.network.checkpoint import read_checkpoint
+    from lab.training.network.trainer import Trainer
+    from lab.training.train_settings import Schedule
+    from lab.training.weights import from_file, random_net
+
+    def on_shard(number: int, total: int) -> None:
+        if number % 50 == 0:
+            tell(f"reading shard {number + 1} of {total}")
+
+    split = Split(settings.validation, settings.every, settings.decided, settings.horizon)
+    corpus, notices = interruptible(lambda: folder.corpus(data, split, on_shard))
+    state, more = read_checkpoint(folder.path)
+    for text in notices + more:
+        notice(text)
+    scale = settings.scale or corpus.scale
+    if scale is None:
+        raise CommandError("the games fit no win-rate scale: there are too few; give one by --scale")
+    corpus.scale = scale  # labels look ahead by the scale of the run
+    wanted = Schedule.of(settings, corpus.training).validation_positions
+    records = interruptible(lambda: corpus.validation_records(wanted))
+    begin: FloatNet = random_net(settings.architecture, settings.seed) if source is None else from_file(source)
+    tell(
+        f"{corpus.training:,} positions for training, {corpus.validation:,} for validation, "
+        f"win-rate scale {scale:,.0f} centipawns, {device}"
+    )
+    return Trainer(
+        settings, corpus, records, begin, fv_scale=_fv_scale(source), scale=scale, device=device, threads=threads,
+        state=state,
+    ), corpus  # fmt: skip
+
+
+def _fv_scale(source: NetworkFile | None) -> int:
+    from worker.nnue.network import DEFAULT_FV_SCALE
+
+    return (source.architecture.fv_scale if source is not None else None) or DEFAULT_FV_SCALE
+
+
+def _learn(folder: TrainFolder, trainer: Trainer, board: Board) -> Outcome:
+    """Learn until the end, or until Ctrl-C or SIGTERM; a second one does not wait for the checkpoint."""
+    from lab.commands.train_plot import plot
+    from lab.training.network.checkpoint import write_checkpoint
+
+    stopped = False
+    rows = [asdict(row) for row in trainer.outcome().rows]
+
+    def on_signal(_number: int, _frame: object) -> None:
+        nonlocal stopped
+        if stopped:
+            raise KeyboardInterrupt
+        stopped = True
+
+    def on_row(row: Row) -> None:
+        rows.append(asdict(row))
+        board.row(row)
+        keep_log()
+
+    def keep_log() -> None:
+        from worker.files import replace_file
+
+        folder.keep_log(rows)
+        replace_file(folder.plot, plot(rows, folder.path.resolve().name).encode())
+
+    before = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        return trainer.run(board.take, on_row, lambda state: write_checkpoint(folder.path, state), lambda: stopped)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _export(
+    folder: TrainFolder,
+    settings: TrainSettings,
+    source: NetworkFile | None,
+    corpus: Corpus,
+    outcome: Outcome,
+    tolerance: float,
+) -> dict[str, Any]:
+    """Write nn.bin where its integers are as good as what was learned; returns what is to be said of it."""
+    from lab.training.exactness import measure
+    from lab.training.train_settings import Schedule
+    from lab.training.weights import to_file
+    from worker.files import replace_file
+    from worker.nnue.format import serialise_network
+
+    architecture = settings.architecture if source is None else source.architecture
+    network = to_file(outcome.net, architecture)
+    wanted = Schedule.of(settings, corpus.training).validation_positions
+    found = interruptible(lambda: measure(outcome.net, network, corpus.validation_records(wanted), _fv_scale(source)))
+    if not found.rms <= tolerance:
+        raise CommandError(
+            f"{folder.path}: the net in integers differs from the one in floating point by {found.rms:.1f} centipawns "
+            f"rms, more than {tolerance:g}; {found.worst} is most to blame: a longer --quantised part helps, "
+            "--tolerance allows it",
+            FAILED,
+        )
+    data = serialise_network(network)
+    replace_file(folder.net, data, to_disk=True)
+    last = min(
+        (row for row in outcome.rows if row.quantised == outcome.rows[-1].quantised),
+        key=lambda row: row.validation_loss,
+    )
+    report = {
+        "folder": str(folder.path),
+        "finished": True,
+        "net": str(folder.net),
+        "sha256": hashlib.sha256(data).hexdigest(),
+        "games": sum(one.games for one in corpus.sources),
+        "training_positions": corpus.training,
+        "validation_positions": corpus.validation,
+        "positions": outcome.positions,
+        "spent_s": round(outcome.spent_s, 1),
+        "positions_per_s": round(outcome.positions / max(outcome.spent_s, 1e-9)),
+        "scale": settings.scale or corpus.scale,
+        "validation_loss": last.validation_loss,
+        "score_loss": last.score_loss,
+        "result_loss": last.result_loss,
+        "quantised_rms": found.rms,
+        "quantised_rms_by_layer": dict(found.layers),
+    }
+    replace_file(folder.report, (json.dumps(report, indent=2) + "\n").encode())
+    return report

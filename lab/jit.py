@@ -1,0 +1,21 @@
+"""`jit` for the laboratory's compiled code, whose cache is apart from the searcher's.
+
+So a change of the trainer does not make players compile again.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from worker.jit import jit_of
+
+_LAB: Final = Path(__file__).parent
+SOURCES: Final = (
+    *_LAB.glob("selfplay/*.py"),
+    *(_LAB / "training" / f"{name}.py" for name in ("evaluate", "replay", "sparse")),
+)
+"""Every file that compiled code of the laboratory calls, or takes a constant from."""
+
+jit, FOLDER = jit_of("lab", SOURCES)
+"""FOLDER: its name within `worker.jit.cache_dir`."""

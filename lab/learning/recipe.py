@@ -1,0 +1,214 @@
+"""Commands of each step of a generation. Pure.
+
+A step is a command that a user may run by hand, too: each keeps its own folder, and goes on where it was broken off.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from lab.learning.ledger import Generation, Kind, Ledger
+
+T = TypeVar("T")
+
+_COMPARED: Final = 5000
+"""Positions over which the new net is compared with the best one."""
+
+
+_SEEDS: Final = 1000
+"""From the seed of one of a generation's trainings to that of the next."""
+
+
+class RecipeError(ValueError):
+    """An option of ``gougi learn`` cannot be used; the text names it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opponent:
+    """Somebody to measure promoted nets against, besides the first net.
+
+    Attributes:
+        name: in tables and folders.
+        player: a USI command; or a ``.bin``, a net for our own searcher.
+    """
+
+    name: str
+    player: str
+
+    @classmethod
+    def parse(cls, text: str) -> Opponent:
+        """``NAME=PLAYER``. Raises RecipeError."""
+        name, equals, player = text.partition("=")
+        if not equals or not name.strip() or not player.strip():
+            raise RecipeError(f"--against {text}: expected NAME=PLAYER, a USI command or a nn.bin")
+        if not all(letter.isalnum() or letter in "-_." for letter in name):
+            raise RecipeError(f"--against {text}: a name has letters, digits, '-', '_' and '.'")
+        if name == FIRST.name:
+            raise RecipeError(f"--against {text}: {name} is the first net, which is always measured against")
+        return cls(name, player)
+
+
+FIRST: Final = Opponent("generation-0", "")
+"""The net that the run began with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """The recipe for generations. Sequences have a value for each generation; the last one serves for all later ones.
+
+    Attributes:
+        games: of a generation.
+        nodes: soft limit of a teacher's move.
+        epochs: times that each position is learned from.
+        window: generations of games that a net learns from, the newest included; those that are at hand.
+        fresh: whether each net begins with random weights, not with the best net's.
+        first_by_hand: whether the run's first net is the one made by hand, from which no training can begin: its
+            hidden units are all alike.
+        gate_nodes, gate_games, gate_sprt: the gate's match: nodes a move, games at most, ``ELO0,ELO1``.
+        match_nodes, match_games: of a match against an opponent.
+        seed: of the first generation; each later one has the next number.
+        processes: of this machine, for games, training and matches.
+        address: of a fleet that makes the games; None: this machine does.
+        games_words, gate_words: further options of the two commands, as a user would type them.
+        train_words: the same for ``gougi train``; of several, each trains a net, and their mean goes to the gate.
+    """
+
+    games: Sequence[int] = (20_000,)
+    nodes: Sequence[int] = (400, 700)
+    epochs: Sequence[float] = (5.0,)
+    window: int = 2
+    fresh: bool = True
+    first_by_hand: bool = True
+    gate_nodes: int = 1000
+    gate_games: int = 400
+    gate_sprt: str = "0,20"
+    match_nodes: int = 5000
+    match_games: int = 200
+    seed: int = 1
+    processes: int = 1
+    address: str | None = None
+    opponents: Sequence[Opponent] = ()
+    games_words: str = ""
+    train_words: Sequence[str] = ("",)
+    gate_words: str = ""
+
+    def begins_with(self, teacher: int) -> bool:
+        """Whether a training begins with the weights of this generation's net."""
+        return not self.fresh and (teacher > 0 or not self.first_by_hand)
+
+
+def net_path(folder: str, number: int) -> str:
+    """The file of a generation's net; 0: of the first net."""
+    return f"{folder}/nets/generation-{number}.bin"
+
+
+def training_name(place: int) -> str:
+    """The name of a generation's training: none for the first one (place 0), then numbers from 2 on."""
+    return str(place + 1) if place else ""
+
+
+def step_path(folder: str, number: int, kind: Kind, name: str = "") -> str:
+    """The folder of a step."""
+    own = "against" if kind is Kind.MATCH else kind.value
+    return f"{folder}/generation-{number}/{own}{f'-{name}' if name else ''}"
+
+
+def trained_path(folder: str, one: Generation) -> str:
+    """The net of a generation that goes to the gate."""
+    kind = Kind.TRAIN if one.result(Kind.BLEND) is None else Kind.BLEND
+    return f"{step_path(folder, one.number, kind)}/nn.bin"
+
+
+def command(
+    recipe: Recipe, folder: str, ledger: Ledger, one: Generation, kind: Kind, name: str, with_games: Container[int]
+) -> tuple[str, ...]:
+    """The words behind ``gougi`` for a step.
+
+    Args:
+        folder: of the whole run.
+        one: the generation that the step is of.
+        name: of the step (`lab.learning.ledger.Done`).
+        with_games: generations whose games are at hand, this one's among them.
+
+    Raises:
+        RecipeError: further options cannot be read.
+    """
+    number = one.number
+    out = ("--out", step_path(folder, number, kind, name))
+    seed = ("--seed", str(recipe.seed + number - 1))
+    match kind:
+        case Kind.GAMES:
+            return (
+                "selfplay", *out, "--net", net_path(folder, one.teacher), "--games", str(_of(recipe.games, number)),
+                "--nodes", str(_of(recipe.nodes, number)), *seed,
+                *(("--address", recipe.address) if recipe.address else ("--processes", str(recipe.processes))),
+                *words("--games-options", recipe.games_words), *_scale(ledger, one.teacher), "--json",
+            )  # fmt: skip
+        case Kind.TRAIN:
+            wanted = range(number, max(0, number - recipe.window), -1)
+            sources = [source for source in wanted if source in with_games]
+            place = int(name or 1) - 1
+            own = ("--seed", str(recipe.seed + number - 1 + place * _SEEDS))
+            begin = ("--from", net_path(folder, one.teacher)) if recipe.begins_with(one.teacher) else ()
+            return (
+                "train", *(word for source in sources for word in ("--data", step_path(folder, source, Kind.GAMES))),
+                *out, *begin, "--epochs", f"{_of(recipe.epochs, number):g}", *own, "--threads", str(recipe.processes),
+                *words("--train-options", recipe.train_words[place]), "--json",
+            )  # fmt: skip
+        case Kind.BLEND:
+            nets = (f"{step_path(folder, number, Kind.TRAIN, made)}/nn.bin" for made in one.trainings)
+            return ("net", "blend", *nets, "--out", f"{step_path(folder, number, kind)}/nn.bin", "--json")
+        case Kind.COMPARE:
+            return (
+                "net", "compare", net_path(folder, one.teacher), trained_path(folder, one), "--data",
+                step_path(folder, number, Kind.GAMES), "--positions", str(_COMPARED), "--show", "0", "--json",
+            )  # fmt: skip
+        case Kind.GATE:
+            return (
+                "match", "gougi", "gougi", *_sides(number, f"generation-{one.teacher}"),
+                "-A", f"EvalFile={trained_path(folder, one)}", "-B", f"EvalFile={net_path(folder, one.teacher)}",
+                "--nodes", str(recipe.gate_nodes), "--sprt", recipe.gate_sprt,
+                *seed, "--concurrency", str(recipe.processes), *out,
+                *words("--gate-options", recipe.gate_words), "--games", str(recipe.gate_games), "--json",
+            )  # fmt: skip
+        case Kind.MATCH:
+            player, option = _player(recipe, folder, name)
+            return (
+                "match", "gougi", player, *_sides(number, name), "-A", f"EvalFile={net_path(folder, number)}",
+                *option, "--nodes", str(recipe.match_nodes), "--games", str(recipe.match_games), *seed,
+                "--concurrency", str(recipe.processes), *out, "--json",
+            )  # fmt: skip
+
+
+def _of(values: Sequence[T], number: int) -> T:
+    return values[min(number, len(values)) - 1]
+
+
+def _sides(number: int, other: str) -> tuple[str, ...]:
+    return ("--name-a", f"generation-{number}", "--name-b", other)
+
+
+def _scale(ledger: Ledger, teacher: int) -> tuple[str, ...]:
+    """The teacher's centipawns to one logistic unit: those that its training fitted; selfplay's own for the first."""
+    one = ledger.generation(teacher)
+    report = None if one is None else one.result(Kind.TRAIN)
+    return () if report is None else ("--scale", str(round(report["scale"])))
+
+
+def _player(recipe: Recipe, folder: str, opponent: str) -> tuple[str, tuple[str, ...]]:
+    """The other side of a match, and its options."""
+    if opponent == FIRST.name:
+        return "gougi", ("-B", f"EvalFile={net_path(folder, 0)}")
+    player = next(one.player for one in recipe.opponents if one.name == opponent)
+    return ("gougi", ("-B", f"EvalFile={player}")) if player.endswith(".bin") else (player, ())
+
+
+def words(option: str, text: str) -> list[str]:
+    """An option's text as words, as a shell would take them. Raises RecipeError."""
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise RecipeError(f"{option} {text!r}: {error}") from error

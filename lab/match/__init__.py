@@ -1,0 +1,1 @@
+"""``gougi match``: two players, many games. Openings, adjudication and statistics serve the other rooms too."""

@@ -1,0 +1,86 @@
+"""One game between two searchers that are asked move by move: the rules that end it, and adjudication. Pure,
+except for the searchers."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from lab.match.adjudication import Adjudicator
+from worker.shogi import Position, Repetition
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A searcher's answer: a USI move or ``resign``, and its score (`worker.score`) from its own view."""
+
+    move: str
+    score: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A game that is over: the winner's colour (None: a draw), how it ended, and its moves."""
+
+    winner: int | None
+    end: str
+    moves: tuple[str, ...]
+
+
+Think = Callable[[int, tuple[str, ...]], Choice]
+"""Asks the colour to move (0 black, 1 white) for its move after these."""
+
+
+class End(enum.StrEnum):
+    """Ends of a game by the rules."""
+
+    MATE = "mate"
+    DECLARATION = "declaration"
+    REPETITION = "repetition"
+    PERPETUAL_CHECK = "perpetual check"
+    MOVE_LIMIT = "move limit"
+
+
+def ruled(position: Position, max_moves: int) -> tuple[End, int | None] | None:
+    """The end of a game by the rules in this position, before its side is asked for a move, and the winner's colour
+    (None: a draw). None: the game goes on.
+
+    Args:
+        max_moves: the game is drawn once the position's move number is beyond it; a mate comes first.
+    """
+    mover = position.turn
+    match position.repetition():
+        case Repetition.DRAW:
+            return End.REPETITION, None
+        case Repetition.WIN:
+            return End.PERPETUAL_CHECK, mover
+        case Repetition.LOSE:
+            return End.PERPETUAL_CHECK, 1 - mover
+    if position.is_mated():
+        return End.MATE, 1 - mover
+    if position.move_number > max_moves:
+        return End.MOVE_LIMIT, None
+    return (End.DECLARATION, mover) if position.can_declare() else None
+
+
+def play_game(sfen: str, think: Think, adjudicator: Adjudicator, max_moves: int) -> Outcome:
+    """Play from ``sfen`` until the rules (`ruled`) or the scores end it, or a side resigns.
+
+    Raises:
+        worker.shogi.MoveError: a move is not legal.
+    """
+    position = Position.from_sfen(sfen)
+    moves: tuple[str, ...] = ()
+    winner = None
+    while (end := ruled(position, max_moves)) is None:
+        if winner is not None:
+            return Outcome(winner, "score", moves)
+        mover = position.turn
+        choice = think(mover, moves)
+        if choice.move == "resign":
+            return Outcome(1 - mover, "resignation", moves)
+        position.push_usi(choice.move)
+        moves = (*moves, choice.move)
+        winner = adjudicator.winner(mover, choice.score)
+    return Outcome(end[1], str(end[0]), moves)

@@ -1,0 +1,118 @@
+"""The standing of a match, in words and in plain values. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from lab.match.schedule import PlayedGame, SideFigures, results_of
+from lab.match.settings import MatchSettings
+from lab.match.statistics import Strength, Tally, Verdict, result_facts, strength, tally
+
+
+def standing(games: Sequence[PlayedGame]) -> Tally:
+    """The results of the games so far, for A."""
+    return tally(results_of(games))
+
+
+def decided(settings: MatchSettings, result: Tally) -> Verdict:
+    """The verdict of the match's test; open where it has none."""
+    return settings.sprt.verdict(result.pairs) if settings.sprt is not None else Verdict.OPEN
+
+
+def finished(settings: MatchSettings, result: Tally) -> bool:
+    """Whether no game is to be played any more."""
+    return result.games >= settings.games or decided(settings, result) is not Verdict.OPEN
+
+
+def words(settings: MatchSettings, result: Tally) -> str:
+    """The standing in some words: ``+3 =1 -2, Elo +58 (-90 to +240)``."""
+    parts = [f"+{result.wins} ={result.draws} -{result.losses}", f"Elo {strength(result)}"]
+    if settings.sprt is not None:
+        lower, upper = settings.sprt.bounds
+        parts.append(f"LLR {settings.sprt.llr(result.pairs):.2f} ({lower:.2f} to {upper:.2f})")
+    return ", ".join(parts)
+
+
+def facts(settings: MatchSettings, games: Sequence[PlayedGame]) -> dict[str, Any]:
+    """The match in plain values."""
+    result = standing(games)
+    found: dict[str, Any] = {
+        "a": settings.players[0].name,
+        "b": settings.players[1].name,
+        "pace": str(settings.pace),
+        **result_facts(result),
+        "endings": _endings(games),
+        "faults": {name: sum(game.at_fault == side for game in games) for side, name in enumerate(settings.names)},
+        "searching": {
+            "a": _searching([game.a for game in games]),
+            "b": _searching([game.b for game in games]),
+        },
+        "finished": finished(settings, result),
+    }
+    if settings.sprt is not None:
+        found["sprt"] = settings.sprt.facts(result.pairs)
+    return found
+
+
+def _endings(games: Sequence[PlayedGame]) -> dict[str, int]:
+    """The number of games by their end, the most frequent first."""
+    ends = [game.end for game in games]
+    return {end: ends.count(end) for end in sorted(set(ends), key=lambda end: (-ends.count(end), end))}
+
+
+def _searching(figures: Sequence[SideFigures]) -> dict[str, float | None]:
+    """Figures of a contestant's searches: means a move, and nodes by each of the two clocks. None: not known."""
+    total = SideFigures()
+    for one in figures:
+        total.add(one)
+
+    def share(of: float, by: int) -> float | None:
+        return round(of / by, 1) if by and of else None
+
+    return {
+        "nodes_a_move": share(total.nodes, total.moves),
+        "depth": share(total.depth, total.moves),
+        "ms_a_move": share(total.time_ms, total.moves),
+        "nps": share(1000 * total.nodes, total.time_ms),
+        "nodes_a_cpu_s": share(1000 * total.nodes, total.cpu_ms),
+    }
+
+
+def table(settings: MatchSettings, found: dict[str, Any]) -> str:
+    """The table of what `facts` found."""
+    pairs = "  ".join(f"{points}: {n}" for points, n in zip(("0", "½", "1", "1½", "2"), found["pairs"], strict=True))
+    measured = Strength.of_facts(found)
+    rows = [
+        ("A", found["a"]),
+        ("B", found["b"]),
+        ("pace", found["pace"]),
+        ("games", f"{found['games']} of {settings.games}"),
+        ("A won, drawn, lost", f"{found['wins']}, {found['draws']}, {found['losses']}"),
+        ("pairs by A's points", pairs),
+        ("score of A", f"{found['score']:.1%}"),
+        ("Elo of A over B", f"{measured.elo:+.0f} (95 %: {measured.low:+.0f} to {measured.high:+.0f})"),
+        ("A is stronger", f"{found['los']:.1%} likely"),
+        ("endings", ", ".join(f"{end} {count}" for end, count in found["endings"].items()) or "none"),
+    ]
+    rows += [(f"{side.upper()} searched", _searching_text(found["searching"][side])) for side in "ab"]
+    for name, count in found["faults"].items():
+        if count:
+            rows.append(("own fault", f"{name} lost {count} by a crash, an illegal move or on time"))
+    if "sprt" in found:
+        test = found["sprt"]
+        meaning = {"open": "open", "H0": f"H0: {test['elo0']:+g} Elo", "H1": f"H1: {test['elo1']:+g} Elo"}
+        rows.append(
+            ("SPRT", f"{meaning[test['verdict']]}, LLR {test['llr']:.2f} in {test['bounds'][0]} to {test['bounds'][1]}")
+        )
+    return "\n".join(f"{name:<20} {value}" for name, value in rows)
+
+
+def _searching_text(figures: dict[str, float | None]) -> str:
+    words = (
+        ("nodes_a_move", "{:,.0f} nodes"),
+        ("depth", "depth {:.1f}"),
+        ("ms_a_move", "{:.0f} ms a move"),
+        ("nodes_a_cpu_s", "{:,.0f} nodes a CPU second"),
+    )
+    return ", ".join(text.format(figures[key]) for key, text in words if figures[key] is not None) or "no move"

@@ -1,0 +1,80 @@
+"""A game of the searcher against itself: search, move, the rules' ends, adjudication and record in one loop."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from lab.jit import jit
+from lab.selfplay.deepen import deepen, list_root_moves
+from lab.selfplay.state import ADJUDICATED, DECLARED, MATE_END, MOVE_LIMIT, PERPETUAL, REPEATED
+from worker.jit.bitboard import count
+from worker.score import MATE_BOUND
+from worker.shogi.attacks import occupied
+from worker.shogi.declaration import wins_by
+from worker.shogi.makemove import fourth_time, make, perpetual_check
+
+_MIDDLE: Final = 4
+"""The rank between the two halves of the board, counted from 0."""
+
+
+@jit()
+def _end(pos: Any, sp: Any, how: int, points: int) -> bool:
+    """Note the end of a game, ``points`` as the side to move sees it."""
+    sp.end = how
+    sp.result = points if pos.side == 0 else -points
+    return True
+
+
+@jit()
+def _is_over(pos: Any, th: Any, sp: Any) -> bool:
+    """Whether the rules end the game here. Lists the root's moves."""
+    moves = list_root_moves(pos, th)
+    if sp.count >= sp.most_moves:
+        return _end(pos, sp, MOVE_LIMIT, 0)
+    distance = fourth_time(pos)
+    if distance != 0:
+        checker = perpetual_check(pos, distance)
+        return _end(pos, sp, REPEATED if checker == 0 else PERPETUAL, -checker)
+    if moves == 0:
+        return _end(pos, sp, MATE_END, -1)
+    if wins_by(pos, th.entering_rule):
+        return _end(pos, sp, DECLARED, 1)
+    return False
+
+
+@jit()
+def _is_spared(pos: Any, sp: Any, score: int) -> bool:
+    """Whether a decided game goes on all the same: a mate is in sight, a king is on its way into the enemy's camp, or
+    few pieces are left on the board. A net cannot learn from positions that it never sees."""
+    if abs(score) >= MATE_BOUND or count(occupied(pos)) <= sp.few_pieces:
+        return True
+    return pos.ksq[0] % 9 <= _MIDDLE or pos.ksq[1] % 9 >= _MIDDLE
+
+
+@jit(whole=True)
+def play(pos: Any, nn: Any, th: Any, sp: Any) -> None:
+    """Play on from here to the end; the game is in ``sp`` then. The table is kept from move to move."""
+    sp.count = 0
+    run = np.int64(0)  # scores in a row by which black (positive) or white has won
+    th.draw_ply = pos.ply + sp.most_moves
+    while not _is_over(pos, th, sp):
+        move, score = deepen(pos, nn, th, sp.soft_nodes, sp.hard_nodes)
+        sp.nodes += th.nodes
+        sp.moves[sp.count] = np.uint16(move & 0xFFFF)
+        sp.scores[sp.count] = np.int16(score)
+        sp.count += 1
+        if sp.decided != 0:
+            black = score if pos.side == 0 else -score
+            if black >= sp.decided:
+                run = max(run, np.int64(0)) + 1
+            elif black <= -sp.decided:
+                run = min(run, np.int64(0)) - 1
+            else:
+                run = np.int64(0)
+            if abs(run) >= sp.decided_plies and not _is_spared(pos, sp, score):
+                sp.end = ADJUDICATED
+                sp.result = 1 if run > 0 else -1
+                return
+        make(pos, move)

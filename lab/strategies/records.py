@@ -1,0 +1,125 @@
+"""The record of a game: one line of JSON, checked when it is read again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import msgspec
+
+from cluster.api import Decision
+from lab.strategies.real_figures import RealGame
+from lab.strategies.schedule import Game, Point
+from lab.strategies.settings import LabError
+
+
+@dataclass(slots=True)
+class SideFigures:
+    """Figures of one side in a game, or in many."""
+
+    moves: int = 0
+    """Moves that were searched; those that need no search are left out."""
+    nodes: int = 0
+    """Nodes searched, all of its nodes together."""
+    wasted: int = 0
+    """Nodes of these that brought nothing (`cluster.api.Decision.wasted`)."""
+    redeals: int = 0
+    """Number of times that a tree was dealt again within a search."""
+    votes: int = 0
+    """Moves with two ballots or more."""
+    agreement: float = 0.0
+    """Summed over ``votes``: the share of the ballots that were for the move played, 0 to 1."""
+    hits: int = 0
+    """Moves whose position was being pondered when their search began."""
+
+    @classmethod
+    def of(cls, decision: Decision, dealt: Sequence[str]) -> SideFigures:
+        """Count one move that was searched; ``dealt``: why a tree was dealt, each time (the event's ``why``)."""
+        found = cls(1, decision.nodes, decision.wasted, len(dealt) - dealt.count("presearch"))
+        if len(decision.ballots) > 1:
+            found.votes, found.agreement = 1, round(decision.agreement, 6)
+        found.hits = int(decision.pondered_ms > 0)
+        return found
+
+    def add(self, other: SideFigures) -> None:
+        for item in fields(self):
+            setattr(self, item.name, getattr(self, item.name) + getattr(other, item.name))
+
+
+@dataclass(frozen=True, slots=True)
+class GameRecord:
+    """A game that is over. ``points`` are A's: 0, 1/2 or 1; ``moves`` are USI, from the opening on."""
+
+    game: Game
+    points: float
+    end: str
+    """The end in words: one of `lab.match.game.End`, ``score`` or ``resignation``."""
+    moves: tuple[str, ...]
+    a: SideFigures
+    b: SideFigures
+    real: RealGame | None = None
+    """Figures of a game in real time."""
+
+    def to_line(self) -> str:
+        """One line of JSON, without the line's end."""
+        game = self.game
+        line = _Line(
+            strategy=game.point.strategy,
+            nodes=game.point.nodes,
+            game=game.number,
+            pair=game.pair,
+            black="A" if game.a_is_black else "B",
+            points=self.points,
+            end=self.end,
+            plies=len(self.moves),
+            a=self.a,
+            b=self.b,
+            moves=" ".join(self.moves),
+            real=self.real,
+        )
+        return json.dumps(_rounded(msgspec.to_builtins(line)), ensure_ascii=False)
+
+    @classmethod
+    def from_line(cls, text: str) -> GameRecord:
+        """Read what `to_line` wrote.
+
+        Raises:
+            LabError: it is something else; the text says what.
+        """
+        try:
+            line = msgspec.json.decode(text, type=_Line)
+        except msgspec.MsgspecError as error:
+            raise LabError(f"not the line of a game: {error}") from error
+        if line.points not in (0.0, 0.5, 1.0):
+            raise LabError(f"points: a game scores 0, 0.5 or 1, not {line.points}")
+        game = Game(Point(line.strategy, line.nodes), line.game)
+        return cls(game, line.points, line.end, tuple(line.moves.split()), line.a, line.b, line.real)
+
+
+class _Line(msgspec.Struct, omit_defaults=True):
+    """A game as its line of JSON has it."""
+
+    strategy: str
+    nodes: int
+    game: int
+    pair: int
+    black: str
+    points: float
+    end: str
+    plies: int
+    a: SideFigures
+    b: SideFigures
+    moves: str
+    real: RealGame | None = None
+
+
+def _rounded(value: Any) -> Any:
+    """Plain values with six digits behind each point: more are nobody's."""
+    match value:
+        case float():
+            return round(value, 6)
+        case dict():
+            return {name: _rounded(item) for name, item in value.items()}
+    return value

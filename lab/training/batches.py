@@ -1,0 +1,125 @@
+"""Batches of rows, scores and results, made by threads of their own while the ones before are learned from."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from lab.training.ahead import Ahead
+from lab.training.corpus import Corpus, Records, chunks_from
+from lab.training.features import RowTables
+from lab.training.replay import write_rows
+
+_AHEAD: Final = 4
+"""Batches that are ready, at most."""
+
+Rows = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class BatchNumber:
+    """The number of a batch in the order of all."""
+
+    epoch: int = 0
+    chunk: int = 0
+    batch: int = 0
+
+
+START: Final = BatchNumber()
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Some positions.
+
+    Attributes:
+        own, enemy: rows that they switch on as the side to move and as the other side sees them, int32 [n][active].
+        scores: float32 [n], centipawns from the side to move.
+        results: float32 [n]: 1 where the side to move wins, 0 where it loses, 0.5 for a draw.
+        after: where the batch that follows stands.
+    """
+
+    own: Rows
+    enemy: Rows
+    scores: npt.NDArray[np.float32]
+    results: npt.NDArray[np.float32]
+    after: BatchNumber = START
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+
+def make_batch(
+    tables: RowTables,
+    records: Records,
+    order: npt.NDArray[np.int64],
+    after: BatchNumber = START,
+    mirror: RowTables | None = None,
+) -> Batch:
+    """The records at the places ``order`` as a batch; where ``mirror`` is given, the second half of them by it."""
+    count = len(order)
+    own, enemy = (np.empty((count, tables.active), np.int32) for _ in range(2))
+    places = np.ascontiguousarray(order, np.int64)
+    plain = count if mirror is None else count // 2
+    for used, part in ((tables, slice(0, plain)), (mirror or tables, slice(plain, count))):
+        write_rows(
+            records.ctypes.data, places[part].ctypes.data, len(places[part]), used.flip.ctypes.data,
+            used.planes.ctypes.data, used.blocks.ctypes.data, used.active, own[part].ctypes.data,
+            enemy[part].ctypes.data,
+        )  # fmt: skip
+    fields: Any = records
+    scores = fields["score"][places].astype(np.float32)
+    return Batch(own, enemy, scores, (fields["result"][places].astype(np.float32) + 1) / 2, after=after)
+
+
+def cut(count: int, size: int) -> list[tuple[int, int]]:
+    """From and to of the batches of so many positions: as even as may be, none larger than ``size``."""
+    number = -(-count // size)
+    edges = [count * place // number for place in range(number + 1)]
+    return list(itertools.pairwise(edges))
+
+
+@contextmanager
+def training_batches(
+    corpus: Corpus,
+    tables: RowTables,
+    size: int,
+    seed: int,
+    first: BatchNumber,
+    threads: int,
+    mirror: RowTables | None = None,
+) -> Iterator[Iterator[Batch]]:
+    """Batches of the training positions without an end, from ``first`` on; threads make them until the ``with`` ends.
+
+    Args:
+        size: positions of a batch, at most.
+        threads: that replay games.
+        mirror: tables by which half of the positions, others in each epoch, are shown.
+    """
+    with Ahead(chunks_from(corpus, seed, first.epoch, first.chunk, threads), 1, "chunks") as chunks:
+
+        def make() -> Iterator[Batch]:
+            begin = first.batch
+            for epoch, number, is_last, records, order in chunks:
+                edges = cut(len(order), size)
+                follows = BatchNumber(epoch + 1) if is_last else BatchNumber(epoch, number + 1)
+                for batch in range(begin, len(edges)):
+                    low, high = edges[batch]
+                    after = BatchNumber(epoch, number, batch + 1) if batch + 1 < len(edges) else follows
+                    yield make_batch(tables, records, order[low:high], after, mirror)
+                begin = 0
+
+        with Ahead(make(), _AHEAD, "batches") as batches:
+            yield batches
+
+
+def batches_of(tables: RowTables, records: Records, size: int) -> Iterator[Batch]:
+    """All records in their order."""
+    for low, high in cut(len(records), size):
+        yield make_batch(tables, records, np.arange(low, high))

@@ -1,0 +1,282 @@
+"""The positions that a net is trained on: the shards, their games for validation, and the order.
+
+Nothing of an order is left to chance, or to what came before: shards, chunks and batches follow from the seed, so a run
+goes on in the middle of an epoch by reading one chunk again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from lab.selfplay.state import LONGEST_GAME
+from lab.training.replay import (
+    CUT,
+    ILLEGAL,
+    NO_POSITION,
+    RECORD_DTYPE,
+    TRAINING,
+    VALIDATION,
+    game_hash,
+    replay_games,
+)
+from lab.training.shard import Game, Shard, ShardError, read_shard
+from lab.training.tally import BINS, add_points, fitted_scale
+from worker.nnue.features import K_P, tables
+from worker.shogi.state import new_record
+
+CHUNK_SHARDS: Final = 32
+"""Shards whose positions are shuffled together: of 1,000 games each, some 2 million positions, 190 MB. Three such
+chunks are in memory: one is used, one waits, and one is made."""
+_SHARD_FILE: Final = re.compile(r"shard-\d{6,}\.games")
+_FAULTS: Final = {CUT: "it ends too early", NO_POSITION: "its start is no position", ILLEGAL: "move {} is not legal"}
+
+Records = npt.NDArray[np.void]
+"""Records of `RECORD_DTYPE`, [n]."""
+
+
+class CorpusError(Exception):
+    """The games cannot be used, or are not those a run was begun with; the text says which, and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A shard, and the games and positions of it that a run uses."""
+
+    path: str
+    sha256: str
+    """SHA-256 of its games, hexadecimal."""
+    games: int
+    positions: int
+    training: int
+    """Positions."""
+    validation: int
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """The positions that are used for training and for validation.
+
+    Raises:
+        ValueError: the share is none.
+    """
+
+    validation: float
+    """Share of the games."""
+    every: bool
+    """Whether positions that are not quiet are used too."""
+    decided: bool = False
+    """Whether decided positions are used too (`lab.training.replay.QUIET_SCORE`)."""
+    horizon: float = 0.0
+    """Mean number of plies by which a position's score looks ahead in its game; 0: not at all."""
+
+    def __post_init__(self) -> None:
+        if not 0 < self.validation <= 0.5:
+            raise ValueError(f"validation is {self.validation}: expected more than 0, up to 0.5")
+
+
+def _threshold(validation: float) -> int:
+    """The games whose hash is below it are for validation."""
+    return min(int(validation * 2.0**64), (1 << 64) - 1)
+
+
+def is_for_validation(game: Game, validation: float) -> bool:
+    """Whether a training run that keeps this share of the games for validation learns nothing from a game."""
+    content = np.frombuffer(game.to_bytes(), np.uint8)
+    return int(game_hash(content.ctypes.data, len(game.moves))) < _threshold(validation)
+
+
+class Replayer:
+    """Replays shards; one for each thread.
+
+    Args:
+        scale: centipawns to a unit of the logistic function, by which scores look ahead; None: they do not.
+    """
+
+    def __init__(self, split: Split, scale: float | None = None) -> None:
+        self._split = split
+        self._own = 1.0 if scale is None else 1.0 / (1.0 + split.horizon)
+        self._scale = 1.0 if scale is None else scale
+        self._labels = np.empty(LONGEST_GAME, np.int16)
+        self._tables = tables(K_P)
+        self._position = new_record()
+        self._below = np.uint64(_threshold(split.validation))
+
+    def records(self, shard: Shard, part: int) -> Records:
+        """The positions of a shard's training or validation games, in their order.
+
+        Raises:
+            ShardError: it is damaged; the text names the game.
+        """
+        payload = np.frombuffer(shard.payload, np.uint8)
+        room = max(1, int(shard.header["positions"]))
+        found = np.zeros(room, RECORD_DTYPE)
+        told = np.zeros(4, np.int64)
+        kept = int(
+            replay_games(
+                self._position, payload.ctypes.data, len(payload), self._tables.ctypes.data, self._below, part,
+                int(self._split.every), int(self._split.decided), self._own, self._scale, found.ctypes.data, room,
+                self._labels.ctypes.data, told,
+            )
+        )  # fmt: skip
+        games, positions, game, move = (int(value) for value in told)
+        if -kept in _FAULTS:
+            raise ShardError(f"game {game}: {_FAULTS[-kept].format(move + 1)}")
+        if kept < 0 or (games, positions) != (shard.header["games"], shard.header["positions"]):
+            raise ShardError(f"{games} games and {positions} positions, and not what its header says")
+        return found[:kept].copy()
+
+
+def _read(source: Source) -> Shard:
+    """Read a shard again. Raises CorpusError: it is another one by now, or gone."""
+    try:
+        shard = read_shard(Path(source.path))
+    except ShardError as error:
+        raise CorpusError(str(error)) from error
+    except FileNotFoundError as error:
+        raise CorpusError(f"{source.path}: it is gone, and the run was begun with it") from error
+    if hashlib.sha256(shard.payload).hexdigest() != source.sha256:
+        raise CorpusError(f"{source.path}: other games than those the run was begun with")
+    return shard
+
+
+def shard_files(folders: Sequence[Path]) -> list[Path]:
+    """The shards of folders of ``gougi selfplay``, in order, by their whole paths.
+
+    Raises:
+        CorpusError: a folder has none; the text names it.
+        OSError: it cannot be read.
+    """
+    found: list[Path] = []
+    for folder in folders:
+        files = sorted(path for path in folder.resolve().iterdir() if _SHARD_FILE.fullmatch(path.name))
+        if not files:
+            raise CorpusError(f"{folder}: no shards of gougi selfplay in it")
+        found += files
+    return found
+
+
+class Corpus:
+    """The shards of a run.
+
+    Attributes:
+        sources: each shard; ``training`` and ``validation``: positions of all.
+        scale: win-rate scale by which scores look ahead, in centipawns: at first the one that the training positions
+            fit; None: they fit none.
+    """
+
+    def __init__(self, sources: Sequence[Source], split: Split, scale: float | None) -> None:
+        self.sources = tuple(sources)
+        self.split = split
+        self.scale = scale
+        self.training = sum(source.training for source in sources)
+        self.validation = sum(source.validation for source in sources)
+
+    @classmethod
+    def index(
+        cls,
+        files: Sequence[Path],
+        split: Split,
+        on_shard: Callable[[int, int], None] = lambda _number, _total: None,
+    ) -> Corpus:
+        """Read all shards once: count, check, and fit the win-rate scale.
+
+        Args:
+            on_shard: told how many of how many are read.
+
+        Raises:
+            CorpusError: a shard is damaged, named; or no positions are left for training or for validation.
+            OSError: one cannot be read.
+        """
+        replayer = Replayer(split)
+        sources: list[Source] = []
+        weights, points = np.zeros(BINS), np.zeros(BINS)
+        for number, path in enumerate(files):
+            on_shard(number, len(files))
+            try:
+                shard = read_shard(path)
+                parts = [replayer.records(shard, part) for part in (TRAINING, VALIDATION)]
+            except ShardError as error:
+                text = str(error)
+                raise CorpusError(text if str(path) in text else f"{path}: {text}") from error
+            add_points(weights, points, parts[TRAINING]["score"], parts[TRAINING]["result"])
+            digest = hashlib.sha256(shard.payload).hexdigest()
+            header = shard.header
+            counts = (header["games"], header["positions"], len(parts[TRAINING]), len(parts[VALIDATION]))
+            sources.append(Source(str(path), digest, *counts))
+        corpus = cls(sources, split, fitted_scale(weights, points))
+        for name, count in (("training", corpus.training), ("validation", corpus.validation)):
+            if not count:
+                raise CorpusError(f"no positions for {name} in {len(files)} shards: more games are needed")
+        return corpus
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it as plain values."""
+        return {"scale": self.scale, "shards": [asdict(source) for source in self.sources]}
+
+    @classmethod
+    def from_json(cls, facts: dict[str, Any], split: Split) -> Corpus:
+        """Read the values that `to_json` gave. Raises TypeError, KeyError: they are none."""
+        return cls([Source(**one) for one in facts["shards"]], split, facts["scale"])
+
+    def validation_records(self, most: int) -> Records:
+        """Positions for validation, ``most`` at most: of all shards alike.
+
+        Raises:
+            CorpusError: a shard is not what it was.
+        """
+        replayer = Replayer(self.split, self.scale)
+        parts = [replayer.records(_read(source), VALIDATION) for source in self.sources if source.validation]
+        together = np.concatenate(parts)
+        if len(together) > most:
+            together = together[np.linspace(0, len(together) - 1, most).astype(np.int64)]
+        return together
+
+    def chunks(self, seed: int, epoch: int) -> list[list[Source]]:
+        """The shards of an epoch, in its order, by the chunks in which their positions are shuffled together."""
+        used = [source for source in self.sources if source.training]
+        order = _generator(seed, epoch).permutation(len(used))
+        count = -(-len(used) // CHUNK_SHARDS)
+        return [[used[place] for place in part] for part in np.array_split(order, count)]
+
+    def chunk(
+        self, sources: Sequence[Source], seed: int, epoch: int, number: int, pool: ThreadPoolExecutor, threads: int
+    ) -> tuple[Records, npt.NDArray[np.int64]]:
+        """Read a chunk: its records, and the order in which they are used."""
+        lanes = [sources[lane::threads] for lane in range(min(threads, len(sources)))]
+        split, scale = self.split, self.scale
+
+        def read(lane: Sequence[Source]) -> list[Records]:
+            replayer = Replayer(split, scale)
+            return [replayer.records(_read(source), TRAINING) for source in lane]
+
+        parts = list(pool.map(read, lanes))
+        # Back into their order: how many threads there are changes nothing.
+        inorder = [parts[place % len(lanes)][place // len(lanes)] for place in range(len(sources))]
+        records = np.concatenate(inorder)
+        return records, _generator(seed, epoch, number).permutation(len(records)).astype(np.int64)
+
+
+def _generator(*key: int) -> np.random.Generator:
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence([part & (1 << 64) - 1 for part in key])))
+
+
+def chunks_from(
+    corpus: Corpus, seed: int, epoch: int, chunk: int, threads: int
+) -> Iterator[tuple[int, int, bool, Records, npt.NDArray[np.int64]]]:
+    """Epochs without an end, from a chunk on: (epoch, chunk, whether it is its epoch's last, records, their order)."""
+    with ThreadPoolExecutor(threads, "replay") as pool:
+        while True:
+            plan = corpus.chunks(seed, epoch)
+            for number in range(chunk, len(plan)):
+                records, order = corpus.chunk(plan[number], seed, epoch, number, pool, threads)
+                yield epoch, number, number == len(plan) - 1, records, order
+            epoch, chunk = epoch + 1, 0

@@ -1,0 +1,227 @@
+"""The net that is learned: its forward pass in floating point, or with the evaluator's integers, and its slopes.
+
+Both are computed in the evaluator's units, where an activation of 1 is 127: whole numbers of this size are exact in
+float32, so that a pass with rounded weights gives the evaluator's output to the last bit.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any, Final
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from lab.training.batches import Batch
+from lab.training.features import factors
+from lab.training.sparse import add_slopes, sum_rows
+from lab.training.weights import (
+    FACTOR_LIMIT,
+    HALF_STEP,
+    LAYER_ONE,
+    LIMITS,
+    ONE,
+    OUTPUT_ONE,
+    SCALES,
+    FloatNet,
+)
+from worker.nnue.format import Architecture
+
+FACTOR: Final = "factor"
+_COLUMNS: Final = 16
+"""The fewest columns of the slopes that a thread takes: a line of the cache."""
+
+
+class SparseSums:
+    """The clipped sums of rows on the CPU, by compiled loops in threads."""
+
+    def __init__(self, threads: int) -> None:
+        self._threads = threads
+        self._pool = ThreadPoolExecutor(threads, "sums") if threads > 1 else None
+
+    def close(self) -> None:
+        """End the threads."""
+        if self._pool is not None:
+            self._pool.shutdown()
+
+    def __call__(self, weight: Tensor, bias: Tensor, batch: Batch, top: float) -> Tensor:
+        """Sums of rows plus bias, clipped to 0 … top: float32 [n][2 * width], the side to move's first."""
+        return _Sums.apply(weight, bias, self, batch, top)  # type: ignore[no-any-return,no-untyped-call,unused-ignore]
+
+    def forward(self, weight: Any, bias: Any, batch: Batch, top: float) -> Any:
+        """The sums, numpy arrays in and out."""
+        width = weight.shape[1]
+        out = np.empty((len(batch), 2 * width), np.float32)
+
+        def work(part: tuple[int, int, int]) -> None:
+            side, first, last = part
+            rows = batch.enemy if side else batch.own
+            sum_rows(weight, bias, rows, out, side * width, np.float32(top), first, last)
+
+        edges = [len(batch) * place // self._threads for place in range(self._threads + 1)]
+        self._each(work, [(side, *edge) for side in range(2) for edge in itertools.pairwise(edges)])
+        return out
+
+    def backward(self, shape: tuple[int, int], batch: Batch, out: Any, slopes: Any, top: float) -> tuple[Any, Any]:
+        """The slopes of weight and bias."""
+        weight, bias = np.zeros(shape, np.float32), np.zeros(shape[1], np.float32)
+        width = shape[1]
+
+        def work(part: tuple[int, int]) -> None:
+            for side, rows in enumerate((batch.own, batch.enemy)):
+                add_slopes(rows, out, slopes, side * width, np.float32(top), weight, bias, *part)
+
+        # Columns of their own for each thread, in whole lines of the cache.
+        lines = max(1, width // _COLUMNS)
+        count = min(self._threads, lines)
+        edges = [lines * place // count * _COLUMNS for place in range(count)] + [width]
+        self._each(work, list(itertools.pairwise(edges)))
+        return weight, bias
+
+    def _each(self, work: Callable[[Any], None], parts: list[Any]) -> None:
+        if self._pool is None:
+            for part in parts:
+                work(part)
+        else:
+            list(self._pool.map(work, parts))
+
+
+class _Sums(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, weight: Tensor, bias: Tensor, sums: SparseSums, batch: Batch, top: float) -> Tensor:
+        out = torch.from_numpy(sums.forward(weight.detach().numpy(), bias.detach().numpy(), batch, top))
+        ctx.save_for_backward(out)
+        ctx.how = (tuple(weight.shape), sums, batch, top)
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, *slopes: Any) -> Any:
+        (out,) = ctx.saved_tensors
+        shape, sums, batch, top = ctx.how
+        weight, bias = sums.backward(shape, batch, out.numpy(), slopes[0].contiguous().numpy(), top)
+        return torch.from_numpy(weight), torch.from_numpy(bias), None, None, None
+
+
+def bag_sums(weight: Tensor, bias: Tensor, batch: Batch, top: float) -> Tensor:
+    """The same by torch's own operations, on any device."""
+    width = weight.shape[1]
+    parts = []
+    for rows in (batch.own, batch.enemy):
+        places = torch.from_numpy(rows).to(weight.device, non_blocking=True)
+        parts.append(functional.embedding_bag(places, weight, mode="sum"))
+    sums: Tensor = torch.stack(parts, 1).reshape(len(batch), 2 * width) + bias.repeat(2)
+    return sums.clamp(0, top)
+
+
+def _rounded(value: Tensor) -> Tensor:
+    """Rounded to whole numbers; for the slopes it is as if it were not."""
+    return value + (value.round() - value).detach()
+
+
+def _floored(value: Tensor) -> Tensor:
+    return value + (value.floor() - value).detach()
+
+
+class Model:
+    """Weights as tensors that learn.
+
+    Attributes:
+        architecture: the shape.
+        parameters: by name (`lab.training.weights.FloatNet`), and ``factor`` where rows share weights.
+    """
+
+    def __init__(
+        self, net: FloatNet, architecture: Architecture, *, factorise: bool, device: str, threads: int
+    ) -> None:
+        """Begin with a net.
+
+        Args:
+            factorise: whether rows share weights (`lab.training.features.factors`).
+            device: of torch.
+            threads: that add up rows, on a CPU.
+        """
+        self.architecture = architecture
+        self.device = torch.device(device)
+        self._sums = SparseSums(threads) if self.device.type == "cpu" else None
+        arrays = dict(net.by_name())
+        self._limits = {name: max(LIMITS[name], float(np.abs(values).max())) for name, values in arrays.items()}
+        for name in ("weight1", "weight2", "weight3"):
+            self._limits[name] = LIMITS[name]
+        self._factors: Tensor | None = None
+        if factorise:
+            groups = factors(architecture.features)
+            arrays[FACTOR] = np.zeros((int(groups.max()) + 1, architecture.width), np.float32)
+            self._limits[FACTOR] = FACTOR_LIMIT
+            self._factors = torch.from_numpy(groups).to(self.device)
+        self.parameters = {
+            name: torch.from_numpy(np.array(values, np.float32)).to(self.device).requires_grad_()
+            for name, values in arrays.items()
+        }
+
+    def close(self) -> None:
+        """End its threads."""
+        if self._sums is not None:
+            self._sums.close()
+
+    def output(self, batch: Batch, *, quantised: bool) -> Tensor:
+        """The net's output for positions, float32 [n]; 1 is `OUTPUT_ONE` raw.
+
+        Args:
+            quantised: compute as the evaluator does, with its integers; slopes pass through the roundings.
+        """
+
+        def scaled(name: str, value: Tensor | None = None) -> Tensor:
+            product = (self.parameters[name] if value is None else value) * SCALES[name]
+            return _rounded(product) if quantised else product
+
+        def activated(total: Tensor) -> Tensor:
+            if quantised:
+                return _floored((total + HALF_STEP) / LAYER_ONE).clamp(0, ONE)
+            return (total / LAYER_ONE).clamp(0, ONE)
+
+        weight, bias = scaled("transformer_weight", self._rows()), scaled("transformer_bias")
+        if self._sums is not None:
+            values = self._sums(weight, bias, batch, float(ONE))
+        else:
+            values = bag_sums(weight, bias, batch, float(ONE))
+        for layer in ("1", "2"):
+            values = activated(functional.linear(values, scaled(f"weight{layer}"), scaled(f"bias{layer}")))
+        raw = functional.linear(values, scaled("weight3"), scaled("bias3"))
+        return raw.squeeze(1) / OUTPUT_ONE
+
+    def _rows(self) -> Tensor:
+        own = self.parameters["transformer_weight"]
+        if self._factors is None:
+            return own
+        return own + self.parameters[FACTOR].index_select(0, self._factors)
+
+    def clip(self) -> None:
+        """Bring weights that the integers cannot hold back to their limits."""
+        with torch.no_grad():
+            for name, value in self.parameters.items():
+                value.clamp_(-self._limits[name], self._limits[name])
+
+    def net(self) -> FloatNet:
+        """The weights as they are now; factors are added to their rows."""
+        with torch.no_grad():
+            found = {name: value.detach().cpu().numpy().copy() for name, value in self.parameters.items()}
+            found.pop(FACTOR, None)
+            found["transformer_weight"] = self._rows().detach().cpu().numpy().copy()
+        return FloatNet(**found)
+
+
+@contextmanager
+def learning_threads(threads: int) -> Iterator[None]:
+    """Have torch compute with so many threads on the CPU, and in full precision everywhere."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    torch.set_float32_matmul_precision("highest")
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

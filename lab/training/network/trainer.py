@@ -1,0 +1,301 @@
+"""A run: batches, loss, steps, validation, and the net that comes out.
+
+The state is a plain dictionary of tensors and numbers. A run that goes on from it ends where it would have ended, bit
+for bit on the same machine: nothing is drawn that the state or the settings do not decide.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from lab.training.batches import START, Batch, BatchNumber, batches_of, training_batches
+from lab.training.corpus import Corpus, Records
+from lab.training.features import mirrored_tables, row_tables
+from lab.training.network.model import Model, learning_threads
+from lab.training.train_settings import Schedule, TrainSettings
+from lab.training.weights import OUTPUT_ONE, FloatNet, snapped
+
+CHECKPOINT_S: Final = 120.0
+"""Seconds between two checkpoints; there is one at the end too, whatever ends a run."""
+
+
+class TrainingError(Exception):
+    """A net cannot be trained further; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of the log."""
+
+    positions: int
+    """Positions that were learned from so far."""
+    over: int
+    """Positions of the plan that are over, those that an early stop left out among them."""
+    epoch: int
+    quantised: bool
+    rate: float
+    """Learning rate."""
+    score_share: float
+    training_loss: float
+    """Mean since the line before,"""
+    validation_loss: float
+    """and of the validation positions: both by the labels of the run's end, so that lines compare."""
+    score_loss: float
+    """Loss of the validation positions against the score alone,"""
+    result_loss: float
+    """and against the result alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """The progress of a run."""
+
+    positions: int
+    over: int
+    total: int
+    epoch: int
+    loss: float
+    validation_loss: float | None
+    quantised: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The result of a run."""
+
+    finished: bool
+    net: FloatNet
+    """The best of its last part; where that computed with integers, with the weights that they stand for."""
+    rows: list[Row]
+    positions: int
+    spent_s: float
+    """Seconds of learning, over all pieces of the run."""
+
+
+def loss_of(output: Tensor, labels: Tensor, to_logit: float) -> Tensor:
+    """Cross-entropy of outputs and labels less its least value, in nats, float32 [n]; 0 where both agree.
+
+    Args:
+        output: of the net.
+        labels: probabilities that the side to move wins.
+        to_logit: output to the logistic function's unit.
+    """
+    entropy = -(torch.xlogy(labels, labels) + torch.xlogy(1 - labels, 1 - labels))
+    return functional.binary_cross_entropy_with_logits(output * to_logit, labels, reduction="none") - entropy
+
+
+class Trainer:
+    """Trains one net.
+
+    Args:
+        begin: the net to begin with.
+        fv_scale: raw output to a centipawn.
+        scale: centipawns to a unit of the logistic function, of labels and of the output.
+        state: of a checkpoint, to go on from.
+    """
+
+    def __init__(
+        self,
+        settings: TrainSettings,
+        corpus: Corpus,
+        validation: Records,
+        begin: FloatNet,
+        *,
+        fv_scale: int,
+        scale: float,
+        device: str,
+        threads: int,
+        state: dict[str, Any] | None = None,
+    ) -> None:
+        self._settings, self._corpus, self._validation = settings, corpus, validation
+        self._schedule = Schedule.of(settings, corpus.training)
+        self._scale = scale
+        self._to_logit = OUTPUT_ONE / fv_scale / scale
+        self._threads = threads
+        self._tables = row_tables(settings.architecture.features)
+        self._mirror = mirrored_tables(self._tables) if settings.mirror else None
+        self.model = Model(begin, settings.architecture, factorise=settings.has_factors, device=device, threads=threads)
+        self._optimizer = torch.optim.AdamW(
+            self.model.parameters.values(), lr=settings.rate, betas=(0.9, 0.999), weight_decay=settings.decay
+        )
+        self._next_batch = START
+        self._epoch = START.epoch
+        """The epoch of the last batch."""
+        self._positions = self._over = 0
+        self._rows: list[Row] = []
+        self._sum, self._count = 0.0, 0
+        self._best: dict[str, Any] | None = None
+        self._worse = 0
+        self._spent_s = 0.0
+        if state is not None:
+            self._take(state)
+
+    def _take(self, state: dict[str, Any]) -> None:
+        with torch.no_grad():
+            for name, value in self.model.parameters.items():
+                value.copy_(state["parameters"][name])
+        self._optimizer.load_state_dict(state["optimizer"])
+        self._next_batch = BatchNumber(*state["place"])
+        self._epoch = self._next_batch.epoch
+        self._positions, self._over = state["positions"], state["over"]
+        self._rows = [Row(**row) for row in state["rows"]]
+        self._sum, self._count = state["sum"], state["count"]
+        self._best, self._worse = state["best"], state["worse"]
+        self._spent_s = state["spent_s"]
+
+    def state(self) -> dict[str, Any]:
+        """All values that the rest of the run depends on."""
+        return {
+            "parameters": {name: value.detach().cpu() for name, value in self.model.parameters.items()},
+            "optimizer": self._optimizer.state_dict(),
+            "place": [self._next_batch.epoch, self._next_batch.chunk, self._next_batch.batch],
+            "positions": self._positions,
+            "over": self._over,
+            "rows": [asdict(row) for row in self._rows],
+            "sum": self._sum,
+            "count": self._count,
+            "best": self._best,
+            "worse": self._worse,
+            "spent_s": self._spent_s,
+        }
+
+    @property
+    def finished(self) -> bool:
+        """Whether the plan is over."""
+        return self._over >= self._schedule.total
+
+    def run(
+        self,
+        on_progress: Callable[[Progress], None],
+        on_row: Callable[[Row], None],
+        keep: Callable[[dict[str, Any]], None],
+        is_stopped: Callable[[], bool] = lambda: False,
+    ) -> Outcome:
+        """Learn to the end of the plan, or until it is stopped; `keep` gets the state then too.
+
+        Args:
+            on_progress: told of each batch.
+            on_row: told of each line of the log.
+            keep: writes a checkpoint.
+            is_stopped: asked between two batches.
+
+        Raises:
+            TrainingError: the loss is no number any more.
+            CorpusError: a shard is not what it was.
+        """
+        size = self._settings.batch
+        began = kept = time.monotonic()
+        before_s = self._spent_s
+        with (
+            learning_threads(self._threads),
+            training_batches(
+                self._corpus, self._tables, size, self._settings.seed, self._next_batch, self._threads, self._mirror
+            ) as batches,
+        ):
+            while not self.finished and not is_stopped():
+                due = self._schedule.validations(self._over)
+                self._step(next(batches))
+                now = time.monotonic()
+                self._spent_s = before_s + now - began
+                on_progress(self._progress())
+                if self._schedule.validations(self._over) > due or self.finished:
+                    on_row(self._validate())
+                if now - kept > CHECKPOINT_S:
+                    keep(self.state())
+                    kept = time.monotonic()
+        keep(self.state())
+        return self.outcome()
+
+    def outcome(self) -> Outcome:
+        """The result of the run so far."""
+        return Outcome(self.finished, self._best_net(), list(self._rows), self._positions, self._spent_s)
+
+    def _progress(self) -> Progress:
+        last = self._rows[-1].validation_loss if self._rows else None
+        return Progress(
+            self._positions,
+            self._over,
+            self._schedule.total,
+            self._epoch,
+            self._sum / max(1, self._count),
+            last,
+            self._schedule.is_quantised(self._over),
+        )
+
+    def _labels(self, batch: Batch, score_share: float) -> Tensor:
+        device = self.model.device
+        wins = torch.sigmoid(torch.from_numpy(batch.scores).to(device) / self._scale)
+        return score_share * wins + (1 - score_share) * torch.from_numpy(batch.results).to(device)
+
+    def _step(self, batch: Batch) -> None:
+        schedule, over = self._schedule, self._over
+        for group in self._optimizer.param_groups:
+            group["lr"] = schedule.rate(over)
+        self._optimizer.zero_grad(set_to_none=True)
+        output = self.model.output(batch, quantised=schedule.is_quantised(over))
+        loss = loss_of(output, self._labels(batch, schedule.score_share(over)), self._to_logit).mean()
+        loss.backward()  # type: ignore[no-untyped-call,unused-ignore]
+        self._optimizer.step()
+        self.model.clip()
+        with torch.no_grad():
+            at_the_end = self._labels(batch, self._settings.score_to)
+            value = float(loss_of(output, at_the_end, self._to_logit).mean())
+        if value != value:
+            raise TrainingError(
+                f"the loss is no number any more after {self._positions:,} positions: try a lower --rate"
+            )
+        self._sum += value * len(batch)
+        self._count += len(batch)
+        self._positions += len(batch)
+        self._over = min(schedule.total, over + len(batch))
+        self._epoch, self._next_batch = self._next_batch.epoch, batch.after
+
+    def _validate(self) -> Row:
+        """Measure, note whether it is the best of its part, and end the part where nothing gets better."""
+        schedule, over = self._schedule, self._over
+        quantised = schedule.is_quantised(max(0, over - 1))
+        blend, score, result = self.losses(quantised=quantised)
+        row = Row(
+            self._positions, over, self._epoch, quantised, schedule.rate(over), schedule.score_share(over),
+            self._sum / max(1, self._count), blend, score, result,
+        )  # fmt: skip
+        self._rows.append(row)
+        self._sum, self._count = 0.0, 0
+        if self._best is not None and self._best["quantised"] == quantised and blend >= self._best["loss"]:
+            self._worse += 1
+        else:
+            self._worse = 0
+            arrays = {name: torch.from_numpy(value) for name, value in self.model.net().by_name().items()}
+            self._best = {"quantised": quantised, "loss": blend, "net": arrays}
+        if self._settings.patience and self._worse >= self._settings.patience:
+            self._worse = 0
+            self._over = schedule.total if quantised else max(over, schedule.quantised_from)
+        return row
+
+    def losses(self, *, quantised: bool) -> tuple[float, float, float]:
+        """Mean loss over the validation positions: by the labels of the run's end, the score, the result."""
+        sums = torch.zeros(3, dtype=torch.float64)
+        with torch.no_grad():
+            for batch in self._validation_batches():
+                output = self.model.output(batch, quantised=quantised)
+                for place, share in enumerate((self._settings.score_to, 1.0, 0.0)):
+                    sums[place] += loss_of(output, self._labels(batch, share), self._to_logit).double().sum().cpu()
+        means = (sums / len(self._validation)).tolist()
+        return means[0], means[1], means[2]
+
+    def _validation_batches(self) -> Iterator[Batch]:
+        return batches_of(self._tables, self._validation, self._settings.batch)
+
+    def _best_net(self) -> FloatNet:
+        if self._best is None:
+            return self.model.net()
+        net = FloatNet(**{name: value.numpy() for name, value in self._best["net"].items()})
+        # The last part trained the rounded weights; the unrounded ones only collect small changes.
+        return snapped(net) if self._best["quantised"] else net

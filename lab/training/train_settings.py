@@ -1,0 +1,155 @@
+"""Settings by which a net is trained, and what follows from them for every moment of a run. Pure."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+from lab.training.features import TRAINABLE
+from worker.nnue.format import Architecture
+
+LAST_RATE: Final = 0.01
+"""The learning rate at the end, as a share of the highest."""
+VALIDATIONS: Final = 50
+"""Validations of a run, when no early stop ends it."""
+HELD_OUT: Final = 0.02
+"""Share of the games that a run learns nothing from, unless it is given another one."""
+_VALIDATION_POSITIONS: Final = (20_000, 200_000)
+"""Positions of a validation, from and to; in between such a share of a run as takes little of its time."""
+_VALIDATION_SHARE: Final = 150
+
+
+@dataclass(frozen=True, slots=True)
+class TrainSettings:
+    """Settings of a run; all of them decide what comes out.
+
+    Raises:
+        ValueError: a value is out of range; the text names it.
+    """
+
+    features: str = "K+P"
+    width: int = 256
+    hidden1: int = 32
+    hidden2: int = 32
+    factorise: bool | None = None
+    """Whether inputs of one kind share a part of their weights; None: where the own king's square multiplies them."""
+    epochs: float | None = 10.0
+    """Times that each position is learned from; None: ``positions`` says how long a run is."""
+    positions: int | None = None
+    batch: int = 4096
+    rate: float = 0.001
+    """The highest learning rate."""
+    decay: float = 0.01
+    """Decay of the weights, by AdamW."""
+    warm_up: float = 0.02
+    """Share of the run over which the learning rate rises."""
+    score_from: float = 1.0
+    """Share of the score in a label at the start; the rest is the game's result."""
+    score_to: float = 0.9
+    """The same at the end."""
+    horizon: float = 0.0
+    """Mean number of plies by which a position's score looks ahead in its game."""
+    scale: float | None = None
+    """Centipawns to a unit of the logistic function; None: what the positions fit."""
+    quantised: float = 0.2
+    """Share of the run, at its end, that computes with the evaluator's integers."""
+    validation: float = HELD_OUT
+    """Share of the games that nothing is learned from."""
+    every: bool = False
+    """Whether positions that are not quiet are learned from too."""
+    decided: bool = False
+    """Whether decided positions are learned from too."""
+    mirror: bool = True
+    """Whether half of the positions, others in each epoch, are learned from with left and right exchanged."""
+    patience: int = 10
+    """Validations without a better loss that end the first part of a run, and then the second; 0: none do."""
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        if self.features not in TRAINABLE:
+            raise ValueError(f"features is {self.features}: expected one of {', '.join(TRAINABLE)}")
+        if (self.epochs is None) == (self.positions is None):
+            raise ValueError("epochs and positions: expected one of them")
+        for name, least, most in (
+            ("width", 128, 4096),
+            ("hidden1", 1, 1024),
+            ("hidden2", 1, 1024),
+            ("epochs", 1e-6, 1e6),
+            ("positions", 1, 10**15),
+            ("batch", 1, 1 << 20),
+            ("rate", 1e-9, 1),
+            ("decay", 0, 10),
+            ("warm_up", 0, 1),
+            ("score_from", 0, 1),
+            ("score_to", 0, 1),
+            ("horizon", 0, 1000),
+            ("scale", 1, 1e5),
+            ("quantised", 0, 1),
+            ("validation", 1e-6, 0.5),
+            ("patience", 0, 10**6),
+        ):
+            value = getattr(self, name)
+            if value is not None and not least <= value <= most:
+                raise ValueError(f"{name} is {value}: expected {least:g} to {most:g}")
+        if self.width % 128:
+            raise ValueError(f"width is {self.width}: expected a multiple of 128")
+
+    @property
+    def has_factors(self) -> bool:
+        """Whether inputs share a part of their weights."""
+        return TRAINABLE[self.features].king_rows if self.factorise is None else self.factorise
+
+    @property
+    def architecture(self) -> Architecture:
+        """The shape of the net."""
+        return Architecture(TRAINABLE[self.features], self.width, self.hidden1, self.hidden2)
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """The values that hold at each moment of a run, by how many positions of its plan are over."""
+
+    settings: TrainSettings
+    total: int
+    """Positions of the plan."""
+
+    @classmethod
+    def of(cls, settings: TrainSettings, training: int) -> Schedule:
+        """The plan for so many training positions."""
+        if settings.positions is not None:
+            return cls(settings, settings.positions)
+        assert settings.epochs is not None
+        return cls(settings, max(1, round(settings.epochs * training)))
+
+    @property
+    def quantised_from(self) -> int:
+        """The position of the plan at which the second part begins, which computes with integers."""
+        return round(self.total * (1 - self.settings.quantised))
+
+    def is_quantised(self, over: int) -> bool:
+        """Whether the moment belongs to the second part."""
+        return over >= self.quantised_from
+
+    def rate(self, over: int) -> float:
+        """The learning rate: a straight rise, then half a cosine down to `LAST_RATE` of the highest."""
+        highest, warm_up = self.settings.rate, self.settings.warm_up * self.total
+        if over < warm_up:
+            return highest * (over + 1) / (warm_up + 1)
+        share = min(1.0, (over - warm_up) / max(1.0, self.total - warm_up))
+        return highest * (LAST_RATE + (1 - LAST_RATE) * (1 + math.cos(math.pi * share)) / 2)
+
+    def score_share(self, over: int) -> float:
+        """The share of the score in a label."""
+        share = min(1.0, over / self.total)
+        return self.settings.score_from + (self.settings.score_to - self.settings.score_from) * share
+
+    @property
+    def validation_positions(self) -> int:
+        """The most positions that a validation looks at."""
+        least, most = _VALIDATION_POSITIONS
+        return min(most, max(least, self.total // _VALIDATION_SHARE))
+
+    def validations(self, over: int) -> int:
+        """The number of validations that are due up to this moment."""
+        return over * VALIDATIONS // self.total

@@ -1,0 +1,77 @@
+"""Pairs of games as tasks of a fleet (`cluster.drivers.task_pool`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from cluster.drivers.task_pool import Losses, Opened, run_tasks
+from lab.tuning.games import PairTerms, play_pair
+from lab.tuning.run import PairName, Played, Run
+from lab.tuning.settings import PlayError
+
+
+@dataclass(frozen=True, slots=True)
+class PairLost:
+    """The process that played a pair died; the pair is played again."""
+
+    name: PairName
+    why: str
+
+
+Event = Opened | Played | PairLost
+
+
+class _Pairs:
+    """The pairs of a run that are still to be played."""
+
+    def __init__(
+        self, run: Run, terms: PairTerms, keep: Callable[[Played], None], on_event: Callable[[Event], None]
+    ) -> None:
+        self._run = run
+        self._terms = terms
+        self._keep = keep
+        self._on_event = on_event
+        self._losses = Losses(PlayError)
+
+    def opened(self, nodes: int) -> None:
+        self._on_event(Opened(nodes))
+
+    def take(self) -> tuple[PairName, tuple[object, ...]] | None:
+        pair = self._run.take_pair()
+        return None if pair is None else (pair.name, (self._terms, pair))
+
+    def done(self, result: Played) -> None:
+        self._keep(result)
+        self._run.take(result)
+        self._on_event(result)
+
+    def lost(self, name: PairName, why: str) -> None:
+        self._losses.add(str(name), why)
+        self._run.give_back(name)
+        self._on_event(PairLost(name, why))
+
+
+async def play_on_ray(
+    address: str | None,
+    nodes: int,
+    nets: Sequence[bytes],
+    terms: PairTerms,
+    run: Run,
+    keep: Callable[[Played], None],
+    on_event: Callable[[Event], None],
+) -> None:
+    """Play what is missing of ``run`` on a fleet.
+
+    Args:
+        address: ``host:port`` or ``auto`` of a Ray cluster that runs; None: one is started on this machine.
+        nodes: how many nodes a cluster of our own offers.
+        nets: the networks' files, in the order of `GameSettings.net_digests`.
+        keep: gets each result before the run does.
+        on_event: told what happened, after that.
+
+    Raises:
+        FleetError: there is no such cluster.
+        PlayError: Ray was lost, or a pair cannot be played.
+    """
+    await run_tasks(address, nodes, nets, play_pair, _Pairs(run, terms, keep, on_event), PlayError)

@@ -1,1 +1,0 @@
-"""``gougi match``: two players, many games."""

@@ -1,0 +1,134 @@
+"""``gougi selfplay`` as a user meets it: its errors, games, a kill and going on, a full disk, counts and the export."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from lab.commands.selfplay import OUR_SCALE
+from tests.master.command import ROOT, Running, environment, gougi
+from worker.nnue.network import default_file
+
+TINY = ("--nodes", "60", "--shard", "6", "--hash", "1")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--plies", "eight"), "--plies eight: expected two whole numbers"),
+        (("--plies", "9-8"), "plies_from is 9"),
+        (("--balance", "0.3"), "balance is 0.3"),
+        (("--max-moves", "1000"), "max_moves is 1000"),
+        (("--net", "broken.bin"), "broken.bin"),
+        (("--net", "missing.bin"), "missing.bin"),
+    ],
+)
+def test_errors_are_one_line_and_leave_no_folder(arguments: Sequence[str], words: str, tmp_path: Path) -> None:
+    (tmp_path / "broken.bin").write_bytes(b"no network")
+    done = gougi("selfplay", *arguments, "--out", "games", cwd=tmp_path)
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert words in line and line.startswith("gougi: ")
+    assert not (tmp_path / "games").exists()
+
+
+def test_the_default_scale_is_that_of_the_network_that_ships() -> None:
+    ours = hashlib.sha256(default_file().read_bytes()).hexdigest()
+    for generation in json.loads((ROOT / "docs" / "nets.json").read_text())["generations"]:
+        made = [step["result"] for step in generation["steps"] if step["kind"] in ("train", "blend")]
+        if any(result["sha256"] == ours for result in made):
+            assert round(made[0]["scale"]) == OUR_SCALE
+            return
+    pytest.fail("docs/nets.json does not have the network that ships")
+
+
+@pytest.mark.parametrize("command", [("stats", "empty"), ("export", "empty", "--out", "file")])
+def test_a_folder_without_shards_is_named(command: Sequence[str], tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    done = gougi("selfplay", *command, cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == "gougi: empty: no shards of gougi selfplay in it"
+    assert [path.name for path in tmp_path.iterdir() if path.name != "empty"] == []
+
+
+@pytest.mark.slow
+def test_the_same_games_whatever_the_processes_and_more_of_them_later(tmp_path: Path) -> None:
+    for folder, processes in (("one", "1"), ("two", "2")):
+        words = ("selfplay", *TINY, "--games", "13", "--processes", processes, "--out", folder, "--json")
+        done = gougi(*words, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        found = json.loads(done.stdout)
+        assert (found["shards"], found["games"], found["made_now"]["games"]) == (3, 18, 18)
+        assert "positions a CPU second" in done.stderr
+        assert "left" in done.stderr
+    one, two = (sorted((tmp_path / folder).glob("*.games")) for folder in ("one", "two"))
+    assert [path.read_bytes() for path in one] == [path.read_bytes() for path in two]
+
+    (tmp_path / "one" / "shard-000001.games").write_bytes(b"rubbish")
+    done = gougi("selfplay", *TINY, "--games", "24", "--out", "one", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "shard-000001.games: no games of gougi selfplay; it is made again" in done.stderr
+    assert json.loads(done.stdout)["made_now"]["games"] == 12
+    assert (tmp_path / "one" / "shard-000001.games").read_bytes() == two[1].read_bytes()
+
+    done = gougi("selfplay", *TINY, "--games", "24", "--seed", "2", "--out", "one", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "seed was 1 and is 2" in done.stderr
+
+    done = gougi("selfplay", "stats", "two", "--json", cwd=tmp_path)
+    counts = json.loads(done.stdout)
+    assert counts["games"] == 18
+    text = gougi("selfplay", "stats", "two", cwd=tmp_path).stdout
+    assert f"{counts['positions']:,} (" in text and "win-rate scale" in text
+    done = gougi("selfplay", "export", "two", "--out", "quiet.psv", "--json", cwd=tmp_path)
+    assert json.loads(done.stdout)["positions"] == counts["kept"]
+    assert (tmp_path / "quiet.psv").stat().st_size == 40 * counts["kept"]
+    gougi("selfplay", "export", "two", "--out", "all.psv", "--all", cwd=tmp_path)
+    assert (tmp_path / "all.psv").stat().st_size == 40 * counts["positions"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_the_same_command_goes_on_after_a_kill(number: signal.Signals, tmp_path: Path) -> None:
+    words = ("selfplay", *TINY, "--games", "600", "--processes", "2", "--out", "games")
+    running = Running(words, tmp_path)
+    try:
+        running.wait_for("positions kept")
+        running.process.send_signal(number)
+        assert running.end() == (-number if number == signal.SIGKILL else 130)
+        assert running.left_behind(30) == {}
+    finally:
+        running.kill()
+    kept = len(list((tmp_path / "games").glob("*.games")))
+    assert 0 < kept < 100
+    done = gougi("selfplay", *TINY, "--games", str(6 * (kept + 1)), "--out", "games", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["made_now"]["games"] <= 12
+
+
+@pytest.mark.slow
+def test_a_full_disk_is_one_line(tmp_path: Path) -> None:
+    words = shlex.join([sys.executable, "-m", "master", "selfplay", *TINY, "--games", "6", "--out", "games"])
+    # No file may be larger than 1 KB: a disk that takes the settings, but no shard.
+    done = subprocess.run(
+        ["bash", "-c", f"ulimit -f 1; exec {words}"],
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith("gougi: ")
+    assert done.stderr.splitlines()[-1].endswith("the same command goes on")
+    assert "Traceback" not in done.stderr
+    assert [path.name for path in (tmp_path / "games").iterdir() if "shard" in path.name] == []

@@ -1,0 +1,233 @@
+"""``gougi train`` and ``gougi net`` as a user meets them: errors, a run, Ctrl-C and going on, the net in a player."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from lab.commands.train import NO_TORCH, TORCH
+from master.cli import run
+from tests.lab.training.shards import folder_of
+from tests.master.command import ROOT, Running, gougi
+from worker.nnue.network import default_file
+
+OURS = str(default_file())
+needs_torch = pytest.mark.skipif(
+    importlib.util.find_spec("torch") is None, reason="PyTorch is not installed: make torch"
+)
+TINY = (
+    "--width",
+    "128",
+    "--hidden",
+    "8-8",
+    "--batch",
+    "64",
+    "--validation",
+    "0.2",
+    "--scale",
+    "2000",
+    "--threads",
+    "1",
+)
+
+
+@pytest.fixture(scope="module")
+def games(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return folder_of(tmp_path_factory.mktemp("games") / "games", shards=3, games=12)
+
+
+def test_without_torch_one_line_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    (tmp_path / "games").mkdir()
+    assert run(["train", "--data", str(tmp_path / "games"), "--out", str(tmp_path / "run")]) == 1
+    assert capsys.readouterr().err == f"gougi: {NO_TORCH}\n"
+    assert not (tmp_path / "run").exists()
+
+
+def test_the_version_named_is_that_of_the_extra() -> None:
+    import tomllib
+
+    facts = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert facts["project"]["optional-dependencies"]["train"] == [TORCH]
+
+
+def test_nothing_but_the_trainer_imports_torch() -> None:
+    script = """
+import sys, pkgutil, importlib, lab.training, master.cli
+for found in pkgutil.iter_modules(lab.training.__path__, "lab.training."):
+    if found.name != "lab.training.network":
+        importlib.import_module(found.name)
+print("torch" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.stdout == "False\n", done.stderr
+
+
+@needs_torch
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--lambda", "high"), "--lambda high: expected two shares A-B"),
+        (("--lambda", "1-1.5"), "score_to is 1.5"),
+        (("--hidden", "32"), "--hidden 32: expected two whole numbers N-M"),
+        (("--width", "100"), "width is 100"),
+        (("--features", "P"), "features is P: expected one of K+P"),
+        (("--epochs", "2", "--positions", "5"), "epochs and positions"),
+        (("--from", "broken.bin"), "broken.bin"),
+        (("--from", OURS, "--width", "128"), "--from: its width is 256, not 128"),
+        (("--device", "tpu"), "device is tpu"),
+        (("--data", "missing"), "missing"),
+    ],
+)
+def test_errors_are_one_line_and_leave_no_folder(
+    arguments: Sequence[str], words: str, tmp_path: Path, games: Path, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "broken.bin").write_bytes(b"no network")
+    assert run(["train", "--data", str(games), "--out", "run", *arguments]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert words in line and line.startswith("gougi: ")
+    assert not (tmp_path / "run").exists()
+
+
+@needs_torch
+@pytest.mark.slow
+def test_from_games_to_a_net_that_plays(games: Path, tmp_path: Path) -> None:
+    settings = ("--data", str(games), *TINY, "--epochs", "20", "--patience", "0")
+    words = ("train", "--out", "net", *settings)
+    done = gougi(*words, "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert report["finished"] and report["quantised_rms"] <= 10
+    assert report["positions"] >= 20 * report["training_positions"] > 0
+    assert "positions a second" in done.stderr and "in integers" in done.stderr
+    rows = [json.loads(line) for line in (tmp_path / "net" / "log.jsonl").read_text().splitlines()]
+    assert rows[-1]["training_loss"] < rows[0]["training_loss"]
+    assert "<svg" in (tmp_path / "net" / "loss.svg").read_text()
+    net = tmp_path / "net" / "nn.bin"
+
+    # The same again only says what came out; other settings are refused.
+    again = gougi(*words, "--json", cwd=tmp_path)
+    assert json.loads(again.stdout) == report
+    other = gougi(*words, "--seed", "2", cwd=tmp_path)
+    assert other.returncode == 2 and "seed was 1 and is 2" in other.stderr
+
+    # Stopped by Ctrl-C, its checkpoint damaged, gone on with: the same bytes.
+    for _ in range(2):
+        running = Running(("train", "--out", "stopped", *settings), tmp_path)
+        try:
+            running.wait_for("validation 0.")
+            running.press_ctrl_c()
+            assert running.end() == 130, running.output
+            assert "interrupted: the same command goes on with stopped" in running.output
+            assert "Traceback" not in running.output
+        finally:
+            running.kill()
+    stopped = tmp_path / "stopped"
+    assert not (stopped / "nn.bin").exists()
+    (stopped / "checkpoint.pt").write_bytes((stopped / "checkpoint.pt").read_bytes()[:1000])
+    done = gougi("train", "--out", "stopped", *settings, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "checkpoint.pt: its checksum is wrong" in done.stderr and "the checkpoint before it" in done.stderr
+    assert (stopped / "nn.bin").read_bytes() == net.read_bytes()
+
+    # From that net on, to one that is not exact enough.
+    strict = gougi(
+        "train", "--data", str(games), "--out", "strict", "--from", "net/nn.bin", *TINY[4:],
+        "--epochs", "1",        "--tolerance", "0.001", cwd=tmp_path,
+    )  # fmt: skip
+    assert strict.returncode == 1
+    assert "centipawns rms, more than 0.001; layer" in strict.stderr.splitlines()[-1]
+    assert not (tmp_path / "strict" / "nn.bin").exists()
+
+    # It plays.
+    usi = f"setoption name EvalFile value {net}\nisready\nposition startpos\ngo nodes 500\nquit\n"
+    played = gougi("usi", "--single", cwd=tmp_path, text=usi)
+    assert "readyok" in played.stdout and "bestmove " in played.stdout, played.stdout + played.stderr
+    shown = gougi("eval", "--net", str(net), cwd=tmp_path)
+    assert shown.returncode == 0 and len(shown.stdout.split("\t")) == 3
+
+    facts = json.loads(gougi("net", "info", str(net), "--data", str(games), "--json", cwd=tmp_path).stdout)
+    assert facts["sha256"] == report["sha256"] and facts["width"] == 128
+    assert [layer["units"] for layer in facts["activations"]] == [128, 8, 8]
+    text = gougi("net", "info", str(net), cwd=tmp_path).stdout
+    assert "8<-256" in text and report["sha256"] in text
+
+
+def test_net_compare_shows_where_two_networks_differ(games: Path, tmp_path: Path) -> None:
+    from benchmarks.random_networks import random_network
+    from worker.nnue.features import K_P
+    from worker.nnue.format import Architecture, write_network
+
+    write_network(tmp_path / "other.bin", random_network(Architecture(K_P, 128, 8, 8), 1))
+    words = ("net", "compare", OURS, "other.bin", "--positions", "60")
+    same = json.loads(gougi("net", "compare", OURS, OURS, "--positions", "60", "--json", cwd=tmp_path).stdout)
+    assert same["rms"] == 0 and same["correlation"] == pytest.approx(1)
+    assert same["ranking_a"] is same["results_a"] is None
+    done = gougi(*words, "--data", str(games), "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    facts = json.loads(done.stdout)
+    assert facts["positions"] == 60 and facts["rms"] > 0 and abs(facts["correlation"]) < 0.9
+    worst = facts["most_different"]
+    apart = [abs(max(-6000, min(6000, one["a"])) - max(-6000, min(6000, one["b"]))) for one in worst]
+    assert len(worst) == 3 and apart == sorted(apart, reverse=True)
+    shown = gougi("eval", "--sfen", worst[0]["sfen"], cwd=tmp_path).stdout
+    assert int(shown.split("\t")[2]) == worst[0]["a"]
+    assert facts["ranking_a"]["pair_rate"] > facts["ranking_b"]["pair_rate"]
+    # A random net may explain nothing at all.
+    assert facts["results_a"]["loss"] < (facts["results_b"] or {"loss": 0.6932})["loss"]
+    text = gougi(*words, "--data", str(games), cwd=tmp_path).stdout
+    assert (
+        "correlation" in text
+        and "played: " in text
+        and "三" in text
+        and "pair rate" in text
+        and "result loss, A" in text
+    )
+    assert gougi("net", "info", "missing.bin", cwd=tmp_path).returncode == 2
+    (tmp_path / "broken.bin").write_bytes(b"no network")
+    broken = gougi("net", "info", "broken.bin", cwd=tmp_path)
+    assert broken.returncode == 2 and broken.stderr.startswith("gougi: broken.bin")
+
+
+def test_inputs_that_cannot_be_trained_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from benchmarks.random_networks import random_network
+    from worker.nnue.features import HALF_RELATIVE_KP
+    from worker.nnue.format import Architecture, serialise_network
+
+    net = tmp_path / "relative.bin"
+    net.write_bytes(serialise_network(random_network(Architecture(HALF_RELATIVE_KP, 128, 8, 8), 1)))
+    assert run(["net", "info", str(net), "--data", str(tmp_path)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "--data is for networks of inputs" in line and "not HalfRelativeKP" in line
+
+
+def test_net_blend_writes_a_net_that_stands_between_two(tmp_path: Path) -> None:
+    from benchmarks.random_networks import random_network
+    from worker.nnue.features import K_P
+    from worker.nnue.format import Architecture, write_network
+
+    write_network(tmp_path / "other.bin", random_network(Architecture(K_P, 128, 8, 8), 1))
+    for share, words in (("0", "100% of"), ("0.5", "50% of")):
+        done = gougi("net", "blend", OURS, OURS, "--share", share, "--out", "mean.bin", cwd=tmp_path)
+        assert done.returncode == 0 and words in done.stdout, done.stderr
+        assert (tmp_path / "mean.bin").read_bytes() == Path(OURS).read_bytes()
+    done = gougi("net", "blend", OURS, OURS, OURS, "--out", "new/mean.bin", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    facts = json.loads(done.stdout)
+    assert facts["shares"] == pytest.approx([1 / 3] * 3)
+    assert facts["sha256"] == hashlib.sha256((tmp_path / "new" / "mean.bin").read_bytes()).hexdigest()
+    done = gougi("net", "blend", OURS, "--out", "mean.bin", cwd=tmp_path)
+    assert done.returncode == 2 and "expected two networks or more" in done.stderr
+    done = gougi("net", "blend", OURS, "other.bin", "--out", "mean.bin", cwd=tmp_path)
+    assert done.returncode == 2 and "have different shapes" in done.stderr and len(done.stderr.splitlines()) == 1

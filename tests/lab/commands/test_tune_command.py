@@ -1,0 +1,104 @@
+"""``gougi tune`` as a user meets it: its errors, the plan, a run that is killed and goes on, and what comes of it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from lab.training import generation0
+from tests.master.command import Running, gougi
+from tests.worker.builds import OTHER
+from worker.nnue.format import write_network
+from worker.nnue.network import default_file
+from worker.search.parameters import CHECK_BONUS
+
+TINY = ("--params", "LATE_MOVES=1:9:2,RAZOR_BASE", "--nodes", "100", "--hash", "1", "--rate", "5", "--concurrency", "2")
+OPENINGS = "startpos moves 7g7f 3c3d\nstartpos moves 2g2f 8c8d\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "nothing is to be tuned"),
+        (("--params", "castling"), "castling is no parameter to tune"),
+        (("--params", "LATE_MOVES=4:9"), "its value, 3, is not within 4 to 9"),
+        (("--params", "lmr", "--games-per-iteration", "3"), "--games-per-iteration 3: expected an even number"),
+        (("--params", "lmr", "--nodes", "5", "--movetime", "5"), "give the nodes of a move, or its time"),
+        (("--params", "lmr", "--rate", "-1"), "rate is -1"),
+        (("--params", "lmr", "--net", "broken.bin"), "broken.bin"),
+        (("show", "."), "no run of gougi tune in it"),
+        (("export", "."), "no run of gougi tune in it"),
+    ],
+)
+def test_errors_are_one_line_and_leave_no_folder(arguments: Sequence[str], words: str, tmp_path: Path) -> None:
+    (tmp_path / "broken.bin").write_bytes(b"no network")
+    done = gougi("tune", *arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert words in line and line.startswith("gougi: ")
+    assert [path.name for path in tmp_path.iterdir()] == ["broken.bin"]
+
+
+def test_the_plan_shows_ranges_and_gains_and_plays_nothing(tmp_path: Path) -> None:
+    done = gougi("tune", "--params", "order,LATE_MOVES=1:9:2", "--iterations", "500", "--plan", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    rows = {line.split()[0]: line.split()[1:] for line in done.stdout.splitlines()}
+    assert rows["LATE_MOVES"][:4] == ["3", "1", "9", "2"]
+    assert rows["CHECK_BONUS"][:3] == [f"{CHECK_BONUS}", "0", f"{2 * CHECK_BONUS}"]
+    assert "500 iterations of 2 games (1,000 in all), 20,000 nodes a move" in done.stdout
+    done = gougi("tune", "--params", "LATE_MOVES", "--movetime", "50", "--plan", "--json", cwd=tmp_path)
+    assert json.loads(done.stdout)["games"]["movetime_ms"] == 50
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1500)
+def test_a_run_that_is_killed_goes_on_to_the_same_end(tmp_path: Path) -> None:
+    (tmp_path / "openings").write_text(OPENINGS)
+    # Its quick games are not all won by the same colour: so parameters move.
+    write_network(tmp_path / "net.bin", generation0.build())
+    shutil.copy(default_file(), tmp_path / "own.bin")
+    words = ("tune", *TINY, "--net", "net.bin", "--net", "own.bin", "--iterations", "24", "--openings", "openings")
+    whole = gougi(*words, "--out", "whole", "--json", cwd=tmp_path, env=OTHER, timeout_s=900)
+    assert whole.returncode == 0, whole.stderr
+    found = json.loads(whole.stdout)
+    assert (found["taken"], found["games"], found["finished"]) == (24, 48, True)
+    assert any(row["change"] for row in found["parameters"])
+
+    running = Running((*words, "--out", "broken"), tmp_path, OTHER)
+    try:
+        results = tmp_path / "broken" / "results.jsonl"
+        running.wait_for("a fleet of 2 nodes", 300)
+        while running.process.poll() is None and (not results.exists() or results.read_bytes().count(b"\n") < 5):
+            pass
+        running.process.send_signal(signal.SIGKILL)
+        running.end()
+        assert running.left_behind(30) == {}
+    finally:
+        running.kill()
+    with results.open("ab") as file:
+        file.write(b'{"iteration": 1')
+    standing = json.loads(gougi("tune", "show", "broken", "--json", cwd=tmp_path).stdout)
+    assert 10 <= standing["games"] < 48
+    again = gougi(*words, "--out", "broken", "--json", cwd=tmp_path, env=OTHER)
+    assert again.returncode == 0, again.stderr
+    assert json.loads(again.stdout) == {**found, "folder": "broken"}
+
+    other = gougi(*words, "--out", "broken", "--seed", "2", cwd=tmp_path, env=OTHER)
+    assert other.returncode == 2 and "seed was 1 and is 2" in other.stderr
+    (tmp_path / "others").write_text(OPENINGS.splitlines()[0])
+    other = gougi(*words, "--out", "broken", "--openings", "others", cwd=tmp_path, env=OTHER)
+    assert other.returncode == 2 and "broken: begun with other openings than those of others" in other.stderr
+    shown = gougi("tune", "show", "whole", "--plot", "plot.svg", cwd=tmp_path).stdout
+    assert "RAZOR_BASE" in shown and "24/24 iterations, 48/48 games" in shown
+    assert (tmp_path / "plot.svg").read_bytes() == (tmp_path / "whole" / "parameters.svg").read_bytes()
+    lines = gougi("tune", "export", "whole", cwd=tmp_path).stdout.splitlines()
+    now = {row["name"]: round(row["now"]) for row in found["parameters"] if round(row["now"]) != row["start"]}
+    assert lines == [f"{name}: Final = {value}" for name, value in now.items()]
+    env = gougi("tune", "export", "--env", "whole", cwd=tmp_path).stdout
+    assert env == "GOUGI_PARAMETERS=" + ",".join(f"{name}={value}" for name, value in now.items()) + "\n"

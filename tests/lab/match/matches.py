@@ -1,0 +1,17 @@
+"""Settings of matches, and games that are over."""
+
+from __future__ import annotations
+
+from lab.match.contestants import Contestant
+from lab.match.schedule import PlayedGame
+from lab.match.settings import MatchSettings, Pace
+from lab.match.statistics import Sprt
+
+
+def settings() -> MatchSettings:
+    players = (Contestant("A", ("/bin/true",), {"Threads": "1"}, "/"), Contestant("B", ("/bin/true", "-x"), {}, "/"))
+    return MatchSettings(players, Pace(nodes=100), games=4, sprt=Sprt(0, 5))
+
+
+def game(number: int) -> PlayedGame:
+    return PlayedGame(number, 1.0, "RESIGN", "", 1)

@@ -1,0 +1,155 @@
+"""A match's folder: whose it is, and that no game is lost in it or counted twice."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from lab.match.contestants import SettingsError, contestant
+from lab.match.match_folder import MatchFolder
+from master.records.csa import Ending, GameRecord, RecordedMove
+from tests.lab.match.matches import game, settings
+from worker.clock.timecontrol import TimeControl
+from worker.shogi import STARTPOS
+
+
+def record(number: int) -> GameRecord:
+    one = GameRecord(f"game {number}", ("A", "B"), STARTPOS, (TimeControl(), TimeControl()))
+    one.moves.append(RecordedMove("7g7f", 30, 12, nodes=100))
+    one.ending = Ending("RESIGN", 0)
+    return one
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> MatchFolder:
+    one = MatchFolder(tmp_path / "runs" / "one")
+    one.records.mkdir(parents=True)
+    one.claim(settings())
+    return one
+
+
+def test_a_match_that_never_played_does_not_lock_its_folder(folder: MatchFolder) -> None:
+    folder.openings.write_text("startpos\n", encoding="utf-8")
+    folder.claim(replace(settings(), seed=2, sprt=None))
+    assert not folder.openings.exists(), "they were made for other settings"
+
+
+def test_a_match_that_has_played_does(folder: MatchFolder) -> None:
+    folder.add(game(1), record(1))
+    folder.claim(settings())
+    folder.claim(replace(settings(), games=6, concurrency=2))
+    a, b = settings().players
+    other = replace(settings(), seed=2, sprt=None, players=(replace(a, options={"Threads": "2"}), b))
+    with pytest.raises(
+        SettingsError,
+        match=r"\(players\.a\.options\.Threads was '1' and is '2'; seed was 1 and is 2; sprt was \{.*\} and is None\)",
+    ):
+        folder.claim(other)
+    folder.settings.write_text("{", encoding="utf-8")
+    with pytest.raises(SettingsError, match="not readable"):
+        folder.claim(settings())
+
+
+def test_other_sources_of_ours_are_told(folder: MatchFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    ours = replace(settings(), players=(contestant("gougi", "A", []), settings().players[1]))
+    assert not folder.claim(ours)
+    monkeypatch.setattr("lab.match.match_folder.sources", lambda: "others")
+    assert not folder.claim(ours), "no game was played"
+    folder.add(game(1), record(1))
+    assert not folder.claim(ours)
+    monkeypatch.undo()
+    assert "our sources are not those it was begun with" in folder.claim(ours)
+    assert not folder.claim(ours), "it is told once"
+
+
+def test_a_network_that_has_changed_is_another_match(folder: MatchFolder, tmp_path: Path) -> None:
+    net = tmp_path / "nn.bin"
+    net.write_bytes(b"one")
+    ours = replace(settings(), players=(contestant("gougi", "A", [f"EvalFile={net}"]), settings().players[1]))
+    folder.claim(ours)
+    folder.add(game(1), record(1))
+    folder.claim(ours)
+    net.write_bytes(b"trained further")
+    with pytest.raises(SettingsError, match="nets was"):
+        folder.claim(ours)
+
+
+def test_records_of_others_are_not_overwritten(folder: MatchFolder) -> None:
+    (folder.records / "game-0001.csa").write_text("V2.2\n", encoding="utf-8")
+    folder.claim(settings())  # ours: the match was killed before its first game counted
+    folder.settings.unlink()
+    with pytest.raises(SettingsError, match="holds other records"):
+        folder.claim(settings())
+
+
+def test_games_are_kept(folder: MatchFolder) -> None:
+    folder.add(game(2), record(2))
+    folder.add(game(1), record(1))
+    assert folder.read() == ([game(2), game(1)], "")
+    text = (folder.records / "game-0002.csa").read_text(encoding="utf-8")
+    assert "+7776FU\nT0.030\n'** 12 #100\n%TORYO" in text
+
+
+def test_half_a_line_is_dropped_and_its_game_played_again(folder: MatchFolder) -> None:
+    folder.add(game(1), record(1))
+    whole = folder.results.read_bytes()
+    folder.results.write_bytes(whole + whole[:40])
+    games, notice = folder.read()
+    assert games == [game(1)]
+    assert "the last line was damaged and is dropped" in notice
+    assert folder.results.read_bytes() == whole
+    folder.results.write_bytes(whole * 2)
+    with pytest.raises(SettingsError, match=r"games\.jsonl, line 2: game 1 again"):
+        folder.read()
+    folder.results.write_bytes(b"x\n" + whole)
+    with pytest.raises(SettingsError, match=r"games\.jsonl, line 1"):
+        folder.read()
+
+
+def test_a_disk_that_refuses_leaves_whole_lines(folder: MatchFolder) -> None:
+    """The limit of a file's size is a disk that is full in the middle of a line."""
+    folder.add(game(1), record(1))
+    whole = folder.results.read_bytes()
+    code = f"""
+import resource
+from pathlib import Path
+from lab.match.match_folder import MatchFolder
+from tests.lab.match.matches import game
+limit = {len(whole)} + 40
+folder = MatchFolder(Path({str(folder.path)!r}))
+class Short:
+    def to_csa(self):
+        return "V3.0"
+resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+try:
+    folder.add(game(2), Short())
+except OSError as error:
+    print(error)
+"""
+    root = Path(__file__).parents[3]
+    ended = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    assert "game 2 cannot be kept: File too large" in ended.stdout
+    assert folder.results.read_bytes() == whole
+    assert folder.read() == ([game(1)], "")
+
+
+def test_two_processes_do_not_share_a_folder(folder: MatchFolder) -> None:
+    with folder.held(), pytest.raises(SettingsError, match="another gougi match is at work"), folder.held():
+        pass
+    (folder.path.parent / "file").write_text("", encoding="utf-8")
+    with (
+        pytest.raises(SettingsError, match="below cannot be made: Not a directory"),
+        MatchFolder(folder.path.parent / "file" / "below").held(),
+    ):
+        pass

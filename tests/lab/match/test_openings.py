@@ -1,0 +1,86 @@
+"""Openings: made ones are even, different and repeatable; files are read strictly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from lab.match.openings import OpeningError, make_openings, read_openings, write_openings
+from worker.engine import Bound, InfoCallback, Limits, SearchInfo, SearchResult
+from worker.shogi import STARTPOS, Position
+
+
+class Judge:
+    """An engine that finds a position the more uneven, the more pawns have left the rank they began on."""
+
+    name = "judge"
+
+    def __init__(self, factor: int) -> None:
+        self._factor = factor
+        self._position = Position.startpos()
+
+    def new_game(self) -> None: ...
+
+    def set_position(self, sfen: str, moves: Sequence[str] = ()) -> None:
+        self._position = Position.from_sfen(sfen)
+        self._position.push_all(moves)
+
+    def go(self, limits: Limits, on_info: InfoCallback | None = None) -> SearchResult:
+        moved = sum(self._position.piece_on(file * 9 + 6) != 1 for file in range(9))
+        info = SearchInfo(1, 1, moved * self._factor, Bound.EXACT, 1, 1, 0, ("7g7f",))
+        return SearchResult("7g7f", None, 1, 1, (info,))
+
+    def stop(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def test_made_openings_are_even_different_and_repeatable() -> None:
+    found: list[int] = []
+    openings = make_openings(5, 3, Judge(50), plies=6, margin_cp=100, on_found=found.append)
+    assert found == [1, 2, 3, 4, 5]
+    assert len(set(openings)) == 5
+    for sfen in openings:
+        position = Position.from_sfen(sfen)
+        assert position.move_number == 7
+        assert sum(position.piece_on(file * 9 + 6) != 1 for file in range(9)) <= 2
+    assert openings == make_openings(5, 3, Judge(50), plies=6, margin_cp=100)
+    assert openings != make_openings(5, 4, Judge(50), plies=6, margin_cp=100)
+
+
+def test_too_narrow_a_margin_is_told() -> None:
+    with pytest.raises(OpeningError, match=r"1 of 2 openings found with 0 random moves.*wider margin"):
+        make_openings(2, 1, Judge(50), plies=0, margin_cp=100)
+
+
+def test_files(tmp_path: Path) -> None:
+    file = tmp_path / "openings"
+    file.write_text(
+        "# a comment\n\nstartpos moves 7g7f 3c3d\nposition startpos\n"
+        f"sfen {STARTPOS} moves 2g2f\n{STARTPOS}\nposition sfen {STARTPOS}\n",
+        encoding="utf-8",
+    )
+    openings = read_openings(file)
+    assert [Position.from_sfen(sfen).move_number for sfen in openings] == [3, 1, 2, 1, 1]
+    write_openings(file, openings)
+    assert read_openings(file) == openings
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "no opening in it"),
+        ("startpos moves 7g7f 7g7f\n", "line 1: move 2"),
+        ("# x\nsfen 9/9 b - 1\n", "line 2: "),
+        ("4k4/4G4/4P4/9/9/9/9/9/4K4 w - 1\n", "line 1: .* no legal move"),
+    ],
+)
+def test_bad_files(tmp_path: Path, text: str, words: str) -> None:
+    file = tmp_path / "openings"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(OpeningError, match=words):
+        read_openings(file)
+    with pytest.raises(OpeningError, match="gone: cannot be read: no such file"):
+        read_openings(tmp_path / "gone")

@@ -1,0 +1,150 @@
+"""Games of self-play: their ends are those of the rules, and nothing of them is left to chance."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lab.selfplay.game import _is_over
+from lab.selfplay.opening import below
+from lab.selfplay.state import ADJUDICATED, DECLARED, MATE_END, MOVE_LIMIT, PERPETUAL, REPEATED, new_record
+from lab.selfplay.walk import whole_move
+from lab.training.packed import unpacked_position
+from lab.training.shard import ENTERING, PLAYED_OUT, UNUSUAL, Game
+from lab.training.teacher import Teacher
+from tests.lab.selfplay.games import games_of, made, tiny
+from worker.nnue import default_network
+from worker.score import MATE_BOUND
+from worker.search.state import ThreadState
+from worker.shogi import Position, Repetition
+
+
+def final_position(game: Game) -> Position:
+    """Play a game again, each move looked at by the rules."""
+    position = unpacked_position(game.start, game.move_number)
+    moves = [int(move) for move in game.moves]
+    for move in moves[:-1] if game.end == ADJUDICATED else moves:
+        whole = int(whole_move(position.record, move))
+        assert position.is_legal(whole)
+        position.push(whole)
+    return position
+
+
+def test_every_end_is_one_of_the_rules() -> None:
+    ends = set()
+    for seed in range(4):
+        for game in games_of(made(seed=seed, games=12, entering=0.5, max_moves=150)):
+            position = final_position(game)
+            mover = 1 if position.turn == 0 else -1
+            ends.add(game.end)
+            match game.end:
+                case int(end) if end == MATE_END:
+                    assert position.is_mated() and game.result == -mover
+                case int(end) if end == DECLARED:
+                    assert position.can_declare() and game.result == mover
+                case int(end) if end == MOVE_LIMIT:
+                    assert len(game.moves) == 150 and game.result == 0
+                case int(end) if end == REPEATED:
+                    assert game.result == 0
+                case int(end) if end == PERPETUAL:
+                    wins = position.repetition() is Repetition.WIN
+                    assert position.repetition() in (Repetition.WIN, Repetition.LOSE)
+                    assert game.result == (mover if wins else -mover)
+                case _:
+                    assert game.end == ADJUDICATED and game.result != 0
+            assert (len(game.moves) == 150) <= (game.end in (MOVE_LIMIT, ADJUDICATED))
+    assert {MATE_END, DECLARED, MOVE_LIMIT} <= ends
+
+
+@pytest.mark.parametrize("more", [(), ("5a4a",)])
+def test_who_repeats_by_checks_alone_has_lost(more: tuple[str, ...]) -> None:
+    """Black's rook gave all the checks, whoever is to move."""
+    position, sp = Position.from_sfen("4k4/9/9/9/9/9/9/4R4/3K5 w - 1"), new_record()
+    position.push_all((*("5a4a", "5h4h", "4a5a", "4h5h") * 3, *more))
+    sp.most_moves = 512
+    assert _is_over(position.record, ThreadState().record, sp)
+    assert (sp.end, sp.result) == (PERPETUAL, -1)
+
+
+def test_a_game_is_adjudicated_by_scores_and_spares_mates() -> None:
+    settings = tiny(games=20, entering=0, played_out=0, decided=0.8, decided_plies=4, scale=1000.0)
+    limit = settings.score_of(0.8)
+    ended = [g for g in games_of(Teacher(default_network(), "net", settings).make_shard(0)) if g.end == ADJUDICATED]
+    assert ended
+    for game in ended:
+        last = game.scores.astype(int)[-4:]
+        black = [
+            (score if (game.start[0] + len(game.moves) - 4 + i) & 1 == 0 else -score) for i, score in enumerate(last)
+        ]
+        assert all(game.result * score >= limit for score in black)
+        assert abs(last[-1]) < MATE_BOUND
+        position = final_position(game)
+        assert position.record.ksq[0] % 9 > 4 > position.record.ksq[1] % 9, "no king is beyond the middle"
+        assert sum(position.piece_on(sq) != 0 for sq in range(81)) > 24
+
+
+def test_games_that_are_played_out_have_no_other_end() -> None:
+    games = games_of(made(played_out=1, decided=0.6, decided_plies=1, games=8))
+    assert all(game.flags & PLAYED_OUT and game.end != ADJUDICATED for game in games)
+    assert any(game.end == ADJUDICATED for game in games_of(made(played_out=0, decided=0.6, decided_plies=1, games=8)))
+
+
+def test_a_shard_is_the_same_bit_for_bit_whatever_was_made_before() -> None:
+    teacher = Teacher(default_network(), "net", tiny())
+    first, second = (teacher.make_shard(number).to_bytes() for number in (0, 1))
+    assert made(0).to_bytes() == first
+    assert made(1).to_bytes() == second
+    assert first != second
+    assert made(0, seed=2).payload != made(0).payload
+
+
+def test_openings_are_even_different_and_as_long_as_asked() -> None:
+    shard = made(games=30, plies_from=6, plies_to=8, balance=0.505, nodes=30, entering=0, decided=0.6, max_moves=20)
+    games = games_of(shard)
+    assert {game.opening_plies for game in games} == {6, 7, 8}
+    assert all(game.move_number == game.opening_plies + 1 for game in games)
+    assert len({game.start for game in games}) == 30
+    assert not any(unpacked_position(game.start).in_check() for game in games)
+    assert shard.header["rejected"] > 0
+    assert max(abs(int(game.scores[0])) for game in games) < 600
+
+
+@pytest.mark.timeout(60)
+def test_openings_come_twice_where_there_are_no_others() -> None:
+    """Thirty moves are legal at the beginning, and some of these positions are not even enough."""
+    games = games_of(made(games=40, plies_from=1, plies_to=1, entering=0, nodes=30, max_moves=2))
+    assert len(games) == 40
+    assert 10 < len({game.start for game in games}) <= 30
+
+
+def test_kings_that_begin_far_up_are_marked() -> None:
+    games = games_of(made(games=10, entering=1, max_moves=10))
+    assert all(game.flags & ENTERING and 2 <= game.opening_plies <= 6 for game in games)
+    assert not any(game.flags & ENTERING for game in games_of(made(games=10, entering=0, max_moves=10)))
+
+
+def test_unusual_positions_are_marked_and_reached_by_more_plies() -> None:
+    games = games_of(made(games=30, unusual=1, entering=0, decided=0.6, max_moves=10, scale=1000.0))
+    assert all(game.flags & UNUSUAL for game in games)
+    assert all(8 < game.opening_plies <= 16 + 60 for game in games)
+    assert max(game.opening_plies for game in games) > 40
+    even = tiny(scale=1000.0).score_of(0.55)
+    assert sum(abs(int(game.scores[0])) > even for game in games) > 10, "they need not be even"
+    ordinary = games_of(made(games=30, unusual=0, decided=0.6, max_moves=10))
+    assert not any(game.flags & UNUSUAL for game in ordinary)
+
+
+def test_the_generator_is_split_mix_64() -> None:
+    sp = new_record()
+    limit = 1_000_000
+    # The first words of the published generator for seed 0.
+    for word in (0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F):
+        assert int(below(sp, np.uint64(limit))) == word * limit >> 64
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("nodes", 0), ("balance", 0.4), ("decided", 1.1), ("plies_from", 17), ("max_moves", 513)]
+)
+def test_settings_out_of_range_are_named(name: str, value: float) -> None:
+    with pytest.raises(ValueError, match=f"{name} is {value}"):
+        tiny(**{name: value})

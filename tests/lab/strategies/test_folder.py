@@ -1,0 +1,150 @@
+"""The folder: settings, openings, the log of games and what a crash may leave of it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import lab.strategies.folder
+from lab.strategies.folder import LabFolder
+from lab.strategies.records import GameRecord
+from lab.strategies.settings import LabError, LabSettings
+from tests.lab.strategies.games import record
+from worker.shogi import STARTPOS
+
+SETTINGS = LabSettings(4000)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> LabFolder:
+    found = LabFolder(tmp_path / "deep" / "lab")
+    with found.held():
+        assert found.claim(SETTINGS) == []
+    return found
+
+
+def test_the_same_settings_go_on_and_others_are_refused(folder: LabFolder) -> None:
+    assert folder.claim(SETTINGS) == []
+    with pytest.raises(LabError, match=r"\(budget was 4000 and is 5000; against was '1x' and is '2x'\)"):
+        folder.claim(replace(SETTINGS, budget=5000, against="2x"))
+    folder.settings.write_text("[]")
+    with pytest.raises(LabError, match="not readable"):
+        folder.claim(SETTINGS)
+
+
+def test_other_sources_are_told(folder: LabFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lab.strategies.folder, "sources", lambda: "others")
+    (notice,) = folder.claim(SETTINGS)
+    assert "the sources are not those" in notice
+
+
+def test_real_and_virtual_games_do_not_mix(folder: LabFolder, tmp_path: Path) -> None:
+    real, machine = LabSettings(ms=300), {"cpu": "8086", "cores": "0-1", "of": 2, "load": 0.1}
+    with pytest.raises(
+        LabError, match=r"its games are virtual, these would be in real time \(--real\): choose another"
+    ):
+        folder.claim(real, machine)
+    other = LabFolder(tmp_path / "real")
+    with other.held():
+        assert other.claim(real, machine) == []
+        known = json.loads(other.settings.read_text())
+        assert (known["settings"]["ms"], "budget" in known["settings"], known["machine"]) == (300, False, machine)
+        assert other.claim(real, {**machine, "load": 3.0}) == []
+        (notice,) = other.claim(real, {**machine, "cpu": "6502"})
+        assert "begun on another machine (8086)" in notice
+        with pytest.raises(LabError, match=r"\(ms was 300 and is 500\)"):
+            other.claim(LabSettings(ms=500), machine)
+        with pytest.raises(LabError, match="its games are in real time, these would be virtual ones"):
+            other.claim(SETTINGS)
+    assert "ms" not in json.loads(folder.settings.read_text())["settings"], "a folder of before goes on"
+
+
+def test_one_process_at_a_time(folder: LabFolder) -> None:
+    with folder.held(), pytest.raises(LabError, match="another gougi lab"), LabFolder(folder.path).held():
+        pass
+    with folder.held():
+        pass
+
+
+def test_games_come_back_as_they_were(folder: LabFolder) -> None:
+    assert folder.read() == ([], "")
+    games = [record(0, 1.0, votes=3, agreement=2.25), record(1, 0.5, nodes=16), record(0, 0.0, "consult:majority")]
+    for game in games:
+        folder.append(game)
+    assert folder.read() == (games, "")
+    plain = json.loads(folder.results.read_text().splitlines()[1])
+    assert (plain["strategy"], plain["nodes"], plain["pair"], plain["black"], plain["points"], plain["plies"]) == (
+        "split",
+        16,
+        0,
+        "B",
+        0.5,
+        3,
+    )
+
+
+@pytest.mark.parametrize("lost", [1, 2, 20, 100])
+def test_a_last_line_that_a_crash_cut_off_is_dropped(folder: LabFolder, lost: int) -> None:
+    folder.append(record(0, 1.0))
+    whole = folder.results.read_bytes()
+    folder.append(record(1, 1.0))
+    folder.results.write_bytes(folder.results.read_bytes()[:-lost])
+    records, notice = folder.read()
+    assert records == [record(0, 1.0)]
+    assert "the last line was damaged and is dropped" in notice
+    assert folder.results.read_bytes() == whole
+    folder.append(record(1, 0.0))
+    assert folder.read() == ([record(0, 1.0), record(1, 0.0)], "")
+
+
+def test_a_last_line_of_other_bytes_is_dropped(folder: LabFolder) -> None:
+    folder.append(record(0, 1.0))
+    with folder.results.open("ab") as file:
+        file.write(b"\0\0\xff\xfe\n")
+    assert folder.read()[0] == [record(0, 1.0)]
+    assert folder.read() == ([record(0, 1.0)], "")
+
+
+def test_other_damage_is_an_error_that_names_the_line(folder: LabFolder) -> None:
+    folder.append(record(0, 1.0))
+    good = folder.results.read_text()
+    folder.results.write_text(good + "nonsense\n" + good)
+    with pytest.raises(LabError, match=r"games\.jsonl, line 2: not the line of a game"):
+        folder.read()
+    folder.results.write_text(good + good + good)
+    with pytest.raises(LabError, match=r"line 2: split, 2 nodes, game 0 again"):
+        folder.read()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"points": 0.7}, "0, 0.5 or 1"),
+        ({"points": "1"}, r"Expected `float`, got `str` - at `\$.points`"),
+        ({"nodes": True}, r"Expected `int`, got `bool` - at `\$.nodes`"),
+        ({"a": {"moves": "1"}}, r"Expected `int`, got `str` - at `\$.a.moves`"),
+        ({"moves": None}, r"Expected `str`, got `null` - at `\$.moves`"),
+    ],
+)
+def test_a_line_is_checked(change: dict[str, object], words: str) -> None:
+    plain = json.loads(record(0, 1.0).to_line()) | change
+    with pytest.raises(LabError, match=words):
+        GameRecord.from_line(json.dumps(plain))
+    with pytest.raises(LabError, match="Expected `object`, got `array`"):
+        GameRecord.from_line("[]")
+
+
+def test_openings_may_only_grow(folder: LabFolder) -> None:
+    other = STARTPOS.replace(" b ", " w ")
+    assert folder.known_openings() == []
+    folder.keep_openings([STARTPOS])
+    folder.keep_openings([STARTPOS, other])
+    assert folder.known_openings() == [STARTPOS, other]
+    with pytest.raises(LabError, match="no more than 4 games"):
+        folder.keep_openings([other, STARTPOS, other])
+    folder.openings.write_text("sfen nonsense\n")
+    with pytest.raises(LabError, match="line 1"):
+        folder.known_openings()

@@ -1,0 +1,184 @@
+"""One game, and many over processes, with engines that are quick and alike every time."""
+
+from __future__ import annotations
+
+import os
+import signal
+from dataclasses import replace
+
+import pytest
+
+from cluster.engine_spec import EngineSpec, Variety
+from cluster.machine.side_by_side import side_by_side
+from lab.strategies.engines import EngineMaker, EnginePool, MakeEngine
+from lab.strategies.games import Arena
+from lab.strategies.processes import Task, virtual_workplaces
+from lab.strategies.records import GameRecord
+from lab.strategies.schedule import Game, Plan, Point
+from lab.strategies.settings import LabError, LabSettings
+from tests.cluster.engines import HashEngine, broken_engine
+from worker.engine import EngineError, InfoCallback, Limits, SearchResult
+from worker.shogi import STARTPOS, Position
+
+SETTINGS = LabSettings(2500, max_moves=24)
+QUICK = LabSettings(2500, max_moves=6)
+MATED_SOON = "4k4/9/4P4/9/9/9/9/9/4K4 b G 1"
+
+
+def tasks(games: int = 4) -> list[Task]:
+    plan = Plan(("split", "consult:optimistic"), (1, 3), games)
+    sfens = [STARTPOS, STARTPOS.replace(" b ", " w ")]
+    return [(game, sfens[game.pair % 2]) for game in plan.left([])]
+
+
+def play(settings: LabSettings, make_engine: MakeEngine, games: list[Task], processes: int) -> list[GameRecord]:
+    return list(side_by_side(virtual_workplaces(settings, make_engine, processes), games))
+
+
+class TestArena:
+    def test_a_game_depends_on_nothing_that_was_played_before(self) -> None:
+        arena = Arena(QUICK, hash_engine)
+        found = [arena.play(game, sfen) for game, sfen in tasks()]
+        again = [arena.play(game, sfen) for game, sfen in reversed(tasks())]
+        assert found == again[::-1]
+        assert found == [Arena(QUICK, hash_engine).play(game, sfen) for game, sfen in tasks()]
+
+    def test_budgets_and_figures(self) -> None:
+        game = Arena(replace(SETTINGS, against="2x"), hash_engine).play(Game(Point("split", 3), 1), STARTPOS)
+        assert not game.game.a_is_black
+        assert (game.end, game.points, len(game.moves)) == ("move limit", 0.5, 24)
+        assert (game.a.moves, game.b.moves) == (12, 12)
+        assert 12 * 3 * 2000 < game.a.nodes <= 12 * 3 * 2500
+        assert 12 * 4000 < game.b.nodes <= 12 * 5000
+        assert 0 < game.a.wasted < game.a.nodes / 10
+        assert (game.a.votes, game.b.votes, game.b.wasted) == (0, 0, 0)
+        vote = Arena(SETTINGS, hash_engine).play(Game(Point("consult:majority", 3), 0), STARTPOS)
+        assert (vote.a.votes, vote.a.agreement) == (12, 12.0)
+
+    def test_the_moves_are_legal_and_colours_are_swapped(self) -> None:
+        arena = Arena(replace(SETTINGS, against="consult:majority@2"), hash_engine)
+        for number in (0, 1):
+            game = arena.play(Game(Point("split", 3), number), STARTPOS)
+            position = Position.startpos()
+            position.push_all(game.moves)
+            first = game.a if game.game.a_is_black else game.b
+            assert first.moves == 12
+
+    def test_a_node_that_fails_in_each_split_has_its_leaf_dealt_again(self) -> None:
+        class Failing(HashEngine):
+            def go(self, limits: Limits, on_info: InfoCallback | None = None) -> SearchResult:
+                if limits.searchmoves:
+                    raise EngineError("no such move")
+                return super().go(limits, on_info)
+
+        engines = iter([Failing(), HashEngine(), HashEngine(), HashEngine()])
+        point = Point("split+root_share=0+patience.last=0", 3)
+        game = Arena(QUICK, lambda *_: next(engines)).play(Game(point, 0), STARTPOS)
+        assert (game.a.moves, game.a.redeals, game.b.redeals) == (3, 3, 0)
+
+    def test_each_node_gets_the_engine_of_its_number_and_fleet(self) -> None:
+        made: list[tuple[Variety, int]] = []
+
+        def make(variety: Variety, number: int) -> HashEngine:
+            made.append((variety, number))
+            return HashEngine()
+
+        arena = Arena(replace(QUICK, against="consult+noise=5@2"), make)
+        for _ in range(2):
+            arena.play(Game(Point("consult+dropout=0.1", 3), 0), STARTPOS)
+        dropped, noisy = Variety(dropout=0.1), Variety(noise=5)
+        assert made == [*((dropped, number) for number in range(3)), (noisy, 0), (noisy, 1)]
+        arena.play(Game(Point("split", 1), 0), STARTPOS)
+        assert made[5:] == [(Variety(), 0)]
+
+    def test_engines_that_are_not_needed_any_more_are_closed(self) -> None:
+        made: list[HashEngine] = []
+
+        def make(_variety: Variety, _number: int) -> HashEngine:
+            made.append(HashEngine())
+            return made[-1]
+
+        pool = EnginePool(make)
+        first = pool.engines("a", Variety(), 30)
+        pool.engines("b", Variety(), 10)
+        assert pool.engines("a", Variety(), 20) == first[:20]
+        for seed in range(1, 5):
+            pool.engines("a", Variety(seed=seed, noise=1), 20)
+            pool.engines("b", Variety(), 10)
+        assert sum(not engine.closed for engine in made) <= 64 + 20
+        assert all(engine.closed for engine in first)
+        assert not any(engine.closed for engine in pool.engines("b", Variety(), 10))
+
+    def test_ends(self) -> None:
+        def ahead(move: str, _depth: int) -> int:
+            return {"G*5b": 5000}.get(move, -3000)
+
+        arena = Arena(SETTINGS, lambda *_: HashEngine(score=ahead))
+        game = arena.play(Game(Point("split", 1), 0), MATED_SOON)
+        assert (game.end, game.points, game.moves) == ("mate", 1.0, ("G*5b",))
+        game = arena.play(Game(Point("split", 1), 1), MATED_SOON)
+        assert (game.end, game.points) == ("mate", 0.0)
+
+    @pytest.mark.usefixtures("warm")
+    def test_who_ponders_searches_on_the_opponents_time(self) -> None:
+        settings = LabSettings(400, max_moves=14)
+        arena = Arena(settings, EngineMaker(EngineSpec(hash_mb=1)))
+        game = Game(Point("consult:majority+ponder=1", 2), 1)
+        found = arena.play(game, STARTPOS)
+        assert len(found.moves) == 14
+        assert all(5 <= side.moves <= 7 for side in (found.a, found.b)), "who has one move does not search"
+        assert 0 < found.a.hits <= 7
+        assert found.b.hits == 0
+        assert arena.play(game, STARTPOS) == found
+        assert arena.play(Game(Point("consult:majority", 2), 1), STARTPOS).a.hits == 0
+
+    def test_repetition(self) -> None:
+        """Kings that step to and fro."""
+
+        def score(move: str, _depth: int) -> int:
+            return 100 if move in ("1i2i", "2i1i", "9a8a", "8a9a") else 0
+
+        game = Arena(SETTINGS, lambda *_: HashEngine(score=score)).play(
+            Game(Point("split", 1), 0), "k8/9/9/9/9/9/9/9/8K b 2P 1"
+        )
+        assert (game.end, game.points, len(game.moves)) == ("repetition", 0.5, 12)
+
+
+class TestProcesses:
+    def test_the_games_are_the_same_whatever_the_number_of_processes(self) -> None:
+        def key(record: GameRecord) -> tuple[Point, int]:
+            return record.game.point, record.game.number
+
+        one, two = (sorted(play(QUICK, hash_engine, tasks(), count), key=key) for count in (1, 2))
+        assert one == two
+        arena = Arena(QUICK, hash_engine)
+        assert one == sorted((arena.play(game, sfen) for game, sfen in tasks()), key=key)
+
+    def test_more_processes_than_games_and_no_game(self) -> None:
+        assert len(play(QUICK, hash_engine, tasks()[:1], 3)) == 1
+        assert play(QUICK, hash_engine, [], 2) == []
+
+    def test_an_engine_that_cannot_be_made(self) -> None:
+        with pytest.raises(LabError, match=r"split, 1 node, game 0: EngineError: no such net: x\.bin"):
+            play(SETTINGS, broken_engine, tasks(), 1)
+
+    def test_a_process_that_dies(self) -> None:
+        with pytest.raises(LabError, match=r"split, 1 node, game 0: its process died \(-9\)"):
+            play(SETTINGS, dying_engine, tasks(), 1)
+
+
+class DyingEngine(HashEngine):
+    """Takes its process with it."""
+
+    def go(self, limits: Limits, on_info: InfoCallback | None = None) -> SearchResult:
+        os.kill(os.getpid(), signal.SIGKILL)
+        return super().go(limits, on_info)
+
+
+def hash_engine(_variety: Variety, _number: int) -> HashEngine:
+    """For other processes, which make their engine by name."""
+    return HashEngine()
+
+
+def dying_engine(_variety: Variety, _number: int) -> HashEngine:
+    return DyingEngine()

@@ -1,0 +1,107 @@
+"""Figures, table and plot."""
+
+from __future__ import annotations
+
+import json
+from xml.etree import ElementTree
+
+import pytest
+
+from lab.match.statistics import Sprt
+from lab.strategies.plot import plot
+from lab.strategies.report import facts, sprt_table, summarize, table, undecided
+from lab.strategies.schedule import Point
+from lab.strategies.settings import LabSettings
+from tests.lab.strategies.games import record
+
+SVG = "{http://www.w3.org/2000/svg}"
+GAMES = [
+    record(1, 1.0, nodes=4),
+    record(0, 1.0, nodes=4),
+    record(0, 1.0, wasted=100, redeals=3),
+    record(1, 0.0, wasted=60),
+    record(2, 0.5),
+    record(3, 1.0),
+    record(0, 0.5, "consult:majority", votes=4, agreement=3.0),
+    record(1, 0.5, "consult:majority", votes=1, agreement=1.0),
+]
+
+
+def test_figures_by_point() -> None:
+    two, four, vote = summarize(GAMES)
+    assert [str(result.point) for result in (two, four, vote)] == [
+        "split, 2 nodes",
+        "split, 4 nodes",
+        "consult:majority, 2 nodes",
+    ]
+    assert (two.tally.wins, two.tally.draws, two.tally.losses, two.tally.pairs) == (2, 1, 1, (0, 0, 1, 1, 0))
+    assert (two.agreement, two.redeals, two.wasted) == (None, 0.75, 0.05)
+    assert vote.agreement == pytest.approx(0.8)
+    assert four.strength.elo == float("inf")
+
+
+def test_the_order_of_the_games_does_not_matter() -> None:
+    settings = LabSettings(4000)
+    turned = GAMES[:2][::-1] + GAMES[2:6][::-1] + GAMES[6:][::-1]
+    assert facts(settings, summarize(GAMES), True) == facts(settings, summarize(turned), True)
+
+
+def test_facts_are_json_whatever_the_result() -> None:
+    found = facts(LabSettings(4000, "2x"), summarize(GAMES), False)
+    json.loads(json.dumps(found, allow_nan=False))
+    assert (found["against_budget"], found["finished"], len(found["points"])) == (8000, False, 3)
+    assert [point["elo"] is None for point in found["points"]] == [False, True, False]
+    assert found["points"][0]["nodes_per_move_a"] == 400
+
+
+def test_the_table() -> None:
+    lines = table(summarize(GAMES)).splitlines()
+    assert len(lines) == 4
+    assert len({len(line) for line in lines}) == 1
+    assert lines[1].split()[:8] == ["split", "2", "4", "2", "1", "1", "62.5%", "+89"]
+    assert "+inf" in lines[2]
+    assert lines[3].split()[-4:] == ["80%", "0.0", "0.0%", "-"]
+    assert table([]).startswith("strategy")
+    (ponders,) = summarize([record(0, 1.0, "split+ponder=1", hits=1)])
+    assert (ponders.hits, table([ponders]).split()[-1]) == (0.5, "50%")
+
+
+def test_the_plot_has_a_line_for_each_strategy_and_a_spot_for_each_point() -> None:
+    root = ElementTree.fromstring(plot(summarize(GAMES), "1 < 2 & so on"))
+    assert [len(line.attrib["points"].split()) for line in root.iter(f"{SVG}polyline")] == [2, 1]
+    assert len(list(root.iter(f"{SVG}circle"))) == 2
+    assert len(list(root.iter(f"{SVG}polygon"))) == 1
+    texts = [text.text for text in root.iter(f"{SVG}text")]
+    assert {"1 < 2 & so on", "split", "consult:majority", "0", "2", "4"} <= set(texts)
+    tips = [tip.text or "" for tip in root.iter(f"{SVG}title")]
+    assert tips[1].startswith("split, 4 nodes: +inf")
+
+
+@pytest.mark.parametrize("games", [[], GAMES[:1], [record(n, 0.5, nodes=1) for n in range(4)]])
+def test_a_plot_of_little_stays_within_its_frame(games: list[object]) -> None:
+    root = ElementTree.fromstring(plot(summarize(games), "few"))  # type: ignore[arg-type]
+    for item in root.iter(f"{SVG}circle"):
+        assert 0 < float(item.attrib["cx"]) < 640
+        assert 0 < float(item.attrib["cy"]) < 500
+
+
+def test_more_strategies_than_colours() -> None:
+    games = [record(0, 0.5, f"split+caution.margin={n}") for n in range(10)]
+    root = ElementTree.fromstring(plot(summarize(games), "many"))
+    lines = list(root.iter(f"{SVG}polyline"))
+    assert len({(line.attrib["stroke"], line.attrib.get("stroke-dasharray")) for line in lines}) == 10
+
+
+def test_each_point_has_a_test_of_its_own() -> None:
+    games = [record(number, 1.0 if number % 4 else 0.5, nodes=4) for number in range(40)] + [record(0, 1.0)]
+    sprt = Sprt.parse("0,100")
+    assert not undecided(games, Point("split", 4), sprt)
+    assert undecided(games, Point("split", 2), sprt), "half a pair says nothing"
+    assert undecided(games, Point("split", 8), sprt)
+    found = facts(LabSettings(4000), summarize(games), True, sprt)
+    assert [point["sprt"]["verdict"] for point in found["points"]] == ["open", "H1"]
+    head, two, four = sprt_table(summarize(games), sprt).splitlines()
+    assert head == "SPRT, H0 0 and H1 100 Elo; LLR from -2.94 (H0) to 2.94 (H1)"
+    assert two == "  split, 2 nodes: 0.00, open"
+    assert four.endswith(", H1")
+    assert "sprt" not in facts(LabSettings(4000), summarize(games), True)["points"][0]

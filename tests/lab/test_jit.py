@@ -1,0 +1,60 @@
+"""The laboratory's compiled code: its cache must hold nothing of sources that have changed."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import lab
+import worker
+from lab.jit import FOLDER, SOURCES
+from worker.jit import cache_dir, jit_of
+from worker.jit.options import _COMPILED_ROOMS, OUTSIDE
+
+LAB = Path(lab.__path__[0])
+WORKER = Path(worker.__path__[0])
+
+
+def imported(source: Path) -> set[Path]:
+    """The modules of ours that a source imports from, and packages for names that are none."""
+    found: set[Path] = set()
+    for node in ast.walk(ast.parse(source.read_text())):
+        if not isinstance(node, ast.ImportFrom) or (node.module or "").partition(".")[0] not in ("worker", "lab"):
+            continue
+        place = LAB.parent / (node.module or "").replace(".", "/")
+        if place.with_suffix(".py").exists():
+            found.add(place.with_suffix(".py"))
+            continue
+        for name in node.names:
+            module = place / f"{name.name}.py"
+            found.add(module if module.exists() else place / "__init__.py")
+    return found
+
+
+def test_what_compiled_code_imports_is_in_a_fingerprint() -> None:
+    known = {path for room in _COMPILED_ROOMS for path in (WORKER / room).rglob("*.py")}
+    known |= {WORKER / name for name in OUTSIDE} | set(SOURCES) | {LAB / "jit.py"}
+    compiled = [source for source in LAB.rglob("*.py") if "@jit(" in source.read_text()]
+    assert len(compiled) > 5
+    for source in compiled:
+        assert source in SOURCES
+        assert imported(source) <= known, source
+
+
+def test_the_folder_changes_with_a_source(tmp_path: Path) -> None:
+    source = tmp_path / "game.py"
+    source.write_text("a = 1")
+    _, before = jit_of("lab", [source])
+    _, again = jit_of("lab", [source])
+    source.write_text("a = 2")
+    _, after = jit_of("lab", [source])
+    assert before == again != after
+
+
+def test_its_code_lies_in_a_folder_of_its_own() -> None:
+    from lab.selfplay.opening import below
+    from worker.shogi.makemove import make
+
+    assert below._cache.cache_path.startswith(str(cache_dir() / FOLDER))
+    assert make._cache.cache_path.startswith(str(cache_dir()))
+    assert FOLDER not in make._cache.cache_path

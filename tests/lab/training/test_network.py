@@ -1,0 +1,256 @@
+"""The part of the trainer that needs PyTorch: its integers are the evaluator's, and a run goes on where it was."""
+
+from __future__ import annotations
+
+import errno
+import math
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch", reason="PyTorch is not installed: make torch")
+
+import torch
+
+from lab.training import generation0
+from lab.training.batches import make_batch
+from lab.training.corpus import Corpus
+from lab.training.exactness import evaluator_raw, float_raw, measure
+from lab.training.features import row_tables
+from lab.training.network.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
+from lab.training.network.device import find_device
+from lab.training.network.model import FACTOR, Model, SparseSums, bag_sums
+from lab.training.network.trainer import Outcome, Row, Trainer, TrainingError, loss_of
+from lab.training.train_folder import CHECKPOINT, CHECKPOINT_BEFORE
+from lab.training.train_settings import TrainSettings
+from lab.training.weights import LAYER_LIMIT, LAYERS, OUTPUT_ONE, FloatNet, from_file, random_net, snapped, to_file
+from tests.lab.training.shards import corpus_of, folder_of
+from worker.nnue.features import FEATURE_SETS, HALF_KA_HM1, HALF_KP, K_P
+from worker.nnue.format import Architecture, serialise_network
+
+SMALL = Architecture(K_P, 128, 16, 8)
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+    return corpus_of(folder_of(tmp_path_factory.mktemp("games"), shards=4))
+
+
+def model_of(net: FloatNet, architecture: Architecture, *, factorise: bool = False, threads: int = 1) -> Model:
+    return Model(net, architecture, factorise=factorise, device="cpu", threads=threads)
+
+
+def lively(architecture: Architecture, seed: int) -> FloatNet:
+    """A net whose units reach both of their ends, as a trained one's do."""
+    net = random_net(architecture, seed)
+    return replace(net, transformer_weight=net.transformer_weight * 4, weight1=np.clip(net.weight1 * 3, -1.9, 1.9))
+
+
+@pytest.mark.parametrize("features", [K_P, HALF_KP, HALF_KA_HM1], ids=lambda one: one.name)
+@pytest.mark.parametrize("factorise", [False, True])
+def test_a_quantised_pass_is_the_evaluator_to_the_last_bit(features: Any, factorise: bool, corpus: Corpus) -> None:
+    architecture = Architecture(features, 128, 16, 32)
+    records = corpus.validation_records(2000)
+    model = model_of(lively(architecture, 4), architecture, factorise=factorise)
+    if factorise:
+        with torch.no_grad():
+            model.parameters[FACTOR].normal_(0, 0.1, generator=torch.Generator().manual_seed(1))
+    batch = make_batch(row_tables(features), records, np.arange(len(records)))
+    with torch.no_grad():
+        raw = model.output(batch, quantised=True).numpy().astype(np.float64) * OUTPUT_ONE
+        loose = model.output(batch, quantised=False).numpy() * OUTPUT_ONE
+    expected = evaluator_raw(to_file(model.net(), architecture), records)
+    assert np.rint(raw).astype(np.int64).tolist() == expected.tolist()
+    assert np.abs(raw - expected).max() < 0.01
+    assert expected.std() > 100
+    assert np.abs(loose - expected).max() > 1, "floating point rounds nothing"
+    assert np.allclose(loose, float_raw(model.net(), row_tables(features), records), atol=1)
+
+
+def test_generation_0_is_the_same_in_integers_and_floating_point(corpus: Corpus) -> None:
+    network = generation0.build()
+    records = corpus.validation_records(2000)
+    found = measure(from_file(network), network, records, 16)
+    # It was not made with half a step in its biases.
+    assert found.rms < 12
+    assert np.abs(evaluator_raw(network, records)).max() > 10_000
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_slopes_of_the_compiled_sums_are_those_of_torch(threads: int, corpus: Corpus) -> None:
+    records = corpus.validation_records(300)
+    batch = make_batch(row_tables(K_P), records, np.arange(len(records)))
+    net = lively(SMALL, 1)
+    found = []
+    for sums in (SparseSums(threads), bag_sums):
+        weight, bias = (
+            torch.from_numpy(value.copy()).requires_grad_() for value in (net.transformer_weight, net.transformer_bias)
+        )
+        out = sums(weight, bias, batch, 1.0)
+        slopes = torch.from_numpy(np.random.default_rng(1).standard_normal(tuple(out.shape), np.float32))
+        (out * slopes).sum().backward()
+        found.append((out.detach(), weight.grad, bias.grad))
+    for one, other in zip(*found, strict=True):
+        assert one is not None and other is not None
+        assert torch.allclose(one, other, atol=1e-4)
+        assert float(one.abs().sum()) > 1
+
+
+def test_the_layer_whose_integers_are_off_is_named(corpus: Corpus) -> None:
+    records = corpus.validation_records(500)
+    net = snapped(lively(SMALL, 2))
+    before = measure(net, to_file(net, SMALL), records, 16)
+    names = ("transformer_weight", "weight1", "weight2", "weight3")
+    # Half a unit of the integers on every weight, which rounding takes off again.
+    for layer, (name, unit) in enumerate(zip(names, (127, 64, 64, 9600 / 127), strict=True)):
+        off = replace(net, **{name: getattr(net, name) + np.float32(0.45 / unit)})
+        found = measure(off, to_file(off, SMALL), records, 16)
+        assert found.worst == LAYERS[layer]
+        assert found.rms > before.rms
+
+
+def test_the_loss_is_0_where_both_agree_and_cross_entropy_else() -> None:
+    labels = torch.tensor([0.0, 0.25, 0.5, 1.0])
+    logits = torch.tensor([-20.0, math.log(0.25 / 0.75), 0.0, 20.0])
+    assert torch.allclose(loss_of(logits / 3, labels, 3.0), torch.zeros(4), atol=1e-6)
+    even = loss_of(torch.zeros(4), labels, 1.0)
+    assert torch.allclose(even, torch.tensor([math.log(2), math.log(2) - 0.562335, 0.0, math.log(2)]), atol=1e-5)
+
+
+# ---- Runs
+
+
+def trainer_of(corpus: Corpus, state: dict[str, Any] | None = None, **changes: Any) -> Trainer:
+    settings = TrainSettings(
+        **{
+            "width": 128, "hidden1": 16, "hidden2": 8, "batch": 128, "epochs": 2.0, "rate": 0.01, "patience": 0,
+            "quantised": 0.4, **changes,
+        }
+    )  # fmt: skip
+    return Trainer(
+        settings, corpus, corpus.validation_records(500), random_net(settings.architecture, settings.seed),
+        fv_scale=16, scale=2000.0, device="cpu", threads=1, state=state,
+    )  # fmt: skip
+
+
+def run(trainer: Trainer, folder: Path | None = None, batches: int = 1 << 30) -> Outcome:
+    """Run, and stop after so many batches."""
+    seen = 0
+
+    def count(_progress: Any) -> None:
+        nonlocal seen
+        seen += 1
+
+    def keep(state: dict[str, Any]) -> None:
+        if folder is not None:
+            write_checkpoint(folder, state)
+
+    return trainer.run(count, lambda _row: None, keep, lambda: seen >= batches)
+
+
+def content(outcome: Outcome) -> tuple[bytes, list[Row]]:
+    return serialise_network(to_file(outcome.net, SMALL)), outcome.rows
+
+
+def test_a_run_learns_and_ends_in_integers(corpus: Corpus) -> None:
+    trainer = trainer_of(corpus, epochs=8.0)
+    outcome = run(trainer)
+    assert outcome.finished and outcome.positions >= 8 * corpus.training
+    first, last = outcome.rows[0], outcome.rows[-1]
+    assert last.training_loss < first.training_loss * 0.7
+    assert not first.quantised and last.quantised
+    assert last.epoch == 7, "from 0 on"
+    records = corpus.validation_records(500)
+    found = measure(outcome.net, to_file(outcome.net, SMALL), records, 16)
+    assert found.rms < 10
+    for weight in (outcome.net.weight1, outcome.net.weight2):
+        assert np.abs(weight).max() <= LAYER_LIMIT + 1e-6
+
+
+@pytest.mark.parametrize("stops", [(3,), (1, 2, 5)])
+def test_a_run_that_was_stopped_ends_as_one_that_was_not(
+    stops: tuple[int, ...], corpus: Corpus, tmp_path: Path
+) -> None:
+    expected = content(run(trainer_of(corpus)))
+    state = None
+    for batches in stops:
+        outcome = run(trainer_of(corpus, state), tmp_path, batches)
+        assert not outcome.finished
+        state, notices = read_checkpoint(tmp_path)
+        assert state is not None and not notices
+    assert content(run(trainer_of(corpus, state), tmp_path)) == expected
+    assert content(run(trainer_of(corpus, seed=2))) != expected
+
+
+def test_validations_without_a_gain_end_the_first_part_and_then_the_second(corpus: Corpus) -> None:
+    whole = run(trainer_of(corpus, rate=1e-9, decay=0.0, epochs=20.0))
+    early = run(trainer_of(corpus, rate=1e-9, decay=0.0, epochs=20.0, patience=2))
+    assert early.finished and early.positions < whole.positions * 0.8
+    assert {row.quantised for row in early.rows} == {False, True}
+
+
+def test_a_loss_that_is_no_number_ends_the_run(corpus: Corpus) -> None:
+    trainer = trainer_of(corpus)
+    with torch.no_grad():
+        trainer.model.parameters["bias2"].fill_(float("nan"))
+    with pytest.raises(TrainingError, match="no number any more"):
+        run(trainer)
+
+
+def test_a_damaged_checkpoint_is_named_and_the_one_before_it_serves(tmp_path: Path) -> None:
+    assert read_checkpoint(tmp_path) == (None, [])
+    for number in (1, 2):
+        write_checkpoint(tmp_path, {"positions": number, "weights": torch.arange(number)})
+    state, notices = read_checkpoint(tmp_path)
+    assert state is not None and state["positions"] == 2 and not notices
+
+    path = tmp_path / CHECKPOINT
+    data = path.read_bytes()
+    for broken in (data[: len(data) // 2], data[:60] + b"\x55" + data[61:], b""):
+        path.write_bytes(broken)
+        state, (notice,) = read_checkpoint(tmp_path)
+        assert state is not None and state["positions"] == 1
+        assert "checkpoint.pt: its checksum is wrong" in notice
+        assert not path.exists(), "the next one would put it in the place of the good one"
+    (tmp_path / CHECKPOINT_BEFORE).unlink()
+    path.write_bytes(data[:60])
+    with pytest.raises(CheckpointError, match=r"checkpoint\.pt: its checksum is wrong.*remove it"):
+        read_checkpoint(tmp_path)
+
+
+def test_a_full_disk_leaves_the_checkpoint_that_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_checkpoint(tmp_path, {"positions": 1})
+
+    def full(_descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr("worker.files.os.fsync", full)
+        with pytest.raises(OSError, match=r"No space left.*checkpoint\.pt"):
+            write_checkpoint(tmp_path, {"positions": 2})
+    assert read_checkpoint(tmp_path) == ({"positions": 1}, [])
+    write_checkpoint(tmp_path, {"positions": 3})
+    assert read_checkpoint(tmp_path) == ({"positions": 3}, [])
+    assert sorted(path.name for path in tmp_path.iterdir()) == [CHECKPOINT_BEFORE, CHECKPOINT]
+
+
+def test_devices_that_are_not_here_are_named() -> None:
+    assert find_device("cpu") == "cpu"
+    for name in ("tpu", "meta", "cuda:x"):
+        with pytest.raises(ValueError, match=f"device is {name}"):
+            find_device(name)
+    if not torch.cuda.is_available():
+        assert find_device("auto") == "cpu"
+        with pytest.raises(ValueError, match="sees no GPU here"):
+            find_device("cuda")
+
+
+def test_all_feature_sets_that_can_be_trained_have_limits_that_keep_sums_in_int16() -> None:
+    from lab.training.weights import FACTOR_LIMIT, TRANSFORMER_BIAS_LIMIT, TRANSFORMER_LIMIT
+
+    most = max(row_tables(one).active for name, one in FEATURE_SETS.items() if "Relative" not in name)
+    assert round((TRANSFORMER_LIMIT + FACTOR_LIMIT) * 127) * most + round(TRANSFORMER_BIAS_LIMIT * 127) < 1 << 15

@@ -1,0 +1,67 @@
+"""A shard's file: what is damaged is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lab.training.positions import walk
+from lab.training.shard import Shard, ShardError, parse_shard, read_shard
+from tests.lab.selfplay.games import games_of, made
+
+SAMPLE = Path(__file__).parents[2] / "fixtures" / "teacher_games"
+
+
+@pytest.fixture(scope="module")
+def shard() -> Shard:
+    return made(games=3)
+
+
+def test_it_comes_back_as_it_was(shard: Shard) -> None:
+    again = parse_shard(shard.to_bytes())
+    assert again.to_bytes() == shard.to_bytes()
+    assert [game.to_bytes() for game in games_of(again)] == [game.to_bytes() for game in games_of(shard)]
+    assert len(shard.payload) == 40 * 3 + 4 * shard.header["positions"]
+
+
+@pytest.mark.parametrize("damage", ["short", "flipped", "longer", "empty", "header", "magic"])
+def test_damage_is_found_and_named(shard: Shard, damage: str, tmp_path: Path) -> None:
+    data = bytearray(shard.to_bytes())
+    match damage:
+        case "short":
+            del data[-1]
+        case "flipped":
+            data[-7] ^= 1
+        case "longer":
+            data += b"\0"
+        case "empty":
+            data.clear()
+        case "header":
+            data[12] = 0
+        case _:
+            data[0] ^= 1
+    path = tmp_path / "shard-000000.games"
+    path.write_bytes(data)
+    with pytest.raises(ShardError, match=str(path)):
+        read_shard(path)
+
+
+def test_a_sample_of_the_teacher_games_is_read_whole() -> None:
+    """Generation 11's games: shards of then must stay legible, and a reader's first try needs no self-play."""
+    games = list(walk(read_shard(SAMPLE / "shard-000000.games")))
+    assert len(games) == 60
+    assert sum(len(one.keys) for one in games) == 6381
+    assert 3000 < sum(int(one.quiet.sum()) for one in games) < 4000
+    assert {one.game.result for one in games} >= {-1, 1}
+
+
+def test_games_that_are_not_legal_are_named(shard: Shard) -> None:
+    for at, words in ((40, "game 0: its move 1 is not legal"), (1, "game 0: its start")):
+        payload = bytearray(shard.payload)
+        payload[at] ^= 0x55
+        payload[at + 1] ^= 0x55
+        with pytest.raises(ShardError, match=words):
+            list(walk(Shard(shard.header, bytes(payload))))
+    with pytest.raises(ShardError, match="not what its header says"):
+        games_of(Shard({**shard.header, "games": 4}, shard.payload))

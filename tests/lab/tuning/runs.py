@@ -1,0 +1,31 @@
+"""Settings of small runs for tests, and pairs of games that nobody played."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from lab.tuning.run import GamePair, Played
+from lab.tuning.settings import GameSettings, TuneSettings
+from lab.tuning.spsa import Parameter, SpsaSettings
+from worker.shogi import STARTPOS
+
+OPENINGS = (
+    STARTPOS,
+    "lnsgkgsnl/1r5b1/pppppp1pp/6p2/9/2P6/PP1PPPPPP/1B5R1/LNSGKGSNL b - 3",
+)
+
+
+def settings(iterations: int = 6, pairs: int = 2, games: GameSettings | None = None, **spsa: Any) -> TuneSettings:
+    parameters = (Parameter("LATE_MOVES", 3, 0, 8, 1.0), Parameter("RAZOR_BASE", 502, 0, 1004, 50.0))
+    return TuneSettings(
+        SpsaSettings(parameters, iterations, **{"lag": 2, "rate": 0.1, **spsa}),
+        games or GameSettings(("0" * 64,), nodes=100),
+        pairs,
+    )
+
+
+def played(pair: GamePair) -> Played:
+    """A result that follows from the pair's name."""
+    rng = random.Random(str(pair.name))
+    return Played(pair.iteration, pair.pair, (rng.choice((0.0, 0.5, 1.0)), rng.choice((0.0, 0.5, 1.0))), 80, 8000, 0.5)

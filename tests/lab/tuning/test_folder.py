@@ -1,0 +1,103 @@
+"""The folder of a run: a crash loses no result and counts none twice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lab.tuning.folder import TuningFolder
+from lab.tuning.run import Run
+from lab.tuning.settings import GameSettings, TuningError
+from tests.lab.tuning.runs import OPENINGS, played, settings
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> TuningFolder:
+    """A folder with five pairs of a run."""
+    folder = TuningFolder(tmp_path / "run")
+    with folder.held():
+        assert folder.claim(settings(), "code") == ""
+        folder.keep_openings(list(OPENINGS))
+        run, _ = folder.run(settings(), mend=True)
+        play(folder, run, 5)
+    return folder
+
+
+def play(folder: TuningFolder, run: Run, count: int) -> None:
+    for _ in range(count):
+        pair = run.take_pair()
+        assert pair is not None
+        result = played(pair)
+        folder.append(result)
+        run.take(result)
+
+
+def test_a_run_goes_on_where_it_was(folder: TuningFolder) -> None:
+    again, _ = folder.run(settings(), mend=True)
+    assert (again.games, again.spsa.taken) == (10, 2)
+    play(folder, again, 7)
+    assert again.finished
+    whole = Run(settings(), folder.known_openings())
+    while (pair := whole.take_pair()) is not None:
+        whole.take(played(pair))
+    assert folder.run(settings(), mend=False)[0].spsa.path == again.spsa.path == whole.spsa.path
+
+
+def test_half_a_line_is_cut_off_and_its_pair_played_again(folder: TuningFolder) -> None:
+    whole = folder.results.read_bytes()
+    folder.results.write_bytes(whole[:-7])
+    assert folder.run(settings(), mend=False)[0].games == 8
+    assert folder.results.read_bytes() == whole[:-7]
+    run, notice = folder.run(settings(), mend=True)
+    assert "the last line was damaged and is dropped" in notice
+    play(folder, run, 1)
+    assert folder.results.read_bytes() == whole
+
+
+def test_a_damaged_line_and_a_pair_that_is_there_twice_are_named(folder: TuningFolder) -> None:
+    lines = folder.results.read_text().splitlines(keepends=True)
+    folder.results.write_text("".join([*lines, lines[4]]))
+    with pytest.raises(TuningError, match=r"results\.jsonl, line 6: pair 0 of iteration 2 again"):
+        folder.run(settings(), mend=True)
+    folder.results.write_text("".join([lines[0], "rubbish\n", *lines[1:]]))
+    with pytest.raises(TuningError, match=r"results\.jsonl, line 2: not the line of a pair"):
+        folder.run(settings(), mend=True)
+
+
+def test_other_settings_are_refused_by_name_and_other_sources_told(folder: TuningFolder) -> None:
+    assert folder.claim(settings(), "code") == ""
+    assert "the sources are not those" in folder.claim(settings(), "other")
+    with pytest.raises(TuningError, match=r"iterations was 6 and is 7\)"):
+        folder.claim(settings(7), "code")
+    with pytest.raises(TuningError, match="nodes was 100 and is 200"):
+        folder.claim(settings(games=GameSettings(("0" * 64,), nodes=200)), "code")
+    other = settings().to_json()
+    other["spsa"]["parameters"][1]["high"] = 2000
+    with pytest.raises(TuningError, match=r"\(parameters\.RAZOR_BASE\.high was 1004 and is 2000\)"):
+        folder.claim(type(settings()).from_json(other), "code")
+    other = settings().to_json()
+    other["spsa"]["parameters"].reverse()
+    with pytest.raises(TuningError, match=r"LATE_MOVES\.after was '' and is 'RAZOR_BASE'"):
+        folder.claim(type(settings()).from_json(other), "code")
+
+
+def test_before_the_first_result_everything_may_change(tmp_path: Path) -> None:
+    folder = TuningFolder(tmp_path)
+    folder.claim(settings(), "code")
+    folder.keep_openings(list(OPENINGS))
+    folder.claim(settings(seed=2), "code")
+    assert folder.known()[0] == settings(seed=2)
+    assert folder.known_openings() == []
+    with pytest.raises(TuningError, match="the run has not begun"):
+        folder.run(settings(seed=2), mend=False)
+
+
+def test_one_at_a_time_and_a_folder_of_something_else(folder: TuningFolder, tmp_path: Path) -> None:
+    with folder.held(), pytest.raises(TuningError, match="another gougi tune"), TuningFolder(folder.path).held():
+        pass
+    with pytest.raises(TuningError, match="no run of gougi tune in it"):
+        TuningFolder(tmp_path).known()
+    folder.settings.write_text("{}")
+    with pytest.raises(TuningError, match=r"tune\.json: no settings of gougi tune"):
+        folder.known()

@@ -1,0 +1,96 @@
+"""Pairs of games as tasks of real Ray, in its tuning build; a worker process is killed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from cluster.drivers.task_pool import Opened
+from lab.teaching.terms import digest_of
+from lab.tuning.games import PairTerms
+from lab.tuning.ray_tasks import Event, PairLost, play_on_ray
+from lab.tuning.run import Played, Run
+from lab.tuning.settings import GameSettings, PlayError
+from tests.cluster.processes import family
+from tests.lab.tuning.runs import OPENINGS, settings
+from tests.worker.builds import OTHER
+from worker.nnue.network import default_file
+
+NET = default_file().read_bytes()
+NETS = (NET, NET)
+GAMES = GameSettings((digest_of(NET),) * 2, nodes=300, hash_mb=1)
+
+ASK = """
+from lab.tuning.games import code_version
+from worker.warm import warm_up
+
+warm_up()
+print(code_version())
+"""
+
+
+def players() -> list[int]:
+    """The processes in which pairs are played now."""
+    found = []
+    for pid in family(os.getpid()):
+        with contextlib.suppress(OSError):
+            if Path(f"/proc/{pid}/cmdline").read_bytes().startswith(b"ray::play_pair"):
+                found.append(pid)
+    return found
+
+
+@pytest.fixture
+def terms(monkeypatch: pytest.MonkeyPatch) -> PairTerms:
+    """Terms of a process of the tuning build, which this one is not; those that it starts are."""
+    for name, value in OTHER.items():
+        monkeypatch.setenv(name, value)
+    code = subprocess.run([sys.executable, "-c", ASK], capture_output=True, text=True, timeout=880, check=True).stdout
+    return PairTerms(GAMES, settings().names, code.strip())
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_a_killed_worker_loses_one_pair_and_the_run_is_the_same(terms: PairTerms) -> None:
+    def play(heard: list[Event]) -> Run:
+        run = Run(settings(4, games=GAMES), OPENINGS)
+        kept: list[Played] = []
+        asyncio.run(play_on_ray(None, 2, NETS, terms, run, kept.append, heard.append))
+        assert run.finished
+        assert sorted(played.name for played in kept) == [(k, pair) for k in range(4) for pair in range(2)]
+        return run
+
+    undisturbed: list[Event] = []
+    first = play(undisturbed)
+    assert undisturbed[0] == Opened(2) and len(undisturbed) == 9
+
+    def kill_the_first() -> None:
+        while not (running := players()):
+            time.sleep(0.05)
+        os.kill(running[0], signal.SIGKILL)
+
+    killer = threading.Thread(target=kill_the_first, daemon=True)
+    killer.start()
+    heard: list[Event] = []
+    second = play(heard)
+    killer.join(10)
+    assert [event.why for event in heard if isinstance(event, PairLost)] == ["its process died"]
+    assert second.spsa.path == first.spsa.path
+    assert players() == []
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_other_sources_are_refused_after_some_tries(terms: PairTerms) -> None:
+    run = Run(settings(1, 1, games=GAMES), OPENINGS)
+    other = PairTerms(terms.games, terms.names, "other")
+    with pytest.raises(PlayError, match=r"pair 0 of iteration 0 was lost 3 times: .*another version of Gougi"):
+        asyncio.run(play_on_ray(None, 1, NETS, other, run, lambda _: None, lambda _: None))

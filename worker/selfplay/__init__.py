@@ -1,1 +1,0 @@
-"""The compiled part of self-play: whole games in one call, and positions out of games. `worker.training` drives it."""
