@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lab.commands.lab_real import RealMachine, real_machine
+from lab.strategies.real.workplaces import RealMachine, real_machine
 from master.commands.checks import check_folder, check_net
 from master.commands.common import CommandError, EndsOn, Stoppable, compile_searcher, exit_code, notice
 from master.commands.options import FvScale, JsonAtEnd, OpeningMargin, OpeningPlies
 
 if TYPE_CHECKING:
     from cluster.coordination.chooser import Measured
-    from lab.commands.lab_board import Board
     from lab.match.statistics import Sprt
     from lab.strategies.folder import LabFolder
+    from lab.strategies.progress import GamesProgress
     from lab.strategies.records import GameRecord
     from lab.strategies.report import PointResult
     from lab.strategies.schedule import Plan
@@ -237,10 +237,10 @@ def _run(
 ) -> int:
     from cluster.engine_spec import EngineSpec
     from cluster.machine.side_by_side import Workplace, side_by_side
-    from lab.commands.lab_board import Board
     from lab.strategies.engines import EngineMaker
     from lab.strategies.plot import plot
     from lab.strategies.processes import Task, virtual_workplaces
+    from lab.strategies.progress import GamesProgress
     from lab.strategies.real.report import check_cores
     from lab.strategies.report import facts, real_table, sprt_table, summarize, table, undecided
     from lab.strategies.schedule import Due
@@ -272,7 +272,9 @@ def _run(
             places = virtual_workplaces(settings, EngineMaker(spec), concurrency)
         else:
             places = machine.workplaces(settings, spec)
-        interrupted = not _take(side_by_side(places, tasks), folder, records, Board(plan, records), lambda: keep(False))
+        interrupted = not _take(
+            side_by_side(places, tasks), folder, records, GamesProgress(plan, records), lambda: keep(False)
+        )
     results, found = keep(not interrupted)
     if as_json:
         print(json.dumps(found, ensure_ascii=False))
@@ -311,17 +313,17 @@ def _take(
     games: Generator[GameRecord],
     folder: LabFolder,
     records: list[GameRecord],
-    board: Board,
+    progress: GamesProgress,
     keep: Callable[[], object],
 ) -> bool:
-    """Play on: each game goes into the folder, to ``records`` and on the board; then ``keep`` is called.
+    """Play on: each game goes into the folder, to ``records`` and on the screen; then ``keep`` is called.
 
     Returns whether all were played; else Ctrl-C or SIGTERM ended it.
     """
-    with Stoppable() as block, closing(games), board:
+    with Stoppable() as block, closing(games), progress:
         for record in games:
             folder.append(record)
             records.append(record)
-            board.show(record.game.point)
+            progress.show(record.game.point)
             keep()
     return block.finished

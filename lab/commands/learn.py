@@ -159,9 +159,9 @@ def learn(
         return 0
     if importlib.util.find_spec("torch") is None:
         raise CommandError(NO_TORCH.replace("train needs", "learn needs", 1), FAILED)
-    from lab.commands.learn_run import Budget, run
     from lab.learning.folder import LearnFolder, LearnFolderError
     from lab.learning.recipe import Opponent, Recipe, RecipeError
+    from lab.learning.run import Budget, run
 
     try:
         recipe = Recipe(

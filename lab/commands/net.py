@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lab.commands.compiling import compile_training
+from lab.training.run import compile_training
 from master.commands.common import FAILED, CommandError, EndsOn, interruptible
 from master.commands.options import Json
 from master.commands.plain import PlainCommand

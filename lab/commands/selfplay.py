@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from cluster.processors import processors
-from lab.commands.compiling import compile_selfplay
 from master.commands.checks import network_file
 from master.commands.common import (
     FAILED,
     CommandError,
     EndsOn,
     Stoppable,
+    WarmUp,
+    compile_searcher,
     exit_code,
     interruptible,
     notice,
@@ -26,8 +27,8 @@ from master.commands.plain import PlainCommand, PlainGroup
 from worker.files import described, replacing
 
 if TYPE_CHECKING:
-    from lab.commands.selfplay_board import Board
     from lab.teaching.folder import TeacherFolder
+    from lab.teaching.progress import ShardsProgress
     from lab.teaching.terms import ShardTerms
 
 OUR_SCALE: Final = 1006
@@ -41,6 +42,17 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
+
+
+def _compile() -> None:
+    """Compile the searcher and self-play if they are not in the cache, with progress on stderr."""
+
+    def find() -> WarmUp:
+        from lab.selfplay.warm import warm_up_selfplay
+
+        return warm_up_selfplay
+
+    compile_searcher(find)
 
 
 @app.callback(invoke_without_command=True)
@@ -170,18 +182,18 @@ def _run(
     address: str | None,
     as_json: bool,
 ) -> int:
-    from lab.commands.selfplay_board import Board
+    from lab.teaching.progress import ShardsProgress
 
     known, notices = folder.known(terms, shards)
     for text in notices:
         notice(text)
     there = {header["shard"] for header in known}
-    board = Board(terms.settings.games * shards, known)
+    progress = ShardsProgress(terms.settings.games * shards, known)
     whole = True
     if missing := [number for number in range(shards) if number not in there]:
-        whole = _make(folder, terms, network, missing, processes, address, board)
-    found = {"folder": str(folder.path), "finished": whole, **board.facts()}
-    print(json.dumps(found) if as_json else board.summary())
+        whole = _make(folder, terms, network, missing, processes, address, progress)
+    found = {"folder": str(folder.path), "finished": whole, **progress.facts()}
+    print(json.dumps(found) if as_json else progress.summary())
     return exit_code(whole, folder.path)
 
 
@@ -192,7 +204,7 @@ def _make(
     missing: list[int],
     count: int | None,
     address: str | None,
-    board: Board,
+    progress: ShardsProgress,
 ) -> bool:
     """Make the shards that are missing. False: Ctrl-C or SIGTERM ended it."""
     from lab.teaching.processes import make_here
@@ -202,15 +214,15 @@ def _make(
     def on_event(event: Event) -> None:
         if isinstance(event, Made):
             folder.keep(event)
-        board.take(event)
+        progress.take(event)
 
     with Stoppable() as block:
         if address is None:
-            compile_selfplay()
-            with board:
+            _compile()
+            with progress:
                 make_here(network, terms, missing, min(count or processors(), len(missing)), on_event)
         else:
-            with board:
+            with progress:
                 asyncio.run(make_on_ray(address, 0, network, terms, missing, on_event))
     return block.finished
 
@@ -227,13 +239,13 @@ def stats(
     It counts lengths, ends, duplicates and scores, and the share of the positions that training keeps, and fits the
     scale.
     """
-    from lab.commands.selfplay_board import stats_text
     from lab.teaching.folder import shards_in
+    from lab.teaching.progress import stats_text
     from lab.teaching.terms import TeachingError
     from lab.training.shard import ShardError
     from lab.training.tally import ShardTally
 
-    compile_selfplay()
+    _compile()
 
     def count() -> dict[str, Any]:
         tally = ShardTally()
@@ -273,7 +285,7 @@ def export(
     from lab.training.positions import packed_records
     from lab.training.shard import ShardError
 
-    compile_selfplay()
+    _compile()
 
     def write() -> int:
         with replacing(out) as file:

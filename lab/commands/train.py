@@ -152,11 +152,11 @@ def train(
     """
     if importlib.util.find_spec("torch") is None:
         raise CommandError(NO_TORCH, FAILED)
-    from lab.commands.train_run import run
     from lab.training.corpus import CorpusError
     from lab.training.network.checkpoint import CheckpointError
     from lab.training.network.device import find_device
     from lab.training.network.trainer import TrainingError
+    from lab.training.run import run
     from lab.training.train_folder import TrainFolder, TrainFolderError
     from lab.training.train_settings import TrainSettings
     from worker.nnue.format import NetworkFileError, read_network

@@ -167,7 +167,7 @@ def tune(
 
 
 def _show_plan(settings: TuneSettings, as_json: bool) -> int:
-    from lab.commands.tune_board import plan_table, print_whole
+    from lab.tuning.progress import plan_table, print_whole
 
     if as_json:
         print(json.dumps(settings.to_json()))
@@ -185,8 +185,8 @@ def _run(
     address: str | None,
     as_json: bool,
 ) -> int:
-    from lab.commands.tune_board import facts_of, line, print_whole, standing_table
     from lab.tuning.games import PairTerms, code_version
+    from lab.tuning.progress import facts_of, line, print_whole, standing_table
     from lab.tuning.report import plot
 
     terms = PairTerms(settings.games, settings.names, code_version())
@@ -243,14 +243,14 @@ def _play(
     folder: TuningFolder, run: Run, terms: PairTerms, networks: Sequence[bytes], nodes: int, address: str | None
 ) -> bool:
     """Play what is missing. False: Ctrl-C or SIGTERM ended it."""
-    from lab.commands.tune_board import Board
+    from lab.tuning.progress import TuningProgress
     from lab.tuning.ray_tasks import Event, play_on_ray
     from lab.tuning.report import plot
 
-    with Stoppable() as block, Board(run) as board:
+    with Stoppable() as block, TuningProgress(run) as progress:
 
         def on_event(event: Event) -> None:
-            if board.take(event):
+            if progress.take(event):
                 folder.keep_plot(plot(run, folder.path.name))
 
         asyncio.run(play_on_ray(address, nodes, networks, terms, run, folder.append, on_event))
@@ -279,7 +279,7 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show where the parameters are, also during the run."""
-    from lab.commands.tune_board import facts_of, line, print_whole, standing_table
+    from lab.tuning.progress import facts_of, line, print_whole, standing_table
     from lab.tuning.report import plot
     from worker.files import replace_file
 

@@ -117,7 +117,7 @@ def facts_of(run: Run, folder: str) -> dict[str, Any]:
     return {"folder": folder, **facts(run)}
 
 
-class Board:
+class TuningProgress:
     """The standing on stderr: table and line at a terminal, rewritten; else a line a minute. A context manager.
 
     Args:

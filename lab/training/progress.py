@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _EACH_S: Final = 0.25
 
 
-class Board:
+class TrainingProgress:
     """The standing on stderr: a bar at a terminal, else a line for each validation. A context manager."""
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ class Board:
             words += f", {self.rate():,.0f} positions a second"
         self._bar.show(last.over, words, total=last.total, tell=tell)
 
-    def __enter__(self) -> Board:
+    def __enter__(self) -> TrainingProgress:
         self._bars.__enter__()
         return self
 

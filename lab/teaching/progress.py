@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _BAR: Final = 40
 
 
-class Board(Bars):
+class ShardsProgress(Bars):
     """The standing on stderr: a bar at a terminal, else a line for each shard.
 
     Args:

@@ -9,17 +9,36 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lab.commands.compiling import compile_training
-from master.commands.common import FAILED, INTERRUPTED, CommandError, interruptible, notice, tell
+from master.commands.common import (
+    FAILED,
+    INTERRUPTED,
+    CommandError,
+    WarmUp,
+    compile_searcher,
+    interruptible,
+    notice,
+    tell,
+)
 
 if TYPE_CHECKING:
-    from lab.commands.train_board import Board
     from lab.training.corpus import Corpus
     from lab.training.network.trainer import Outcome, Row, Trainer
+    from lab.training.progress import TrainingProgress
     from lab.training.train_folder import TrainFolder
     from lab.training.train_settings import TrainSettings
     from lab.training.weights import FloatNet
     from worker.nnue.format import NetworkFile
+
+
+def compile_training() -> None:
+    """Compile the searcher, self-play and the trainer if they are not in the cache, with progress on stderr."""
+
+    def find() -> WarmUp:
+        from lab.training.warm import warm_up_training
+
+        return warm_up_training
+
+    compile_searcher(find)
 
 
 def run(
@@ -45,15 +64,15 @@ def run(
         CommandError: the integers differ by more, or the games fit no scale.
         CorpusError, CheckpointError, TrainingError, TrainFolderError, OSError: as the parts raise them.
     """
-    from lab.commands.train_board import Board, summary
+    from lab.training.progress import TrainingProgress, summary
 
     report = folder.known_report()
     if report is None:
         compile_training()
-        with Board() as board:
+        with TrainingProgress() as progress:
             trainer, corpus = _trainer(folder, settings, source, data, device, threads)
             try:
-                outcome = _learn(folder, trainer, board)
+                outcome = _learn(folder, trainer, progress)
             finally:
                 trainer.model.close()
         if not outcome.finished:
@@ -113,10 +132,10 @@ def _fv_scale(source: NetworkFile | None) -> int:
     return (source.architecture.fv_scale if source is not None else None) or DEFAULT_FV_SCALE
 
 
-def _learn(folder: TrainFolder, trainer: Trainer, board: Board) -> Outcome:
+def _learn(folder: TrainFolder, trainer: Trainer, progress: TrainingProgress) -> Outcome:
     """Learn until the end, or until Ctrl-C or SIGTERM; a second one does not wait for the checkpoint."""
-    from lab.commands.train_plot import plot
     from lab.training.network.checkpoint import write_checkpoint
+    from lab.training.plot import plot
 
     stopped = False
     rows = [asdict(row) for row in trainer.outcome().rows]
@@ -129,7 +148,7 @@ def _learn(folder: TrainFolder, trainer: Trainer, board: Board) -> Outcome:
 
     def on_row(row: Row) -> None:
         rows.append(asdict(row))
-        board.row(row)
+        progress.row(row)
         keep_log()
 
     def keep_log() -> None:
@@ -140,7 +159,7 @@ def _learn(folder: TrainFolder, trainer: Trainer, board: Board) -> Outcome:
 
     before = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        return trainer.run(board.take, on_row, lambda state: write_checkpoint(folder.path, state), lambda: stopped)
+        return trainer.run(progress.take, on_row, lambda state: write_checkpoint(folder.path, state), lambda: stopped)
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from lab.strategies.schedule import Plan, Point
 
 
-class Board(Bars):
+class GamesProgress(Bars):
     """A bar for each point at a terminal, else a line after each game.
 
     Args:
