@@ -5,8 +5,7 @@ The table is a JSON file of points (`gougi lab --table` enters them; ``cluster/m
     {"points": [{"strategy": "consult:majority", "nodes": 4, "budget": 4000,
                  "elo": 250.0, "low": 176.0, "high": 340.0, "games": 100, "net": "…"}, …]}
 
-``elo`` is over one node of the same budget, with its 95 % interval; null where every game was won or lost. A point with
-``ms`` was measured by real processes, with so many milliseconds a move (`gougi lab --real`).
+``elo`` is over one node of the same budget, with its 95 % interval; null where every game was won or lost.
 """
 
 from __future__ import annotations
@@ -14,13 +13,12 @@ from __future__ import annotations
 import functools
 import json
 import math
-import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated
 
 import msgspec
 
@@ -59,9 +57,6 @@ class Measured:
     games: _Count
     net: str = ""
     """The first digits of the network file's SHA-256."""
-    ms: _Count | None = None
-    """Milliseconds a move, where it was measured by real processes in real time (`gougi lab --real`), with their
-    overhead; ``budget`` is then what one node searched in that time. None: in virtual time."""
 
     def __post_init__(self) -> None:
         found = strategy(self.strategy)
@@ -69,9 +64,9 @@ class Measured:
             raise ValueError(f"{self.strategy}: expected a strategy that needs no other nodes than any other")
 
     @property
-    def key(self) -> tuple[str, int, str, str]:
+    def key(self) -> tuple[str, int, int, str]:
         """Points of the same key are measurements of the same thing."""
-        return self.strategy, self.nodes, f"{self.ms} ms" if self.ms else str(self.budget), self.net
+        return self.strategy, self.nodes, self.budget, self.net
 
     @property
     def safe_elo(self) -> float:
@@ -86,10 +81,6 @@ class _Table(msgspec.Struct):
     """The file's content."""
 
     points: tuple[Measured, ...]
-
-
-_AS_NEAR: Final = 1.25
-"""Times that a network's budget may be farther away than the nearest one's at the same time a move."""
 
 
 def read_table(path: Path | None = None) -> tuple[Measured, ...]:
@@ -111,12 +102,8 @@ def write_table(path: Path, points: Iterable[Measured]) -> None:
     """Write the points, one a line; of those of the same key the last. Raises OSError; the file is then as it was."""
     unique = {point.key: point for point in points}
     ordered = sorted(unique.values(), key=lambda point: (point.net, point.budget, point.nodes, point.strategy))
-    lines = ",\n".join("  " + json.dumps(_plain(point)) for point in ordered)
+    lines = ",\n".join("  " + json.dumps(asdict(point)) for point in ordered)
     replace_file(path, ('{"points": [\n' + lines + "\n]}\n").encode())
-
-
-def _plain(point: Measured) -> dict[str, Any]:
-    return {name: value for name, value in asdict(point).items() if name != "ms" or value is not None}
 
 
 def choose(table: Sequence[Measured], nodes: int, budget: float) -> Measured | None:
@@ -126,44 +113,25 @@ def choose(table: Sequence[Measured], nodes: int, budget: float) -> Measured | N
     budget the number of nodes that is nearest (of two equally near ones the smaller); there the highest `safe_elo`.
     Without a table, None.
 
-    Where points in real time are for a number of nodes that is as near as that of those in virtual time, the choice is
-    among them alone: they have the overhead in them, so the two kinds do not compare. Nor do points of two networks:
-    the choice is among those of the network of which most strategies were measured there, then most games.
+    Points of two networks do not compare: the choice is among those of the network of which most strategies were
+    measured there, then most games.
 
     Args:
         nodes: 2 or more.
         budget: above 0.
     """
-    virtual = _nearest([point for point in table if point.ms is None], nodes, budget)
-    away = _apart(virtual[0].nodes, nodes) if virtual else math.inf
-    real = [point for point in table if point.ms is not None and _apart(point.nodes, nodes) <= away]
-    found = _nearest(real, nodes, budget) or virtual
-    return max(found, key=lambda point: point.safe_elo, default=None)
+    return max(_nearest(table, nodes, budget), key=lambda point: point.safe_elo, default=None)
 
 
 def _nearest(table: Sequence[Measured], nodes: int, budget: float) -> Sequence[Measured]:
-    """The points of one budget (of one time a move), one number of nodes and one network that are nearest; all of one
-    kind."""
+    """The points of one budget, one number of nodes and one network that are nearest."""
     if not table:
         return ()
-    paces = defaultdict[int, list[Measured]](list)
-    for point in table:
-        paces[point.ms or point.budget].append(point)
-
-    def away(own: list[Measured]) -> tuple[float, float]:
-        # In real time what one node searches is a little another in each measurement, and quite another by network.
-        return min((_apart(_middle(of_net), budget), _middle(of_net)) for of_net in _by_net(own))
-
-    there = min(paces.values(), key=away)
-    most = away(there)[0] + math.log(_AS_NEAR)
-    there = [point for of_net in _by_net(there) if _apart(_middle(of_net), budget) <= most for point in of_net]
+    near_budget = min({point.budget for point in table}, key=lambda known: (_apart(known, budget), known))
+    there = [point for point in table if point.budget == near_budget]
     near_nodes = min({point.nodes for point in there}, key=lambda known: (_apart(known, nodes), known))
     nets = _by_net(point for point in there if point.nodes == near_nodes)
     return max(nets, key=lambda own: (len(own), sum(point.games for point in own), own[0].net))
-
-
-def _middle(points: Iterable[Measured]) -> float:
-    return statistics.geometric_mean(point.budget for point in points)
 
 
 def _by_net(points: Iterable[Measured]) -> list[list[Measured]]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lab.strategies.real.workplaces import RealMachine, real_machine
 from master.commands.checks import check_folder, check_net
 from master.commands.common import CommandError, EndsOn, Stoppable, compile_searcher, exit_code, notice
 from master.commands.options import FvScale, JsonAtEnd, OpeningMargin, OpeningPlies
@@ -25,32 +24,19 @@ if TYPE_CHECKING:
     from lab.strategies.schedule import Plan
     from lab.strategies.settings import LabSettings
 
-_BUDGET = 4000
-_HASH_MB = 4
-_REAL_HASH_MB = 128
-"""As a node has it that nobody configured."""
-
 
 def lab(
     nodes: Annotated[str, typer.Option(metavar="N,N,…", help="Numbers of nodes of the fleet.")] = "1,2,4,8",
     strategy: Annotated[
         str, typer.Option(metavar="NAME,NAME,…", help="Strategies (--list names them). Default: all.")
     ] = "",
-    budget: Annotated[
-        int | None,
-        typer.Option(
-            min=100, metavar="N", help="Nodes a move that each node searches, in virtual time. Default: 4000."
-        ),
-    ] = None,
+    budget: Annotated[int, typer.Option(min=100, metavar="N", help="Nodes a move that each node searches.")] = 4000,
     games: Annotated[
         int, typer.Option(min=2, metavar="N", help="Games for each strategy and number of nodes; even.")
     ] = 100,
     against: Annotated[
         str,
-        typer.Option(
-            metavar="KX|KT|NAME[@N]",
-            help="One node with K times the budget or time; with K threads (--real); or a strategy with N nodes.",
-        ),
+        typer.Option(metavar="KX|NAME[@N]", help="One node with K times the budget; or a strategy with N nodes."),
     ] = "1x",
     sprt: Annotated[
         str | None,
@@ -59,20 +45,6 @@ def lab(
             help="Play no more games of a strategy and number of nodes once a test has decided between these two.",
         ),
     ] = None,
-    real: Annotated[
-        bool,
-        typer.Option("--real", help="Real node processes, bound to cores, on a real clock; not virtual ones."),
-    ] = False,
-    ms: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="With --real: milliseconds for each move of either side.")
-    ] = None,
-    cores: Annotated[
-        str,
-        typer.Option(metavar="LIST", help="With --real: the cores to play on, such as 0-7,12. Default: all of ours."),
-    ] = "",
-    oversubscribe: Annotated[
-        bool, typer.Option("--oversubscribe", help="With --real: allow more nodes than cores.")
-    ] = False,
     net: Annotated[Path | None, typer.Option(metavar="FILE", help="Network file (nn.bin). Default: our own.")] = None,
     fv_scale: FvScale = None,
     out: Annotated[
@@ -80,10 +52,7 @@ def lab(
     ] = Path("runs/lab"),
     concurrency: Annotated[int, typer.Option(min=1, metavar="N", help="Games at a time.")] = 1,
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of the openings.")] = 1,
-    hash_mb: Annotated[
-        int | None,
-        typer.Option("--hash", min=1, metavar="MB", help="Table of each node. Default: 4, with --real 128."),
-    ] = None,
+    hash_mb: Annotated[int, typer.Option("--hash", min=1, metavar="MB", help="Table of each node.")] = 4,
     resign: Annotated[
         int,
         typer.Option(
@@ -118,10 +87,7 @@ def lab(
     All nodes are virtual: they search one after the other on this machine, in virtual time, each within its budget. The
     same seed gives the same games, however many run at a time. docs/how-to/lab.md explains the figures.
 
-    With --real the nodes are processes on cores of their own. A fleet is then what gougi usi starts, one node (1x) is
-    a single searcher without a fleet, and a move takes --ms milliseconds. The two sides of a game move in turn on the
-    same cores, as many as the larger side has nodes. So the result includes the overhead of a fleet. The machine must
-    be idle.
+    To play real processes on a real clock, use gougi match: gougi match "gougi usi --nodes 2" gougi --byoyomi 0.3
 
     FOLDER gets a line for each game, the result and a plot (elo.svg). Ctrl-C keeps what was played; the same command
     goes on from there, also with more games, nodes or strategies.
@@ -135,10 +101,6 @@ def lab(
       gougi lab --nodes 4,8 --strategy split --against consult:majority --out runs/lab-vote
 
       gougi lab --nodes 4 --strategy split,split+presearch_share=0.2+caution.margin=40
-
-      gougi lab --real --ms 300 --nodes 2 --strategy consult:majority --cores 0-1 --games 200 --out runs/lab-real
-
-      gougi lab --real --ms 300 --nodes 2 --strategy auto --against 2t --out runs/lab-threads
     """
     from cluster.coordination.chooser import TableError
     from cluster.coordination.strategies import adjustable, offered
@@ -157,18 +119,14 @@ def lab(
         if table is not None:
             check_folder(table.parent, "--table")
             _known_points(table)
-            if oversubscribe:
-                raise LabError("--table has no place for nodes that share a core: leave out --oversubscribe")
         plan = Plan(tuple(_words(strategy)) or offered(), tuple(_numbers(nodes)), games)
-        machine = real_machine(plan, against, concurrency, real, ms, cores, oversubscribe, budget)
         settings = LabSettings(
-            budget=0 if real else budget or _BUDGET,
-            ms=ms or 0,
+            budget=budget,
             against=against,
             seed=seed,
             net=network_hash("" if net is None else str(net)),
             fv_scale=fv_scale,
-            hash_mb=hash_mb or (_REAL_HASH_MB if real else _HASH_MB),
+            hash_mb=hash_mb,
             max_moves=max_moves,
             resign_cp=resign,
             resign_moves=resign_moves,
@@ -182,7 +140,7 @@ def lab(
 
             check_for_table(settings)
         with folder.held():
-            code = _run(folder, settings, plan, test, net, concurrency, machine, as_json)
+            code = _run(folder, settings, plan, test, net, concurrency, as_json)
             if table is not None and code == 0:
                 _enter(folder, settings, plan, table)
             return code
@@ -232,25 +190,21 @@ def _run(
     sprt: Sprt | None,
     net: Path | None,
     concurrency: int,
-    machine: RealMachine | None,
     as_json: bool,
 ) -> int:
     from cluster.engine_spec import EngineSpec
-    from cluster.machine.side_by_side import Workplace, side_by_side
+    from cluster.machine.side_by_side import side_by_side
     from lab.strategies.engines import EngineMaker
     from lab.strategies.plot import plot
-    from lab.strategies.processes import Task, virtual_workplaces
+    from lab.strategies.processes import virtual_workplaces
     from lab.strategies.progress import GamesProgress
-    from lab.strategies.real.report import check_cores
-    from lab.strategies.report import facts, real_table, sprt_table, summarize, table, undecided
+    from lab.strategies.report import facts, sprt_table, summarize, table, undecided
     from lab.strategies.schedule import Due
 
-    for words in folder.claim(settings, None if machine is None else machine.about):
+    for words in folder.claim(settings):
         notice(words)
     records, damage = folder.read()
     notice(damage)
-    if machine is not None:
-        check_cores(records, machine.seating)
     left = list(plan.left([record.game for record in records]))
     title = settings.title
 
@@ -267,11 +221,7 @@ def _run(
         due = [(game, openings[game.pair]) for game in left]
         tasks = Due(due, lambda point: sprt is None or undecided(records, point, sprt))
         spec = EngineSpec(settings.hash_mb, 1, None if net is None else str(net.resolve()), settings.fv_scale)
-        places: Sequence[Workplace[Task, GameRecord]]
-        if machine is None:
-            places = virtual_workplaces(settings, EngineMaker(spec), concurrency)
-        else:
-            places = machine.workplaces(settings, spec)
+        places = virtual_workplaces(settings, EngineMaker(spec), concurrency)
         interrupted = not _take(
             side_by_side(places, tasks), folder, records, GamesProgress(plan, records), lambda: keep(False)
         )
@@ -280,7 +230,7 @@ def _run(
         print(json.dumps(found, ensure_ascii=False))
     else:
         test = "" if sprt is None else sprt_table(results, sprt)
-        parts = (title, table(results), test, real_table(results), f"plot: {folder.plot}")
+        parts = (title, table(results), test, f"plot: {folder.plot}")
         print("\n\n".join(part for part in parts if part))
     return exit_code(not interrupted, folder.path)
 

@@ -61,6 +61,10 @@ def match(
     option_both: Annotated[
         list[str] | None, typer.Option("--each", metavar="NAME=VALUE", help="A USI option of both; repeatable.")
     ] = None,
+    cores_a: Annotated[
+        str, typer.Option(metavar="LIST", help="Processor cores of A and of all that it starts, such as 0-3,6.")
+    ] = "",
+    cores_b: Annotated[str, typer.Option(metavar="LIST", help="Processor cores of B.")] = "",
     openings: Openings = None,
     opening_plies: OpeningPlies = 12,
     opening_margin: OpeningMargin = 120,
@@ -103,6 +107,8 @@ def match(
 
       gougi match gougi "env GOUGI_WITHOUT=probcut gougi" --nodes 20000 --games 400
 
+      gougi match "gougi usi --nodes 2" gougi --byoyomi 0.3 --cores-a 0-1 --cores-b 0-1 --games 200
+
       gougi match gougi gpsusi -B BookDepth=0 --byoyomi 0.5 --margin-ms 1000
     """
     from lab.match.contestants import SettingsError, contestant, with_names
@@ -113,8 +119,8 @@ def match(
     try:
         pace = _pace(nodes, depth, byoyomi, time, margin_ms)
         each = option_both or []
-        contestant_a = contestant(a, name_a, [*each, *(option_a or [])], pace.timed)
-        contestant_b = contestant(b, name_b, [*each, *(option_b or [])], pace.timed)
+        contestant_a = contestant(a, name_a, [*each, *(option_a or [])], pace.timed, cores_a)
+        contestant_b = contestant(b, name_b, [*each, *(option_b or [])], pace.timed, cores_b)
         settings = MatchSettings(
             players=(contestant_a, contestant_b) if name_a or name_b else with_names(contestant_a, contestant_b),
             pace=pace,

@@ -45,7 +45,7 @@ class Contestant:
         return self.command[-len(_OUR_COMMAND) :] == _OUR_COMMAND
 
 
-def contestant(spec: str, name: str | None, options: Sequence[str], timed: bool = True) -> Contestant:
+def contestant(spec: str, name: str | None, options: Sequence[str], timed: bool = True, cores: str = "") -> Contestant:
     """Read a contestant from the command line.
 
     Args:
@@ -54,11 +54,14 @@ def contestant(spec: str, name: str | None, options: Sequence[str], timed: bool 
             …``, ``taskset -c CPUS`` and ``nice -n N`` may stand before each.
         name: what it is called; None: by its program.
         options: USI options as ``NAME=VALUE``.
-        timed: whether the match has a clock. The referee keeps a margin then, so our searcher is told to keep none,
-            and to use its time.
+        timed: whether the match has a clock. The referee keeps a margin then, so our searcher, or our fleet (``gougi
+            usi``), is told to keep none, and to use its time.
+        cores: the processor cores of the contestant and of all that it starts, as ``taskset -c`` takes them
+            (``0-3,6``); empty: any.
 
     Raises:
-        SettingsError: the program does not exist, the file cannot be read, or an option has no ``=``.
+        SettingsError: the program does not exist, the file cannot be read, an option has no ``=``, or a core is not
+            there.
     """
     try:
         words = shlex.split(spec)
@@ -68,10 +71,11 @@ def contestant(spec: str, name: str | None, options: Sequence[str], timed: bool 
     if not words:
         raise SettingsError("a player is empty: expected a USI command, gougi, or a configuration file")
     given: dict[str, str] = {}
-    if len(words) == 1 and (words[0] == OURSELVES or words[0].endswith(".toml")):
-        if timed:
-            given |= {"NetworkDelay": "0", "NetworkDelay2": "0", "MinimumThinkingTime": "0"}
-            given["RoundUpToFullSecond"] = "false"
+    alone = len(words) == 1 and (words[0] == OURSELVES or words[0].endswith(".toml"))
+    if timed and (alone or words[:2] == [OURSELVES, "usi"]):
+        given |= {"NetworkDelay": "0", "NetworkDelay2": "0", "MinimumThinkingTime": "0"}
+        given["RoundUpToFullSecond"] = "false"
+    if alone:
         if words[0] != OURSELVES:
             given |= _options_of(Path(words[0]))
         command = list(_OUR_COMMAND)
@@ -82,7 +86,21 @@ def contestant(spec: str, name: str | None, options: Sequence[str], timed: bool 
         if not equals or not key:
             raise SettingsError(f"option {text!r}: expected NAME=VALUE")
         given[key.strip()] = value.strip()
+    if cores:
+        before = [_program("taskset"), "-c", _checked(cores), *before]
     return Contestant(name or Path(words[0]).stem, (*before, *command), given, os.getcwd())
+
+
+def _checked(cores: str) -> str:
+    """Raises SettingsError: it is no list of cores that this process may use."""
+    ours = os.sched_getaffinity(0)
+    for part in cores.split(","):
+        if not re.fullmatch(r"[0-9]+(-[0-9]+)?", part):
+            raise SettingsError(f"cores {cores}: expected numbers and ranges, such as 0-3,6")
+        first, _, last = part.partition("-")
+        if missing := set(range(int(first), int(last or first) + 1)) - ours:
+            raise SettingsError(f"cores {cores}: core {min(missing)} is not there for us")
+    return cores
 
 
 def _wrappers(words: list[str]) -> tuple[list[str], list[str]]:

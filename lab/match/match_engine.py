@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from typing import Final
 
-from cluster.machine.processes import stat_of
+from cluster.machine.processes import descendants, stat_of
 from lab.match.contestants import Contestant
 from lab.match.referee import BestMove
 from worker.engine import EngineError
@@ -161,9 +161,11 @@ class MatchEngine:
                 self._drop()
 
     def cpu_ms(self) -> int:
-        """CPU time of the process so far, in ms; 0 where the system does not tell (only Linux does)."""
+        """CPU time of the process and of its descendants so far, in ms; 0 where only Linux could tell."""
         stat = None if self._process is None else stat_of(self._process.pid)
-        return 0 if stat is None else round(stat.cpu_s * 1000)
+        if stat is None:
+            return 0
+        return round(1000 * sum(one.cpu_s for one in (stat, *descendants(stat.pid))))
 
     def _drop(self) -> None:
         process, self._process = self._process, None

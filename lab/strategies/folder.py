@@ -23,40 +23,27 @@ class LabFolder(GamesFolder[GameRecord]):
         self.result = path / "result.json"
         self.plot = path / "elo.svg"
 
-    def claim(self, settings: LabSettings, machine: dict[str, Any] | None = None) -> list[str]:
+    def claim(self, settings: LabSettings) -> list[str]:
         """Note the settings in a new folder, or check that those of an old one are the same.
 
-        Args:
-            machine: where games are in real time, what they are played on (`lab.strategies.real.machine.about`).
-
         Returns:
-            What the user should know: games of an earlier version of the sources, or of another machine, are in the
-            folder.
+            What the user should know: games of an earlier version of the sources are in the folder.
 
         Raises:
-            LabError: the folder was begun with other settings, or in the other kind of time; the text names them.
+            LabError: the folder was begun with other settings; the text names them.
             OSError: it cannot be read or written.
         """
         wanted, now = settings.plain(), sources()
         if not self.settings.exists():
-            begun = {"settings": wanted, "sources": now} | ({} if machine is None else {"machine": machine})
-            self.keep_facts(self.settings, begun)
+            self.keep_facts(self.settings, {"settings": wanted, "sources": now})
             return []
         notices: list[str] = []
         known = self.known_facts(self.settings)
         try:
-            before, version, place = dict(known["settings"]), known.get("sources"), known.get("machine")
-            cpu = None if place is None else str(place["cpu"])
+            before, version = dict(known["settings"]), known.get("sources")
         except (KeyError, TypeError, ValueError) as error:
             raise LabError(f"{self.settings}: not readable: {error!r}") from error
-        if ("ms" in before) != ("ms" in wanted):
-            theirs, ours = ("in real time", "virtual ones") if "ms" in before else ("virtual", "in real time (--real)")
-            raise LabError(f"{self.path}: its games are {theirs}, these would be {ours}: choose another folder")
         self.check_settings(before, wanted)
-        if machine is not None and machine["cpu"] != cpu:
-            notices.append(
-                f"{self.path} was begun on another machine ({cpu}): its games are counted together with ours"
-            )
         if version != now:
             notices.append(
                 f"{self.path}: the sources are not those it was begun with: games of both are counted together"

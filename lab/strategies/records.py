@@ -10,7 +10,6 @@ from typing import Any
 import msgspec
 
 from cluster.api import Decision
-from lab.strategies.real_figures import RealGame
 from lab.strategies.schedule import Game, Point
 from lab.strategies.settings import LabError
 
@@ -59,8 +58,6 @@ class GameRecord:
     moves: tuple[str, ...]
     a: SideFigures
     b: SideFigures
-    real: RealGame | None = None
-    """Figures of a game in real time."""
 
     def to_line(self) -> str:
         """One line of JSON, without the line's end."""
@@ -77,7 +74,6 @@ class GameRecord:
             a=self.a,
             b=self.b,
             moves=" ".join(self.moves),
-            real=self.real,
         )
         return json.dumps(_rounded(msgspec.to_builtins(line)), ensure_ascii=False)
 
@@ -95,7 +91,7 @@ class GameRecord:
         if line.points not in (0.0, 0.5, 1.0):
             raise LabError(f"points: a game scores 0, 0.5 or 1, not {line.points}")
         game = Game(Point(line.strategy, line.nodes), line.game)
-        return cls(game, line.points, line.end, tuple(line.moves.split()), line.a, line.b, line.real)
+        return cls(game, line.points, line.end, tuple(line.moves.split()), line.a, line.b)
 
 
 class _Line(msgspec.Struct, omit_defaults=True):
@@ -112,7 +108,6 @@ class _Line(msgspec.Struct, omit_defaults=True):
     a: SideFigures
     b: SideFigures
     moves: str
-    real: RealGame | None = None
 
 
 def _rounded(value: Any) -> Any:

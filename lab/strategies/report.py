@@ -11,8 +11,6 @@ from cluster.coordination.settings import Mode
 from cluster.coordination.strategies import strategy
 from cluster.engine_spec import Variety
 from lab.match.statistics import Sprt, Strength, Tally, Verdict, result_facts, strength, tally
-from lab.strategies.real import report as real_report
-from lab.strategies.real.report import RealResult, summarize_real
 from lab.strategies.records import GameRecord, SideFigures
 from lab.strategies.schedule import Point
 from lab.strategies.settings import LabError, LabSettings
@@ -28,8 +26,6 @@ class PointResult:
     plies: int
     a: SideFigures
     b: SideFigures
-    real: RealResult | None = None
-    """Figures of games in real time."""
 
     @property
     def agreement(self) -> float | None:
@@ -73,21 +69,16 @@ def _result(point: Point, records: Sequence[GameRecord]) -> PointResult:
         b.add(record.b)
     counted = tally([(record.game.pair, record.points) for record in records])
     plies = sum(len(record.moves) for record in records)
-    return PointResult(point, counted, strength(counted), plies, a, b, summarize_real(records))
+    return PointResult(point, counted, strength(counted), plies, a, b)
 
 
 def facts(
     settings: LabSettings, results: Sequence[PointResult], finished: bool, sprt: Sprt | None = None
 ) -> dict[str, Any]:
     """As plain values: JSON has no infinity, so an Elo without an end is null. ``sprt``: a test of each point."""
-    pace = (
-        {"ms": settings.ms, "against_ms": settings.opponent_ms}
-        if settings.ms
-        else {"budget": settings.budget, "against_budget": settings.opponent_budget}
-    )
     return {
-        "real": bool(settings.ms),
-        **pace,
+        "budget": settings.budget,
+        "against_budget": settings.opponent_budget,
         "against": settings.against,
         "seed": settings.seed,
         "finished": finished,
@@ -113,8 +104,7 @@ def check_for_table(settings: LabSettings) -> None:
 
 def measured(settings: LabSettings, results: Sequence[PointResult]) -> list[Measured]:
     """The points that a table of strategies can hold: over one node with the same budget, of two nodes and more, all
-    alike but for the depths that they leave out, and without pondering. In real time the budget is what the one node
-    searched in its time, on average.
+    alike but for the depths that they leave out, and without pondering.
 
     Raises:
         LabError: the games are against something else.
@@ -125,13 +115,12 @@ def measured(settings: LabSettings, results: Sequence[PointResult]) -> list[Meas
         Measured(
             strategy=point["strategy"],
             nodes=point["nodes"],
-            budget=settings.budget or max(1, point["nodes_per_move_b"]),
+            budget=settings.budget,
             elo=point["elo"],
             low=point["elo_low"],
             high=point["elo_high"],
             games=point["games"],
             net=settings.net,
-            ms=settings.ms or None,
         )
         for point in points
     ]
@@ -144,7 +133,7 @@ def _for_any_fleet(name: str) -> bool:
 
 def _facts(result: PointResult) -> dict[str, Any]:
     games = max(1, result.tally.games)
-    plain = {
+    return {
         "strategy": result.point.strategy,
         "nodes": result.point.nodes,
         **result_facts(result.tally),
@@ -156,7 +145,6 @@ def _facts(result: PointResult) -> dict[str, Any]:
         "nodes_per_move_a": round(result.a.nodes / max(1, result.a.moves)),
         "nodes_per_move_b": round(result.b.nodes / max(1, result.b.moves)),
     }
-    return plain if result.real is None else plain | {"real": real_report.facts(result.real)}
 
 
 HEADINGS = (
@@ -179,18 +167,6 @@ def sprt_table(results: Sequence[PointResult], sprt: Sprt) -> str:
         for result in results
     )
     return "\n".join((head, *lines))
-
-
-def real_table(results: Sequence[PointResult]) -> str:
-    """The same of games in real time: what both sides searched, and what that took; empty where there is none."""
-    parts: list[str] = []
-    for result in results:
-        if (real := result.real) is not None:
-            moves, nodes = (result.a.moves, result.b.moves), (result.a.nodes, result.b.nodes)
-            rows = _aligned([real_report.HEADINGS, *real_report.rows(real, moves, nodes)])
-            doubts = "".join(f"\n  careful: {doubt}" for doubt in real_report.doubts(real))
-            parts.append(f"{result.point}: {real_report.line(real)}\n{rows}{doubts}")
-    return "\n\n".join(parts)
 
 
 def _aligned(rows: Sequence[tuple[str, ...]]) -> str:

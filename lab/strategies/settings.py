@@ -10,7 +10,6 @@ from cluster.coordination.strategies import StrategyError, strategy
 from lab.match.openings import DEFAULT_MARGIN_CP, DEFAULT_PLIES
 
 MOST_NODES = 1000
-MOST_THREADS = 512
 
 
 class LabError(ValueError):
@@ -19,19 +18,17 @@ class LabError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Opponent:
-    """B. ``strategy`` None: one node, with ``times`` the budget of one of A's nodes, and ``threads`` threads."""
+    """B. ``strategy`` None: one node, with ``times`` the budget of one of A's nodes."""
 
     strategy: str | None = None
     nodes: int | None = None
     """Number of nodes of a strategy; None: as many as A has."""
     times: float = 1.0
-    threads: int = 1
-    """More than one only in real time."""
 
     @classmethod
     def parse(cls, text: str) -> Opponent:
-        """``4x``: one node with four times the budget. ``4t``: one node with four threads. ``consult:majority@4``: a
-        strategy with four nodes; without a number, with as many as A.
+        """``4x``: one node with four times the budget. ``consult:majority@4``: a strategy with four nodes; without a
+        number, with as many as A.
 
         Raises:
             LabError: it is neither.
@@ -41,10 +38,6 @@ class Opponent:
             if not 0 < times <= 10_000:
                 raise LabError(f"against {text}: expected more than 0 and at most 10000 times the budget")
             return cls(times=times)
-        if text.endswith("t") and text[:-1].isdecimal():
-            if not 1 <= int(text[:-1]) <= MOST_THREADS:
-                raise LabError(f"against {text}: expected 1 to {MOST_THREADS} threads")
-            return cls(threads=int(text[:-1]))
         name, at, number = text.partition("@")
         try:
             nodes = int(number) if at else None
@@ -55,30 +48,20 @@ class Opponent:
         try:
             return cls(strategy(name).name, nodes)
         except StrategyError as error:
-            raise LabError(
-                f"against {text}: expected times such as 4x, threads such as 4t, or a strategy ({error})"
-            ) from None
+            raise LabError(f"against {text}: expected times such as 4x, or a strategy ({error})") from None
 
     def fleet(self, nodes: int) -> int:
         """The number of nodes of B against ``nodes`` of A."""
         return 1 if self.strategy is None else self.nodes or nodes
 
-    def cores(self, nodes: int) -> int:
-        """The number of cores that B can use against ``nodes`` of A."""
-        return self.fleet(nodes) * self.threads
-
     @property
     def words(self) -> str:
         """The opponent for people: ``one node``, ``one node with 4 times the budget``, ``split with 4 nodes``."""
-        if self.threads > 1:
-            return f"one node with {self.threads} threads"
         if self.strategy is None:
             return "one node" if self.times == 1 else f"one node with {self.times:g} times the budget"
         return f"{self.strategy} with {self.nodes or 'as many'} node{'' if self.nodes == 1 else 's'}"
 
     def __str__(self) -> str:
-        if self.threads > 1:
-            return f"{self.threads}t"
         if self.strategy is None:
             return f"{self.times:g}x"
         return self.strategy if self.nodes is None else f"{self.strategy}@{self.nodes}"
@@ -92,8 +75,8 @@ class LabSettings:
         LabError: a value is out of range, or the opponent cannot be read.
     """
 
-    budget: int = 0
-    """Nodes a move of every node, in virtual time; 0: real time."""
+    budget: int
+    """Nodes a move of every node."""
     against: str = "1x"
     """As `Opponent.parse` takes it."""
     seed: int = 1
@@ -110,19 +93,12 @@ class LabSettings:
     resign_moves: int = 3
     opening_plies: int = DEFAULT_PLIES
     opening_margin_cp: int = DEFAULT_MARGIN_CP
-    ms: int = 0
-    """Milliseconds a move of either side, in real time; 0: virtual time."""
 
     def __post_init__(self) -> None:
-        pace = "ms" if self.ms else "budget"
-        if self.ms and self.budget:
-            raise LabError(f"budget {self.budget} and {self.ms} ms a move: expected one of them")
-        for name, low in ((pace, 1), ("hash_mb", 1), ("max_moves", 1), ("resign_cp", 0), ("resign_moves", 1)):
+        for name, low in (("budget", 1), ("hash_mb", 1), ("max_moves", 1), ("resign_cp", 0), ("resign_moves", 1)):
             if getattr(self, name) < low:
                 raise LabError(f"{name} is {getattr(self, name)}: expected {low} or more")
         object.__setattr__(self, "against", str(self.opponent))
-        if self.opponent.threads > 1 and not self.ms:
-            raise LabError(f"against {self.against}: threads search in real time only, which is --real")
 
     @property
     def opponent(self) -> Opponent:
@@ -134,16 +110,10 @@ class LabSettings:
         return max(1, math.floor(self.budget * self.opponent.times + 0.5))
 
     @property
-    def opponent_ms(self) -> int:
-        """Milliseconds a move of B."""
-        return max(1, math.floor(self.ms * self.opponent.times + 0.5))
-
-    @property
     def title(self) -> str:
         """The title of the plot: the opponent of the Elo, and the pace."""
-        pace = f"{self.ms} ms a move in real time" if self.ms else f"{self.budget} nodes a move for each node"
-        return f"Elo over {self.opponent.words}; {pace}"
+        return f"Elo over {self.opponent.words}; {self.budget} nodes a move for each node"
 
     def plain(self) -> dict[str, Any]:
-        """As the folder keeps them: with the pace that there is."""
-        return {name: value for name, value in asdict(self).items() if name != ("budget" if self.ms else "ms")}
+        """As the folder keeps them."""
+        return asdict(self)

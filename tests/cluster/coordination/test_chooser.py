@@ -67,13 +67,6 @@ def test_points_of_two_networks_do_not_compare() -> None:
     assert choose((SPLIT, VOTE, tiers, *others), 4, 4000) == tiers
 
 
-def test_where_points_in_real_time_are_for_the_number_of_nodes_they_are_chosen() -> None:
-    two, four = (replace(SPLIT, nodes=nodes, budget=ms * 1000, ms=ms) for nodes, ms in ((2, 300), (4, 500)))
-    virtual = tuple(replace(VOTE, nodes=nodes, budget=500_000) for nodes in (2, 4))
-    assert choose((*virtual, two, four), 2, 500_000) == two
-    assert choose((*virtual, four), 2, 500_000) == virtual[0]
-
-
 def test_the_settings_become_the_strategy_s() -> None:
     mine = replace(AUTO, stop_grace_ms=7)
     found = resolved(mine, TABLE, 4, 4000)
@@ -154,42 +147,3 @@ def test_what_is_no_table_is_said(text: str, tmp_path: Path) -> None:
         read_table(path)
     with pytest.raises(TableError, match="missing"):
         read_table(tmp_path / "missing.json")
-
-
-REAL = replace(SPLIT, budget=140_000, ms=300, elo=50.0, low=10.0, high=90.0)
-
-
-def test_what_was_measured_in_real_time_is_heeded_where_there_is_both() -> None:
-    """Its Elo has the overhead in it, and so is lower than that of a better strategy in virtual time."""
-    better = replace(REAL, strategy="consult:majority", budget=141_000, elo=80.0, low=40.0, high=120.0)
-    table = (*TABLE, REAL, better)
-    assert choose(table, 4, 4000) == better, "the budgets of two measurements at one time a move are one"
-    assert choose(table, 3, 140_000) == better
-    assert choose(table, 16, 4000) == TABLE[2], "nothing real was measured with so many nodes"
-    assert choose((REAL,), 16, 4000) == REAL
-    slow = replace(REAL, ms=3000, budget=1_400_000, strategy="tiers")
-    assert choose((*table, slow), 4, 10_000_000) == slow
-    assert choose((*table, slow), 4, 300_000) == better
-
-
-def test_a_slow_network_says_nothing_of_how_much_another_one_searches() -> None:
-    short, long = replace(REAL, budget=200_000), replace(REAL, budget=660_000, ms=1000)
-    slow = replace(REAL, budget=20_000, net="large")
-    chosen = choose((short, long, slow), REAL.nodes, 250_000)
-    assert chosen is not None and chosen.ms == 300
-    many = [replace(point, strategy=name) for point in (short, long) for name in ("split", "tiers", "consult:majority")]
-    slow_long = replace(slow, budget=66_000, ms=1000)
-    assert choose((*many, slow, slow_long), REAL.nodes, 66_000) == slow_long, "though the other has more strategies"
-
-
-def test_a_table_with_both_kinds_comes_back(tmp_path: Path) -> None:
-    path = tmp_path / "table.json"
-    again = replace(REAL, budget=150_000, elo=55.0)
-    write_table(path, [*TABLE, REAL, again])
-    assert set(read_table(path)) == {*TABLE, again}, "the same time a move is the same measurement"
-    plain = json.loads(path.read_text())["points"]
-    assert [point.get("ms") for point in plain].count(300) == 1
-    assert sum("ms" in point for point in plain) == 1
-    path.write_text(json.dumps({"points": [{**asdict(REAL), "ms": 0}]}))
-    with pytest.raises(TableError, match=r">= 1 - at `\$.points\[0\].ms`"):
-        read_table(path)

@@ -34,16 +34,8 @@ def run(*arguments: str) -> object:
         (("--games", "5"), "even number"),
         (("--against", "soon"), "against soon"),
         (("--against", "2x", "--table", "table.json"), "over one node .1x., and this is against 2x"),
-        (("--real", "--ms", "9", "--oversubscribe", "--table", "table.json"), "no place for nodes that share a core"),
         (("--sprt", "5"), "--sprt 5: expected two numbers"),
         (("--sprt", "5,5"), "elo0"),
-        (("--ms", "300"), "--ms is for real time: give --real too"),
-        (("--cores", "0"), "--cores is for real time"),
-        (("--oversubscribe",), "--oversubscribe is for real time"),
-        (("--real",), "--real needs the time of a move: --ms N"),
-        (("--real", "--ms", "300", "--budget", "4000"), "--budget 4000 is for virtual time"),
-        (("--real", "--ms", "300", "--cores", "99999"), "core 99999 is not there for us"),
-        (("--real", "--ms", "300", "--nodes", "1,999"), "999 nodes against one node need 999 cores"),
     ],
 )
 def test_errors_have_exit_code_2(arguments: Sequence[str], words: str, tmp_path: Path) -> None:

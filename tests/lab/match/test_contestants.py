@@ -109,3 +109,19 @@ def test_two_contestants_of_one_name_are_told_apart() -> None:
     nets = [contestant("gougi", None, [f"EvalFile=/nets/{name}.bin"]) for name in "ab"]
     assert names(*nets) == ["gougi-EvalFile=a.bin", "gougi-EvalFile=b.bin"]
     assert names(contestant("sh", "x", []), plain) == ["x", "gougi"]
+
+
+def test_a_contestant_stays_on_its_cores() -> None:
+    one = contestant("env X=1 gougi", None, [], cores="0")
+    assert [Path(one.command[0]).name, *one.command[1:3], Path(one.command[3]).name] == ["taskset", "-c", "0", "env"]
+    assert one.name == "gougi"
+    for cores, why in (("0,99999", "core 99999 is not there"), ("0-", "expected numbers"), ("all", "expected numbers")):
+        with pytest.raises(SettingsError, match=why):
+            contestant("gougi", None, [], cores=cores)
+
+
+def test_our_fleet_keeps_no_margin_either() -> None:
+    fleet = contestant("gougi usi --nodes 2", None, [])
+    assert (fleet.options["NetworkDelay"], fleet.options["MinimumThinkingTime"]) == ("0", "0")
+    assert fleet.command[1:] == ("usi", "--nodes", "2")
+    assert contestant("gougi usi", None, [], timed=False).options == {}

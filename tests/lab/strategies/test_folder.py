@@ -41,27 +41,6 @@ def test_other_sources_are_told(folder: LabFolder, monkeypatch: pytest.MonkeyPat
     assert "the sources are not those" in notice
 
 
-def test_real_and_virtual_games_do_not_mix(folder: LabFolder, tmp_path: Path) -> None:
-    real, machine = LabSettings(ms=300), {"cpu": "8086", "cores": "0-1", "of": 2, "load": 0.1}
-    with pytest.raises(
-        LabError, match=r"its games are virtual, these would be in real time \(--real\): choose another"
-    ):
-        folder.claim(real, machine)
-    other = LabFolder(tmp_path / "real")
-    with other.held():
-        assert other.claim(real, machine) == []
-        known = json.loads(other.settings.read_text())
-        assert (known["settings"]["ms"], "budget" in known["settings"], known["machine"]) == (300, False, machine)
-        assert other.claim(real, {**machine, "load": 3.0}) == []
-        (notice,) = other.claim(real, {**machine, "cpu": "6502"})
-        assert "begun on another machine (8086)" in notice
-        with pytest.raises(LabError, match=r"\(ms was 300 and is 500\)"):
-            other.claim(LabSettings(ms=500), machine)
-        with pytest.raises(LabError, match="its games are in real time, these would be virtual ones"):
-            other.claim(SETTINGS)
-    assert "ms" not in json.loads(folder.settings.read_text())["settings"], "a folder of before goes on"
-
-
 def test_one_process_at_a_time(folder: LabFolder) -> None:
     with folder.held(), pytest.raises(LabError, match="another gougi lab"), LabFolder(folder.path).held():
         pass
