@@ -2,8 +2,7 @@
 #
 #   make play [ARGS="--games 2"]        a whole game, live in this terminal
 #   make test                           the tests, but for the slow ones; `make test TESTS=` runs all, as CI does
-#   make lint                           ruff, mypy, import-linter
-#   make checkov                       policies of terraform/ and deploy/; `make test TESTS=` runs them where this was made once
+#   make lint                           ruff, mypy, import-linter, shellcheck
 #   make docs                          the documentation's site, in build/site (docs-serve: shown while it is written)
 #   make diagrams                      draw docs/explanation/diagrams/*.mmd again; needs npm and Chromium
 #   make torch                         PyTorch for `gougi train` and its tests, which are skipped without it
@@ -13,7 +12,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: play test lint format docs docs-serve docs-venv diagrams checkov checkov-venv torch lock venv clean help
+.PHONY: play test lint format docs docs-serve docs-venv diagrams torch lock venv clean help
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -29,7 +28,7 @@ TESTS ?= -m 'not slow'
 WORKERS ?= 4
 
 help:
-	@sed -n '2,13s/^# \{0,1\}//p' Makefile
+	@sed -n '2,12s/^# \{0,1\}//p' Makefile
 
 # At home, even where a gougi.toml in this folder names a server: a second login would take the place of the first.
 play: $(STAMP)
@@ -47,6 +46,7 @@ lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/shellcheck --external-sources deploy/scripts/*.sh
 
 format: $(STAMP)
 	$(BIN)/ruff check --fix .
@@ -78,18 +78,6 @@ $(DOCS): | $(LOCKED)
 	@rm -f $(VENV)/.docs-*
 	@touch $(DOCS)
 
-# checkov pins much of what others need in other versions: it has an environment of its own.
-CHECKED := .venv-checkov/.lock-$(call hash,requirements-checkov.lock)
-checkov-venv: $(CHECKED)
-
-checkov: $(STAMP) checkov-venv
-	@$(BIN)/python -m pytest tests/terraform/test_checkov.py
-
-$(CHECKED): | $(LOCKED)
-	@$(BIN)/python -m venv --clear .venv-checkov
-	@.venv-checkov/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-checkov.lock
-	@touch $(CHECKED)
-
 $(LOCKED):
 	@python=""; \
 	for name in $(PYTHON) python3.11 python3.12 python3.13 python3; do \
@@ -114,12 +102,11 @@ COMPILE = $(BIN)/pip-compile --quiet --upgrade --generate-hashes --strip-extras 
           --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 lock: $(STAMP)
 	$(COMPILE) --extra fleet --output-file requirements.lock pyproject.toml
-	$(COMPILE) --output-file requirements-checkov.lock requirements-checkov.in
 	$(COMPILE) --extra dev --constraint requirements.lock --output-file requirements-dev.lock pyproject.toml
 	$(COMPILE) --constraint requirements-dev.lock --output-file requirements-docs.lock requirements-docs.in
 	@# pip-compile leaves the condition out, and atheris has no build for other machines, nor for Python 3.14.
 	sed -i 's/^\(atheris==[^ ]*\) \\$$/\1 ; platform_machine == "x86_64" and python_version < "3.14" \\/' requirements-dev.lock
 
 clean:
-	rm -rf $(VENV) .venv-checkov build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

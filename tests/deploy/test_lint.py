@@ -19,12 +19,6 @@ def run(*command: str | Path, folder: Path | None = None) -> subprocess.Complete
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, stdin=subprocess.DEVNULL)
 
 
-@pytest.mark.slow
-def test_the_scripts() -> None:
-    ran = run(tool("shellcheck"), "--external-sources", *SCRIPTS)
-    assert (ran.returncode, ran.stdout) == (0, "")
-
-
 def test_every_script_can_be_run_and_stops_at_an_error() -> None:
     for script in SCRIPTS:
         text = script.read_text()
@@ -34,11 +28,6 @@ def test_every_script_can_be_run_and_stops_at_an_error() -> None:
         assert script.stat().st_mode & 0o111, f"{script.name} is not executable"
         assert text.startswith("#!/usr/bin/env bash\n"), script.name
         assert "set -euo pipefail" in text or "/lib.sh" in text, f"{script.name} goes on after an error"
-
-
-def test_the_image() -> None:
-    ran = run(tool("hadolint"), DEPLOY / "Dockerfile")
-    assert (ran.returncode, ran.stdout) == (0, "")
 
 
 def _schema(tmp_path: Path, text: str) -> subprocess.CompletedProcess[str]:
@@ -74,9 +63,3 @@ def test_a_machine_that_cannot_be_installed_ends_itself(tmp_path: Path, role: st
     ran = subprocess.run(["bash", script], env={"PATH": path}, capture_output=True, text=True, check=False)
     assert ran.returncode == 1
     assert (tmp_path / "asked").read_text().split() == ["-P", when]
-
-
-def test_the_first_boot_is_a_script_without_faults(tmp_path: Path) -> None:
-    first_boot(tmp_path)
-    ran = run(tool("shellcheck"), "--exclude=SC1091", tmp_path / "first-boot")
-    assert (ran.returncode, ran.stdout) == (0, "")
