@@ -87,7 +87,8 @@ class SearchResult:
     nodes: int
     time_ms: int
     lines: tuple[SearchInfo, ...] = field(default=())
-    """The last complete lines, best first (as many as ``multipv`` asked for); empty where nothing was searched."""
+    """The last lines, best first (as many as ``multipv`` asked for); empty if nothing was searched. A score is exact, also
+    if the search was stopped while it had only a bound, unless the bound comes of the window that the limits gave."""
 
 
 class EngineError(Exception):
