@@ -278,6 +278,7 @@ class SearchRun:
             search.take_line(assignment, line, report.multipv)
             self._reconsider(search.group_of(assignment), now_ms)
         elif report.multipv == 1:
+            assignment.note_exact(line)
             search.fallback_line = line
 
     def _done(self, assignment: Assignment, done: Done, now_ms: int) -> None:
@@ -457,7 +458,7 @@ class SearchRun:
     def decide(self, now_ms: int) -> None:
         """End the search with what is known; where that is nothing, by material alone."""
         search = self.search
-        answer = search.last_answer() or Answer(move=search.root.careful(), source="none")
+        answer = search.exactly(search.last_answer() or Answer(move=search.root.careful(), source="none"))
         search.decided = answer.lines
         decision = Decision.of(
             answer,

@@ -123,7 +123,7 @@ def stopped_at_once(engine: NumbaEngine, sfen: str, moves: tuple[str, ...] = (),
 
 def test_stopped_before_the_first_move_it_plays_what_is_best_at_a_glance(engine: NumbaEngine) -> None:
     engine.new_game()
-    takes = ("5f7d", "5f7d+")
+    takes = ("5f7d",)
     assert stopped_at_once(engine, HANGING) in takes
     assert stopped_at_once(engine, HANGING, (), Limits(ignoremoves=takes)) not in takes
     only = Limits(searchmoves=("5i4h", "5i6h"))
