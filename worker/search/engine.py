@@ -330,12 +330,6 @@ class NumbaEngine:
         self._look_for_mate(limits)
         try:
             main.run(task, on_iteration, on_news)
-            if limits.infinite and goes_on is None:
-                if self._root_mate.line:
-                    show(self._infos(self._or_mate(main.lines), elapsed_ms()))
-                # Every depth is done, or a mate found, but an infinite search ends by `stop` only.
-                while not self._stopped:
-                    time.sleep(0.001)
             if nodes is not None and main.nodes >= nodes:
                 # The limit is that of all threads together: those that are behind search their shares too.
                 wait(helpers)

@@ -251,6 +251,7 @@ class Thinking(ABC, Generic[S]):
     def _settle(self, search: S, last: SearchOutcome) -> None:
         """The present search is over: answer it, unless that has to wait."""
         if search.held:
+            self.say(*last.lines)
             search.last = last
             if self.state is ThinkingState.SEARCHING:
                 self._to(ThinkingState.HELD)
