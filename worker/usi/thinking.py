@@ -251,9 +251,9 @@ class Thinking(ABC, Generic[S]):
     def _settle(self, search: S, last: SearchOutcome) -> None:
         """The present search is over: answer it, unless that has to wait."""
         if search.held:
-            self.say(*last.lines)
             search.last = last
             if self.state is ThinkingState.SEARCHING:
+                self.say(*last.lines)  # of an analysis the GUI's user wants to see it now
                 self._to(ThinkingState.HELD)
             return
         self._search = self._wake_ms = None
