@@ -2,7 +2,7 @@
 
 Gougi (合議) after Obata, Sugiyama, Hoki and Ito: "Consultation Algorithm for Computer Shogi: Move Decisions by
 Majority" and "Optimistic Selection Rule Better Than Majority Voting System" (both 2010). The other rules are those of
-programs that were played with. Each rule is a file beside this one; a new one is named in `Vote` and `_RULES`.
+programs that were played with. Each rule is a function of `cluster.voting.rules`; a new one is named in `Vote` and `_RULES`.
 """
 
 from __future__ import annotations
@@ -12,12 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from cluster.api import Ballot
-from cluster.voting import majority, mate_first, optimistic, score_sum, weighted
-from cluster.voting.counting import Count, is_win
+from cluster.voting.rules import Count, is_win, majority, mate_first, optimistic, score_sum, weighted
 
 
 class Vote(enum.StrEnum):
-    """Rules by which ballots are counted; the module of the same name explains each."""
+    """Rules by which ballots are counted; the function of the same name in `cluster.voting.rules` explains each."""
 
     MAJORITY = "majority"
     OPTIMISTIC = "optimistic"
@@ -27,11 +26,11 @@ class Vote(enum.StrEnum):
 
 
 _RULES: Final[Mapping[Vote, Callable[[Sequence[Ballot]], Count]]] = {
-    Vote.MAJORITY: majority.count,
-    Vote.OPTIMISTIC: optimistic.count,
-    Vote.WEIGHTED: weighted.count,
-    Vote.SCORE_SUM: score_sum.count,
-    Vote.MATE_FIRST: mate_first.count,
+    Vote.MAJORITY: majority,
+    Vote.OPTIMISTIC: optimistic,
+    Vote.WEIGHTED: weighted,
+    Vote.SCORE_SUM: score_sum,
+    Vote.MATE_FIRST: mate_first,
 }
 
 
