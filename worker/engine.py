@@ -33,7 +33,8 @@ class Bound(enum.IntEnum):
 class Limits:
     """The limits of a search, and the root moves that it looks at. The first limit that is reached ends it.
 
-    With none of ``movetime_ms``, ``nodes``, ``depth`` it is infinite: it ends by `Engine.stop` only.
+    With none of ``movetime_ms``, ``nodes``, ``depth`` it is infinite: it ends by `Engine.stop`, or when nothing is left
+    to search (every depth is done, or a mate is proven). External engines then wait for their ``stop``.
     """
 
     movetime_ms: int | None = None
@@ -87,7 +88,8 @@ class SearchResult:
     nodes: int
     time_ms: int
     lines: tuple[SearchInfo, ...] = field(default=())
-    """The last complete lines, best first (as many as ``multipv`` asked for); empty where nothing was searched."""
+    """The last lines, best first (as many as ``multipv`` asked for); empty if nothing was searched. A score is exact,
+    also if the search was stopped while it had only a bound, unless the bound comes of the limits' own window."""
 
 
 class EngineError(Exception):

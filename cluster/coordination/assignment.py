@@ -8,6 +8,7 @@ from typing import Final
 from cluster.api import NodeView
 from cluster.network.messages import Done, Job
 from cluster.split.tree import Leaf, TreeLine, replaces
+from worker.engine import Bound
 
 WHOLE_ROOT: Final = Leaf()
 _USUAL_MS: Final = 50
@@ -59,6 +60,8 @@ class Assignment:
     """Its vote: the last line on the whole root of the job ``ballot_job``."""
     ballot_job: int = 0
     """The id of that job; 0: there is no ballot yet."""
+    exact: dict[str, TreeLine] = field(default_factory=dict)
+    """By root move the deepest line it reported whose score is exact."""
     lines: dict[int, TreeLine] = field(default_factory=dict)
     """The last ones on the whole root, by MultiPV number, where several are asked for."""
     seldepth: int = 0
@@ -96,10 +99,18 @@ class Assignment:
     def vote_for(self, line: TreeLine) -> bool:
         """Take a line on the whole root as the vote; False: an earlier job has come deeper, and its vote stays."""
         assert self.job is not None
-        if self.ballot_job != self.job.job_id and not replaces(line, self.ballot):
-            return False
+        if self.ballot_job != self.job.job_id:
+            if not replaces(line, self.ballot):
+                return False
+        elif self.ballot is not None and line.pv[0] == self.ballot.pv[0] and not replaces(line, self.ballot):
+            return True  # the exact line with which a job ends is older than the bound that it was stopped at
         self.ballot, self.ballot_job = line, self.job.job_id
         return True
+
+    def note_exact(self, line: TreeLine) -> None:
+        """Remember a reported line that tells what a root move is worth, and not what one reply to it is."""
+        if line.bound is Bound.EXACT and not self.leaf.path and replaces(line, self.exact.get(line.pv[0])):
+            self.exact[line.pv[0]] = line
 
     def give(self, job: Job, leaf: Leaf, now_ms: int) -> None:
         self.drop()

@@ -26,7 +26,7 @@ from cluster.api import SearchRequest
 from cluster.coordination.settings import Mode, Settings
 from cluster.coordination.strategies import strategy
 from cluster.engine_spec import Variety
-from cluster.voting.consultation import Vote
+from cluster.voting import Vote
 from worker.files import reason, replace_file
 
 _LONG_MS = 10_000

@@ -22,13 +22,9 @@ from cluster.network.messages import Done, Heartbeat, Report
 from cluster.split.ranking import Presearch
 from cluster.split.tree import TreeLine, line_from_root
 from worker.engine import SearchInfo
-from worker.score import MAX_PLY, is_mate
 
 _REFRESH_MS: Final = 1000
 """Time after which a search with a soft time, which may be changed, is reported though nothing else has changed."""
-_DEEPEST: Final = MAX_PLY - 12
-"""The depth from which on our own searcher may have nothing left to search: one that leaves out depths ends up to four
-before the last."""
 
 
 class SearchRun:
@@ -90,21 +86,9 @@ class SearchRun:
         alone = soft_ms is not None and soft_ms - now_ms < search.settings.min_redeal_ms
         new = [node_id for node_id in search.roster if node_id not in search.assignments]
         self._add_nodes(new, now_ms, "ponder hit", alone=alone)
-        if not search.infinite:
-            self._end_the_resting(now_ms)
         self._log_start()
         if fallback:
             self.fallback_joined(now_ms)
-
-    def _end_the_resting(self, now_ms: int) -> None:
-        """Give a job that ends by itself to nodes that have searched all there is, and rest until they are stopped, as
-        jobs without a limit do: behind a mate, or one ply before the move limit."""
-        search = self.search
-        for assignment in search.assignments.values():
-            line = assignment.line
-            if assignment.busy and line is not None and (is_mate(line.score) or line.depth >= _DEEPEST):
-                group = search.group_of(assignment)
-                self._dispatch.give(search, group, assignment, assignment.leaf, now_ms)
 
     def _add_nodes(self, node_ids: Sequence[str], now_ms: int, why: str, *, alone: bool = False) -> None:
         """Take in nodes that are new to this search. ``alone``: each for itself."""
@@ -278,6 +262,7 @@ class SearchRun:
             search.take_line(assignment, line, report.multipv)
             self._reconsider(search.group_of(assignment), now_ms)
         elif report.multipv == 1:
+            assignment.note_exact(line)
             search.fallback_line = line
 
     def _done(self, assignment: Assignment, done: Done, now_ms: int) -> None:
@@ -457,7 +442,7 @@ class SearchRun:
     def decide(self, now_ms: int) -> None:
         """End the search with what is known; where that is nothing, by material alone."""
         search = self.search
-        answer = search.last_answer() or Answer(move=search.root.careful(), source="none")
+        answer = search.exactly(search.last_answer() or Answer(move=search.root.careful(), source="none"))
         search.decided = answer.lines
         decision = Decision.of(
             answer,

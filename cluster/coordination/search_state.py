@@ -14,7 +14,7 @@ from cluster.coordination.root import Root
 from cluster.coordination.roster import Roster
 from cluster.coordination.settings import Mode, Settings
 from cluster.coordination.states import SEARCH, Phase, SearchState
-from cluster.split.tree import TreeLine, as_seen, proves_mate
+from cluster.split.tree import TreeLine, as_seen, proves_mate, tells_score
 from cluster.voting.consultation import comparable, count
 from worker.engine import Bound
 from worker.score import is_mate
@@ -241,6 +241,7 @@ class Search:
 
     def take_line(self, assignment: Assignment, line: TreeLine, multipv: int) -> None:
         """Enter a checked line of ``assignment``'s job."""
+        assignment.note_exact(line)
         voted = assignment.ballot_job
         self.group_of(assignment).take_line(assignment, line, multipv)
         # All lines of a node are of one job: that of its vote, which a later job gets when it has come as deep.
@@ -296,6 +297,21 @@ class Search:
         if found is None and self.last_word is not None:
             return answer_of(self.last_word, "last_resort")
         return found
+
+    def exactly(self, answer: Answer) -> Answer:
+        """``answer`` with an exact line for each of its moves that it knows only a bound of, if any node has reported
+        one: the voters' own first, then the deepest. A proven mate stays one."""
+        voters = {ballot.voter for ballot in answer.ballots if ballot.move == answer.move}
+        nodes = [*self.assignments.values(), *([self.fallback] if self.fallback is not None else ())]
+
+        def exact(line: TreeLine) -> TreeLine:
+            if tells_score(line):
+                return line
+            found = [(node.node_id in voters, node.exact[line.pv[0]]) for node in nodes if line.pv[0] in node.exact]
+            return max(found, key=lambda one: (one[0], one[1].depth), default=(False, line))[1]
+
+        lines = tuple(exact(line) for line in answer.lines)
+        return answer if lines == answer.lines else replace(answer, lines=lines)
 
     def _vote(self) -> Answer | None:
         """One group that has dealt its tree speaks for itself; otherwise it is a vote."""

@@ -10,7 +10,7 @@ from cluster.split.dealing import Dealing
 from cluster.split.ranges import check_numbers
 from cluster.split.redeal import Patience
 from cluster.split.tree import Caution
-from cluster.voting.consultation import Vote
+from cluster.voting import Vote
 
 USUAL_VOTE: Final = Vote.MAJORITY
 _SHARES: Final = frozenset({"root_share", "presearch_share"})

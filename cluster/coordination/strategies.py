@@ -14,7 +14,7 @@ from typing import Any
 
 from cluster.coordination.settings import USUAL_VOTE, Mode, Settings
 from cluster.engine_spec import Variety
-from cluster.voting.consultation import Vote
+from cluster.voting import Vote
 
 _VARIETY = tuple(item.name for item in fields(Variety))
 

@@ -30,6 +30,9 @@ _log = logging.getLogger(__name__)
 
 Emit = Callable[[Report | Done | Starves], None]
 
+_EARLY_S: Final = 0.005
+"""Seconds from a job's first report on in which the deeper iterations end faster than anybody can use their lines: each
+would cost the master as much as a late one, and the next one is there in a moment."""
 _SEARCHES: Final = 0.5
 """Share of a search that a thread which searches runs, or waits for a core, at the least."""
 
@@ -168,8 +171,18 @@ class NodeRunner:
 
     def _search(self, job: Job) -> None:
         last: dict[int, SearchInfo] = {}
+        # A window's news is waited for; of several lines only whole sets make sense.
+        plain = job.multipv == 1 and job.alpha is None and job.beta is None
+        quiet_until_s = 0.0
 
         def on_info(info: SearchInfo) -> None:
+            nonlocal quiet_until_s
+            if plain:
+                now_s = time.monotonic()
+                if now_s < quiet_until_s:
+                    return
+                if not last:
+                    quiet_until_s = now_s + _EARLY_S
             last[info.multipv] = info
             self._emit(Report.of(self.node_id, job, info))
 

@@ -210,6 +210,11 @@ def proves_mate(line: TreeLine) -> bool:
     return is_mate(line.score) and line.bound is not open_side and abs(mate_distance(line.score)) <= line.depth
 
 
+def tells_score(line: TreeLine) -> bool:
+    """Whether the score of ``line`` is what its move is worth, and not merely at most or at least that."""
+    return line.bound is Bound.EXACT or proves_mate(line)
+
+
 def replaces(line: TreeLine, known: TreeLine | None) -> bool:
     """Whether ``line`` takes the place of what is known of the same moves: a proven mate does however shallow it is.
     Only another one takes the place of a proven win."""

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from cluster.voting import Vote
 from master.commands.checks import check_fleet, check_folder
 from master.commands.common import CommandError
 from master.commands.options import Address, Nodes
@@ -40,7 +41,7 @@ def play(
         typer.Option(metavar="auto|split|consult|tiers", help="The way in which nodes share the work. Default: auto."),
     ] = None,
     vote: Annotated[
-        str | None, typer.Option(metavar="auto|majority|weighted|…", help="The rule that counts votes. Default: auto.")
+        str | None, typer.Option(metavar="|".join(("auto", *Vote)), help="The rule that counts votes. Default: auto.")
     ] = None,
     threads: Annotated[
         int | None,

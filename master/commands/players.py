@@ -46,7 +46,7 @@ def make_fleet(settings: Config, metrics: Metrics | None = None) -> RaySearcher:
     from cluster.coordination.settings import Mode, Settings
     from cluster.drivers.ray_driver import RaySearcher
     from cluster.engine_spec import FleetSpec, Variety
-    from cluster.voting.consultation import Vote
+    from cluster.voting import Vote
 
     engine, cluster, voters = _engine(settings, settings.engine.threads), settings.cluster, settings.voters
     kinds = tuple(_kind(engine, kind) for kind in cluster.kinds) or (engine,)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ipaddress
 import os
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from cluster.voting import Vote
 from master.csa.names import LOGIN_NAME
 from master.live.listening import parse
 
@@ -20,6 +21,12 @@ SECRETS = frozenset({("csa", "password"), ("page", "token")})
 
 _Path = Annotated[str, AfterValidator(os.path.expanduser)]
 """A file or folder; ``~`` is the home folder, also where no shell has seen it."""
+
+
+if TYPE_CHECKING:
+    _VoteName = str
+else:
+    _VoteName = Literal[("auto", *(vote.value for vote in Vote))]
 
 
 class _Section(BaseModel):
@@ -82,7 +89,7 @@ class ClusterConfig(_Section):
     "auto": what was measured as best for so many nodes and such a budget."""
     groups: Annotated[int, Field(ge=1, le=1024)] = 4
     """Number of groups that vote where the mode is "tiers"."""
-    vote: Literal["auto", "majority", "optimistic", "weighted", "score_sum", "mate_first"] = "auto"
+    vote: _VoteName = "auto"
     """The rule by which a move wins a vote: most voters, highest score, greatest weight … See
     docs/explanation/deciding.md. "auto": what was measured as best where the mode is "auto" too, else "majority"."""
     kinds: tuple[NodeKindConfig, ...] = ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from cluster.api import Decision
+from cluster.split.tree import tells_score
 from master.player.events import MoveComment
 from master.player.instructions import BookAnswer
 from worker.shogi import MoveError, Position, move_to_csa
@@ -15,8 +16,10 @@ LONGEST_PV: Final = 24
 
 def comment_on(result: Decision | BookAnswer, position: Position, move: int) -> MoveComment:
     """Make the comment of ``move``, which is about to be made in ``position``, from the search or the book behind
-    it."""
+    it. A record has no word for a bound: a score that is only that is left out."""
     score = result.score if result.score is None or position.turn == 0 else -result.score
+    if isinstance(result, Decision) and not all(tells_score(line) for line in result.lines[:1]):
+        score = None
     pv = _replies(position, move, result.move, result.pv)
     if isinstance(result, BookAnswer):
         return MoveComment(score, pv, result.depth, book=result.source)

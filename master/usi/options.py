@@ -6,7 +6,7 @@ from typing import Final
 
 from cluster.api import SearchRequest
 from cluster.coordination.settings import Mode
-from cluster.voting.consultation import Vote
+from cluster.voting import Vote
 from master.usi.events import FleetPlan
 from worker.usi.options import MOST_THREADS, PLAY_OPTIONS, Option, OptionValues, engine_options
 

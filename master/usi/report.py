@@ -11,7 +11,7 @@ from typing import Final
 from cluster.api import Ballot, Decision, Known, NodeView, Progress
 from cluster.split.tree import TreeLine
 from master.ui.texts import error_words, later, say
-from worker.score import to_usi
+from worker.usi.words import score_words
 
 _REFRESH_MS: Final = 1000
 """The longest time after which a line is shown again for its nodes and time, where nothing else of it changes."""
@@ -87,8 +87,8 @@ def info_lines(lines: Sequence[TreeLine], nodes: int, time_ms: int, fleet: Seque
     used = [view.hashfull for view in fleet if view.alive and view.hashfull]
     hashfull = f" hashfull {sum(used) // len(used)}" if used else ""
     return [
-        f"info depth {line.depth}{_seldepth(line, fleet)} multipv {number} score {to_usi(line.score)} nodes {nodes} "
-        f"nps {nps}{hashfull} time {time_ms} pv {' '.join(line.pv)}"
+        f"info depth {line.depth}{_seldepth(line, fleet)} multipv {number} score {score_words(line.score, line.bound)} "
+        f"nodes {nodes} nps {nps}{hashfull} time {time_ms} pv {' '.join(line.pv)}"
         for number, line in enumerate(lines, start=1)
     ]
 

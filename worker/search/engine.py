@@ -24,7 +24,7 @@ from worker.files import described
 from worker.jit.options import TUNING
 from worker.nnue import Network, NetworkFileError, load_network
 from worker.rules import EnteringKingRule, Rules
-from worker.score import INFINITE, MAX_PLY, mate_in
+from worker.score import INFINITE, MAX_PLY, is_mate, mate_in
 from worker.search import tt, tuning
 from worker.search.effort import ROOT_MATE_NODES
 from worker.search.root_mate import RootMate
@@ -330,12 +330,6 @@ class NumbaEngine:
         self._look_for_mate(limits)
         try:
             main.run(task, on_iteration, on_news)
-            if limits.infinite and goes_on is None:
-                if self._root_mate.line:
-                    show(self._infos(self._or_mate(main.lines), elapsed_ms()))
-                # Every depth is done, or a mate found, but an infinite search ends by `stop` only.
-                while not self._stopped:
-                    time.sleep(0.001)
             if nodes is not None and main.nodes >= nodes:
                 # The limit is that of all threads together: those that are behind search their shares too.
                 wait(helpers)
@@ -404,12 +398,32 @@ class NumbaEngine:
         ballots = [Ballot(top.pv[0], top.score, thread.completed) for thread, top in zip(voters, tops, strict=True)]
         return voters[elect(ballots)]
 
+    def _exact(self, line: PvLine, thread: SearchThread, window: tuple[int, int]) -> PvLine:
+        """The line of the same root move to end with where the search was stopped while ``line`` was only a bound: any
+        thread's deepest exact one, else what a last look finds. A bound by the task's own window is a result, and a
+        proven mate stays one."""
+        if line.bound is Bound.EXACT or not window[0] < line.score < window[1]:
+            return line
+        move = line.pv[0]
+        found = [one.exact[move] for one in self._threads if move in one.exact]
+        known = max(found, key=lambda one: one.depth, default=None)
+        decided = is_mate(line.score) and line.bound is (Bound.LOWER if line.score > 0 else Bound.UPPER)
+        if known is None or known.depth < line.depth - 1 or (decided and not is_mate(known.score)):
+            last = thread.conclude([move], line.depth)
+            known = max((one for one in (last, known) if one is not None), key=lambda one: one.depth, default=None)
+        return line if known is None or (decided and not is_mate(known.score)) else known
+
     def _result(self, task: Task, time_ms: int) -> SearchResult:
         thread = self._best_thread(task)
         lines = self._or_mate(thread.lines)
         if not lines:
-            # Stopped before the first move was searched: any move is better than none, but it has no score.
-            return SearchResult(move_to_usi(task.root_moves[0]), None, self.nodes, time_ms)
+            # Stopped before the first move was searched: what an earlier search left in the table, else a ply deep.
+            known = thread.table_move()
+            last = thread.conclude([known] if known in task.root_moves else task.root_moves, 1)
+            if last is None:  # any move is better than none, but it has no score
+                return SearchResult(move_to_usi(task.root_moves[0]), None, self.nodes, time_ms)
+            lines = [last]
+        lines = [self._exact(line, thread, task.window) for line in lines]
         best = lines[0].pv
         if len(best) == 1 and (reply := thread.expected_reply(best[0])) is not None:
             # A score beyond the window cuts the line behind its first move.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -24,6 +24,8 @@ from worker.shogi import Position
 _ASPIRATION = part("aspiration")
 _MATE_SURE: Final = 2.5
 """Depth, in multiples of a mate's length, from which on the mate is taken for the shortest."""
+_LAST_NODES: Final = 1024
+"""Nodes, about a millisecond's, in which `SearchThread.conclude` finds a line after a search was stopped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,8 @@ class SearchThread(ThreadState):
         self.fields.tt_clusters[0] = table.clusters
         self.position = Position.startpos()
         self.lines: list[PvLine] = []
+        self.exact: dict[int, PvLine] = {}
+        """By root move the deepest line of the last search whose score is exact."""
         self.completed = 0
         """The deepest iteration that the last search finished."""
 
@@ -90,15 +94,49 @@ class SearchThread(ThreadState):
         self.fields.root_changes[0] = 0
         return changes
 
+    def table_move(self) -> int | None:
+        """The table's move in the position that is set."""
+        data = np.uint64(probe(self.record, np.uint64(self.position.key)))
+        move = int(entry_move(self.position.record, data))
+        return move if self.position.is_legal(move) else None
+
     def expected_reply(self, move: int) -> int | None:
         """The table's move after ``move``, for a line that ends with its first move."""
         self.position.push(move)
         try:
-            data = np.uint64(probe(self.record, np.uint64(self.position.key)))
-            reply = int(entry_move(self.position.record, data))
-            return reply if self.position.is_legal(reply) else None
+            return self.table_move()
         finally:
             self.position.pop()
+
+    def conclude(self, moves: Sequence[int], depth: int) -> PvLine | None:
+        """Search once more after a search was stopped, for a line that it lacks: the best of ``moves``, each a root
+        move, as deep as `_LAST_NODES` nodes reach, but not beyond ``depth``. None: they reach nothing.
+
+        It heeds no limit and no `stop`, and its nodes are not counted.
+        """
+        th = self.fields
+        records = self.position.memory, self._nnue.memory, self.memory
+        before = {name: int(getattr(th, name)[0]) for name in ("nodes", "node_limit", "pause_at")}
+        # From place 1 on, as a second line's moves: the table's entry of the root stays as the search left it.
+        moves = moves[: len(th.root_moves) - 1]
+        th.root_moves[1 : len(moves) + 1] = moves
+        th.root_count[0] = len(moves) + 1
+        th.stopped[0] = 0
+        th.node_limit[0] = th.next_poll[0] = before["nodes"] + _LAST_NODES
+        th.pause_at[0] = NEVER
+        found: PvLine | None = None
+        for plies in range(1, depth + 1):
+            th.seldepth[0], th.root_depth[0] = 0, plies
+            score = int(search_root_in(*records, -INFINITE, INFINITE, plies, 1, 1))
+            while th.root_next[0] < th.root_count[0] and not th.stopped[0]:
+                score = int(search_root_in(*records, score, INFINITE, plies, 1, int(th.root_next[0])))
+            if th.root_improved[0]:
+                found = self._line(plies, int(th.root_scores[1]), -INFINITE, INFINITE)
+            if th.stopped[0]:
+                break
+        for name, value in before.items():
+            getattr(th, name)[0] = value
+        return found
 
     def _prepare(self, task: Task) -> None:
         begin_search(self.record)
@@ -136,6 +174,7 @@ class SearchThread(ThreadState):
         stopped = self.fields.stopped
         wanted = min(task.multipv, len(task.root_moves))
         self.lines = []
+        self.exact = {}
         self.completed = 0
         for depth in range(1, min(task.depth, MAX_DEPTH) + 1):
             if skips(task.number, depth):
@@ -229,7 +268,10 @@ class SearchThread(ThreadState):
         th = self.fields
         bound = Bound.UPPER if score <= alpha else Bound.LOWER if score >= beta else Bound.EXACT
         pv = tuple(th.pv[: min(int(th.pv_length[0]), PV_ROW)].tolist())
-        return PvLine(depth, max(depth, int(th.seldepth[0])), score, bound, pv)
+        line = PvLine(depth, max(depth, int(th.seldepth[0])), score, bound, pv)
+        if bound is Bound.EXACT:
+            self.exact[pv[0]] = line
+        return line
 
     def _adopt(self, fresh: list[PvLine], *, complete: bool) -> None:
         """Take over an iteration's lines; of one that was cut short only those that it finished."""

@@ -220,7 +220,7 @@ class UsiEngine:
         nodes = 0
         lines: dict[int, SearchInfo] = {}
         newest: dict[str, SearchInfo] = {}
-        """The last line of each first move, also where it is a bound."""
+        """The last line of each first move: an exact one if it has any, else a bound."""
         while True:
             now = time.monotonic()
             if give_up is None and (self._stopped_at is not None or (end is not None and now >= end)):
@@ -238,7 +238,8 @@ class UsiEngine:
             if info is not None and info.multipv <= limits.multipv:
                 if info.bound == info.bound.EXACT:
                     lines[info.multipv] = info
-                newest[info.pv[0]] = info
+                if info.bound == info.bound.EXACT or newest.get(info.pv[0], info).bound != info.bound.EXACT:
+                    newest[info.pv[0]] = info
                 if on_info is not None:
                     on_info(info)
 

@@ -253,6 +253,7 @@ class Thinking(ABC, Generic[S]):
         if search.held:
             search.last = last
             if self.state is ThinkingState.SEARCHING:
+                self.say(*last.lines)  # of an analysis the GUI's user wants to see it now
                 self._to(ThinkingState.HELD)
             return
         self._search = self._wake_ms = None

@@ -31,9 +31,14 @@ _MOST_DIGITS: Final = 20
 _BOUND_WORDS: Final = {Bound.EXACT: "", Bound.LOWER: " lowerbound", Bound.UPPER: " upperbound"}
 
 
+def score_words(score: int, bound: Bound) -> str:
+    """What follows ``score``: ``cp 34``, ``mate 7``, with ``lowerbound`` or ``upperbound`` if it is only that."""
+    return to_usi(score) + _BOUND_WORDS[bound]
+
+
 def info_line(info: SearchInfo) -> str:
     """One ``info`` line."""
-    score = to_usi(info.score) + _BOUND_WORDS[info.bound]
+    score = score_words(info.score, info.bound)
     return (
         f"info depth {info.depth} seldepth {info.seldepth} multipv {info.multipv} score {score} nodes {info.nodes} "
         f"nps {info.nps} hashfull {info.hashfull} time {info.time_ms} pv {' '.join(info.pv)}"

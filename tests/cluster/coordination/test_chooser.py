@@ -20,7 +20,7 @@ from cluster.coordination.chooser import (
     write_table,
 )
 from cluster.coordination.settings import Mode, Settings
-from cluster.voting.consultation import Vote
+from cluster.voting import Vote
 from worker.shogi import STARTPOS
 
 SPLIT = Measured("split", 4, 4000, 100.0, 40.0, 160.0, 100)

@@ -11,7 +11,7 @@ from cluster.api import Progress, RetimeSearch, SearchRequest, StartSearch, Stop
 from cluster.coordination.events import Received, StopNode
 from cluster.coordination.settings import Mode
 from cluster.network.messages import Heartbeat, Report
-from cluster.voting.consultation import Vote
+from cluster.voting import Vote
 from tests.cluster.coordination.bench import DECLARABLE, MATED, ONE_MOVE, SETTINGS, TIMED, Bench
 from worker.engine import Bound
 from worker.score import mate_in

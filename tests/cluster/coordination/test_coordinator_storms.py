@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cluster.coordination.coordinator import Coordinator
 from cluster.coordination.settings import Mode, Settings
-from cluster.voting.consultation import Vote
+from cluster.voting import Vote
 from tests.cluster.storm import NODES, Storm
 
 

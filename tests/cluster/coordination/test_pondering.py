@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cluster.api import Pondered, PonderSearch, SearchRequest, StartSearch, StopSearch
-from cluster.coordination import search_run
 from cluster.coordination.events import FALLBACK, NodeJoined, NodeLost, Received
 from cluster.coordination.pondering import likelihoods, seats_by_weight
 from cluster.coordination.settings import Mode, Settings
@@ -19,8 +18,6 @@ from tests.answers import make_known
 from tests.cluster.coordination.bench import DECLARABLE, MATED, ONE_MOVE, SETTINGS, TIMED, Bench
 from worker.engine import Bound
 from worker.score import mate_in, mated_in
-from worker.search.smp import skips
-from worker.search.state import MAX_DEPTH
 from worker.shogi import STARTPOS
 
 PONDER = SearchRequest(2, STARTPOS, ("7g7f",))
@@ -214,19 +211,17 @@ class TestDealing:
 
 
 class TestHit:
-    def test_every_node_rests_where_it_is_looked_for(self) -> None:
-        for number in range(40):
-            last = max(depth for depth in range(1, MAX_DEPTH + 1) if not skips(number, depth))
-            assert last >= search_run._DEEPEST
-
-    @pytest.mark.parametrize(("depth", "score"), [(40, mated_in(6)), (238, 0), (234, 0)])
-    def test_a_node_that_rests_behind_all_there_is_ends(self, depth: int, score: int) -> None:
-        """A job without a limit never ends by itself: nobody would search, and it would be waited for."""
+    @pytest.mark.parametrize(("depth", "score"), [(40, mated_in(6)), (238, 0)])
+    def test_a_job_that_has_searched_all_there_is_ends_the_search_at_a_hit(self, depth: int, score: int) -> None:
+        """Nobody searches any more, and nothing would be waited for; until the hit the node is left alone."""
         bench = pondering(1)
         bench.report("n1", depth, score, "2g2f")
-        bench.feed(StartSearch(HIT))
-        assert bench.job("n1").movetime_ms is not None
+        job = bench.job("n1")
         bench.done("n1")
+        bench.tick(1000)
+        assert bench.jobs["n1"] is job, "no other job"
+        bench.feed(StartSearch(HIT))
+        assert bench.jobs["n1"] is job
         assert bench.decisions[0].move == "2g2f"
 
     @pytest.mark.parametrize("settings", [SETTINGS, CONSULT, replace(SETTINGS, mode=Mode.TIERS, groups=2)])

@@ -10,7 +10,7 @@ from cluster.coordination.settings import USUAL_VOTE, Mode, Settings
 from cluster.coordination.strategies import StrategyError, adjustable, offered, strategy
 from cluster.engine_spec import Variety
 from cluster.split.tree import Caution
-from cluster.voting.consultation import Vote
+from cluster.voting import Vote
 
 
 def test_every_mode_and_every_vote_is_offered_and_understood() -> None:

@@ -13,6 +13,8 @@ from cluster.drivers.local_driver import LocalSearcher
 from tests.cluster.engines import DeafEngine, HashEngine
 from tests.cluster.heard import Heard
 from worker.engine import EngineError
+from worker.score import mate_in
+from worker.search.engine import NumbaEngine
 from worker.shogi import STARTPOS, Position
 
 pytestmark = pytest.mark.usefixtures("warm")
@@ -177,6 +179,25 @@ def test_with_the_engine_that_ships() -> None:
         assert first.depth > 5
         assert first.pv == second.pv
         assert first.nodes == second.nodes
+        await searcher.close()
+
+    asyncio.run(play())
+
+
+def test_a_job_without_a_limit_that_has_searched_all_there_is_is_done() -> None:
+    """An analysis of a mate: nobody searches on, nobody is asked again, and the answer comes with the stop."""
+    mate_in_one = "8k/9/6G1P/9/9/9/9/9/4K4 b G2r2b2g4s4n4l17p 1"
+
+    async def play() -> None:
+        searcher, heard = LocalSearcher(lambda: NumbaEngine(hash_mb=4), Settings(validate=True)), Heard()
+        await searcher.open(heard.listener())
+        searcher.start(SearchRequest(1, mate_in_one))
+        await heard.until(lambda: bool(heard.progress) and heard.progress[-1].fleet[0].job == "idle", 60)
+        nodes = heard.progress[-1].nodes
+        assert not heard.decisions
+        searcher.stop(1)
+        decision = await heard.decision()
+        assert (decision.score, decision.nodes) == (mate_in(1), nodes)
         await searcher.close()
 
     asyncio.run(play())

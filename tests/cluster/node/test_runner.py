@@ -81,6 +81,24 @@ def test_the_rules_of_a_job_reach_the_engine_and_its_own_stay(bench: Bench) -> N
     assert bench.engine.rules == Rules(every_move=True)
 
 
+def test_the_first_moments_bring_the_first_line_and_the_last_not_each(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Shallow iterations end by the dozen within milliseconds, and each report costs the master as much as a late one.
+    The first goes out at once, for it is an answer; and what the job ends with does, however short it was."""
+    monkeypatch.setattr("cluster.node.runner._EARLY_S", 60.0)
+    bench.runner.handle(job(1, depth=30))
+    bench.done(1)
+    assert [report.depth for report in bench.reports(1)] == [1, 30]
+    bench.runner.handle(job(2, depth=9, alpha=20))
+    bench.done(2)
+    assert [report.depth for report in bench.reports(2)] == list(range(1, 10)), "a window's news is waited for"
+    monkeypatch.setattr("cluster.node.runner._EARLY_S", 0.0)
+    bench.runner.handle(job(3, depth=9))
+    bench.done(3)
+    assert [report.depth for report in bench.reports(3)] == list(range(1, 10))
+
+
 def test_a_stop_ends_an_infinite_job(bench: Bench) -> None:
     bench.runner.handle(job(1))
     bench.wait(lambda: len(bench.reports(1)) > 3)

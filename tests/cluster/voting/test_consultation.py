@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cluster.api import Ballot
-from cluster.voting.consultation import Vote, comparable, count
+from cluster.voting import Vote
+from cluster.voting.consultation import comparable, count
 from tests.answers import make_ballot
 from worker.score import mate_in, mated_in
 

@@ -12,7 +12,7 @@ import pytest
 
 from cluster.coordination.settings import Mode, Settings
 from cluster.engine_spec import EngineSpec, Variety
-from cluster.voting.consultation import Vote
+from cluster.voting import Vote
 from master.config import (
     ClockConfig,
     ClusterConfig,

@@ -122,26 +122,8 @@ def test_only_moves_that_are_allowed(engine: NumbaEngine) -> None:
     assert fresh(engine).go(Limits(movetime_ms=PATIENCE, ignoremoves=others)).lines[0].score >= MATE_BOUND
 
 
-def test_an_infinite_search_reports_the_mate_and_waits_for_the_stop(engine: NumbaEngine) -> None:
-    fresh(engine)
-    mated, done = threading.Event(), threading.Event()
-    results = []
-
-    def on_info(info: SearchInfo) -> None:
-        if info.score >= MATE_BOUND:
-            mated.set()
-
-    def think() -> None:
-        results.append(engine.go(Limits(), on_info))
-        done.set()
-
-    thread = threading.Thread(target=think)
-    thread.start()
-    assert mated.wait(10)
-    assert not done.wait(0.2)
-    engine.stop()
-    thread.join(10)
-    check_mate(MATE_IN_17, results[0].lines[0])
+def test_an_infinite_search_ends_with_the_mate(engine: NumbaEngine) -> None:
+    check_mate(MATE_IN_17, fresh(engine).go(Limits()).lines[0])
 
 
 def test_the_shorter_mate_of_the_main_search_stands(engine: NumbaEngine, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -73,6 +73,14 @@ def test_infinite_ends_by_stop_only(gui: Gui) -> None:
     gui.until("bestmove")
 
 
+def test_infinite_shows_the_mate_that_ends_its_search_and_waits_for_the_stop(gui: Gui) -> None:
+    gui.send("position sfen 8k/9/6G1P/9/9/9/9/9/4K4 b G2r2b2g4s4n4l17p 1", "go infinite")
+    assert "score mate 1 " in gui.until("info depth")[-1]
+    assert gui.silent(0.2)
+    gui.send("stop")
+    assert best(gui.until("bestmove")) != "resign"
+
+
 @pytest.mark.parametrize("go", ["go infinite", "go ponder infinite"])
 def test_infinite_waits_even_where_nothing_is_to_search(gui: Gui, go: str) -> None:
     gui.send("position sfen 8k/8G/8P/9/9/9/9/9/4K4 w 2r2b3g4s4n4l17p 2", go)

@@ -1,13 +1,18 @@
-"""Parts that voting rules share: a known win, the heaviest move, weights above the worst score."""
+"""The rules by which ballots are counted, and the parts that they share: a known win, the heaviest move, weights above
+the worst score. Who counts calls `cluster.voting.consultation.count`."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from cluster.api import Ballot
-from worker.score import MATE_BOUND
+from worker.score import MATE, MATE_BOUND
+
+_LEAST_WEIGHT: Final = 14
+"""Score's part of the worst ballot's weight in `weighted`: Stockfish's figure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,3 +74,49 @@ def weights_of_open(ballots: Sequence[Ballot], weight: Callable[[Ballot, int], f
         return [float(ballot.score == longest) for ballot in ballots]
     worst = min(scores)
     return [weight(ballot, worst) if ballot.score > -MATE_BOUND else 0.0 for ballot in ballots]
+
+
+def majority(ballots: Sequence[Ballot]) -> Count:
+    """Most votes: a group has one for each of its nodes that searched. A tie, or any known win, goes to the highest
+    score (Gikou)."""
+    return known_win(ballots) or heaviest(ballots, [float(ballot.members) for ballot in ballots])
+
+
+def optimistic(ballots: Sequence[Ballot]) -> Count:
+    """The highest score."""
+    return highest(ballots, ballots)
+
+
+def weighted(ballots: Sequence[Ballot]) -> Count:
+    """Stockfish's vote of its threads (`worker.search.smp.elect`), times the nodes that the voter has searched.
+
+    These are its speed where all search for the same time: a node with four times the nodes is worth more than four
+    voters. A known win goes to the highest score; a known loss weighs nothing while another ballot is open.
+    """
+
+    def weight(ballot: Ballot, worst: int) -> float:
+        return float((ballot.score - worst + _LEAST_WEIGHT) * max(1, ballot.depth) * max(1, ballot.nodes))
+
+    return known_win(ballots) or heaviest(ballots, weights_of_open(ballots, weight))
+
+
+def score_sum(ballots: Sequence[Ballot]) -> Count:
+    """The vote of Stockfish's cluster branch: the sum of the scores above the worst one, with the depth for what even
+    the worst ballot says. Known wins and losses as in `weighted`."""
+
+    def weight(ballot: Ballot, worst: int) -> float:
+        return float(ballot.score - worst + max(1, ballot.depth))
+
+    return known_win(ballots) or heaviest(ballots, weights_of_open(ballots, weight))
+
+
+def mate_first(ballots: Sequence[Ballot]) -> Count:
+    """The shortest proven mate, one no longer than its search was deep; else most votes, in which a known loss gets no
+    hearing while another ballot is open; then the highest score (tanuki's proxy, dlshogi)."""
+
+    def proven(ballot: Ballot) -> bool:
+        return is_win(ballot) and MATE - ballot.score <= ballot.depth
+
+    return known_win(ballots, proven) or heaviest(
+        ballots, weights_of_open(ballots, lambda ballot, _: float(ballot.members))
+    )
