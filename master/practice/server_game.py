@@ -10,7 +10,6 @@ from __future__ import annotations
 import enum
 from collections import deque
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Final
 
 from master.csa.position import SIGNS
@@ -68,9 +67,7 @@ class SendToSide:
 class ServerGame:
     """A game from its offer to its end. Each method gives the lines to send; `phase` says when it is over."""
 
-    def __init__(
-        self, game_id: str, names: tuple[str, str], rules: GameRules, now_ms: float, started: datetime | None = None
-    ) -> None:
+    def __init__(self, game_id: str, names: tuple[str, str], rules: GameRules, now_ms: float) -> None:
         self.game_id = game_id
         self.names = names
         self.rules = rules
@@ -84,7 +81,6 @@ class ServerGame:
             start_sfen=rules.start.sfen,
             time=(rules.time, rules.time),
             max_moves=rules.max_moves,
-            started=started,
         )
         self._offered_ms = now_ms
         self._agreed = [False, False]
@@ -152,6 +148,8 @@ class ServerGame:
         said = self.tick(now_ms) if colour == self.turn else []
         if said or not line.strip():
             return said
+        if line.startswith("%%"):  # a question to the server, never a move: it does not wait for the turn
+            return self._unknown(colour, line)
         if line[0] in SIGNS and line.partition(",")[0] == self._last_move:
             return []
         if colour != self.turn:

@@ -233,11 +233,9 @@ class Room:
         self._blacks[black.name] = self._blacks.get(black.name, 0) + 1
         # Game ids hold the time to the second: no two games may begin in the same one.
         self._last_stamp = max(self._last_stamp + 1, int(now_ms // 1000))
-        started = datetime.fromtimestamp(self._last_stamp)
-        game_id = "+".join(
-            (self.options.event, wishes[0].game, black.name, white.name, started.strftime("%Y%m%d%H%M%S"))
-        )
-        game = ServerGame(game_id, (black.name, white.name), self._rules(wishes[0]), now_ms, started)
+        stamp = datetime.fromtimestamp(self._last_stamp).strftime("%Y%m%d%H%M%S")
+        game_id = "+".join((self.options.event, wishes[0].game, black.name, white.name, stamp))
+        game = ServerGame(game_id, (black.name, white.name), self._rules(wishes[0]), now_ms)
         self._games[game_id] = game
         for colour, player in enumerate((black, white)):
             player.game, player.colour = game, colour
@@ -266,6 +264,7 @@ class Room:
                 effects += self._drop(player)
         elif game.phase is Phase.PLAYING and self._recorded.get(game.game_id) != game.plies:
             if game.game_id not in self._recorded:
+                game.record.started = datetime.fromtimestamp(now_ms / 1000)
                 effects.append(RoomNote("game_started", {"game_id": game.game_id}))
             self._recorded[game.game_id] = game.plies
             effects.append(RecordChanged(game))
