@@ -152,7 +152,7 @@ def test_a_password_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert csa_password(load_config(file=settings)) == "of the environment"
     file.write_bytes(b"\xef\xbb\xbfhush-hush\r\n")  # as an editor of Windows writes it
     assert csa_password(config) == "hush-hush"
-    settings.write_bytes(b"\xef\xbb\xbf[csa]\r\nname = \"anna\"\r\n")
+    settings.write_bytes(b'\xef\xbb\xbf[csa]\r\nname = "anna"\r\n')
     assert load_config(file=settings).csa.name == "anna"
     file.write_text("\n")
     with pytest.raises(ConfigError, match="first line is empty"):
