@@ -16,6 +16,7 @@ from master.csa.position import SIGNS
 from master.csa.summary import MOVE_PATTERN, GameSummary, PlayedMove, format_summary
 from master.records.csa import Ending, GameRecord, RecordedMove, parse_comment
 from worker.clock.timecontrol import TimeControl
+from worker.rules import EnteringKingRule
 from worker.shogi import MoveError, Position, move_to_usi
 
 MAX_DEFERRED: Final = 16
@@ -52,6 +53,8 @@ class GameRules:
     start: StartPosition
     max_moves: int | None = 256
     """The ply at which the game is drawn, moves of the start position included."""
+    entering: EnteringKingRule = EnteringKingRule.CSA_27
+    """The rule by which a declaration is judged."""
     agree_ms: int = 120_000
     """Time that both sides have to agree."""
 
@@ -124,7 +127,7 @@ class ServerGame:
             start_sfen=self.rules.start.sfen,
             moves=tuple(PlayedMove(move, 1000) for move in self.rules.start.moves),
             max_moves=self.rules.max_moves,
-            declaration="Jishogi 1.1",
+            declaration="" if self.rules.entering is EnteringKingRule.NONE else "Jishogi 1.1",
         )
 
     def offer(self) -> list[SendToSide]:
@@ -221,7 +224,7 @@ class ServerGame:
     def _declare(self, now_ms: float) -> list[SendToSide]:
         units = self._charge(now_ms) // self.rules.time.unit_ms
         said = self._both(f"%KACHI,T{units}") + self._both("%KACHI")
-        if self.position.can_declare():
+        if self.position.can_declare(self.rules.entering.code):
             return said + self._end("JISHOGI", winner=self.turn, now_ms=now_ms)
         return said + self._end("ILLEGAL_MOVE", winner=self.turn ^ 1, now_ms=now_ms, comment="wrong declaration")
 

@@ -15,6 +15,7 @@ from typing import Final
 from master.csa.gamename import DEFAULT_GAME, GameName, split_password
 from master.csa.names import LOGIN_NAME
 from master.practice.server_game import GameRules, Phase, SendToSide, ServerGame, StartPosition
+from worker.rules import EnteringKingRule
 from worker.shogi import STARTPOS
 
 LOGIN_MS: Final = 300_000
@@ -37,6 +38,7 @@ class RoomOptions:
     event: str = "gougi"
     """The first part of every game's id."""
     max_moves: int | None = 256
+    entering: EnteringKingRule = EnteringKingRule.CSA_27
     least_ms: int = 0
     """``Least_Time_Per_Move``."""
     start: StartPosition = field(default_factory=lambda: StartPosition(STARTPOS))
@@ -250,7 +252,7 @@ class Room:
             camp = name.handicap
             start = StartPosition(f"lnsgkgsnl/1r5b1/ppppppppp/9/9/9/{camp} b - 1") if camp else self.options.start
         time = replace(name.time(), least_ms=self.options.least_ms)
-        return GameRules(time=time, start=start, max_moves=self.options.max_moves)
+        return GameRules(time, start, self.options.max_moves, self.options.entering)
 
     def _after(self, game: ServerGame, said: list[SendToSide], now_ms: float) -> list[Effect]:
         """Turn what a game says into effects, and clear the table where it is over."""

@@ -19,6 +19,7 @@ from master.practice.server_room import (
     SendLine,
 )
 from tests.master.csa.transcripts import NAMES, load, server_lines
+from worker.rules import EnteringKingRule
 from worker.shogi import STARTPOS, Position
 
 T0 = 1_800_000_000_000.0
@@ -349,6 +350,19 @@ def test_lines_sent_off_turn_wait_for_the_turn() -> None:
         hall.say(1, "x")
     hall.say(0, "+2726FU")
     assert hall.heard[1][2:] == ["+2726FU,T0", *["##[ERROR] unknown command: x"] * MAX_DEFERRED]
+
+
+@pytest.mark.parametrize(
+    ("rule", "points", "won"),
+    [("CSARule27H", 17, True), ("CSARule27H", 16, False), ("CSARule27", 17, False), ("CSARule24H", 17, False)],
+)
+def test_a_declaration_in_a_handicap_game(rule: str, points: int, won: bool) -> None:
+    """White plays without a rook and a bishop."""
+    more = points - 10
+    start = StartPosition(f"4K4/9/9/9/9/9/pppppp3/9/2sgkgs2 w RB2G2S4N4L{12 - more}P{more}p 1")
+    hall = Hall(RoomOptions(start=start, entering=EnteringKingRule(rule)))
+    hall.start()
+    assert hall.say(1, "%KACHI")[-1] == ("#WIN" if won else "#LOSE")
 
 
 @pytest.mark.parametrize("line", ["%%LIST", "%%WHO", "%%%TORYO", "%%"])
