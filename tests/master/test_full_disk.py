@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -248,6 +249,47 @@ def test_the_folder_of_compiled_code(tmp_path: Path) -> None:
     assert result.returncode == DISK_FULL, result.stderr
     assert re.fullmatch(rf"gougi: {tmp_path}/full/jit-\w+: {NO_ROOM}", last), result.stderr
     assert "Traceback" not in result.stderr
+
+
+def complaint_without_cache(tmp_path: Path, **env: str) -> str:
+    """The last line of a command that cannot keep compiled code; its folder is ``cache``."""
+    result = subprocess.run(
+        [*GOUGI, "perft", "1"],
+        cwd=tmp_path,
+        env={**environment(tmp_path), "GOUGI_CACHE_DIR": str(tmp_path / "cache"), "GOUGI_CACHE_TRUST": "1", **env},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "Traceback" not in result.stderr
+    assert result.returncode == 1, result.stderr
+    *_, last = result.stderr.splitlines()
+    return last
+
+
+def test_a_folder_of_compiled_code_that_refuses_a_part_of_it(tmp_path: Path) -> None:
+    """numba's own words would say nothing of the disk. A file stands where a folder is wanted: that stops root too."""
+    script = "import numba; from worker.jit import cache_dir; print(cache_dir())"
+    env = {**environment(tmp_path), "GOUGI_CACHE_DIR": str(tmp_path / "cache"), "GOUGI_CACHE_TRUST": "1"}
+    subprocess.run([sys.executable, "-c", script], env=env, cwd=tmp_path, check=True, capture_output=True)
+    (folder,) = (tmp_path / "cache").glob("jit-*")
+    (part, *_) = [part for part in folder.iterdir() if part.is_dir()]
+    shutil.rmtree(part)
+    part.write_text("")
+    assert complaint_without_cache(tmp_path) == f"gougi: {part}: a file stands there"
+
+
+@needs_mounts
+def test_nowhere_to_keep_compiled_code(tmp_path: Path) -> None:
+    """The error says what is wrong with the folder that was asked for."""
+    mounts = "".join(f"mount -t tmpfs -o ro none {folder} && " for folder in ("/tmp", "/var/tmp"))
+    script = f"{mounts} cd /proc && {shlex.join([*GOUGI, 'perft', '1'])}"
+    env = {**environment(tmp_path), "GOUGI_CACHE_DIR": "/var/tmp/cache", "TMPDIR": ""}
+    command = ["unshare", "-rm", "sh", "-c", script]
+    result = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    *_, last = result.stderr.splitlines()
+    assert last.startswith("gougi: compiled code can be kept nowhere: /var/tmp/cache: Read-only file system; nor in ")
+    assert result.returncode == 1 and "Traceback" not in result.stderr
 
 
 @pytest.mark.parametrize("variable", ["GOUGI_CACHE_DIR", "XDG_CACHE_HOME", "NUMBA_CACHE_DIR"])

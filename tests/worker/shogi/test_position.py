@@ -141,7 +141,6 @@ HANDICAP = "4K4/9/9/9/9/9/pppppp3/9/2sgkgs2 w {} 1"
         ("RB2G2S4N4L5P7p", declaration.CSA_27H, True),  # 17, and 10 that are missing
         ("RB2G2S4N4L6P6p", declaration.CSA_27H, False),
         ("RB2G2S4N4L5P7p", declaration.CSA_27, False),
-        ("R2G2S4N4L10P2rb", declaration.CSA_27H, False),
         ("RB2G2S4N4L5Prb7p", declaration.CSA_27H, True),  # an even game
         ("RB2G2S4N4L6Prb6p", declaration.CSA_27H, False),
         ("RB2G2S4N4LP11p", declaration.CSA_24H, True),
