@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import re
 import shlex
-import shutil
 import signal
 import subprocess
 import sys
@@ -13,7 +12,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numba
 import pytest
+from numba.core.caching import CompileResultCacheImpl, UserProvidedCacheLocator
 from typer.main import get_command
 
 from cluster.tuning.folder import TuningFolder
@@ -27,6 +28,7 @@ from tests.master.book.games import record
 from tests.master.command import GOUGI, environment, gougi
 from worker.book import BookError
 from worker.files import disk_is_full
+from worker.jit import jit
 from worker.nnue.network import default_file
 
 NO_ROOM = "no space left on the disk"
@@ -251,32 +253,14 @@ def test_the_folder_of_compiled_code(tmp_path: Path) -> None:
     assert "Traceback" not in result.stderr
 
 
-def complaint_without_cache(tmp_path: Path, **env: str) -> str:
-    """The last line of a command that cannot keep compiled code; its folder is ``cache``."""
-    result = subprocess.run(
-        [*GOUGI, "perft", "1"],
-        cwd=tmp_path,
-        env={**environment(tmp_path), "GOUGI_CACHE_DIR": str(tmp_path / "cache"), "GOUGI_CACHE_TRUST": "1", **env},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert "Traceback" not in result.stderr
-    assert result.returncode == 1, result.stderr
-    *_, last = result.stderr.splitlines()
-    return last
-
-
-def test_a_folder_of_compiled_code_that_refuses_a_part_of_it(tmp_path: Path) -> None:
-    """numba's own words would say nothing of the disk. A file stands where a folder is wanted: that stops root too."""
-    script = "import numba; from worker.jit import cache_dir; print(cache_dir())"
-    env = {**environment(tmp_path), "GOUGI_CACHE_DIR": str(tmp_path / "cache"), "GOUGI_CACHE_TRUST": "1"}
-    subprocess.run([sys.executable, "-c", script], env=env, cwd=tmp_path, check=True, capture_output=True)
-    (folder,) = (tmp_path / "cache").glob("jit-*")
-    (part, *_) = [part for part in folder.iterdir() if part.is_dir()]
-    shutil.rmtree(part)
-    part.write_text("")
-    assert complaint_without_cache(tmp_path) == f"gougi: {part}: a file stands there"
+def test_a_folder_of_compiled_code_that_refuses_a_part_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """numba's own words, where it has no other place left, say nothing of the disk."""
+    (tmp_path / "file").write_text("")
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "file"))
+    monkeypatch.setattr(CompileResultCacheImpl, "_locator_classes", [UserProvidedCacheLocator])
+    with pytest.raises(OSError, match="Not a directory") as error:
+        jit()(test_a_folder_of_compiled_code_that_refuses_a_part_of_it)
+    assert str(error.value.filename).startswith(str(tmp_path / "file"))
 
 
 @needs_mounts
