@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol, Self
 
 from cluster.split.tree import TreeLine
+from worker.rules import EnteringKingRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +41,8 @@ class SearchRequest:
     draw_black: int = 0
     """The value of a draw for black where black is to move at the root, in centipawns."""
     draw_white: int = 0
-    declares: bool = True
-    """Whether a king in the enemy's camp may win by declaration (27 points)."""
+    entering: EnteringKingRule = EnteringKingRule.CSA_27
+    """The rule of `worker.rules.DECLARATIONS` by which a king in the enemy's camp wins."""
 
     def reply_to(self, pondered: SearchRequest) -> str:
         """The opponent's reply by which this position comes of that of ``pondered``, to be searched in the same way: a

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, replace
+from typing import Final
 
 from worker.score import MAX_EVAL
 
 
-class EnteringKingRule(enum.Enum):
-    """The rule by which a king in the enemy camp wins, as the field's ``EnteringKingRule`` option names it."""
+class EnteringKingRule(enum.StrEnum):
+    """The rule by which a king in the enemy camp wins, as the field's ``EnteringKingRule`` option names it.
+
+    With an H: for handicap games. White, who gives the handicap, has the points of the pieces that are missing.
+    """
 
     NONE = "NoEnteringKing"
     CSA_24 = "CSARule24"
+    CSA_24H = "CSARule24H"
     CSA_27 = "CSARule27"
+    CSA_27H = "CSARule27H"
     TRY = "TryRule"
 
     @property
@@ -24,9 +30,15 @@ class EnteringKingRule(enum.Enum):
         return {
             EnteringKingRule.NONE: declaration.NO_RULE,
             EnteringKingRule.CSA_24: declaration.CSA_24,
+            EnteringKingRule.CSA_24H: declaration.CSA_24H,
             EnteringKingRule.CSA_27: declaration.CSA_27,
+            EnteringKingRule.CSA_27H: declaration.CSA_27H,
             EnteringKingRule.TRY: declaration.TRY_RULE,
         }[self]
+
+
+DECLARATIONS: Final = tuple(rule for rule in EnteringKingRule if rule is not EnteringKingRule.TRY)
+"""Those by which a side declares its win, and none. A try is a move."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +65,12 @@ class Rules:
             if abs(getattr(self, name)) >= MAX_EVAL:
                 raise ValueError(f"{name} is {getattr(self, name)}: expected less than {MAX_EVAL} either way")
 
-    def of_search(self, max_moves: int, draw_black: int, draw_white: int, *, declares: bool = True) -> Rules:
+    def of_search(self, max_moves: int, draw_black: int, draw_white: int, entering: EnteringKingRule) -> Rules:
         """These rules with the values that a single search of a fleet has for its game.
-
-        Args:
-            declares: the game has the CSA's declaration of 27 points; else none.
 
         Raises:
             ValueError: a number is out of range.
         """
-        entering = EnteringKingRule.CSA_27 if declares else EnteringKingRule.NONE
         return replace(self, entering=entering, max_moves=max_moves, draw_black=draw_black, draw_white=draw_white)
 
     def plies_left(self, move_number: int) -> int | None:

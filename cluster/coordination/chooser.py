@@ -91,7 +91,7 @@ def read_table(path: Path | None = None) -> tuple[Measured, ...]:
     """
     source = path or resources.files("cluster").joinpath("measured.json")
     try:
-        return msgspec.json.decode(source.read_text(encoding="utf-8"), type=_Table).points
+        return msgspec.json.decode(source.read_text(encoding="utf-8-sig"), type=_Table).points
     except (OSError, UnicodeDecodeError) as error:
         raise TableError(f"{source}: {reason(error)}") from error
     except (msgspec.MsgspecError, RecursionError) as error:

@@ -142,5 +142,5 @@ def _job(
         max_moves=request.max_moves,
         draw_black=draw_black,
         draw_white=draw_white,
-        declares=request.declares,
+        entering=request.entering,
     )

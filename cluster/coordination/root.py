@@ -33,7 +33,7 @@ class Root:
         self.legal: tuple[str, ...] = tuple(m for m in legal if not request.searchmoves or m in request.searchmoves)
         """Legal moves in USI, as the generator orders them, of which one is to be chosen; empty: the side to move has
         lost."""
-        self._declares = request.declares
+        self._rule = request.entering.code
         self.may_declare = bool(self.legal) and self._can_declare()
         own = request.draw_black if self._position.turn == 0 else request.draw_white
         self.draw_values: tuple[int, int] = (own, -own) if self._position.turn == 0 else (-own, own)
@@ -79,7 +79,7 @@ class Root:
         return move_to_usi(careful_move(self._position, self.legal))
 
     def _can_declare(self) -> bool:
-        return self._declares and self._position.can_declare()
+        return self._position.can_declare(self._rule)
 
     def _replies_after(self, path: tuple[str, ...]) -> tuple[str, ...]:
         position, made = self._position, 0

@@ -21,7 +21,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from worker.engine import Bound, Limits, SearchInfo
-from worker.rules import Rules
+from worker.rules import EnteringKingRule, Rules
 from worker.score import MATE, MAX_EVAL, MAX_PLY
 
 MAX_BYTES: Final = 64 * 1024
@@ -87,7 +87,7 @@ class Job(_Body, frozen=True, tag="job"):
     """The game's rules, with the next three, as in `cluster.api.SearchRequest`."""
     draw_black: _DrawValue = 0
     draw_white: _DrawValue = 0
-    declares: bool = True
+    entering: EnteringKingRule = EnteringKingRule.CSA_27
     background: bool = False
     """Whether the job gives way to everything else on its machine: there are others to answer for it."""
 
@@ -105,7 +105,7 @@ class Job(_Body, frozen=True, tag="job"):
 
     def rules(self, own: Rules) -> Rules:
         """The rules to search it by, where the engine's ``own`` hold beside what the job says."""
-        return own.of_search(self.max_moves, self.draw_black, self.draw_white, declares=self.declares)
+        return own.of_search(self.max_moves, self.draw_black, self.draw_white, self.entering)
 
 
 class Stop(_Body, frozen=True, tag="stop"):

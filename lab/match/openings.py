@@ -101,7 +101,7 @@ def read_openings(path: Path) -> list[str]:
         OpeningError: the file cannot be read, has no opening, or one that is not legal.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise OpeningError(f"{path}: cannot be read: {reason(error)}") from error
     openings = []

@@ -19,7 +19,7 @@ def read_calibration(path: Path | None = None) -> Calibration:
         ValueError, KeyError, OSError: it is none.
     """
     file = path or resources.files("master.analysis").joinpath(_FILE)
-    content = json.loads(file.read_text(encoding="utf-8"))
+    content = json.loads(file.read_text(encoding="utf-8-sig"))
     levels = tuple(
         Level(
             int(level["nodes"]),

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import IO, Final, NamedTuple
 
 from worker.book import BookError, BookMove
-from worker.book.format import POSITION_MARK, is_comment, parse_move, parse_position, ranked
+from worker.book.format import POSITION_MARK, is_comment, join_sfen, parse_move, parse_position, ranked, split_sfen
 from worker.files import reason, replacing
 
 _SQLITE: Final = b"SQLite format 3\0"
@@ -40,7 +40,7 @@ def check_target(path: Path) -> None:
 
 
 def read_positions(path: Path) -> Iterator[tuple[str, list[BookMove]]]:
-    """The positions of a file in its order, each a SFEN with a ply (1 where the file has none).
+    """The positions of a file in its order, each a SFEN, without a ply where the file has none.
 
     Raises:
         BookError: the file cannot be read, or a line is damaged; the text names it.
@@ -56,7 +56,7 @@ def read_positions(path: Path) -> Iterator[tuple[str, list[BookMove]]]:
                         if sfen is not None:
                             yield sfen, ranked(moves)
                         key, ply = parse_position(line)
-                        sfen, moves = f"{key.decode()} {ply or 1}", []
+                        sfen, moves = join_sfen(key.decode(), ply or 0), []
                     elif not is_comment(line):
                         move = parse_move(line)
                         if sfen is None:
@@ -75,7 +75,7 @@ def write_positions(path: Path, positions: Iterable[tuple[str, list[WrittenMove]
     """Write a book file, which replaces an older one once it is whole. How many positions it has.
 
     Args:
-        positions: in byte order of board, side and hands, as engines search in it; each a SFEN with a ply.
+        positions: in byte order of board, side and hands, as engines search in it; each a SFEN, with a ply or without.
 
     Raises:
         BookError: the disk refuses, or a book that learns is there; the older file is as it was.
@@ -94,7 +94,7 @@ def _write(file: IO[bytes], positions: Iterable[tuple[str, list[WrittenMove]]]) 
     file.write(HEADER.encode())
     before, count = "", 0
     for sfen, moves in positions:
-        key = sfen.rsplit(" ", 1)[0]
+        key, _ = split_sfen(sfen)
         if key <= before:
             raise ValueError(f"positions are not in order: {key!r} behind {before!r}")
         before = key

@@ -21,19 +21,20 @@ from master.book.notes import GameNotes
 from master.book.schema import Tables
 from master.book.searches import BookSearch, PositionKey
 from worker.book import BookError, BookMove
-from worker.book.format import flip_entry, ranked, split_sfen
+from worker.book.format import flip_entry, join_sfen, ranked, split_sfen
 from worker.score import MATE_BOUND
 
 _LESSONS_OF_A_GAME: Final = 100_000
 """Importance that lies between the lessons of one game and the next."""
 _AFTER_THE_OTHERS: Final = 100
-_IMPORT: Final = "INSERT OR REPLACE INTO imported VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"
-_IMPORT_MORE: Final = """
-UPDATE imported SET
-    ponder = CASE WHEN count < ?6 THEN ?3 ELSE ponder END, value = CASE WHEN count < ?6 THEN ?4 ELSE value END,
-    depth = CASE WHEN count < ?6 THEN ?5 ELSE depth END, count = count + ?6, ply = min(ply, ?7)
-WHERE position = ?1 AND move = ?2
+_IMPORT: Final = """
+INSERT INTO imported VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (position, move) DO UPDATE SET
+    ponder = CASE WHEN {newer} THEN coalesce(?3, ponder) ELSE coalesce(ponder, ?3) END,
+    value = CASE WHEN {newer} THEN ?4 ELSE value END, depth = max(depth, ?5), count = {count}, ply = min(ply, ?7)
 """
+"""A candidate, where it may be there: ``newer`` says whether the new line holds. Ply 0: any."""
+_IMPORT_ANEW: Final = _IMPORT.format(newer="?5 >= depth", count="?6")
+_IMPORT_MORE: Final = _IMPORT.format(newer="(?5, ?6) > (depth, count)", count="count + ?6")
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,13 +216,14 @@ class LearnedBook(Tables):
         return ranked([flip_entry(move) for move in moves] if key.flipped else moves)
 
     def import_moves(self, positions: Iterable[tuple[str, Sequence[BookMove]]]) -> tuple[int, int]:
-        """Take over candidates; those of a move that is there already replace it.
+        """Take over candidates; those of a move that is there already replace it, unless it was searched deeper.
 
         Among these a move may come twice, in a position and in the one that is this with the colours exchanged: its
-        counts add up, and its value is that of the larger part.
+        counts add up, and its value is that of the deeper line, of equals that of the larger part. A ponder move that
+        a line lacks is taken from the other one.
 
         Args:
-            positions: each a SFEN with a ply, and its candidates.
+            positions: each a SFEN, with a ply or without, and its candidates.
 
         Returns:
             How many positions and moves it were.
@@ -238,7 +240,7 @@ class LearnedBook(Tables):
                     moves += 1
                     new = self.run("INSERT OR IGNORE INTO taken VALUES (?, ?)", (key.text, own.move)).rowcount
                     self.run(
-                        _IMPORT if new else _IMPORT_MORE,
+                        _IMPORT_ANEW if new else _IMPORT_MORE,
                         (key.text, own.move, own.ponder, own.value, own.depth, own.count, ply),
                     )
             self.run("DROP TABLE taken")
@@ -282,5 +284,5 @@ class LearnedBook(Tables):
                 key,
             )
             if row is not None and row[0] is not None:
-                ply = row[0] | 1  # black moves at odd numbers
-            yield f"{key} {ply}", [WrittenMove(move) for move in moves]
+                ply = row[0] and row[0] | 1  # black moves at odd numbers
+            yield join_sfen(key, ply), [WrittenMove(move) for move in moves]

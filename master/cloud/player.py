@@ -55,7 +55,7 @@ def csa_port(config_file: Path) -> int | None:
 def fleet_number(config_file: Path, name: str) -> float:
     """A number of ``[fleet]`` as the head has it; 0: it is not given, or the file cannot be read."""
     try:
-        fleet = tomllib.loads(config_file.read_text(encoding="utf-8")).get("fleet", {})
+        fleet = tomllib.loads(config_file.read_text(encoding="utf-8-sig")).get("fleet", {})
         return float(fleet.get(name, 0)) if isinstance(fleet, dict) else 0.0
     except (OSError, ValueError, TypeError, RecursionError):
         return 0.0
@@ -64,7 +64,7 @@ def fleet_number(config_file: Path, name: str) -> float:
 def _head(config_file: Path) -> tuple[CsaConfig, object]:
     """``[csa]`` and the archive of the head, without this machine's environment, which does not count there."""
     try:
-        sections = tomllib.loads(config_file.read_text(encoding="utf-8"))
+        sections = tomllib.loads(config_file.read_text(encoding="utf-8-sig"))
         fleet = sections.get("fleet", {})
         archive = fleet.get("archive", "") if isinstance(fleet, dict) else ""
         return CsaConfig.model_validate(sections.get("csa", {})), archive

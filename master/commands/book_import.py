@@ -83,7 +83,8 @@ def import_(
     Records are CSA files, as floodgate keeps them, in the folders and in all folders below. The import leaves out games
     without a proper end, short games, and games that were decided in the opening. Ratings come from the comments in the
     records. A book file is sorted and in YaneuraOu's format; each move has its number of games and, as a remark, its
-    share of wins. Several sorted books (.db) can be merged into one.
+    share of wins. Several sorted books (.db) can be merged into one: of a move that stands in two, the deeper line is
+    kept, and the numbers of games add up.
 
     Examples:
 
@@ -147,21 +148,21 @@ def _import_records(sources: list[Path], out: Path, rules: GameRules, candidates
 
 def _import_books(books: list[Path], out: Path) -> None:
     from master.book.dbfile import WrittenMove, read_positions
-    from worker.book.format import ranked
+    from worker.book.format import join_sfen, ranked, split_sfen
 
     if out.resolve() in [book.resolve() for book in books]:
         raise CommandError(f"--out: {out}: a book cannot be merged into itself")
 
     def key(position: tuple[str, list[BookMove]]) -> str:
-        return position[0].rsplit(" ", 1)[0]
+        return split_sfen(position[0])[0]
 
     def merged() -> Iterator[tuple[str, list[WrittenMove]]]:
         together = heapq.merge(*map(read_positions, books), key=key)
         for _, same in itertools.groupby(together, key):
             alike = list(same)
-            ply = min(int(sfen.rsplit(" ", 1)[1]) for sfen, _ in alike)
+            ply = min(split_sfen(sfen)[1] for sfen, _ in alike)  # none, where one of them is for any ply
             moves = ranked([move for _, moves in alike for move in moves])
-            yield f"{key(alike[0])} {ply}", [WrittenMove(move) for move in moves]
+            yield join_sfen(key(alike[0]), ply), [WrittenMove(move) for move in moves]
 
     _write(out, merged())
 

@@ -99,7 +99,7 @@ def evaluate(
 def _sfen_lines(file: Path) -> Iterator[tuple[str, str]]:
     """Each SFEN with its place in words; blank lines are passed over."""
     try:
-        text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
+        text = sys.stdin.read().removeprefix("\ufeff") if str(file) == "-" else file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise CommandError(f"--file: {file}: {reason(error)}") from error
     for number, line in enumerate(text.splitlines(), start=1):

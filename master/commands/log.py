@@ -33,13 +33,15 @@ def log(
       gougi log records/gougi-*.jsonl --json
     """
     from master.game.summary import LogSummary, read
-    from master.logs.files import run_of
+    from master.logs.files import NotTextError, run_of
 
     found = LogSummary()
     logs = {(file.resolve().parent, run_of(file) or file.name): file for file in files}
     for file in logs.values():
         try:
             read(file, found)
+        except NotTextError as error:
+            raise CommandError(str(error)) from error
         except (OSError, ValueError) as error:
             raise CommandError(f"{file}: {reason(error)}") from error
     if as_json:

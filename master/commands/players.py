@@ -83,6 +83,7 @@ def player_settings(settings: Config) -> PlayerSettings:
         resign_score=play.resign_score or None,
         resign_moves=play.resign_moves,
         mate_at_limit=play.mate_at_limit,
+        entering=play.entering_king,
         draw_black=play.draw_value_black,
         draw_white=play.draw_value_white,
         ponder=play.ponder,

@@ -46,7 +46,8 @@ def serve(
 
     folder = Path(settings.records.folder)
     check_folder(folder, "--records")
-    options = ServerOptions(host=host, port=port, room=RoomOptions(max_moves=max_moves), record_folder=folder)
+    room = RoomOptions(max_moves=max_moves, entering=settings.play.entering_king)
+    options = ServerOptions(host=host, port=port, room=room, record_folder=folder)
 
     tell_line = SteadyWriter(lambda line: print(line, flush=True))  # a full disk behind it ends no game
 

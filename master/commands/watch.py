@@ -68,9 +68,8 @@ def watch(
 
     try:
         run_to_end(lambda: show(seen, place, token, head, ready, notice))
-    except (OSError, UnicodeDecodeError) as error:
-        words = described(error) if isinstance(error, OSError) else str(error)
-        raise CommandError(words, FAILED) from error
+    except OSError as error:
+        raise CommandError(described(error), FAILED) from error
     except Interrupted:
         pass  # the usual end
     return 0

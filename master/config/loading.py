@@ -109,7 +109,7 @@ def csa_password(config: Config) -> str:
         mode = stat.S_IMODE(path.stat().st_mode)
         if mode & 0o077 and path.is_file():
             raise ConfigError(f"{path}: mode {mode:03o} lets others read the password; expected 600 (chmod 600 {path})")
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: {reason(error)}") from error
     if not lines or not lines[0].strip():
@@ -129,7 +129,7 @@ def find_file() -> Path | None:
 
 def _read_file(path: Path) -> dict[str, Any]:
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: {reason(error)}") from error
     except (tomllib.TOMLDecodeError, RecursionError) as error:

@@ -6,12 +6,13 @@ import ipaddress
 import os
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from cluster.voting import Vote
 from master.csa.names import LOGIN_NAME
 from master.live.listening import parse
+from worker.rules import DECLARATIONS, EnteringKingRule
 
 ENV_PREFIX = "GOUGI_"
 """Prefix of each variable's name."""
@@ -170,6 +171,16 @@ class PlayConfig(_Section):
     mate_at_limit: bool = False
     """Whether a mate by the last move before the server's move limit wins. The tournament server calls it a draw; by
     the rules of the WCSC, as far as we found them, it wins: set this to true there."""
+    entering_king: EnteringKingRule = EnteringKingRule.CSA_27
+    """EnteringKingRule: how a declaration counts if the server has one. CSARule27H is for handicap games: white, who
+    gives the handicap, has the points of the missing pieces. gougi serve goes by it too."""
+
+    @field_validator("entering_king")
+    @classmethod
+    def _no_try(cls, rule: EnteringKingRule) -> EnteringKingRule:
+        if rule not in DECLARATIONS:
+            raise ValueError(f"expected one of {', '.join(DECLARATIONS)}")
+        return rule
 
 
 class BookConfig(_Section):

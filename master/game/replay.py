@@ -22,7 +22,7 @@ from typing import Any, Final, Self
 from pydantic import TypeAdapter, ValidationError
 
 from master.game.journal import BEGIN, ENTRY, Entry, read
-from master.logs.files import read_lines
+from master.logs.files import NotTextError, read_lines
 from master.player.inputs import ServerLine
 from master.player.instructions import Instruction, Login, PlayerSettings, Send
 from master.player.player import Player
@@ -48,6 +48,8 @@ class LoggedGame:
     game_id: str = ""
     """Empty where no game was offered."""
     entries: list[Entry] = field(default_factory=list)
+    is_cut: bool = False
+    """Whether lines are missing behind these."""
 
     @classmethod
     def begun(cls, fields: Mapping[str, Any]) -> Self:
@@ -92,6 +94,8 @@ def read_log(path: Path, gap: Callable[[str], None] = lambda _where: None) -> li
     running: dict[int, LoggedGame] = {}
 
     def on_gap(where: str) -> None:
+        for game in running.values():
+            game.is_cut = True
         running.clear()
         gap(where)
 
@@ -101,7 +105,9 @@ def read_log(path: Path, gap: Callable[[str], None] = lambda _where: None) -> li
                 _take(json.loads(line), games, running)
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
                 raise ReplayError(f"{file}, line {number}: {_reason(error)}") from error
-    except (OSError, UnicodeDecodeError) as error:
+    except NotTextError as error:
+        raise ReplayError(str(error)) from error
+    except OSError as error:
         raise ReplayError(f"{path}: {reason(error)}") from error
     return games
 

@@ -48,10 +48,12 @@ class LogReader:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.trouble = ""
-        """The first line that could not be read, and why; it and what hangs on it is left out."""
+        """The first line that could not be read, or is missing, and why; it and what hangs on it is left out."""
         self.more = False
         self._place = Place()
         self._players: dict[int, _Player] = {}
+        self._at = 0.0
+        """The time of the last line."""
         self._main = ""
         """The name of the player whose games are shown: the first. Another one of the log is its opponent."""
 
@@ -59,11 +61,18 @@ class LogReader:
         """The facts of what is new; of `MOST_LINES` at a time, and then `more` says that there are more.
 
         Raises:
-            OSError, UnicodeDecodeError: the log cannot be read.
+            OSError, NotTextError: the log cannot be read.
         """
         facts: list[Fact] = []
         self.more = False
-        for count, (file, number, line) in enumerate(read_lines(self.path, lambda _where: None, self._place), 1):
+
+        def on_gap(where: str) -> None:
+            words = f"{where}; a game that ran then is shown up to there"
+            self._players.clear()
+            self.trouble = self.trouble or words
+            facts.append({"fact": "note", "at": self._at, "text": words})
+
+        for count, (file, number, line) in enumerate(read_lines(self.path, on_gap, self._place), 1):
             try:
                 facts += self._take(json.loads(line))
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError, StopIteration) as error:
@@ -75,7 +84,7 @@ class LogReader:
 
     def _take(self, fields: dict[str, Any]) -> list[Fact]:
         event = fields["event"]
-        at = datetime.datetime.fromisoformat(fields["timestamp"]).timestamp()
+        at = self._at = datetime.datetime.fromisoformat(fields["timestamp"]).timestamp()
         if event == BEGIN:
             game = LoggedGame.begun(fields)
             self._main = self._main or game.name

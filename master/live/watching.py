@@ -14,7 +14,8 @@ from master.live.facts import Fact
 from master.live.logs import LogReader
 from master.live.page import Site
 from master.live.server import Hub, address_of, listen, make_app, make_server
-from master.logs.files import newest_log
+from master.logs.files import NotTextError, newest_log
+from worker.files import described
 
 EVERY_S: Final = 0.5
 """Seconds between two looks at a log that grows, and at the fleets."""
@@ -41,7 +42,7 @@ class Watch:
         """Read what is new.
 
         Raises:
-            OSError, UnicodeDecodeError: a log cannot be read.
+            OSError, NotTextError: a log cannot be read.
         """
         facts, self._first = self._first, []
         if self._folder is not None:
@@ -109,8 +110,8 @@ async def _follow(watch: Watch, site: Site, hub: Hub, warn: Callable[[str], None
         try:
             facts = await asyncio.to_thread(watch.poll)
             trouble = watch.trouble
-        except (OSError, UnicodeDecodeError) as error:
-            facts, trouble = [], str(error)
+        except (OSError, NotTextError) as error:
+            facts, trouble = [], described(error)
         if trouble and trouble != told:
             told = trouble
             warn(trouble)

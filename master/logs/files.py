@@ -16,6 +16,7 @@ import contextlib
 import glob
 import gzip
 import io
+import json
 import logging
 import os
 import re
@@ -24,6 +25,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from logging.handlers import BaseRotatingHandler
 from pathlib import Path
 from typing import Final
@@ -38,6 +40,14 @@ _FAST: Final = 3
 """The level of gzip: a tenth of the size for 10 ms a MB."""
 _LAST: Final = sys.maxsize
 """The number of the file that is written, or was the last one to be."""
+LINES_LOST: Final = "log_lines_lost"
+"""The event of the line that stands in a log in the place of lines that the disk did not take."""
+_MARK: Final = f'"event": "{LINES_LOST}"'.encode()
+_BOM: Final = b"\xef\xbb\xbf"
+
+
+class NotTextError(ValueError):
+    """A log is not UTF-8; the text names the file and the byte in it."""
 
 
 def is_log(name: str) -> bool:
@@ -81,13 +91,14 @@ def read_lines(path: Path, gap: Callable[[str], None], place: Place | None = Non
 
     Args:
         path: any of its files, there or not: the parts that were set aside count.
-        gap: hears, in its turn, where lines are missing between those before and those behind: the file and why.
+        gap: hears, in its turn, where lines are missing between those before and those behind: the file and why. A
+            line `LINES_LOST` follows then, where the disk did not take them.
         place: where to begin, for one who comes again when the log has grown; it is moved to behind each line that is
             given. None: the beginning.
 
     Raises:
         OSError: a file cannot be read, or there is none.
-        UnicodeDecodeError: it is no text.
+        NotTextError: it is not UTF-8.
     """
     at = Place() if place is None else place
     while (opened := _open_next(path, at.part)) is not None:
@@ -96,16 +107,23 @@ def read_lines(path: Path, gap: Callable[[str], None], place: Place | None = Non
             if at.part or at.lines:
                 gap(f"{file}: the parts before it are missing")
             at.part, at.lines = number - 1, 0  # who comes again in the midst of it finds nothing missing
-        count, whole, damaged = 0, False, False
+        count, size, whole, damaged = 0, 0, False, False
         with lines:
             try:
                 for line in lines:
                     whole = line.endswith(b"\n")
                     count += whole
                     if whole and count > at.lines:
-                        text = line.decode()
+                        if _MARK in line and (lost := _lost(line)):
+                            gap(f"{file}: {lost} lines are missing before line {count}: the disk did not take them")
+                        try:
+                            text = (line.removeprefix(_BOM) if count == 1 else line).decode()
+                        except UnicodeDecodeError as error:
+                            text = f"{file}: not a text file: byte {size + error.start} is not UTF-8"
+                            raise NotTextError(text) from error
                         at.lines = count
                         yield file, count, text
+                    size += len(line)
             except (EOFError, zlib.error, gzip.BadGzipFile):
                 damaged = True
         if damaged or (number < _LAST and not whole):
@@ -115,6 +133,15 @@ def read_lines(path: Path, gap: Callable[[str], None], place: Place | None = Non
         elif (behind := _next(path, at.part)) is None or behind[0] == _LAST:
             return
         # Else it has been set aside, perhaps with more lines than there were.
+
+
+def _lost(line: bytes) -> int:
+    """The number of lines in whose place this one stands; 0: it does not."""
+    try:
+        fields = json.loads(line)
+        return int(fields["lines"]) if fields["event"] == LINES_LOST else 0
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return 0
 
 
 def _open_next(path: Path, done: int) -> tuple[int, Path, io.BufferedIOBase] | None:
@@ -159,8 +186,9 @@ def _order(file: Path) -> tuple[str, int]:
 class LogFile(BaseRotatingHandler):
     """Writes a log's lines, and sets its file aside where that has grown to ``part_bytes``.
 
-    A disk that is full, or refuses anything else, costs lines of the log and nothing more: it is told once, and said
-    how many lines are missing when it takes them again. No line is written behind half a line because of it.
+    A disk that is full, or refuses anything else, costs lines of the log and nothing more. That is told once. When the
+    disk takes lines again, the first one is `LINES_LOST` with the number of those that are missing there, which is told
+    too. No line is written behind half a line because of it.
 
     Args:
         path: ``gougi-DATE-TIME-PID.jsonl``.
@@ -206,7 +234,16 @@ class LogFile(BaseRotatingHandler):
             return
         lost, self._lost = self._lost, 0
         if lost:
-            self._tell("log_lines_lost", {"lines": lost})
+            self._tell(LINES_LOST, {"lines": lost})
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line, after the one that says how many are missing before it: both are on the disk, or neither."""
+        line = super().format(record)
+        if not self._lost:
+            return line
+        now = datetime.now(UTC).isoformat().replace("+00:00", "Z")
+        mark = {"lines": self._lost, "event": LINES_LOST, "logger": "log", "level": "error", "timestamp": now}
+        return f"{json.dumps(mark)}\n{line}"
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's name
         """A line could not be written: begin anew behind the last whole one."""

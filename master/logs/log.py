@@ -16,7 +16,7 @@ import structlog
 
 from cluster.api import Listener
 from master.logs.about import SearchAbout
-from master.logs.files import LogFile
+from master.logs.files import LINES_LOST, LogFile
 from master.ui.terminal import clean
 from worker.files import reason
 
@@ -89,6 +89,7 @@ def open_log(
     to_file = QueueHandler(queue)
     to_file.setLevel(file_level.upper())
     shared = _SHARED if about is None else [*_SHARED, about]
+    to_file.addFilter(_is_not_written)
     to_file.setFormatter(_formatter(_json_line, shared))
     to_person = _CallHandler(console)
     to_person.setLevel(console_level.upper())
@@ -183,6 +184,11 @@ def _word(value: object) -> str:
 def _trouble(event: str, fields: dict[str, object]) -> None:
     """The log's own troubles are told as all others; in the file too, if it takes them."""
     structlog.get_logger("log").error(event, **fields)
+
+
+def _is_not_written(record: logging.LogRecord) -> bool:
+    """Whether the file still has to get a record: `LINES_LOST` it has by itself, in its place."""
+    return not (isinstance(record.msg, dict) and record.msg.get("event") == LINES_LOST)
 
 
 class _Writer(QueueListener):

@@ -82,7 +82,7 @@ class Game:
             max_moves=self.judge.search_limit,
             draw_black=settings.draw_black,
             draw_white=settings.draw_white,
-            declares=self.judge.declares,
+            entering=self.judge.entering,
         )
 
     def ends_with(self, move: int) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from cluster.api import PonderSearch, RetimeSearch, StartSearch, StopSearch
 from master.player.events import GameEvent, GameOutcome
 from worker.clock import ClockSettings
+from worker.rules import EnteringKingRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,8 @@ class PlayerSettings:
     mate_at_limit: bool = False
     """Whether a mate by the last move before the limit wins, as by the WCSC's rules, or is a draw, as on the tournament
     server (`master.player.judging`)."""
+    entering: EnteringKingRule = EnteringKingRule.CSA_27
+    """The rule of declaration, where the server offers one."""
     draw_black: int = 0
     """The value of a draw for us where we are black, in centipawns."""
     draw_white: int = 0

@@ -35,6 +35,7 @@ from cluster.api import Decision
 from cluster.network.messages import LONGEST_GAME
 from master.csa.summary import GameSummary
 from master.player.instructions import PlayerSettings
+from worker.rules import EnteringKingRule
 from worker.score import MATE_BOUND
 from worker.shogi import Position, Repetition
 
@@ -65,8 +66,8 @@ class Judge:
 
     def __init__(self, settings: PlayerSettings, summary: GameSummary) -> None:
         self._settings = settings
-        self.declares = bool(summary.declaration)
-        """Whether the game has a rule of declaration."""
+        self.entering = settings.entering if summary.declaration else EnteringKingRule.NONE
+        """The game's rule of declaration."""
         self.max_moves = summary.max_moves
         """The ply at which the game is drawn; None: none, or the server does not keep to it."""
         self.score: int | None = None
@@ -121,7 +122,7 @@ class Judge:
         return self.at_limit(plies) or position.is_mated() or position.repetition() is not Repetition.NONE
 
     def _may_declare(self, position: Position) -> bool:
-        return self.declares and position.can_declare()
+        return position.can_declare(self.entering.code)
 
     def _is_bad(self, score: int) -> bool:
         limit = self._settings.resign_score

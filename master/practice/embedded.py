@@ -86,7 +86,7 @@ async def play_embedded(
     """
     results: list[GameOutcome] = []
     async with contextlib.AsyncExitStack() as stack:
-        room = RoomOptions(max_moves=settings.max_moves)
+        room = RoomOptions(max_moves=settings.max_moves, entering=settings.player.entering)
         options = ServerOptions(port=0, room=room, record_folder=settings.record_folder)
         server = await stack.enter_async_context(PracticeServer(options))
         for seat in (cluster, opponent):

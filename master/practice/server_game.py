@@ -10,13 +10,13 @@ from __future__ import annotations
 import enum
 from collections import deque
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Final
 
 from master.csa.position import SIGNS
 from master.csa.summary import MOVE_PATTERN, GameSummary, PlayedMove, format_summary
 from master.records.csa import Ending, GameRecord, RecordedMove, parse_comment
 from worker.clock.timecontrol import TimeControl
+from worker.rules import EnteringKingRule
 from worker.shogi import MoveError, Position, move_to_usi
 
 MAX_DEFERRED: Final = 16
@@ -53,6 +53,8 @@ class GameRules:
     start: StartPosition
     max_moves: int | None = 256
     """The ply at which the game is drawn, moves of the start position included."""
+    entering: EnteringKingRule = EnteringKingRule.CSA_27
+    """The rule by which a declaration is judged."""
     agree_ms: int = 120_000
     """Time that both sides have to agree."""
 
@@ -68,9 +70,7 @@ class SendToSide:
 class ServerGame:
     """A game from its offer to its end. Each method gives the lines to send; `phase` says when it is over."""
 
-    def __init__(
-        self, game_id: str, names: tuple[str, str], rules: GameRules, now_ms: float, started: datetime | None = None
-    ) -> None:
+    def __init__(self, game_id: str, names: tuple[str, str], rules: GameRules, now_ms: float) -> None:
         self.game_id = game_id
         self.names = names
         self.rules = rules
@@ -84,7 +84,6 @@ class ServerGame:
             start_sfen=rules.start.sfen,
             time=(rules.time, rules.time),
             max_moves=rules.max_moves,
-            started=started,
         )
         self._offered_ms = now_ms
         self._agreed = [False, False]
@@ -128,7 +127,7 @@ class ServerGame:
             start_sfen=self.rules.start.sfen,
             moves=tuple(PlayedMove(move, 1000) for move in self.rules.start.moves),
             max_moves=self.rules.max_moves,
-            declaration="Jishogi 1.1",
+            declaration="" if self.rules.entering is EnteringKingRule.NONE else "Jishogi 1.1",
         )
 
     def offer(self) -> list[SendToSide]:
@@ -152,6 +151,8 @@ class ServerGame:
         said = self.tick(now_ms) if colour == self.turn else []
         if said or not line.strip():
             return said
+        if line.startswith("%%"):  # a question to the server, never a move: it does not wait for the turn
+            return self._unknown(colour, line)
         if line[0] in SIGNS and line.partition(",")[0] == self._last_move:
             return []
         if colour != self.turn:
@@ -223,7 +224,7 @@ class ServerGame:
     def _declare(self, now_ms: float) -> list[SendToSide]:
         units = self._charge(now_ms) // self.rules.time.unit_ms
         said = self._both(f"%KACHI,T{units}") + self._both("%KACHI")
-        if self.position.can_declare():
+        if self.position.can_declare(self.rules.entering.code):
             return said + self._end("JISHOGI", winner=self.turn, now_ms=now_ms)
         return said + self._end("ILLEGAL_MOVE", winner=self.turn ^ 1, now_ms=now_ms, comment="wrong declaration")
 

@@ -15,6 +15,7 @@ from typing import Final
 from master.csa.gamename import DEFAULT_GAME, GameName, split_password
 from master.csa.names import LOGIN_NAME
 from master.practice.server_game import GameRules, Phase, SendToSide, ServerGame, StartPosition
+from worker.rules import EnteringKingRule
 from worker.shogi import STARTPOS
 
 LOGIN_MS: Final = 300_000
@@ -37,6 +38,7 @@ class RoomOptions:
     event: str = "gougi"
     """The first part of every game's id."""
     max_moves: int | None = 256
+    entering: EnteringKingRule = EnteringKingRule.CSA_27
     least_ms: int = 0
     """``Least_Time_Per_Move``."""
     start: StartPosition = field(default_factory=lambda: StartPosition(STARTPOS))
@@ -233,11 +235,9 @@ class Room:
         self._blacks[black.name] = self._blacks.get(black.name, 0) + 1
         # Game ids hold the time to the second: no two games may begin in the same one.
         self._last_stamp = max(self._last_stamp + 1, int(now_ms // 1000))
-        started = datetime.fromtimestamp(self._last_stamp)
-        game_id = "+".join(
-            (self.options.event, wishes[0].game, black.name, white.name, started.strftime("%Y%m%d%H%M%S"))
-        )
-        game = ServerGame(game_id, (black.name, white.name), self._rules(wishes[0]), now_ms, started)
+        stamp = datetime.fromtimestamp(self._last_stamp).strftime("%Y%m%d%H%M%S")
+        game_id = "+".join((self.options.event, wishes[0].game, black.name, white.name, stamp))
+        game = ServerGame(game_id, (black.name, white.name), self._rules(wishes[0]), now_ms)
         self._games[game_id] = game
         for colour, player in enumerate((black, white)):
             player.game, player.colour = game, colour
@@ -252,7 +252,7 @@ class Room:
             camp = name.handicap
             start = StartPosition(f"lnsgkgsnl/1r5b1/ppppppppp/9/9/9/{camp} b - 1") if camp else self.options.start
         time = replace(name.time(), least_ms=self.options.least_ms)
-        return GameRules(time=time, start=start, max_moves=self.options.max_moves)
+        return GameRules(time, start, self.options.max_moves, self.options.entering)
 
     def _after(self, game: ServerGame, said: list[SendToSide], now_ms: float) -> list[Effect]:
         """Turn what a game says into effects, and clear the table where it is over."""
@@ -266,6 +266,7 @@ class Room:
                 effects += self._drop(player)
         elif game.phase is Phase.PLAYING and self._recorded.get(game.game_id) != game.plies:
             if game.game_id not in self._recorded:
+                game.record.started = datetime.fromtimestamp(now_ms / 1000)
                 effects.append(RoomNote("game_started", {"game_id": game.game_id}))
             self._recorded[game.game_id] = game.plies
             effects.append(RecordChanged(game))

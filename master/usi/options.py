@@ -8,7 +8,8 @@ from cluster.api import SearchRequest
 from cluster.coordination.settings import Mode
 from cluster.voting import Vote
 from master.usi.events import FleetPlan
-from worker.usi.options import MOST_THREADS, PLAY_OPTIONS, Option, OptionValues, engine_options
+from worker.rules import DECLARATIONS, EnteringKingRule
+from worker.usi.options import MOST_THREADS, PLAY_OPTIONS, Option, OptionValues, engine_options, entering_option
 
 MOST_NODES: Final = 1024
 
@@ -26,6 +27,7 @@ def option_table(plan: FleetPlan, *, own_fleet: bool) -> dict[str, Option]:
         "Threads": Option("spin", str(plan.threads), 0, MOST_THREADS),
         "Mode": Option("combo", plan.mode, choices=tuple(Mode)),
         "Vote": Option("combo", plan.vote, choices=("auto", *Vote)),
+        "EnteringKingRule": entering_option(DECLARATIONS),
         **PLAY_OPTIONS,
     }
 
@@ -64,4 +66,5 @@ class FleetOptions(OptionValues):
             max_moves=self.number("MaxMovesToDraw"),
             draw_black=self.number("DrawValueBlack"),
             draw_white=self.number("DrawValueWhite"),
+            entering=EnteringKingRule(self.text("EnteringKingRule")),
         )

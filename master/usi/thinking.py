@@ -107,7 +107,7 @@ class FleetThinking(Thinking[_FleetSearch]):
         self._search = None
         self._ending.clear()
         self._to(ThinkingState.IDLE)
-        self.say(*(best_line(search.asked.board.careful_move()) for search in searches))
+        self.say(*(best_line(search.asked.careful_move()) for search in searches))
 
     def _progressed(self, progress: Progress, now_ms: float) -> None:
         """Show the fleet's progress, and let the clock reconsider."""
@@ -176,8 +176,9 @@ class FleetThinking(Thinking[_FleetSearch]):
 
     def _answer_pondering(self, pondering: _Pondering) -> None:
         known = pondering.known(pondering.request, self._now_ms)
-        if known is None:
-            self.say(best_line(pondering.asked.board.careful_move()))
+        only = pondering.asked.order.searchmoves
+        if known is None or (only and known.move not in only):
+            self.say(best_line(pondering.asked.careful_move()))
         else:
             self.say(best_line(known.move, next(iter(known.pv[1:2]), None)))
 

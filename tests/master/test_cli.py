@@ -137,11 +137,11 @@ def test_eval(tmp_path: Path) -> None:
 
 def test_eval_of_a_file(tmp_path: Path) -> None:
     without_rook = STARTPOS.replace("1r5b1", "7b1")
-    (tmp_path / "positions.txt").write_text(f"{STARTPOS}\n\n{without_rook}\n")
+    (tmp_path / "positions.txt").write_text(f"\ufeff{STARTPOS}\n\n{without_rook}\n", encoding="utf-8")
     lines = gougi("eval", "--file", "positions.txt", cwd=tmp_path).stdout.splitlines()
     assert [line.split("\t")[0] for line in lines] == [STARTPOS, without_rook]
     assert int(lines[1].split("\t")[2]) > 400
-    piped = gougi("eval", "--file", "-", cwd=tmp_path, text=f"{STARTPOS}\n{without_rook}\n")
+    piped = gougi("eval", "--file", "-", cwd=tmp_path, text=f"\ufeff{STARTPOS}\n{without_rook}\n")
     assert piped.stdout.splitlines() == lines
 
 

@@ -12,7 +12,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numba
 import pytest
+from numba.core.caching import CompileResultCacheImpl, UserProvidedCacheLocator
 from typer.main import get_command
 
 from lab.learning.folder import LearnFolder
@@ -26,6 +28,7 @@ from tests.master.book.games import record
 from tests.master.command import GOUGI, environment, gougi
 from worker.book import BookError
 from worker.files import disk_is_full
+from worker.jit import jit
 from worker.nnue.network import default_file
 
 NO_ROOM = "no space left on the disk"
@@ -248,6 +251,29 @@ def test_the_folder_of_compiled_code(tmp_path: Path) -> None:
     assert result.returncode == DISK_FULL, result.stderr
     assert re.fullmatch(rf"gougi: {tmp_path}/full/jit-\w+: {NO_ROOM}", last), result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_a_folder_of_compiled_code_that_refuses_a_part_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """numba's own words, where it has no other place left, say nothing of the disk."""
+    (tmp_path / "file").write_text("")
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "file"))
+    monkeypatch.setattr(CompileResultCacheImpl, "_locator_classes", [UserProvidedCacheLocator])
+    with pytest.raises(OSError, match="Not a directory") as error:
+        jit()(test_a_folder_of_compiled_code_that_refuses_a_part_of_it)
+    assert str(error.value.filename).startswith(str(tmp_path / "file"))
+
+
+@needs_mounts
+def test_nowhere_to_keep_compiled_code(tmp_path: Path) -> None:
+    """The error says what is wrong with the folder that was asked for."""
+    mounts = "".join(f"mount -t tmpfs -o ro none {folder} && " for folder in ("/tmp", "/var/tmp"))
+    script = f"{mounts} cd /proc && {shlex.join([*GOUGI, 'perft', '1'])}"
+    env = {**environment(tmp_path), "GOUGI_CACHE_DIR": "/var/tmp/cache", "TMPDIR": ""}
+    command = ["unshare", "-rm", "sh", "-c", script]
+    result = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    *_, last = result.stderr.splitlines()
+    assert last.startswith("gougi: compiled code can be kept nowhere: /var/tmp/cache: Read-only file system; nor in ")
+    assert result.returncode == 1 and "Traceback" not in result.stderr
 
 
 @pytest.mark.parametrize("variable", ["GOUGI_CACHE_DIR", "XDG_CACHE_HOME", "NUMBA_CACHE_DIR"])

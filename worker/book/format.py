@@ -100,19 +100,31 @@ def shown(line: bytes) -> str:
 
 
 def ranked(moves: list[BookMove]) -> list[BookMove]:
-    """The candidates, the most played first, among equals the higher value. A move that stands twice counts once: the
-    later line holds, the counts add up."""
+    """The candidates, the most played first, among equals the higher value. A move that stands twice counts once, as
+    `_merged` has it."""
     merged: dict[str, BookMove] = {}
     for move in moves:
         earlier = merged.get(move.move)
-        merged[move.move] = move if earlier is None else replace(move, count=move.count + earlier.count)
+        merged[move.move] = move if earlier is None else _merged(earlier, move)
     return sorted(merged.values(), key=lambda move: (-move.count, -move.value))
 
 
+def _merged(earlier: BookMove, later: BookMove) -> BookMove:
+    """Two lines of one move as one: the deeper holds, of equals the later. A ponder move that it lacks comes from the
+    other. The counts add up."""
+    held, other = (later, earlier) if later.depth >= earlier.depth else (earlier, later)
+    return replace(held, ponder=held.ponder or other.ponder, count=held.count + other.count)
+
+
 def split_sfen(sfen: str) -> tuple[str, int]:
-    """A position's key and its ply."""
-    board, side, hands, ply = sfen.split()
-    return f"{board} {side} {hands}", int(ply)
+    """A position's key and its ply; 0: it has none."""
+    board, side, hands, *ply = sfen.split()
+    return f"{board} {side} {hands}", int(ply[0]) if ply else 0
+
+
+def join_sfen(key: str, ply: int) -> str:
+    """The opposite of `split_sfen`."""
+    return f"{key} {ply}" if ply else key
 
 
 def flip_key(key: str) -> str:

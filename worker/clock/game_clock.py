@@ -274,8 +274,8 @@ class GameClock:
         """The part of the target that is lost where this move is made sooner: byoyomi, the cost of any move, and all of
         it on the last move.
 
-        Byoyomi also while there is main time, though the server takes it from that: to save some of it now only puts
-        off the moves that have byoyomi alone.
+        Byoyomi also while there is main time, though the server takes it from that: what is saved of it mostly puts
+        off the moves that have byoyomi alone. With much main time a part comes back (docs/measurements/clock.md).
         """
         if control.unlimited or moves_to_limit(ply, max_moves) == 1:
             return target_ms

@@ -16,6 +16,7 @@ cache cannot be met. Environment:
 from __future__ import annotations
 
 import hashlib
+import inspect
 import os
 import pickle
 import stat
@@ -29,7 +30,7 @@ import llvmlite
 import llvmlite.binding as llvm
 import numba
 import numpy as np
-from numba.core.caching import IndexDataCacheFile
+from numba.core.caching import IndexDataCacheFile, UserProvidedCacheLocator
 
 from worker.jit import fields
 from worker.jit.whole import WholeProgram
@@ -134,7 +135,7 @@ def _find_cache() -> Path:
     then be run, it is a folder that only this user can write, and the user is told.
 
     Raises:
-        OSError: there is no place for any.
+        OSError: there is no place for any; it says why the usual one is none.
     """
     named = os.environ.get("GOUGI_CACHE_DIR")
     xdg = os.environ.get("XDG_CACHE_HOME")
@@ -143,8 +144,12 @@ def _find_cache() -> Path:
     try:
         return _usable(usual, name)
     except OSError as error:
-        base = own_folder(Path(tempfile.gettempdir()), f"gougi-{os.geteuid()}")
         why = f"{usual}: {error.strerror or error}" if error.filename else str(error)
+        try:
+            base = own_folder(Path(tempfile.gettempdir()), f"gougi-{os.geteuid()}")
+        except OSError as other:
+            words = f"compiled code can be kept nowhere: {why}; nor in a temporary folder: {other.strerror or other}"
+            raise OSError(error.errno, words) from other
         print(f"gougi: compiled code is kept in {base}, for the usual folder cannot be used: {why}", file=sys.stderr)
         os.environ["GOUGI_CACHE_DIR"] = str(base)
         folder = base / name
@@ -237,6 +242,13 @@ def _decorator(whole: bool, folder: Path) -> Callable[[Callable[..., Any]], Any]
         numba.config.CACHE_DIR = str(folder)
         try:
             return numba.njit(**OPTIONS, **compiler)(function)
+        except RuntimeError as error:  # "no locator available", whatever the disk has against it
+            place = UserProvidedCacheLocator(function, inspect.getfile(function))
+            try:
+                place.ensure_cache_path()
+            except OSError as reason:
+                raise OSError(reason.errno, reason.strerror, reason.filename or place.get_cache_path()) from error
+            raise
         finally:
             numba.config.CACHE_DIR = str(_CACHE_DIR)
 

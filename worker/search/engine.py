@@ -268,7 +268,7 @@ class NumbaEngine:
     ) -> SearchResult:
         began = time.monotonic_ns()
         won = self._won_by_rule()
-        if won is not None:
+        if won is not None and (won == "win" or not limits.searchmoves or won in limits.searchmoves):
             return SearchResult(won, None, 0, 0)
         if limits.alpha is not None and limits.beta is not None and limits.alpha >= limits.beta:
             raise EngineError(f"a window from {limits.alpha} to {limits.beta} is empty")

@@ -262,9 +262,9 @@ class Position:
         checker = makemove.perpetual_check(self.record, distance)
         return {1: Repetition.LOSE, -1: Repetition.WIN, 0: Repetition.DRAW}[int(checker)]
 
-    def can_declare(self) -> bool:
-        """Whether the side to move may declare a win by the CSA 27-point rule."""
-        return bool(declaration.wins_by(self.record, declaration.CSA_27))
+    def can_declare(self, rule: int = declaration.CSA_27) -> bool:
+        """Whether the side to move may declare a win by a rule of `worker.shogi.declaration`: the CSA's 27 points."""
+        return rule != declaration.TRY_RULE and bool(declaration.wins_by(self.record, rule))
 
     def perft(self, depth: int) -> int:
         """Number of legal move sequences of ``depth`` plies (0: one)."""

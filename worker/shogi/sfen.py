@@ -45,7 +45,7 @@ HANDICAPS: Final = {
 """Start positions by handicap: what white plays without. White moves first."""
 
 _HAND_ORDER: Final = (ROOK, BISHOP, GOLD, SILVER, KNIGHT, LANCE, PAWN)
-_HAND_ITEM: Final = re.compile(r"(\d*)([RBGSNLPrbgsnlp])")
+_HAND_ITEM: Final = re.compile(r"(\d{0,4})([RBGSNLPrbgsnlp])")
 
 
 class SfenError(ValueError):
@@ -124,11 +124,9 @@ def _parse_hands(text: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
         number = int(digits) if digits else 1
         kind = SFEN_LETTERS.index(letter.upper())
         colour = BLACK if letter.isupper() else WHITE
-        if not 1 <= number <= MAX_IN_GAME[kind]:
-            raise SfenError(f"hands: {digits}{letter} is impossible (1 to {MAX_IN_GAME[kind]})")
-        if hands[colour][kind]:
-            raise SfenError(f"hands: {letter} stands twice")
-        hands[colour][kind] = number
+        hands[colour][kind] += number
+        if number < 1 or hands[colour][kind] > MAX_IN_GAME[kind]:
+            raise SfenError(f"hands: {hands[colour][kind]}{letter} is impossible (1 to {MAX_IN_GAME[kind]})")
         at = item.end()
     return tuple(hands[0]), tuple(hands[1])
 
@@ -178,6 +176,11 @@ def parse(text: str) -> Setup:
     setup = Setup(_parse_board(fields[0]), _parse_hands(fields[2]), turn, max(1, int(number)))
     _check_board(setup)
     return setup
+
+
+def canonical(text: str) -> str:
+    """The SFEN as `write` has it. Raises SfenError."""
+    return write(parse(text))
 
 
 def write(setup: Setup) -> str:

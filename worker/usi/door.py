@@ -49,7 +49,8 @@ class Door:
 
     def _serve(self, lines: Iterable[str]) -> None:
         try:
-            for line in lines:
+            for text in lines:
+                line = text.removeprefix("\ufeff")  # a script that an editor of Windows wrote begins so
                 if line.strip() == "usi":
                     self._write(self._introduction)
                 else:

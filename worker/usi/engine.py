@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from worker.engine import Bound, EngineError, InfoCallback, Limits, SearchInfo, SearchResult
-from worker.rules import EnteringKingRule, Rules
+from worker.rules import Rules
 from worker.shogi import STARTPOS, MoveError, Position, SfenError, move_to_usi
 from worker.shogi.replay import Replay
 from worker.usi.lines import dialect_of, go_line, parse_bestmove, parse_info, parse_nodes
@@ -151,7 +151,7 @@ class UsiEngine:
             EngineError: the engine has no word for a limit (it goes on living); or it died, gave no ``bestmove`` in
                 time, or one that is not legal or not among the moves asked for (it is killed).
         """
-        if self.rules.entering is not EnteringKingRule.NONE and self._position.can_declare():
+        if self._position.can_declare(self.rules.entering.code):
             return SearchResult("win", None, 0, 0)
         legal = [move_to_usi(move) for move in self._position.legal_moves()]
         if not legal:

@@ -1,9 +1,10 @@
 """The USI front as a pure state machine: lines of the GUI and events of a searcher in, lines and instructions out.
 
-A line that cannot be heeded is answered by ``info string error: …`` and changes nothing, except that no position is set
-after a wrong ``position``. Every ``go`` is answered by one ``bestmove``, every ``go mate`` by one ``checkmate``, every
-``isready`` by one ``readyok``, or the process ends with exit code 1: whoever waits for ``readyok`` would wait for ever.
-``usi`` is answered before this is loaded (`worker.usi.door`).
+A line that cannot be heeded is answered by ``info string error: …``, which says why, and changes nothing, except that
+no position is set after a wrong ``position``. Of ``searchmoves`` the legal ones are searched; nothing else is played.
+Every ``go`` is answered by one ``bestmove``, every ``go mate`` by one ``checkmate``, every ``isready`` by one
+``readyok``, or the process ends with exit code 1: whoever waits for ``readyok`` would wait for ever. ``usi`` is
+answered before this is loaded (`worker.usi.door`).
 
 The searcher is opened at ``isready``, and again at a later one where an option that decides over it has changed. That
 may take long: the GUI gets an empty line now and then, which keeps it from giving up. Its own lines wait until then.
@@ -12,9 +13,11 @@ may take long: the GUI gets an empty line now and then, which keeps it from givi
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import replace
 from typing import Any, ClassVar, Final
 
 from worker.shogi.replay import Replay
+from worker.shogi.sfen import canonical
 from worker.states import States
 from worker.usi.events import (
     BookReplied,
@@ -78,8 +81,8 @@ class UsiFront:
         """The time at which the next empty line is due."""
         self._replay = Replay()
         self._board: Board | None = None
-        self._is_wrong = False
-        """Whether the last ``position`` was wrong. Without one it is the usual beginning."""
+        self._fault = ""
+        """What was wrong with the last ``position``. Without one it is the usual beginning."""
         self._solving = 0
         """Mates that are looked for."""
 
@@ -211,7 +214,7 @@ class UsiFront:
                 self._waiting.appendleft(line)
                 self._prepare(is_asked=False)
             case "setoption":
-                self._options.set(*parse_setoption(words))
+                self._options.set(*parse_setoption(line.text))
             case "isready":
                 self._prepare(is_asked=True)
             case "usinewgame":
@@ -241,15 +244,21 @@ class UsiFront:
             self._out.append(NewGame())
 
     def _set_position(self, words: list[str]) -> None:
-        self._board, self._is_wrong = None, True
-        sfen, moves = parse_position(words)
-        self._board, self._is_wrong = Board(sfen, moves, self._replay.position(sfen, moves)), False
+        self._board = None
+        try:
+            sfen, moves = parse_position(words)
+            position = self._replay.position(sfen, moves)
+        except ValueError as error:
+            self._fault = str(error)
+            raise
+        # What comes after us may read less than we do.
+        self._board, self._fault = Board(canonical(sfen), moves, position), ""
 
     def _searchable(self, give_up: str) -> Board | None:
         """The position to search. Where it is wrong, or no searcher is there, ``give_up`` is said: somebody waits for
         a word."""
-        if self._plan is None or self._is_wrong:
-            missing = "isready comes first" if self._plan is None else "the last position was wrong"
+        if self._plan is None or self._fault:
+            missing = "isready comes first" if self._plan is None else f"the last position was wrong: {self._fault}"
             self._thinking.complain(f"go: {missing}")
             self._thinking.say(give_up)
         elif self._board is None:
@@ -261,7 +270,16 @@ class UsiFront:
         board = self._searchable(best_line("resign"))
         if board is not None:
             self._stop_mate()
-            self._thinking.go(Asked(order, board, came_ms), self._now_ms)
+            self._thinking.go(Asked(self._legal(order, board), board, came_ms), self._now_ms)
+
+    def _legal(self, order: GoOrder, board: Board) -> GoOrder:
+        """The order without the ``searchmoves`` that are not legal, unless none is: the search fails then."""
+        legal = board.legal(order.searchmoves)
+        if len(legal) == len(order.searchmoves):
+            return order
+        wrong = " ".join(move for move in order.searchmoves if move not in legal)
+        self._thinking.complain(f"go: {'' if legal else 'no '}searchmoves {wrong}: not legal")
+        return replace(order, searchmoves=legal) if legal else order
 
     def _order(self, words: list[str]) -> GoOrder:
         order = parse_go(words)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _WHOLE_NUMBER: Final = re.compile(r"-?[0-9]{1,1000}")
 """Python refuses to read one of several thousand digits."""
+_TEXTS: Final = ("string", "filename")
 EMPTY: Final = "<empty>"
 """The value by which USI says that a text is empty."""
 NETWORK_NAME: Final = "nn.bin"
@@ -104,6 +105,11 @@ def engine_options(hash_mb: int = 128, eval_file: str = "", fv_scale: int = 0) -
     }
 
 
+def entering_option(rules: Iterable[EnteringKingRule]) -> Option:
+    """``EnteringKingRule`` with these values."""
+    return Option("combo", EnteringKingRule.CSA_27, choices=tuple(rules))
+
+
 PLAY_OPTIONS: Final = {
     "USI_Ponder": Option("check", "true"),
     "MultiPV": Option("spin", "1", 1, 593),
@@ -129,9 +135,7 @@ OPTIONS: Final = {
     "EvalDir": Option("string", EMPTY),
     **PLAY_OPTIONS,
     "Stochastic_Ponder": Option("check", "false"),
-    "EnteringKingRule": Option(
-        "combo", EnteringKingRule.CSA_27.value, choices=tuple(rule.value for rule in EnteringKingRule)
-    ),
+    "EnteringKingRule": entering_option(EnteringKingRule),
     "GenerateAllLegalMoves": Option("check", "false"),
     "RootMateSearchNodesLimit": Option("spin", str(ROOT_MATE_NODES), 0, (1 << 32) - 1),
 }
@@ -151,10 +155,16 @@ class OptionValues(ABC):
         self._values = {name: option.default for name, option in table.items()}
 
     def set(self, name: str, value: str) -> None:
-        """Set an option. Raises ValueError, nothing changed, where the name or the value is wrong."""
+        """Set an option. Blanks around a value count where it is a text.
+
+        Raises:
+            ValueError: the name or the value is wrong; nothing is changed.
+        """
         option = self.table.get(name)
         if option is None:
             raise ValueError(f"unknown option {name!r}")
+        if option.kind not in _TEXTS:
+            value = value.strip()
         fault = option.fault(name, value)
         if fault is not None:
             raise ValueError(fault)

@@ -7,6 +7,7 @@ subclass has the searches themselves, and what is found on the opponent's time.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -15,7 +16,7 @@ from worker.careful import careful_move
 from worker.clock import Watch
 from worker.clock.gui_clock import GuiClock
 from worker.clock.turn import Turn
-from worker.shogi import Position, move_to_usi
+from worker.shogi import MoveError, Position, move_to_usi
 from worker.states import States
 from worker.usi.events import AskBook, SendToGui
 from worker.usi.options import OptionValues
@@ -32,9 +33,16 @@ class Board:
     position: Position
     """Not to be changed."""
 
-    def careful_move(self) -> str:
-        """A move by material alone, or ``resign`` where there is none: an answer where nothing is known."""
-        return "resign" if self.position.is_mated() else move_to_usi(careful_move(self.position))
+    def legal(self, moves: Sequence[str]) -> tuple[str, ...]:
+        """Those of ``moves`` that are legal, each once."""
+        return tuple(move for move in dict.fromkeys(moves) if self._is_legal(move))
+
+    def _is_legal(self, move: str) -> bool:
+        try:
+            self.position.parse_usi(move)
+        except MoveError:
+            return False
+        return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +53,15 @@ class Asked:
     board: Board
     began_ms: float
     """The time at which it came: what is to be done takes of its time."""
+
+    def careful_move(self) -> str:
+        """A move by material alone, of ``searchmoves`` if they are given, or ``resign`` where there is none: an answer
+        where nothing is known."""
+        position, only = self.board.position, self.order.searchmoves
+        legal = self.board.legal(only)
+        if position.is_mated() or (only and not legal):
+            return "resign"
+        return move_to_usi(careful_move(position, legal))
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +222,7 @@ class Thinking(ABC, Generic[S]):
         search = self._find(search_id)
         if search is not None:
             self.complain(why)
-            self._over(search_id, SearchOutcome(search.asked.board.careful_move()), now_ms)
+            self._over(search_id, SearchOutcome(search.asked.careful_move()), now_ms)
 
     def wake_ms(self) -> float | None:
         """The time of the next step that needs no event."""

@@ -6,6 +6,7 @@ direction.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -26,6 +27,7 @@ _GO_NUMBERS: Final = {
 }
 """By word, what is taken where its number is missing (who sent it waits for a move: soon), and the most."""
 _GO_WORDS: Final = frozenset({*_GO_NUMBERS, "searchmoves", "ponder", "infinite"})
+_SETOPTION: Final = re.compile(r"\s*setoption\s+name\s+(\S+)(?:\s+value(?:\s(.*))?)?\s*", re.DOTALL)
 _MOST_DIGITS: Final = 20
 """More than any limit has; Python refuses to read thousands."""
 _BOUND_WORDS: Final = {Bound.EXACT: "", Bound.LOWER: " lowerbound", Bound.UPPER: " upperbound"}
@@ -120,11 +122,12 @@ def _whole_number(text: str) -> int | None:
     return int(text[:_MOST_DIGITS])
 
 
-def parse_setoption(words: Sequence[str]) -> tuple[str, str]:
-    """Name and value from the words behind ``setoption``."""
-    if len(words) < 2 or words[0] != "name":
+def parse_setoption(line: str) -> tuple[str, str]:
+    """Name and value of a ``setoption`` line; the value is all that follows ``value`` and one blank, as it was sent."""
+    found = _SETOPTION.fullmatch(line)
+    if found is None:
         raise ValueError("setoption: expected 'name N value V'")
-    return words[1], " ".join(words[3:]) if list(words[2:3]) == ["value"] else ""
+    return found[1], found[2] or ""
 
 
 def parse_position(words: Sequence[str]) -> tuple[str, tuple[str, ...]]:
@@ -133,8 +136,8 @@ def parse_position(words: Sequence[str]) -> tuple[str, tuple[str, ...]]:
     moves = tuple(words[at + 1 :])
     if list(words[:1]) == ["startpos"]:
         return STARTPOS, moves
-    if list(words[:1]) == ["sfen"]:
-        return " ".join(words[1:at]), moves
+    if list(words[:1]) == ["sfen"] or (words and "/" in words[0]):  # engines read it without the word too
+        return " ".join(words[:at]), moves
     raise ValueError("position: expected 'startpos' or 'sfen'")
 
 

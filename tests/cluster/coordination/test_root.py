@@ -9,6 +9,7 @@ import pytest
 from cluster.api import SearchRequest
 from cluster.coordination.root import Root, check_request
 from tests.cluster.coordination.bench import DECLARABLE
+from worker.rules import EnteringKingRule
 from worker.shogi import STARTPOS
 
 
@@ -44,9 +45,16 @@ def test_a_game_without_the_rule_knows_no_declaration() -> None:
     (move, *_) = Root(SearchRequest(1, DECLARABLE)).legal
     request = SearchRequest(1, DECLARABLE)
     assert Root(request).may_declare
-    other = Root(replace(request, declares=False))
+    other = Root(replace(request, entering=EnteringKingRule.NONE))
     assert not other.may_declare
     assert other.replies((move,))
+
+
+def test_the_rule_of_handicap_games() -> None:
+    """White lacks a rook and a bishop, and has 17 points."""
+    request = SearchRequest(1, "4K4/9/9/9/9/9/pppppp3/9/2sgkgs2 w RB2G2S4N4L5P7p 1")
+    assert not Root(request).may_declare
+    assert Root(replace(request, entering=EnteringKingRule.CSA_27H)).may_declare
 
 
 def test_searchmoves_are_all_there_is_to_choose_from() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import enum
 import typing
 
 import msgpack
@@ -59,8 +60,8 @@ def values(hint: object) -> st.SearchStrategy[object]:
         return st.text(st.characters(codec="utf-8"), min_size=shortest, max_size=longest)
     if hint is bool:
         return st.booleans()
-    if hint is Bound:
-        return st.sampled_from(Bound)
+    if isinstance(hint, enum.EnumMeta):
+        return st.sampled_from(hint)
     return st.none() | values(typing.get_args(hint)[0])
 
 

@@ -73,7 +73,7 @@ def test_the_rules_of_a_job_reach_the_engine_and_its_own_stay(bench: Bench) -> N
     bench.runner.handle(job(2, depth=1))
     bench.done(2)
     assert bench.engine.rules == Rules(every_move=True)
-    bench.runner.handle(job(3, depth=1, declares=False))
+    bench.runner.handle(job(3, depth=1, entering=EnteringKingRule.NONE))
     bench.done(3)
     assert bench.engine.rules == Rules(entering=EnteringKingRule.NONE, every_move=True)
     bench.runner.handle(job(4, depth=1))

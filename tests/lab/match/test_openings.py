@@ -66,6 +66,8 @@ def test_files(tmp_path: Path) -> None:
     assert [Position.from_sfen(sfen).move_number for sfen in openings] == [3, 1, 2, 1, 1]
     write_openings(file, openings)
     assert read_openings(file) == openings
+    file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes().replace(b"\n", b"\r\n"))
+    assert read_openings(file) == openings, "as an editor of Windows writes it"
 
 
 @pytest.mark.parametrize(

@@ -193,6 +193,26 @@ def test_counts_of_a_position_and_its_turned_twin_add_up(tmp_path: Path) -> None
             assert book.find(STARTPOS) == [BookMove("7g7f", "8c8d", 60, 4, 14), BookMove("2g2f", None, 1, 0, 2)]
 
 
+def test_a_later_import_keeps_the_deeper_line_and_a_known_reply(tmp_path: Path) -> None:
+    with LearnedBook(tmp_path / "learned.sqlite") as book:
+        for line in (BookMove("7g7f", None, 40, 20, 5), BookMove("7g7f", "3c3d", -5, 3, 7)):
+            book.import_moves([(STARTPOS, [line])])
+        assert book.find(STARTPOS) == [BookMove("7g7f", "3c3d", 40, 20, 7)]
+        book.import_moves([(STARTPOS, [BookMove("7g7f", None, 1, 21, 2)])])
+        assert book.find(STARTPOS) == [BookMove("7g7f", "3c3d", 1, 21, 2)]
+        twin = [(STARTPOS, [BookMove("7g7f", None, 9, 22, 1)]), (TURNED, [BookMove("3c3d", None, 8, 4, 90)])]
+        book.import_moves(twin)
+        assert book.find(STARTPOS) == [BookMove("7g7f", "3c3d", 9, 22, 91)], "the deeper line, not the more played"
+
+
+def test_a_candidate_for_any_ply_stays_one(tmp_path: Path) -> None:
+    key = STARTPOS.removesuffix(" 1")
+    with LearnedBook(tmp_path / "learned.sqlite") as book:
+        book.import_moves([(key, [BookMove("7g7f")])])
+        book.import_moves([(STARTPOS, [BookMove("2g2f")])])
+        assert [sfen for sfen, _ in book.export()] == [key]
+
+
 def test_a_book_file_does_not_take_the_place_of_a_book_that_learns(tmp_path: Path) -> None:
     path = tmp_path / "learned.db"
     with LearnedBook(path) as book:

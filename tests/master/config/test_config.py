@@ -13,6 +13,7 @@ import pytest
 from cluster.coordination.settings import Mode, Settings
 from cluster.engine_spec import EngineSpec, Variety
 from cluster.voting import Vote
+from master.commands.players import player_settings
 from master.config import (
     ClockConfig,
     ClusterConfig,
@@ -28,6 +29,7 @@ from master.config import (
 )
 from master.player.instructions import PlayerSettings
 from worker.clock import ClockSettings
+from worker.rules import EnteringKingRule
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -138,6 +140,15 @@ def test_the_password_is_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "hush-hush" not in f"{config} {config!r} {effective(config)}"
 
 
+def test_the_rule_of_declaration_reaches_the_player(tmp_path: Path) -> None:
+    settings = write(tmp_path / "gougi.toml", '[play]\nentering_king = "CSARule27H"\n')
+    assert player_settings(load_config(file=settings)).entering is EnteringKingRule.CSA_27H
+    assert player_settings(Config()).entering is EnteringKingRule.CSA_27
+    for wrong, words in (("TryRule", "expected one of NoEnteringKing, "), ("Chess", "entering_king")):
+        with pytest.raises(ConfigError, match=words):
+            load_config(file=write(tmp_path / "gougi.toml", f'[play]\nentering_king = "{wrong}"\n'))
+
+
 def test_a_password_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = write(tmp_path / "secret", "hush-hush\n")
     config = load_config({"csa": {"password_file": str(file)}})
@@ -150,6 +161,10 @@ def test_a_password_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert csa_password(load_config({"csa": {"password_file": str(file)}})) == "hush-hush", "an option goes first"
     settings = write(tmp_path / "gougi.toml", f'[csa]\npassword_file = "{file}"\n')
     assert csa_password(load_config(file=settings)) == "of the environment"
+    file.write_bytes(b"\xef\xbb\xbfhush-hush\r\n")  # as an editor of Windows writes it
+    assert csa_password(config) == "hush-hush"
+    settings.write_bytes(b'\xef\xbb\xbf[csa]\r\nname = "anna"\r\n')
+    assert load_config(file=settings).csa.name == "anna"
     file.write_text("\n")
     with pytest.raises(ConfigError, match="first line is empty"):
         csa_password(config)

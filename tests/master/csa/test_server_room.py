@@ -19,6 +19,7 @@ from master.practice.server_room import (
     SendLine,
 )
 from tests.master.csa.transcripts import NAMES, load, server_lines
+from worker.rules import EnteringKingRule
 from worker.shogi import STARTPOS, Position
 
 T0 = 1_800_000_000_000.0
@@ -349,6 +350,49 @@ def test_lines_sent_off_turn_wait_for_the_turn() -> None:
         hall.say(1, "x")
     hall.say(0, "+2726FU")
     assert hall.heard[1][2:] == ["+2726FU,T0", *["##[ERROR] unknown command: x"] * MAX_DEFERRED]
+
+
+@pytest.mark.parametrize(
+    ("rule", "points", "won"),
+    [("CSARule27H", 17, True), ("CSARule27H", 16, False), ("CSARule27", 17, False), ("CSARule24H", 17, False)],
+)
+def test_a_declaration_in_a_handicap_game(rule: str, points: int, won: bool) -> None:
+    """White plays without a rook and a bishop."""
+    more = points - 10
+    start = StartPosition(f"4K4/9/9/9/9/9/pppppp3/9/2sgkgs2 w RB2G2S4N4L{12 - more}P{more}p 1")
+    hall = Hall(RoomOptions(start=start, entering=EnteringKingRule(rule)))
+    hall.start()
+    assert hall.say(1, "%KACHI")[-1] == ("#WIN" if won else "#LOSE")
+
+
+@pytest.mark.parametrize("line", ["%%LIST", "%%WHO", "%%%TORYO", "%%"])
+def test_a_question_to_the_server_is_no_move(line: str) -> None:
+    """Neither on turn nor off turn, where it does not wait either."""
+    hall = Hall()
+    hall.start()
+    for conn in (0, 1):
+        assert hall.say(conn, line) == [f"##[ERROR] unknown command: {line}"]
+    hall.play("+7776FU", "-3334FU")
+    assert hall.heard[1][-1] == "-3334FU,T0"
+
+
+def test_games_that_begin_in_one_second_have_their_own_names_and_real_times() -> None:
+    """The time is that of START, not of the offer."""
+    hall = Hall()
+    for game in range(3):
+        black, white = 2 * game, 2 * game + 1
+        hall.connect(black, white)
+        hall.say(black, f"LOGIN b{game} test-60-5F-B,p")
+        hall.say(white, f"LOGIN w{game} test-60-5F-W,p", "AGREE")
+        hall.say(black, "AGREE", after_ms=1_500 if game == 2 else 0)
+        hall.say(black, "%TORYO", after_ms=10)
+    records = list({id(game): game.record for game in hall.games}.values())
+    assert len({record.game_id for record in records}) == 3
+    since = [(record.started.timestamp() * 1000 - T0) for record in records if record.started is not None]
+    assert since == pytest.approx([0, 10, 1_520], abs=1)
+    for record in records:
+        assert record.started is not None and record.ended is not None
+        assert record.started <= record.ended
 
 
 def test_agree_and_login_again_are_unknown_commands_of_a_game() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
 from pathlib import Path
@@ -10,8 +11,11 @@ from pathlib import Path
 import pytest
 import uvloop
 
+from master.commands.replay import replay
 from master.game.journal import read
 from master.game.replay import LoggedGame, Replay, ReplayError, read_log
+from master.game.summary import LogSummary
+from master.game.summary import read as summarise
 from master.logs.files import LogFile
 from master.logs.log import open_log
 from master.player.instructions import Emit, PlayerSettings
@@ -20,6 +24,7 @@ from master.practice.server_room import RoomOptions
 from tests.answers import make_known
 from tests.master.command import gougi
 from tests.master.game.playing import both
+from tests.master.logs.test_log_files import full_behind
 from tests.master.scripted import ScriptedSearcher
 from worker.clock import ClockSettings
 
@@ -127,6 +132,39 @@ def test_behind_a_gap_no_game_goes_on(log: Path, tmp_path: Path) -> None:
     for game, whole in zip(games, read_log(log), strict=True):
         assert 0 < len(game.entries) < len(whole.entries)
         assert game.entries == whole.entries[: len(game.entries)]
+
+
+def with_a_gap(log: Path, folder: Path, share: float) -> Path:
+    """A copy of the log whose disk was full for 20 lines."""
+    lines = log.read_text().splitlines()
+    path, at = folder / log.name, int(len(lines) * share)
+    file = LogFile(path, 0, 0, lambda *_: None)
+    for number, line in enumerate(lines):
+        with contextlib.ExitStack() as stack:
+            if at <= number < at + 20:
+                stack.enter_context(full_behind(path.stat().st_size))
+            file.emit(logging.LogRecord("", 0, "", 0, line, None, None))
+    return path
+
+
+@pytest.mark.parametrize("share", [0.4, 0.6, 0.7])
+def test_a_disk_that_was_full_for_a_while(
+    log: Path, tmp_path: Path, share: float, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = with_a_gap(log, tmp_path, share)
+    gaps: list[str] = []
+    for game, whole in zip(read_log(path, gaps.append), read_log(log), strict=True):
+        assert game.is_cut and not whole.is_cut
+        assert 0 < len(game.entries) < len(whole.entries)
+        assert game.entries == whole.entries[: len(game.entries)]
+    assert len(gaps) == 1 and "20 lines are missing before line" in gaps[0]
+    assert replay(path, check=True) == 0
+    told = capsys.readouterr()
+    assert told.out.count("as logged, up to where lines of the log are missing") == 2
+    assert f"{gaps[0]}; a game that ran then is played up to there" in " ".join(told.err.split())
+    summary = LogSummary()
+    summarise(path, summary)
+    assert summary.gaps == gaps and summary.loud["log_lines_lost"] == 1
 
 
 @pytest.mark.parametrize(

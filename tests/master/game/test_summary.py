@@ -161,3 +161,13 @@ def test_a_decision_that_came_too_late_was_not_played() -> None:
     add(map(json.dumps, [begin("anna"), *offer(1, "+"), late, DECIDED]), found)
     (game,) = found.games
     assert game.decisions == {"vote": 1}
+
+
+@pytest.mark.parametrize("words", [("log",), ("replay", "--check")])
+def test_a_log_that_is_no_text_is_named(
+    words: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "notes.jsonl"
+    path.write_bytes(b"{}\n\x8e\n")
+    assert run([*words, str(path)]) == 2
+    assert capsys.readouterr().err == f"gougi: {path}: not a text file: byte 3 is not UTF-8\n"

@@ -14,8 +14,9 @@ from master.live import logs, records
 from master.live.logs import LogReader
 from master.live.page import Site
 from master.live.records import facts_of
-from master.live.watching import Watch
-from master.logs.files import newest_log
+from master.live.server import Hub
+from master.live.watching import Watch, _follow
+from master.logs.files import LINES_LOST, newest_log
 from master.logs.log import fleet_listener, open_log
 from master.player.events import MovePlayed
 from master.player.instructions import Emit
@@ -114,6 +115,40 @@ def test_what_cannot_be_read_is_named_and_left_out(log: Path, tmp_path: Path) ->
         site.take(fact)
     assert f"{damaged}, line 6: " in reader.trouble
     assert len(site.section("game", "1")["moves"]) == 8
+
+
+def test_a_gap_is_told_and_the_game_is_shown_up_to_there(log: Path, tmp_path: Path) -> None:
+    lines = log.read_text().splitlines(keepends=True)
+    at = next(number for number, line in enumerate(lines) if "+7776FU,T" in line or "+2726FU,T" in line) + 1
+    mark = json.loads(lines[at]) | {"event": LINES_LOST, "lines": 20, "logger": "log", "level": "error"}
+    path = tmp_path / log.name
+    path.write_text("".join([*lines[:at], json.dumps(mark) + "\n", *lines[at + 20 :]]))
+    reader, site = LogReader(path), Site(HEAD)
+    for fact in reader.poll():
+        site.take(fact)
+    words = f"{path}: 20 lines are missing before line {at + 1}: the disk did not take them"
+    assert reader.trouble == f"{words}; a game that ran then is shown up to there"
+    assert 0 < len(site.section("game", "1")["moves"]) < 8
+    assert [entry["fields"]["text"] for entry in site.section("log", None)["entries"] if entry["name"] == "note"] == [
+        reader.trouble
+    ]
+
+
+@pytest.mark.timeout(60)
+def test_a_log_that_is_no_text_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "notes.jsonl"
+    path.write_bytes(b"\x8e\n")
+    warned: asyncio.Queue[str] = asyncio.Queue()
+
+    async def first_warning() -> str:
+        site = Site(HEAD)
+        follower = asyncio.create_task(_follow(Watch(path, []), site, Hub(site), warned.put_nowait))
+        try:
+            return await warned.get()
+        finally:
+            follower.cancel()
+
+    assert asyncio.run(first_warning()) == f"{path}: not a text file: byte 0 is not UTF-8"
 
 
 def test_a_folder_shows_its_newest_log_and_the_fleets(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import json
 import os
 import resource
 from collections.abc import Iterator
@@ -11,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from master.logs.files import is_log
-from tests.master.logs.written import NAME, Written, names, numbers
+from master.logs.files import NotTextError, Place, is_log, read_lines
+from tests.master.logs.written import NAME, Written, names, no_gap, numbers
 
 
 @contextlib.contextmanager
@@ -86,13 +87,15 @@ def test_a_full_disk_costs_lines_and_no_more(tmp_path: Path) -> None:
     with full_behind(log.path.stat().st_size + 50):
         log.lines(range(3, 8))
     log.lines(range(8, 10))
-    assert numbers(log.path) == [0, 1, 2, 8, 9]
+    gaps: list[str] = []
+    assert numbers(log.path, gaps.append) == [0, 1, 2, -5, 8, 9], "the log says itself where it has a gap"
+    assert gaps == [f"{log.path}: 5 lines are missing before line 4: the disk did not take them"]
     assert [event for event, _ in log.told] == ["log_not_written", "log_lines_lost"]
     assert "File too large" in str(log.told[0][1]["error"])
     assert log.told[1][1] == {"lines": 5}
 
 
-@pytest.mark.parametrize(("call", "kept"), [("fstat", [0, 1, 2, 6, 7, 8]), ("open", [6, 7, 8])])
+@pytest.mark.parametrize(("call", "kept"), [("fstat", [0, 1, 2, -3, 6, 7, 8]), ("open", [-3, 6, 7, 8])])
 def test_a_disk_that_answers_with_an_error_for_a_while(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, kept: list[int]
 ) -> None:
@@ -107,7 +110,9 @@ def test_a_disk_that_answers_with_an_error_for_a_while(
     log.lines(range(3, 6))
     monkeypatch.undo()
     log.lines(range(6, 9))
-    assert numbers(log.path) == kept
+    gaps: list[str] = []
+    assert numbers(log.path, gaps.append) == kept
+    assert len(gaps) == 1
     assert [event for event, _ in log.told] == ["log_not_written", "log_lines_lost"]
     assert log.told[1][1] == {"lines": 3}
 
@@ -122,8 +127,51 @@ def test_no_line_is_written_behind_half_a_line(tmp_path: Path, monkeypatch: pyte
     assert not log.path.read_bytes().endswith(b"\n")
     monkeypatch.undo()
     log.lines(range(6, 8))
-    assert numbers(log.path) == [0, 1, 2, 6, 7]
+    assert numbers(log.path, lambda _: None) == [0, 1, 2, -3, 6, 7]
     assert log.told[1][1] == {"lines": 3}
+
+
+def test_a_gap_is_told_once_to_who_comes_again(tmp_path: Path) -> None:
+    log = Written(tmp_path)
+    log.lines(range(3))
+    with full_behind(log.path.stat().st_size + 50):
+        log.lines(range(3, 5))
+    gaps: list[str] = []
+    place = Place()
+    for more in range(5, 8):
+        log.lines(range(more, more + 1))
+        list(read_lines(log.path, gaps.append, place))
+    assert len(gaps) == 1
+    assert [json.loads(line).get("number") for _, _, line in read_lines(log.path, gaps.append)][3:5] == [None, 5]
+
+
+def test_a_disk_that_is_full_twice(tmp_path: Path) -> None:
+    """Also where there is room for no more than the line about the gap."""
+    log = Written(tmp_path)
+    log.lines(range(2))
+    for room in (0, 120):
+        with full_behind(log.path.stat().st_size + room):
+            log.lines(range(2, 4))
+    log.lines(range(4, 5))
+    with full_behind(log.path.stat().st_size):
+        log.lines(range(5, 6))
+    log.lines(range(6, 7))
+    assert numbers(log.path, lambda _: None) == [0, 1, -4, 4, -1, 6]
+
+
+@pytest.mark.parametrize("before", [b"", b'{"number": 0}\n', b'{"number": 0}\n{"number": 1}\n'])
+def test_a_log_that_is_no_text_is_named_with_the_byte(tmp_path: Path, before: bytes) -> None:
+    path = tmp_path / "notes.jsonl"
+    path.write_bytes(before + b"{}\x8e\n")
+    with pytest.raises(NotTextError) as error:
+        list(read_lines(path, no_gap))
+    assert str(error.value) == f"{path}: not a text file: byte {len(before) + 2} is not UTF-8"
+
+
+def test_a_byte_order_mark_is_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "notes.jsonl"
+    path.write_bytes(b'\xef\xbb\xbf{"number": 0}\n{"number": 1}\n')
+    assert numbers(path) == [0, 1]
 
 
 def refuse(*_: object, **__: object) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from master.logs.files import LogFile, read_lines
+from master.logs.files import LINES_LOST, LogFile, read_lines
 
 NAME = "gougi-20261121-101500-4711"
 
@@ -33,7 +33,9 @@ def no_gap(where: str) -> None:
 
 
 def numbers(path: Path, gap: Callable[[str], None] = no_gap) -> list[int]:
-    return [json.loads(line)["number"] for _, _, line in read_lines(path, gap)]
+    """The numbers of a log's lines; -N in the place of N lines that it says are missing."""
+    lines = [json.loads(line) for _, _, line in read_lines(path, gap)]
+    return [-line["lines"] if line.get("event") == LINES_LOST else line["number"] for line in lines]
 
 
 def names(folder: Path) -> list[str]:

@@ -13,6 +13,7 @@ from master.player.events import (
 from master.player.inputs import ConnectionLost, Prepared
 from master.player.instructions import PlayerSettings
 from tests.master.player.table import BLACK, ENTERED, MATED, WHITE, Table, decision
+from worker.rules import EnteringKingRule
 from worker.score import MATE, mated_in
 from worker.shogi import Position
 
@@ -80,9 +81,24 @@ def test_declares_when_it_can_without_searching() -> None:
     assert table.requests == []
 
 
+def test_declares_in_a_handicap_game_by_the_rule_that_is_set() -> None:
+    """We are white, play without a rook and a bishop, and have 17 points."""
+    summary = replace(WHITE, to_move=1, start_sfen="4K4/9/9/9/9/9/pppppp3/9/2sgkgs2 w RB2G2S4N4L5P7p 1")
+    declares = replace(summary, declaration="Jishogi 1.1")
+    table = Table(PlayerSettings(entering=EnteringKingRule.CSA_27H)).begin(declares)
+    assert table.lines[-1] == "%KACHI"
+    for settings, game in (
+        (PlayerSettings(entering=EnteringKingRule.CSA_27H), replace(summary, declaration="")),
+        (PlayerSettings(), declares),
+    ):
+        table = Table(settings).begin(game)
+        expected = settings.entering if game.declaration else EnteringKingRule.NONE
+        assert table.lines[-1] != "%KACHI" and table.requests[-1].entering is expected
+
+
 def test_declares_never_where_the_rule_is_not_offered() -> None:
     table = Table().begin(replace(BLACK, start_sfen=ENTERED, declaration=""))
-    assert not table.requests[-1].declares
+    assert table.requests[-1].entering is EnteringKingRule.NONE
     line = table.decide("win", None)
     assert line != "%KACHI"
     assert "fallback_move" in table.notes()

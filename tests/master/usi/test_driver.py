@@ -122,7 +122,9 @@ def test_a_mate_and_a_new_game(gui: Gui) -> None:
 def test_a_request_that_the_fleet_refuses_is_answered(gui: Gui) -> None:
     gui.send("position startpos", "go depth 3 searchmoves 7g7e")
     assert "7g7e" in gui.until("info string error")[-1]
-    gui.until("bestmove")
+    assert gui.until("bestmove")[-1] == "bestmove resign"
+    gui.send("position startpos", "go depth 3 searchmoves 7g7e 9g9f 1g1f")
+    assert gui.until("bestmove")[-1].split()[1] in ("9g9f", "1g1f")
 
 
 def test_another_fleet_takes_the_place_of_the_first() -> None:

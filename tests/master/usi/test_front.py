@@ -230,11 +230,32 @@ class TestGo:
         assert bench.moves() == ["bestmove 7g7f", "bestmove 2g2f"]
 
     def test_a_search_that_is_refused_is_answered_by_some_legal_move(self) -> None:
-        bench = thinking("go depth 3 searchmoves 7g7e")
-        bench.feed(Failed(bench.request.search_id, "7g7e is not legal"))
+        bench = thinking("go depth 3")
+        bench.feed(Failed(bench.request.search_id, "no fleet"))
         error, move = bench.take()
-        assert error == "info string error: 7g7e is not legal"
+        assert error == "info string error: no fleet"
         assert len(move.split()[1]) == 4
+
+    def test_moves_to_search_that_are_not_legal_are_left_out(self) -> None:
+        bench = thinking("go depth 3 searchmoves 7g7e 1g1f 8h2b 9g9f 1g1f")
+        assert bench.request.searchmoves == ("1g1f", "9g9f")
+        assert bench.take() == ["info string error: go: searchmoves 7g7e 8h2b: not legal"]
+        bench.feed(Failed(bench.request.search_id, "no fleet"))
+        assert bench.moves() in (["bestmove 1g1f"], ["bestmove 9g9f"])
+
+    @pytest.mark.parametrize("how", ["go depth 3", "go infinite", f"go ponder {TIMES}"])
+    def test_no_move_is_played_outside_the_list(self, how: str) -> None:
+        bench = thinking(f"{how} searchmoves 7g7e", "position startpos moves 7g7f 3c3d")
+        assert bench.take() == ["info string error: go: no searchmoves 7g7e: not legal"]
+        if "ponder" not in how:
+            bench.feed(Failed(bench.request.search_id, "7g7e is not legal"))
+        bench.send("stop")
+        assert bench.moves() == ["bestmove resign"]
+
+    def test_pondering_answers_by_a_move_of_the_list(self) -> None:
+        bench = thinking(f"go ponder {TIMES} searchmoves 1g1f 9g9f", "position startpos moves 7g7f 3c3d")
+        bench.send("stop")
+        assert bench.moves() in (["bestmove 1g1f"], ["bestmove 9g9f"])
 
     def test_a_refused_search_without_end_is_answered_at_stop(self) -> None:
         bench = thinking("go infinite")
@@ -331,6 +352,17 @@ class TestMate:
 
 
 class TestLines:
+    @pytest.mark.parametrize("rule", ["NoEnteringKing", "CSARule24", "CSARule24H", "CSARule27", "CSARule27H"])
+    def test_the_rule_of_declaration_is_the_request_s(self, rule: str) -> None:
+        bench = Bench()
+        bench.send(f"setoption name EnteringKingRule value {rule}", "position startpos", "go nodes 9")
+        assert bench.request.entering == rule
+
+    def test_a_try_is_not_for_a_fleet(self) -> None:
+        bench = Bench()
+        bench.send("setoption name EnteringKingRule value TryRule")
+        assert "is none of NoEnteringKing" in bench.take()[0]
+
     @pytest.mark.parametrize(
         ("line", "words"),
         [

@@ -17,14 +17,13 @@ from worker.usi.options import EMPTY, OPTIONS, PLAY_OPTIONS
 ALONE = {
     "EvalDir",
     "Stochastic_Ponder",
-    "EnteringKingRule",
     "GenerateAllLegalMoves",
     "RootMateSearchNodesLimit",
 }
 """Options of the single engine alone; ``docs/reference/usi.md`` says why the fleet has none of them."""
 TOGETHER = {"Nodes", "Mode", "Vote"}
-OTHERWISE = {"Threads"}
-"""An option of both that means a node's share of the processors where the fleet's is 0."""
+OTHERWISE = {"Threads", "EnteringKingRule"}
+"""Options of both: 0 means a node's share of the processors in the fleet; and a fleet knows no `TryRule`."""
 
 
 def test_an_option_of_both_has_one_default_and_one_range() -> None:
@@ -41,6 +40,8 @@ def test_an_option_of_both_has_one_default_and_one_range() -> None:
     for name in set(fleet) & set(OPTIONS) - OTHERWISE:
         assert fleet[name] == OPTIONS[name], name
     assert replace(fleet["Threads"], default="1", least=1) == OPTIONS["Threads"]
+    rules = fleet["EnteringKingRule"].choices
+    assert replace(fleet["EnteringKingRule"], choices=(*rules, "TryRule")) == OPTIONS["EnteringKingRule"]
 
 
 def test_what_an_option_allows_can_go_to_the_nodes() -> None:
@@ -54,7 +55,7 @@ def test_the_page_has_every_option_with_its_default_and_range() -> None:
     rows = re.findall(r"^\| `(\w+)` \| (.*?) \| (.*?) \| .+ \|$", page.partition("## Options")[2], re.MULTILINE)
     cluster, engine = Config().cluster, Config().engine
     plan = FleetPlan(1, engine.hash_mb, 0, engine.eval_file, engine.fv_scale, cluster.mode, cluster.vote)
-    options = {**OPTIONS, **FleetOptions(plan).table}
+    options = {**FleetOptions(plan).table, **OPTIONS}
     assert len(rows) == len(options)
     for name, default, limits in rows:
         option = options[name]

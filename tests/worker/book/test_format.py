@@ -73,6 +73,22 @@ def test_the_most_played_comes_first_and_twice_is_once() -> None:
     assert ranked(moves) == [BookMove("1g1f", value=5, count=5), BookMove("2g2f", count=3), BookMove("7g7f", value=12)]
 
 
+@pytest.mark.parametrize(
+    ("earlier", "later", "one"),
+    [
+        ((20, "3c3d", 30), (12, None, 5), (20, "3c3d", 30)),
+        ((12, "3c3d", 30), (20, None, 5), (20, "3c3d", 5)),
+        ((20, None, 30), (12, "8c8d", 5), (20, "8c8d", 30)),
+        ((12, "3c3d", 30), (12, "8c8d", 5), (12, "8c8d", 5)),
+    ],
+)
+def test_of_two_lines_the_deeper_holds_and_a_known_reply_is_kept(
+    earlier: tuple[int, str | None, int], later: tuple[int, str | None, int], one: tuple[int, str | None, int]
+) -> None:
+    lines = [BookMove("7g7f", ponder, value, depth, 3) for depth, ponder, value in (earlier, later)]
+    assert ranked(lines) == [BookMove("7g7f", one[1], one[2], one[0], 6)]
+
+
 def test_a_position_turned_around_has_the_moves_turned_around() -> None:
     for position in positions(seed=5, number=60):
         key, ply = split_sfen(position.sfen())

@@ -404,6 +404,8 @@ def test_bad_options_are_refused(options: dict[str, object], words: str) -> None
         NumbaEngine(**options)  # type: ignore[arg-type]
 
 
+HANDICAP = "4K4/9/9/9/9/9/pppppp3/9/2sgkgs2 w RB2G2S4N4L{}P{}p 1"
+"""Without one rook and one bishop."""
 DECLARABLE = "2SGKGS2/1R5B1/PPPP5/9/9/9/9/9/4k4 b RB 1"
 
 
@@ -414,6 +416,9 @@ DECLARABLE = "2SGKGS2/1R5B1/PPPP5/9/9/9/9/9/4k4 b RB 1"
         (DECLARABLE, EnteringKingRule.CSA_24, None),
         (DECLARABLE.replace(" RB ", " RB3P "), EnteringKingRule.CSA_24, "win"),
         (DECLARABLE, EnteringKingRule.NONE, None),
+        (HANDICAP.format(5, 7), EnteringKingRule.CSA_27H, "win"),
+        (HANDICAP.format(6, 6), EnteringKingRule.CSA_27H, None),
+        (HANDICAP.format(5, 7), EnteringKingRule.CSA_27, None),
         ("9/5K3/9/9/9/9/9/9/4k4 b - 1", EnteringKingRule.TRY, "4b5a"),
         ("4g4/5K3/9/9/9/9/9/9/4k4 b - 1", EnteringKingRule.TRY, "4b5a"),
         ("3g5/5K3/9/9/9/9/9/9/4k4 b - 1", EnteringKingRule.TRY, None),

@@ -173,19 +173,39 @@ def test_a_go_with_numbers_beyond_all_bounds_is_a_search(gui: Gui) -> None:
     assert best(gui.until("bestmove")) != "resign"
 
 
-def test_a_go_whose_moves_are_not_legal_is_answered_by_one_that_is(gui: Gui) -> None:
-    gui.send("position sfen 4k4/9/9/4r4/9/9/4R4/9/3K5 b - 1", "go depth 3 searchmoves 7g7e")
-    assert "7g7e" in gui.until("info string error")[-1]
-    assert best(gui.until("bestmove")) == "5g5d"
+def test_moves_to_search_that_are_not_legal_are_left_out(gui: Gui) -> None:
+    gui.send("position sfen 4k4/9/9/4r4/9/9/4R4/9/3K5 b - 1", "go depth 3 searchmoves 7g7e 6i6h nonsense 6i7i")
+    assert gui.until("info string error")[-1] == "info string error: go: searchmoves 7g7e nonsense: not legal"
+    assert best(gui.until("bestmove")) in ("6i6h", "6i7i")
+
+
+@pytest.mark.parametrize(
+    ("rule", "position"),
+    [("CSARule27", "4k4/9/9/4r4/9/9/4R4/9/3K5 b - 1"), ("TryRule", "9/5K3/9/9/9/9/9/9/4k4 b - 1")],
+)
+def test_no_move_is_played_outside_the_list(gui: Gui, rule: str, position: str) -> None:
+    gui.send(
+        f"setoption name EnteringKingRule value {rule}", f"position sfen {position}", "go depth 3 searchmoves 7g7e"
+    )
+    assert gui.until("info string error")[-1] == "info string error: go: no searchmoves 7g7e: not legal"
+    assert best(gui.until("bestmove")) == "resign"
+    gui.send("go depth 3 searchmoves 4b4c" if rule == "TryRule" else "go depth 3 searchmoves 6i6h")
+    assert best(gui.until("bestmove")) in ("4b4c", "6i6h")
+
+
+@pytest.mark.parametrize("hands", ["2P2bP2p", "Pp2Pp2b", "2b3P2p"])
+def test_hands_in_any_order_and_in_parts(gui: Gui, hands: str) -> None:
+    gui.send(f"position sfen 4k4/9/9/9/9/9/9/9/4K4 b {hands}", "go depth 1 searchmoves P*5e")
+    assert gui.until("bestmove")[-1].split()[1] == "P*5e"
 
 
 @pytest.mark.parametrize("wrong", ["sfen 9/9/9 b - 1", "startpos moves 7g7f 7g7f", "nowhere"])
 @pytest.mark.parametrize("go", ["go depth 2", "go infinite", "go ponder byoyomi 100", "go btime 0 wtime 0"])
 def test_after_a_wrong_position_no_move_of_the_old_one_is_played(gui: Gui, wrong: str, go: str) -> None:
     gui.send("position startpos", f"position {wrong}")
-    gui.until("info string error")
+    why = gui.until("info string error")[-1].removeprefix("info string error: ")
     gui.send(go)
-    assert gui.until("bestmove") == ["info string error: go: the last position was wrong", "bestmove resign"]
+    assert gui.until("bestmove") == [f"info string error: go: the last position was wrong: {why}", "bestmove resign"]
     gui.send("go mate 100")
     assert gui.until("checkmate")[-1] == "checkmate timeout"
     gui.send("setoption name USI_Hash value 17", "isready")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from worker.shogi import HANDICAPS, MoveError, Position, Repetition, SfenError, move_to_csa, move_to_usi
+from worker.shogi import HANDICAPS, MoveError, Position, Repetition, SfenError, declaration, move_to_csa, move_to_usi
 from worker.shogi.state import MAX_HISTORY
 
 SHUFFLE = ("2h3h", "8b7b", "3h2h", "7b8b")
@@ -131,6 +131,36 @@ def test_declaration(sfen: str, expected: bool) -> None:
     assert Position.from_sfen(sfen).can_declare() is expected
 
 
+HANDICAP = "4K4/9/9/9/9/9/pppppp3/9/2sgkgs2 w {} 1"
+"""White has ten points in the camp. All pieces are there, but one rook and one bishop where the hands have only one."""
+
+
+@pytest.mark.parametrize(
+    ("hands", "rule", "expected"),
+    [
+        ("RB2G2S4N4L5P7p", declaration.CSA_27H, True),  # 17, and 10 that are missing
+        ("RB2G2S4N4L6P6p", declaration.CSA_27H, False),
+        ("RB2G2S4N4L5P7p", declaration.CSA_27, False),
+        ("RB2G2S4N4L5Prb7p", declaration.CSA_27H, True),  # an even game
+        ("RB2G2S4N4L6Prb6p", declaration.CSA_27H, False),
+        ("RB2G2S4N4LP11p", declaration.CSA_24H, True),
+        ("RB2G2S4N4L2P10p", declaration.CSA_24H, False),
+        ("RB2G2S4N4LP11p", declaration.CSA_24, False),
+    ],
+)
+def test_who_gives_a_handicap_has_the_points_of_what_is_missing(hands: str, rule: int, expected: bool) -> None:
+    assert Position.from_sfen(HANDICAP.format(hands)).can_declare(rule) is expected
+
+
+@pytest.mark.parametrize(("sfen", "expected"), [(DECLARABLE, True), (DECLARABLE.replace(" RB ", " R4P "), False)])
+def test_who_takes_a_handicap_needs_the_same_points(sfen: str, expected: bool) -> None:
+    assert Position.from_sfen(sfen).can_declare(declaration.CSA_27H) is expected
+
+
+def test_a_try_is_no_declaration() -> None:
+    assert not Position.from_sfen("9/5K3/9/9/9/9/9/9/4k4 b - 1").can_declare(declaration.TRY_RULE)
+
+
 def test_drop_pawn_mate_is_not_legal_but_a_pawn_push_that_mates_is() -> None:
     smothered = Position.from_sfen("7nk/7n1/8G/9/9/9/9/9/K8 b P 1")
     with pytest.raises(MoveError, match="not legal"):
@@ -218,7 +248,9 @@ def test_a_declined_promotion_is_legal_but_can_be_left_out() -> None:
         ("4k4/9/9/9/9/9/9/9/4K4 b 3R 1", "3R is impossible"),
         ("4k4/9/9/9/9/9/9/9/4K4 b 0P 1", "0P is impossible"),
         ("4k4/9/9/9/9/9/9/9/4K4 b K 1", "unexpected 'K'"),
-        ("4k4/9/9/9/9/9/9/9/4K4 b PP 1", "stands twice"),
+        ("4k4/9/9/9/9/9/9/9/4K4 b 10P9P 1", "19P is impossible"),
+        ("4k4/9/9/9/9/9/9/9/4K4 b RpRR 1", "3R is impossible"),
+        (f"4k4/9/9/9/9/9/9/9/4K4 b {'9' * 5000}P 1", "hands: unexpected"),
         ("4k4/9/9/9/9/9/9/R8/R3K4 b r 1", "3 pieces of kind R"),
         ("4k4/9/9/9/4P4/9/4P4/9/4K4 b - 1", "two pawns of black on file 5"),
         ("4k3P/9/9/9/9/9/9/9/4K4 b - 1", "P on 1a has no move left"),

@@ -43,7 +43,7 @@ class Gui:
 
 def test_usi_is_answered_though_nobody_serves() -> None:
     gui = Gui()
-    gui.send("setoption name A value b", " usi ", "isready", "usi")
+    gui.send("\ufeffsetoption name A value b", " usi ", "isready", "\ufeffusi")
     assert [gui.heard.get(timeout=20) for _ in range(2)] == ["id name x\nusiok"] * 2
     gui.door.pour(gui.poured.put)
     gui.send("usinewgame", " quit", None)

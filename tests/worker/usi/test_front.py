@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.usi_bench import TIMES
+from tests.usi_bench import TIMES, UsiBench
 from tests.worker.usi.bench import Bench, info, thinking
 from worker.book import BookReply
 from worker.clock import Signs
@@ -12,11 +12,75 @@ from worker.engine import SearchResult
 from worker.mate import MateResult, MateStatus
 from worker.shogi import STARTPOS
 from worker.usi.events import Failed, GuiGone, MateSolved, NewGame, Prepare, Prepared, Quit, SolveMate, StopMate
-from worker.usi.single import BeginSearch, EndSearch, Iterated, Searched
+from worker.usi.front import UsiFront
+from worker.usi.options import Options
+from worker.usi.single import BeginSearch, EndSearch, Iterated, Searched, SingleThinking
 from worker.usi.states import FrontState, ThinkingState
 
 PONDER = f"go ponder {TIMES}"
 GAME = "position startpos moves 7g7f 3c3d"
+
+
+class TestValues:
+    @pytest.mark.parametrize("value", ["./my  books", " my books", "books ", "a\tb", "value name x"])
+    @pytest.mark.parametrize("option", ["BookDir", "BookFile", "EvalFile", "EvalDir"])
+    def test_a_text_is_taken_as_it_was_sent(self, option: str, value: str) -> None:
+        options = Options()
+        bench = UsiBench(UsiFront(options, SingleThinking(options, strict=True), strict=True), ready=False)
+        bench.send(f"setoption name {option} value {value}")
+        assert options.text(option) == value
+        assert bench.take() == []
+
+    @pytest.mark.parametrize("line", ["setoption name USI_Hash value  7 ", " setoption  name USI_Hash  value 7\t"])
+    def test_blanks_around_a_number_do_not_count(self, line: str) -> None:
+        options = Options()
+        bench = UsiBench(UsiFront(options, SingleThinking(options, strict=True), strict=True), ready=False)
+        bench.send(line)
+        assert options.number("USI_Hash") == 7
+
+    def test_an_empty_value(self) -> None:
+        options = Options()
+        bench = UsiBench(UsiFront(options, SingleThinking(options, strict=True), strict=True), ready=False)
+        bench.send("setoption name EvalDir value x", "setoption name EvalDir value", "setoption name BookDir value ")
+        assert (options.text("EvalDir"), options.text("BookDir")) == ("", "")
+
+
+class TestPositions:
+    @pytest.mark.parametrize("hands", ["2P2bP2p", "Pp2Pp2b", "2b3P2p", "PPPbbpp"])
+    def test_hands_are_added_up_in_any_order(self, hands: str) -> None:
+        bench = thinking(position=f"position sfen 4k4/9/9/9/9/9/9/9/4K4 w {hands}")
+        assert bench.search.sfen == "4k4/9/9/9/9/9/9/9/4K4 w 3P2b2p 1", (
+            "whoever comes next need not read more than usual"
+        )
+
+    def test_the_word_sfen_may_be_missing(self) -> None:
+        bench = thinking(position=f"position {STARTPOS} moves 7g7f")
+        assert (bench.search.sfen, bench.search.moves) == (STARTPOS, ("7g7f",))
+
+    @pytest.mark.parametrize(
+        "fault", ["sfen 9/9/9 b - 1", "startpos moves 7g7e", "sfen 4k4/9/9/9/9/9/9/9/4K4 b 10P9P 1"]
+    )
+    def test_a_go_after_a_position_that_is_refused_says_why(self, fault: str) -> None:
+        bench = Bench()
+        bench.send(f"position {fault}")
+        why = bench.take()[0].removeprefix("info string error: ")
+        bench.send("go nodes 9")
+        assert bench.take() == [f"info string error: go: the last position was wrong: {why}", "bestmove resign"]
+
+
+class TestMovesToSearch:
+    def test_those_that_are_not_legal_are_left_out(self) -> None:
+        bench = thinking("go nodes 9 searchmoves 7g7e 1g1f nonsense 9g9f")
+        assert bench.search.limits.searchmoves == ("1g1f", "9g9f")
+        assert bench.take() == ["info string error: go: searchmoves 7g7e nonsense: not legal"]
+
+    @pytest.mark.parametrize("how", ["go nodes 9", "go infinite", PONDER])
+    def test_nothing_else_is_played(self, how: str) -> None:
+        bench = thinking(f"{how} searchmoves 7g7e")
+        assert bench.take() == ["info string error: go: no searchmoves 7g7e: not legal"]
+        bench.feed(Failed(bench.search.search_id, "7g7e is not legal"))
+        bench.send("stop")
+        assert bench.moves() == ["bestmove resign"]
 
 
 class TestReady:
@@ -178,10 +242,10 @@ class TestGo:
         assert bench.front.wake_ms() == bench.now + limit_ms
 
     def test_a_search_that_fails_is_answered_by_some_legal_move(self) -> None:
-        bench = thinking("go depth 3 searchmoves 7g7e")
-        bench.feed(Failed(bench.search.search_id, "7g7e is not legal"))
+        bench = thinking("go depth 3")
+        bench.feed(Failed(bench.search.search_id, "no memory"))
         error, move = bench.take()
-        assert error == "info string error: 7g7e is not legal"
+        assert error == "info string error: no memory"
         assert len(move.split()[1]) == 4
 
     def test_a_second_go_has_the_first_answered_first(self) -> None:
