@@ -16,7 +16,7 @@ from typing import Any, Final
 from master.records.read_csa import csa_parts, read_csa
 from master.records.read_jkf import read_jkf
 from master.records.read_kif import read_ki2, read_kif
-from master.records.reading import Reading, RecordFault, decoded
+from master.records.reading import Reading, RecordFault, decoded, text_lines
 from worker.files import reason
 
 _KIF_MOVE: Final = re.compile(r"\s*[0-9]+\s+(?:[１-９1-9][一二三四五六七八九1-9１-９]|同)")
@@ -117,11 +117,8 @@ def parse_games(data: bytes, name: str, refuse: Refuse | None = None) -> list[Ga
     except RecordFault as error:
         raise _told(error, name, 0) from error
     kind = _FORMATS.get(Path(name).suffix.lower()) or _guess(text)
-    lines = text.split("\n")  # `str.splitlines` takes other signs for the ends of lines, too
-    cut = bool(lines[-1])
-    if not cut:
-        lines.pop()
-    lines = [line.removesuffix("\r") for line in lines]
+    lines = text_lines(text)
+    cut = not text.endswith(("\n", "\r"))
     parts = list(csa_parts(lines)) if kind == "CSA" else [(0, lines)]
     if len(parts) == 1:
         return [_game(parts[0][1], 0, name, 0, kind, cut)]
@@ -144,7 +141,7 @@ def _guess(text: str) -> str:
     """The format of a file whose name does not tell."""
     if text.lstrip().startswith("{"):
         return "JKF"
-    lines = text.split("\n")
+    lines = text_lines(text)
     if any(_KIF_MOVE.match(line) for line in lines):
         return "KIF"
     if any(_KI2_MOVE.match(line) for line in lines):

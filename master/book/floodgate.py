@@ -17,7 +17,7 @@ from typing import Final
 from rsshogi.core import Board
 
 from master.records.read_csa import csa_parts, read_csa
-from master.records.reading import DRAWS, Reading, RecordFault, decoded
+from master.records.reading import DRAWS, Reading, RecordFault, decoded, text_lines
 from worker.files import reason
 
 _MOST_SCORE: Final = 3000
@@ -81,7 +81,7 @@ def read_games(path: Path, rules: GameRules) -> Iterator[list[BookPly] | tuple[S
     of one that the rules leave out.
     """
     try:
-        lines = decoded(path.read_bytes()).splitlines()
+        lines = text_lines(decoded(path.read_bytes()))
     except OSError as error:
         yield Skipped.UNREADABLE, f"{path}: {reason(error)}"
         return

@@ -24,6 +24,8 @@ _CHUNK: Final = 200
 class ImportSummary:
     """Counts of an import."""
 
+    files: int = 0
+    """Read."""
     games: int = 0
     """Taken."""
     skipped: Counter[Skipped] = field(default_factory=Counter)
@@ -31,6 +33,7 @@ class ImportSummary:
     """What is wrong with games that are broken or empty, with file and line."""
 
     def add(self, part: Part) -> None:
+        self.files += part.files
         self.games += part.games
         self.skipped += part.skipped
         self.faults += part.faults
@@ -78,8 +81,7 @@ def count_records(
     for part in parts:
         tally.add(part)
         summary.add(part)
-        read += len(chunk)
-        on_progress(read)
+        on_progress(summary.files)
     return summary
 
 

@@ -53,6 +53,7 @@ class Part:
     """The counts of some games."""
 
     counted: dict[tuple[str, str], list[float]] = field(default_factory=dict)
+    files: int = 0
     games: int = 0
     skipped: Counter[Skipped] = field(default_factory=Counter)
     faults: list[str] = field(default_factory=list)
@@ -76,7 +77,7 @@ class Part:
 
 def count_games(paths: Sequence[Path], rules: GameRules, merge_colours: bool) -> Part:
     """Read and count some games; may run in a process of its own."""
-    part = Part()
+    part = Part(files=len(paths))
     for path in paths:
         for game in read_games(path, rules):
             if isinstance(game, list):

@@ -21,7 +21,8 @@ _MOVE: Final = re.compile(
     r"[▲△▽▼☗☖]?(?:(同)|([1-9１-９])([一二三四五六七八九1-9１-９]))[\s　]*"
     rf"({PIECE})(成|不成|打)?[\s　]*(?:[(（]([0-9０-９])([0-9０-９])[)）])?(.*)"
 )
-_DESTINED: Final = re.compile(r"[▲△▽▼☗☖]?(?:同|[1-9１-９][一二三四五六七八九1-9１-９])")
+_DESTINED: Final = re.compile(r"[▲△▽▼☗☖]?(?:同|[1-9１-９])")
+"""The beginning of a move, of one that breaks off, too."""
 _TAIL: Final = re.compile(r"[\s　]*(?:[(（]\s*([0-9:.]+)?\s*(?:/[\s0-9:.]*)?[)）])?[\s　]*\+?[\s　]*")
 _BRANCH: Final = re.compile(r"[\s　]*変化[：:]")
 _FACT: Final = re.compile(r"([^：:]{1,40})[：](.*)|([^：:\s]{1,20}):(.*)")
@@ -131,7 +132,7 @@ class _Reader:
             self._begin_moves(line, number)
         elif self._walk is None and self._start.takes(line, number):
             pass
-        elif self._kind == "KI2" and (line.lstrip(" 　")[:1] in "▲△▽▼☗☖" or _DESTINED.match(line.strip(" 　"))):
+        elif self._kind == "KI2" and (_DESTINED.match(line.strip(" 　")) or line.lstrip(" 　")[0] in "▲△▽▼☗☖"):
             if self._over:
                 raise RecordFault(f"move {self._count() + 1} cannot be read (KI2): it stands after the end", number)
             play_line(self._begun(), line, number)
@@ -220,8 +221,10 @@ class _Reader:
         word = text if side is None else side[2].strip(" 　")
         if side is not None and (known := _RESULTS.get(word) or _ENDS.get(word)):
             turn = BLACK if side[1] in BLACKS else WHITE
-            kind = "TIMEOUT" if "切れ" in text else "WIN_BY_ILLEGAL_MOVE" if "反則" in text else known[0]
-            self._result = ended(kind, known[1], turn)
+            kind, outcome = known
+            if kind == "RESIGN":  # 時間切れにより先手の勝ち, 反則により先手の勝ち
+                kind = "TIMEOUT" if "切れ" in text else "WIN_BY_ILLEGAL_MOVE" if "反則" in text else kind
+            self._result = ended(kind, outcome, turn)
         elif side is None and word in _ENDS:
             self._result = ended(*_ENDS[word], walk.turn)
         elif word:

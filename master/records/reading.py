@@ -264,6 +264,12 @@ def decoded(data: bytes) -> str:
     raise RecordFault("neither UTF-8 nor Shift_JIS nor EUC-JP", data.count(b"\n", 0, fault.start))
 
 
+def text_lines(text: str) -> list[str]:
+    """The lines of a text, whichever ends they have (`str.splitlines` takes other signs for ends, too)."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return lines if lines[-1] else lines[:-1]
+
+
 def _is_euc(data: bytes) -> bool:
     """Whether a text that Shift_JIS could be, too, plainly is EUC-JP.
 
