@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -12,13 +13,19 @@ from master.records.endings import FROM_RSSHOGI
 _DRAWS: Final = frozenset({"REPETITION_DRAW", "IMPASSE", "DRAW", "MAX_MOVES"})
 
 
-def facts_of(path: Path) -> list[Fact]:
+def facts_of(path: Path, notice: Callable[[str], object] = lambda _: None) -> list[Fact]:
     """The facts of all games of a file.
+
+    Args:
+        notice: hears what of the file cannot be shown: a game of several that is broken, moves that are left out.
 
     Raises:
         GameFileError: it cannot be read, or is none; the text says where and why.
     """
-    return [fact for game in read_games(path) for fact in _game(game)]
+    games = read_games(path, lambda error: notice(str(error)))
+    for game in games:
+        notice(game.notice)
+    return [fact for game in games for fact in _game(game)]
 
 
 def _game(game: Game) -> list[Fact]:
