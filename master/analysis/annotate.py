@@ -1,4 +1,4 @@
-"""Annotated records: the game as it was, with the analysis in the comments, as CSA V3 and as KIF through rsshogi.
+"""Annotated records: the game as it was, with the analysis in the comments.
 
 The comment of a move tells of the position behind it, in the lines that ShogiHome writes for its own analysis and
 shows in its graph (``#評価値=``, ``#詰み=``, ``#読み筋=``, scores from black's view), with the judgement of the move in
@@ -8,64 +8,112 @@ words. The players' own scores, where the record has them, stay what they are (`
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
-from rsshogi.record import EngineInfo, MoveEntry, Record
-
+from master.analysis.game import Game
 from master.analysis.judgement import Judged, Quality
 from master.analysis.notation import before, move_words, pv_words, score_words
 from master.analysis.plan import Evaluation, Point
 from master.analysis.report import GameReport, Settings, black_view
+from master.records.csa import Ending, GameRecord, RecordedMove, Variation
+from master.records.endings import FROM_RSSHOGI
+from worker.clock.timecontrol import TimeControl
 from worker.score import is_mate, mate_distance
 
 _MARKS = str.maketrans("☗☖", "▲△")
 
 
-def csa_text(report: GameReport, settings: Settings) -> str:
-    """The annotated record as CSA V3. Branches that the file has beside the game are left out."""
-    return str(_annotated(report, settings, mover_view=False).to_csa(version="3.0"))
-
-
-def kif_text(report: GameReport, settings: Settings) -> str:
-    """The annotated record as KIF. Branches that the file has beside the game are left out."""
-    return str(_annotated(report, settings, mover_view=True).to_kif())
-
-
-def _annotated(report: GameReport, settings: Settings, *, mover_view: bool) -> Record:
-    """The record with comments.
-
-    Args:
-        mover_view: rsshogi's KIF writer turns white's scores round, its CSA writer does not.
-    """
-    source = report.game.record
+def annotated(report: GameReport, settings: Settings) -> GameRecord:
+    """The record with comments. What CSA lacks of it (the variations of a KIF) it has in KIF."""
     told = {point.ply: (point, found) for point, found in zip(report.points, report.known, strict=True)}
     judged = {move.number: move for move in report.moves}
-    entries = []
-    for number, entry in enumerate(source.moves, start=1):
-        lines = [entry.comment] if entry.comment else []
+    source = record_of(report.game)
+    for number, move in enumerate(source.moves, start=1):
+        lines = [move.comment] if move.comment else []
         if number in judged:
             lines += _judgement(report, judged[number], told[number - 1][0])
         if number in told:
             lines += _evaluation(report, *told[number])
-        entries.append(
-            MoveEntry(
-                entry.move.to_usi(),
-                time_ms=entry.time_ms,
-                comment="\n".join(lines) or None,
-                engine_info=_own_info(report, number, entry.engine_info, mover_view),
-            )
-        )
-    opening = [source.initial_comment] if source.initial_comment else []
-    opening.append(f"analysis: {settings.engine}; {settings.effort}")
-    return Record(source.init_position_sfen, entries, source.metadata, source.main_terminal, "\n".join(opening))
+        source.moves[number - 1] = replace(move, comment="\n".join(lines))
+    source.comment += f"\nanalysis: {settings.engine}; {settings.effort}"
+    source.comment = source.comment.strip()
+    return source
 
 
-def _own_info(report: GameReport, number: int, info: EngineInfo | None, mover_view: bool) -> EngineInfo | None:
-    """The player's own score and PV, with the sign that the writer wants."""
-    score = report.game.moves[number - 1].own_score
-    if info is None or score is None:
-        return info
-    white = (number - 1 + (report.game.start_sfen.split()[1] == "w")) % 2 == 1
-    return EngineInfo(-score if mover_view and white else score, info.depth, info.nodes, extras=info.extras)
+def record_of(game: Game) -> GameRecord:
+    """A record of another program, to be written again."""
+    source, facts = game.record, game.record.metadata
+    names = {"場所": facts.site, "持将棋": facts.impasse_rule, "備考": facts.comment, **facts.attributes}
+    both = facts.time_control
+    times = (facts.black_time_control or both, facts.white_time_control or both)
+    return GameRecord(
+        game_id=facts.event or "",
+        names=(facts.black_player or "", facts.white_player or ""),
+        start_sfen=game.start_sfen,
+        time=None if None in times else (_time(times[0]), _time(times[1])),
+        max_moves=facts.max_moves,
+        started=facts.start_date,
+        ended=facts.end_date,
+        moves=[
+            replace(_move(entry), consumed_ms=move.ms, score=move.own_score)
+            for entry, move in zip(source.moves, game.moves, strict=True)
+        ],
+        ending=_ending(source.main_terminal, game.ending, game.winner),
+        header={key: value for key, value in names.items() if value and key != "手合割"},
+        comment=source.initial_comment or "",
+        variations=tuple(_variations(source)),
+    )
+
+
+def _time(control: Any) -> TimeControl:
+    return TimeControl(control.base_seconds * 1000, control.byoyomi_seconds * 1000, control.increment_seconds * 1000)
+
+
+def _move(entry: Any) -> RecordedMove:
+    """A move of rsshogi's. Its score is left out: rsshogi turns some of them round."""
+    info = entry.engine_info
+    pv = str(info.extras.get("csa_pv", "")).split() if info is not None else ()
+    nodes = info.nodes if info is not None else None
+    return RecordedMove(entry.move.to_usi(), entry.time_ms, None, tuple(pv), nodes, entry.comment or "")
+
+
+def _ending(terminal: Any, kind: str, winner: int | None) -> Ending | None:
+    if not kind:
+        return None
+    remark, ms = ("", None) if terminal is None else (terminal.comment or "", terminal.time_ms)
+    word = kind if terminal is None or terminal.unknown_name is None else terminal.unknown_name
+    return Ending(FROM_RSSHOGI.get(word, word), winner, remark=remark, consumed_ms=ms)
+
+
+def _variations(source: Any) -> Iterator[Variation]:
+    """The variations of rsshogi's tree in the order in which they follow the game in a KIF: the latest come first, and
+    each is followed by its own."""
+    later: list[tuple[int, int]] = []
+    """Move number and first node of those that are still to come."""
+
+    def line(node: int | None, ply: int) -> tuple[list[RecordedMove], Ending | None]:
+        """The moves from a node on, along the first children."""
+        moves: list[RecordedMove] = []
+        while node is not None:
+            terminal = source.node_terminal(node)
+            if terminal is not None:
+                result = terminal.result
+                winner = 0 if result.is_black_win() else 1 if result.is_white_win() else None
+                return moves, _ending(terminal, str(terminal.kind), winner)
+            moves.append(_move(source.node_move(node)))
+            children = source.children(node)
+            ply += 1
+            later.extend((ply, child) for child in reversed(children[1:]))
+            node = children[0] if children else None
+        return moves, None
+
+    children = source.children(source.root_node_id())
+    later.extend((1, child) for child in reversed(children[1:]))
+    line(children[0] if children else None, 1)
+    while later:
+        ply, node = later.pop()
+        yield Variation(ply, *line(node, ply))
 
 
 def _judgement(report: GameReport, move: Judged, point: Point) -> Iterator[str]:

@@ -8,16 +8,8 @@ from typing import Final
 
 from master.analysis.game import Game, read_games
 from master.live.facts import Fact
+from master.records.endings import FROM_RSSHOGI
 
-_REASONS: Final = {
-    "TIMEOUT": "TIME_UP",
-    "WIN_BY_ILLEGAL_MOVE": "ILLEGAL_MOVE",
-    "LOSE_BY_ILLEGAL_MOVE": "ILLEGAL_MOVE",
-    "WIN_BY_DECLARATION": "JISHOGI",
-    "REPETITION_DRAW": "SENNICHITE",
-    "INTERRUPT": "CHUDAN",
-}
-"""rsshogi's kinds of endings as the server's words, which the page knows."""
 _DRAWS: Final = frozenset({"REPETITION_DRAW", "IMPASSE", "DRAW", "MAX_MOVES"})
 
 
@@ -73,6 +65,6 @@ def _game(game: Game) -> list[Fact]:
             }
         )
     conclusion = "DRAW" if game.winner is None and game.ending in _DRAWS else ""
-    reason = _REASONS.get(game.ending, game.ending)
+    reason = FROM_RSSHOGI.get(game.ending, game.ending)
     ended = {"fact": "ended", "at": 0.0, "conclusion": conclusion, "reason": reason, "winner": game.winner}
     return [*facts, {**ended, "plies": len(game.moves), "record": ""}]

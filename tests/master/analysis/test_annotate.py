@@ -5,7 +5,7 @@ from pathlib import Path
 
 from rsshogi.record import Record
 
-from master.analysis.annotate import csa_text, kif_text
+from master.analysis.annotate import annotated
 from master.analysis.files import write_game
 from master.analysis.game import parse_games
 from master.analysis.plan import Evaluation
@@ -23,10 +23,12 @@ def comments(text: str, *, kif: bool = False) -> list[list[str]]:
 
 
 def test_the_lines_that_shogihome_shows() -> None:
-    for text, kif in ((csa_text(blunder_report(), SETTINGS), False), (kif_text(blunder_report(), SETTINGS), True)):
+    record = annotated(blunder_report(), SETTINGS)
+    for text, kif in ((record.to_csa(), False), (record.to_kif(), True)):
         first, second, third, _ = comments(text, kif=kif)
-        assert first == ["#評価値=30", "#読み筋=△８四歩▲２六歩", "#深さ=9"], "black's view, black's best move"
-        assert second == [
+        own = ["読み筋=△３四歩"] if kif else []
+        assert first == [*own, "#評価値=30", "#読み筋=△８四歩▲２六歩", "#深さ=9"], "black's view, black's best move"
+        assert second[len(own) :] == [
             "悪手 (mistake): 勝率 -41%",
             "最善手 (best): △８四歩 +30 △８四歩▲２六歩",
             "#評価値=1500",
@@ -39,14 +41,14 @@ def test_the_lines_that_shogihome_shows() -> None:
 def test_a_mate_is_told_by_its_winner_and_length() -> None:
     of = game(MATE)
     points, found = evaluated(of, {0: Evaluation(mate_in(1), "G*2b", ("G*2b",))})
-    (only,) = comments(csa_text(report(of, points, found, None), SETTINGS))
+    (only,) = comments(annotated(report(of, points, found, None), SETTINGS).to_csa())
     assert only == ["#詰み=先手勝ち"], "it mates as the other one does: nothing was better"
 
 
 def test_the_players_own_scores_and_times_stay() -> None:
     for name, text in (
-        ("a.csa", csa_text(blunder_report(), SETTINGS)),
-        ("a.kif", kif_text(blunder_report(), SETTINGS)),
+        ("a.csa", annotated(blunder_report(), SETTINGS).to_csa()),
+        ("a.kif", annotated(blunder_report(), SETTINGS).to_kif()),
     ):
         (back,) = parse_games(text.encode(), name)
         assert [move.own_score for move in back.moves] == [30, -40, None, None]
@@ -59,14 +61,14 @@ def test_what_was_not_searched_has_no_comment_of_ours() -> None:
     of = game()
     points, found = evaluated(of, {})
     found.clear()
-    assert comments(csa_text(report(of, points, found, None), SETTINGS)) == [[]] * 4
+    assert comments(annotated(report(of, points, found, None), SETTINGS).to_csa()) == [[]] * 4
 
 
 def test_the_files_are_in_the_encodings_that_other_programs_expect(tmp_path: Path) -> None:
     write_game(tmp_path, "one", blunder_report(), SETTINGS)
-    kif = (tmp_path / "one.annotated.kif").read_bytes()
-    assert kif.decode("shift_jis") == kif_text(blunder_report(), SETTINGS)
-    assert (tmp_path / "one.annotated.csa").read_bytes().decode("utf-8") == csa_text(blunder_report(), SETTINGS)
+    record = annotated(blunder_report(), SETTINGS)
+    assert (tmp_path / "one.annotated.kif").read_bytes().decode("shift_jis") == record.to_kif()
+    assert (tmp_path / "one.annotated.csa").read_bytes().decode("utf-8") == record.to_csa()
     for path in tmp_path.glob("one.annotated.*"):
         (back,) = parse_games(path.read_bytes(), str(path))
         assert len(back.moves) == 4
@@ -77,7 +79,8 @@ def test_what_windows_programs_write_in_kif_files_stays(tmp_path: Path) -> None:
     names = ("髙﨑", "①～－∥")
     comment = "波ダッシュ〜−‖"  # as others write them
     head = f"先手：{names[0]}\n後手：{names[1]}\n手数----指手---------消費時間--\n"
-    record = Record.from_kif_str(f"{head}*{comment}\n1 投了\n")
+    moves = "1 ７六歩(77)\n2 ３四歩(33)\n3 ２二角成(88)\n4 同　銀(31)\n5 投了\n"
+    record = Record.from_kif_str(f"{head}*{comment}\n{moves}")
     write_game(tmp_path, "a", replace(whole, game=replace(whole.game, record=record)), SETTINGS)
     text = (tmp_path / "a.annotated.kif").read_bytes().decode("cp932")
     assert all(name in text for name in names) and "波ダッシュ～－∥" in text and "?" not in text
