@@ -187,12 +187,10 @@ def _game(lines: list[str], first: int, name: str, number: int, kind: str, cut: 
     game = _plain(reading, name, number)
     if not game.moves:
         raise GameFileError(f"{name}{f', game {number}' if number else ''}: no moves in it (read as {kind})")
-    if reading.notice:
-        notices.append(f"{game.source}: {reading.notice}")
+    if reading.notices:
+        notices += [f"{game.source}: {notice}" for notice in reading.notices]
     elif not notices and not game.ending and kind in ("CSA", "KIF"):
         notices.append(f"{game.source}: no ending behind move {len(game.moves)}: the record may be cut short")
-    if reading.branches:
-        notices.append(f"{game.source}: variations (変化) beside the game: {reading.branches}; they are left out")
     return replace(game, notice="\n".join(notices))
 
 

@@ -7,7 +7,21 @@ from typing import Final
 
 from master.records.kif_start import DIGITS, KINDS, PIECE
 from master.records.reading import RecordFault, Walk
-from worker.shogi.pieces import BLACK, BISHOP, DRAGON, GOLD, HORSE, KING, KNIGHT, LANCE, PAWN, ROOK, SILVER, WHITE, square
+from worker.shogi.pieces import (
+    BLACK,
+    BISHOP,
+    DRAGON,
+    GOLD,
+    HORSE,
+    KING,
+    KNIGHT,
+    LANCE,
+    PAWN,
+    ROOK,
+    SILVER,
+    WHITE,
+    square,
+)
 
 _MOVE: Final = re.compile(
     r"[\s　]*([▲△▽▼☗☖]?)[\s　]*(?:(同)|([1-9１-９])([一二三四五六七八九1-9１-９]))[\s　]*"

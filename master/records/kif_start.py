@@ -51,7 +51,9 @@ FILES_OVER_DIAGRAM: Final = re.compile(r"[\s　]*[9９][\s　]*[8８][\s　]*[7�
 _EDGE: Final = re.compile(r"\s*\+-+\+?\s*")
 _ROW: Final = re.compile(r"\s*\|(.*)\|\s*([一二三四五六七八九1-9１-９]?)[\s　]*")
 _CELL: Final = re.compile(rf"[\s　]*(?:([v^Vｖ＾]?)[\s　]*({PIECE})|[・．.])")
-_HELD: Final = re.compile(r"[\s　]*([歩香桂銀角飛金])(十[一二三四五六七八九]?|[一二三四五六七八九]|[0-9０-９]{1,2})?[\s　]*")
+_HELD: Final = re.compile(
+    r"[\s　]*([歩香桂銀角飛金])(十[一二三四五六七八九]?|[一二三四五六七八九]|[0-9０-９]{1,2})?[\s　]*"
+)
 _TURN: Final = re.compile(r"(先手|下手|後手|上手)番[\s　]*")
 _HANDS: Final = re.compile(r"(先手|下手|後手|上手)の?持[ち]?駒[：:](.*)")
 _COUNT: Final = re.compile(r"手数[＝=](.*)")

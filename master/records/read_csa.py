@@ -68,7 +68,7 @@ class _Reader:
         self._names = ["", ""]
         self._position: list[tuple[int, str]] = []
         self._walk: Walk | None = None
-        self._reading = Reading("", [], ("", ""), {})
+        self._reading = Reading()
 
     def read(self, lines: Sequence[str]) -> Reading:
         for number, line in enumerate(lines):

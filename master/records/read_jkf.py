@@ -9,7 +9,7 @@ from typing import Any, Final
 from master.records.kif_start import NAMES
 from master.records.read_csa import ENDS
 from master.records.read_kif import FACTS, comment_on
-from master.records.reading import Reading, RecordFault, Walk, ended, finish
+from master.records.reading import ReadMove, Reading, RecordFault, Walk, ended, finish
 from worker.shogi import sfen
 from worker.shogi.pieces import CSA_NAMES, KING, square
 
@@ -41,23 +41,55 @@ def _read(whole: Mapping[str, Any]) -> Reading:
     header = {str(key): str(text) for key, text in whole.get("header", {}).items()}
     names = [header.pop(one, header.pop(other, "")) for one, other in (("先手", "下手"), ("後手", "上手"))]
     header.pop("手合割", None)
-    reading = Reading("", [], (names[0], names[1]), {FACTS.get(key, key): text for key, text in header.items()})
-    walk = _start(whole.get("initial") or {"preset": "HIRATE"})
-    for index, one in enumerate(whole["moves"]):
-        if "move" in one and one["move"] is not None:
-            if reading.end is not None:
-                raise RecordFault(f"move {index}: it stands after the end")
+    reading = Reading(names=(names[0], names[1]), facts={FACTS.get(key, key): text for key, text in header.items()})
+    initial = whole.get("initial") or {"preset": "HIRATE"}
+    walk = _line(reading, initial, [], whole["moves"], reading.notices)
+    return finish(walk, reading)
+
+
+def _line(
+    line: Reading,
+    initial: Mapping[str, Any],
+    played: Sequence[ReadMove],
+    entries: Sequence[Mapping[str, Any]],
+    notices: list[str],
+) -> Walk:
+    """Read moves, and the variations (forks) beside them.
+
+    Args:
+        played: the moves before.
+        notices: where variations that cannot be read are named.
+    """
+    walk = _start(initial)
+    walk.follow(played)
+    forks: list[tuple[int, Any]] = []
+    for one in entries:
+        forks += [(len(walk.moves), fork) for fork in one.get("forks") or ()]
+        if one.get("move") is not None:
+            if line.end is not None:
+                raise RecordFault(f"move {len(walk.moves) + 1}: it stands after the end")
             _move(walk, one["move"])
             if walk.illegal is None and (clock := (one.get("time") or {}).get("now")):
                 walk.moves[-1].ms = round(1000 * (3600 * clock.get("h", 0) + 60 * clock.get("m", 0) + clock["s"]))
         elif one.get("special"):
             word = str(one["special"])
             kind, outcome = ENDS.get(word, ("UNKNOWN", ""))
-            reading.end = ended(kind, outcome, walk.turn, word)
-        reading.branches += len(one.get("forks") or ())
+            line.end = ended(kind, outcome, walk.turn, word)
         for text in one.get("comments") or ():
-            comment_on(reading, walk, str(text))
-    return finish(walk, reading)
+            comment_on(line, walk, str(text))
+    line.moves = walk.moves[len(played) :]
+    for before, fork in forks:
+        variation = Reading()
+        try:
+            end = _line(variation, initial, [*played, *line.moves][:before], fork, notices)
+            why = "" if end.illegal is None else end.illegal[1]
+        except RecordFault as error:
+            why = str(error)
+        if why:
+            notices.append(f"a variation at move {before + 1} cannot be read to its end: {why}")
+        if variation.moves:
+            line.attach(before - len(played), variation)
+    return walk
 
 
 def _start(initial: Mapping[str, Any]) -> Walk:

@@ -1,19 +1,19 @@
 """KIF and KI2 records as games.
 
 Source: kakinoki.o.oo7.jp/kif_format.html. Its whole list is read: lines of ``#`` anywhere, comments (``*``), bookmarks
-(``&``), facts (``棋戦：``), diagrams with their counts of moves, and the words of every ending. Variations (``変化：``)
-are counted and left out.
+(``&``), facts (``棋戦：``), diagrams with their counts of moves, the words of every ending, and variations (``変化：``).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
 from master.records.ki2_moves import play_line
 from master.records.kif_start import BLACKS, DIGITS, FILES_OVER_DIAGRAM, KINDS, PIECE, Start
-from master.records.reading import Ended, Reading, RecordFault, Walk, ended, finish
+from master.records.reading import Ended, Line, Reading, RecordFault, Walk, ended, finish
 from worker.shogi.pieces import BLACK, KING, WHITE, square
 
 _NUMBERED: Final = re.compile(r"[\s　]*[0-9]+[\s　]+(\S.*)")
@@ -24,7 +24,7 @@ _MOVE: Final = re.compile(
 _DESTINED: Final = re.compile(r"[▲△▽▼☗☖]?(?:同|[1-9１-９])")
 """The beginning of a move, of one that breaks off, too."""
 _TAIL: Final = re.compile(r"[\s　]*(?:[(（]\s*([0-9:.]+)?\s*(?:/[\s0-9:.]*)?[)）])?[\s　]*\+?[\s　]*")
-_BRANCH: Final = re.compile(r"[\s　]*変化[：:]")
+_BRANCH: Final = re.compile(r"[\s　]*変化[：:][\s　]*([0-9０-９]*).*")
 _FACT: Final = re.compile(r"([^：:]{1,40})[：](.*)|([^：:\s]{1,20}):(.*)")
 _TABLE: Final = re.compile(r"[\s　]*手数-+指手.*")
 _RESULT: Final = re.compile(r"[\s　]*まで(?:、?[0-9０-９]+手)?(?:、?で)?(.*)")
@@ -102,20 +102,57 @@ class _Reader:
         self._result: Ended | None = None
         """As the last line tells it."""
         self._over = False
-        self._reading = Reading("", [], ("", ""), {})
+        self._reading = Reading()
 
     def read(self, lines: Sequence[str]) -> Reading:
-        for number, line in enumerate(lines):
-            if _BRANCH.match(line):
-                self._reading.branches = sum(_BRANCH.match(other) is not None for other in lines)
-                break
+        branches = [number for number, line in enumerate(lines) if _BRANCH.match(line)]
+        for number, line in enumerate(lines[: branches[0]] if branches else lines):
             self._line(line.rstrip("\r\n"), number)
         walk = self._walk or self._start.walk()
         reading = self._reading
         if reading.end is None:
             reading.end = self._result
         reading.names = self._names[0], self._names[1]
-        return finish(walk, reading)
+        finish(walk, reading)
+        if branches:
+            self._variations(lines, [*branches, len(lines)])
+        return reading
+
+    def _variations(self, lines: Sequence[str], places: Sequence[int]) -> None:
+        """Read the variations. Each goes on from the line before it in the file, in place of its move of that number."""
+        path: list[tuple[Line, int]] = [(self._reading, index) for index in range(len(self._reading.moves))]
+        line: Line = self._reading
+        faulty: list[int] = []
+        for place, end in pairwise(places):
+            match = _BRANCH.match(lines[place])
+            played = int(match[1].translate(DIGITS)) - 1 if match is not None and match[1] else -1
+            if not 0 <= played <= len(path):
+                faulty.append(place)
+                continue
+            part = _Reader(self._kind)
+            part._walk = self._start.walk()
+            part._walk.follow(one.moves[index] for one, index in path[:played])
+            try:
+                for number in range(place + 1, end):
+                    part._line(lines[number], number)
+            except RecordFault:
+                faulty.append(place)
+            if part._walk.illegal is not None:
+                faulty.append(place)
+            variation = part._reading
+            variation.moves = part._walk.moves[played:]
+            if not variation.moves:
+                continue
+            if played < len(path):
+                one, index = path[played]
+                one.attach(index, variation)
+            else:
+                line.attach(len(line.moves), variation)
+            path = [*path[:played], *((variation, index) for index in range(len(variation.moves)))]
+            line = variation
+        if faulty:
+            what = f"{len(set(faulty))} of {len(places) - 1} variations (変化)"
+            self._reading.notices.append(f"{what} cannot be read to their end, the first in line {faulty[0] + 1}")
 
     def _line(self, line: str, number: int) -> None:
         if not line.strip(" \t　") or line.startswith(("#", "&")):
@@ -161,14 +198,15 @@ class _Reader:
         self._table = True
 
     def _fact(self, key: str, text: str, number: int) -> None:
-        if key in ("先手", "下手", "後手", "上手", "手合割") and self._walk is not None:
-            raise RecordFault(f"{key}：{text}: a second game begins", number)
-        if key == "手合割":
+        if key in ("先手", "下手", "後手", "上手"):
+            colour = BLACK if key in BLACKS else WHITE
+            if self._walk is not None and self._names[colour] not in ("", text):
+                raise RecordFault(f"{key}：{text}: a second game begins", number)
+            self._names[colour] = text
+        elif key == "手合割":
+            if self._walk is not None:
+                raise RecordFault(f"{key}：{text}: a second game begins", number)
             self._start.handicap(text, number)
-        elif key in ("先手", "下手"):
-            self._names[BLACK] = text
-        elif key in ("後手", "上手"):
-            self._names[WHITE] = text
         elif text:
             self._reading.facts[FACTS.get(key, key)] = text
 

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
 from rsshogi.core import Board, Move
-from rsshogi.record import EngineInfo, GameResult, MoveEntry, Record, RecordMetadata, SpecialMoveEntry
+from rsshogi.record import EngineInfo, GameResult, MoveEntry, Record, RecordEditor, RecordMetadata, SpecialMoveEntry
 from rsshogi.record import TimeControl as RecordTime
 
-from worker.shogi import sfen
+from worker.shogi import STARTPOS, sfen
 from worker.shogi.notation import square_to_usi
-from worker.shogi.pieces import BLACK, GOLD, KING, PROMOTED, SFEN_LETTERS, WHITE
+from worker.shogi.pieces import BLACK, GOLD, KING, PROMOTED, RANK_LETTERS, SFEN_LETTERS, WHITE, square
 
 _DECLARED: Final = re.compile(rb"^(?:'CSA |#KIF [^\r\n]*)encoding=([A-Za-z0-9_-]+)", re.IGNORECASE | re.MULTILINE)
 _ENCODINGS: Final = {
@@ -32,7 +33,9 @@ _ENCODINGS: Final = {
 _EUC_PAIR: Final = re.compile(rb"[\x80-\xff]{2}")
 _DATE: Final = re.compile(r"\d{4}/\d{2}/\d{2}(?: \d{2}:\d{2}(?::\d{2})?)?")
 _SECONDS: Final = re.compile(r"(\d+(?:\.\d+)?)\+(\d+)\+(\d+)")
-_LIMIT: Final = re.compile(r"(?:(\d+):(\d{2})|(?:(\d+)時間)?(?:(\d+)分)?(?:(\d+)秒)?)(?:\+|秒読み|\+?切れ負け)?(?:(\d+)秒?)?")
+_LIMIT: Final = re.compile(
+    r"(?:(\d+):(\d{2})|(?:(\d+)時間)?(?:(\d+)分)?(?:(\d+)秒)?)(?:\+|秒読み|\+?切れ負け)?(?:(\d+)秒?)?"
+)
 
 
 class RecordFault(Exception):
@@ -56,6 +59,8 @@ class ReadMove:
     """The player's own, in CSA moves."""
     nodes: int | None = None
     comments: list[str] = field(default_factory=list)
+    beside: list[Line] = field(default_factory=list)
+    """Variations that begin in its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +141,16 @@ class Walk:
         self.last = target
         self.moves.append(ReadMove(usi))
 
+    def follow(self, moves: Iterable[ReadMove]) -> None:
+        """Make moves that were read before. Raises RecordFault as `play` does."""
+        for move in moves:
+            target = _square(move.usi[2:4])
+            if move.usi[1] == "*":
+                self.play(None, target, SFEN_LETTERS.index(move.usi[0]), promote=False)
+            else:
+                origin = _square(move.usi[:2])
+                self.play(origin, target, self.board[origin] & 15, promote=move.usi.endswith("+"))
+
     def go_on(self) -> None:
         """Raises RecordFault: another move follows, and the last one was not legal."""
         if self.illegal is not None:
@@ -151,6 +166,10 @@ class Walk:
         return bool(self._rules.is_legal_move(Move.from_usi(_usi(origin, target, kind, promote=promote))))
 
 
+def _square(usi: str) -> int:
+    return square(int(usi[0]), RANK_LETTERS.index(usi[1]) + 1)
+
+
 def _usi(origin: int | None, target: int, kind: int, *, promote: bool) -> str:
     if origin is None:
         return f"{SFEN_LETTERS[kind]}*{square_to_usi(target)}"
@@ -158,31 +177,73 @@ def _usi(origin: int | None, target: int, kind: int, *, promote: bool) -> str:
 
 
 @dataclass(slots=True)
-class Reading:
-    """A game as a reader leaves it."""
+class Line:
+    """Moves in a row: the game, or a variation of it."""
 
-    start_sfen: str
-    moves: list[ReadMove]
-    names: tuple[str, str]
-    """Black, white; empty where the record has none."""
-    facts: dict[str, str]
-    """What the head says, by rsshogi's names (``event``, ``site``, ``start_date``, ``time_control`` …) and, of other
-    things, by the file's."""
+    moves: list[ReadMove] = field(default_factory=list)
     end: Ended | None = None
     end_ms: int | None = None
-    opening_comments: list[str] = field(default_factory=list)
     end_comments: list[str] = field(default_factory=list)
-    notice: str = ""
-    """What was left out of the file, and why; empty: nothing."""
-    branches: int = 0
-    """Variations beside the game; they are not read."""
+    after: list[Line] = field(default_factory=list)
+    """Variations that go on after its last move, in place of its end."""
+
+    def attach(self, index: int, variation: Line) -> None:
+        """Put a variation in the place of the move at an index, or after the last one."""
+        (self.moves[index].beside if index < len(self.moves) else self.after).append(variation)
+
+    def terminal(self) -> SpecialMoveEntry | None:
+        """The end as rsshogi's writers take it."""
+        if self.end is None:
+            return None
+        kind, winner = self.end.kind, self.end.winner
+        if winner is None:
+            result = DRAWS.get(kind, GameResult.PAUSED)
+        else:
+            result = _WON_BY.get(kind, _WON)[winner]
+        comment = "\n".join(self.end_comments) or None
+        unknown = self.end.word or kind if kind == "UNKNOWN" else None
+        return SpecialMoveEntry(kind, result, unknown, comment, self.end_ms)
+
+
+@dataclass(slots=True)
+class Reading(Line):
+    """A game as a reader leaves it."""
+
+    start_sfen: str = STARTPOS
+    names: tuple[str, str] = ("", "")
+    """Black, white; empty where the record has none."""
+    facts: dict[str, str] = field(default_factory=dict)
+    """What the head says, by rsshogi's names (``event``, ``site``, ``start_date``, ``time_control`` …) and, of other
+    things, by the file's."""
+    opening_comments: list[str] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+    """What was left out of the file, and why."""
 
     def record(self) -> Record:
-        """The game as rsshogi's writers take it."""
+        """The game with its variations, as rsshogi's writers take it."""
         entries = [_entry(move) for move in self.moves]
-        return Record(
-            self.start_sfen, entries, self._metadata(), self._terminal(), "\n".join(self.opening_comments) or None
-        )
+        comment = "\n".join(self.opening_comments) or None
+        record = Record(self.start_sfen, entries, self._metadata(), self.terminal(), comment)
+        if not self.after and not any(move.beside for move in self.moves):
+            return record
+        editor = record.into_editor()
+        nodes = [record.root_node_id(), *record.main_line_ids()[: len(self.moves)]]
+        self._add_variations(editor, self, nodes)
+        return editor.into_record()
+
+    def _add_variations(self, editor: RecordEditor, line: Line, nodes: list[int]) -> None:
+        """Add all that is beside a line.
+
+        Args:
+            nodes: those of the line: the one before its first move, and one for each move.
+        """
+        for node, variations in zip(nodes, (*(move.beside for move in line.moves), line.after), strict=True):
+            for variation in variations:
+                editor.go_to(node)
+                own = [node, *(editor.append_move(_entry(move)) for move in variation.moves)]
+                if (end := variation.terminal()) is not None:
+                    editor.append_special(end)
+                self._add_variations(editor, variation, own)
 
     def _metadata(self) -> RecordMetadata:
         facts = dict(self.facts)
@@ -203,18 +264,6 @@ class Reading:
             metadata.set_attribute(name, text)
         return metadata
 
-    def _terminal(self) -> SpecialMoveEntry | None:
-        if self.end is None:
-            return None
-        kind, winner = self.end.kind, self.end.winner
-        if winner is None:
-            result = DRAWS.get(kind, GameResult.PAUSED)
-        else:
-            result = _WON_BY.get(kind, _WON)[winner]
-        comment = "\n".join(self.end_comments) or None
-        unknown = self.end.word or kind if kind == "UNKNOWN" else None
-        return SpecialMoveEntry(kind, result, unknown, comment, self.end_ms)
-
 
 def finish(walk: Walk, reading: Reading) -> Reading:
     """Take what was walked into the reading. A last move that is not legal is left out, and named.
@@ -227,7 +276,7 @@ def finish(walk: Walk, reading: Reading) -> Reading:
         line, why = walk.illegal
         if not walk.moves:
             raise RecordFault(why, line)
-        reading.notice = f"{why}; the record ends by it"
+        reading.notices.append(f"{why}; the record ends by it")
         if reading.end is None:
             return reading
         if reading.end.kind.endswith("_BY_ILLEGAL_MOVE"):
@@ -301,4 +350,3 @@ def _time(text: str) -> RecordTime | None:
         return None
     hours, minutes = match[1] or match[3] or 0, match[2] or match[4] or 0
     return RecordTime(3600 * int(hours) + 60 * int(minutes) + int(match[5] or 0), int(match[6] or 0), 0)
-

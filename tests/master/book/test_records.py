@@ -79,7 +79,7 @@ def test_every_game_of_a_file_counts_and_a_broken_or_empty_one_is_named(tmp_path
     assert (summary.files, summary.games) == (1, 2)
     assert summary.skipped == {Skipped.UNREADABLE: 1, Skipped.EMPTY: 1}
     assert [fault.rsplit("/", 1)[1] for fault in summary.faults] == [
-        "games.csa, line 37: move 3 is not legal",
+        "games.csa, line 38: move 3 is not legal",
         "games.csa, game 3: no moves in it",
     ]
     assert {move.entry.move for move in found[STARTPOS]} == {"7g7f", "2g2f"}

@@ -55,7 +55,7 @@ def test_a_position_of_its_own() -> None:
         ([FIRST], own(hands=[{"HI": 3}, {}]), "hands: 3R is impossible"),
         ([FIRST], own(color=2), "2 is no side"),
         ([SECOND, FIRST], None, "move 1 is not legal: it is the other side's turn"),
-        ([FIRST, {"special": "TORYO"}, SECOND], None, "move 3: it stands after the end"),
+        ([FIRST, {"special": "TORYO"}, SECOND], None, "move 2: it stands after the end"),
         ([{"move": {"from": {"x": 0, "y": 7}, "to": {"x": 7, "y": 6}, "piece": "FU"}}], None, "07 is no square"),
         ([{"move": {"same": True, "piece": "FU"}}], None, "no move before it"),
         ([{"move": {"piece": "FU"}}], None, "no JKF record"),
@@ -68,9 +68,18 @@ def test_what_cannot_be_read(moves: list[Any], initial: Any, words: str) -> None
 
 def test_an_illegal_end_and_forks() -> None:
     illegal = {"move": {"from": {"x": 8, "y": 8}, "to": {"x": 9, "y": 9}, "piece": "KA"}}
-    game = read([FIRST, {**SECOND, "forks": [[FIRST]]}, illegal, {"special": "ILLEGAL_MOVE"}])
+    game = read(
+        [FIRST, {**SECOND, "forks": [[{"move": {**FIRST["move"], "color": 0}}]]}, illegal, {"special": "ILLEGAL_MOVE"}]
+    )
     assert (len(game.moves), game.ending, game.winner) == (2, "LOSE_BY_ILLEGAL_MOVE", 1)
     assert game.notice.split("\n") == [
+        "x.jkf: a variation at move 2 cannot be read to its end: move 2 is not legal: it is the other side's turn",
         "x.jkf: move 3 is not legal; the record ends by it",
-        "x.jkf: variations (変化) beside the game: 1; they are left out",
     ]
+
+
+def test_forks_stay_in_the_record() -> None:
+    fork = [{"move": {"from": {"x": 8, "y": 3}, "to": {"x": 8, "y": 4}, "piece": "FU"}}]
+    record = read([FIRST, {**SECOND, "forks": [fork]}, {"special": "TORYO"}]).record
+    first = record.main_line_ids()[0]
+    assert [record.node_move(node).move.to_usi() for node in record.children(first)] == ["5a5b", "8c8d"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from master.analysis.game import Game, GameFileError, parse_games
@@ -244,11 +246,54 @@ def test_a_game_that_ends_by_an_illegal_move_keeps_its_legal_ones(end: str, endi
     assert (game.ending, game.winner) == ending
 
 
-def test_variations_are_counted_and_the_notice_says_that_they_are_left_out() -> None:
-    text = HEAD + FIRST + SECOND + "   3 投了\n\n変化：2手\n   2 ８四歩(83)\n\n変化：1手\n   1 ２六歩(27)\nnonsense\n"
-    game = read(text)
+VARIED = (
+    HEAD
+    + FIRST
+    + SECOND
+    + "   3 投了\n\n変化：3手\n   3 ２六歩(27)\n   4 ８四歩(83)\n   5 中断\n"
+    + "変化：4手\n   4 ４四歩(43)\n*said\n変化：2手\n   2 ８四歩(83)+\n   3 ２六歩(27)\n変化：1手\n   1 ２六歩(27)\n"
+)
+
+
+def tree(record: Any, node: int = 0) -> dict[str, Any]:
+    """The moves after a node, each with those after it."""
+    found = {}
+    for child in record.children(node):
+        if (entry := record.node_move(child)) is not None:
+            found[entry.move.to_usi()] = tree(record, child)
+    return found
+
+
+@pytest.mark.parametrize("name", ["x.kif", "x.ki2"])
+def test_variations_stay_in_the_record(name: str) -> None:
+    text = VARIED
+    if name == "x.ki2":
+        text = (
+            "先手：A\n▲７六歩　△３四歩\nまで2手で後手の勝ち\n\n変化：3手\n▲２六歩　△８四歩\n変化：4手\n△４四歩\n"
+            "変化：2手\n△８四歩　▲２六歩\n変化：1手\n▲２六歩\n"
+        )
+    game = read(text, name)
+    assert ([move.usi for move in game.moves], game.notice) == (["7g7f", "3c3d"], "")
+    assert tree(game.record) == {
+        "7g7f": {"3c3d": {"2g2f": {"8c8d": {}, "4c4d": {}}}, "8c8d": {"2g2f": {}}},
+        "2g2f": {},
+    }
+
+
+@pytest.mark.parametrize(
+    ("more", "kept"),
+    [
+        ("変化：2手\n   2 ８四歩(83)\n   3 ２五歩(27)\n", {"8c8d": {}}),
+        ("変化：2手\n   2 ８四歩(83)\n   3 what\nnonsense\n", {"8c8d": {}}),
+        ("変化：9手\n   9 ８四歩(83)\n", {}),
+        ("変化：\n   2 ８四歩(83)\n", {}),
+    ],
+)
+def test_a_variation_that_cannot_be_read_is_named_and_kept_as_far_as_it_goes(more: str, kept: dict[str, Any]) -> None:
+    game = read(HEAD + FIRST + SECOND + "   3 投了\n\n" + more)
     assert len(game.moves) == 2
-    assert game.notice == "x.kif: variations (変化) beside the game: 2; they are left out"
+    assert game.notice == "x.kif: 1 of 1 variations (変化) cannot be read to their end, the first in line 9"
+    assert tree(game.record) == {"7g7f": {"3c3d": {}, **kept}}
 
 
 KI2 = "先手：a\n後手：b\n\n"
