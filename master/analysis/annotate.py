@@ -7,9 +7,8 @@ words. The players' own scores, where the record has them, stay what they are (`
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 from master.analysis.game import Game
 from master.analysis.judgement import Judged, Quality
@@ -18,10 +17,14 @@ from master.analysis.plan import Evaluation, Point
 from master.analysis.report import GameReport, Settings, black_view
 from master.records.csa import Ending, GameRecord, RecordedMove, Variation
 from master.records.endings import FROM_RSSHOGI
-from worker.clock.timecontrol import TimeControl
+from master.records.kif import time_of
+from master.records.reading import Ended, Line, ReadMove
 from worker.score import is_mate, mate_distance
 
 _MARKS = str.maketrans("☗☖", "▲△")
+_TIMES = {"": "持ち時間", "black_": "先手持ち時間", "white_": "後手持ち時間"}
+_NAMES = {"site": "場所", "impasse_rule": "持将棋", "comment": "備考"}
+"""KIF's words for the facts that a reader gives other names."""
 
 
 def annotated(report: GameReport, settings: Settings) -> GameRecord:
@@ -43,77 +46,62 @@ def annotated(report: GameReport, settings: Settings) -> GameRecord:
 
 def record_of(game: Game) -> GameRecord:
     """A record of another program, to be written again."""
-    source, facts = game.record, game.record.metadata
-    names = {"場所": facts.site, "持将棋": facts.impasse_rule, "備考": facts.comment, **facts.attributes}
-    both = facts.time_control
-    times = (facts.black_time_control or both, facts.white_time_control or both)
+    source = game.reading
+    assert source is not None
+    facts = dict(source.facts)
+    event, started, ended = (facts.pop(key, "") for key in ("event", "start_date", "end_date"))
+    limits = {key: facts.pop(f"{key}time_control", "") for key in ("", "black_", "white_")}
+    times = [time_of(limits[key] or limits[""]) for key in ("black_", "white_")]
+    for key, name in _TIMES.items():
+        if limits[key] and None in times:
+            facts[name] = limits[key]  # in words that we do not know
+    most = facts.pop("max_moves", "")
     return GameRecord(
-        game_id=facts.event or "",
-        names=(facts.black_player or "", facts.white_player or ""),
+        game_id=event,
+        names=source.names,
         start_sfen=game.start_sfen,
-        time=None if None in times else (_time(times[0]), _time(times[1])),
-        max_moves=facts.max_moves,
-        started=facts.start_date,
-        ended=facts.end_date,
-        moves=[
-            replace(_move(entry), consumed_ms=move.ms, score=move.own_score)
-            for entry, move in zip(source.moves, game.moves, strict=True)
-        ],
-        ending=_ending(source.main_terminal, game.ending, game.winner),
-        header={key: value for key, value in names.items() if value and key != "手合割"},
-        comment=source.initial_comment or "",
-        variations=tuple(_variations(source)),
+        time=None if times[0] is None or times[1] is None else (times[0], times[1]),
+        max_moves=int(most) if most.isdecimal() else None,
+        started=started,
+        ended=ended,
+        moves=[_move(move) for move in source.moves],
+        ending=_ending(source.end, source.end_ms, source.end_comments),
+        header={_NAMES.get(key, key): text for key, text in facts.items()},
+        comment="\n".join(source.opening_comments),
+        variations=list(_variations(source)),
     )
 
 
-def _time(control: Any) -> TimeControl:
-    return TimeControl(control.base_seconds * 1000, control.byoyomi_seconds * 1000, control.increment_seconds * 1000)
-
-
-def _move(entry: Any) -> RecordedMove:
-    """A move of rsshogi's. Its score is left out: rsshogi turns some of them round."""
-    info = entry.engine_info
-    pv = str(info.extras.get("csa_pv", "")).split() if info is not None else ()
-    nodes = info.nodes if info is not None else None
-    return RecordedMove(entry.move.to_usi(), entry.time_ms, None, tuple(pv), nodes, entry.comment or "")
-
-
-def _ending(terminal: Any, kind: str, winner: int | None) -> Ending | None:
-    if not kind:
-        return None
-    remark, ms = ("", None) if terminal is None else (terminal.comment or "", terminal.time_ms)
-    word = kind if terminal is None or terminal.unknown_name is None else terminal.unknown_name
-    return Ending(FROM_RSSHOGI.get(word, word), winner, remark=remark, consumed_ms=ms)
-
-
-def _variations(source: Any) -> Iterator[Variation]:
-    """The variations of rsshogi's tree in the order in which they follow the game in a KIF: the latest come first, and
-    each is followed by its own."""
-    later: list[tuple[int, int]] = []
-    """Move number and first node of those that are still to come."""
-
-    def line(node: int | None, ply: int) -> tuple[list[RecordedMove], Ending | None]:
-        """The moves from a node on, along the first children."""
-        moves: list[RecordedMove] = []
-        while node is not None:
-            terminal = source.node_terminal(node)
-            if terminal is not None:
-                result = terminal.result
-                winner = 0 if result.is_black_win() else 1 if result.is_white_win() else None
-                return moves, _ending(terminal, str(terminal.kind), winner)
-            moves.append(_move(source.node_move(node)))
-            children = source.children(node)
-            ply += 1
-            later.extend((ply, child) for child in reversed(children[1:]))
-            node = children[0] if children else None
-        return moves, None
-
-    children = source.children(source.root_node_id())
-    later.extend((1, child) for child in reversed(children[1:]))
-    line(children[0] if children else None, 1)
+def _variations(game: Line) -> Iterator[Variation]:
+    """The variations as they follow the game in a KIF: the latest come first, and each is followed by its own."""
+    later = _beside(game, 1)
     while later:
-        ply, node = later.pop()
-        yield Variation(ply, *line(node, ply))
+        ply, line = later.pop()
+        moves = [_move(move) for move in line.moves]
+        yield Variation(ply, moves, _ending(line.end, line.end_ms, line.end_comments))
+        later += _beside(line, ply)
+
+
+def _beside(line: Line, first: int) -> list[tuple[int, Line]]:
+    """What stands beside a line, with the number of its first move, in the order in which it is taken off a stack.
+
+    Args:
+        first: the number of the line's first move.
+    """
+    places = [*(move.beside for move in line.moves), line.after]
+    return [(ply, other) for ply, others in enumerate(places, start=first) for other in reversed(others)]
+
+
+def _move(move: ReadMove) -> RecordedMove:
+    pv = tuple(move.pv.split())
+    return RecordedMove(move.usi, move.ms, move.score, pv, move.nodes, "\n".join(move.comments))
+
+
+def _ending(end: Ended | None, ms: int | None, remarks: Sequence[str]) -> Ending | None:
+    if end is None:
+        return None
+    word = end.word if end.kind == "UNKNOWN" else FROM_RSSHOGI.get(end.kind, end.kind)
+    return Ending(word, end.winner, remark="\n".join(remarks), consumed_ms=ms)
 
 
 def _judgement(report: GameReport, move: Judged, point: Point) -> Iterator[str]:

@@ -68,7 +68,9 @@ class Game:
     notice: str = ""
     """A notice for the user: that the record breaks off, and where, or what of it was left out; empty: it is whole."""
     record: Any = field(default=None, compare=False, repr=False)
-    """The `rsshogi.record.Record`, for the writers of annotated records."""
+    """The game as an `rsshogi.record.Record`."""
+    reading: Reading | None = field(default=None, compare=False, repr=False)
+    """All that the record says, for the writers of annotated records."""
 
     @property
     def key(self) -> str:
@@ -207,4 +209,5 @@ def _plain(reading: Reading, file: str, number: int) -> Game:
         ending="" if end is None else end.kind,
         winner=None if end is None else end.winner,
         record=reading.record(),
+        reading=reading,
     )

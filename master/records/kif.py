@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -36,6 +37,11 @@ _COUNTS: Final = ("", "", *"二三四五六七八九十", *(f"十{digit}" for di
 _HAND_ORDER: Final = (6, 5, 7, 4, 3, 2, 1)
 _LONG_NAMES: Final = {"杏": "成香", "圭": "成桂", "全": "成銀"}
 """The pieces that have one character on a board and two in a move."""
+
+_SECONDS: Final = re.compile(r"(\d+)(?:\.\d+)?\+(\d+)\+(\d+)")
+_LIMIT: Final = re.compile(
+    r"(?:(\d+):(\d{2})|(?:(\d+)時間)?(?:(\d+)分)?(?:(\d+)秒)?)(?:\+|秒読み|\+?切れ負け)?(?:(\d+)秒?)?(?:加算(\d+)秒)?"
+)
 
 
 def kif_bytes(text: str) -> bytes:
@@ -105,6 +111,21 @@ def time_words(control: TimeControl) -> str:
     if control.byoyomi_ms:
         words += f"秒読み{control.byoyomi_ms / 1000:g}秒"
     return words + (f"加算{control.increment_ms / 1000:g}秒" if control.increment_ms else "")
+
+
+def time_of(text: str) -> TimeControl | None:
+    """A time limit in CSA's words (``300+10+0``, ``00:05+10``) or in KIF's (``1時間30分+60秒``, ``15分加算5秒``).
+
+    None: in other words.
+    """
+    if (match := _SECONDS.fullmatch(text)) is not None:
+        return TimeControl(*(1000 * int(part) for part in match.groups()))
+    match = _LIMIT.fullmatch(text)
+    if match is None or not any(match.groups()):
+        return None
+    hours, minutes, more_hours, more_minutes, seconds, byoyomi, increment = (int(part or 0) for part in match.groups())
+    total = 3600 * (hours + more_hours) + 60 * (minutes + more_minutes) + seconds
+    return TimeControl(1000 * total, 1000 * byoyomi, 1000 * increment)
 
 
 def _place(sfen: str) -> str:

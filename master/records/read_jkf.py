@@ -9,7 +9,7 @@ from typing import Any, Final
 from master.records.kif_start import NAMES
 from master.records.read_csa import ENDS
 from master.records.read_kif import FACTS, comment_on
-from master.records.reading import ReadMove, Reading, RecordFault, Walk, ended, finish
+from master.records.reading import Reading, ReadMove, RecordFault, Walk, ended, finish
 from worker.shogi import sfen
 from worker.shogi.pieces import CSA_NAMES, KING, square
 

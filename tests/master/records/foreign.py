@@ -14,14 +14,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import cshogi
-import cshogi.KIF
 import pytest
 import shogi
 import shogi.CSA
 import shogi.KIF
 
 from worker.shogi import Position
+
+cshogi = pytest.importorskip("cshogi", reason="cshogi is not built for this machine")
+for module in ("CSA", "KIF", "KI2"):
+    pytest.importorskip(f"cshogi.{module}")
 
 HERE = Path(__file__).parent
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed: apt install nodejs")

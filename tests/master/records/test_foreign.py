@@ -6,10 +6,6 @@ import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import cshogi
-import cshogi.CSA
-import cshogi.KI2
-import cshogi.KIF
 import pytest
 import shogi.KIF
 
@@ -23,7 +19,7 @@ from master.practice.server_game import GameRules, ServerGame, StartPosition
 from master.records.csa import Ending, GameRecord, RecordedMove, RecordFile, Variation
 from master.records.kif import kif_bytes
 from tests.master.analysis.records import blunder_report
-from tests.master.records.foreign import READERS, Read, ask_tsshogi, needs_node, start_of
+from tests.master.records.foreign import READERS, Read, ask_tsshogi, cshogi, needs_node, start_of
 from tests.master.records.games import FISCHER, START, record
 from worker.clock.timecontrol import TimeControl
 from worker.shogi import HANDICAPS, Position, move_to_usi
