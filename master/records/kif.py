@@ -119,7 +119,8 @@ def time_of(text: str) -> TimeControl | None:
     None: in other words.
     """
     if (match := _SECONDS.fullmatch(text)) is not None:
-        return TimeControl(*(1000 * int(part) for part in match.groups()))
+        total, byoyomi, increment = (int(part) for part in match.groups())
+        return TimeControl(1000 * total, 1000 * byoyomi, 1000 * increment)
     match = _LIMIT.fullmatch(text)
     if match is None or not any(match.groups()):
         return None
