@@ -8,8 +8,8 @@ from typing import Final
 from master.records.kif_start import DIGITS, KINDS, PIECE
 from master.records.reading import RecordFault, Walk
 from worker.shogi.pieces import (
-    BLACK,
     BISHOP,
+    BLACK,
     DRAGON,
     GOLD,
     HORSE,
@@ -19,7 +19,6 @@ from worker.shogi.pieces import (
     PAWN,
     ROOK,
     SILVER,
-    WHITE,
     square,
 )
 

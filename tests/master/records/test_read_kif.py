@@ -384,5 +384,5 @@ def test_what_cannot_be_read_of_ki2(text: str, words: str) -> None:
 
 
 def test_the_format_is_guessed_of_a_diagram_without_moves() -> None:
-    with pytest.raises(GameFileError, match="no moves in it .read as KIF"):
+    with pytest.raises(GameFileError, match=r"no moves in it \(read as KIF\)"):
         read(DIAGRAM, "x")
