@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from rsshogi.core import Board, Move
-from rsshogi.record import EngineInfo, GameResult, MoveEntry, Record, RecordEditor, RecordMetadata, SpecialMoveEntry
+from rsshogi.record import EngineInfo, GameResult, MoveEntry, Record, RecordMetadata, SpecialMoveEntry
 from rsshogi.record import TimeControl as RecordTime
 
 from worker.shogi import STARTPOS, sfen
@@ -232,22 +232,18 @@ class Reading(Line):
             return record
         editor = record.into_editor()
         nodes = [record.root_node_id(), *record.main_line_ids()[: len(self.moves)]]
-        self._add_variations(editor, self, nodes)
+        waiting: list[tuple[Line, list[int]]] = [(self, nodes)]
+        """Lines, each with its nodes: the one before its first move, and one for each move."""
+        while waiting:
+            line, nodes = waiting.pop()
+            for node, variations in zip(nodes, (*(move.beside for move in line.moves), line.after), strict=True):
+                for variation in variations:
+                    editor.go_to(node)
+                    own = [node, *(editor.append_move(_entry(move)) for move in variation.moves)]
+                    if (end := variation.terminal()) is not None:
+                        editor.append_special(end)
+                    waiting.append((variation, own))
         return editor.into_record()
-
-    def _add_variations(self, editor: RecordEditor, line: Line, nodes: list[int]) -> None:
-        """Add all that is beside a line.
-
-        Args:
-            nodes: those of the line: the one before its first move, and one for each move.
-        """
-        for node, variations in zip(nodes, (*(move.beside for move in line.moves), line.after), strict=True):
-            for variation in variations:
-                editor.go_to(node)
-                own = [node, *(editor.append_move(_entry(move)) for move in variation.moves)]
-                if (end := variation.terminal()) is not None:
-                    editor.append_special(end)
-                self._add_variations(editor, variation, own)
 
     def _metadata(self) -> RecordMetadata:
         facts = dict(self.facts)
