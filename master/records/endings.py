@@ -25,6 +25,7 @@ _LOST: Final = {
     "TIME_UP": ("%TIME_UP", "切れ負け", "時間切れにより{winner}の勝ち"),
     "ILLEGAL_MOVE": ("%ILLEGAL_MOVE", "反則負け", "{loser}の反則負け"),
     "MATE": ("%TSUMI", "詰み", "詰み"),
+    "DEFAULT": ("%TORYO", "不戦敗", "{winner}の勝ち"),
 }
 """The side to move has lost."""
 _LIKE: Final = {
@@ -33,7 +34,6 @@ _LIKE: Final = {
     "JISHOGI": "RESIGN",
     "MAX_MOVES": "RESIGN",  # mated by the last move before the limit
     "CRASH": "RESIGN",
-    "DEFAULT": "RESIGN",
 }
 """Losses that neither format has a word for, and the nearest that both have."""
 _DRAWN: Final = {
@@ -80,6 +80,9 @@ def end_words(reason: str, winner: int | None, turn: int, sides: tuple[str, str]
     if winner == turn:
         # All that the side to move can win by, but a declaration, is what the opponent has done.
         csa = f"%{SIGNS[loser]}ILLEGAL_ACTION"
+        if reason == "DEFAULT":
+            return EndWords(csa, "不戦勝", f"{sides[winner]}の勝ち", exact=False)
         return EndWords(csa, "反則勝ち", f"{sides[winner]}の反則勝ち", exact=reason == "ILLEGAL_MOVE")
     csa, kif, summary = _LOST[_LIKE.get(reason, reason)]
-    return EndWords(csa, kif, summary.format(winner=sides[winner], loser=sides[loser]), exact=reason in _LOST)
+    exact = reason in _LOST and reason != "DEFAULT"
+    return EndWords(csa, kif, summary.format(winner=sides[winner], loser=sides[loser]), exact)

@@ -109,6 +109,7 @@ ENDINGS = [
     (3, Ending("NO_MATE")),
     (3, Ending("DRAW")),
     (3, Ending("DEFAULT", 0)),
+    (3, Ending("DEFAULT", 1)),
     (3, None),
 ]
 NOT_SO = {
