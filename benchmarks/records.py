@@ -92,7 +92,7 @@ class Written:
             sign = "+-"[self.board.turn]
             return f"{sign}{cshogi.move_to_csa(move)}" + rng.choice(("", "\nT3"))
         if self.kind == "ki2":
-            return KI2.move_to_ki2(move, self.board)
+            return str(KI2.move_to_ki2(move, self.board))
         last = self.board.peek() if number > 1 else None
         return f"{number:4} {KIF.move_to_kif(move, last)}" + rng.choice(("", "   ( 0:01/00:00:01)"))
 

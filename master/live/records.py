@@ -13,7 +13,7 @@ from master.records.endings import FROM_RSSHOGI
 _DRAWS: Final = frozenset({"REPETITION_DRAW", "IMPASSE", "DRAW", "MAX_MOVES"})
 
 
-def facts_of(path: Path, notice: Callable[[str], object] = lambda _: None) -> list[Fact]:
+def facts_of(path: Path, notice: Callable[[str], None] = lambda _: None) -> list[Fact]:
     """The facts of all games of a file.
 
     Args:

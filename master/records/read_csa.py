@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from master.csa.position import SIGNS, CsaPositionError, sfen_from_csa
-from master.records.reading import Reading, RecordFault, Walk, ended, finish
+from master.records.reading import Reading, RecordFault, Walk, bounded_ms, ended, finish
 from worker.shogi import STARTPOS
 from worker.shogi.pieces import CSA_NAMES, KING, PROMOTED, square
 
@@ -159,7 +159,7 @@ class _Reader:
         match = _TIME.fullmatch(text)
         if match is None:
             raise _fault(text, number, self._walk)
-        ms = round(1000 * float(match[1]))
+        ms = bounded_ms(float(match[1]))
         if self._reading.end is not None:
             self._reading.end_ms = ms
         elif self._walk is not None and self._walk.moves and self._walk.illegal is None:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from master.records.kif_start import NAMES
 from master.records.read_csa import ENDS
 from master.records.read_kif import FACTS, comment_on
-from master.records.reading import Reading, ReadMove, RecordFault, Walk, ended, finish
+from master.records.reading import Reading, ReadMove, RecordFault, Walk, bounded_ms, ended, finish
 from worker.shogi import sfen
 from worker.shogi.pieces import CSA_NAMES, KING, square
 
@@ -70,7 +70,7 @@ def _line(
                 raise RecordFault(f"move {len(walk.moves) + 1}: it stands after the end")
             _move(walk, one["move"])
             if walk.illegal is None and (clock := (one.get("time") or {}).get("now")):
-                walk.moves[-1].ms = round(1000 * (3600 * clock.get("h", 0) + 60 * clock.get("m", 0) + clock["s"]))
+                walk.moves[-1].ms = bounded_ms(3600 * clock.get("h", 0) + 60 * clock.get("m", 0) + clock["s"])
         elif one.get("special"):
             word = str(one["special"])
             kind, outcome = ENDS.get(word, ("UNKNOWN", ""))

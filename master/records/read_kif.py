@@ -1,7 +1,7 @@
 """KIF and KI2 records as games.
 
 Source: kakinoki.o.oo7.jp/kif_format.html. Its whole list is read: lines of ``#`` anywhere, comments (``*``), bookmarks
-(``&``), facts (``棋戦：``), diagrams with their counts of moves, the words of every ending, and variations (``変化：``).
+(``&``), facts (``棋戦：``), diagrams with their counts of moves, the words of every ending, variations (``変化：``).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 
 from master.records.ki2_moves import play_line
 from master.records.kif_start import BLACKS, DIGITS, FILES_OVER_DIAGRAM, KINDS, PIECE, Start
-from master.records.reading import Ended, Line, Reading, RecordFault, Walk, ended, finish
+from master.records.reading import Ended, Line, Reading, RecordFault, Walk, bounded_ms, ended, finish
 from worker.shogi.pieces import BLACK, KING, WHITE, square
 
 _NUMBERED: Final = re.compile(r"[\s　]*[0-9]+[\s　]+(\S.*)")
@@ -119,7 +119,7 @@ class _Reader:
         return reading
 
     def _variations(self, lines: Sequence[str], places: Sequence[int]) -> None:
-        """Read the variations. Each goes on from the line before it in the file, in place of its move of that number."""
+        """Read the variations. Each begins in place of the move of its number in the line before it in the file."""
         path: list[tuple[Line, int]] = [(self._reading, index) for index in range(len(self._reading.moves))]
         line: Line = self._reading
         faulty: list[int] = []
@@ -298,4 +298,4 @@ def _ms(clock: str | None) -> int | None:
             seconds = 60 * seconds + float(part or 0)
         except ValueError:
             return None
-    return round(1000 * seconds)
+    return bounded_ms(seconds)

@@ -1,4 +1,4 @@
-"""What every reader of records has in common: text from bytes, the game as it is read, and its moves checked one by one.
+"""What all readers of records share: text from bytes, the game as it is read, and its moves checked one by one.
 
 A reader passes over nothing that it does not understand: a line that its format does not allow is a `RecordFault`.
 """
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from rsshogi.core import Board, Move
-from rsshogi.record import EngineInfo, GameResult, MoveEntry, Record, RecordEditor, RecordMetadata, SpecialMoveEntry
+from rsshogi.record import EngineInfo, GameResult, MoveEntry, Record, RecordMetadata, SpecialMoveEntry
 from rsshogi.record import TimeControl as RecordTime
 
 from worker.shogi import STARTPOS, sfen
@@ -36,6 +36,10 @@ _SECONDS: Final = re.compile(r"(\d+(?:\.\d+)?)\+(\d+)\+(\d+)")
 _LIMIT: Final = re.compile(
     r"(?:(\d+):(\d{2})|(?:(\d+)時間)?(?:(\d+)分)?(?:(\d+)秒)?)(?:\+|秒読み|\+?切れ負け)?(?:(\d+)秒?)?"
 )
+
+
+_MOST_SECONDS: Final = 4_000_000
+"""A time beyond it (46 days) is taken for damage: rsshogi's records hold no more."""
 
 
 class RecordFault(Exception):
@@ -228,22 +232,18 @@ class Reading(Line):
             return record
         editor = record.into_editor()
         nodes = [record.root_node_id(), *record.main_line_ids()[: len(self.moves)]]
-        self._add_variations(editor, self, nodes)
+        waiting: list[tuple[Line, list[int]]] = [(self, nodes)]
+        """Lines, each with its nodes: the one before its first move, and one for each move."""
+        while waiting:
+            line, nodes = waiting.pop()
+            for node, variations in zip(nodes, (*(move.beside for move in line.moves), line.after), strict=True):
+                for variation in variations:
+                    editor.go_to(node)
+                    own = [node, *(editor.append_move(_entry(move)) for move in variation.moves)]
+                    if (end := variation.terminal()) is not None:
+                        editor.append_special(end)
+                    waiting.append((variation, own))
         return editor.into_record()
-
-    def _add_variations(self, editor: RecordEditor, line: Line, nodes: list[int]) -> None:
-        """Add all that is beside a line.
-
-        Args:
-            nodes: those of the line: the one before its first move, and one for each move.
-        """
-        for node, variations in zip(nodes, (*(move.beside for move in line.moves), line.after), strict=True):
-            for variation in variations:
-                editor.go_to(node)
-                own = [node, *(editor.append_move(_entry(move)) for move in variation.moves)]
-                if (end := variation.terminal()) is not None:
-                    editor.append_special(end)
-                self._add_variations(editor, variation, own)
 
     def _metadata(self) -> RecordMetadata:
         facts = dict(self.facts)
@@ -257,7 +257,7 @@ class Reading(Line):
             if (limit := _time(facts.get(name, ""))) is not None:
                 setattr(metadata, name, limit)
                 del facts[name]
-        if (number := facts.get("max_moves", "")).isdecimal():
+        if re.fullmatch("[0-9]{1,6}", number := facts.get("max_moves", "")):
             metadata.max_moves = int(number)
             del facts["max_moves"]
         for name, text in facts.items():
@@ -313,6 +313,11 @@ def decoded(data: bytes) -> str:
     raise RecordFault("neither UTF-8 nor Shift_JIS nor EUC-JP", data.count(b"\n", 0, fault.start))
 
 
+def bounded_ms(seconds: float) -> int | None:
+    """A time in milliseconds; None for one that no game takes, and that no record can hold."""
+    return round(1000 * seconds) if 0 <= seconds < _MOST_SECONDS else None
+
+
 def text_lines(text: str) -> list[str]:
     """The lines of a text, whichever ends they have (`str.splitlines` takes other signs for ends, too)."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
@@ -343,6 +348,8 @@ def _entry(move: ReadMove) -> MoveEntry:
 
 def _time(text: str) -> RecordTime | None:
     """``300+10+0`` (seconds, byoyomi, increment), ``00:05+10`` or ``1時間30分+60秒``; None for anything else."""
+    if len(text) > 40 or re.search(r"\d{7}", text):
+        return None  # rsshogi's records hold no such time
     if (match := _SECONDS.fullmatch(text)) is not None:
         return RecordTime(int(float(match[1])), int(match[2]), int(match[3]))
     match = _LIMIT.fullmatch(text)

@@ -108,6 +108,13 @@ def test_statements_and_times() -> None:
     assert (entry.comment, entry.engine_info.nodes, entry.engine_info.extras) == ("hello", 1200, {"csa_pv": "+2726FU"})
 
 
+@pytest.mark.parametrize("time", ["99999999999", "9" * 400])
+def test_a_time_that_no_game_takes_is_none(time: str) -> None:
+    head = f"{HEAD}$TIME:{time}+0+0\n$MAX_MOVES:{time}\n"
+    (game,) = parse_games(f"{head}PI\n+\n+7776FU\nT{time}\n%TORYO\nT{time}\n".encode(), "x.csa")
+    assert (game.moves[0].ms, game.record.metadata.max_moves, game.record.metadata.time_control) == (None, None, None)
+
+
 @pytest.mark.parametrize(
     ("end", "ending"),
     [

@@ -280,6 +280,12 @@ def test_variations_stay_in_the_record(name: str) -> None:
     }
 
 
+def test_any_number_of_variations_at_one_move() -> None:
+    moves = ("２六歩(27)", "１六歩(17)", "９六歩(97)", "３六歩(37)") * 400
+    text = HEAD + FIRST + "   2 投了\n" + "".join(f"変化：1手\n   1 {move}\n" for move in moves)
+    assert set(tree(read(text).record)) == {"7g7f", "2g2f", "1g1f", "9g9f", "3g3f"}
+
+
 @pytest.mark.parametrize(
     ("more", "kept"),
     [
@@ -384,5 +390,5 @@ def test_what_cannot_be_read_of_ki2(text: str, words: str) -> None:
 
 
 def test_the_format_is_guessed_of_a_diagram_without_moves() -> None:
-    with pytest.raises(GameFileError, match="no moves in it .read as KIF"):
+    with pytest.raises(GameFileError, match=r"no moves in it \(read as KIF\)"):
         read(DIAGRAM, "x")
