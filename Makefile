@@ -104,8 +104,9 @@ lock: $(STAMP)
 	$(COMPILE) --extra fleet --output-file requirements.lock pyproject.toml
 	$(COMPILE) --extra dev --constraint requirements.lock --output-file requirements-dev.lock pyproject.toml
 	$(COMPILE) --constraint requirements-dev.lock --output-file requirements-docs.lock requirements-docs.in
-	@# pip-compile leaves the condition out, and atheris has no build for other machines, nor for Python 3.14.
+	@# pip-compile leaves the conditions out; atheris and cshogi have no build for other machines, atheris none for Python 3.14.
 	sed -i 's/^\(atheris==[^ ]*\) \\$$/\1 ; platform_machine == "x86_64" and python_version < "3.14" \\/' requirements-dev.lock
+	sed -i 's/^\(cshogi==[^ ]*\) \\$$/\1 ; platform_machine == "x86_64" \\/' requirements-dev.lock
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis

@@ -17,6 +17,7 @@ _PROGRAMS = (
     "systemd-analyze",
     "nft",
     "prometheus",
+    "node",
     "fairy-stockfish",
     "gpsusi",
 )

@@ -1,4 +1,4 @@
-"""Annotated records: the game as it was, with the analysis in the comments, as CSA V3 and as KIF through rsshogi.
+"""Annotated records: the game as it was, with the analysis in the comments.
 
 The comment of a move tells of the position behind it, in the lines that ShogiHome writes for its own analysis and
 shows in its graph (``#評価値=``, ``#詰み=``, ``#読み筋=``, scores from black's view), with the judgement of the move in
@@ -7,65 +7,101 @@ words. The players' own scores, where the record has them, stay what they are (`
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from rsshogi.record import EngineInfo, MoveEntry, Record
-
+from master.analysis.game import Game
 from master.analysis.judgement import Judged, Quality
 from master.analysis.notation import before, move_words, pv_words, score_words
 from master.analysis.plan import Evaluation, Point
 from master.analysis.report import GameReport, Settings, black_view
+from master.records.csa import Ending, GameRecord, RecordedMove, Variation
+from master.records.endings import FROM_RSSHOGI
+from master.records.kif import time_of
+from master.records.reading import Ended, Line, ReadMove
 from worker.score import is_mate, mate_distance
 
 _MARKS = str.maketrans("☗☖", "▲△")
+_TIMES = {"": "持ち時間", "black_": "先手持ち時間", "white_": "後手持ち時間"}
+_NAMES = {"site": "場所", "impasse_rule": "持将棋", "comment": "備考"}
+"""KIF's words for the facts that a reader gives other names."""
 
 
-def csa_text(report: GameReport, settings: Settings) -> str:
-    """The annotated record as CSA V3. Branches that the file has beside the game are left out."""
-    return str(_annotated(report, settings, mover_view=False).to_csa(version="3.0"))
-
-
-def kif_text(report: GameReport, settings: Settings) -> str:
-    """The annotated record as KIF. Branches that the file has beside the game are left out."""
-    return str(_annotated(report, settings, mover_view=True).to_kif())
-
-
-def _annotated(report: GameReport, settings: Settings, *, mover_view: bool) -> Record:
-    """The record with comments.
-
-    Args:
-        mover_view: rsshogi's KIF writer turns white's scores round, its CSA writer does not.
-    """
-    source = report.game.record
+def annotated(report: GameReport, settings: Settings) -> GameRecord:
+    """The record with comments. What CSA lacks of it (the variations of a KIF) it has in KIF."""
     told = {point.ply: (point, found) for point, found in zip(report.points, report.known, strict=True)}
     judged = {move.number: move for move in report.moves}
-    entries = []
-    for number, entry in enumerate(source.moves, start=1):
-        lines = [entry.comment] if entry.comment else []
+    source = record_of(report.game)
+    for number, move in enumerate(source.moves, start=1):
+        lines = [move.comment] if move.comment else []
         if number in judged:
             lines += _judgement(report, judged[number], told[number - 1][0])
         if number in told:
             lines += _evaluation(report, *told[number])
-        entries.append(
-            MoveEntry(
-                entry.move.to_usi(),
-                time_ms=entry.time_ms,
-                comment="\n".join(lines) or None,
-                engine_info=_own_info(report, number, entry.engine_info, mover_view),
-            )
-        )
-    opening = [source.initial_comment] if source.initial_comment else []
-    opening.append(f"analysis: {settings.engine}; {settings.effort}")
-    return Record(source.init_position_sfen, entries, source.metadata, source.main_terminal, "\n".join(opening))
+        source.moves[number - 1] = replace(move, comment="\n".join(lines))
+    source.comment += f"\nanalysis: {settings.engine}; {settings.effort}"
+    source.comment = source.comment.strip()
+    return source
 
 
-def _own_info(report: GameReport, number: int, info: EngineInfo | None, mover_view: bool) -> EngineInfo | None:
-    """The player's own score and PV, with the sign that the writer wants."""
-    score = report.game.moves[number - 1].own_score
-    if info is None or score is None:
-        return info
-    white = (number - 1 + (report.game.start_sfen.split()[1] == "w")) % 2 == 1
-    return EngineInfo(-score if mover_view and white else score, info.depth, info.nodes, extras=info.extras)
+def record_of(game: Game) -> GameRecord:
+    """A record of another program, to be written again."""
+    source = game.reading
+    assert source is not None
+    facts = dict(source.facts)
+    event, started, ended = (facts.pop(key, "") for key in ("event", "start_date", "end_date"))
+    limits = {key: facts.pop(f"{key}time_control", "") for key in ("", "black_", "white_")}
+    times = [time_of(limits[key] or limits[""]) for key in ("black_", "white_")]
+    for key, name in _TIMES.items():
+        if limits[key] and None in times:
+            facts[name] = limits[key]  # in words that we do not know
+    most = facts.pop("max_moves", "")
+    return GameRecord(
+        game_id=event,
+        names=source.names,
+        start_sfen=game.start_sfen,
+        time=None if times[0] is None or times[1] is None else (times[0], times[1]),
+        max_moves=int(most) if most.isdecimal() else None,
+        started=started,
+        ended=ended,
+        moves=[_move(move) for move in source.moves],
+        ending=_ending(source.end, source.end_ms, source.end_comments),
+        header={_NAMES.get(key, key): text for key, text in facts.items()},
+        comment="\n".join(source.opening_comments),
+        variations=list(_variations(source)),
+    )
+
+
+def _variations(game: Line) -> Iterator[Variation]:
+    """The variations as they follow the game in a KIF: the latest come first, and each is followed by its own."""
+    later = _beside(game, 1)
+    while later:
+        ply, line = later.pop()
+        moves = [_move(move) for move in line.moves]
+        yield Variation(ply, moves, _ending(line.end, line.end_ms, line.end_comments))
+        later += _beside(line, ply)
+
+
+def _beside(line: Line, first: int) -> list[tuple[int, Line]]:
+    """What stands beside a line, with the number of its first move, in the order in which it is taken off a stack.
+
+    Args:
+        first: the number of the line's first move.
+    """
+    places = [*(move.beside for move in line.moves), line.after]
+    return [(ply, other) for ply, others in enumerate(places, start=first) for other in reversed(others)]
+
+
+def _move(move: ReadMove) -> RecordedMove:
+    pv = tuple(move.pv.split())
+    return RecordedMove(move.usi, move.ms, move.score, pv, move.nodes, "\n".join(move.comments))
+
+
+def _ending(end: Ended | None, ms: int | None, remarks: Sequence[str]) -> Ending | None:
+    if end is None:
+        return None
+    word = end.word if end.kind == "UNKNOWN" else FROM_RSSHOGI.get(end.kind, end.kind)
+    return Ending(word, end.winner, remark="\n".join(remarks), consumed_ms=ms)
 
 
 def _judgement(report: GameReport, move: Judged, point: Point) -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import quote
 
-from master.analysis.annotate import csa_text, kif_text
+from master.analysis.annotate import annotated
 from master.analysis.html import game_page, summary_page
 from master.analysis.report import GameReport, Settings, players
 from master.analysis.strength import Calibration
@@ -23,8 +23,9 @@ def write_game(folder: Path, stem: str, report: GameReport, settings: Settings) 
     """The page of a game, and its annotated records. Raises OSError."""
     calibrated = any(player.strength is not None for player in report.players)
     _write(page_of(folder, stem), game_page(report, settings, calibrated).encode(errors="replace"))
-    _write(folder / f"{stem}.annotated.csa", csa_text(report, settings).encode(errors="replace"))
-    _write(folder / f"{stem}.annotated.kif", kif_bytes(kif_text(report, settings)))
+    record = annotated(report, settings)
+    _write(folder / f"{stem}.annotated.csa", record.to_csa().encode(errors="replace"))
+    _write(folder / f"{stem}.annotated.kif", kif_bytes(record.to_kif()))
 
 
 def write_summary(

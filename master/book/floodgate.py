@@ -15,24 +15,25 @@ from pathlib import Path
 from typing import Final
 
 from rsshogi.core import Board
-from rsshogi.record import GameResult, Record
+
+from master.records.read_csa import csa_parts, read_csa
+from master.records.reading import DRAWS, Reading, RecordFault, decoded, text_lines
+from worker.files import reason
 
 _MOST_SCORE: Final = 3000
 """Scores beyond it, mates among them, count as this."""
 _RATE: Final = re.compile(r"^'(black|white)_rate:[^\n]*:(-?\d+(?:\.\d+)?)\s*$", re.MULTILINE)
 _ABNORMAL: Final = re.compile(r"^'summary:(?!toryo:|kachi:|sennichite:|max_moves:)", re.MULTILINE)
 """Time up, illegal moves, dropped lines: the result says nothing about the moves."""
-_WINS: Final = (
-    frozenset({GameResult.BLACK_WIN, GameResult.BLACK_WIN_BY_DECLARATION}),
-    frozenset({GameResult.WHITE_WIN, GameResult.WHITE_WIN_BY_DECLARATION}),
-)
-_DRAWS: Final = frozenset({GameResult.DRAW_BY_REPETITION, GameResult.DRAW_BY_MAX_PLIES, GameResult.DRAW_BY_IMPASSE})
+_WINS: Final = frozenset({"RESIGN", "MATE", "WIN_BY_DECLARATION"})
+"""The endings in which the winner won by the moves."""
 
 
 class Skipped(enum.StrEnum):
     """The reasons to leave a game out."""
 
     UNREADABLE = "unreadable"
+    EMPTY = "no moves in it"
     UNFINISHED = "no proper end"
     SHORT = "too short"
     RATING = "rating too low, or unknown"
@@ -73,48 +74,67 @@ class BookPly:
     """The score that the player gave, in centipawns from their side; None where the record does not say."""
 
 
-def read_game(path: Path, rules: GameRules) -> list[BookPly] | Skipped:
-    """The book's part of a CSA record, or why it is left out."""
+def read_games(path: Path, rules: GameRules) -> Iterator[list[BookPly] | tuple[Skipped, str]]:
+    """The book's part of each game of a CSA file, or why it is left out.
+
+    Beside `Skipped` stands what is wrong with a game that is broken or empty, in words that name file and line; nothing
+    of one that the rules leave out.
+    """
     try:
-        text = path.read_bytes().decode("utf-8", "replace")
-        record = Record.from_csa_str(text)
-    except (OSError, ValueError):
-        return Skipped.UNREADABLE
-    won = _black_won(record.result)
+        lines = text_lines(decoded(path.read_bytes()))
+    except OSError as error:
+        yield Skipped.UNREADABLE, f"{path}: {reason(error)}"
+        return
+    except RecordFault as error:
+        yield Skipped.UNREADABLE, f"{path}: {error}"
+        return
+    parts = list(csa_parts(lines))
+    for number, (first, part) in enumerate(parts, start=1):
+        try:
+            reading = read_csa(part)
+        except RecordFault as error:
+            yield Skipped.UNREADABLE, f"{path}, line {first + (error.line or 0) + 1}: {error}"
+            continue
+        if not reading.moves:
+            yield Skipped.EMPTY, f"{path}{f', game {number}' if len(parts) > 1 else ''}: no moves in it"
+            continue
+        game = _judged(reading, "\n".join(part), rules)
+        yield (game, "") if isinstance(game, Skipped) else game
+
+
+def _judged(reading: Reading, text: str, rules: GameRules) -> list[BookPly] | Skipped:
+    won = _black_won(reading)
     if won is None or _ABNORMAL.search(text):
         return Skipped.UNFINISHED
-    if record.move_count < rules.min_plies:
+    if len(reading.moves) < rules.min_plies:
         return Skipped.SHORT
     rates = {side: float(rate) for side, rate in _RATE.findall(text)}
     if rules.min_rating is not None and (len(rates) < 2 or min(rates.values()) < rules.min_rating):
         return Skipped.RATING
     if rules.max_gap is not None and (len(rates) < 2 or abs(rates["black"] - rates["white"]) > rules.max_gap):
         return Skipped.GAP
-    try:
-        plies = list(_plies(record, won, rules.plies))
-    except ValueError:
-        return Skipped.UNREADABLE
+    plies = list(_plies(reading, won, rules.plies))
     if rules.one_sided is not None and any(abs(ply.score or 0) > rules.one_sided for ply in plies):
         return Skipped.ONE_SIDED
     return plies
 
 
-def _plies(record: Record, black_won: float, count: int) -> Iterator[BookPly]:
-    board = Board(record.init_position_sfen)
-    for entry in record.moves[:count]:
+def _plies(reading: Reading, black_won: float, count: int) -> Iterator[BookPly]:
+    board = Board(reading.start_sfen)
+    for move in reading.moves[:count]:
         key, ply = board.to_sfen().rsplit(" ", 1)
         black = key.split(" ")[1] == "b"
-        usi = entry.move.to_usi()
-        score = None if entry.engine_info is None else entry.engine_info.eval  # from black's view, as CSA has it
+        score = move.score  # from black's view, as CSA has it
         if score is not None:
             score = max(-_MOST_SCORE, min(_MOST_SCORE, score if black else -score))
-        yield BookPly(key, int(ply), usi, black_won if black else 1 - black_won, score)
-        board.apply_usi(usi)
+        yield BookPly(key, int(ply), move.usi, black_won if black else 1 - black_won, score)
+        board.apply_usi(move.usi)
 
 
-def _black_won(result: GameResult) -> float | None:
-    if result in _WINS[0]:
-        return 1.0
-    if result in _WINS[1]:
-        return 0.0
-    return 0.5 if result in _DRAWS else None
+def _black_won(reading: Reading) -> float | None:
+    end = reading.end
+    if end is None:
+        return None
+    if end.winner is None:
+        return 0.5 if end.kind in DRAWS else None
+    return float(end.winner == 0) if end.kind in _WINS else None

@@ -24,13 +24,19 @@ _CHUNK: Final = 200
 class ImportSummary:
     """Counts of an import."""
 
+    files: int = 0
+    """Read."""
     games: int = 0
     """Taken."""
     skipped: Counter[Skipped] = field(default_factory=Counter)
+    faults: list[str] = field(default_factory=list)
+    """What is wrong with games that are broken or empty, with file and line."""
 
     def add(self, part: Part) -> None:
+        self.files += part.files
         self.games += part.games
         self.skipped += part.skipped
+        self.faults += part.faults
 
 
 def find_records(folders: Sequence[Path]) -> list[Path]:
@@ -75,7 +81,7 @@ def count_records(
     for part in parts:
         tally.add(part)
         summary.add(part)
-        on_progress(summary.games + summary.skipped.total())
+        on_progress(summary.files)
     return summary
 
 

@@ -19,7 +19,7 @@ from typing import Final, Self
 from rsshogi.core import Board
 
 from master.book.dbfile import WrittenMove
-from master.book.floodgate import BookPly, GameRules, Skipped, read_game
+from master.book.floodgate import BookPly, GameRules, Skipped, read_games
 from worker.book import BookError, BookMove
 from worker.book.format import flip_key, flip_move
 from worker.files import reason
@@ -53,8 +53,11 @@ class Part:
     """The counts of some games."""
 
     counted: dict[tuple[str, str], list[float]] = field(default_factory=dict)
+    files: int = 0
     games: int = 0
     skipped: Counter[Skipped] = field(default_factory=Counter)
+    faults: list[str] = field(default_factory=list)
+    """What is wrong with games that are broken or empty, with file and line."""
 
     def add(self, plies: Iterable[BookPly], merge_colours: bool) -> None:
         """Count one game."""
@@ -74,13 +77,16 @@ class Part:
 
 def count_games(paths: Sequence[Path], rules: GameRules, merge_colours: bool) -> Part:
     """Read and count some games; may run in a process of its own."""
-    part = Part()
+    part = Part(files=len(paths))
     for path in paths:
-        game = read_game(path, rules)
-        if isinstance(game, Skipped):
-            part.skipped[game] += 1
-        else:
-            part.add(game, merge_colours)
+        for game in read_games(path, rules):
+            if isinstance(game, list):
+                part.add(game, merge_colours)
+                continue
+            why, fault = game
+            part.skipped[why] += 1
+            if fault:
+                part.faults.append(fault)
     return part
 
 

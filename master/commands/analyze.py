@@ -200,7 +200,7 @@ def _read(files: Sequence[Path], first: int, last: int | None) -> tuple[tuple[_J
     stems = {"index"}  # of several games: the page about all of them
     for file in files:
         try:
-            games = read_games(file)
+            games = read_games(file, lambda error: refusals.append(str(error)))
         except GameFileError as error:
             refusals.append(str(error))
             continue

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from master.commands.common import CommandError, EndsOn
+from master.commands.common import CommandError, EndsOn, notice
 
 if TYPE_CHECKING:
     from master.book.dbfile import WrittenMove
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from worker.book import BookMove
 
 SQLITE = (".sqlite", ".sqlite3")
+_MOST_FAULTS = 20
+"""Games that are named because they are broken or empty."""
 
 
 RECORDS_ALONE = (
@@ -190,3 +192,7 @@ def _tell_games(summary: ImportSummary) -> None:
     print(f"games taken: {summary.games}")
     for why, count in summary.skipped.most_common():
         print(f"  left out, {why}: {count}")
+    for fault in summary.faults[:_MOST_FAULTS]:
+        notice(fault)
+    if len(summary.faults) > _MOST_FAULTS:
+        notice(f"and {len(summary.faults) - _MOST_FAULTS} more")

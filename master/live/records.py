@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 from master.analysis.game import Game, read_games
 from master.live.facts import Fact
+from master.records.endings import FROM_RSSHOGI
 
-_REASONS: Final = {
-    "TIMEOUT": "TIME_UP",
-    "WIN_BY_ILLEGAL_MOVE": "ILLEGAL_MOVE",
-    "LOSE_BY_ILLEGAL_MOVE": "ILLEGAL_MOVE",
-    "WIN_BY_DECLARATION": "JISHOGI",
-    "REPETITION_DRAW": "SENNICHITE",
-    "INTERRUPT": "CHUDAN",
-}
-"""rsshogi's kinds of endings as the server's words, which the page knows."""
 _DRAWS: Final = frozenset({"REPETITION_DRAW", "IMPASSE", "DRAW", "MAX_MOVES"})
 
 
-def facts_of(path: Path) -> list[Fact]:
+def facts_of(path: Path, notice: Callable[[str], None] = lambda _: None) -> list[Fact]:
     """The facts of all games of a file.
+
+    Args:
+        notice: hears what of the file cannot be shown: a game of several that is broken, moves that are left out.
 
     Raises:
         GameFileError: it cannot be read, or is none; the text says where and why.
     """
-    return [fact for game in read_games(path) for fact in _game(game)]
+    games = read_games(path, lambda error: notice(str(error)))
+    for game in games:
+        notice(game.notice)
+    return [fact for game in games for fact in _game(game)]
 
 
 def _game(game: Game) -> list[Fact]:
@@ -66,6 +65,6 @@ def _game(game: Game) -> list[Fact]:
             }
         )
     conclusion = "DRAW" if game.winner is None and game.ending in _DRAWS else ""
-    reason = _REASONS.get(game.ending, game.ending)
+    reason = FROM_RSSHOGI.get(game.ending, game.ending)
     ended = {"fact": "ended", "at": 0.0, "conclusion": conclusion, "reason": reason, "winner": game.winner}
     return [*facts, {**ended, "plies": len(game.moves), "record": ""}]

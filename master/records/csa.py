@@ -13,29 +13,37 @@ How to use one::
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from rsshogi.record import (
-    EngineInfo,
-    GameResult,
-    MoveEntry,
-    Record,
-    RecordMetadata,
-    SpecialMoveEntry,
-)
-from rsshogi.record import TimeControl as RecordTime
-
-from master.csa.position import BLACK, WHITE
-from master.records.kif import Variations, kif_bytes
+from master.csa.position import SIGNS, csa_from_sfen
+from master.records.endings import EndWords, end_words
+from master.records.kif import is_handicap, kif_bytes, numbered, start_lines, time_words
+from master.records.moves import MoveLines, RecordedMove, csa_time
 from worker.clock.timecontrol import TimeControl
 from worker.files import reason, replace_file
+from worker.shogi import STARTPOS
+
+__all__ = [
+    "Ending",
+    "GameRecord",
+    "RecordError",
+    "RecordFile",
+    "RecordText",
+    "RecordedMove",
+    "Variation",
+    "parse_comment",
+]
 
 _COMMENT: Final = re.compile(r"\* ?(-?[0-9]{1,9})((?: [+-][0-9]{4}[A-Z]{2})*) ?")
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9_.+@-]")
+_CSA_KEYS: Final = {"場所": "SITE", "戦型": "OPENING", "備考": "NOTE", "持将棋": "JISHOGI"}
+"""CSA's words for what a KIF's header says."""
+_CSA_KEY: Final = re.compile(r"[A-Z][A-Z_+-]*")
+_DATE: Final = re.compile(r"(\d{4}/\d\d?/\d\d?)(?:\(.\))?(?:\s+(\d\d?:\d\d)(:\d\d)?)?\s*")
 
 
 class RecordError(Exception):
@@ -43,26 +51,35 @@ class RecordError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class RecordedMove:
-    usi: str
-    consumed_ms: int
-    score: int | None = None
-    """Centipawns, black's view."""
-    pv: tuple[str, ...] = ()
-    """CSA moves from the opponent's reply on."""
-    nodes: int | None = None
-    comment: str = ""
-    """Free text, where there is more to say than score and PV."""
-
-
-@dataclass(frozen=True, slots=True)
 class Ending:
-    """The end of a game: a word of `master.csa.events.REASONS`, or the cause of an early end in words of our own."""
+    """The end of a game: a word of `master.csa.events.REASONS` or of `master.records.endings`, or the cause of an early
+    end in words of our own."""
 
     reason: str
     winner: int | None = None
     """A colour; None for a draw, and where there is no result."""
     comment: str = ""
+    remark: str = ""
+    """A remark of the record's source, which is written as it is."""
+    consumed_ms: int | None = None
+
+    def told(self, words: EndWords) -> list[str]:
+        """What the formats' own words do not say."""
+        lines = self.remark.splitlines()
+        if not words.exact or self.comment:
+            result = "" if self.winner is None else f", {('black', 'white')[self.winner]} wins"
+            lines.append(f"{self.reason}{result}" + (f": {self.comment}" if self.comment else ""))
+        return lines
+
+
+@dataclass(frozen=True, slots=True)
+class Variation:
+    """Moves that were not played (変化), from the move ``ply`` (from 1) on: in place of that move of the line before it
+    in the record, be that the game or another variation."""
+
+    ply: int
+    moves: Sequence[RecordedMove]
+    ending: Ending | None = None
 
 
 @dataclass(slots=True)
@@ -71,95 +88,154 @@ class GameRecord:
 
     game_id: str
     names: tuple[str, str]
+    """Black, white; empty: unknown."""
     start_sfen: str
-    time: tuple[TimeControl, TimeControl]
+    time: tuple[TimeControl, TimeControl] | None
     max_moves: int | None = None
-    started: datetime | None = None
-    ended: datetime | None = None
+    started: datetime | str | None = None
+    """A date of another program's record is a text."""
+    ended: datetime | str | None = None
     moves: list[RecordedMove] = field(default_factory=list)
     ending: Ending | None = None
     """None while the game goes on."""
-    _variations: Variations | None = field(default=None, repr=False, compare=False)
+    header: Mapping[str, str] = field(default_factory=dict)
+    """What else the record's source says of the game, by KIF's words (``場所``)."""
+    comment: str = ""
+    """Free text before the first move."""
+    variations: Sequence[Variation] = ()
+    """As they follow the game in a KIF. CSA has none; it says so."""
+    _written: MoveLines | None = field(default=None, repr=False, compare=False)
 
     def snapshot(self) -> GameRecord:
         """The record as it is now, for another thread; its moves are copied. One thread at a time may write these."""
-        if self._variations is None:
-            self._variations = Variations(self.start_sfen)  # all share it: each puts the latest moves into words
+        if self._written is None:
+            self._written = MoveLines(self.start_sfen)  # all share it: each puts the latest moves into words
         return replace(self, moves=[*self.moves])
 
     def text(self) -> RecordText:
         """The record in both formats.
 
         Raises:
-            RecordError: it holds an illegal move, or a number that no record can hold.
+            RecordError: it holds an illegal move, or its start is no position.
         """
         try:
             return RecordText(self.to_csa(), self.to_kif())
-        except (ValueError, OverflowError) as error:
+        except ValueError as error:
             raise RecordError(f"the record of {self.game_id} cannot be written: {error}") from error
 
     def to_csa(self) -> str:
         """The record as CSA V3.
 
         Raises:
-            ValueError: a move is not legal where it stands.
+            ValueError: a move is not legal where it stands, or the start is no position.
         """
-        entries = [_entry(move) for move in self.moves]
-        record = Record(self.start_sfen, entries, self._metadata(), None)
-        return self._ended(record, lambda: str(record.to_csa(version="3.0")))
+        lines = ["'CSA encoding=UTF-8", "V3.0", *self._csa_header()]
+        even = self.start_sfen.split()[:3] == STARTPOS.split()[:3]
+        lines += ["PI", "+"] if even else csa_from_sfen(self.start_sfen)
+        opening = self.comment.splitlines()
+        if self.variations:
+            opening.append(f"variations left out, which CSA does not have: {len(self.variations)}")
+        lines += (f"'*{line}" for line in opening)
+        lines += (line for move in self._moves().csa(self.moves) for line in move)
+        if self.ending is not None:
+            words = self._end_words(self.ending, len(self.moves))
+            lines += [words.csa, *csa_time(self.ending.consumed_ms)]
+            lines += (f"'*{line}" for line in self.ending.told(words))
+        return "\n".join(lines) + "\n"
 
     def to_kif(self) -> str:
         """The record as KIF, to be written by `master.records.kif.kif_bytes`. Scores are from black's view, as in CSA.
 
         Raises:
-            ValueError: a move is not legal where it stands.
+            ValueError: a move is not legal where it stands, or the start is no position.
         """
-        if self._variations is None:
-            self._variations = Variations(self.start_sfen)
-        comments = self._variations.texts([(move.usi, move.pv) for move in self.moves])
-        if self.ending is not None and comments and (_is_to_be_told(self.ending) or _result(self.ending) is None):
-            # KIF has no comment on an ending: what is to be said of it is said of the last move.
-            comments[-1] = "\n".join(filter(None, (comments[-1], _say(self.ending))))
-        # rsshogi takes a score for the mover's and turns white's round in KIF, where it is to be black's.
-        first = self.start_sfen.split()[1] == "w"
-        entries = [
-            _entry(move if (first + ply) % 2 == BLACK else _turned(move), comment)
-            for ply, (move, comment) in enumerate(zip(self.moves, comments, strict=True))
-        ]
-        record = Record(self.start_sfen, entries, self._metadata(), None)
-        return self._ended(record, lambda: str(record.to_kif()))
-
-    def _ended(self, record: Record, write: Callable[[], str]) -> str:
-        """Set the ending and write."""
+        lines = [*self._kif_header()]
+        moves, path = [*self.moves], [[*block] for block in self._moves().kif(self.moves)]
         if self.ending is not None:
-            record.main_terminal = self._terminal(self.ending)
-            try:
-                return write()
-            except ValueError:
-                # Only the side to move can resign, lose on time and so on; anything else is told in a comment.
-                record.main_terminal = _out_of_turn(self.ending)
-        return write()
+            words = self._end_words(self.ending, len(moves))
+            path.append(self._kif_end(self.ending, len(moves)))
+            path[-1].append(f"まで{len(moves)}手で{words.kif_summary}")
+        blocks = path
+        for variation in self.variations:
+            played, line = variation.ply - 1, MoveLines(self.start_sfen)
+            line.skip(moves[:played])
+            moves = [*moves[:played], *variation.moves]
+            block = [*line.kif(variation.moves)]
+            if variation.ending is not None:
+                block.append(self._kif_end(variation.ending, len(moves)))
+            if played < len(path):
+                path[played][0] += "+"  # as Kifu for Windows marks a move that has another one beside it
+            path = [*path[:played], *block]
+            blocks = [*blocks, ["", f"変化：{variation.ply}手"], *block]
+        return "\n".join([*lines, *(line for block in blocks for line in block)]) + "\n"
 
-    def _metadata(self) -> RecordMetadata:
-        common = self.time[BLACK] == self.time[WHITE]
-        black, white = (_record_time(control) for control in self.time)
-        return RecordMetadata(
-            event=self.game_id or None,
-            black_player=self.names[BLACK] or None,
-            white_player=self.names[WHITE] or None,
-            time_control=black if common else None,
-            black_time_control=None if common else black,
-            white_time_control=None if common else white,
-            max_moves=self.max_moves,
-            start_date=_date(self.started),
-            end_date=_date(self.ended),
-        )
+    def _moves(self) -> MoveLines:
+        if self._written is None:
+            self._written = MoveLines(self.start_sfen)
+        return self._written
 
-    def _terminal(self, ending: Ending) -> SpecialMoveEntry:
-        result = _result(ending)
-        if result is None:
-            return _interrupted(ending)
-        return SpecialMoveEntry.from_result(result, comment=_say(ending) if _is_to_be_told(ending) else None)
+    def _sides(self) -> tuple[str, str]:
+        return ("下手", "上手") if is_handicap(self.start_sfen) else ("先手", "後手")
+
+    def _end_words(self, ending: Ending, plies: int) -> EndWords:
+        turn = ((self.start_sfen.split()[1] == "w") + plies) % 2
+        return end_words(ending.reason, ending.winner, turn, self._sides())
+
+    def _kif_end(self, ending: Ending, plies: int) -> list[str]:
+        words = self._end_words(ending, plies)
+        seconds = None if ending.consumed_ms is None else ending.consumed_ms // 1000
+        return [numbered(plies + 1, words.kif, seconds, seconds or 0), *(f"*{line}" for line in ending.told(words))]
+
+    def _csa_header(self) -> Iterator[str]:
+        yield from (f"N{sign}{_one_line(name)}" for sign, name in zip(SIGNS, self.names, strict=True) if name)
+        facts = {
+            "EVENT": self.game_id,
+            "START_TIME": _csa_date(self.started),
+            "END_TIME": _csa_date(self.ended),
+            **self._csa_times(),
+            "MAX_MOVES": str(self.max_moves or ""),
+        }
+        others = []
+        for key, value in self.header.items():
+            if key in _CSA_KEYS or _CSA_KEY.fullmatch(key):
+                facts[_CSA_KEYS.get(key, key)] = value
+            else:
+                others.append(f"'{_one_line(key)}：{_one_line(value)}")
+        yield from (f"${key}:{_one_line(value)}" for key, value in facts.items() if value)
+        yield from others
+
+    def _csa_times(self) -> dict[str, str]:
+        texts = [
+            f"{control.total_ms // 1000}+{control.byoyomi_ms // 1000}+{control.increment_ms // 1000}"
+            for control in self.time or ()
+            if not control.unlimited
+        ]
+        if len(texts) == 2 and texts[0] != texts[1]:
+            return {"TIME+": texts[0], "TIME-": texts[1]}
+        return {"TIME": texts[0]} if texts else {}
+
+    def _kif_header(self) -> Iterator[str]:
+        black, white = self._sides()
+        facts = {
+            "棋戦": self.game_id,
+            "開始日時": _kif_date(self.started),
+            "終了日時": _kif_date(self.ended),
+            **self._kif_times(),
+            "最大手数": str(self.max_moves or ""),
+            **self.header,
+            black: self.names[0],
+            white: self.names[1],
+        }
+        yield from (f"{_one_line(key)}：{_one_line(value)}" for key, value in facts.items() if value)
+        yield from start_lines(self.start_sfen)
+        yield "手数----指手---------消費時間--"
+        yield from (f"*{line}" for line in self.comment.splitlines())
+
+    def _kif_times(self) -> dict[str, str]:
+        texts = ["" if control.unlimited else time_words(control) for control in self.time or ()]
+        if len(texts) == 2 and texts[0] != texts[1]:
+            return {"先手持ち時間": texts[0], "後手持ち時間": texts[1]}
+        return {"持ち時間": texts[0]} if texts else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,75 +299,21 @@ def parse_comment(comment: str) -> tuple[int | None, tuple[str, ...]]:
     return int(match[1]), tuple(match[2].split())
 
 
-_Results = tuple[GameResult | None, GameResult | None, GameResult | None]
-
-_WINS: Final[_Results] = (GameResult.BLACK_WIN, GameResult.WHITE_WIN, None)
-_FOUL_WINS: Final[_Results] = (GameResult.BLACK_WIN_BY_ILLEGAL_MOVE, GameResult.WHITE_WIN_BY_ILLEGAL_MOVE, None)
-_RESULTS: Final[dict[str, _Results]] = {
-    # By the winner: black, white, nobody.
-    "RESIGN": _WINS,
-    "TIME_UP": (GameResult.BLACK_WIN_BY_TIMEOUT, GameResult.WHITE_WIN_BY_TIMEOUT, None),
-    "ILLEGAL_MOVE": _FOUL_WINS,
-    "ILLEGAL_ACTION": _FOUL_WINS,
-    "OUTE_SENNICHITE": _FOUL_WINS,
-    "JISHOGI": (
-        GameResult.BLACK_WIN_BY_DECLARATION,
-        GameResult.WHITE_WIN_BY_DECLARATION,
-        GameResult.DRAW_BY_IMPASSE,
-    ),
-    "SENNICHITE": (None, None, GameResult.DRAW_BY_REPETITION),
-    "MAX_MOVES": (GameResult.BLACK_WIN, GameResult.WHITE_WIN, GameResult.DRAW_BY_MAX_PLIES),
-}
+def _kif_date(moment: datetime | str | None) -> str:
+    return moment if isinstance(moment, str) else "" if moment is None else moment.strftime("%Y/%m/%d %H:%M:%S")
 
 
-def _result(ending: Ending) -> GameResult | None:
-    """None where the formats have no word for it."""
-    return _RESULTS.get(ending.reason, (None, None, None))[2 if ending.winner is None else ending.winner]
+def _csa_date(moment: datetime | str | None) -> str:
+    """As CSA has it: no weekday, and seconds after minutes."""
+    text = _kif_date(moment)
+    match = _DATE.fullmatch(text)
+    if match is None:
+        return text
+    return match[1] + (f" {match[2]}{match[3] or ':00'}" if match[2] else "")
 
 
-def _interrupted(ending: Ending) -> SpecialMoveEntry:
-    return SpecialMoveEntry.from_result(GameResult.PAUSED, comment=_say(ending))
-
-
-def _out_of_turn(ending: Ending) -> SpecialMoveEntry:
-    """The ending where a side leaves on the opponent's turn: it resigns as soon as it is to move; by then it has lost
-    anyway."""
-    result = None if ending.reason != "RESIGN" or ending.winner is None else _FOUL_WINS[ending.winner]
-    return _interrupted(ending) if result is None else SpecialMoveEntry.from_result(result, comment=_say(ending))
-
-
-def _is_to_be_told(ending: Ending) -> bool:
-    """Whether the formats' own word says too little: for a perpetual check they have that of an illegal move."""
-    won_at_the_limit = ending.reason == "MAX_MOVES" and ending.winner is not None
-    return bool(ending.comment) or won_at_the_limit or ending.reason in ("OUTE_SENNICHITE", "ILLEGAL_ACTION")
-
-
-def _say(ending: Ending) -> str:
-    result = "" if ending.winner is None else f", {('black', 'white')[ending.winner]} wins"
-    return f"{ending.reason}{result}" + (f": {ending.comment}" if ending.comment else "")
-
-
-def _entry(move: RecordedMove, comment: str = "") -> MoveEntry:
-    """``comment``: besides the move's own."""
-    info = None
-    if move.score is not None:
-        extras: dict[str, Any] = {"csa_pv": " ".join(move.pv)} if move.pv else {}
-        info = EngineInfo(eval=move.score, nodes=move.nodes, extras=extras)
-    comment = "\n".join(filter(None, (comment, move.comment)))
-    return MoveEntry(move.usi, time_ms=move.consumed_ms, comment=comment or None, engine_info=info)
-
-
-def _turned(move: RecordedMove) -> RecordedMove:
-    return replace(move, score=None if move.score is None else -move.score)
-
-
-def _record_time(control: TimeControl) -> RecordTime:
-    """``$TIME`` counts in whole seconds."""
-    return RecordTime(control.total_ms // 1000, control.byoyomi_ms // 1000, control.increment_ms // 1000)
-
-
-def _date(moment: datetime | None) -> str | None:
-    return None if moment is None else moment.strftime("%Y/%m/%d %H:%M:%S")
+def _one_line(text: str) -> str:
+    return " ".join(text.splitlines())
 
 
 def _take_name(folder: Path, stem: str) -> Path:

@@ -76,12 +76,12 @@ def test_statements_in_one_line() -> None:
         ("x.csa", CSA.replace("T1\n", "T1\n%CHUDAN\n"), "line 16: move 4 cannot be read"),
         ("x.kif", KIF.replace("７六歩(77)", "７五歩(77)"), "x.kif, line 7: move 2 is not legal"),
         ("x.kif", KIF.replace("７六歩(77)", "７六と金"), "x.kif, line 7: move 2"),
-        ("x.ki2", KI2.replace("▲２二角成", "▲２九角成"), "x.ki2, line 6: no KI2 record: invalid KI2 move"),
+        ("x.ki2", KI2.replace("▲２二角成", "▲２九角成"), "x.ki2, line 6: move 3 is not legal"),
         ("x.csa", "V2.2\nPI\n+\n%TORYO\n", "x.csa: no moves in it"),
         ("x.csa", "", "no moves"),
         ("x.jkf", "{", "no JKF record"),
         ("x.jkf", '{"moves": 3}', "no JKF record"),
-        ("x.csa", "hello", "no moves in it"),
+        ("x.csa", "hello\n", "x.csa, line 1: 'hello' is no line of a CSA record"),
     ],
 )
 def test_errors_name_file_and_line(name: str, text: str, words: str) -> None:
@@ -119,7 +119,7 @@ def test_a_record_that_breaks_off_within_a_character() -> None:
 
 
 def test_other_bytes_and_missing_files(tmp_path: Path) -> None:
-    with pytest.raises(GameFileError, match=r"x\.csa, line 2: neither UTF-8 nor Shift_JIS"):
+    with pytest.raises(GameFileError, match=r"x\.csa, line 2: neither UTF-8 nor Shift_JIS nor EUC-JP"):
         parse_games(b"V2.2\nN+\x81\x01\n", "x.csa")
     with pytest.raises(GameFileError, match=r"none\.csa: no such file"):
         read_games(tmp_path / "none.csa")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from master.book.dbfile import WrittenMove, read_positions, write_positions
-from master.book.floodgate import BookPly, GameRules, Skipped, read_game
+from master.book.floodgate import BookPly, GameRules, Skipped, read_games
 from master.book.importing import count_records, find_records
 from master.book.tally import CandidateRules, Part, Tally, value_of_wins
 from tests.master.book.games import LINE, record
@@ -24,7 +24,8 @@ ILLEGAL = record().replace("+2726FU", "+2724FU")
 def read(tmp_path: Path, text: str, rules: GameRules = RULES) -> list[BookPly] | Skipped:
     path = tmp_path / "game.csa"
     path.write_text(text)
-    return read_game(path, rules)
+    (game,) = read_games(path, rules)
+    return game if isinstance(game, list) else game[0]
 
 
 def test_a_game(tmp_path: Path) -> None:
@@ -42,7 +43,8 @@ def test_a_game(tmp_path: Path) -> None:
     ("text", "rules", "why"),
     [
         (ILLEGAL, RULES, Skipped.UNREADABLE),
-        ("no record", RULES, Skipped.UNFINISHED),
+        ("no record", RULES, Skipped.UNREADABLE),
+        ("V2.2\nPI\n+\n%TORYO\n", RULES, Skipped.EMPTY),
         (record(end="%CHUDAN"), RULES, Skipped.UNFINISHED),
         (record(summary="'summary:time up:ABC win:DEF lose"), RULES, Skipped.UNFINISHED),
         (record(), GameRules(min_plies=9), Skipped.SHORT),
@@ -66,6 +68,28 @@ def test_games_that_are_left_out(tmp_path: Path, text: str, rules: GameRules, wh
 )
 def test_games_that_are_taken(tmp_path: Path, text: str, rules: GameRules) -> None:
     assert isinstance(read(tmp_path, text, rules), list)
+
+
+def test_every_game_of_a_file_counts_and_a_broken_or_empty_one_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "games.csa"
+    path.write_text("/\n".join((record(), ILLEGAL, "V2.2\nPI\n+\n", record(["2g2f", LINE[1], LINE[0], LINE[3]]))))
+    with Tally(CandidateRules(min_games=1)) as tally:
+        summary = count_records([path], RULES, tally, False, jobs=1)
+        found = dict(tally.positions())
+    assert (summary.files, summary.games) == (1, 2)
+    assert summary.skipped == {Skipped.UNREADABLE: 1, Skipped.EMPTY: 1}
+    assert [fault.rsplit("/", 1)[1] for fault in summary.faults] == [
+        "games.csa, line 38: move 3 is not legal",
+        "games.csa, game 3: no moves in it",
+    ]
+    assert {move.entry.move for move in found[STARTPOS]} == {"7g7f", "2g2f"}
+
+
+def test_all_pieces_that_are_left_go_to_a_hand(tmp_path: Path) -> None:
+    text = "V2.2\nP-11OU\nP+19OU\nP+00KI\nP-00AL\n+\n+0012KI\n-1112OU\n%TORYO\n"
+    plies = read(tmp_path, text, GameRules(min_plies=1))
+    assert isinstance(plies, list)
+    assert plies[0].key == "8k/9/9/9/9/9/9/9/8K b G2r2b3g4s4n4l18p"
 
 
 def test_values_come_nearer_to_even_where_games_are_few() -> None:

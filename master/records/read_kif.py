@@ -1,0 +1,301 @@
+"""KIF and KI2 records as games.
+
+Source: kakinoki.o.oo7.jp/kif_format.html. Its whole list is read: lines of ``#`` anywhere, comments (``*``), bookmarks
+(``&``), facts (``棋戦：``), diagrams with their counts of moves, the words of every ending, variations (``変化：``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Final
+
+from master.records.ki2_moves import play_line
+from master.records.kif_start import BLACKS, DIGITS, FILES_OVER_DIAGRAM, KINDS, PIECE, Start
+from master.records.reading import Ended, Line, Reading, RecordFault, Walk, bounded_ms, ended, finish
+from worker.shogi.pieces import BLACK, KING, WHITE, square
+
+_NUMBERED: Final = re.compile(r"[\s　]*[0-9]+[\s　]+(\S.*)")
+_MOVE: Final = re.compile(
+    r"[▲△▽▼☗☖]?(?:(同)|([1-9１-９])([一二三四五六七八九1-9１-９]))[\s　]*"
+    rf"({PIECE})(成|不成|打)?[\s　]*(?:[(（]([0-9０-９])([0-9０-９])[)）])?(.*)"
+)
+_DESTINED: Final = re.compile(r"[▲△▽▼☗☖]?(?:同|[1-9１-９])")
+"""The beginning of a move, of one that breaks off, too."""
+_TAIL: Final = re.compile(r"[\s　]*(?:[(（]\s*([0-9:.]+)?\s*(?:/[\s0-9:.]*)?[)）])?[\s　]*\+?[\s　]*")
+_BRANCH: Final = re.compile(r"[\s　]*変化[：:][\s　]*([0-9０-９]*).*")
+_FACT: Final = re.compile(r"([^：:]{1,40})[：](.*)|([^：:\s]{1,20}):(.*)")
+_TABLE: Final = re.compile(r"[\s　]*手数-+指手.*")
+_RESULT: Final = re.compile(r"[\s　]*まで(?:、?[0-9０-９]+手)?(?:、?で)?(.*)")
+_SIDE: Final = re.compile(r"(先手|下手|後手|上手)の?(.*)")
+_SCORE: Final = re.compile(r"\*評価値=([+-]?[0-9]{1,9})[\s　]*")
+FACTS: Final = {
+    "棋戦": "event",
+    "場所": "site",
+    "開始日時": "start_date",
+    "対局日": "start_date",
+    "終了日時": "end_date",
+    "持ち時間": "time_control",
+    "先手持ち時間": "black_time_control",
+    "後手持ち時間": "white_time_control",
+    "最大手数": "max_moves",
+    "持将棋": "impasse_rule",
+    "備考": "comment",
+}
+_ENDS: Final = {
+    "中断": ("INTERRUPT", ""),
+    "投了": ("RESIGN", "loss"),
+    "持将棋": ("IMPASSE", ""),
+    "千日手": ("REPETITION_DRAW", ""),
+    "詰み": ("MATE", "loss"),
+    "詰": ("MATE", "loss"),
+    "切れ負け": ("TIMEOUT", "loss"),
+    "時間切れ": ("TIMEOUT", "loss"),
+    "反則勝ち": ("WIN_BY_ILLEGAL_MOVE", "win"),
+    "反則負け": ("LOSE_BY_ILLEGAL_MOVE", "loss"),
+    "入玉勝ち": ("WIN_BY_DECLARATION", "win"),
+    "勝ち宣言": ("WIN_BY_DECLARATION", "win"),
+    "入玉宣言": ("WIN_BY_DECLARATION", "win"),
+    "不戦勝": ("WIN_BY_DEFAULT", "win"),
+    "不戦敗": ("LOSE_BY_DEFAULT", "loss"),
+    "不詰": ("NO_MATE", ""),
+    "引き分け": ("DRAW", ""),
+    "引分": ("DRAW", ""),
+    "最大手数": ("MAX_MOVES", ""),
+    "トライ": ("TRY", "win"),
+}
+"""rsshogi's word for each special move, and what it means for the side to move."""
+_RESULTS: Final = {
+    "勝ち": ("RESIGN", "win"),
+    "勝": ("RESIGN", "win"),
+    "負け": ("RESIGN", "loss"),
+    "時間切れ勝ち": ("TIMEOUT", "win"),
+    "時間切れ負け": ("TIMEOUT", "loss"),
+    "投了": ("RESIGN", "loss"),
+}
+"""Words about a side in the last line (``まで9手で先手の勝ち``), besides those of `_ENDS`."""
+
+
+def read_kif(lines: Sequence[str]) -> Reading:
+    """The game of a KIF file.
+
+    Raises:
+        RecordFault: a line cannot be read, or its move is not legal and others follow.
+    """
+    return _Reader("KIF").read(lines)
+
+
+def read_ki2(lines: Sequence[str]) -> Reading:
+    """The game of a KI2 file; raises as `read_kif` does."""
+    return _Reader("KI2").read(lines)
+
+
+class _Reader:
+    def __init__(self, kind: str) -> None:
+        self._kind = kind
+        self._names = ["", ""]
+        self._start = Start()
+        self._walk: Walk | None = None
+        self._table = False
+        """The line before the moves was there: the position is complete."""
+        self._result: Ended | None = None
+        """As the last line tells it."""
+        self._over = False
+        self._reading = Reading()
+
+    def read(self, lines: Sequence[str]) -> Reading:
+        branches = [number for number, line in enumerate(lines) if _BRANCH.match(line)]
+        for number, line in enumerate(lines[: branches[0]] if branches else lines):
+            self._line(line.rstrip("\r\n"), number)
+        walk = self._walk or self._start.walk()
+        reading = self._reading
+        if reading.end is None:
+            reading.end = self._result
+        reading.names = self._names[0], self._names[1]
+        finish(walk, reading)
+        if branches:
+            self._variations(lines, [*branches, len(lines)])
+        return reading
+
+    def _variations(self, lines: Sequence[str], places: Sequence[int]) -> None:
+        """Read the variations. Each begins in place of the move of its number in the line before it in the file."""
+        path: list[tuple[Line, int]] = [(self._reading, index) for index in range(len(self._reading.moves))]
+        line: Line = self._reading
+        faulty: list[int] = []
+        for place, end in pairwise(places):
+            match = _BRANCH.match(lines[place])
+            played = int(match[1].translate(DIGITS)) - 1 if match is not None and match[1] else -1
+            if not 0 <= played <= len(path):
+                faulty.append(place)
+                continue
+            part = _Reader(self._kind)
+            part._walk = self._start.walk()
+            part._walk.follow(one.moves[index] for one, index in path[:played])
+            try:
+                for number in range(place + 1, end):
+                    part._line(lines[number], number)
+            except RecordFault:
+                faulty.append(place)
+            if part._walk.illegal is not None:
+                faulty.append(place)
+            variation = part._reading
+            variation.moves = part._walk.moves[played:]
+            if not variation.moves:
+                continue
+            if played < len(path):
+                one, index = path[played]
+                one.attach(index, variation)
+            else:
+                line.attach(len(line.moves), variation)
+            path = [*path[:played], *((variation, index) for index in range(len(variation.moves)))]
+            line = variation
+        if faulty:
+            what = f"{len(set(faulty))} of {len(places) - 1} variations (変化)"
+            self._reading.notices.append(f"{what} cannot be read to their end, the first in line {faulty[0] + 1}")
+
+    def _line(self, line: str, number: int) -> None:
+        if not line.strip(" \t　") or line.startswith(("#", "&")):
+            return
+        if line.startswith("*"):
+            comment_on(self._reading, self._walk, line[1:], over=self._over)
+        elif self._walk is None and FILES_OVER_DIAGRAM.fullmatch(line):
+            return  # in digits it looks like a move's number
+        elif self._kind == "KIF" and (numbered := _NUMBERED.fullmatch(line)) is not None:
+            self._numbered(numbered[1], number)
+        elif (result := _RESULT.fullmatch(line)) is not None:
+            self._end_line(result[1].strip(" 　"))
+        elif _TABLE.fullmatch(line):
+            self._begin_moves(line, number)
+        elif self._walk is None and self._start.takes(line, number):
+            pass
+        elif self._kind == "KI2" and (_DESTINED.match(line.strip(" 　")) or line.lstrip(" 　")[0] in "▲△▽▼☗☖"):
+            if self._over:
+                raise RecordFault(f"move {self._count() + 1} cannot be read (KI2): it stands after the end", number)
+            play_line(self._begun(), line, number)
+        elif (fact := _FACT.fullmatch(line)) is not None:
+            self._fact((fact[1] or fact[3]).strip(" 　"), (fact[2] or fact[4] or "").strip(" 　"), number)
+        else:
+            self._refuse(line, number)
+
+    def _count(self) -> int:
+        return 0 if self._walk is None else len(self._walk.moves)
+
+    def _refuse(self, line: str, number: int) -> None:
+        if self._walk is None:
+            raise RecordFault(f"{line.strip()!r} is no line of a {self._kind} record", number)
+        self._walk.go_on()
+        raise RecordFault(f"move {self._count() + 1} cannot be read ({self._kind}): {line.strip()!r}", number)
+
+    def _begun(self) -> Walk:
+        if self._walk is None:
+            self._walk = self._start.walk()
+        return self._walk
+
+    def _begin_moves(self, line: str, number: int) -> None:
+        if self._table or self._walk is not None:
+            raise RecordFault(f"{line.strip()!r}: a second game begins", number)
+        self._table = True
+
+    def _fact(self, key: str, text: str, number: int) -> None:
+        if key in ("先手", "下手", "後手", "上手"):
+            colour = BLACK if key in BLACKS else WHITE
+            if self._walk is not None and self._names[colour] not in ("", text):
+                raise RecordFault(f"{key}：{text}: a second game begins", number)
+            self._names[colour] = text
+        elif key == "手合割":
+            if self._walk is not None:
+                raise RecordFault(f"{key}：{text}: a second game begins", number)
+            self._start.handicap(text, number)
+        elif text:
+            self._reading.facts[FACTS.get(key, key)] = text
+
+    def _numbered(self, text: str, number: int) -> None:
+        """A line of the moves, without its number."""
+        walk = self._begun()
+        match = _MOVE.fullmatch(text)
+        if match is None and not _DESTINED.match(text):
+            self._special(text, number)
+            return
+        tail = None if match is None else _TAIL.fullmatch(match[8])
+        drop = match is not None and (match[5] == "打" or (match[6], match[7]) == ("0", "0"))
+        if match is None or tail is None or self._over or (not drop and match[6] is None):
+            self._refuse(text, number)
+            return
+        target = walk.last if match[1] else square(int(match[2].translate(DIGITS)), int(match[3].translate(DIGITS)))
+        origin = (match[6] or "").translate(DIGITS) + (match[7] or "").translate(DIGITS)
+        if target is None or (not drop and "0" in origin):
+            self._refuse(text, number)
+            return
+        kind, promote = KINDS[match[4]], match[5] == "成"
+        origin_square = None if drop else square(int(origin[0]), int(origin[1]))
+        if drop and (kind >= KING or promote):
+            self._refuse(text, number)
+            return
+        walk.play(origin_square, target, kind, promote=promote, line=number)
+        if walk.illegal is None:
+            walk.moves[-1].ms = _ms(tail[1])
+
+    def _special(self, text: str, number: int) -> None:
+        word, _, rest = text.replace("　", " ").partition(" ")
+        word, _, clock = word.partition("(")
+        tail = _TAIL.fullmatch(f"({clock}{rest}" if clock else rest)
+        if tail is None or self._over:
+            self._refuse(text, number)
+            return
+        kind, outcome = _ENDS.get(word, ("UNKNOWN", ""))
+        self._over = True
+        walk = self._begun()
+        # The one who moved illegally is the loser, and it is the other's turn: the record has that move, the walk not.
+        turn = walk.turn if walk.illegal is None else 1 - walk.turn
+        self._reading.end = ended(kind, outcome, turn, word)
+        self._reading.end_ms = _ms(tail[1])
+
+    def _end_line(self, text: str) -> None:
+        """``まで9手で先手の勝ち``, ``まで9手で千日手``."""
+        walk = self._begun()
+        self._over = True
+        side = _SIDE.search(text)
+        word = text if side is None else side[2].strip(" 　")
+        if side is not None and (known := _RESULTS.get(word) or _ENDS.get(word)):
+            turn = BLACK if side[1] in BLACKS else WHITE
+            kind, outcome = known
+            if kind == "RESIGN":  # 時間切れにより先手の勝ち, 反則により先手の勝ち
+                kind = "TIMEOUT" if "切れ" in text else "WIN_BY_ILLEGAL_MOVE" if "反則" in text else kind
+            self._result = ended(kind, outcome, turn)
+        elif side is None and word in _ENDS:
+            self._result = ended(*_ENDS[word], walk.turn)
+        elif word:
+            self._result = Ended("UNKNOWN", None, word)
+
+
+def comment_on(reading: Reading, walk: Walk | None, text: str, *, over: bool = False) -> None:
+    """A comment on the last move, on the start, or on the end; ``*評価値=`` is the mover's own score.
+
+    Args:
+        over: the game has ended, though `reading` may not say how.
+    """
+    score = _SCORE.fullmatch(text)
+    if over or reading.end is not None:
+        reading.end_comments.append(text)
+    elif walk is None or not walk.moves:
+        reading.opening_comments.append(text)
+    elif walk.illegal is not None:
+        return
+    elif score is not None:
+        walk.moves[-1].score = int(score[1])
+    else:
+        walk.moves[-1].comments.append(text)
+
+
+def _ms(clock: str | None) -> int | None:
+    """``0:07``, ``1:00:07`` or ``7.5``; None where nothing is told."""
+    if clock is None:
+        return None
+    seconds = 0.0
+    for part in clock.split(":"):
+        try:
+            seconds = 60 * seconds + float(part or 0)
+        except ValueError:
+            return None
+    return bounded_ms(seconds)

@@ -1,0 +1,359 @@
+"""What all readers of records share: text from bytes, the game as it is read, and its moves checked one by one.
+
+A reader passes over nothing that it does not understand: a line that its format does not allow is a `RecordFault`.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from rsshogi.core import Board, Move
+from rsshogi.record import EngineInfo, GameResult, MoveEntry, Record, RecordMetadata, SpecialMoveEntry
+from rsshogi.record import TimeControl as RecordTime
+
+from worker.shogi import STARTPOS, sfen
+from worker.shogi.notation import square_to_usi
+from worker.shogi.pieces import BLACK, GOLD, KING, PROMOTED, RANK_LETTERS, SFEN_LETTERS, WHITE, square
+
+_DECLARED: Final = re.compile(rb"^(?:'CSA |#KIF [^\r\n]*)encoding=([A-Za-z0-9_-]+)", re.IGNORECASE | re.MULTILINE)
+_ENCODINGS: Final = {
+    "utf-8": "utf-8-sig",
+    "utf8": "utf-8-sig",
+    "shift-jis": "cp932",
+    "sjis": "cp932",
+    "cp932": "cp932",
+    "windows-31j": "cp932",
+    "euc-jp": "euc_jp",
+    "eucjp": "euc_jp",
+}
+_EUC_PAIR: Final = re.compile(rb"[\x80-\xff]{2}")
+_DATE: Final = re.compile(r"\d{4}/\d{2}/\d{2}(?: \d{2}:\d{2}(?::\d{2})?)?")
+_SECONDS: Final = re.compile(r"(\d+(?:\.\d+)?)\+(\d+)\+(\d+)")
+_LIMIT: Final = re.compile(
+    r"(?:(\d+):(\d{2})|(?:(\d+)時間)?(?:(\d+)分)?(?:(\d+)秒)?)(?:\+|秒読み|\+?切れ負け)?(?:(\d+)秒?)?"
+)
+
+
+_MOST_SECONDS: Final = 4_000_000
+"""A time beyond it (46 days) is taken for damage: rsshogi's records hold no more."""
+
+
+class RecordFault(Exception):
+    """A line that cannot be read: its index in the lines given, where there is one, and why."""
+
+    def __init__(self, why: str, line: int | None = None) -> None:
+        super().__init__(why)
+        self.line = line
+
+
+@dataclass(slots=True)
+class ReadMove:
+    """A move of a record, with what the record says of it."""
+
+    usi: str
+    ms: int | None = None
+    """The time it took; None: the record does not say."""
+    score: int | None = None
+    """The player's own, in centipawns from black's view."""
+    pv: str = ""
+    """The player's own, in CSA moves."""
+    nodes: int | None = None
+    comments: list[str] = field(default_factory=list)
+    beside: list[Line] = field(default_factory=list)
+    """Variations that begin in its place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The end of a game, in rsshogi's word (``RESIGN``, ``TIMEOUT`` …)."""
+
+    kind: str
+    winner: int | None = None
+    """A colour; None for a draw, and where there is no result."""
+    word: str = ""
+    """The file's own word, where rsshogi has none."""
+
+
+DRAWS: Final = {
+    "REPETITION_DRAW": GameResult.DRAW_BY_REPETITION,
+    "IMPASSE": GameResult.DRAW_BY_IMPASSE,
+    "DRAW": GameResult.DRAW_BY_IMPASSE,
+    "MAX_MOVES": GameResult.DRAW_BY_MAX_PLIES,
+}
+"""The endings that are a draw."""
+_WON_BY: Final = {
+    "TIMEOUT": (GameResult.BLACK_WIN_BY_TIMEOUT, GameResult.WHITE_WIN_BY_TIMEOUT),
+    "WIN_BY_ILLEGAL_MOVE": (GameResult.BLACK_WIN_BY_ILLEGAL_MOVE, GameResult.WHITE_WIN_BY_ILLEGAL_MOVE),
+    "LOSE_BY_ILLEGAL_MOVE": (GameResult.BLACK_WIN_BY_ILLEGAL_MOVE, GameResult.WHITE_WIN_BY_ILLEGAL_MOVE),
+    "WIN_BY_DECLARATION": (GameResult.BLACK_WIN_BY_DECLARATION, GameResult.WHITE_WIN_BY_DECLARATION),
+    "TRY": (GameResult.BLACK_WIN_BY_TRY_RULE, GameResult.WHITE_WIN_BY_TRY_RULE),
+    "WIN_BY_DEFAULT": (GameResult.BLACK_WIN_BY_FORFEIT, GameResult.WHITE_WIN_BY_FORFEIT),
+    "LOSE_BY_DEFAULT": (GameResult.BLACK_WIN_BY_FORFEIT, GameResult.WHITE_WIN_BY_FORFEIT),
+}
+_WON: Final = (GameResult.BLACK_WIN, GameResult.WHITE_WIN)
+
+
+def ended(kind: str, outcome: str, turn: int, word: str = "") -> Ended:
+    """The end of a game in which ``turn`` is to move: it has a ``win`` or a ``loss``, or there is no winner."""
+    winner = {"win": turn, "loss": 1 - turn}.get(outcome)
+    return Ended(kind, winner, word)
+
+
+class Walk:
+    """A game that is being read: the rules, and the pieces by square."""
+
+    def __init__(self, start_sfen: str, line: int | None = None) -> None:
+        """Raises RecordFault: such a position cannot stand on a board. ``line``: where it is given."""
+        try:
+            setup = sfen.parse(start_sfen)
+        except sfen.SfenError as error:
+            raise RecordFault(f"the start position: {error}", line) from error
+        self.start_sfen = sfen.write(setup)
+        self.turn = setup.turn
+        self.board: list[int] = list(setup.board)
+        self.last: int | None = None
+        """The square that the last move went to."""
+        self.moves: list[ReadMove] = []
+        self.illegal: tuple[int | None, str] | None = None
+        """The line of a move that is not legal, and why; no move may follow."""
+        self._rules = Board(self.start_sfen)
+
+    def play(self, origin: int | None, target: int, kind: int, *, promote: bool, line: int | None = None) -> None:
+        """Make a move, or keep in mind that it is not legal.
+
+        Args:
+            origin: None: a drop.
+            kind: the piece type before the move.
+
+        Raises:
+            RecordFault: the move before it was not legal.
+        """
+        self.go_on()
+        if not self.is_legal(origin, target, kind, promote=promote):
+            self.illegal = line, f"move {len(self.moves) + 1} is not legal"
+            return
+        usi = _usi(origin, target, kind, promote=promote)
+        self._rules.apply_usi(usi)
+        if origin is not None:
+            self.board[origin] = 0
+        self.board[target] = self.turn << 4 | kind | (PROMOTED if promote else 0)
+        self.turn = 1 - self.turn
+        self.last = target
+        self.moves.append(ReadMove(usi))
+
+    def follow(self, moves: Iterable[ReadMove]) -> None:
+        """Make moves that were read before. Raises RecordFault as `play` does."""
+        for move in moves:
+            target = _square(move.usi[2:4])
+            if move.usi[1] == "*":
+                self.play(None, target, SFEN_LETTERS.index(move.usi[0]), promote=False)
+            else:
+                origin = _square(move.usi[:2])
+                self.play(origin, target, self.board[origin] & 15, promote=move.usi.endswith("+"))
+
+    def go_on(self) -> None:
+        """Raises RecordFault: another move follows, and the last one was not legal."""
+        if self.illegal is not None:
+            raise RecordFault(self.illegal[1], self.illegal[0])
+
+    def is_legal(self, origin: int | None, target: int, kind: int, *, promote: bool) -> bool:
+        if origin is None and (promote or not 0 < kind < KING):
+            return False
+        if origin is not None and (self.board[origin] != self.turn << 4 | kind or origin == target):
+            return False
+        if promote and kind >= GOLD:
+            return False
+        return bool(self._rules.is_legal_move(Move.from_usi(_usi(origin, target, kind, promote=promote))))
+
+
+def _square(usi: str) -> int:
+    return square(int(usi[0]), RANK_LETTERS.index(usi[1]) + 1)
+
+
+def _usi(origin: int | None, target: int, kind: int, *, promote: bool) -> str:
+    if origin is None:
+        return f"{SFEN_LETTERS[kind]}*{square_to_usi(target)}"
+    return f"{square_to_usi(origin)}{square_to_usi(target)}{'+' if promote else ''}"
+
+
+@dataclass(slots=True)
+class Line:
+    """Moves in a row: the game, or a variation of it."""
+
+    moves: list[ReadMove] = field(default_factory=list)
+    end: Ended | None = None
+    end_ms: int | None = None
+    end_comments: list[str] = field(default_factory=list)
+    after: list[Line] = field(default_factory=list)
+    """Variations that go on after its last move, in place of its end."""
+
+    def attach(self, index: int, variation: Line) -> None:
+        """Put a variation in the place of the move at an index, or after the last one."""
+        (self.moves[index].beside if index < len(self.moves) else self.after).append(variation)
+
+    def terminal(self) -> SpecialMoveEntry | None:
+        """The end as rsshogi's writers take it."""
+        if self.end is None:
+            return None
+        kind, winner = self.end.kind, self.end.winner
+        if winner is None:
+            result = DRAWS.get(kind, GameResult.PAUSED)
+        else:
+            result = _WON_BY.get(kind, _WON)[winner]
+        comment = "\n".join(self.end_comments) or None
+        unknown = self.end.word or kind if kind == "UNKNOWN" else None
+        return SpecialMoveEntry(kind, result, unknown, comment, self.end_ms)
+
+
+@dataclass(slots=True)
+class Reading(Line):
+    """A game as a reader leaves it."""
+
+    start_sfen: str = STARTPOS
+    names: tuple[str, str] = ("", "")
+    """Black, white; empty where the record has none."""
+    facts: dict[str, str] = field(default_factory=dict)
+    """What the head says, by rsshogi's names (``event``, ``site``, ``start_date``, ``time_control`` …) and, of other
+    things, by the file's."""
+    opening_comments: list[str] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+    """What was left out of the file, and why."""
+
+    def record(self) -> Record:
+        """The game with its variations, as rsshogi's writers take it."""
+        entries = [_entry(move) for move in self.moves]
+        comment = "\n".join(self.opening_comments) or None
+        record = Record(self.start_sfen, entries, self._metadata(), self.terminal(), comment)
+        if not self.after and not any(move.beside for move in self.moves):
+            return record
+        editor = record.into_editor()
+        nodes = [record.root_node_id(), *record.main_line_ids()[: len(self.moves)]]
+        waiting: list[tuple[Line, list[int]]] = [(self, nodes)]
+        """Lines, each with its nodes: the one before its first move, and one for each move."""
+        while waiting:
+            line, nodes = waiting.pop()
+            for node, variations in zip(nodes, (*(move.beside for move in line.moves), line.after), strict=True):
+                for variation in variations:
+                    editor.go_to(node)
+                    own = [node, *(editor.append_move(_entry(move)) for move in variation.moves)]
+                    if (end := variation.terminal()) is not None:
+                        editor.append_special(end)
+                    waiting.append((variation, own))
+        return editor.into_record()
+
+    def _metadata(self) -> RecordMetadata:
+        facts = dict(self.facts)
+        metadata = RecordMetadata(black_player=self.names[BLACK] or None, white_player=self.names[WHITE] or None)
+        for name in ("event", "site", "comment", "impasse_rule"):
+            setattr(metadata, name, facts.pop(name, None))
+        for name in ("start_date", "end_date"):
+            if _DATE.fullmatch(facts.get(name, "")):
+                setattr(metadata, name, facts.pop(name))
+        for name in ("time_control", "black_time_control", "white_time_control"):
+            if (limit := _time(facts.get(name, ""))) is not None:
+                setattr(metadata, name, limit)
+                del facts[name]
+        if re.fullmatch("[0-9]{1,6}", number := facts.get("max_moves", "")):
+            metadata.max_moves = int(number)
+            del facts["max_moves"]
+        for name, text in facts.items():
+            metadata.set_attribute(name, text)
+        return metadata
+
+
+def finish(walk: Walk, reading: Reading) -> Reading:
+    """Take what was walked into the reading. A last move that is not legal is left out, and named.
+
+    Raises:
+        RecordFault: no legal move is before it.
+    """
+    reading.start_sfen, reading.moves = walk.start_sfen, walk.moves
+    if walk.illegal is not None:
+        line, why = walk.illegal
+        if not walk.moves:
+            raise RecordFault(why, line)
+        reading.notices.append(f"{why}; the record ends by it")
+        if reading.end is None:
+            return reading
+        if reading.end.kind.endswith("_BY_ILLEGAL_MOVE"):
+            reading.end = Ended("LOSE_BY_ILLEGAL_MOVE", 1 - walk.turn)
+        else:  # who gave up after an illegal move of the other side has lost by no rule
+            reading.end_comments.insert(0, reading.end.word or reading.end.kind)
+            reading.end = Ended("INTERRUPT")
+    return reading
+
+
+def decoded(data: bytes) -> str:
+    """The text of a record: in the encoding that it declares, or in UTF-8, Shift_JIS or EUC-JP, whichever fits.
+
+    A last character that is cut off is left out.
+
+    Raises:
+        RecordFault: it is in none of them.
+    """
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise RecordFault("UTF-16; expected UTF-8, Shift_JIS or EUC-JP")
+    declared = _DECLARED.search(data[:2000])
+    named = None if declared is None else _ENCODINGS.get(declared[1].decode().lower().replace("_", "-"))
+    order = ("utf-8-sig", "euc_jp", "cp932") if _is_euc(data) else ("utf-8-sig", "cp932", "euc_jp")
+    fault: UnicodeDecodeError | None = None
+    for encoding in (*([] if named is None else [named]), *order):
+        try:
+            return data.decode(encoding)
+        except UnicodeDecodeError as error:
+            if error.end == len(data) and b"\n" in data[: error.start]:
+                return data[: error.start].decode(encoding)
+            if fault is None or encoding == "cp932":
+                fault = error
+    assert fault is not None
+    raise RecordFault("neither UTF-8 nor Shift_JIS nor EUC-JP", data.count(b"\n", 0, fault.start))
+
+
+def bounded_ms(seconds: float) -> int | None:
+    """A time in milliseconds; None for one that no game takes, and that no record can hold."""
+    return round(1000 * seconds) if 0 <= seconds < _MOST_SECONDS else None
+
+
+def text_lines(text: str) -> list[str]:
+    """The lines of a text, whichever ends they have (`str.splitlines` takes other signs for ends, too)."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return lines if lines[-1] else lines[:-1]
+
+
+def _is_euc(data: bytes) -> bool:
+    """Whether a text that Shift_JIS could be, too, plainly is EUC-JP.
+
+    Such a text is nothing but half-width katakana in Shift_JIS. In EUC-JP it has only characters that are in use
+    (kana, signs and the first level of kanji), and some byte that stands in few words of half-width katakana.
+    """
+    try:
+        text = data.decode("euc_jp")
+    except UnicodeDecodeError:
+        return False
+    pairs = _EUC_PAIR.findall(data)
+    in_use = all(0xA1 <= pair[0] <= 0xCF and pair[1] >= 0xA1 for pair in pairs)
+    return not text.isascii() and in_use and any(byte < 0xA6 or byte > 0xDF for byte in b"".join(pairs))
+
+
+def _entry(move: ReadMove) -> MoveEntry:
+    info = None
+    if move.score is not None:
+        info = EngineInfo(move.score, None, move.nodes, extras={"csa_pv": move.pv} if move.pv else {})
+    return MoveEntry(move.usi, time_ms=move.ms, comment="\n".join(move.comments) or None, engine_info=info)
+
+
+def _time(text: str) -> RecordTime | None:
+    """``300+10+0`` (seconds, byoyomi, increment), ``00:05+10`` or ``1時間30分+60秒``; None for anything else."""
+    if len(text) > 40 or re.search(r"\d{7}", text):
+        return None  # rsshogi's records hold no such time
+    if (match := _SECONDS.fullmatch(text)) is not None:
+        return RecordTime(int(float(match[1])), int(match[2]), int(match[3]))
+    match = _LIMIT.fullmatch(text)
+    if match is None or not any(match.groups()):
+        return None
+    hours, minutes = match[1] or match[3] or 0, match[2] or match[4] or 0
+    return RecordTime(3600 * int(hours) + 60 * int(minutes) + int(match[5] or 0), int(match[6] or 0), 0)
