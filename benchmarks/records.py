@@ -223,7 +223,9 @@ def main(
         results = {name: foreign.read(name, text, written.kind) for name in _knowing(written)}
         if not damage:
             results["what was written"] = truth
-        faults += not damage and mine != truth
+        # cshogi writes some KI2 moves that fit two pieces; its own reader refuses those, too.
+        ambiguous = written.kind == "ki2" and mine is None and results.get("cshogi") is None
+        faults += not damage and mine != truth and not ambiguous
         for name, theirs in results.items():
             key = (written.kind, "damaged" if damage else "whole", name, _compared(mine, theirs))
             counts[key] += 1
