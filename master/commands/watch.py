@@ -54,7 +54,11 @@ def watch(
         raise CommandError(f"{what}: no such file")
     is_log = source.is_dir() or source.suffix in _LOGS or not source.exists()
     with EndsOn(GameFileError):
-        seen = Watch(source, []) if is_log else Watch(None, facts_of(source))
+        facts = [] if is_log else facts_of(source)
+    for fact in facts:
+        if fact["fact"] == "note":
+            notice(str(fact["text"]))
+    seen = Watch(source if is_log else None, facts)
     place = parse(settings.page.listen) or (LOOPBACK, 0)
     token = page_token(settings, place[0])
     head = {"command": "watch", "version": version("gougi")}

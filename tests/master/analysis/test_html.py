@@ -22,12 +22,12 @@ def data_of(page: str) -> dict[str, Any]:
 
 
 def test_the_data_of_a_game() -> None:
-    data = data_of(game_page(blunder_report(), SETTINGS, False))
+    data = data_of(game_page(blunder_report(), SETTINGS))
     assert data["names"] == ["anna", "bert & <son>"]
     assert data["result"] == "☖ wins by resignation"
     assert [move["text"] for move in data["moves"]] == ["☗７六歩", "☖３四歩", "☗２二角成", "☖同銀"]
     blunder = data["moves"][1]
-    assert (blunder["quality"], blunder["kanji"], blunder["own"], blunder["ms"]) == ("mistake", "悪手", -40, 12000)
+    assert (blunder["quality"], blunder["name"], blunder["own"], blunder["ms"]) == ("mistake", "mistake", -40, 12000)
     assert data["positions"][1]["words"] == ["☖８四歩", "☗２六歩"]
     assert [position["cp"] for position in data["positions"]] == [40, 30, 1500, 1500, 1480]
     assert data["turning"] == [2]
@@ -36,7 +36,7 @@ def test_the_data_of_a_game() -> None:
 def test_the_page_loads_nothing_and_a_name_is_no_more_than_a_name() -> None:
     whole = blunder_report()
     whole = replace(whole, game=replace(whole.game, names=(EVIL, "b"), event=EVIL))
-    page = game_page(whole, SETTINGS, False)
+    page = game_page(whole, SETTINGS)
     assert "default-src 'none'" in page
     assert not re.search(r"""(src|href)=["']?(https?:)?//""", page)
     assert page.count("</script>") == page.count("<script") == 2
@@ -46,7 +46,7 @@ def test_the_page_loads_nothing_and_a_name_is_no_more_than_a_name() -> None:
 
 def test_the_page_of_several_games() -> None:
     one = blunder_report()
-    data = data_of(summary_page([(one, "a.html"), (one, "b.html")], players([one, one], None), SETTINGS, False))
+    data = data_of(summary_page([(one, "a.html"), (one, "b.html")], players([one, one], None), SETTINGS))
     assert [game["page"] for game in data["games"]] == ["a.html", "b.html"]
     assert [(player["name"], player["games"], player["moves"]) for player in data["players"]] == [
         ("anna", 2, 4),
@@ -59,7 +59,7 @@ def test_who_has_mated_is_told() -> None:
     assert (score_words(mate_in(3)), score_words(-mate_in(3))) == ("☗ mates in 3", "☖ mates in 3")
     of = game(MATE)
     points, found = evaluated(of, {})
-    last = data_of(game_page(report(of, points, found, None), SETTINGS, False))["positions"][-1]
+    last = data_of(game_page(report(of, points, found, None), SETTINGS))["positions"][-1]
     assert (last["score"], last["win"]) == ("☗ has mated", 1.0)
 
 
@@ -70,7 +70,7 @@ def test_a_player_without_a_judged_move_has_no_accuracy_and_one_game_counts_once
     (both,) = players([one], None)
     assert both.statistics.games == 1
     assert [player_facts(each)["accuracy"] is None for each in one.players] == [False, True]
-    data = data_of(summary_page([(one, "a.html")], (both,), SETTINGS, False))
+    data = data_of(summary_page([(one, "a.html")], (both,), SETTINGS))
     assert data["games"][0]["accuracy"][1] is None
 
 

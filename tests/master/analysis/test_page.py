@@ -22,8 +22,8 @@ def test_the_report_in_chromium(tmp_path: Path) -> None:
     report = blunder_report()
     report = replace(report, game=replace(report.game, names=(EVIL, report.game.names[1])))
     page, index = tmp_path / "game.html", tmp_path / "index.html"
-    page.write_text(game_page(report, SETTINGS, False), encoding="utf-8")
-    index.write_text(summary_page([(report, page.name)], players([report], None), SETTINGS, False), encoding="utf-8")
+    page.write_text(game_page(report, SETTINGS), encoding="utf-8")
+    index.write_text(summary_page([(report, page.name)], players([report], None), SETTINGS), encoding="utf-8")
     with Browser(tmp_path / "profile") as browser:
         browser.open(index)
         assert "1 games" in browser.text("h1")
@@ -32,7 +32,7 @@ def test_the_report_in_chromium(tmp_path: Path) -> None:
         assert browser.run("return document.title") != "caught", "a name has become a script"
 
         assert browser.text(".judgement h3") == "2. ☖３四歩", "it opens at the first turning point"
-        assert "悪手: loses 41% (1470 cp)" in browser.text(".judgement")
+        assert "mistake: loses 41% (1470 cp)" in browser.text(".judgement")
         assert browser.text(".controls .where") == "2 / 4"
 
         browser.click('.moves [data-ply="3"]')

@@ -26,7 +26,7 @@ def shown(one: GameReport, width: int, encoding: str = "utf-8") -> list[str]:
     console.print(table.players_table(one.players, terminal, terminal.marks))
     for bands in table.bands_tables(one.players, terminal):
         console.print(bands)
-    console.print(table.notes(Settings("Gougi", "1 node"), False, terminal))
+    console.print(table.notes(Settings("Gougi", "1 node"), terminal))
     return stream.getvalue().splitlines()
 
 
