@@ -197,7 +197,8 @@ def _own_score(move: Judged) -> str:
     assert move.before is not None, "a move that had a better one has been compared"
     if is_mate(move.before.score):
         return _score(black_view(move.before.score, move.turn))
-    return page_say("{score} for {side}", score=f"{move.before.score:+d}", side="☗☖"[move.turn])
+    score = score_words(move.before.score, move.before.bound)
+    return page_say("{score} for {side}", score=score, side="☗☖"[move.turn])
 
 
 def _page(title: str, data: dict[str, Any]) -> str:

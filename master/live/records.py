@@ -74,6 +74,8 @@ def _game(game: Game) -> list[Fact]:
             "clocks": no_clock,
         }
     ]
+    if game.notice:
+        facts.append({"fact": "note", "at": 0.0, "text": game.notice})
     for ply, move in enumerate(game.moves, start=1):
         facts.append(
             {
@@ -95,5 +97,4 @@ def _game(game: Game) -> list[Fact]:
     conclusion = "DRAW" if game.winner is None and game.ending in _DRAWS else ""
     reason = _REASONS.get(game.ending, game.ending)
     ended = {"fact": "ended", "at": 0.0, "conclusion": conclusion, "reason": reason, "winner": game.winner}
-    told = [{"fact": "note", "at": 0.0, "text": f"{game.source}: {game.notice}"}] if game.notice else []
-    return [*facts, {**ended, "plies": len(game.moves), "record": ""}, *told]
+    return [*facts, {**ended, "plies": len(game.moves), "record": ""}]

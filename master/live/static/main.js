@@ -88,6 +88,7 @@ function paint() {
   paintState();
   paintFleet();
   if (!state.game) return;
+  document.body.classList.toggle("record", state.game.mine === null); // nobody searches here
   const all = boards(), ply = shown(), at = all[ply - first()];
   paintTitle();
   const about = thoughtAt(ply), before = all[about.ply - first()];

@@ -5,10 +5,13 @@ import re
 from dataclasses import replace
 from typing import Any
 
+from master.analysis.annotate import csa_text
 from master.analysis.html import game_page, summary_page
 from master.analysis.notation import score_words
+from master.analysis.plan import Evaluation
 from master.analysis.report import Settings, facts, player_facts, players, report
 from tests.master.analysis.records import MATE, blunder_report, evaluated, game
+from worker.engine import Bound
 from worker.score import mate_in, mated_in
 
 SETTINGS = Settings("Gougi", "50000 nodes a position")
@@ -79,3 +82,27 @@ def test_facts_are_json_without_infinity() -> None:
     assert found["moves"][1]["loss"] == 0.4116
     assert found["winner"] == "white"
     assert found["players"][1]["counts"]["mistake"] == 1
+
+
+def test_a_bound_is_told_as_a_bound_from_blacks_view() -> None:
+    assert [score_words(120, bound) for bound in (Bound.EXACT, Bound.UPPER, Bound.LOWER)] == [
+        "+120",
+        "≤ +120",
+        "≥ +120",
+    ]
+    of = game()
+    points, found = evaluated(of, {1: Evaluation(-30, "8c8d", ("8c8d",), 9, 1000, bound=Bound.LOWER)})
+    one = report(of, points, found, None)
+    assert data_of(game_page(one, SETTINGS))["positions"][1]["score"] == "≤ +30"
+    assert facts(one)["positions"][1]["bound"] == "upper"
+    assert "#評価値=30" not in csa_text(one, SETTINGS) and "評価値 ≤ +30" in csa_text(one, SETTINGS)
+
+
+def test_how_sure_a_verdict_is_stands_in_every_report() -> None:
+    one = blunder_report(again=True)
+    assert data_of(game_page(one, SETTINGS))["moves"][1]["sure"] == "sure"
+    told = facts(one)["moves"]
+    assert told[1]["sureness"] == "sure" and told[1]["first"] == {"quality": "mistake", "loss": 0.4116}
+    assert told[0]["sureness"] is None and told[0]["first"] is None
+    assert "悪手 (mistake): 勝率 -41% (sure)" in csa_text(one, SETTINGS)
+    assert all(move["sure"] == "" for move in data_of(game_page(blunder_report(), SETTINGS))["moves"])

@@ -16,6 +16,14 @@ SETTINGS = Settings("Gougi", "50000 nodes a position")
 EVIL = "<img src=x onerror=\"document.title='caught'\">{{data}}</script>"
 
 
+SIDEWAYS = """
+const hidden = (part) => getComputedStyle(part).overflowX !== "visible" && part.scrollWidth > part.clientWidth + 1;
+const parts = [...document.querySelectorAll("main *, #app *")].filter(hidden);
+return [document.documentElement.scrollWidth, parts.map((part) => part.className)];
+"""
+"""The page's width, and what has to be scrolled sideways in it."""
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not installed(), reason="no browser: apt-get install chromium chromium-driver (.ci/run does)")
 def test_the_report_in_chromium(tmp_path: Path) -> None:
@@ -53,4 +61,27 @@ def test_the_report_in_chromium(tmp_path: Path) -> None:
         browser.click('[aria-pressed="false"]')
         assert "2000" in browser.text("svg.score")
         assert browser.run("return document.querySelectorAll('svg.time rect').length") == 4
+
+        browser.press("p")
+        browser.press("n")
+        assert browser.text(".controls .where") == "2 / 4", "there is one bad move"
+        signs = "[...document.querySelectorAll('.board text')].map(text => text.textContent)"
+        corner = f"return {signs}.find(sign => '１９'.includes(sign))"
+        assert browser.run(corner) == "９"
+        browser.press("f")
+        assert browser.run(corner) == "１", "the board is flipped"
+        browser.click('[data-key="c"]')
+        wait = (
+            "return new Promise((done) => setTimeout(() => done(document.querySelector('.copied').textContent), 300))"
+        )
+        sfen = "lnsgkgsnl/1r5b1/pppppp1pp/6p2/9/2P6/PP1PPPPPP/1B5R1/LNSGKGSNL b - 3"
+        assert browser.run(wait) == f"copied: {sfen}"
+        assert browser.run("return sfenOf(parseSfen(data.positions[4].sfen), 0, 5)") == report.points[4].sfen
+
+        for file in (page, index):
+            browser.resize(390, 900)
+            browser.open(file)
+            assert browser.run(SIDEWAYS) == [390, []], file.name
+            cells = "return [...document.querySelectorAll('td')].filter((cell) => cell.offsetWidth === 0).length"
+            assert browser.run(cells) == 0, "every column is there"
         assert browser.complaints() == []

@@ -65,6 +65,18 @@ def test_forty_columns_are_enough(encoding: str) -> None:
     assert "…" not in told and "accuracy" in told and "bert & <son>" in told
 
 
+def test_a_verdict_says_how_sure_it_is_and_speaks_english() -> None:
+    line = rows(blunder_report(again=True))[2]
+    assert "mistake, sure" in line and "悪手" not in line
+
+
+def test_in_japanese_nothing_is_half_english(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LC_ALL", "ja_JP.UTF-8")
+    assert "悪手、確実" in rows(blunder_report(again=True))[2]
+    bands = "\n".join(shown(blunder_report(), 100))
+    assert "-250 ～ 250" in bands and "互角" in bands and "even" not in bands and " to " not in bands
+
+
 def test_without_kanji_there_are_words_and_letters() -> None:
     told = "\n".join(shown(blunder_report(), 100, "ascii"))
     assert told.isascii(), sorted({sign for sign in told if not sign.isascii()})
