@@ -133,7 +133,7 @@ class Judged:
             return None
         change = abs(self.loss - self.first.loss)
         room = min(abs(self.loss - level.loss) for level in LEVELS)
-        same = self.quality is self.first.quality or not (self.quality.kanji or self.first.quality.kanji)
+        same = self.quality is self.first.quality or not (self.quality in LEVELS or self.first.quality in LEVELS)
         if not self.exact or not (same or room > change):
             return Sureness.UNSURE
         return Sureness.SURE if same and room >= max(_ROOM, change / 2) else Sureness.LIKELY

@@ -17,8 +17,9 @@ EVIL = "<img src=x onerror=\"document.title='caught'\">{{data}}</script>"
 
 
 SIDEWAYS = """
-const hidden = (part) => getComputedStyle(part).overflowX !== "visible" && part.scrollWidth > part.clientWidth + 1;
-const parts = [...document.querySelectorAll("main *, #app *")].filter(hidden);
+const wide = (part) => part.scrollWidth > part.clientWidth + 1;
+const scrolls = (part) => ["auto", "scroll"].includes(getComputedStyle(part).overflowX);
+const parts = [...document.querySelectorAll("main *, #app *")].filter((part) => scrolls(part) && wide(part));
 return [document.documentElement.scrollWidth, parts.map((part) => part.className)];
 """
 """The page's width, and what has to be scrolled sideways in it."""
