@@ -29,8 +29,9 @@ TOLD_LOSS: Final = 0.005
 """Win probability: less than that is noise, and not told."""
 NEAR: Final = 0.03
 """Win probability: who loses that much is near to the first class, and is searched again."""
-_ROOM: Final = 0.015
-"""Win probability: a loss that is so near to the edge of its class is not sure of it."""
+_ROOM: Final = 0.05
+"""Win probability: a loss that is so near to the edge of its class is not sure of it. Five times the effort again moves
+losses by about that much (docs/measurements/analysis.md)."""
 
 
 class Quality(enum.Enum):

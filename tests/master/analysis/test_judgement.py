@@ -112,7 +112,8 @@ def twice(first: int, second: int, bound: Bound = Bound.EXACT, best: str = "2g2f
 @pytest.mark.parametrize(
     ("move", "quality", "sureness"),
     [
-        (twice(370, 380), Quality.DUBIOUS, Sureness.SURE),
+        (twice(1100, 1120), Quality.MISTAKE, Sureness.SURE),
+        (twice(370, 380), Quality.DUBIOUS, Sureness.LIKELY),
         (twice(540, 250), Quality.DUBIOUS, Sureness.UNSURE),
         (twice(250, 255), Quality.DUBIOUS, Sureness.LIKELY),
         (twice(370, 0, best="7g7f"), Quality.BEST, Sureness.UNSURE),
