@@ -7,6 +7,9 @@ games. ``--write`` makes the calibration of the package.
     python -m benchmarks.analysis --out /tmp/levels --games 36 [--write master/analysis/calibration.json]
 
 Games and searches are kept in the folder: the same command goes on with them.
+
+With ``--stability`` it measures instead how many verdicts on the games' moves stay when the effort is five times as
+much: of one search for each position, and of the two that ``gougi analyze`` makes of what it tells.
 """
 
 from __future__ import annotations
@@ -16,6 +19,8 @@ import asyncio
 import json
 import math
 from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -27,10 +32,10 @@ from lab.match.folder import sources
 from lab.match.game import Choice, play_game
 from lab.match.openings import make_openings
 from master.analysis.game import Game, PlayedMove
-from master.analysis.judgement import Judged, judge
+from master.analysis.judgement import LEVELS, Judged, Sureness, doubtful, judge
 from master.analysis.network import network_hash
 from master.analysis.plan import evaluations, plan, searches
-from master.analysis.session import Pace, Session
+from master.analysis.session import AGAIN_TIMES, Pace, Session
 from master.analysis.statistics import statistics
 from master.analysis.store import Store
 from master.analysis.strength import Calibration, Level, elo_of, virtual_score
@@ -114,12 +119,16 @@ def play_all(folder: Path, levels: list[int], games: int) -> list[dict[str, obje
     return wanted
 
 
-def analyse(folder: Path, played: list[dict[str, object]], nodes: int) -> list[tuple[Judged, ...]]:
-    """The judged moves of each game."""
-    games = [
+def _games(played: list[dict[str, object]]) -> list[Game]:
+    return [
         Game(str(number), 0, ("", ""), str(game["sfen"]), tuple(map(PlayedMove, game["moves"])))  # type: ignore[call-overload]
         for number, game in enumerate(played)
     ]
+
+
+def analyse(folder: Path, played: list[dict[str, object]], nodes: int) -> list[tuple[Judged, ...]]:
+    """The judged moves of each game."""
+    games = _games(played)
 
     async def run() -> list[tuple[Judged, ...]]:
         store = Store(folder / "positions.jsonl")
@@ -137,12 +146,83 @@ def analyse(folder: Path, played: list[dict[str, object]], nodes: int) -> list[t
     return asyncio.run(run())
 
 
+@dataclass(frozen=True, slots=True)
+class Stay:
+    """How many of some verdicts stay with more effort."""
+
+    moves: int
+    same: int
+    gone: int
+    """Verdicts that are taken back: nothing bad is told of the move any more."""
+
+    @classmethod
+    def of(cls, pairs: Sequence[tuple[Judged, Judged]]) -> Stay:
+        """The first verdict of each pair is that of less effort."""
+        same = sum(_class(one) == _class(other) for one, other in pairs)
+        return cls(len(pairs), same, sum(bool(_class(one)) and not _class(other) for one, other in pairs))
+
+    def words(self) -> str:
+        share = self.same / self.moves if self.moves else 0.0
+        return f"{self.same:4d} of {self.moves:4d} stay = {share:5.1%}, {self.gone} taken back"
+
+
+def _class(move: Judged) -> str:
+    """The class that is told of a move; empty: nothing bad."""
+    return move.quality.word if move.quality in LEVELS else ""
+
+
+def told(pairs: Sequence[tuple[Judged, Judged]]) -> list[tuple[Judged, Judged]]:
+    """Those of which the verdict of less effort tells something bad."""
+    return [pair for pair in pairs if _class(pair[0])]
+
+
+async def verdicts(
+    folder: Path, games: Sequence[Game], nodes: int
+) -> tuple[list[tuple[Judged, ...]], list[tuple[Judged, ...]]]:
+    """The moves of each game by one search of each position, and with a second one of what is told."""
+    store = Store(folder / "positions.jsonl")
+    store.read()
+    once, twice = [], []
+    settings = f"{network_hash('')} {nodes}"
+    async with Session(LocalSearcher(EngineSpec(64, 1).build), store, Pace(nodes=nodes), lambda: settings) as session:
+        for game in games:
+            points = plan(game)
+            known = evaluations(points, await session.search(game, searches(points), lambda *_: None))
+            first = judge(game, points, known)
+            wanted = searches(points, doubtful(first))
+            again = await session.search(game, wanted, lambda *_: None, AGAIN_TIMES)
+            once.append(first)
+            twice.append(judge(game, points, known, evaluations(points, again)))
+            print(f"{nodes} nodes, game {game.source}: {len(wanted)} of {len(points)} positions again", flush=True)
+    return once, twice
+
+
+def stability(folder: Path, played: list[dict[str, object]], nodes: int) -> None:
+    """Print the shares of verdicts that stay between ``nodes`` and five times as many."""
+    games = _games(played)
+    less, more = (asyncio.run(verdicts(folder, games, effort)) for effort in (nodes, 5 * nodes))
+    for name, few, many in zip(("one search", "two searches"), less, more, strict=True):
+        pairs = [
+            (one, other)
+            for game, again in zip(few, many, strict=True)
+            for one, other in zip(game, again, strict=True)
+            if one.counts and other.counts
+        ]
+        print(f"{name}: all moves  {Stay.of(pairs).words()}")
+        print(f"{name}: told       {Stay.of(told(pairs)).words()}")
+        for sureness in Sureness:
+            own = [pair for pair in told(pairs) if pair[0].sureness is sureness]
+            if own:
+                print(f"{name}: {sureness.value:10s} {Stay.of(own).words()}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True, help="folder")
     parser.add_argument("--levels", default="100,300,1000,3000,10000", help="nodes a move")
     parser.add_argument("--games", type=int, default=24, help="a pair; even")
     parser.add_argument("--nodes", type=int, default=100_000, help="nodes a move of the analysis")
+    parser.add_argument("--stability", action="store_true", help="measure how many verdicts stay with more effort")
     parser.add_argument("--write", type=Path, help="calibration file to make")
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
@@ -152,6 +232,9 @@ def main() -> None:
         parser.error(str(mixed))
     levels = [int(word) for word in arguments.levels.split(",")]
     played = play_all(arguments.out, levels, arguments.games)
+    if arguments.stability:
+        stability(arguments.out, played, arguments.nodes)
+        return
     judged = analyse(arguments.out, played, arguments.nodes)
 
     by_level: dict[int, list[Judged]] = defaultdict(list)

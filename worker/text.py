@@ -34,6 +34,7 @@ _WORDS: Final = (
     *zip("☗☖▲△", "+-+-", strict=True),
     *zip("同打成\u3000", ("x", "*", "+", ""), strict=True),
     *zip("→←◀▶…—–·×±√", ("->", "<-", "<", ">", "...", "-", "-", ".", "x", "+-", "sqrt"), strict=True),
+    *zip("≤≥", ("<=", ">="), strict=True),
     *zip("“”‘’━─│", ('"', '"', "'", "'", "-", "-", "|"), strict=True),
 )
 """A move reads as square and piece then: ``☗７六歩`` is ``+76P``, ``☖同銀成`` is ``-xS+``; the signs are CSA's."""

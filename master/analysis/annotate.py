@@ -14,11 +14,12 @@ from master.analysis.game import Game
 from master.analysis.judgement import Judged, Quality
 from master.analysis.notation import before, move_words, pv_words, score_words
 from master.analysis.plan import Evaluation, Point
-from master.analysis.report import GameReport, Settings, black_view
+from master.analysis.report import GameReport, Settings, black_bound, black_view
 from master.records.csa import Ending, GameRecord, RecordedMove, Variation
 from master.records.endings import FROM_RSSHOGI
 from master.records.kif import time_of
 from master.records.reading import Ended, Line, ReadMove
+from worker.engine import Bound
 from worker.score import is_mate, mate_distance
 
 _MARKS = str.maketrans("☗☖", "▲△")
@@ -111,7 +112,8 @@ def _judgement(report: GameReport, move: Judged, point: Point) -> Iterator[str]:
     last = before(report, point)
     best = move_words(point, move.before.best, last).translate(_MARKS)
     if move.quality is not Quality.GOOD:
-        yield f"{move.quality.kanji} ({move.quality.word}): 勝率 -{100 * move.loss:.0f}%"
+        sure = "" if move.sureness is None else f" ({move.sureness.value})"
+        yield f"{move.quality.kanji} ({move.quality.word}): 勝率 -{100 * move.loss:.0f}%{sure}"
     if move.missed_mate:
         yield "詰み逃し (missed mate)"
     if move.allowed_mate:
@@ -124,7 +126,9 @@ def _evaluation(report: GameReport, point: Point, found: Evaluation | None) -> I
     if found is None:
         return
     score = found.score if point.turn == 0 else -found.score
-    if is_mate(score):
+    if found.bound is not Bound.EXACT:
+        yield "評価値 " + score_words(score, black_bound(found.bound, point.turn)).translate(_MARKS)
+    elif is_mate(score):
         winner = "先手勝ち" if (found.score > 0) == (point.turn == 0) else "後手勝ち"
         distance = abs(mate_distance(score))
         yield f"#詰み={winner}" + (f":{distance}手" if distance else "")

@@ -21,8 +21,7 @@ def page_of(folder: Path, stem: str) -> Path:
 
 def write_game(folder: Path, stem: str, report: GameReport, settings: Settings) -> None:
     """The page of a game, and its annotated records. Raises OSError."""
-    calibrated = any(player.strength is not None for player in report.players)
-    _write(page_of(folder, stem), game_page(report, settings, calibrated).encode(errors="replace"))
+    _write(page_of(folder, stem), game_page(report, settings).encode(errors="replace"))
     record = annotated(report, settings)
     _write(folder / f"{stem}.annotated.csa", record.to_csa().encode(errors="replace"))
     _write(folder / f"{stem}.annotated.kif", kif_bytes(record.to_kif()))
@@ -40,7 +39,7 @@ def write_summary(
     linked = [(one, quote(page_of(folder, stem).name, safe="")) for one, stem in zip(reports, stems, strict=True)]
     _write(
         page,
-        summary_page(linked, players(reports, calibration), settings, calibration is not None).encode(errors="replace"),
+        summary_page(linked, players(reports, calibration), settings).encode(errors="replace"),
     )
     return page
 

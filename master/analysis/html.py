@@ -15,20 +15,22 @@ from html import escape
 from importlib import resources
 from typing import Any
 
-from master.analysis.judgement import LEVELS, Judged
-from master.analysis.notation import before, move_words, pv_words, score_words
+from master.analysis.judgement import LEVELS, Judged, Quality
+from master.analysis.notation import before, move_words, pv_words, score_said, score_words
 from master.analysis.plan import Evaluation, Point
 from master.analysis.report import (
     GameReport,
     PlayerReport,
     Settings,
+    black_bound,
     black_view,
-    elo_text,
     player_facts,
+    range_words,
     score_facts,
-    strength_text,
+    strength_words,
 )
-from master.ui.texts import page_words
+from master.ui.texts import page_say, page_words
+from worker.engine import Bound
 from worker.score import is_mate
 
 _ENDINGS = {
@@ -51,7 +53,7 @@ _ENDINGS = {
 """rsshogi's kinds of endings, in words."""
 
 
-def game_page(report: GameReport, settings: Settings, calibrated: bool) -> str:
+def game_page(report: GameReport, settings: Settings) -> str:
     """The page of one game."""
     game = report.game
     data = {
@@ -60,6 +62,7 @@ def game_page(report: GameReport, settings: Settings, calibrated: bool) -> str:
         "event": game.event,
         "date": game.date,
         "source": game.source.rsplit("/", 1)[-1],
+        "notice": game.notice,
         "result": result_text(report),
         "first": report.points[0].ply,
         "positions": [
@@ -67,14 +70,12 @@ def game_page(report: GameReport, settings: Settings, calibrated: bool) -> str:
         ],
         "moves": [_move(report, point, move) for point, move in zip(report.points, report.moves, strict=False)],
         "turning": [move.number for move in report.turning],
-        **_common(report.players, settings, calibrated),
+        **_common(report.players, settings),
     }
     return _page(" - ".join(game.names), data)
 
 
-def summary_page(
-    reports: Sequence[tuple[GameReport, str]], players: Sequence[PlayerReport], settings: Settings, calibrated: bool
-) -> str:
+def summary_page(reports: Sequence[tuple[GameReport, str]], players: Sequence[PlayerReport], settings: Settings) -> str:
     """The page of several games.
 
     Args:
@@ -93,62 +94,40 @@ def summary_page(
         for report, page in reports
     ]
     return _page(
-        _say("{count} games", count=len(games)),
-        {"kind": "summary", "games": games, **_common(players, settings, calibrated)},
+        page_say("{count} games", count=len(games)),
+        {"kind": "summary", "games": games, **_common(players, settings)},
     )
 
 
 def result_text(report: GameReport) -> str:
     """``☗ wins by resignation``; empty where the record does not say."""
     game = report.game
-    how = _say(_ENDINGS.get(game.ending, game.ending.replace("_", " ").lower()))
+    how = page_say(_ENDINGS.get(game.ending, game.ending.replace("_", " ").lower()))
     if game.winner is None:
         return how
     side = "☗☖"[game.winner]
-    return _say("{side} wins by {how}", side=side, how=how) if how else _say("{side} wins", side=side)
+    return page_say("{side} wins by {how}", side=side, how=how) if how else page_say("{side} wins", side=side)
 
 
-def _say(message: str, **fields: object) -> str:
-    """A message of the page, in its language."""
-    return page_words().get(message, message).format_map(fields)
-
-
-def _score(score: int | None) -> str:
+def _score(score: int | None, bound: Bound = Bound.EXACT) -> str:
     """`score_words`, in the page's language."""
-    words = score_words(score)
-    side, _, rest = words.partition(" ")
-    if rest.startswith("mates in "):
-        return _say("{side} mates in {plies}", side=side, plies=rest.removeprefix("mates in "))
-    return _say("{side} has mated", side=side) if rest == "has mated" else words
+    return score_said(score_words(score, bound), page_say)
 
 
-def _range(words: str) -> str:
-    """`band_range`, in the page's language."""
-    match words.split():
-        case ["below", edge]:
-            return _say("below {edge}", edge=edge)
-        case ["above", edge]:
-            return _say("above {edge}", edge=edge)
-        case [low, "to", high]:
-            return _say("{low} to {high}", low=low, high=high)
-    return words
-
-
-def _common(players: Sequence[PlayerReport], settings: Settings, calibrated: bool) -> dict[str, Any]:
+def _common(players: Sequence[PlayerReport], settings: Settings) -> dict[str, Any]:
     return {
         "players": [
             (facts := player_facts(player))
             | {
-                "bands": [{**band, "range": _range(band["range"])} for band in facts["bands"]],
-                "level": strength_text(player.strength),
-                "elo": "" if player.strength is None else elo_text(player.strength.elo),
+                "bands": [{**band, "range": range_words(index)} for index, band in enumerate(facts["bands"])],
+                "level": strength_words(player, settings),
             }
             for player in players
         ],
-        "levels": [{"word": level.word, "kanji": level.kanji, "loss": level.loss} for level in LEVELS],
+        "levels": [{"word": level.word, "name": _name(level), "loss": level.loss} for level in LEVELS],
         "engine": settings.engine,
         "effort": settings.effort,
-        "calibrated": calibrated,
+        "noStrength": settings.no_strength,
         "lang": "ja" if page_words() else "en",
         "words": dict(page_words()),
     }
@@ -166,7 +145,7 @@ def _position(report: GameReport, point: Point, found: Evaluation | None) -> dic
     head: dict[str, Any] = {
         "sfen": point.sfen,
         **score_facts(_black(point, found)),
-        "score": _score(_black(point, found)),
+        "score": _score(_black(point, found), Bound.EXACT if found is None else black_bound(found.bound, point.turn)),
     }
     if found is None:
         return head
@@ -179,7 +158,7 @@ def _position(report: GameReport, point: Point, found: Evaluation | None) -> dic
         "nodes": found.nodes,
         "lines": [
             {
-                "score": _score(black_view(line.score, point.turn)),
+                "score": _score(black_view(line.score, point.turn), black_bound(line.bound, point.turn)),
                 "pv": list(line.pv),
                 "words": pv_words(point, line.pv, last),
             }
@@ -196,7 +175,8 @@ def _move(report: GameReport, point: Point, move: Judged) -> dict[str, Any]:
         "usi": move.usi,
         "text": move_words(point, move.usi, before(report, point)),
         "quality": move.quality.word,
-        "kanji": move.quality.kanji,
+        "name": _name(move.quality),
+        "sure": "" if move.sureness is None or not move.told else page_say(move.sureness.value),
         "loss": round(move.loss, 4),
         "lossCp": move.loss_cp,
         "better": _own_score(move) if move.had_better else "",
@@ -207,12 +187,18 @@ def _move(report: GameReport, point: Point, move: Judged) -> dict[str, Any]:
     }
 
 
+def _name(quality: Quality) -> str:
+    """The class's name in the page's language; empty: it has none."""
+    return quality.kanji if page_words() or not quality.kanji else quality.word
+
+
 def _own_score(move: Judged) -> str:
     """Score of the best move for the side that made another: ``+300 for ☖``."""
     assert move.before is not None, "a move that had a better one has been compared"
     if is_mate(move.before.score):
         return _score(black_view(move.before.score, move.turn))
-    return _say("{score} for {side}", score=f"{move.before.score:+d}", side="☗☖"[move.turn])
+    score = score_words(move.before.score, move.before.bound)
+    return page_say("{score} for {side}", score=score, side="☗☖"[move.turn])
 
 
 def _page(title: str, data: dict[str, Any]) -> str:
@@ -221,8 +207,8 @@ def _page(title: str, data: dict[str, Any]) -> str:
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     filling = {
         "lang": str(data["lang"]),
-        "title": escape(_say("{title}: analysis by Gougi", title=title)),
-        "noscript": _say("This report is drawn by a script in this file; nothing is loaded from elsewhere."),
+        "title": escape(page_say("{title}: analysis by Gougi", title=title)),
+        "noscript": page_say("This report is drawn by a script in this file; nothing is loaded from elsewhere."),
         "style": parts["page.css"],
         "script": "\n".join(parts[name] for name in ("board.js", "chart.js", "page.js")),
         "data": text,

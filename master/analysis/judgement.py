@@ -9,11 +9,12 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from master.analysis.game import Game
-from master.analysis.plan import Evaluation, Point
+from master.analysis.plan import Evaluation, Point, opposite
+from worker.engine import Bound
 from worker.score import from_child, is_mate, winning_probability
 
 _SCALE: Final = 600.0
@@ -26,6 +27,11 @@ MOST_CP: Final = 2000
 
 TOLD_LOSS: Final = 0.005
 """Win probability: less than that is noise, and not told."""
+NEAR: Final = 0.03
+"""Win probability: who loses that much is near to the first class, and is searched again."""
+_ROOM: Final = 0.05
+"""Win probability: a loss that is so near to the edge of its class is not sure of it. Five times the effort again moves
+losses by about that much (docs/measurements/analysis.md)."""
 
 
 class Quality(enum.Enum):
@@ -60,6 +66,17 @@ class Quality(enum.Enum):
         return self in BAD
 
 
+class Sureness(enum.Enum):
+    """How sure the verdict on a move is. docs/measurements/analysis.md has how often each kind stays."""
+
+    SURE = "sure"
+    """Two searches agree, the second with several times the effort, and the loss is well within its class."""
+    LIKELY = "likely"
+    """They agree on the class, or the loss has changed little."""
+    UNSURE = "unsure"
+    """They disagree, or only a bound of a score is known."""
+
+
 LEVELS: Final = (Quality.INACCURACY, Quality.DUBIOUS, Quality.MISTAKE, Quality.BLUNDER)
 """From mild to bad."""
 BAD: Final = LEVELS[1:]
@@ -85,11 +102,42 @@ class Judged:
     """There was a mate (or a declaration), and this move lets it go."""
     allowed_mate: bool = False
     """The opponent has a mate only since this move."""
+    bound: Bound = Bound.EXACT
+    """Of ``after``."""
+    first: Judged | None = None
+    """The verdict of the first search, where this one is of a second search with more effort."""
 
     @property
     def had_better(self) -> bool:
         """Whether another move was better for who made it, by as much as is told (half a percent), or for a mate."""
         return self.missed_mate or self.allowed_mate or self.loss >= TOLD_LOSS
+
+    @property
+    def told(self) -> bool:
+        """Whether something bad is told of it."""
+        return self.quality in LEVELS or self.missed_mate or self.allowed_mate
+
+    @property
+    def exact(self) -> bool:
+        """Whether both scores are known, and not only a bound of one."""
+        return self.bound is Bound.EXACT and (self.before is None or self.before.bound is Bound.EXACT)
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether it has to be searched again before it is told: anything bad, or near to it."""
+        return self.counts and self.quality is not Quality.BEST and (self.loss >= NEAR or self.told or not self.exact)
+
+    @property
+    def sureness(self) -> Sureness | None:
+        """None: it was not searched twice, or says nothing of the player."""
+        if self.first is None or not self.counts:
+            return None
+        change = abs(self.loss - self.first.loss)
+        room = min(abs(self.loss - level.loss) for level in LEVELS)
+        same = self.quality is self.first.quality or not (self.quality in LEVELS or self.first.quality in LEVELS)
+        if not self.exact or not (same or room > change):
+            return Sureness.UNSURE
+        return Sureness.SURE if same and room >= max(_ROOM, change / 2) else Sureness.LIKELY
 
     @property
     def counts(self) -> bool:
@@ -110,16 +158,33 @@ def accuracy(loss: float) -> float:
     return min(100.0, max(0.0, 103.1668 * math.exp(-4.354 * loss) - 3.1669))
 
 
-def judge(game: Game, points: Sequence[Point], known: Sequence[Evaluation | None]) -> tuple[Judged, ...]:
+def judge(
+    game: Game,
+    points: Sequence[Point],
+    known: Sequence[Evaluation | None],
+    again: Sequence[Evaluation | None] | None = None,
+) -> tuple[Judged, ...]:
     """The moves between the points of a `master.analysis.plan.plan`, each compared with the best one.
 
     Args:
         known: the evaluation of each point.
+        again: the same with more effort; None where a point was not searched again. A move with both of its points
+            there is judged by them: two scores of different effort are not compared.
     """
-    return tuple(
-        _judge(point, game.moves[point.ply].usi, before, after)
-        for point, before, after in zip(points, known, known[1:], strict=False)
-    )
+    found = []
+    for index, point in enumerate(points[:-1]):
+        usi = game.moves[point.ply].usi
+        verdict = _judge(point, usi, known[index], known[index + 1])
+        before, behind = (None, None) if again is None else (again[index], again[index + 1])
+        if before is not None and behind is not None:
+            verdict = replace(_judge(point, usi, before, behind), first=verdict)
+        found.append(verdict)
+    return tuple(found)
+
+
+def doubtful(moves: Sequence[Judged]) -> set[int]:
+    """The plies to search again: those before and after each move that is told, or is near to that."""
+    return {ply for move in moves if move.doubtful for ply in (move.number - 1, move.number)}
 
 
 def _judge(point: Point, usi: str, before: Evaluation | None, behind: Evaluation | None) -> Judged:
@@ -127,7 +192,7 @@ def _judge(point: Point, usi: str, before: Evaluation | None, behind: Evaluation
     number = point.ply + 1
     if point.choices == 1 and before is not None:
         return Judged(number, point.turn, usi, Quality.FORCED, before, after)
-    if before is None or after is None:
+    if before is None or behind is None or after is None:
         return Judged(number, point.turn, usi, Quality.UNKNOWN, before, after)
     if usi == before.best:
         return Judged(number, point.turn, usi, Quality.BEST, before, after)
@@ -144,6 +209,7 @@ def _judge(point: Point, usi: str, before: Evaluation | None, behind: Evaluation
         max(0, clamped(before.score) - clamped(after)),
         missed_mate=_mates(before.score) and not _mates(after),
         allowed_mate=_mates(-after) and not _mates(-before.score),
+        bound=opposite(behind.bound),
     )
 
 

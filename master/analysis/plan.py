@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from master.analysis.game import Game, GameFileError
+from worker.engine import Bound
 from worker.score import DRAW, from_child, mate_in, mated_in
 from worker.shogi import MoveError, Position, SfenError, move_to_usi
 from worker.shogi.position import Repetition
@@ -23,6 +24,7 @@ class Alternative:
     score: int
     depth: int
     pv: tuple[str, ...]
+    bound: Bound = Bound.EXACT
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,8 @@ class Evaluation:
     elapsed_ms: int = 0
     alternatives: tuple[Alternative, ...] = ()
     """Best first, where more than one was asked for."""
+    bound: Bound = Bound.EXACT
+    """Of ``score``: a search that its limit stopped within a fail-high or fail-low may know no more than that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,13 +119,18 @@ def _over(position: Position) -> Evaluation | None:
     return Evaluation(mate_in(1), "win", ("win",)) if position.can_declare() else None
 
 
-def searches(points: Sequence[Point]) -> list[tuple[str, ...]]:
+def searches(points: Sequence[Point], plies: Collection[int] | None = None) -> list[tuple[str, ...]]:
     """The positions to search, each once, the game's last position first.
+
+    Args:
+        plies: those of the points that are wanted; None: all.
 
     A search of a position finds the next one's result in the table, so both sides of the comparison "best move against
     played move" rest on the same knowledge. docs/measurements/analysis.md has what that was measured to be worth.
     """
-    wanted = dict.fromkeys(point.search for point in reversed(points) if point.search is not None)
+    wanted = dict.fromkeys(
+        point.search for point in reversed(points) if point.search is not None and (plies is None or point.ply in plies)
+    )
     return [moves for moves in wanted if moves is not None]
 
 
@@ -134,7 +143,14 @@ def _evaluation(point: Point, found: Mapping[tuple[str, ...], Evaluation]) -> Ev
     searched = point.over if point.search is None else found.get(point.search)
     if searched is None or not point.forced:
         return searched
-    score = searched.score
+    score, bound = searched.score, searched.bound
     for _ in point.forced:
-        score = from_child(score)
-    return replace(searched, score=score, best=point.forced[0], pv=point.forced + searched.pv, alternatives=())
+        score, bound = from_child(score), opposite(bound)
+    return replace(
+        searched, score=score, best=point.forced[0], pv=point.forced + searched.pv, alternatives=(), bound=bound
+    )
+
+
+def opposite(bound: Bound) -> Bound:
+    """The bound as the other side sees it."""
+    return {Bound.LOWER: Bound.UPPER, Bound.UPPER: Bound.LOWER}.get(bound, bound)

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from master.analysis.game import Game
 from master.analysis.judgement import Judged, Quality, judge, turning_points, win_probability
-from master.analysis.plan import Evaluation, Point, evaluations
-from master.analysis.statistics import BANDS, PlayerStatistics, Rates, band_range, statistics
-from master.analysis.strength import Calibration, Interval, Strength, strength, virtual_score
+from master.analysis.plan import Evaluation, Point, evaluations, opposite
+from master.analysis.statistics import BANDS, EDGES, PlayerStatistics, Rates, band_range, statistics
+from master.analysis.strength import LEAST_MOVES, Calibration, Interval, Strength, strength, virtual_score
+from master.ui.texts import page_say
+from worker.engine import Bound
 from worker.score import is_mate, mate_distance
+
+Say = Callable[..., str]
+"""Puts a message into the reader's language, with its fields."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +28,8 @@ class Settings:
     """Name of the searcher, and its network."""
     effort: str
     """In words: ``50000 nodes a move on each of 2 nodes``."""
+    no_strength: str = ""
+    """Why the analysis as a whole does not fit the calibration, in words; empty: it fits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +61,18 @@ def report(
     points: Sequence[Point],
     found: Mapping[tuple[str, ...], Evaluation],
     calibration: Calibration | None,
+    again: Mapping[tuple[str, ...], Evaluation] | None = None,
 ) -> GameReport:
     """The report of one game.
 
     Args:
         found: the searches that are done; all need not be.
         calibration: one that fits the analysis; None: no strength is estimated.
+        again: the searches with more effort, of what is doubtful after the first ones (`doubtful`).
     """
-    known = evaluations(points, found)
-    moves = judge(game, points, known)
+    again = again or {}
+    moves = judge(game, points, evaluations(points, found), evaluations(points, again) if again else None)
+    known = evaluations(points, {**found, **again})
     black, white = (statistics(game.names[turn], [move for move in moves if move.turn == turn]) for turn in (0, 1))
     return GameReport(
         game,
@@ -92,39 +102,52 @@ def _player(one: PlayerStatistics, calibration: Calibration | None) -> PlayerRep
     return PlayerReport(one, None if calibration is None else strength(one.losses, calibration))
 
 
-def strength_text(found: Strength | None) -> str:
-    """``about 1.2k (600 to 2.5k)``, in nodes a move of our own searcher; ``-`` where nothing can be said."""
+def strength_words(player: PlayerReport, settings: Settings, text: Say = page_say) -> str:
+    """A sentence about the strength, or about why nothing is said of it; empty: `Settings.no_strength` says why."""
+    found = player.strength
     if found is None:
-        return "-"
-    if math.isinf(found.elo.value):
-        return "more than the strongest level" if found.elo.value > 0 else "fewer than the weakest level"
-    return f"about {_nodes(found.nodes.value)} ({_nodes(found.nodes.low)} to {_nodes(found.nodes.high)})"
+        fields = {"moves": len(player.statistics.losses), "least": LEAST_MOVES}
+        no = text("No strength: {moves} judged moves are too few, it takes {least}.", **fields)
+        return "" if settings.no_strength else no
+    nodes = _interval_words(found.nodes, _nodes, text)
+    elo = _interval_words(found.elo, "{:+.0f}".format, text)
+    plays = text("Plays like our own searcher with {nodes} nodes a move", nodes=nodes)
+    return plays + text(": Elo {elo} over its weakest level.", elo=elo)
+
+
+def _interval_words(found: Interval, shown: Callable[[float], str], text: Say) -> str:
+    """``1.2k (600 to 2.5k)``; an end that is open is that of the levels."""
+    low, high = (None if end in (0.0, math.inf, -math.inf) else shown(end) for end in (found.low, found.high))
+    if low is None and high is None:
+        return text("{value} (from all that was measured)", value=shown(found.value))
+    if low is None:
+        return text("{value} (at most {high})", value=shown(found.value), high=high)
+    if high is None:
+        return text("{value} (at least {low})", value=shown(found.value), low=low)
+    return text("{value} ({low} to {high})", value=shown(found.value), low=low, high=high)
 
 
 def _nodes(nodes: float) -> str:
-    if nodes == 0.0 or math.isinf(nodes):
-        return _beyond(nodes > 0.0)
-    return f"{nodes:.0f}" if nodes < 1000 else f"{nodes / 1000:.3g}k"
+    return f"{nodes:.2g}" if nodes < 100 else f"{round(nodes, -1):.0f}" if nodes < 1000 else f"{nodes / 1000:.2g}k"
 
 
-def elo_text(found: Interval) -> str:
-    """``+310 (+120 to +480)``; ``-`` beyond the levels."""
-    if math.isinf(found.value):
-        return "-"
-    return f"{_elo(found.value)} ({_elo(found.low)} to {_elo(found.high)})"
-
-
-def _elo(value: float) -> str:
-    return _beyond(value > 0) if math.isinf(value) else f"{value:+.0f}"
-
-
-def _beyond(above: bool) -> str:
-    return "above all" if above else "below all"
+def range_words(index: int, text: Say = page_say) -> str:
+    """The scores of a band: ``-250 to 250``."""
+    if index == 0:
+        return text("below {edge}", edge=EDGES[0])
+    if index == len(EDGES):
+        return text("above {edge}", edge=EDGES[-1])
+    return text("{low} to {high}", low=EDGES[index - 1], high=EDGES[index])
 
 
 def black_view(score: int | None, turn: int) -> int | None:
     """A score of the side ``turn`` as black sees it."""
     return None if score is None else score if turn == 0 else -score
+
+
+def black_bound(bound: Bound, turn: int) -> Bound:
+    """A bound of a score of the side ``turn`` as black sees it."""
+    return bound if turn == 0 else opposite(bound)
 
 
 def score_facts(score: int | None) -> dict[str, Any]:
@@ -170,8 +193,14 @@ def _position_facts(point: Point, found: Evaluation | None) -> dict[str, Any]:
         "pv": list(found.pv),
         "depth": found.depth,
         "nodes": found.nodes,
+        "bound": black_bound(found.bound, point.turn).name.lower(),
         "lines": [
-            {"score": score_facts(black_view(line.score, point.turn)), "depth": line.depth, "pv": list(line.pv)}
+            {
+                "score": score_facts(black_view(line.score, point.turn)),
+                "bound": black_bound(line.bound, point.turn).name.lower(),
+                "depth": line.depth,
+                "pv": list(line.pv),
+            }
             for line in found.alternatives
         ],
     }
@@ -188,6 +217,10 @@ def _move_facts(move: Judged, game: Game) -> dict[str, Any]:
         "loss_cp": move.loss_cp,
         "missed_mate": move.missed_mate,
         "allowed_mate": move.allowed_mate,
+        "sureness": None if move.sureness is None else move.sureness.value,
+        "first": None
+        if move.first is None
+        else {"quality": move.first.quality.word, "loss": round(move.first.loss, 4)},
         "ms": played.ms,
         "own_score": played.own_score,
     }

@@ -16,6 +16,9 @@ from master.analysis.store import Store, store_key
 _PATIENCE_MS: Final = 600_000
 """A search by nodes that is not over by then, as all nodes were lost, is."""
 
+AGAIN_TIMES: Final = 5
+"""How many times the effort the second search of a doubtful move has, if nothing else is asked for."""
+
 Found = Callable[[Evaluation, bool], None]
 """Told of each position: what is known, and whether it had been kept from an earlier run."""
 
@@ -71,19 +74,20 @@ class Session:
         await self._searcher.close()
 
     async def search(
-        self, game: Game, positions: Sequence[tuple[str, ...]], on_found: Found
+        self, game: Game, positions: Sequence[tuple[str, ...]], on_found: Found, times: int = 1
     ) -> dict[tuple[str, ...], Evaluation]:
         """Search positions of ``game``, in this order, those apart that the store has.
 
         Args:
             positions: the moves since the start to each.
+            times: how many times the pace's effort for each.
 
         Raises:
             FleetError: the fleet has no answer.
             OSError: the store cannot be written.
         """
         results: dict[tuple[str, ...], Evaluation] = {}
-        settings = self._settings()
+        settings = self._settings() + (f" x{times}" if times > 1 else "")
         fresh = False
         for moves in positions:
             key = store_key(game.start_sfen, moves, settings)
@@ -93,15 +97,15 @@ class Session:
                 if not fresh:
                     await self._searcher.new_game()
                     fresh = True
-                found = await self._search(game.start_sfen, moves)
+                found = await self._search(game.start_sfen, moves, times)
                 self._store.add(key, found)
             results[moves] = found
             on_found(found, kept)
         return results
 
-    async def _search(self, sfen: str, moves: tuple[str, ...]) -> Evaluation:
+    async def _search(self, sfen: str, moves: tuple[str, ...], times: int) -> Evaluation:
         self._search_id += 1
-        ms = self._pace.ms if self._pace.ms is not None else _PATIENCE_MS
+        ms = (self._pace.ms if self._pace.ms is not None else _PATIENCE_MS) * times
         self._fault.check()
         request = SearchRequest(
             self._search_id,
@@ -109,7 +113,7 @@ class Session:
             moves,
             soft_ms=ms,
             hard_ms=ms,
-            nodes=self._pace.nodes,
+            nodes=None if self._pace.nodes is None else self._pace.nodes * times,
             multipv=self._pace.multipv,
         )
         self._waiting = asyncio.get_running_loop().create_future()
@@ -125,7 +129,8 @@ class Session:
             decision.depth,
             decision.nodes,
             decision.elapsed_ms,
-            tuple(Alternative(line.score, line.depth, line.pv) for line in decision.lines),
+            tuple(Alternative(line.score, line.depth, line.pv, line.bound) for line in decision.lines),
+            decision.lines[0].bound,
         )
 
     def _heard(self, name: str, fields: dict[str, object]) -> None:

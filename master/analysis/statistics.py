@@ -58,7 +58,8 @@ class PlayerStatistics:
     counts: dict[Quality, int]
     missed_mates: int
     losses: tuple[tuple[int, int], ...]
-    """Band and loss in centipawns of each move that counts: what `master.analysis.strength` plays with."""
+    """Band and loss in centipawns of each move that counts, by the first search: what `master.analysis.strength` plays
+    with, and what its levels were measured by."""
 
 
 def statistics(name: str, moves: Iterable[Judged], games: int = 1) -> PlayerStatistics:
@@ -72,9 +73,10 @@ def statistics(name: str, moves: Iterable[Judged], games: int = 1) -> PlayerStat
     losses = []
     for move in own:
         assert move.before is not None, "a move that counts has been compared"
-        index = band(move.before.score)
-        bands[index].append(move)
-        losses.append((index, move.loss_cp))
+        bands[band(move.before.score)].append(move)
+        first = move.first or move
+        if first.counts and first.before is not None:
+            losses.append((band(first.before.score), first.loss_cp))
     return PlayerStatistics(
         name,
         games,

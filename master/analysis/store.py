@@ -10,11 +10,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import msgspec
 
 from master.analysis.plan import Alternative, Evaluation
+from worker.engine import Bound
 from worker.files import append_text
 from worker.score import MATE
 
@@ -48,7 +49,10 @@ class Store:
             except (msgspec.MsgspecError, RecursionError):
                 damaged += 1
             else:
-                self._known[found.key] = found.evaluation
+                if len(found.bounds) == len(found.lines):
+                    self._known[found.key] = found.evaluation
+                else:
+                    damaged += 1
         return damaged
 
     def get(self, key: str) -> Evaluation | None:
@@ -75,7 +79,11 @@ def store_key(start_sfen: str, moves: Sequence[str], settings: str) -> str:
     Args:
         settings: what the search depends on, in words.
     """
-    return hashlib.sha256("\n".join((settings, start_sfen, *moves)).encode()).hexdigest()[:24]
+    return hashlib.sha256("\n".join((_FORM, settings, start_sfen, *moves)).encode()).hexdigest()[:24]
+
+
+_FORM: Final = "bounds"
+"""Part of the keys: lines that took a bound for a score have other keys, and are not found."""
 
 
 class _Line(msgspec.Struct):
@@ -90,13 +98,28 @@ class _Line(msgspec.Struct):
     ms: int
     lines: tuple[tuple[int, int, tuple[str, ...]], ...]
     """Score, depth and PV of each alternative."""
+    bound: Bound = Bound.EXACT
+    bounds: tuple[Bound, ...] = ()
+    """Of each alternative."""
 
     @classmethod
     def of(cls, key: str, found: Evaluation) -> _Line:
         lines = tuple((line.score, line.depth, line.pv) for line in found.alternatives)
-        return cls(key, found.score, found.best, found.pv, found.depth, found.nodes, found.elapsed_ms, lines)
+        bounds = tuple(line.bound for line in found.alternatives)
+        return cls(
+            key,
+            found.score,
+            found.best,
+            found.pv,
+            found.depth,
+            found.nodes,
+            found.elapsed_ms,
+            lines,
+            found.bound,
+            bounds,
+        )
 
     @property
     def evaluation(self) -> Evaluation:
-        alternatives = tuple(Alternative(*line) for line in self.lines)
-        return Evaluation(self.score, self.best, self.pv, self.depth, self.nodes, self.ms, alternatives)
+        alternatives = tuple(Alternative(*line, bound) for line, bound in zip(self.lines, self.bounds, strict=True))
+        return Evaluation(self.score, self.best, self.pv, self.depth, self.nodes, self.ms, alternatives, self.bound)

@@ -1,13 +1,13 @@
-"""The strength of a player: virtual games, as Qhapaq's ELQ plays them, between players known by their losses. Pure.
+"""The strength of a player, and the virtual games of two players. Pure.
 
-A virtual game is a walk of the score from 0. The side to move draws one of its losses in the band that it is in, and
-the score falls by that much for it; who is `DECIDED` ahead has won. So a player is strong who loses little where it
-matters. The walk is a Markov chain on scores, and its expected result is solved for, not played out.
+The strength is found among the reference players of a `Calibration` (our own searcher at several nodes a move, with Elo
+by real games among them): the one whose moves lose what the player's moves lose, score band by score band. Without a
+calibration for the analysis at hand there is none.
 
-Virtual games say who is stronger; how many Elo one of their wins is worth would be a guess. So they are only used to
-find the equal: of the reference players of a `Calibration` (our own searcher at several nodes a move, with Elo by real
-games among them) the one against whom a player would score 50 %. Without a calibration for the analysis at hand there
-is the virtual score between the players, and no Elo.
+A virtual game, as Qhapaq's ELQ plays it, is a walk of the score from 0. The side to move draws one of its losses in the
+band that it is in, and the score falls by that much for it; who is `DECIDED` ahead has won. The walk is a Markov chain
+on scores, and its expected result is solved for, not played out. It says which of two players is stronger, and nothing
+of how much: of the few moves of one game it would make too much (docs/measurements/analysis.md).
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -29,6 +28,14 @@ LEAST_MOVES: Final = 20
 _DRAW: Final = 1 / 400
 """The chance of each ply that a virtual game ends there as a draw: two players who lose nothing come to an end too."""
 _RESAMPLES: Final = 100
+_LOSS_EDGES: Final = (1, 15, 40, 80, 150, 300)
+"""Between the classes of loss, in centipawns, by which players are compared."""
+_BETWEEN: Final = 20
+"""Steps from one level to the next."""
+_ADDED: Final = 3.0
+"""Number of moves of all levels that are added to those of each, in each band."""
+_RATIO: Final = 0.147
+"""exp(-1.92): the likelihood ratio of a 95 % interval."""
 _STEP: Final = 25
 """Centipawns between two scores of the walk; a loss between two steps is shared out over both, its mean kept."""
 _SCORES: Final = np.arange(_STEP - DECIDED, DECIDED, _STEP)
@@ -81,7 +88,8 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Strength:
-    """A strength on the scale of a calibration. Infinite beyond its ends: weaker or stronger than every level."""
+    """A strength on the scale of a calibration. The value is finite; an end of an interval that reaches the weakest or
+    the strongest level is open: infinite, or 0 nodes."""
 
     elo: Interval
     nodes: Interval
@@ -100,28 +108,66 @@ def virtual_score(a: Losses, b: Losses, seed: int = 1) -> Interval | None:
     return Interval(value, float(low), float(high))
 
 
-def strength(losses: Losses, calibration: Calibration, seed: int = 1) -> Strength | None:
-    """The strength of a player among the levels; None with fewer than `LEAST_MOVES` moves."""
+def strength(losses: Losses, calibration: Calibration) -> Strength | None:
+    """The strength of a player among the levels; None with fewer than `LEAST_MOVES` moves.
+
+    Each level is a distribution of losses for each band; between two levels it is their mixture. All strengths from
+    the weakest level to the strongest are equally likely before the moves are seen; the value is their mean weighted by
+    how likely the moves are. The interval has the strengths under which they are at least 0.147 times as likely as
+    under the best.
+    """
     if len(losses) < LEAST_MOVES:
         return None
-    rng = np.random.default_rng(seed)
-    levels = [_chain(np.array(level.losses)) for level in calibration.levels]
-
-    def place(losses: _Moves) -> float:
-        """The level of equal strength as a number: 0 is the first, 0.5 half way to the second (in Elo)."""
-        chain = _chain(losses)
-        return _equal([_score(chain, level) for level in levels])
-
-    own = np.array(losses)
-    again = sorted(place(_resampled(own, rng)) for _ in range(_RESAMPLES))
-    edge = round(0.025 * _RESAMPLES)
-    ends = (place(own), again[edge], again[-1 - edge])
+    last = len(calibration.levels) - 1
+    places = np.linspace(0, last, last * _BETWEEN + 1)
+    below = np.minimum(places.astype(np.int64), last - 1)
+    part = (places - below)[:, None, None]
+    rates = _loss_rates(calibration)
+    chances = np.log((1.0 - part) * rates[below] + part * rates[below + 1])
+    fit = (chances * _loss_counts(losses)).sum(axis=(1, 2))
+    likely = np.exp(fit - fit.max())
+    value = float((likely * places).sum() / likely.sum())
+    within = np.flatnonzero(likely >= _RATIO)
+    low = -math.inf if within[0] == 0 else float(places[within[0]])
+    high = math.inf if within[-1] == len(places) - 1 else float(places[within[-1]])
     elos = [level.elo for level in calibration.levels]
     logs = [math.log2(level.nodes) for level in calibration.levels]
     return Strength(
-        Interval(*(_at(elos, end) for end in ends)),
-        Interval(*(2.0 ** _at(logs, end) for end in ends)),
+        Interval(*(_at(elos, end) for end in (value, low, high))),
+        Interval(*(2.0 ** _at(logs, end) for end in (value, low, high))),
     )
+
+
+def _loss_counts(losses: Losses) -> _Matrix:
+    """The number of moves by band and class of loss."""
+    found = np.zeros((len(BANDS), len(_LOSS_EDGES) + 1))
+    moves = np.array(losses)
+    np.add.at(found, (moves[:, 0], np.searchsorted(_LOSS_EDGES, moves[:, 1], side="right")), 1.0)
+    return found
+
+
+def _loss_rates(calibration: Calibration) -> _Matrix:
+    """By level, band and class of loss: the share of the level's moves in that band.
+
+    Never 0: a few moves of the mean of all levels are added to each. The share of moves that lose so much or more never
+    rises from a level to a stronger one (isotonic regression): what the levels' samples say otherwise is chance.
+    """
+    counts = np.array([_loss_counts(level.losses) for level in calibration.levels])
+    mean = counts.sum(axis=0) + 0.5
+    counts += _ADDED * mean / mean.sum(axis=1, keepdims=True)
+    above = np.flip(np.flip(counts, axis=2).cumsum(axis=2), axis=2)  # so much or more
+    levels = range(len(counts))
+
+    def pooled(first: int, last: int) -> _Matrix:
+        part = above[first : last + 1].sum(axis=0)
+        return np.asarray(part / part[:, :1])
+
+    falling = [
+        np.max([np.min([pooled(low, high) for low in range(at + 1)], axis=0) for high in levels[at:]], axis=0)
+        for at in levels
+    ]
+    shares = np.array(falling)
+    return np.asarray(np.maximum(shares - np.pad(shares[..., 1:], ((0, 0), (0, 0), (0, 1))), 1e-6))
 
 
 def elo_of(score: float) -> float:
@@ -129,18 +175,6 @@ def elo_of(score: float) -> float:
     if not 0.0 < score < 1.0:
         return math.copysign(math.inf, score - 0.5)
     return 400.0 * math.log10(score / (1.0 - score))
-
-
-def _equal(scores: Sequence[float]) -> float:
-    """The level at which the scores against ever stronger levels fall through 50 %: an index, with fractions between
-    two levels."""
-    chances = [elo_of(min(max(score, 0.002), 0.998)) for score in scores]
-    if chances[0] < 0:
-        return -math.inf
-    for index, (above, below) in enumerate(pairwise(chances)):
-        if below < 0:
-            return index + above / (above - below)
-    return math.inf
 
 
 def _at(values: Sequence[float], place: float) -> float:

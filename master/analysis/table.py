@@ -11,12 +11,21 @@ from rich.table import Table
 from rich.text import Text
 
 from master.analysis.judgement import LEVELS, TOLD_LOSS, Judged, Quality
-from master.analysis.notation import before, move_words, pv_words, score_words
-from master.analysis.report import GameReport, PlayerReport, Settings, black_view, elo_text, strength_text
-from master.analysis.statistics import BANDS, Rates, band_range
+from master.analysis.notation import before, move_words, pv_words, score_said, score_words
+from master.analysis.report import (
+    GameReport,
+    PlayerReport,
+    Settings,
+    black_bound,
+    black_view,
+    range_words,
+    strength_words,
+)
+from master.analysis.statistics import BANDS, Rates
 from master.records.notation import usi_target
 from master.ui.board import BOARD_COLUMNS, board_text, hand_text
-from master.ui.texts import later, say
+from master.ui.texts import later, page_say, page_words, say
+from worker.engine import Bound
 from worker.shogi import Position
 from worker.text import fitted, shows_kanji
 
@@ -43,6 +52,15 @@ class Terminal:
     def narrow(self) -> bool:
         """Too narrow for all columns side by side."""
         return self.width < _WIDE
+
+    def say(self, message: str, **fields: object) -> str:
+        """A message of the report in the user's language."""
+        return page_say(message, **fields) if shows_kanji(self.encoding) else message.format_map(fields)
+
+    @property
+    def names_classes(self) -> bool:
+        """Whether the classes of moves have their Japanese names: where the user reads Japanese."""
+        return bool(page_words()) and shows_kanji(self.encoding)
 
     def fit(self, text: str) -> str:
         """The text in signs that it has."""
@@ -75,7 +93,7 @@ def game_table(report: GameReport, terminal: Terminal) -> Table:
         found = move.before
         pv = pv_words(point, found.pv[:_LONGEST_PV], last) if found is not None and move.had_better else []
         played = terminal.fit(move_words(point, move.usi, last))
-        score = terminal.fit(score_words(black_view(move.after, move.turn)))
+        score = _score(move.after, move, terminal, move.bound)
         loss = f"{100 * move.loss:.0f}%" if move.loss >= TOLD_LOSS else ""
         verdict = Text(_verdict(move, terminal), _STYLES.get(move.quality, ""))
         if not wide:
@@ -89,18 +107,23 @@ def game_table(report: GameReport, terminal: Terminal) -> Table:
     return table
 
 
+def _score(score: int | None, move: Judged, terminal: Terminal, bound: Bound = Bound.EXACT) -> str:
+    """A score of the mover's, from black's view."""
+    words = score_words(black_view(score, move.turn), black_bound(bound, move.turn))
+    return terminal.fit(score_said(words, terminal.say))
+
+
 def _verdict_word(quality: Quality, terminal: Terminal) -> str:
-    return quality.kanji if shows_kanji(terminal.encoding) else quality.word
+    return quality.kanji if terminal.names_classes else quality.word
 
 
 def _verdict(move: Judged, terminal: Terminal) -> str:
-    """``悪手 詰み逃し``; where there are no kanji ``mistake, missed mate``."""
-    if not shows_kanji(terminal.encoding):
-        words = [move.quality.word] if move.quality.kanji else []
-        words += ["missed mate"] * move.missed_mate + ["allows mate"] * move.allowed_mate
-        return ", ".join(words)
-    words = [move.quality.kanji, "詰み逃し" * move.missed_mate, "頓死" * move.allowed_mate]
-    return " ".join(filter(None, words))
+    """``mistake, missed mate, sure``."""
+    words = [_verdict_word(move.quality, terminal)] if move.quality.kanji else []
+    words += [terminal.say("missed mate")] * move.missed_mate + [terminal.say("allows a mate")] * move.allowed_mate
+    if move.told and move.sureness is not None:
+        words.append(terminal.say(move.sureness.value))
+    return terminal.say(", ").join(words)
 
 
 def _seconds(ms: int | None) -> str:
@@ -113,8 +136,7 @@ def players_table(players: Sequence[PlayerReport], terminal: Terminal, marks: Se
     Args:
         marks: what stands before the names.
     """
-    kanji = shows_kanji(terminal.encoding)
-    levels = "/".join(level.kanji[0] if kanji else level.word[0] for level in LEVELS)
+    levels = "/".join(_verdict_word(level, terminal)[0] for level in LEVELS)
     heads = (say("player"), say("games"), say("moves"), say("accuracy"), say("loss"), say("best"), say("bad"), levels)
     rows = []
     for index, player in enumerate(players):
@@ -144,15 +166,12 @@ def players_table(players: Sequence[PlayerReport], terminal: Terminal, marks: Se
     return table
 
 
-def strength_lines(players: Sequence[PlayerReport]) -> Text:
-    """A line for each player of whom it can be said how strong."""
+def strength_lines(players: Sequence[PlayerReport], settings: Settings, terminal: Terminal) -> Text:
+    """A line for each player: how strong, or why that cannot be said."""
     text = Text()
     for player in players:
-        if player.strength is not None:
-            nodes, elo = strength_text(player.strength), elo_text(player.strength.elo)
-            name = player.statistics.name
-            text.append(say("{name} plays like our own searcher with {nodes} nodes a move", name=name, nodes=nodes))
-            text.append("\n" if elo == "-" else say(": Elo {elo} over its weakest level", elo=elo) + "\n")
+        if words := strength_words(player, settings, terminal.say):
+            text.append(terminal.fit(f"{player.statistics.name}: {words}\n"))
     return text
 
 
@@ -171,8 +190,8 @@ def bands_tables(players: Sequence[PlayerReport], terminal: Terminal) -> Iterato
             table.add_column(Text(f"{player.statistics.name}\n{heads}"), justify="right", no_wrap=True)
         for index, name in enumerate(BANDS):
             cells = [_rates(player.statistics.bands[index]) for player in group]
-            band = terminal.fit(band_range(index))
-            table.add_row(*((band,) if terminal.narrow else (name, band)), *cells)
+            band = terminal.fit(range_words(index, terminal.say))
+            table.add_row(*((band,) if terminal.narrow else (terminal.say(name), band)), *cells)
         yield table
 
 
@@ -192,7 +211,10 @@ def turning_panels(report: GameReport, terminal: Terminal) -> Iterator[Renderabl
         loss = f"{_verdict(move, terminal)}, -{100 * move.loss:.0f}%"
         head = terminal.fit(f"{move.number}. {move_words(point, move.usi, last)} {loss}")
         scores = terminal.fit(" → ").join(
-            terminal.fit(score_words(black_view(score, move.turn))) for score in (move.before.score, move.after)
+            (
+                _score(move.before.score, move, terminal, move.before.bound),
+                _score(move.after, move, terminal, move.bound),
+            )
         )
         best = say("best:") + " " + terminal.fit(" ".join(pv_words(point, move.before.pv[:_LONGEST_PV], last)))
         drawn = Group(
@@ -206,17 +228,19 @@ def turning_panels(report: GameReport, terminal: Terminal) -> Iterator[Renderabl
         yield Panel(drawn, title=head, width=BOARD_COLUMNS + 16, title_align="left")
 
 
-def notes(settings: Settings, calibrated: bool, terminal: Terminal) -> Text:
+def notes(settings: Settings, terminal: Terminal) -> Text:
     """The meaning of the figures, in short."""
-    text = f"{settings.engine}; {settings.effort}. " + say(
-        "Scores are black's view. Loss: of win probability; in bands of centipawns. Bad: {dubious} or worse.",
-        dubious=_verdict_word(Quality.DUBIOUS, terminal),
-    )
-    if calibrated:
-        text += " " + say(
-            "Strength: which of our own searcher's levels the player would hold in virtual games (95 % interval of the "
+    texts = [
+        terminal.say("{engine}; {effort}.", engine=settings.engine, effort=settings.effort),
+        terminal.say(
+            "Scores are black's view. Loss: of win probability; in bands of centipawns. Bad: {dubious} or worse.",
+            dubious=_verdict_word(Quality.DUBIOUS, terminal),
+        ),
+        terminal.say("Sure, likely, unsure: how well a second, longer search agrees."),
+        settings.no_strength
+        or terminal.say(
+            "Strength: the level of our own searcher whose moves lose the same, by score band (95 % interval of the "
             "moves' chance only). docs/how-to/analysis.md says what it is worth."
-        )
-    else:
-        text += " " + say("No strength: the calibration is for our own network and about 50000 nodes a move in all.")
-    return Text(text, style="dim")
+        ),
+    ]
+    return Text(terminal.fit(" ".join(texts)), style="dim")

@@ -6,7 +6,7 @@ import json
 import statistics
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from itertools import count
 from pathlib import Path
@@ -19,12 +19,13 @@ from master.commands.checks import check_fleet, check_folder
 from master.commands.common import BAD_INPUT, FAILED, INTERRUPTED, CommandError, compile_searcher, notice, tell
 from master.commands.options import Address, Single
 from master.commands.settings import ConfigFile, load
+from master.ui.texts import page_say
 
 if TYPE_CHECKING:
     from cluster.api import Searcher
     from master.analysis.game import Game
     from master.analysis.plan import Evaluation, Point
-    from master.analysis.report import GameReport, Settings
+    from master.analysis.report import GameReport, Say, Settings
     from master.analysis.session import Pace
     from master.analysis.strength import Calibration
     from master.analysis.table import Terminal
@@ -51,6 +52,15 @@ def analyze(
     multipv: Annotated[
         int, typer.Option(min=1, max=20, metavar="N", help="Number of moves searched in each position.")
     ] = 1,
+    again: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            max=100,
+            metavar="TIMES",
+            help="Effort of the second search of bad moves and what was better, in times the first; 1: none.",
+        ),
+    ] = 5,
     first: Annotated[int, typer.Option("--from", min=1, metavar="N", help="First move to judge.")] = 1,
     last: Annotated[int | None, typer.Option("--to", min=1, metavar="N", help="Last move to judge.")] = None,
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder for reports and finished searches.")] = Path(
@@ -71,10 +81,10 @@ def analyze(
 ) -> int:
     """Analyse finished games: bad moves, better moves, strength.
 
-    The fleet searches each position, the last one first. FOLDER gets for each game NAME.html (with a score graph, and
-    the best move and variation of each position; it opens in any browser, without a network), NAME.annotated.csa and
-    NAME.annotated.kif. For several games it also gets index.html, with each player's rates over all of them.
-    docs/how-to/analysis.md explains the figures.
+    The fleet searches each position, the last one first, and then again, longer, those before and after each bad move.
+    FOLDER gets for each game NAME.html (with a score graph, and the best move and variation of each position; it opens
+    in any browser, without a network), NAME.annotated.csa and NAME.annotated.kif. For several games it also gets
+    index.html, with each player's rates over all of them. docs/how-to/analysis.md explains the figures.
 
     Ctrl-C keeps what was searched: the same command goes on from there.
 
@@ -99,7 +109,7 @@ def analyze(
     check_folder(out, "--out")
     ms = None if seconds is None else round(seconds * 1000)
     pace = Pace(None if ms is not None else nodes_per_move or 50_000, ms, multipv)
-    code = _run(_Analysis(settings, single, pace, out, jobs), as_json, boards)
+    code = _run(_Analysis(settings, single, pace, out, jobs, again), as_json, boards)
     return code or (FAILED if refused else 0)
 
 
@@ -118,6 +128,14 @@ class _Job:
     """Stem of the names of the files about it."""
 
 
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """Why there is no estimate of strength: a message and its fields."""
+
+    message: str
+    fields: dict[str, object] = field(default_factory=dict)
+
+
 @dataclass(slots=True)
 class _Analysis:
     config: Config
@@ -125,6 +143,10 @@ class _Analysis:
     pace: Pace
     out: Path
     jobs: tuple[_Job, ...]
+    again: int = 1
+    """Effort of the second search of what is doubtful, in times the first; 1: there is none."""
+    misfit: Misfit | None = None
+    """Why the calibration does not fit what was searched; None: it fits."""
     capacity: int | None = None
     """The number of nodes that the cluster offers; None: it is not open yet, or there is none."""
 
@@ -167,27 +189,52 @@ class _Analysis:
         searched = [version("gougi"), self.net(), engine, "single" if self.single else fleet, pace]
         return json.dumps(searched, sort_keys=True)
 
-    def words(self) -> Settings:
+    def words(self, text: Say) -> Settings:
+        """For the reader of the report, in the language of ``text``."""
         from master.analysis.report import Settings
 
-        net = Path(self.config.engine.eval_file).name if self.config.engine.eval_file else "its own network"
-        kinds = "" if self.single or not self.config.cluster.kinds else ", a mixed fleet"
-        effort = f"{self.pace.nodes} nodes" if self.pace.nodes is not None else f"{(self.pace.ms or 0) / 1000:g} s"
-        nodes = self.nodes
-        fleet = "" if nodes == 1 else f" on each of {nodes} nodes" if self.pace.nodes else f" of {nodes} nodes"
-        return Settings(f"Gougi {version('gougi')} with {net}{kinds}", f"{effort} a position{fleet}")
+        eval_file, pace = self.config.engine.eval_file, self.pace
+        net = Path(eval_file).name if eval_file else text("its own network")
+        engine = text("Gougi {version} with {net}", version=version("gougi"), net=net)
+        if not self.single and self.config.cluster.kinds:
+            engine += text(", a mixed fleet")
+        if pace.nodes is not None:
+            effort = text("{nodes} nodes a position", nodes=pace.nodes)
+        else:
+            effort = text("{seconds} s a position", seconds=f"{(pace.ms or 0) / 1000:g}")
+        if self.again > 1:
+            effort += text(", {times} times as much for what is told", times=self.again)
+        if self.nodes > 1 and pace.nodes is not None:
+            effort += text(", on each of {nodes} nodes", nodes=self.nodes)
+        elif self.nodes > 1:
+            effort += text(", of {nodes} nodes", nodes=self.nodes)
+        why = "" if self.misfit is None else text(self.misfit.message, **self.misfit.fields)
+        return Settings(engine, effort, why)
 
     def calibration(self, found: Sequence[Evaluation]) -> Calibration | None:
-        """The package's, where it fits what was searched."""
+        """The package's, where it fits what was searched; else None, and ``misfit`` says why."""
         from master.analysis.calibration import read_calibration
 
-        known = [one.nodes for one in found if one.nodes]
-        mixed = not self.single and self.config.cluster.kinds
-        # The levels are those of one line's scores, on the network's own scale.
-        if not known or mixed or self.pace.multipv > 1 or self.config.engine.fv_scale:
-            return None
         calibration = read_calibration()
-        return calibration if calibration.fits(self.net(), statistics.median(known)) else None
+        known = [one.nodes for one in found if one.nodes]
+        self.misfit = self._misfit(calibration, round(statistics.median(known)) if known else 0)
+        return calibration if self.misfit is None else None
+
+    def _misfit(self, calibration: Calibration, nodes: int) -> Misfit | None:
+        if not nodes:
+            return Misfit("No strength: no position was searched.")
+        if not self.single and self.config.cluster.kinds:
+            return Misfit("No strength: it was measured with our own engine alone, and this fleet is mixed.")
+        if self.pace.multipv > 1:
+            return Misfit("No strength: it was measured with one move a position (no --multipv).")
+        if self.config.engine.fv_scale or self.net() != calibration.net:
+            return Misfit("No strength: it was measured with another network, or its scores on another scale.")
+        if not calibration.fits(self.net(), nodes):
+            return Misfit(
+                "No strength: it was measured with {measured} nodes a position in all, not with {nodes}.",
+                {"measured": calibration.nodes_per_move, "nodes": nodes},
+            )
+        return None
 
 
 def _read(files: Sequence[Path], first: int, last: int | None) -> tuple[tuple[_Job, ...], int]:
@@ -253,7 +300,8 @@ def _run(analysis: _Analysis, as_json: bool, boards: bool) -> int:
 async def _search(analysis: _Analysis, store: Any) -> tuple[list[GameReport], Calibration | None]:
     """Search all games; the files of each are written when it is done."""
     from master.analysis.files import write_game
-    from master.analysis.plan import searches
+    from master.analysis.judgement import doubtful, judge
+    from master.analysis.plan import evaluations, searches
     from master.analysis.report import report
     from master.analysis.session import Session
     from master.ui.progress import PositionBar
@@ -276,8 +324,14 @@ async def _search(analysis: _Analysis, store: Any) -> tuple[list[GameReport], Ca
                 found = await session.search(job.game, positions, bar.found)
                 found_all += found.values()
                 calibration = analysis.calibration(found_all)
-                reports.append(report(job.game, job.points, found, calibration))
-                write_game(analysis.out, job.stem, reports[-1], analysis.words())
+                again: dict[tuple[str, ...], Evaluation] = {}
+                if analysis.again > 1:
+                    doubts = doubtful(judge(job.game, job.points, evaluations(job.points, found)))
+                    wanted_again = searches(job.points, doubts)
+                    bar.more(len(wanted_again))
+                    again = await session.search(job.game, wanted_again, bar.found, analysis.again)
+                reports.append(report(job.game, job.points, found, calibration, again))
+                write_game(analysis.out, job.stem, reports[-1], analysis.words(page_say))
                 bar.game_done()
     return reports, calibration
 
@@ -302,7 +356,7 @@ def _write_page(analysis: _Analysis, reports: Sequence[GameReport], calibration:
     if len(reports) == 1:
         return page_of(analysis.out, analysis.jobs[0].stem)
     stems = [job.stem for job in analysis.jobs]
-    return write_summary(analysis.out, stems, reports, calibration, analysis.words())
+    return write_summary(analysis.out, stems, reports, calibration, analysis.words(page_say))
 
 
 def _tell(
@@ -312,11 +366,11 @@ def _tell(
     from master.analysis.report import facts, player_facts, players
     from master.ui.console import Console
 
-    words = analysis.words()
     rated = players(reports, calibration)
     if as_json:
         games = [facts(report) for report in reports]
-        head = {"engine": words.engine, "effort": words.effort, "calibrated": calibration is not None}
+        words = analysis.words(str.format)
+        head = {"engine": words.engine, "effort": words.effort, "no_strength": words.no_strength}
         print(
             json.dumps(
                 {**head, "games": games, "players": [player_facts(player) for player in rated]}, ensure_ascii=False
@@ -325,17 +379,17 @@ def _tell(
         return
     console = Console()
     terminal = table.Terminal(console.width, console.encoding)
+    words = analysis.words(terminal.say)
     if len(reports) == 1:
         _tell_game(console, terminal, reports[0], boards)
         rated = reports[0].players
     console.print(table.players_table(rated, terminal, terminal.marks if len(reports) == 1 else ()))
     console.print()
-    if calibration is not None:
-        console.print(table.strength_lines(rated))
+    console.print(table.strength_lines(rated, words, terminal))
     for bands in table.bands_tables(rated[:4], terminal):
         console.print(bands)
         console.print()
-    console.print(table.notes(words, calibration is not None, terminal))
+    console.print(table.notes(words, terminal))
 
 
 def _tell_game(console: Console, terminal: Terminal, report: GameReport, boards: bool) -> None:

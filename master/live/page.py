@@ -65,7 +65,7 @@ class GamePage:
         """By ply (moves made before): what black and white thought there."""
         self._head = {name: began[name] for name in ("id", "names", "mine", "start", "first", "times", "max_moves")}
         # An analysis searches for both sides in turn.
-        self._head |= {"began": began["at"], "searches": began["mine"]}
+        self._head |= {"began": began["at"], "searches": began["mine"], "analysed": began.get("analysed", False)}
         self._moves: list[dict[str, Any]] = []
         self._clocks: dict[str, Any] = {**began["clocks"], "at": began["at"]}
         self._result: dict[str, Any] | None = None

@@ -1,7 +1,12 @@
-"""Game records (CSA, KIF …) as facts: a game that was played anywhere, without what its players thought but scores."""
+"""Game records (CSA, KIF …) as facts: a game that was played anywhere, without what its players thought but scores.
+
+In a record that ``gougi analyze`` or ShogiHome has annotated, each move has the analysis' score of the position after
+it, and that is shown; in others what the players gave.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -9,7 +14,10 @@ from typing import Final
 from master.analysis.game import Game, read_games
 from master.live.facts import Fact
 from master.records.endings import FROM_RSSHOGI
+from worker.score import MATE, is_mate
 
+_SCORE: Final = re.compile(r"^#評価値=([+-]?\d{1,5})\b", re.MULTILINE)
+_MATE: Final = re.compile(r"^#詰み=(先|後)手勝ち(?::(\d{1,3})手)?", re.MULTILINE)
 _DRAWS: Final = frozenset({"REPETITION_DRAW", "IMPASSE", "DRAW", "MAX_MOVES"})
 
 
@@ -28,7 +36,25 @@ def facts_of(path: Path, notice: Callable[[str], None] = lambda _: None) -> list
     return [fact for game in games for fact in _game(game)]
 
 
+def _analysed(game: Game) -> list[int | None]:
+    """The analysis' score after each move, from black's view; None: it has none."""
+    entries = () if game.record is None else game.record.moves
+    found = [_told(entry.comment or "") for entry in entries]
+    return (found + [None] * len(game.moves))[: len(game.moves)]
+
+
+def _told(comment: str) -> int | None:
+    if mate := _MATE.search(comment):
+        score = MATE - int(mate[2] or 0)
+        return score if mate[1] == "先" else -score
+    if (value := _SCORE.search(comment)) and not is_mate(int(value[1])):
+        return int(value[1])
+    return None
+
+
 def _game(game: Game) -> list[Fact]:
+    scores = _analysed(game)
+    analysed = any(score is not None for score in scores)
     first = game.start_sfen.split()[1] == "w"
     times = [{"total_ms": 0, "byoyomi_ms": 0, "increment_ms": 0}] * 2
     no_clock = {"left_ms": [0, 0], "turn": 0}
@@ -38,7 +64,8 @@ def _game(game: Game) -> list[Fact]:
             "at": 0.0,
             "id": game.event or game.source,
             "names": list(game.names),
-            "mine": 0,
+            "mine": None,
+            "analysed": analysed,
             "start": game.start_sfen,
             "first": 0,
             "times": times,
@@ -46,6 +73,8 @@ def _game(game: Game) -> list[Fact]:
             "clocks": no_clock,
         }
     ]
+    if game.notice:
+        facts.append({"fact": "note", "at": 0.0, "text": game.notice})
     for ply, move in enumerate(game.moves, start=1):
         facts.append(
             {
@@ -58,7 +87,7 @@ def _game(game: Game) -> list[Fact]:
                 "csa": move.usi,
                 "ms": move.ms,
                 "clocks": no_clock,
-                "score": move.own_score,
+                "score": scores[ply - 1] if analysed else move.own_score,
                 "depth": 0,
                 "nodes": 0,
                 "book": "",

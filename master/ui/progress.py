@@ -215,6 +215,7 @@ class PositionBar(Bars):
     def __init__(self, total: int) -> None:
         super().__init__(say("positions"), stays=False)
         self._bar = self.bar(say("starting the searcher"), total)
+        self._total = total
         self._done = 0
         self._game = ""
         self._kept = 0
@@ -223,6 +224,11 @@ class PositionBar(Bars):
         """The positions that follow are of this game."""
         self._game, self._kept = name, 0
         self._bar.show(self._done, name=name)
+
+    def more(self, positions: int) -> None:
+        """So many positions have to be searched besides."""
+        self._total += positions
+        self._bar.show(self._done, total=self._total)
 
     def found(self, _found: object, kept: bool) -> None:
         """A position is known; ``kept``: it was before."""

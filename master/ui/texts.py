@@ -18,6 +18,11 @@ def later(message: str) -> str:
     return message
 
 
+def page_say(message: str, **fields: object) -> str:
+    """A message of the analysis' report, in the language of `page_words`."""
+    return page_words().get(message, message).format_map(fields)
+
+
 def page_words() -> Mapping[str, str]:
     """The Japanese of the analysis' HTML page, which any browser can show; empty: it is English."""
     return japanese("master", "page") if is_japanese(os.environ) else {}

@@ -17,6 +17,7 @@ import pytest
 
 from master.analysis.html import _ENDINGS as ENDINGS
 from master.analysis.html import game_page
+from master.analysis.judgement import Sureness
 from master.analysis.report import Settings as ReportSettings
 from master.analysis.statistics import BANDS
 from master.cli import run
@@ -38,6 +39,11 @@ PAGE = japanese("master", "page")
 LIVE = japanese("master", "live")
 for _package in ("master", "cluster", "worker"):
     TABLES |= japanese(_package, "errors")
+REPORT = {"page_say", "terminal.say", "text", "Misfit"}
+"""Calls that take a message of the analysis' report."""
+BARE = {"at {address}", "{low} to {high}", "Gougi {version} with {net}", "{value} ({low} to {high})", ", "}
+BARE |= {"{engine}; {effort}."}
+"""Messages that are signs and fields alone in Japanese."""
 ERRORS = {"CommandError", "FleetError", "LoginError", "ServerError", "CsaConnectionError", "ValueError"}
 TOLD = [
     *MASTER.glob("commands/*.py"),
@@ -67,14 +73,18 @@ def messages() -> set[str]:
 
 
 def page_messages() -> set[str]:
-    """The texts that the analysis' HTML page gives to its `say`, and those that `master.analysis.html` puts into it."""
-    found = {*BANDS, *ENDINGS.values()}  # by their names
+    """The texts that the analysis' HTML page gives to its `say`, and those of the report that the code gives to
+    `page_say` or to what it calls ``text``."""
+    found = {*BANDS, *ENDINGS.values(), *(kind.value for kind in Sureness)}  # by their names
     for path in (MASTER / "analysis" / "page").glob("*.js"):
         for quoted in re.findall(r'\bsay\(("(?:[^"\\]|\\.)*")', path.read_text(encoding="utf-8")):
             found.add(json.loads(quoted))
-    for node in ast.walk(ast.parse((MASTER / "analysis" / "html.py").read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "_say" and isinstance(node.args[0], ast.Constant):
-            found.add(str(node.args[0].value))
+    for path in (*(MASTER / "analysis").glob("*.py"), MASTER / "commands" / "analyze.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Call) or ast.unparse(node.func) not in REPORT:
+                continue
+            if isinstance(node.args[0], ast.Constant):
+                found.add(str(node.args[0].value))
     return found
 
 
@@ -139,7 +149,7 @@ def test_every_message_of_the_live_page_has_its_japanese_and_no_other_is_there()
 
 @pytest.mark.usefixtures("_in_japanese")
 def test_the_page_is_in_japanese() -> None:
-    page = game_page(blunder_report(), ReportSettings("Gougi", "50000 nodes a position"), False)
+    page = game_page(blunder_report(), ReportSettings("Gougi", "50000 nodes a position"))
     assert '<html lang="ja">' in page and "Gougi による解析</title>" in page
     assert '"result":"☖ の勝ち (投了)"' in page
     assert '"words":{"accuracy":"正確さ"' in page
@@ -152,7 +162,7 @@ def test_the_single_engine_speaks_it_too() -> None:
 @pytest.mark.parametrize(("message", "words"), sorted({*TABLES.items(), *PAGE.items(), *LIVE.items()}))
 def test_the_fields_agree(message: str, words: str) -> None:
     assert fields(words) == fields(message)
-    assert has_japanese(words) or message in ("at {address}", "{low} to {high}")
+    assert has_japanese(words) or message in BARE
 
 
 def has_japanese(text: str) -> bool:

@@ -64,6 +64,20 @@ function playUsi(board, usi, side) {
   board.cells[from] = null;
 }
 
+// The SFEN of a board that `parseSfen` has read and `playUsi` has played on.
+function sfenOf(board, side, number) {
+  const rows = [];
+  for (let rank = 0; rank < 9; rank++) {
+    const letters = board.cells.slice(9 * rank, 9 * rank + 9).map((piece) => (!piece ? " " : piece.side ? piece.kind.toLowerCase() : piece.kind));
+    rows.push(letters.join("").replace(/ +/g, (empty) => String(empty.length)));
+  }
+  const held = [0, 1].flatMap((owner) => HAND_ORDER.filter((kind) => board.hands[owner][kind] > 0).map((kind) => {
+    const count = board.hands[owner][kind];
+    return (count > 1 ? count : "") + (owner ? kind.toLowerCase() : kind);
+  }));
+  return `${rows.join("/")} ${"bw"[side]} ${held.join("") || "-"} ${number}`;
+}
+
 const CELL = 44, CELL_H = 48, LEFT = 66, TOP = 26;
 
 function pieceShape(kind, side, x, y) {
@@ -82,11 +96,12 @@ function pieceShape(kind, side, x, y) {
   return group;
 }
 
-function centre(cell) {
+function centre(cell, flipped) {
+  if (flipped) cell = 80 - cell;
   return [LEFT + (cell % 9) * CELL + CELL / 2, TOP + Math.floor(cell / 9) * CELL_H + CELL_H / 2];
 }
 
-// The hand of a side: black's at the right from below, white's at the left from above.
+// The hand of the side at the bottom (0) or at the top (1): at the right from below, at the left from above.
 function drawHand(root, hand, side) {
   const x = side ? 32 : LEFT + 9 * CELL + 46;
   const kinds = HAND_ORDER.filter((kind) => hand[kind] > 0);
@@ -100,14 +115,14 @@ function drawHand(root, hand, side) {
   });
 }
 
-function arrow(usi, side, colour) {
-  const [x2, y2] = centre(cellOf(usi.slice(2, 4)));
+function arrow(usi, colour, flipped) {
+  const [x2, y2] = centre(cellOf(usi.slice(2, 4)), flipped);
   if (usi[1] === "*") {
     return svg("g", { opacity: 0.75 },
       svg("circle", { cx: x2, cy: y2, r: 20, fill: "none", stroke: colour, "stroke-width": 4 }),
       svg("text", { x: x2 + 15, y: y2 - 11, "font-size": 17, "font-weight": 700, fill: colour, "text-anchor": "middle" }, KANJI[usi[0]]));
   }
-  const [x1, y1] = centre(cellOf(usi.slice(0, 2)));
+  const [x1, y1] = centre(cellOf(usi.slice(0, 2)), flipped);
   const length = Math.hypot(x2 - x1, y2 - y1), dx = (x2 - x1) / length, dy = (y2 - y1) / length;
   const bx = x2 - dx * 15, by = y2 - dy * 15;
   return svg("g", { opacity: 0.75, fill: colour, stroke: colour },
@@ -115,15 +130,15 @@ function arrow(usi, side, colour) {
     svg("path", { d: `M${x2} ${y2} L${bx - dy * 10} ${by + dx * 10} L${bx + dy * 10} ${by - dx * 10} Z`, "stroke-width": 1 }));
 }
 
-// last: the USI move that led here; best, played: USI moves of the side to point at.
-function drawBoard(board, last, best, side, played) {
+// last: the USI move that led here; best, played: USI moves of the side to point at; flipped: white is at the bottom.
+function drawBoard(board, last, best, side, played, flipped = false) {
   const width = LEFT * 2 + 9 * CELL + 8, height = TOP + 9 * CELL_H + 8;
   const root = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "board", "font-family": "var(--font)" });
   root.append(svg("rect", { x: LEFT - 4, y: TOP - 4, width: 9 * CELL + 8, height: 9 * CELL_H + 8, fill: "var(--board)", rx: 3 }));
   if (last && last.length >= 4) {
     for (const [square, opacity] of [[last.slice(2, 4), 0.85], [last[1] === "*" ? "" : last.slice(0, 2), 0.35]]) {
       if (!square) continue;
-      const [x, y] = centre(cellOf(square));
+      const [x, y] = centre(cellOf(square), flipped);
       root.append(svg("rect", { x: x - CELL / 2, y: y - CELL_H / 2, width: CELL, height: CELL_H, fill: "var(--last)", opacity }));
     }
   }
@@ -136,17 +151,18 @@ function drawBoard(board, last, best, side, played) {
     root.append(svg("circle", { cx: LEFT + file * CELL, cy: TOP + rank * CELL_H, r: 2.5, fill: "var(--board-line)" }));
   }
   for (let i = 0; i < 9; i++) {
-    root.append(svg("text", { x: LEFT + i * CELL + CELL / 2, y: TOP - 9, "font-size": 12, "text-anchor": "middle", fill: "var(--soft)" }, FILES[8 - i]));
-    root.append(svg("text", { x: LEFT + 9 * CELL + 13, y: TOP + i * CELL_H + CELL_H / 2 + 4, "font-size": 12, "text-anchor": "middle", fill: "var(--soft)" }, RANKS[i]));
+    root.append(svg("text", { x: LEFT + i * CELL + CELL / 2, y: TOP - 9, "font-size": 12, "text-anchor": "middle", fill: "var(--soft)" }, FILES[flipped ? i : 8 - i]));
+    root.append(svg("text", { x: LEFT + 9 * CELL + 13, y: TOP + i * CELL_H + CELL_H / 2 + 4, "font-size": 12, "text-anchor": "middle", fill: "var(--soft)" }, RANKS[flipped ? 8 - i : i]));
   }
   board.cells.forEach((piece, cell) => {
-    if (piece) root.append(pieceShape(piece.kind, piece.side, ...centre(cell)));
+    if (piece) root.append(pieceShape(piece.kind, piece.side ^ flipped, ...centre(cell, flipped)));
   });
-  drawHand(root, board.hands[0], 0);
-  drawHand(root, board.hands[1], 1);
-  root.append(svg("text", { x: LEFT + 9 * CELL + 46, y: TOP + 4, "font-size": 15, "text-anchor": "middle", fill: side === 0 ? "var(--accent)" : "var(--soft)" }, "☗"));
-  root.append(svg("text", { x: 32, y: TOP + 9 * CELL_H, "font-size": 15, "text-anchor": "middle", fill: side === 1 ? "var(--accent)" : "var(--soft)" }, "☖"));
-  if (played) root.append(arrow(played, side, "var(--blunder)"));
-  if (best && best !== "win") root.append(arrow(best, side, "var(--accent)"));
+  const [below, above] = flipped ? [1, 0] : [0, 1];
+  drawHand(root, board.hands[below], 0);
+  drawHand(root, board.hands[above], 1);
+  root.append(svg("text", { x: LEFT + 9 * CELL + 46, y: TOP + 4, "font-size": 15, "text-anchor": "middle", fill: side === below ? "var(--accent)" : "var(--soft)" }, "☗☖"[below]));
+  root.append(svg("text", { x: 32, y: TOP + 9 * CELL_H, "font-size": 15, "text-anchor": "middle", fill: side === above ? "var(--accent)" : "var(--soft)" }, "☗☖"[above]));
+  if (played) root.append(arrow(played, "var(--blunder)", flipped));
+  if (best && best !== "win") root.append(arrow(best, "var(--accent)", flipped));
   return root;
 }

@@ -17,14 +17,15 @@ function el(name, attributes, ...children) {
   return element;
 }
 
-function table(heads, rows) {
+// On a narrow page a row is a block of cells, each under its column's name (page.css); kind: the table's class.
+function table(kind, heads, rows) {
   // A head that ends in "<" is of a column of text.
-  const isText = heads.map((head) => head.endsWith("<"));
+  const isText = heads.map((head) => head.endsWith("<")), names = heads.map((head) => head.replace(/<$/, ""));
   const cls = (index) => (isText[index] ? "text" : null);
-  return el("div", { class: "scroll" }, el("table", {},
-    el("thead", {}, el("tr", {}, heads.map((head, index) => el("th", { class: cls(index) }, head.replace(/<$/, ""))))),
+  return el("div", {}, el("table", { class: kind },
+    el("thead", {}, el("tr", {}, heads.map((head, index) => el("th", { class: cls(index) }, names[index])))),
     el("tbody", {}, rows.map(({ cells, go, cursor }) => el("tr", go ? { class: "go", onclick: go, "data-ply": cursor } : {},
-      cells.map((cell, index) => el("td", { class: cls(index) }, cell)))))));
+      cells.map((cell, index) => el("td", { class: cls(index), "data-name": names[index] }, cell)))))));
 }
 
 function ring(value) {
@@ -46,15 +47,12 @@ function playerCard(player, mark) {
     el("div", { class: "name" }, mark + player.name),
     ring(player.accuracy),
     el("dl", {}, facts.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, String(value))])),
-    el("div", { class: "counts" }, data.levels.map((level) => el("span", { class: level.word }, `${player.counts[level.word] || 0} ${level.kanji}`))),
-    player.level === "-" ? null : el("div", { class: "strength" }, say("Plays like our own searcher with {level} nodes a move", player),
-      player.elo === "-" ? "" : el("div", { class: "facts" }, say("Elo over its weakest level: {elo}", player))));
+    el("div", { class: "counts" }, data.levels.map((level) => el("span", { class: level.word }, `${player.counts[level.word] || 0} ${level.name}`))),
+    player.level ? el("div", { class: "strength" }, player.level) : null);
 }
 
 function playersCard(marks) {
-  const note = data.calibrated
-    ? say("Strength: the level of our own searcher that would score even with the player in virtual games drawn from the losses by band (Qhapaq's ELQ); intervals are 95 % of the moves' chance only. The judge is that same searcher, at small effort: what it cannot see is not judged. docs/how-to/analysis.md says what the estimate is worth.")
-    : say("No estimate of strength: the calibration holds for our own network and about the effort that it was measured with.");
+  const note = data.noStrength || say("Strength: the level of our own searcher whose moves lose the same, by score band; intervals are 95 % of the moves' chance only. The judge is that same searcher, at small effort: what it cannot see is not judged. docs/how-to/analysis.md says what the estimate is worth.");
   return el("section", { class: "card" }, el("h2", {}, say("Players")),
     el("div", { class: "players" }, data.players.map((player, index) => playerCard(player, marks[index] || ""))), el("p", { class: "note" }, note));
 }
@@ -70,19 +68,19 @@ function bandsCard(marks) {
       return [String(own.moves), el("span", {}, own.loss_cp.toFixed(0).padStart(4, "\u2007"), el("i", { class: "bar", style: `width:${(60 * own.loss_cp) / most}px` })), percent(own.bad)];
     })],
   }));
-  return el("section", { class: "card" }, el("h2", {}, say("By score band")), table(heads, rows),
-    el("p", { class: "note" }, say("Scores are the mover's. Columns: moves, mean loss in centipawns, share of bad moves (疑問手 or worse: 10 % of win probability).")));
+  return el("section", { class: "card" }, el("h2", {}, say("By score band")), table("bands", heads, rows),
+    el("p", { class: "note" }, say("Scores are the mover's. Columns: moves, mean loss in centipawns, share of bad moves (10 % of win probability or more).")));
 }
 
 function footer() {
-  return el("p", { class: "note" }, say("{engine}; {effort}. Scores are black's (☗). Win probability: 1 / (1 + exp(-cp / 600)). Classes by win probability lost: {levels}.", { ...data, levels: data.levels.map((level) => `${level.kanji} ${percent(level.loss)}`).join(", ") }));
+  return el("p", { class: "note" }, say("{engine}; {effort}. Scores are black's (☗). Win probability: 1 / (1 + exp(-cp / 600)). Classes by win probability lost: {levels}.", { ...data, levels: data.levels.map((level) => `${level.name} ${percent(level.loss)}`).join(", ") }) + " " + say("Sure, likely, unsure: how well a second, longer search agrees."));
 }
 
 function showGame() {
   const first = data.first, last = first + data.positions.length - 1;
   const moveAt = (ply) => data.moves[ply - 1 - first];
   const sideAt = (ply) => (data.positions[ply - first].sfen.split(" ")[1] === "b" ? 0 : 1);
-  let ply = first, unit = "win", variation = null; // variation: {from: ply, pv, count}
+  let ply = first, unit = "win", flipped = false, variation = null; // variation: {from: ply, pv, count}
 
   const board = el("div", { class: "board" });
   const where = el("span", { class: "where" });
@@ -90,14 +88,22 @@ function showGame() {
   const controls = el("div", { class: "controls" },
     el("button", { onclick: () => go(first), title: say("first position (Home)") }, "|◀"), el("button", { onclick: step(-1), title: say("back (←)") }, "◀"),
     el("button", { onclick: step(1), title: say("on (→)") }, "▶"), el("button", { onclick: () => go(last), title: say("last position (End)") }, "▶|"), where);
+  const copied = el("span", { class: "copied", role: "status" });
+  const key = (name, words, act) => el("button", { "data-key": name, onclick: act }, el("kbd", {}, name.toUpperCase()), words);
+  // The keys, and what they do: to read and to press, on a phone too.
+  const acts = {
+    n: [say("next mistake"), () => mistake(1)], p: [say("previous mistake"), () => mistake(-1)],
+    f: [say("flip the board"), () => { flipped = !flipped; drawBoardBox(); }], c: [say("copy SFEN"), copy],
+  };
+  const keys = el("div", { class: "keys" }, Object.entries(acts).map(([name, [words, act]]) => key(name, words, act)), copied);
   const judgement = el("section", { class: "card judgement", "aria-live": "polite" });
   const rows = new Map();
   const list = el("div", { class: "moves" }, [null, ...data.moves].map((move, index) => {
     const at = first + index, position = data.positions[index];
     const row = el("button", { class: "row", "data-ply": at, onclick: () => go(at) },
       el("span", { class: "n" }, String(at)), el("span", {}, move ? move.text : say("start")),
-      el("span", { class: `tag ${move ? move.quality : ""}` }, move ? (move.missed ? "詰み逃し" : move.allowed ? "頓死" : move.kanji) : ""),
-      el("span", { class: "score" }, position.score.replace(" mates in ", "詰").replace(" has mated", "勝").replace("の勝ち (詰み)", "勝")));
+      el("span", { class: `tag ${move ? move.quality : ""}` }, move ? (move.missed ? say("missed mate") : move.allowed ? say("allows a mate") : move.name) : ""),
+      el("span", { class: "score" }, position.score.replace(" mates in ", " #").replace(" has mated", " #").replace("の勝ち (詰み)", "勝")));
     rows.set(at, row);
     return row;
   }));
@@ -110,6 +116,26 @@ function showGame() {
       const shown = variation && variation.from === from && variation.pv === pv && variation.count === index + 1;
       return el("button", { "aria-current": shown ? "true" : null, onclick: () => { variation = { from, pv, count: index + 1 }; draw(); } }, word);
     }));
+  }
+
+  let sfen = ""; // of the board that is shown
+  function copy() {
+    const told = () => { copied.textContent = say("copied: {sfen}", { sfen }); };
+    const byHand = () => { // an old browser, or one that has no clipboard for a file
+      const box = document.body.appendChild(el("textarea", {}, sfen));
+      box.select();
+      document.execCommand("copy");
+      box.remove();
+      told();
+    };
+    if (navigator.clipboard) navigator.clipboard.writeText(sfen).then(told, byHand);
+    else byHand();
+  }
+
+  // To the next bad move of the game in that direction; at the last one it stays.
+  function mistake(direction) {
+    const places = bad.map((move) => move.n).filter((n) => (n - ply) * direction > 0);
+    if (places.length) go(direction > 0 ? places[0] : places[places.length - 1]);
   }
 
   function drawBoardBox() {
@@ -125,7 +151,9 @@ function showGame() {
       last_ = ply > first ? moveAt(ply).usi : null;
       best = position.best;
     }
-    board.replaceChildren(drawBoard(shown, last_, best, side));
+    board.replaceChildren(drawBoard(shown, last_, best, side, null, flipped));
+    sfen = sfenOf(shown, side, Number(data.positions[(variation ? variation.from : ply) - first].sfen.split(" ")[3]) + (variation ? variation.count : 0));
+    copied.textContent = "";
     where.textContent = variation ? say("variation, move {count} from {from}", variation) : `${ply} / ${last}`;
   }
 
@@ -135,8 +163,8 @@ function showGame() {
     parts.push(el("div", { class: "eval" }, position.score, el("small", {}, position.win === null ? say("not searched") : `☗ ${percent(position.win)}${position.depth ? say(", depth {depth}", position) : ""}`)));
     if (position.win !== null) parts.push(el("div", { class: "meter", title: say("win probability of black") }, el("i", { style: `width:${100 * position.win}%` })));
     if (move) {
-      const words = move.quality === "forced" ? say("the only legal move") : move.quality === "best" ? say("最善手: the analysis' first choice") : !move.better ? say("as good as the first choice") : `${move.kanji ? move.kanji + ": " : ""}${say("loses {share} ({cp} cp)", { share: percent(move.loss), cp: move.lossCp })}`;
-      parts.push(el("div", { class: move.quality }, words + (move.missed ? say("; missed a mate (詰み逃し)") : "") + (move.allowed ? say("; allows a mate (頓死)") : "")));
+      const words = move.quality === "forced" ? say("the only legal move") : move.quality === "best" ? say("the analysis' first choice") : !move.better ? say("as good as the first choice") : `${move.name ? move.name + ": " : ""}${say("loses {share} ({cp} cp)", { share: percent(move.loss), cp: move.lossCp })}${sure(move)}`;
+      parts.push(el("div", { class: move.quality }, words + (move.missed ? say("; missed a mate") : "") + (move.allowed ? say("; allows a mate") : "")));
       const facts = [move.ms === null ? "" : seconds(move.ms), move.own === null ? "" : say("the player saw {score}", { score: (move.own > 0 ? "+" : "") + move.own })].filter(Boolean).join(", ");
       if (facts) parts.push(el("div", { class: "facts" }, facts));
       const before = data.positions[ply - 1 - first];
@@ -156,7 +184,7 @@ function showGame() {
         tip.hidden = at === null;
         if (at === null) return;
         const move = at > first ? moveAt(at) : null;
-        tip.textContent = `${at}. ${move ? move.text : say("start")}  ${data.positions[at - first].score}${move && isBad(move) ? `  ${move.kanji} -${percent(move.loss)}` : ""}${move && move.ms !== null ? `  ${seconds(move.ms)}` : ""}`;
+        tip.textContent = `${at}. ${move ? move.text : say("start")}  ${data.positions[at - first].score}${move && isBad(move) ? `  ${move.name} -${percent(move.loss)}` : ""}${move && move.ms !== null ? `  ${seconds(move.ms)}` : ""}`;
         const x = made.scale.x(at);
         tip.style.left = x > width / 2 ? "" : `${x + 10}px`;
         tip.style.right = x > width / 2 ? `${width - x + 10}px` : "";
@@ -181,37 +209,40 @@ function showGame() {
     drawCharts();
   }
 
-  const bad = data.moves.filter((move) => isBad(move) && move.quality !== "inaccuracy");
+  const sure = (move) => (move.sure ? ` (${move.sure})` : "");
+  const bad = data.moves.filter((move) => (isBad(move) && move.quality !== "inaccuracy") || move.missed || move.allowed);
   const show = (move) => () => { go(move.n); window.scrollTo({ top: 0, behavior: "smooth" }); };
   // The position before the move: the move in red, the better one in blue.
   const turningCard = (move) => {
     const before = data.positions[move.n - 1 - first], after = data.positions[move.n - first];
     return el("button", { class: "turn", onclick: show(move), "data-ply": move.n },
       drawBoard(parseSfen(before.sfen), null, before.best, move.turn, move.usi),
-      el("span", {}, `${move.n}. ${move.text} `, el("span", { class: move.quality }, `${move.kanji} -${percent(move.loss)}`)),
+      el("span", {}, `${move.n}. ${move.text} `, el("span", { class: move.quality }, `${move.name} -${percent(move.loss)}`), sure(move)),
       el("span", { class: "facts" }, say("{before} → {after}; better {move}", { before: before.score, after: after.score, move: (before.words || ["-"])[0] })));
   };
   const badRow = (move) => {
     const before = data.positions[move.n - 1 - first], after = data.positions[move.n - first];
-    return { go: show(move), cursor: move.n, cells: [String(move.n), move.text, el("span", { class: move.quality }, move.kanji + (move.missed ? " 詰み逃し" : "") + (move.allowed ? " 頓死" : "")), `-${percent(move.loss)}`, `${before.score} → ${after.score}`, (before.words || []).slice(0, 4).join(" ")] };
+    return { go: show(move), cursor: move.n, cells: [String(move.n), move.text, el("span", { class: move.quality }, [move.name, move.missed ? say("missed mate") : "", move.allowed ? say("allows a mate") : ""].filter(Boolean).join(", ")), `-${percent(move.loss)}`, move.sure, `${before.score} → ${after.score}`, (before.words || []).slice(0, 4).join(" ")] };
   };
-  const badHeads = ["", say("move") + "<", "<", say("loss"), say("score"), say("better") + "<"];
+  const badHeads = ["", say("move") + "<", "<", say("loss"), say("verdict") + "<", say("score"), say("better move") + "<"];
   const turning = data.moves.filter((move) => data.turning.includes(move.n));
-  const legend = el("div", { class: "legend" }, data.levels.map((level) => el("span", {}, el("i", { style: `background:var(--${level.word})` }), level.kanji + (data.lang === "ja" ? "" : ` ${level.word}`))));
+  const legend = el("div", { class: "legend" }, data.levels.map((level) => el("span", {}, el("i", { style: `background:var(--${level.word})` }), level.name)));
   app.replaceChildren(...[
     el("header", {}, el("h1", {}, `☗ ${data.names[0]}`, el("span", { class: "versus" }, "–"), `☖ ${data.names[1]}`),
-      el("span", { class: "result" }, data.result), el("span", { class: "facts" }, [data.event, data.date, data.source].filter(Boolean).join(" · "))),
-    el("div", { class: "top" }, el("section", { class: "card" }, board, controls), judgement, el("section", { class: "card list", style: "padding:0" }, list)),
+      el("span", { class: "result" }, data.result), el("span", { class: "facts" }, [data.event, data.date, data.source].filter(Boolean).join(" · ")), data.notice ? el("span", { class: "notice" }, data.notice) : ""),
+    el("div", { class: "top" }, el("section", { class: "card" }, board, controls, keys), judgement, el("section", { class: "card list", style: "padding:0" }, list)),
     el("section", { class: "card" }, el("div", { class: "charthead" }, el("h2", {}, say("Score")), units, legend), scoreBox, el("h2", { class: "times", style: "margin-top:10px" }, say("Time")), el("div", { class: "times" }, timeBox)),
     playersCard(["☗ ", "☖ "]),
     turning.length ? el("section", { class: "card" }, el("h2", {}, say("Turning points")), el("div", { class: "turning" }, turning.map(turningCard))) : null,
-    el("section", { class: "card" }, el("h2", {}, say("Bad moves")), bad.length ? table(badHeads, bad.map(badRow)) : say("None: no move lost 10 % of win probability.")),
+    el("section", { class: "card" }, el("h2", {}, say("Bad moves")), bad.length ? table("bad", badHeads, bad.map(badRow)) : say("None: no move lost 10 % of win probability.")),
     bandsCard(["☗ ", "☖ "]), footer()].filter(Boolean));
   document.addEventListener("keydown", (event) => {
-    const by = { ArrowLeft: ply - 1, ArrowRight: ply + 1, Home: first, End: last }[event.key];
-    if (by === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const by = { ArrowLeft: ply - 1, ArrowRight: ply + 1, Home: first, End: last }[event.key], act = acts[event.key.toLowerCase()];
+    if (by === undefined && !act) return;
     event.preventDefault();
-    go(by);
+    if (act) act[1]();
+    else go(by);
   });
   new ResizeObserver(drawCharts).observe(scoreBox);
   window.addEventListener("hashchange", () => go(Number(location.hash.slice(1)) || first));
@@ -223,7 +254,7 @@ function showSummary() {
   const rows = data.games.map((game) => ({ cells: [el("a", { href: game.page }, `☗ ${game.names[0]} – ☖ ${game.names[1]}`), game.result, String(game.moves), ...game.accuracy.map((value) => (value === null ? "-" : `${value.toFixed(1)}%`)), sparkline(game.wins)] }));
   app.replaceChildren(
     el("header", {}, el("h1", {}, say("{count} games", { count: data.games.length })), el("span", { class: "facts" }, say("{count} players", { count: data.players.length }))),
-    playersCard([]), el("section", { class: "card" }, el("h2", {}, say("Games")), table(heads, rows)), bandsCard([]), footer());
+    playersCard([]), el("section", { class: "card" }, el("h2", {}, say("Games")), table("games", heads, rows)), bandsCard([]), footer());
 }
 
 (data.kind === "game" ? showGame : showSummary)();

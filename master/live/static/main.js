@@ -1,9 +1,9 @@
 // The page: hears the server's events, and shows the game, its searches and the fleet.
 
 import { drawBoard, glyph } from "./board.js";
-import { graph } from "./chart.js";
+import { graph, winRate } from "./chart.js";
 import { figuresPanel, logPanel, nodesPanel, searchPanel, treePanel, votesPanel } from "./panels.js";
-import { play, positionOf } from "./rules.js";
+import { play, positionOf, sfenOf } from "./rules.js";
 import { ageText, clockText, el, language, later, say, scoreText, secondsText, speak } from "./words.js";
 
 const $ = (id) => document.getElementById(id);
@@ -88,6 +88,7 @@ function paint() {
   paintState();
   paintFleet();
   if (!state.game) return;
+  document.body.classList.toggle("record", state.game.mine === null); // nobody searches here
   const all = boards(), ply = shown(), at = all[ply - first()];
   paintTitle();
   const about = thoughtAt(ply), before = all[about.ply - first()];
@@ -95,6 +96,7 @@ function paint() {
   const best = about.ply === ply && about.thought?.pv?.[0];
   $("board").replaceChildren(drawBoard(at.position, { last: move?.usi || "", best: best || "", flipped: state.flipped, label: say("board") }));
   $("where").textContent = ply === first() ? say("start") : `${ply} ${at.text}`;
+  if ($("where").dataset.ply !== String(ply)) $("copied").textContent = "";
   $("where").dataset.ply = ply;
   $("search").replaceChildren(...searchPanel(about.thought, about.colour, before, live()));
   $("votes").replaceChildren(...votesPanel(about.thought, before));
@@ -148,12 +150,12 @@ function paintMoves(all, ply) {
 }
 
 function paintGraph(ply) {
-  const game = state.game, mine = game.mine;
-  const points = game.moves.map((move) => ({ ply: move.ply, ms: move.ms, colour: move.colour, own: move.colour === mine ? move.score : null, other: move.colour === mine ? null : move.score }));
-  const running = state.thoughts[game.searches], isOwn = game.searches === mine;
+  const game = state.game, mine = game.mine ?? 0;
+  const points = game.moves.map((move) => ({ ply: move.ply, ms: move.ms, colour: move.colour, own: game.analysed || move.colour === mine ? move.score : null, other: game.analysed || move.colour === mine ? null : move.score }));
+  const running = state.thoughts[game.searches] || null, isOwn = game.searches === mine;
   if (!game.result && running && !running.done && running.score !== undefined && running.score !== null) points.push({ ply: running.ply + 1, own: isOwn ? running.score : null, other: isOwn ? null : running.score, ms: null, colour: game.searches });
   const width = Math.max(280, document.querySelector(".wide").clientWidth - 34);
-  const names = [`${"☗☖"[mine]} ${game.names[mine]}`, `${"☖☗"[mine]} ${game.names[mine ^ 1]}`];
+  const names = game.analysed ? [say("analysis")] : [`${"☗☖"[mine]} ${game.names[mine]}`, `${"☖☗"[mine]} ${game.names[mine ^ 1]}`];
   const legend = el("span", { class: "legend" }, el("span", {}, el("i", { class: "ours" }), names[0]), points.some((point) => point.other !== null && point.other !== undefined) ? el("span", {}, el("i", { class: "theirs" }), names[1]) : null);
   const unit = el("button", { type: "button", id: "unit", onclick: () => { state.unit = state.unit === "win" ? "cp" : "win"; stored("unit", state.unit); paint(); } }, state.unit === "win" ? say("centipawns") : say("win rate"));
   $("graph").replaceChildren(el("h2", {}, say("evaluation"), legend, unit), graph(points, { first: first(), last: last(), ply, unit: state.unit, width, mine, go }));
@@ -282,14 +284,47 @@ function label() {
     button.textContent = sign;
     button.title = button.ariaLabel = say(words);
   }
-  $("flip").textContent = "⇅";
-  $("flip").title = $("flip").ariaLabel = say("turn the board");
+  for (const [id, key, words] of [["previous", "P", later("previous mistake")], ["next", "N", later("next mistake")], ["flip", "F", later("turn the board")], ["copy", "C", later("copy SFEN")]]) {
+    $(id).replaceChildren(el("kbd", {}, key), say(words));
+  }
   $("help").title = $("help").ariaLabel = say("keys");
-  const keys = [["← →", later("back, on")], ["Home End", later("start, running game")], ["↑ ↓", later("ten moves")], ["F", later("turn the board")], ["U", later("win rate or centipawns")], ["T", later("light or dark")], ["L", later("English or Japanese")], ["?", later("this list")]];
+  const keys = [["← →", later("back, on")], ["Home End", later("start, running game")], ["↑ ↓", later("ten moves")], ["F", later("turn the board")], ["N P", later("next, previous mistake")], ["C", later("copy SFEN")], ["U", later("win rate or centipawns")], ["T", later("light or dark")], ["L", later("English or Japanese")], ["?", later("this list")]];
   $("keys").replaceChildren(el("h2", {}, say("keys")), el("dl", {}, ...keys.flatMap(([key, words]) => [el("dt", {}, key), el("dd", {}, say(words))])), el("button", { type: "button", onclick: () => $("keys").close() }, say("close")));
 }
 
 const flip = () => { state.flipped = !state.flipped; stored("flipped", state.flipped ? "1" : "0"); paint(); };
+
+// The plies after moves that cost their player a tenth of the win rate or more, by the scores of the record or the game.
+// An analysis gives the score after a move; a player gives the one before the move, and the reply has that after it.
+function mistakes() {
+  const { moves, analysed } = state.game;
+  return moves.filter((move, index) => {
+    const before = winRate((analysed ? moves[index - 1] : move)?.score), after = winRate((analysed ? move : moves[index + 1])?.score);
+    return before !== null && after !== null && (move.colour ? after - before : before - after) >= 0.1;
+  }).map((move) => first() + moves.indexOf(move) + 1);
+}
+
+function mistake(direction) {
+  if (!state.game) return;
+  const places = mistakes().filter((ply) => (ply - shown()) * direction > 0);
+  if (places.length) go(direction > 0 ? places[0] : places.at(-1));
+}
+
+function copy() {
+  if (!state.game) return;
+  const sfen = sfenOf(boards()[shown() - first()].position, shown() + 1);
+  const told = () => { $("copied").textContent = say("copied: {sfen}", { sfen }); };
+  const byHand = () => { // a page that comes over plain HTTP from another machine has no clipboard
+    const box = document.body.appendChild(el("textarea", {}, sfen));
+    box.select();
+    document.execCommand("copy");
+    box.remove();
+    told();
+  };
+  if (navigator.clipboard) navigator.clipboard.writeText(sfen).then(told, byHand);
+  else byHand();
+}
+
 const steps = { first: () => go(first()), back: () => go(shown() - 1), on: () => go(shown() + 1), last: () => go(last()) };
 for (const button of document.querySelectorAll("[data-go]")) button.addEventListener("click", () => state.game && steps[button.dataset.go]());
 $("moves").addEventListener("click", (event) => {
@@ -297,6 +332,9 @@ $("moves").addEventListener("click", (event) => {
   if (row) go(Number(row.dataset.ply));
 });
 $("flip").addEventListener("click", flip);
+$("previous").addEventListener("click", () => mistake(-1));
+$("next").addEventListener("click", () => mistake(1));
+$("copy").addEventListener("click", copy);
 $("theme").addEventListener("click", nextTheme);
 $("language").addEventListener("click", () => talk(language === "ja" ? "en" : "ja"));
 $("help").addEventListener("click", () => $("keys").showModal());
@@ -306,7 +344,7 @@ document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("select, dialog")) return;
   const keys = {
     ArrowLeft: steps.back, ArrowRight: steps.on, Home: steps.first, End: steps.last, ArrowUp: () => go(shown() - 10), ArrowDown: () => go(shown() + 10),
-    f: flip, u: () => $("unit")?.click(), t: nextTheme, l: () => $("language").click(), "?": () => $("keys").showModal(),
+    f: flip, n: () => mistake(1), p: () => mistake(-1), c: copy, u: () => $("unit")?.click(), t: nextTheme, l: () => $("language").click(), "?": () => $("keys").showModal(),
   };
   const act = keys[event.key.length === 1 ? event.key.toLowerCase() : event.key];
   if (!act || (!state.game && event.key.startsWith("Arrow"))) return;

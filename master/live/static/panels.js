@@ -14,6 +14,13 @@ function figure(name, value, hint = "") {
   return el("div", { class: "figure", title: hint || null }, el("dt", {}, name), el("dd", { "data-figure": name }, value));
 }
 
+// A table of rows of cells; on a narrow page a row is a block, each cell under its column's name (page.css).
+function table(names, numbers, rows) {
+  for (const row of rows) [...row.cells].forEach((cell, index) => { if (cell.colSpan === 1) cell.dataset.name = names[index]; });
+  const header = el("tr", {}, ...names.map((name, index) => el("th", { class: numbers(index) ? "n" : "" }, name)));
+  return el("div", { class: "scroll" }, el("table", {}, el("thead", {}, header), el("tbody", {}, ...rows)));
+}
+
 const side = (colour) => (colour ? "☖" : "☗");
 
 export function sum(thought) {
@@ -123,8 +130,7 @@ export function treePanel(thought, colour, board, now) {
   };
   walk(branches(fleet), board.position, board.last, 0);
   const names = [say("move"), say("node"), say("depth"), say("score"), say("age"), say("variation")];
-  const header = el("tr", {}, ...names.map((name, index) => el("th", { class: index >= 2 && index <= 4 ? "n" : "" }, name)));
-  return [head, el("div", { class: "scroll" }, el("table", {}, el("thead", {}, header), el("tbody", {}, ...rows)))];
+  return [head, table(names, (index) => index >= 2 && index <= 4, rows)];
 }
 
 const STATES = { ready: later("ready"), starting: later("starting"), lost: later("lost"), leaving: later("leaving"), failed: later("failed") };
@@ -143,8 +149,7 @@ export function nodesPanel(fleet, now) {
     el("td", { class: "n" }, node.hashfull ? (node.hashfull / 10).toFixed(1) + "%" : "–"),
     el("td", { class: "n", "data-since": node.since }, ageText(now - node.since)), el("td", { class: "n" }, String(node.lost || 0))));
   const names = [say("node"), say("state"), say("machine"), say("engine"), say("nodes/s"), say("speed"), say("table"), say("age"), say("losses")];
-  const header = el("tr", {}, ...names.map((name, index) => el("th", { class: index >= 5 ? "n" : "" }, name)));
-  return [head, el("div", { class: "scroll" }, el("table", {}, el("thead", {}, header), el("tbody", {}, ...rows)))];
+  return [head, table(names, (index) => index >= 5, rows)];
 }
 
 export function figuresPanel(fleet, game) {
@@ -180,7 +185,7 @@ export function logPanel(entries, only) {
   const shown = only ? entries.filter((entry) => (EVENTS[entry.name] || [""])[0]) : entries;
   const rows = shown.slice().reverse().map((entry) => {
     const [kind, words] = EVENTS[entry.name] || ["", entry.name];
-    return el("li", { class: kind, "data-event": entry.name }, el("time", {}, timeOfDay(entry.at)), el("span", {}, say(words, entry.fields)));
+    return el("li", { class: kind, "data-event": entry.name }, el("time", {}, entry.at ? timeOfDay(entry.at) : ""), el("span", {}, say(words, entry.fields)));
   });
   return rows.length ? el("ul", {}, ...rows) : el("p", { class: "empty" }, say("nothing has happened yet"));
 }

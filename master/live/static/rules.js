@@ -42,6 +42,11 @@ export function moveText(position, move, last) {
   return `${mark}${piece}${from}${sign}${to}${move.promote ? "+" : ""}`;
 }
 
+// The SFEN behind so many moves.
+export function sfenOf(position, number) {
+  return position.getSFEN(number);
+}
+
 export function usiText(position, usi, last = null) {
   return play(position, [usi], last).texts[0] || usi;
 }

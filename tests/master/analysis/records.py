@@ -52,8 +52,12 @@ def evaluated(
     return points, {moves: scores.get(len(moves), other) for moves in searches(points)}
 
 
-def blunder_report() -> GameReport:
-    """`CSA`, in which the second move (3c3d) throws the game away, and all others are the best."""
+def blunder_report(*, again: bool = False) -> GameReport:
+    """`CSA`, in which the second move (3c3d) throws the game away, and all others are the best.
+
+    Args:
+        again: it was searched again, with the same result.
+    """
     of = game()
     points, found = evaluated(
         of,
@@ -65,4 +69,5 @@ def blunder_report() -> GameReport:
             4: Evaluation(1480, "B*4e", ("B*4e",), 9, 1000),
         },
     )
-    return report(of, points, found, None)
+    second = {moves: one for moves, one in found.items() if len(moves) in (1, 2)} if again else None
+    return report(of, points, found, None, second)

@@ -5,10 +5,13 @@ import re
 from dataclasses import replace
 from typing import Any
 
+from master.analysis.annotate import csa_text
 from master.analysis.html import game_page, summary_page
 from master.analysis.notation import score_words
+from master.analysis.plan import Evaluation
 from master.analysis.report import Settings, facts, player_facts, players, report
 from tests.master.analysis.records import MATE, blunder_report, evaluated, game
+from worker.engine import Bound
 from worker.score import mate_in, mated_in
 
 SETTINGS = Settings("Gougi", "50000 nodes a position")
@@ -22,12 +25,12 @@ def data_of(page: str) -> dict[str, Any]:
 
 
 def test_the_data_of_a_game() -> None:
-    data = data_of(game_page(blunder_report(), SETTINGS, False))
+    data = data_of(game_page(blunder_report(), SETTINGS))
     assert data["names"] == ["anna", "bert & <son>"]
     assert data["result"] == "☖ wins by resignation"
     assert [move["text"] for move in data["moves"]] == ["☗７六歩", "☖３四歩", "☗２二角成", "☖同銀"]
     blunder = data["moves"][1]
-    assert (blunder["quality"], blunder["kanji"], blunder["own"], blunder["ms"]) == ("mistake", "悪手", -40, 12000)
+    assert (blunder["quality"], blunder["name"], blunder["own"], blunder["ms"]) == ("mistake", "mistake", -40, 12000)
     assert data["positions"][1]["words"] == ["☖８四歩", "☗２六歩"]
     assert [position["cp"] for position in data["positions"]] == [40, 30, 1500, 1500, 1480]
     assert data["turning"] == [2]
@@ -36,7 +39,7 @@ def test_the_data_of_a_game() -> None:
 def test_the_page_loads_nothing_and_a_name_is_no_more_than_a_name() -> None:
     whole = blunder_report()
     whole = replace(whole, game=replace(whole.game, names=(EVIL, "b"), event=EVIL))
-    page = game_page(whole, SETTINGS, False)
+    page = game_page(whole, SETTINGS)
     assert "default-src 'none'" in page
     assert not re.search(r"""(src|href)=["']?(https?:)?//""", page)
     assert page.count("</script>") == page.count("<script") == 2
@@ -46,7 +49,7 @@ def test_the_page_loads_nothing_and_a_name_is_no_more_than_a_name() -> None:
 
 def test_the_page_of_several_games() -> None:
     one = blunder_report()
-    data = data_of(summary_page([(one, "a.html"), (one, "b.html")], players([one, one], None), SETTINGS, False))
+    data = data_of(summary_page([(one, "a.html"), (one, "b.html")], players([one, one], None), SETTINGS))
     assert [game["page"] for game in data["games"]] == ["a.html", "b.html"]
     assert [(player["name"], player["games"], player["moves"]) for player in data["players"]] == [
         ("anna", 2, 4),
@@ -59,7 +62,7 @@ def test_who_has_mated_is_told() -> None:
     assert (score_words(mate_in(3)), score_words(-mate_in(3))) == ("☗ mates in 3", "☖ mates in 3")
     of = game(MATE)
     points, found = evaluated(of, {})
-    last = data_of(game_page(report(of, points, found, None), SETTINGS, False))["positions"][-1]
+    last = data_of(game_page(report(of, points, found, None), SETTINGS))["positions"][-1]
     assert (last["score"], last["win"]) == ("☗ has mated", 1.0)
 
 
@@ -70,7 +73,7 @@ def test_a_player_without_a_judged_move_has_no_accuracy_and_one_game_counts_once
     (both,) = players([one], None)
     assert both.statistics.games == 1
     assert [player_facts(each)["accuracy"] is None for each in one.players] == [False, True]
-    data = data_of(summary_page([(one, "a.html")], (both,), SETTINGS, False))
+    data = data_of(summary_page([(one, "a.html")], (both,), SETTINGS))
     assert data["games"][0]["accuracy"][1] is None
 
 
@@ -79,3 +82,27 @@ def test_facts_are_json_without_infinity() -> None:
     assert found["moves"][1]["loss"] == 0.4116
     assert found["winner"] == "white"
     assert found["players"][1]["counts"]["mistake"] == 1
+
+
+def test_a_bound_is_told_as_a_bound_from_blacks_view() -> None:
+    assert [score_words(120, bound) for bound in (Bound.EXACT, Bound.UPPER, Bound.LOWER)] == [
+        "+120",
+        "≤ +120",
+        "≥ +120",
+    ]
+    of = game()
+    points, found = evaluated(of, {1: Evaluation(-30, "8c8d", ("8c8d",), 9, 1000, bound=Bound.LOWER)})
+    one = report(of, points, found, None)
+    assert data_of(game_page(one, SETTINGS))["positions"][1]["score"] == "≤ +30"
+    assert facts(one)["positions"][1]["bound"] == "upper"
+    assert "#評価値=30" not in csa_text(one, SETTINGS) and "評価値 ≤ +30" in csa_text(one, SETTINGS)
+
+
+def test_how_sure_a_verdict_is_stands_in_every_report() -> None:
+    one = blunder_report(again=True)
+    assert data_of(game_page(one, SETTINGS))["moves"][1]["sure"] == "sure"
+    told = facts(one)["moves"]
+    assert told[1]["sureness"] == "sure" and told[1]["first"] == {"quality": "mistake", "loss": 0.4116}
+    assert told[0]["sureness"] is None and told[0]["first"] is None
+    assert "悪手 (mistake): 勝率 -41% (sure)" in csa_text(one, SETTINGS)
+    assert all(move["sure"] == "" for move in data_of(game_page(blunder_report(), SETTINGS))["moves"])

@@ -1,10 +1,23 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from master.analysis.judgement import MOST_CP, Judged, Quality, accuracy, judge, turning_points, win_probability
-from master.analysis.plan import Evaluation, evaluations
+from master.analysis.judgement import (
+    MOST_CP,
+    Judged,
+    Quality,
+    Sureness,
+    accuracy,
+    doubtful,
+    judge,
+    turning_points,
+    win_probability,
+)
+from master.analysis.plan import Evaluation, evaluations, plan
 from tests.master.analysis.records import MATE, blunder_report, evaluated, game
+from worker.engine import Bound
 from worker.score import mate_in, mated_in
 
 
@@ -84,6 +97,53 @@ def test_turning_points_are_the_worst_moves_in_the_order_of_the_game() -> None:
     report = blunder_report()
     assert [(move.number, move.quality) for move in report.turning] == [(2, Quality.MISTAKE)]
     assert turning_points(report.moves, 0) == ()
+
+
+def twice(first: int, second: int, bound: Bound = Bound.EXACT, best: str = "2g2f") -> Judged:
+    """Black's first move from an even position, by white's score after it in a first and in a longer search."""
+    of = game()
+    points = plan(of)
+    before = Evaluation(0, "2g2f", ("2g2f",))
+    known = [before, Evaluation(first, "8c8d", ("8c8d",)), *[None] * 3]
+    again = [replace(before, best=best), Evaluation(second, "8c8d", ("8c8d",), bound=bound), *[None] * 3]
+    return judge(of, points, known, again)[0]
+
+
+@pytest.mark.parametrize(
+    ("move", "quality", "sureness"),
+    [
+        (twice(1100, 1120), Quality.MISTAKE, Sureness.SURE),
+        (twice(370, 380), Quality.DUBIOUS, Sureness.LIKELY),
+        (twice(540, 250), Quality.DUBIOUS, Sureness.UNSURE),
+        (twice(250, 255), Quality.DUBIOUS, Sureness.LIKELY),
+        (twice(370, 0, best="7g7f"), Quality.BEST, Sureness.UNSURE),
+        (twice(370, 380, Bound.LOWER), Quality.DUBIOUS, Sureness.UNSURE),
+    ],
+)
+def test_the_second_search_has_the_verdict_and_says_how_sure_it_is(
+    move: Judged, quality: Quality, sureness: Sureness
+) -> None:
+    assert (move.quality, move.sureness) == (quality, sureness)
+    assert move.first is not None and move.first.quality in (Quality.DUBIOUS, Quality.MISTAKE)
+
+
+def test_only_what_is_told_or_near_to_it_is_searched_again() -> None:
+    for behind, again in ((0, set()), (60, set()), (90, {0, 1}), (370, {0, 1})):
+        assert doubtful([judged(Evaluation(0, "2g2f", ("2g2f",)), behind)]) == again
+    bound = judged(Evaluation(0, "2g2f", ("2g2f",), bound=Bound.LOWER), 0)
+    assert doubtful([bound]) == {0, 1}, "how much it loses is not known"
+    assert doubtful([judged(Evaluation(0, "7g7f", ("7g7f",)), 370)]) == set(), "the first choice"
+
+
+def test_scores_of_different_effort_are_not_compared() -> None:
+    of = game()
+    points, found = evaluated(of, {1: Evaluation(0, "8c8d", ("8c8d",)), 2: Evaluation(0, "2g2f", ("2g2f",))})
+    known = evaluations(points, found)
+    again = (None, Evaluation(900, "8c8d", ("8c8d",)), Evaluation(-900, "2g2f", ("2g2f",)), None, None)
+    moves = judge(of, points, known, again)
+    assert moves[1].first is not None and moves[1].loss == pytest.approx(0.0, abs=0.01)
+    assert [move.first for move in (moves[0], moves[2], moves[3])] == [None, None, None]
+    assert moves[0].loss == moves[2].loss == 0.0, "their points were searched once"
 
 
 @pytest.mark.parametrize(("loss", "expected"), [(0.0, 100.0), (0.1, 63.6), (1.0, 0.0)])

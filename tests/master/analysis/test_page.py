@@ -16,14 +16,23 @@ SETTINGS = Settings("Gougi", "50000 nodes a position")
 EVIL = "<img src=x onerror=\"document.title='caught'\">{{data}}</script>"
 
 
+SIDEWAYS = """
+const wide = (part) => part.scrollWidth > part.clientWidth + 1;
+const scrolls = (part) => ["auto", "scroll"].includes(getComputedStyle(part).overflowX);
+const parts = [...document.querySelectorAll("main *, #app *")].filter((part) => scrolls(part) && wide(part));
+return [document.documentElement.scrollWidth, parts.map((part) => part.className)];
+"""
+"""The page's width, and what has to be scrolled sideways in it."""
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not installed(), reason="no browser: apt-get install chromium chromium-driver (.ci/run does)")
 def test_the_report_in_chromium(tmp_path: Path) -> None:
     report = blunder_report()
     report = replace(report, game=replace(report.game, names=(EVIL, report.game.names[1])))
     page, index = tmp_path / "game.html", tmp_path / "index.html"
-    page.write_text(game_page(report, SETTINGS, False), encoding="utf-8")
-    index.write_text(summary_page([(report, page.name)], players([report], None), SETTINGS, False), encoding="utf-8")
+    page.write_text(game_page(report, SETTINGS), encoding="utf-8")
+    index.write_text(summary_page([(report, page.name)], players([report], None), SETTINGS), encoding="utf-8")
     with Browser(tmp_path / "profile") as browser:
         browser.open(index)
         assert "1 games" in browser.text("h1")
@@ -32,7 +41,7 @@ def test_the_report_in_chromium(tmp_path: Path) -> None:
         assert browser.run("return document.title") != "caught", "a name has become a script"
 
         assert browser.text(".judgement h3") == "2. ☖３四歩", "it opens at the first turning point"
-        assert "悪手: loses 41% (1470 cp)" in browser.text(".judgement")
+        assert "mistake: loses 41% (1470 cp)" in browser.text(".judgement")
         assert browser.text(".controls .where") == "2 / 4"
 
         browser.click('.moves [data-ply="3"]')
@@ -53,4 +62,27 @@ def test_the_report_in_chromium(tmp_path: Path) -> None:
         browser.click('[aria-pressed="false"]')
         assert "2000" in browser.text("svg.score")
         assert browser.run("return document.querySelectorAll('svg.time rect').length") == 4
+
+        browser.press("p")
+        browser.press("n")
+        assert browser.text(".controls .where") == "2 / 4", "there is one bad move"
+        signs = "[...document.querySelectorAll('.board text')].map(text => text.textContent)"
+        corner = f"return {signs}.find(sign => '１９'.includes(sign))"
+        assert browser.run(corner) == "９"
+        browser.press("f")
+        assert browser.run(corner) == "１", "the board is flipped"
+        browser.click('[data-key="c"]')
+        wait = (
+            "return new Promise((done) => setTimeout(() => done(document.querySelector('.copied').textContent), 300))"
+        )
+        sfen = "lnsgkgsnl/1r5b1/pppppp1pp/6p2/9/2P6/PP1PPPPPP/1B5R1/LNSGKGSNL b - 3"
+        assert browser.run(wait) == f"copied: {sfen}"
+        assert browser.run("return sfenOf(parseSfen(data.positions[4].sfen), 0, 5)") == report.points[4].sfen
+
+        for file in (page, index):
+            browser.resize(390, 900)
+            browser.open(file)
+            assert browser.run(SIDEWAYS) == [390, []], file.name
+            cells = "return [...document.querySelectorAll('td')].filter((cell) => cell.offsetWidth === 0).length"
+            assert browser.run(cells) == 0, "every column is there"
         assert browser.complaints() == []

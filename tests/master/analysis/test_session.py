@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from cluster.api import FleetError
+from cluster.split.tree import TreeLine
 from master.analysis.plan import Alternative, Evaluation, plan, searches
 from master.analysis.session import Pace, Session
 from master.analysis.store import Store, store_key
+from tests.answers import make_decision
 from tests.master.analysis.records import game
 from tests.master.scripted import BrokenSearcher, ScriptedSearcher
+from worker.engine import Bound
 from worker.shogi import Position
 
 GAME = game()
@@ -98,6 +102,43 @@ def test_lines_that_are_none_of_ours_are_passed_over(tmp_path: Path, change: dic
     line = json.loads(store.path.read_text())
     store.path.write_text("".join(f"{json.dumps(one)}\n" for one in ({**line, **change}, {}, [], None)) + "\x00\n")
     assert Store(store.path).read() == 5
+
+
+def test_a_bound_is_kept_as_a_bound(tmp_path: Path) -> None:
+    """A search that its limit stopped within a fail-low knows no more."""
+    searcher = ScriptedSearcher(None)
+    store = Store(tmp_path / "p.jsonl")
+
+    async def main() -> Evaluation:
+        async with Session(searcher, store, Pace(nodes=100, multipv=2), lambda: "s") as session:
+            searching = asyncio.ensure_future(session.search(GAME, [()], lambda *_: None))
+            await asyncio.sleep(0)
+            lines = (TreeLine(9, -20, Bound.UPPER, ("7g7f", "3c3d")), TreeLine(8, -30, Bound.EXACT, ("2g2f",)))
+            searcher.decide(replace(make_decision(1, "7g7f", -20, 9, ("7g7f",), 100, 1, "vote"), lines=lines))
+            return (await searching)[()]
+
+    found = asyncio.run(main())
+    assert (found.score, found.bound, [line.bound for line in found.alternatives]) == (
+        -20, Bound.UPPER, [Bound.UPPER, Bound.EXACT],
+    )  # fmt: skip
+    again = Store(store.path)
+    again.read()
+    assert again.get(store_key(GAME.start_sfen, (), "s")) == found
+
+
+def test_a_second_search_has_several_times_the_effort_and_a_key_of_its_own(tmp_path: Path) -> None:
+    searcher = ScriptedSearcher()
+
+    async def main(pace: Pace) -> None:
+        async with Session(searcher, Store(tmp_path / "p.jsonl"), pace, lambda: "s") as session:
+            for times in (1, 5):
+                await session.search(GAME, [()], lambda *_: None, times)
+
+    asyncio.run(main(Pace(nodes=100)))
+    assert [request.nodes for request in searcher.requests] == [100, 500]
+    searcher.requests.clear()
+    asyncio.run(main(Pace(ms=70)))
+    assert [(request.soft_ms, request.hard_ms) for request in searcher.requests] == [(70, 70), (350, 350)]
 
 
 def test_a_key_is_of_the_settings_the_start_and_the_moves() -> None:

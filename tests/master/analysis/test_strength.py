@@ -3,13 +3,16 @@ from __future__ import annotations
 import json
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from benchmarks.analysis import calibration_json
 from master.analysis.calibration import read_calibration
-from master.analysis.report import elo_text, strength_text
+from master.analysis.report import PlayerReport, Settings, strength_words
+from master.analysis.statistics import statistics
 from master.analysis.strength import LEAST_MOVES, Calibration, Level, elo_of, strength, virtual_score
 
 
@@ -18,9 +21,18 @@ def player(loss_cp: int, moves: int = 700) -> tuple[tuple[int, int], ...]:
     return tuple((index % 7, loss_cp * (index % 2)) for index in range(moves))
 
 
+def varied(loss_cp: int, moves: int = 700) -> tuple[tuple[int, int], ...]:
+    """Loses nothing, half as much, as much or twice as much."""
+    return tuple((index % 7, (0, loss_cp // 2, 0, loss_cp, 0, 2 * loss_cp)[index % 6]) for index in range(moves))
+
+
 LEVELS = Calibration(
-    "net", 50_000, (Level(100, 0.0, player(240)), Level(1000, 300.0, player(120)), Level(10_000, 500.0, player(60)))
+    "net", 50_000, (Level(100, 0.0, varied(240)), Level(1000, 300.0, varied(120)), Level(10_000, 500.0, varied(60)))
 )
+
+
+SHIPPED = read_calibration()
+FLAWLESS, CARELESS = (tuple((3, loss) for _ in range(100)) for loss in (0, 900))
 
 
 def test_who_loses_less_scores_more() -> None:
@@ -43,30 +55,68 @@ def test_only_bands_near_even_decide() -> None:
 
 
 def test_a_level_is_found_again() -> None:
-    found = strength(player(120), LEVELS)
-    assert found is not None
-    assert found.elo.value == pytest.approx(300, abs=40)
-    assert found.nodes.value == pytest.approx(1000, rel=0.4)
-    assert found.elo.low < 300 < found.elo.high
+    for level in LEVELS.levels:
+        found = strength(level.losses, LEVELS)
+        assert found is not None
+        assert found.elo.value == pytest.approx(level.elo, abs=60)
+        assert found.nodes.value == pytest.approx(level.nodes, rel=0.4)
+        assert found.elo.low <= level.elo <= found.elo.high
 
 
-def test_between_two_levels_and_beyond_the_ends() -> None:
-    between, weak, strong = (strength(player(loss), LEVELS) for loss in (170, 900, 5))
+def test_between_two_levels_and_at_the_ends() -> None:
+    mixed = LEVELS.levels[0].losses[:350] + LEVELS.levels[1].losses[:350]
+    between, weak, strong = strength(mixed, LEVELS), strength(CARELESS, SHIPPED), strength(FLAWLESS, SHIPPED)
     assert between is not None and weak is not None and strong is not None
-    assert 0 < between.elo.value < 300
-    assert (weak.elo.value, weak.nodes.value) == (-math.inf, 0.0)
-    assert strong.elo.value == strong.nodes.value == math.inf
-    assert strength_text(strong) == "more than the strongest level" and elo_text(strong.elo) == "-"
-    assert strength_text(weak) == "fewer than the weakest level" and elo_text(weak.elo) == "-"
-    assert re.fullmatch(r"about \d+ \(\d+ to [\d.]+k?\)", strength_text(between))
+    assert 0 < between.elo.low < between.elo.value < between.elo.high < 300
+    assert weak.nodes.value < 150 and (weak.elo.low, weak.nodes.low) == (-math.inf, 0.0)
+    assert strong.nodes.value > 5000 and strong.elo.high == strong.nodes.high == math.inf
+
+
+@pytest.mark.parametrize("level", SHIPPED.levels, ids=lambda level: str(level.nodes))
+def test_twins_are_alike(level: Level) -> None:
+    """The moves of one game each, of the same player. By virtual games every second had no finite strength at all."""
+    rng = np.random.default_rng(1)
+    ratios = []
+    for _ in range(20):
+        drawn = np.array(level.losses)[rng.permutation(len(level.losses))[:90]]
+        one, other = (strength([(int(b), int(loss)) for b, loss in part], SHIPPED) for part in (drawn[:45], drawn[45:]))
+        assert one is not None and other is not None
+        assert max(one.elo.low, other.elo.low) <= min(one.elo.high, other.elo.high)
+        ratios.append(abs(math.log2(one.nodes.value / other.nodes.value)))
+    assert np.mean(ratios) < 1.7
+
+
+def words(losses: tuple[tuple[int, int], ...], no_strength: str = "") -> str:
+    judged = statistics("anna", ())
+    one = PlayerReport(replace(judged, losses=losses), None if no_strength else strength(losses, SHIPPED))
+    return strength_words(one, Settings("Gougi", "50000 nodes a position", no_strength))
+
+
+@pytest.mark.parametrize(
+    ("losses", "interval"),
+    [
+        (SHIPPED.levels[2].losses, r"[\d.]+k? to [\d.]+k?"),
+        (FLAWLESS, r"at least [\d.]+k?"),
+        (CARELESS, r"at most \d+"),
+    ],
+)
+def test_the_words_about_a_strength(losses: tuple[tuple[int, int], ...], interval: str) -> None:
+    plays = rf"Plays like our own searcher with [\d.]+k? \({interval}\) nodes a move"
+    assert re.fullmatch(plays + r": Elo [+-]\d+ \(.+\) over its weakest level\.", words(losses))
+
+
+def test_the_true_reason_why_there_is_none() -> None:
+    assert words(FLAWLESS[:19]) == "No strength: 19 judged moves are too few, it takes 20."
+    assert words(FLAWLESS, "another network") == "", "said once, of the analysis as a whole"
 
 
 def test_fewer_moves_make_wider_intervals_and_too_few_none() -> None:
-    many, few = (strength(player(120, moves), LEVELS) for moves in (2000, 60))
+    every = LEVELS.levels[1].losses
+    many, few = strength(every, LEVELS), strength(every[:60], LEVELS)
     assert many is not None and few is not None
     assert few.elo.high - few.elo.low > many.elo.high - many.elo.low
-    assert strength(player(120, LEAST_MOVES - 1), LEVELS) is None
-    assert virtual_score(player(120, LEAST_MOVES - 1), player(120)) is None
+    assert strength(every[: LEAST_MOVES - 1], LEVELS) is None
+    assert virtual_score(every[: LEAST_MOVES - 1], every) is None
 
 
 def test_the_same_moves_have_the_same_strength() -> None:

@@ -26,7 +26,7 @@ def shown(one: GameReport, width: int, encoding: str = "utf-8") -> list[str]:
     console.print(table.players_table(one.players, terminal, terminal.marks))
     for bands in table.bands_tables(one.players, terminal):
         console.print(bands)
-    console.print(table.notes(Settings("Gougi", "1 node"), False, terminal))
+    console.print(table.notes(Settings("Gougi", "1 node"), terminal))
     return stream.getvalue().splitlines()
 
 
@@ -63,6 +63,18 @@ def test_forty_columns_are_enough(encoding: str) -> None:
     for move in ("☗７六歩", "☖３四歩", "→ ☖８四歩") if encoding == "utf-8" else ("+76P", "-34P", "-> -84P"):
         assert move in told
     assert "…" not in told and "accuracy" in told and "bert & <son>" in told
+
+
+def test_a_verdict_says_how_sure_it_is_and_speaks_english() -> None:
+    line = rows(blunder_report(again=True))[2]
+    assert "mistake, sure" in line and "悪手" not in line
+
+
+def test_in_japanese_nothing_is_half_english(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LC_ALL", "ja_JP.UTF-8")
+    assert "悪手、確実" in rows(blunder_report(again=True))[2]
+    bands = "\n".join(shown(blunder_report(), 100))
+    assert "-250 ～ 250" in bands and "互角" in bands and "even" not in bands and " to " not in bands
 
 
 def test_without_kanji_there_are_words_and_letters() -> None:

@@ -47,6 +47,29 @@ def test_one_game(searcher: ScriptedSearcher, capsys: pytest.CaptureFixture[str]
     assert {request.nodes for request in searcher.requests} == {50_000}
 
 
+def test_bad_moves_and_what_was_better_are_searched_again(
+    searcher: ScriptedSearcher, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def throws_away(position: Position) -> tuple[str, int | None]:
+        """White's second move loses: before it white has nothing against it, after it black is far ahead."""
+        return first_legal(position)[0], 1500 if position.move_number == 3 else 0
+
+    searcher.choose = throws_away
+    assert run("one.csa", "--json") == 0
+    again = [len(request.moves) for request in searcher.requests if request.nodes == 250_000]
+    told = json.loads(capsys.readouterr().out)
+    moves = told["games"][0]["moves"]
+    assert moves[1]["quality"] == "mistake" and moves[1]["sureness"] == "sure"
+    assert set(again) >= {1, 2} and again == sorted(again, reverse=True)
+    assert "5 times as much for what is told" in told["effort"]
+    assert "No strength: it was measured with 50000 nodes a position in all, not with 100." in told["no_strength"]
+    searcher.requests.clear()
+    assert run("one.csa", "--json") == 0
+    assert searcher.requests == [], "both searches are kept"
+    assert run("one.csa", "--json", "--again", "1", "--out", "once") == 0
+    assert len(searcher.requests) == 5
+
+
 def test_several_games_rate_players_over_all(searcher: ScriptedSearcher, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("one.csa", "two#.csa", "--out", "both", "--json") == 0
     told = json.loads(capsys.readouterr().out)

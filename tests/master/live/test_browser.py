@@ -10,9 +10,14 @@ from typing import Any
 
 import pytest
 
+from master.analysis.files import write_game
+from master.analysis.report import Settings
 from master.live.facts import Fact, Teller, fleet_fact
+from master.live.records import facts_of
 from master.player.events import GameBegan, GameEvent
 from tests.master.analysis.browser import Browser, installed
+from tests.master.analysis.records import blunder_report
+from tests.master.analysis.test_page import SIDEWAYS
 from tests.master.live.served import Served
 from tests.master.ui.shown import CLOCKS, GAME, SUMMARY
 from worker.shogi import STARTPOS
@@ -108,8 +113,37 @@ def test_a_game_from_its_beginning_to_its_end(tmp_path: Path) -> None:
         browser.press("t")
         assert browser.run(ground) == light, "the reader's choice goes before the system's"
         browser.resize(390, 1500)
-        wait_for(lambda: browser.run("return document.documentElement.scrollWidth") <= 390)
+        wait_for(lambda: browser.run(SIDEWAYS) == [390, []])
+        cells = "return [...document.querySelectorAll('td')].filter((cell) => cell.offsetWidth === 0).length"
+        assert count(browser, "#nodes td") == 18 and browser.run(cells) == 0, "every column is there"
         assert len(browser.picture()) > 5000
+        assert browser.complaints() == []
+
+
+def test_an_annotated_record_its_mistakes_and_its_keys(tmp_path: Path) -> None:
+    write_game(tmp_path, "game", blunder_report(), Settings("Gougi", "50000 nodes a position"))
+    with Served() as served, Browser(tmp_path / "profile") as browser:
+        browser.open(f"http://127.0.0.1:{served.port}/")
+        served.take(*facts_of(tmp_path / "game.annotated.csa"))
+        wait_for(lambda: count(browser, "#moves .row") == 5)
+        assert "anna" in browser.text("#plate-bottom") and count(browser, ".plate small") == 0
+        assert browser.text('#moves [data-ply="2"] .score') == "+1500" and "analysis" in browser.text("#graph h2")
+        browser.press("p")
+        assert browser.text("#where") == "2 ☖P-34"
+        browser.press(HOME)
+        browser.press("n")
+        assert browser.text("#where") == "2 ☖P-34"
+        browser.click("#next")
+        assert browser.text("#where") == "2 ☖P-34", "it is the only one"
+        browser.click("#copy")
+        sfen = "lnsgkgsnl/1r5b1/pppppp1pp/6p2/9/2P6/PP1PPPPPP/1B5R1/LNSGKGSNL b - 3"
+        wait_for(lambda: browser.text("#copied") == f"copied: {sfen}")
+        browser.press(RIGHT)
+        assert browser.text("#copied") == ""
+        browser.resize(390, 1500)
+        wait_for(lambda: browser.run(SIDEWAYS) == [390, []])
+        browser.press("?")
+        assert "next, previous mistake" in browser.text("#keys")
         assert browser.complaints() == []
 
 

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 import uvloop
 
+from master.analysis.files import write_game
+from master.analysis.report import Settings
 from master.game.replay import Replay, read_log
 from master.live import logs, records
 from master.live.logs import LogReader
@@ -22,9 +24,11 @@ from master.player.events import MovePlayed
 from master.player.instructions import Emit
 from master.practice.server import PracticeServer, ServerOptions
 from master.practice.server_room import RoomOptions
+from tests.master.analysis.records import blunder_report
 from tests.master.game.playing import both
 from tests.master.live.told import HEAD
 from tests.master.scripted import ScriptedSearcher
+from worker.score import MATE
 
 
 async def play() -> None:
@@ -200,6 +204,45 @@ def test_a_record(tmp_path: Path) -> None:
         ("3c3d", 1, 4000, None),
     ]
     assert (game["result"]["reason"], game["result"]["winner"]) == ("RESIGN", 1)
+
+
+def test_an_annotated_record_has_the_analysis_scores_and_its_players(tmp_path: Path) -> None:
+    write_game(tmp_path, "game", blunder_report(), Settings("Gougi", "50000 nodes a position"))
+    for name in ("game.annotated.csa", "game.annotated.kif"):
+        site = Site(HEAD)
+        for fact in facts_of(tmp_path / name):
+            site.take(fact)
+        game = site.section("game", "1")
+        assert game["names"] == ["anna", "bert & <son>"]
+        assert (game["mine"], game["analysed"]) == (None, True), "neither of them is Gougi"
+        assert [move["score"] for move in game["moves"]] == [30, 1500, 1500, 1480], "black's view"
+
+
+@pytest.mark.parametrize(
+    ("comment", "score"),
+    [
+        ("#評価値=-12", -12),
+        ("#詰み=先手勝ち:7手", MATE - 7),
+        ("#詰み=後手勝ち", -MATE),
+        ("#評価値=99999", None),
+        ("評価値 ≤ +30", None),
+    ],
+)
+def test_the_scores_of_comments(tmp_path: Path, comment: str, score: int | None) -> None:
+    record = tmp_path / "game.csa"
+    text = f"V3.0\nPI\n+\n+7776FU\n'*{comment}\n-3334FU\n'*#評価値=5\n%TORYO\n"
+    record.write_text("'CSA encoding=UTF-8\n" + text, encoding="utf-8")
+    assert [fact["score"] for fact in facts_of(record) if fact["fact"] == "move"] == [score, 5]
+
+
+def test_what_a_reader_has_to_know_of_a_record_stands_in_the_events(tmp_path: Path) -> None:
+    record = tmp_path / "game.csa"
+    record.write_text("V2.2\nPI\n+\n+7776FU\n-3334FU\n", encoding="utf-8")
+    site = Site(HEAD)
+    for fact in facts_of(record):
+        site.take(fact)
+    (entry,) = site.section("log", None)["entries"]
+    assert "no ending behind move 2" in entry["fields"]["text"]
 
 
 @pytest.mark.parametrize(
