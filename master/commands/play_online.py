@@ -16,6 +16,7 @@ from master.commands.play_show import open_show, tell_result
 from master.commands.players import make_fleet, player_settings
 
 if TYPE_CHECKING:
+    from master.commands.lifetime import Hangup
     from master.config import Config
     from master.player.events import GameEvent, GameOutcome
     from master.ui.show import Show
@@ -23,11 +24,13 @@ if TYPE_CHECKING:
 
 def play_online(settings: Config, plain: bool) -> int:
     """Play the games that [csa] asks for; returns the exit code."""
-    with open_show(plain, settings.csa.games) as show:
-        return _play(settings, show)
+    from master.commands.lifetime import Hangup
+
+    with Hangup() as hangup, open_show(plain, settings.csa.games) as show:
+        return _play(settings, show, hangup)
 
 
-def _play(settings: Config, show: Show) -> int:
+def _play(settings: Config, show: Show, hangup: Hangup) -> int:
     import asyncio
     import signal
 
@@ -88,6 +91,7 @@ def _play(settings: Config, show: Show) -> int:
             last_game.set()
 
         asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, on_signal)
+        hangup.hear(asyncio.get_running_loop(), show.hang_up)
         fault = FleetFault(last_game.set)  # a game that runs is played by the master's own engine
         async with show, AsyncExitStack() as stack:
             metrics = stack.enter_context(serving(settings.metrics, csa.name, fleet_listener().on_event))
