@@ -61,13 +61,27 @@ app.command(name="replay", cls=PlainCommand)(replay.replay)
 app.command(name="log", cls=PlainCommand)(log.log)
 app.command(name="lab", cls=PlainCommand)(lab.lab)
 app.command(name="status", cls=PlainCommand)(status.status)
+app.command(name="stop", cls=PlainCommand)(status.stop)
 app.add_typer(net.app, name="net")
 app.add_typer(selfplay.app, name="selfplay")
 app.command(name="train", cls=PlainCommand)(train.train)
 app.add_typer(learn.app, name="learn")
 app.add_typer(tune.app, name="tune")
 app.add_typer(fleet.app, name="fleet")
-app.command(name="config", cls=PlainCommand)(settings.config)
+app.command(name="config", cls=PlainCommand, context_settings={"allow_interspersed_args": False})(settings.config)
+
+
+@app.command(name="help", cls=PlainCommand)
+def help_(words: Annotated[list[str] | None, typer.Argument(metavar="[COMMAND]")] = None) -> None:
+    """Explain a command, as its --help does.
+
+    Examples:
+
+      gougi help play
+
+      gougi help book import
+    """
+    app(args=[*(words or ()), "--help"], prog_name="gougi", standalone_mode=False)
 
 
 def _print_version(wanted: bool) -> None:

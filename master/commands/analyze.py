@@ -17,6 +17,7 @@ import typer
 from cluster.processors import processors
 from master.commands.checks import check_fleet, check_folder
 from master.commands.common import BAD_INPUT, FAILED, INTERRUPTED, CommandError, compile_searcher, notice, tell
+from master.commands.kinds import Kind, check_kind
 from master.commands.options import Address, Single
 from master.commands.settings import ConfigFile, load
 
@@ -200,8 +201,9 @@ def _read(files: Sequence[Path], first: int, last: int | None) -> tuple[tuple[_J
     stems = {"index"}  # of several games: the page about all of them
     for file in files:
         try:
+            check_kind(file, Kind.RECORD)
             games = read_games(file)
-        except GameFileError as error:
+        except (CommandError, GameFileError) as error:
             refusals.append(str(error))
             continue
         for game in games:

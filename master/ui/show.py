@@ -12,6 +12,7 @@ import structlog
 from rich.live import Live
 
 from master.player.events import GameBegan, GameEnded, GameEvent
+from master.records.notation import Notation
 from master.ui.console import Console
 from master.ui.lines import LineView
 from master.ui.model import GameView, Series
@@ -43,6 +44,7 @@ class Show:
         plain: lines even where the terminal can do more.
         now: the clock of the events, in seconds.
         games: how many are to be played; None: without end.
+        notation: of the moves.
         drain: waits until the console has what was written to it. Raises OSError where it cannot have it.
     """
 
@@ -54,6 +56,7 @@ class Show:
         plain: bool = False,
         now: Callable[[], float] = time.monotonic,
         games: int | None = 1,
+        notation: Notation = Notation.JAPANESE,
         drain: Callable[[], None] = lambda: None,
     ) -> None:
         self.console = console
@@ -64,7 +67,7 @@ class Show:
         """The reason why the screen could not be drawn the last time."""
         self._said: list[str] = []
         """Lines that it keeps from the console."""
-        self.view = GameView(now)
+        self.view = GameView(now, notation)
         self._series = Series(games, now)
         self._lines = LineView(self.view, self.say) if plain or not can_be_live(console) else None
         self._live: Live | None = None
@@ -113,6 +116,15 @@ class Show:
             self._held.append(line)
         else:
             self._say_warning(line)
+
+    def page_ready(self, url: str) -> None:
+        """Show the live page's address, in a line and on each screen; any thread."""
+        self.view.page = url
+        line = say("live page: {url}", url=url)
+        if self._live is None:
+            self.say(line)
+        else:
+            self._said.append(line)
 
     def fleet_event(self, name: str, fields: dict[str, object]) -> None:
         """Show a step of the fleet's start."""
