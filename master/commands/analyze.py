@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import statistics
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -157,6 +155,8 @@ class _Analysis:
 
     def key(self) -> str:
         """Key of all that a search's result depends on besides the position; of a fleet, once it is open."""
+        from importlib.metadata import version
+
         engine = self.config.engine.model_dump(mode="json", exclude={"eval_file"})
         elsewhere = {"address", "report_port", "advertise", "nodes"}
         fleet = {
@@ -169,6 +169,8 @@ class _Analysis:
         return json.dumps(searched, sort_keys=True)
 
     def words(self) -> Settings:
+        from importlib.metadata import version
+
         from master.analysis.report import Settings
 
         net = Path(self.config.engine.eval_file).name if self.config.engine.eval_file else "its own network"
@@ -180,6 +182,8 @@ class _Analysis:
 
     def calibration(self, found: Sequence[Evaluation]) -> Calibration | None:
         """The package's, where it fits what was searched."""
+        from statistics import median
+
         from master.analysis.calibration import read_calibration
 
         known = [one.nodes for one in found if one.nodes]
@@ -188,7 +192,7 @@ class _Analysis:
         if not known or mixed or self.pace.multipv > 1 or self.config.engine.fv_scale:
             return None
         calibration = read_calibration()
-        return calibration if calibration.fits(self.net(), statistics.median(known)) else None
+        return calibration if calibration.fits(self.net(), median(known)) else None
 
 
 def _read(files: Sequence[Path], first: int, last: int | None) -> tuple[tuple[_Job, ...], int]:

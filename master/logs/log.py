@@ -164,9 +164,7 @@ def _json_line(logger: Any, method: str, event: MutableMapping[str, Any]) -> str
 
 
 _ONCE: Final = {
-    "node_starves": later(
-        "other programs use the processors of this fleet: {node} has {percent} % of what it wants, and so plays weaker"
-    )
+    "node_starves": later("{node} plays weaker: it has {percent} % of its processor, other programs the rest")
 }
 """In words for a person, who hears of it once; the log has each."""
 _UNSAID: Final = frozenset({"logger", "level", "timestamp", "exception", "game_id", "search_id"})

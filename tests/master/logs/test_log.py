@@ -75,7 +75,7 @@ def test_a_person_hears_once_that_nodes_starve(tmp_path: Path) -> None:
             for node in ("node-1", "node-2", "node-1"):
                 listener.on_event("node_starves", {"node": node, "percent": 61, "cores": 1})
     assert path.read_text().count("node_starves") == 6, "two runs of one second share a file"
-    words = "other programs use the processors of this fleet: node-1 has 61 % of what it wants, and so plays weaker"
+    words = "node-1 plays weaker: it has 61 % of its processor, other programs the rest"
     assert heard == [words] * 2, "once in each run"
 
 
