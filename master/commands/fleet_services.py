@@ -41,6 +41,10 @@ def watch(
 
     A service of the fleet's machines. It sends the nodes away when AWS takes the machine. It ends with exit code 10
     when the machine is to go and its nodes are dismissed, and with 0 after SIGTERM.
+
+    Examples:
+
+      gougi fleet watch --run-dir /run/gougi --archive reports
     """
     from cluster.machine.presence import present
     from cluster.node.instance_metadata import InstanceMetadata
@@ -82,6 +86,10 @@ def keep(
     A service of the fleet's machines. It copies records and logs to the archive, and lets workers go that have drained,
     before their group's hook runs out. It ends with exit code 10 if [fleet] idle_hours or price_cap_usd says that the
     fleet must end, and with 0 after SIGTERM; before that it makes the last copies.
+
+    Examples:
+
+      gougi fleet keep --archive copies
     """
     from cluster.node.instance_metadata import InstanceMetadata, MetadataError
     from master.cloud.archive import open_archive

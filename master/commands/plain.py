@@ -55,8 +55,8 @@ def complaint(error: Exception) -> str:
     what = _name(getattr(error, "param", None))
     cause = error.__cause__
     help_ = _help_of(error)
-    if type(cause).__name__ == "ValidationError":  # pydantic's, which takes a while to import
-        return "\n".join(f"{what}: {fault(problem)}" for problem in cause.errors())
+    if (problems := getattr(cause, "errors", None)) is not None:  # pydantic's ValidationError, which imports slowly
+        return "\n".join(f"{what}: {fault(problem)}" for problem in problems())
     if what and type(error).__name__ == "MissingParameter":
         return f"{what} is missing{help_}"
     if what:

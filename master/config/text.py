@@ -17,11 +17,11 @@ def sample() -> str:
     return "".join(_document(Config(), lambda key, value: f"# {key} = {_toml(value)}"))
 
 
-def effective(config: Config, origins: Mapping[tuple[str, str], str]) -> str:
+def effective(config: Config, origins: Mapping[tuple[str, str], str] | None = None) -> str:
     """The configuration as a file: every key with the value in force and where that came from, secrets left out.
 
     Args:
-        origins: of the values that are not the default (`master.config.loading.origins`).
+        origins: of the values that are not the default (`master.config.loading.origins`); None: that is not said.
     """
     return "".join(_document(config, lambda key, value: f"{key} = {_toml(value)}", origins))
 

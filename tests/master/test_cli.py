@@ -16,11 +16,12 @@ import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.main import get_command
 
-from master.cli import app
+from master.cli import app, run
 from tests.master.command import GOUGI, ROOT, Running, environment, gougi
 from worker.nnue.network import default_file
 
@@ -64,8 +65,28 @@ def test_every_command_explains_itself(tmp_path: Path, command: str, help_of_all
     result = gougi(command, "--help", cwd=tmp_path)
     assert result.returncode == 0
     assert f"Usage: gougi {command}" in result.stdout
-    assert "Examples:" in result.stdout or command in ("usi", "warm")
     assert help_of_all.count(f"\n  {command} ") == 1
+
+
+def leaves(group: Any, *before: str) -> Iterator[tuple[str, ...]]:
+    """The words of all commands, those of groups too."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from leaves(command, *before, name)
+        else:
+            yield (*before, name)
+
+
+@pytest.mark.parametrize("words", list(leaves(get_command(app))), ids=" ".join)
+def test_the_help_of_a_command_begins_with_an_example(
+    words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*words, "--help"]) == 0
+    usage, _, title, _, example, *rest = capsys.readouterr().out.splitlines()
+    assert usage.startswith(f"Usage: gougi {' '.join(words)}")
+    assert title == "  Examples:"
+    assert f"gougi {' '.join(words)}" in example
+    assert not any("Examples:" in line for line in rest)
 
 
 def test_no_words_show_the_help(tmp_path: Path) -> None:
