@@ -16,7 +16,7 @@ _BOM: Final = b"\xef\xbb\xbf"
 
 
 class Kind(Enum):
-    """What a file is, and the commands that take it."""
+    """The kind of a file, in words, and the commands that take it."""
 
     RECORD = ("a game record", "gougi analyze, gougi watch, gougi book import")
     LOG = ("the log of a player", "gougi watch, gougi replay, gougi log")

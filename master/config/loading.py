@@ -96,7 +96,7 @@ def load_config(options: Mapping[str, Mapping[str, Any]] | None = None, file: Pa
 def origins(
     options: Mapping[str, Mapping[str, Any]] | None = None, file: Path | None = None
 ) -> dict[tuple[str, str], str]:
-    """Where the values come from that are not the default, by section and key: ``option``, ``environment`` with the
+    """The origins of the values that are not the default, by section and key: ``option``, ``environment`` with the
     variable, or the file. The arguments are those of `load_config`, which has taken them."""
     path = file or find_file()
     in_file = _read_file(path) if path else {}

@@ -173,8 +173,8 @@ _UNSAID: Final = frozenset({"logger", "level", "timestamp", "exception", "game_i
 
 def _one_line(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> str:
     """``node_lost node=node-1 reason="its process died"``; a traceback stays in the file."""
-    if (words := _ONCE.get(event["event"])) is not None:
-        return say(words, **event)
+    if (once := _ONCE.get(event["event"])) is not None:
+        return say(once, **event)
     fields = {key: value for key, value in event.items() if key not in _UNSAID}
     name = fields.pop("event")
     words = [f"{key}={_word(value)}" for key, value in fields.items()]

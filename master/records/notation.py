@@ -45,7 +45,7 @@ def move_text(position: Position, move: int, before: int | None = None) -> str:
 
 
 class Notation(StrEnum):
-    """How a screen writes its moves, all of them."""
+    """The way in which a screen writes its moves, all of them."""
 
     JAPANESE = "japanese"
     USI = "usi"
@@ -59,7 +59,7 @@ class Notation(StrEnum):
         return self.line(sfen, (usi,), before) or usi
 
     def job(self, sfen: str, label: str, before: int | None = None) -> str:
-        """What a node searches, from its label (`cluster.split.tree.Leaf.label`)."""
+        """The work of a node, from its label (`cluster.split.tree.Leaf.label`)."""
         *path, last = label.split(" ")
         if self is Notation.USI or (not path and usi_target(last) is None):
             return label
