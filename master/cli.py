@@ -53,8 +53,9 @@ app.command(name="analyze", cls=PlainCommand)(analyze.analyze)
 app.command(name="replay", cls=PlainCommand)(replay.replay)
 app.command(name="log", cls=PlainCommand)(log.log)
 app.command(name="status", cls=PlainCommand)(status.status)
+app.command(name="stop", cls=PlainCommand)(status.stop)
 app.add_typer(fleet.app, name="fleet")
-app.command(name="config", cls=PlainCommand)(settings.config)
+app.command(name="config", cls=PlainCommand, context_settings={"allow_interspersed_args": False})(settings.config)
 # Packages above this one bring their commands as entry points: a function, or a group of commands.
 for _point in entry_points(group="gougi.commands"):
     _command = _point.load()
@@ -62,6 +63,19 @@ for _point in entry_points(group="gougi.commands"):
         app.add_typer(_command, name=_point.name)
     else:
         app.command(name=_point.name, cls=PlainCommand)(_command)
+
+
+@app.command(name="help", cls=PlainCommand)
+def help_(words: Annotated[list[str] | None, typer.Argument(metavar="[COMMAND]")] = None) -> None:
+    """Explain a command, as its --help does.
+
+    Examples:
+
+      gougi help play
+
+      gougi help book import
+    """
+    app(args=[*(words or ()), "--help"], prog_name="gougi", standalone_mode=False)
 
 
 def _print_version(wanted: bool) -> None:

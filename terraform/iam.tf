@@ -7,7 +7,7 @@ locals {
   token_arn          = "${local.parameter_arn}${local.token_parameter}"
   password_arns      = var.csa_password_parameter == "" ? [] : ["${local.parameter_arn}${var.csa_password_parameter}"]
   assume_ec2         = jsonencode({ Version = "2012-10-17", Statement = [{ Effect = "Allow", Action = "sts:AssumeRole", Principal = { Service = "ec2.amazonaws.com" } }] })
-  read_prefixes      = [for prefix in ["release", "config", "books", "nets"] : "${local.bucket_arn}/${prefix}/*"]
+  read_prefixes      = [for prefix in ["release", "config", "books", "nets"] : "${local.store_arn}/${prefix}/*"]
   kms_statement_list = var.kms_key_arn == null ? [] : [{ Sid = "Key", Effect = "Allow", Action = ["kms:Decrypt", "kms:GenerateDataKey"], Resource = var.kms_key_arn }]
   # To write the token: of a parameter of the standard tier the writer encrypts.
   kms_statement_head = var.kms_key_arn == null ? [] : [{ Sid = "KeyForToken", Effect = "Allow", Action = ["kms:Encrypt"], Resource = var.kms_key_arn }]
@@ -28,8 +28,8 @@ locals {
   head_statements = concat(local.statements_of_all, local.kms_statement_head, [
     { Sid = "MakeToken", Effect = "Allow", Action = ["ssm:GetParameter", "ssm:PutParameter"], Resource = [local.token_arn] },
     # `gougi fleet keep`: games, logs, books, and the ledger of what the fleet costs.
-    { Sid = "Keep", Effect = "Allow", Action = ["s3:PutObject"], Resource = [for prefix in ["records", "logs", "books", "fleet"] : "${local.bucket_arn}/${prefix}/*"] },
-    { Sid = "Ledger", Effect = "Allow", Action = ["s3:GetObject"], Resource = ["${local.bucket_arn}/fleet/*"] },
+    { Sid = "Keep", Effect = "Allow", Action = ["s3:PutObject"], Resource = [for prefix in ["records", "logs", "books", "fleet"] : "${local.store_arn}/${prefix}/*"] },
+    { Sid = "Ledger", Effect = "Allow", Action = ["s3:GetObject"], Resource = ["${local.store_arn}/fleet/*"] },
     { Sid = "EndTheFleet", Effect = "Allow", Action = ["autoscaling:SetDesiredCapacity", "autoscaling:DeleteScheduledAction"], Resource = [local.asg_arn] },
     # `gougi fleet keep`: a worker that has drained need not wait for its hook.
     { Sid = "LetDrainedGo", Effect = "Allow", Action = ["autoscaling:CompleteLifecycleAction"], Resource = [local.asg_arn] },
@@ -41,7 +41,7 @@ locals {
   worker_statements = concat(local.statements_of_all, [
     { Sid = "Token", Effect = "Allow", Action = ["ssm:GetParameter"], Resource = [local.token_arn] },
     # `gougi fleet watch` says how the machine is.
-    { Sid = "Report", Effect = "Allow", Action = ["s3:PutObject"], Resource = ["${local.bucket_arn}/fleet/machines/*"] },
+    { Sid = "Report", Effect = "Allow", Action = ["s3:PutObject"], Resource = ["${local.store_arn}/fleet/machines/*"] },
   ])
 }
 

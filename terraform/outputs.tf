@@ -57,7 +57,7 @@ output "head_private_ip" {
 }
 
 output "bucket" {
-  description = "Bucket with release/, config/, books/, nets/, records/ and logs/."
+  description = "Bucket with release/, config/, books/, nets/, records/ and logs/, in a folder with the fleet's name."
   value       = local.bucket
 }
 

@@ -1,11 +1,13 @@
-# The bucket, what the machines fetch from it, and the secrets.
+# The bucket, what the machines fetch from it, and the secrets. All that is the fleet's has its name before it: fleets may
+# share a bucket.
 
 locals {
   make_bucket = var.bucket == null
   bucket      = local.make_bucket ? aws_s3_bucket.this[0].bucket : var.bucket
   bucket_arn  = "arn:${local.partition}:s3:::${local.bucket}"
   release_sha = filesha256(var.release_file)
-  release_key = "release/${local.release_sha}.tar"
+  store_arn   = "${local.bucket_arn}/${var.name}"
+  release_key = "${var.name}/release/${local.release_sha}.tar"
 }
 
 resource "aws_s3_bucket" "this" {
@@ -107,7 +109,7 @@ resource "aws_s3_object" "release" {
 resource "aws_s3_object" "config" {
   # checkov:skip=CKV_AWS_186: encrypted with the bucket's key
   bucket  = local.bucket
-  key     = "config/gougi.toml"
+  key     = "${var.name}/config/gougi.toml"
   content = file(var.config_file)
   tags    = local.tags
 
@@ -118,7 +120,7 @@ resource "aws_s3_object" "config" {
 resource "aws_s3_object" "master_env" {
   # checkov:skip=CKV_AWS_186: encrypted with the bucket's key
   bucket  = local.bucket
-  key     = "config/master.env"
+  key     = "${var.name}/config/master.env"
   content = "GOUGI_ENGINE_THREADS=${local.threads}\nGOUGI_ENGINE_HASH_MB=${local.hash_mb}\n"
   tags    = local.tags
 

@@ -270,7 +270,7 @@ variable "kms_key_arn" {
 # --- What stays ----------------------------------------------------------------------------------------------------------
 
 variable "bucket" {
-  description = "An existing bucket for releases, books, nets, records and logs; it stays when the fleet goes. For one fleet only: two would overwrite each other's configuration. null: one is made, and goes with the fleet."
+  description = "An existing bucket for releases, books, nets, records and logs; it stays when the fleet goes. Several fleets may share it: each keeps to the folder with its name. null: one is made, and goes with the fleet."
   type        = string
   default     = null
 }

@@ -113,6 +113,17 @@ class FleetState:
         return self._nodes.setdefault(node, empty)
 
 
+_told: Final[dict[str, str]] = {}
+_files: Final[set[StatusFile]] = set()
+
+
+def tell(**facts: str) -> None:
+    """Have the status say something of this process as a whole, such as its live page; any thread."""
+    _told.update(facts)
+    for file in tuple(_files):
+        file.write()
+
+
 class StatusFile:
     """Keeps the file of this process's fleet. The disk is written to by a thread: no search waits for it.
 
@@ -132,21 +143,22 @@ class StatusFile:
         def on_event(name: str, fields: dict[str, object]) -> None:
             listener.on_event(name, fields)
             if self._state.on_event(name, fields, time.time()):
-                self._write()
+                self.write()
 
         def on_progress(progress: Progress) -> None:
             listener.searches.on_progress(progress)
             self._state.on_progress(progress)
             if time.monotonic() >= self._next:
-                self._write()
+                self.write()
 
         def on_decision(decision: Decision) -> None:
             listener.searches.on_decision(decision)
             self._state.on_decision(decision, time.time())
-            self._write()
+            self.write()
 
         try:
             self._path = folder() / f"master-{os.getpid()}.json"
+            _files.add(self)
         except OSError as error:
             listener.on_event("status_not_written", {"error": str(error)})
         return Listener(on_event, SearchListener(on_progress, on_decision, listener.searches.on_pondered))
@@ -154,6 +166,7 @@ class StatusFile:
     def close(self) -> None:
         """Remove the file. More than once does no harm."""
         path, self._path = self._path, None
+        _files.discard(self)
         # A write under way ends first: it would bring the file back.
         self._thread.shutdown(wait=True, cancel_futures=True)
         if path is not None:
@@ -161,12 +174,13 @@ class StatusFile:
                 path.unlink(missing_ok=True)
                 forget_the_dead()
 
-    def _write(self) -> None:
+    def write(self) -> None:
+        """Have the file written as things are now."""
         self._next = time.monotonic() + _EVERY_S
         path = self._path
         if path is None:
             return
-        facts = {"pid": os.getpid(), "started": started(os.getpid()), "at": time.time(), **self._state.facts()}
+        facts = {"pid": os.getpid(), "started": started(os.getpid()), "at": time.time(), **_told, **self._state.facts()}
 
         def write() -> None:
             with contextlib.suppress(OSError):  # the next one may succeed; nobody's move hangs on it

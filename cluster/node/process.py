@@ -237,9 +237,10 @@ def live(spec: NodeSpec, before: str, pause_s: float) -> int:
 def main() -> None:
     """The fallback's process: its `NodeSpec` comes, pickled, over standard input, whose end is the sign to go.
 
-    So it ends with its parent, however that ends. It leaves Ctrl-C to the parent.
+    So it ends with its parent, however that ends. It leaves Ctrl-C, and a terminal that is closed, to the parent.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
     spec: NodeSpec = pickle.load(sys.stdin.buffer)
     service = NodeService(spec)
     sys.stdin.buffer.read()

@@ -6,8 +6,8 @@ read_facts
 
 s3() { again 60 aws s3 "$@" --region "$FLEET_REGION" --only-show-errors; }
 
-s3 cp "s3://$FLEET_BUCKET/config/gougi.toml" /etc/gougi/gougi.toml
-s3 cp "s3://$FLEET_BUCKET/config/master.env" /etc/gougi/master.env
+s3 cp "s3://$FLEET_BUCKET/$FLEET_NAME/config/gougi.toml" /etc/gougi/gougi.toml
+s3 cp "s3://$FLEET_BUCKET/$FLEET_NAME/config/master.env" /etc/gougi/master.env
 chmod 0644 /etc/gougi/gougi.toml /etc/gougi/master.env
 mkdir -p "$STATE/nets" "$STATE/books"
 # Setup and the master's start may both be here.
@@ -16,7 +16,7 @@ flock 9
 # What a download left that was broken off; not a file with a date.
 find "$STATE/nets" "$STATE/books" -type f -regextype posix-extended -regex '.*\.[0-9A-Fa-f]{8}' ! -regex '.*\.[0-9]{8}' -delete
 # Exact: else one of the same size that is newer in the bucket would stay there.
-s3 sync "s3://$FLEET_BUCKET/nets/" "$STATE/nets/" --exact-timestamps
+s3 sync "s3://$FLEET_BUCKET/$FLEET_NAME/nets/" "$STATE/nets/" --exact-timestamps
 
 # A book that is here stays: it may have learned what did not reach the bucket. A write-ahead log belongs to the one state
 # of its book that it was written for, and never travels.
@@ -24,5 +24,5 @@ left_out=(--exclude '*-wal' --exclude '*-shm' --exclude '*.lock')
 while IFS= read -r -d '' book; do
   left_out+=(--exclude "${book//[/[[]}")
 done < <(cd "$STATE/books" && find . -type f -printf '%P\0')
-s3 sync "s3://$FLEET_BUCKET/books/" "$STATE/books/" "${left_out[@]}"
+s3 sync "s3://$FLEET_BUCKET/$FLEET_NAME/books/" "$STATE/books/" "${left_out[@]}"
 chown -R gougi:gougi "$STATE/nets" "$STATE/books"

@@ -12,6 +12,7 @@ import typer
 
 from lab.training.run import compile_training
 from master.commands.common import FAILED, CommandError, EndsOn, interruptible
+from master.commands.kinds import Kind, only
 from master.commands.options import Json
 from master.commands.plain import PlainCommand
 from worker.files import described
@@ -36,7 +37,10 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-_NET = Annotated[Path, typer.Argument(exists=True, dir_okay=False, metavar="FILE", help="Network file (nn.bin).")]
+_NET = Annotated[
+    Path,
+    typer.Argument(exists=True, dir_okay=False, metavar="FILE", help="Network file (nn.bin).", callback=only(Kind.NET)),
+]
 _DATA = Annotated[
     list[Path] | None,
     typer.Option(
@@ -133,7 +137,13 @@ def _info_text(facts: dict[str, Any]) -> str:
 def blend(
     nets: Annotated[
         list[Path],
-        typer.Argument(exists=True, dir_okay=False, metavar="A B…", help="Network files (nn.bin) of the same shape."),
+        typer.Argument(
+            exists=True,
+            dir_okay=False,
+            metavar="A B…",
+            help="Network files (nn.bin) of the same shape.",
+            callback=only(Kind.NET),
+        ),
     ],
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The mean's file. It is replaced.")],
     share: Annotated[
@@ -184,8 +194,15 @@ def blend(
 
 @app.command(cls=PlainCommand)
 def compare(
-    first: Annotated[Path, typer.Argument(exists=True, dir_okay=False, metavar="A", help="Network file (nn.bin).")],
-    second: Annotated[Path, typer.Argument(exists=True, dir_okay=False, metavar="B", help="Another one.")],
+    first: Annotated[
+        Path,
+        typer.Argument(
+            exists=True, dir_okay=False, metavar="A", help="Network file (nn.bin).", callback=only(Kind.NET)
+        ),
+    ],
+    second: Annotated[
+        Path, typer.Argument(exists=True, dir_okay=False, metavar="B", help="Another one.", callback=only(Kind.NET))
+    ],
     data: _DATA = None,
     positions: Annotated[int, typer.Option(min=2, metavar="N", help="Number of positions.")] = 5000,
     show: Annotated[

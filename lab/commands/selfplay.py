@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -216,6 +215,8 @@ def _make(
             folder.keep(event)
         progress.take(event)
 
+    import asyncio
+
     with Stoppable() as block:
         if address is None:
             _compile()
@@ -238,6 +239,10 @@ def stats(
 
     It counts lengths, ends, duplicates and scores, and the share of the positions that training keeps, and fits the
     scale.
+
+    Examples:
+
+      gougi selfplay stats runs/games1
     """
     from lab.teaching.folder import shards_in
     from lab.teaching.progress import stats_text
@@ -279,6 +284,10 @@ def export(
 
     Each record has 40 bytes. It writes quiet positions only: no check, no capture and no promotion as best move, a
     score below 6000. They are in the order of the games: shuffle them before training.
+
+    Examples:
+
+      gougi selfplay export runs/games1 --out positions.bin
     """
     from lab.teaching.folder import shards_in
     from lab.teaching.terms import TeachingError

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 from collections.abc import Sequence
@@ -243,6 +242,8 @@ def _play(
     folder: TuningFolder, run: Run, terms: PairTerms, networks: Sequence[bytes], nodes: int, address: str | None
 ) -> bool:
     """Play what is missing. False: Ctrl-C or SIGTERM ended it."""
+    import asyncio
+
     from lab.tuning.progress import TuningProgress
     from lab.tuning.ray_tasks import Event, play_on_ray
     from lab.tuning.report import plot
@@ -278,7 +279,12 @@ def show(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Show where the parameters are, also during the run."""
+    """Show where the parameters are, also during the run.
+
+    Examples:
+
+      gougi tune show runs/tuned
+    """
     from lab.tuning.progress import facts_of, line, print_whole, standing_table
     from lab.tuning.report import plot
     from worker.files import replace_file
@@ -307,6 +313,10 @@ def export(
     """Print the tuned values as lines of parameters.py.
 
     It prints only values that differ from those of the sources.
+
+    Examples:
+
+      gougi tune export runs/tuned
     """
     from worker.search import parameters
     from worker.search.vector import VectorError, values_of, vector_text, with_vector

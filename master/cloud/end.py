@@ -15,7 +15,7 @@ from master.cloud.remains import Remains, remains
 from master.cloud.terraform import Terraform
 
 _WORTH: Final = ("records/", "logs/", "books/")
-"""Parts of a bucket that are worth keeping; releases, configuration and nets came from here."""
+"""Parts of a fleet's folder that are worth keeping; releases, configuration and nets came from here."""
 _STATUS: Final = "fleet/"
 _OWN_BUCKET: Final = re.compile(r"(^|\.)aws_s3_bucket\.this\[")
 _MACHINES: Final = re.compile(r"(^|\.)aws_(instance|autoscaling_group)\.")
@@ -43,15 +43,19 @@ def copy_records(location: FleetLocation, folder: Path, tell: Callable[[str], No
         ArchiveError: a copy failed.
     """
     bucket, copies = open_archive(f"s3://{location.bucket}", location.region), FolderArchive(folder)
-    kept = [key for key in bucket.keys("") if key.startswith(_WORTH)]
-    for key in filter(in_folder, kept):
-        data, before = bucket.get(key) or b"", copies.get(key)
+    # Until November 2026 a fleet had no folder of its own in its bucket.
+    names = {key: key.removeprefix(f"{location.name}/") for key in bucket.keys("")}
+    kept = {source: key for source, key in names.items() if key.startswith(_WORTH)}
+    for source, key in kept.items():
+        if not in_folder(key):
+            continue
+        data, before = bucket.get(source) or b"", copies.get(key)
         if before not in (None, data):
             aside = next(name for number in count(1) if copies.get(name := f"{key}.{number}") is None)
             copies.put(aside, before)
             tell(f"{folder / key} was there with other contents: it is {aside} now")
         copies.put(key, data)
-    refused = [key for key in kept if not in_folder(key)]
+    refused = [source for source, key in kept.items() if not in_folder(key)]
     for key in refused:
         tell(f"not copied: {key!r} in the bucket {location.bucket} is no path inside a folder")
     return len(kept) - len(refused)
@@ -63,7 +67,8 @@ def empty(location: FleetLocation) -> None:
     Raises:
         ArchiveError: that failed.
     """
-    open_archive(f"s3://{location.bucket}", location.region).purge("" if location.bucket_is_own else _STATUS)
+    own = location.bucket_is_own
+    open_archive(f"s3://{location.bucket}" if own else location.store, location.region).purge("" if own else _STATUS)
 
 
 def left_over(terraform: Terraform, cloud: Cloud, name: str, keep: list[str], patience_s: float) -> Remains:

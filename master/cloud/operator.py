@@ -304,7 +304,7 @@ class Operator:
 
     def status(self, facts: Facts) -> FleetStatus:
         """The status of the fleet. Raises AwsError, ArchiveError."""
-        cloud, archive = self.cloud(facts.region), open_archive(f"s3://{facts.bucket}", facts.region)
+        cloud, archive = self.cloud(facts.region), open_archive(facts.location.store, facts.region)
         machines = cloud.machines(facts.name)
         running = [machine.facts for machine in machines]
         ledger = archive.get(costs.KEY)

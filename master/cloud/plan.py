@@ -39,6 +39,11 @@ class FleetLocation:
     zone: str = ""
     """The zone of all its machines; empty: its network was there before."""
 
+    @property
+    def store(self) -> str:
+        """The fleet's folder of the bucket, which others may share: releases, records, ledger, all of it."""
+        return f"s3://{self.bucket}/{self.name}"
+
 
 @dataclass(frozen=True, slots=True)
 class FleetPlan:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import statistics
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -17,6 +15,7 @@ import typer
 from cluster.processors import processors
 from master.commands.checks import check_fleet, check_folder
 from master.commands.common import BAD_INPUT, FAILED, INTERRUPTED, CommandError, compile_searcher, notice, tell
+from master.commands.kinds import Kind, check_kind
 from master.commands.options import Address, Single
 from master.commands.settings import ConfigFile, load
 from master.ui.texts import page_say
@@ -178,6 +177,8 @@ class _Analysis:
 
     def key(self) -> str:
         """Key of all that a search's result depends on besides the position; of a fleet, once it is open."""
+        from importlib.metadata import version
+
         engine = self.config.engine.model_dump(mode="json", exclude={"eval_file"})
         elsewhere = {"address", "report_port", "advertise", "nodes"}
         fleet = {
@@ -191,6 +192,8 @@ class _Analysis:
 
     def words(self, text: Say) -> Settings:
         """For the reader of the report, in the language of ``text``."""
+        from importlib.metadata import version
+
         from master.analysis.report import Settings
 
         eval_file, pace = self.config.engine.eval_file, self.pace
@@ -213,11 +216,13 @@ class _Analysis:
 
     def calibration(self, found: Sequence[Evaluation]) -> Calibration | None:
         """The package's, where it fits what was searched; else None, and ``misfit`` says why."""
+        from statistics import median
+
         from master.analysis.calibration import read_calibration
 
         calibration = read_calibration()
         known = [one.nodes for one in found if one.nodes]
-        self.misfit = self._misfit(calibration, round(statistics.median(known)) if known else 0)
+        self.misfit = self._misfit(calibration, round(median(known)) if known else 0)
         return calibration if self.misfit is None else None
 
     def _misfit(self, calibration: Calibration, nodes: int) -> Misfit | None:
@@ -247,8 +252,9 @@ def _read(files: Sequence[Path], first: int, last: int | None) -> tuple[tuple[_J
     stems = {"index"}  # of several games: the page about all of them
     for file in files:
         try:
+            check_kind(file, Kind.RECORD)
             games = read_games(file, lambda error: refusals.append(str(error)))
-        except GameFileError as error:
+        except (CommandError, GameFileError) as error:
             refusals.append(str(error))
             continue
         for game in games:

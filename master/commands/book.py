@@ -13,6 +13,7 @@ from master.commands.book_import import SQLITE, import_
 from master.commands.book_learn import learn
 from master.commands.book_settings import choice_settings, learned_path
 from master.commands.common import CommandError, EndsOn
+from master.commands.kinds import Kind, only
 from master.commands.options import LearnedFile
 from master.commands.plain import PlainCommand
 from master.commands.settings import ConfigFile, load
@@ -109,7 +110,12 @@ def _open_file(path: Path, on_the_fly: bool) -> Book:
 @app.command(cls=PlainCommand)
 def stats(
     book: Annotated[
-        Path | None, typer.Argument(metavar="[FILE]", help="A .db or .sqlite. Default: [book] learn.")
+        Path | None,
+        typer.Argument(
+            metavar="[FILE]",
+            help="A .db or .sqlite. Default: [book] learn.",
+            callback=only(Kind.BOOK, Kind.LEARNED),
+        ),
     ] = None,
     config: ConfigFile = None,
 ) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from master.commands.common import CommandError, EndsOn, notice
+from master.commands.kinds import Kind, check_kind
 
 if TYPE_CHECKING:
     from master.book.dbfile import WrittenMove
@@ -103,6 +104,8 @@ def import_(
 
     if out.suffix != ".db" and out.suffix not in SQLITE:
         raise CommandError(f"--out: {out}: expected a name that ends in .db or .sqlite")
+    for source in sources:
+        check_kind(source, Kind.RECORD, Kind.BOOK, where="--from")
     books = [source for source in sources if source.suffix == ".db"]
     if books and len(books) < len(sources):
         raise CommandError("--from: records and books cannot be mixed in one go")

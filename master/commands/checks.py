@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from master.commands.common import FAILED, CommandError, EndsOn
+from master.commands.kinds import Kind, check_kind
 from worker.files import reason
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ def check_net(file: str, where: str) -> str:
 
     path = os.path.expanduser(file)
     if path:
+        check_kind(Path(path), Kind.NET, where=where)
         with EndsOn(NetworkFileError, OSError, where=where):
             read_network(Path(path))
     return path

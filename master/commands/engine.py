@@ -161,5 +161,9 @@ def warm() -> None:
 
     If everything is compiled already, it does nothing. The compiled code goes to GOUGI_CACHE_DIR (default:
     ~/.cache/gougi), and is for this CPU and these sources.
+
+    Examples:
+
+      gougi warm
     """
     compile_searcher()

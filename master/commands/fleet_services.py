@@ -27,6 +27,7 @@ def watch(
         str, typer.Option(metavar="PLACE", help="Place for this machine's reports. Default: the fleet's bucket.")
     ] = "",
     bucket: Annotated[str, typer.Option(envvar="FLEET_BUCKET", hidden=True)] = "",
+    name: Annotated[str, typer.Option(envvar="FLEET_NAME", metavar="NAME", help="Name of the fleet.")] = "",
     region: Annotated[str, typer.Option(envvar="FLEET_REGION", metavar="NAME", help="The AWS region.")] = "",
     endpoint: Annotated[
         str, typer.Option(metavar="URL", help="Address of the metadata service. Default: that of EC2.")
@@ -40,6 +41,10 @@ def watch(
 
     A service of the fleet's machines. It sends the nodes away when AWS takes the machine. It ends with exit code 10
     when the machine is to go and its nodes are dismissed, and with 0 after SIGTERM.
+
+    Examples:
+
+      gougi fleet watch --run-dir /run/gougi --archive reports
     """
     from cluster.machine.presence import present
     from cluster.node.instance_metadata import InstanceMetadata
@@ -49,7 +54,7 @@ def watch(
     with told():
         with EndsOn(OSError):
             present(run_dir)
-        where = archive or (f"s3://{bucket}" if bucket else "")
+        where = archive or _store(bucket, name)
         watcher = NodeWatch(
             InstanceMetadata(endpoint or None),
             run_dir,
@@ -81,6 +86,10 @@ def keep(
     A service of the fleet's machines. It copies records and logs to the archive, and lets workers go that have drained,
     before their group's hook runs out. It ends with exit code 10 if [fleet] idle_hours or price_cap_usd says that the
     fleet must end, and with 0 after SIGTERM; before that it makes the last copies.
+
+    Examples:
+
+      gougi fleet keep --archive copies
     """
     from cluster.node.instance_metadata import InstanceMetadata, MetadataError
     from master.cloud.archive import open_archive
@@ -94,14 +103,14 @@ def keep(
     settings = load(config)
     fleet = settings.fleet
     with told():
-        where = archive or fleet.archive or (f"s3://{bucket}" if bucket else "")
+        where = archive or fleet.archive or _store(bucket, name)
         if not where:
             raise CommandError("no archive: set [fleet] archive to s3://BUCKET/PREFIX or a folder")
         head, ledger, drained = "", None, None
         if name:
             with EndsOn(MetadataError, code=FAILED):
                 head = InstanceMetadata().get("instance-id") or ""
-            fleet_bucket = open_archive(f"s3://{bucket}" if bucket else where, region or None)
+            fleet_bucket = open_archive(_store(bucket, name) or where, region or None)
             given = fleet.variables.get("usd_per_hour", {})
             cloud = Cloud(region or None)
             ledger = LedgerKeeper(cloud, fleet_bucket, name, region, given)
@@ -115,6 +124,11 @@ def keep(
         stop = _until_signal()
         why = run(copies, ledger, head, rule, _event, stop, planned_usd_per_hour=usd, drained=drained)
         return RELEASED if why else 0
+
+
+def _store(bucket: str, name: str) -> str:
+    """The fleet's folder in its bucket (`master.cloud.plan.FleetLocation.store`); empty: there is no bucket."""
+    return f"s3://{bucket}/{name}".rstrip("/") if bucket else ""
 
 
 def _succeeds(command: list[str]) -> bool:

@@ -1,6 +1,7 @@
-"""A command's life: an event loop that SIGINT and SIGTERM end in good order, and no process left behind.
+"""A command's life: an event loop that SIGINT, SIGTERM and SIGHUP end in good order, and no process left behind.
 
-The first signal cancels what runs, which cleans up behind itself. A second one ends everything at once. Processes that
+The first signal cancels what runs, which cleans up after itself. A second one ends everything at once. SIGHUP says that
+the terminal was closed: under nohup it is ignored, and a block in `Hangup` outlives it. Processes that
 our children leave behind (Ray's, when its own parent went too soon) are handed to us by the kernel
 (``PR_SET_CHILD_SUBREAPER``), and so found and ended too; those that end before are reaped as they come. Folders of
 processes that had no time to remove them are removed.
@@ -17,7 +18,7 @@ import sys
 import time
 from collections.abc import Callable, Coroutine, Iterator
 from types import FrameType
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Self, TypeVar
 
 import uvloop
 
@@ -27,7 +28,7 @@ from master.ui.terminal import raw
 
 T = TypeVar("T")
 
-SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 GRACE_S: Final = 2.0
 """Seconds that a left-over process has to heed SIGTERM."""
 REAP_S: Final = 0.5
@@ -38,7 +39,53 @@ _LEAVE_SCREEN: Final = "\x1b[?1049l\x1b[?25h"
 
 
 class Interrupted(Exception):
-    """SIGINT or SIGTERM came, and all is cleaned up."""
+    """One of `SIGNALS` came, and all is cleaned up."""
+
+
+class Hangup:
+    """A block that goes on when its terminal is closed, as under nohup: what it writes there then leads nowhere.
+
+    ::
+
+        with Hangup() as hangup:
+            run_to_end(main)  # in which: hangup.hear(loop, tell)
+    """
+
+    def __init__(self) -> None:
+        self.came = False
+        self._hear: Callable[[], object] = lambda: None
+
+    def __enter__(self) -> Self:
+        self._terminals = [number for number in range(3) if os.isatty(number)]  # nobody can ask later
+        self._before = signal.getsignal(signal.SIGHUP)
+        if self._before is not signal.SIG_IGN:
+            signal.signal(signal.SIGHUP, self._on_signal)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        # Once it came there is nobody left who could mean another one.
+        signal.signal(signal.SIGHUP, signal.SIG_IGN if self.came else self._before)
+
+    def hear(self, loop: asyncio.AbstractEventLoop, hear: Callable[[], object]) -> None:
+        """Have ``hear`` called on ``loop`` when the terminal is closed, soon where it is closed already."""
+
+        def soon() -> None:
+            with contextlib.suppress(RuntimeError):  # the loop is closed: whoever would hear of it is gone
+                loop.call_soon_threadsafe(hear)
+
+        self._hear = soon
+        if self.came:
+            soon()
+
+    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
+        if self.came:
+            return
+        self.came = True
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        for number in self._terminals:
+            os.dup2(nowhere, number)
+        os.close(nowhere)
+        self._hear()
 
 
 class _Interruption:
@@ -51,7 +98,11 @@ class _Interruption:
 
     @contextlib.contextmanager
     def handled(self) -> Iterator[None]:
-        before = {number: signal.signal(number, self._on_signal) for number in SIGNALS}
+        before: dict[int, Any] = {number: signal.getsignal(number) for number in SIGNALS}
+        if before[signal.SIGHUP] is not signal.SIG_DFL:  # somebody has seen to it: nohup, a `Hangup`
+            del before[signal.SIGHUP]
+        for number in before:
+            signal.signal(number, self._on_signal)
         try:
             yield
         finally:
@@ -74,10 +125,11 @@ class _Interruption:
         if self.came:
             end_descendants(grace_s=0)
             _remove_leftovers()
-            if sys.stdout.isatty():
-                terminal = raw(sys.stdout)
-                terminal.write(_LEAVE_SCREEN)
-                terminal.flush()
+            with contextlib.suppress(OSError):  # the terminal may be gone
+                if sys.stdout.isatty():
+                    terminal = raw(sys.stdout)
+                    terminal.write(_LEAVE_SCREEN)
+                    terminal.flush()
             os._exit(130)
         self.came = True
         if self._loop is not None and self._task is not None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from master.commands.common import CommandError
+from master.commands.kinds import Kind, only
 from master.commands.options import Json
 from worker.files import reason
 
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
 
 
 def log(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Logs: records/gougi-….jsonl.")],
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE…", help="Logs: records/gougi-….jsonl.", callback=only(Kind.LOG))
+    ],
     as_json: Json = False,
 ) -> None:
     """Sum up game logs: results, time used, nodes lost, warnings.

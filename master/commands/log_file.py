@@ -25,5 +25,7 @@ def logged(settings: Config, warn: Callable[[str], None], tell_line: Callable[[s
     log, about = settings.log, About()
     opened = open_log(Path(settings.records.folder), console=warn, about=about, **log.options())
     with EndsOn(LogError), opened as path:
-        yield about
-        tell_line(say("log: {path}", path=path))
+        try:
+            yield about
+        finally:
+            tell_line(say("log: {path}", path=path))

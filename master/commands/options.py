@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from master.commands.kinds import Kind, only
+
 Json = Annotated[bool, typer.Option("--json", help="One JSON object, for programs.")]
 JsonAtEnd = Annotated[bool, typer.Option("--json", help="One JSON object at the end, for programs.")]
 
@@ -24,9 +26,18 @@ FleetAddress = Annotated[
 ]
 Single = Annotated[bool, typer.Option("--single", help="One searcher in this process, without a fleet.")]
 
+NOTATIONS = "japanese|usi"
+NOTATION_HELP = "Moves on the terminal, as ☗７六歩 or as 7g7f. Default: japanese."
+
 NetFile = Annotated[
     Path | None,
-    typer.Option(exists=True, dir_okay=False, metavar="FILE", help="Network file (nn.bin). Default: our own."),
+    typer.Option(
+        exists=True,
+        dir_okay=False,
+        metavar="FILE",
+        help="Network file (nn.bin). Default: our own.",
+        callback=only(Kind.NET),
+    ),
 ]
 FvScale = Annotated[
     int | None,
@@ -36,7 +47,13 @@ FvScale = Annotated[
 ]
 
 LearnedFile = Annotated[
-    Path | None, typer.Option("--book", metavar="FILE", help="The book that learns. Default: [book] learn.")
+    Path | None,
+    typer.Option(
+        "--book",
+        metavar="FILE",
+        help="The book that learns. Default: [book] learn.",
+        callback=only(Kind.LEARNED, Kind.BOOK),
+    ),
 ]
 
 Openings = Annotated[
@@ -44,6 +61,7 @@ Openings = Annotated[
     typer.Option(
         metavar="FILE",
         help="File of positions, one in each line (sfen ..., startpos moves ...). Default: openings made at random.",
+        callback=only(Kind.POSITIONS),
     ),
 ]
 OpeningPlies = Annotated[

@@ -20,13 +20,13 @@ PageOption = Annotated[
 
 @contextlib.asynccontextmanager
 async def live_page(
-    settings: Config, command: str, tell: Callable[[str], None], warn: Callable[[str], None]
+    settings: Config, command: str, ready: Callable[[str], None], warn: Callable[[str], None]
 ) -> AsyncIterator[Feed | None]:
     """The page for as long as the block runs; None where it is switched off.
 
     Args:
         command: what the page's title says, ``play`` or ``usi``.
-        tell: gets a line with the page's address; called from a thread, as ``warn``.
+        ready: gets the page's address, which `gougi status` shows too; called from a thread, as ``warn``.
         warn: gets a line that says why there is no page.
     """
     from master.live.listening import parse
@@ -38,20 +38,27 @@ async def live_page(
     import asyncio
     from importlib.metadata import version
 
+    from cluster.machine import status
     from master.live.feed import Feed, PageSettings
     from master.ui.texts import say
 
     host, port = place
     token = page_token(settings, host)
+
+    def on_ready(url: str) -> None:
+        status.tell(page=url)
+        ready(url)
+
     feed = Feed(
         PageSettings(host, port, token, {"command": command, "version": version("gougi")}),
-        lambda url: tell(say("live page: {url}", url=url)),
+        on_ready,
         lambda why: warn(say("no live page: {why}", why=why)),
     )
     feed.start()
     try:
         yield feed
     finally:
+        status.tell(page="")
         await asyncio.to_thread(feed.close)
 
 

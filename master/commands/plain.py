@@ -6,19 +6,19 @@ import re
 from typing import Any, Final
 
 import typer
-from pydantic import ValidationError
 from typer.core import TyperCommand, TyperGroup
 
 from master.words import fault
 
 _BRACKETS: Final = re.compile(r"\{([^{}]+)\}(\.\.\.)?|\[(\[.+\][^\[\]]*)\](\.\.\.)?")
 _TYPE: Final = re.compile(r"^(  \S.*?) <[^<>]+>( *)", re.MULTILINE)
+_EXAMPLES: Final = re.compile(r"^  Examples?:\n(?:\n|    .*\n)+", re.MULTILINE)
 _BETWEEN: Final = re.compile(r"\b(-?[\d.]+)<=x<=(-?[\d.]+)")
 _FROM: Final = re.compile(r"\bx>=(-?[\d.]+)")
 
 
 class PlainCommand(TyperCommand):
-    """A command whose help shows arguments by their names alone, and ranges in words."""
+    """A command whose help begins with its examples, and shows arguments by their names alone, and ranges in words."""
 
     def get_help(self, ctx: Any) -> str:
         """The help, ready to print."""
@@ -45,6 +45,8 @@ def plain_ranges(text: str) -> str:
 
 def _plain_help(text: str) -> str:
     usage, break_, rest = text.partition("\n")
+    if examples := _EXAMPLES.search(rest):
+        rest = f"\n{examples[0].strip(chr(10))}\n{rest[: examples.start()]}{rest[examples.end() :]}"
     return plain_usage(usage) + break_ + plain_ranges(_TYPE.sub(lambda found: found[1] + found[2], rest))
 
 
@@ -53,8 +55,8 @@ def complaint(error: Exception) -> str:
     what = _name(getattr(error, "param", None))
     cause = error.__cause__
     help_ = _help_of(error)
-    if isinstance(cause, ValidationError):
-        return "\n".join(f"{what}: {fault(problem)}" for problem in cause.errors())
+    if (problems := getattr(cause, "errors", None)) is not None:  # pydantic's ValidationError, which imports slowly
+        return "\n".join(f"{what}: {fault(problem)}" for problem in problems())
     if what and type(error).__name__ == "MissingParameter":
         return f"{what} is missing{help_}"
     if what:

@@ -10,7 +10,7 @@ import typer
 from cluster.voting import Vote
 from master.commands.checks import check_fleet, check_folder
 from master.commands.common import CommandError
-from master.commands.options import Address, Nodes
+from master.commands.options import NOTATION_HELP, NOTATIONS, Address, Nodes
 from master.commands.page import PageOption
 from master.commands.play_embedded import play_embedded_games
 from master.commands.play_online import play_online
@@ -60,6 +60,7 @@ def play(
         typer.Option(metavar="TOTAL+INC", help="Embedded game: time of each side, and increment, in whole seconds."),
     ] = "10+1",
     max_moves: Annotated[int, typer.Option(min=1, metavar="N", help="Embedded game: n" + MAX_MOVES_HELP[1:])] = 160,
+    notation: Annotated[str | None, typer.Option(metavar=NOTATIONS, help=NOTATION_HELP)] = None,
     plain: Annotated[bool, typer.Option("--plain", help="Lines of text instead of the live screen.")] = False,
     page: PageOption = None,
     config: ConfigFile = None,
@@ -68,12 +69,11 @@ def play(
 
     Without a server (--server, or [csa] server) it plays the embedded game, which needs nothing else: the fleet (node
     processes of this machine) plays a single searcher over a practice server on this machine, live in this terminal.
-    Ctrl-C ends a game in good order, and writes its record; on a server it resigns the game.
+    Ctrl-C ends a game in good order, and writes its record; on a server it resigns the game. gougi stop lets the
+    running game end and starts no other. If the terminal is closed, a game on a server goes on; an embedded one ends.
 
     A live page shows the game, and what the fleet thinks, in a browser; the command prints its address. --page off
     switches it off.
-
-    On a server SIGUSR1 (kill -USR1) lets the running game end and starts no other.
 
     The password comes from GOUGI_CSA_PASSWORD or from a file that only its owner can read, never from an option.
 
@@ -96,6 +96,7 @@ def play(
         },
         "cluster": {"nodes": nodes, "address": address, "mode": mode, "vote": vote},
         "engine": {"threads": threads, "hash_mb": hash_mb, "eval_file": net},
+        "play": {"notation": notation},
         "records": {"folder": records},
         "page": {"listen": page},
     }

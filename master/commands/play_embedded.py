@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from contextlib import AsyncExitStack
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from master.commands.common import FAILED, INTERRUPTED, CommandError, compile_searcher
 from master.commands.log_file import logged
 from master.commands.page import live_page
-from master.commands.play_show import open_show, tell_result
+from master.commands.play_show import Results, open_show, stop_after_this_game
 from master.commands.players import make_fleet, make_single, player_settings
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 def play_embedded_games(settings: Config, total_s: int, increment_s: int, max_moves: int, plain: bool) -> int:
     """Play it; returns the exit code. ``total_s`` and ``increment_s`` are each side's time."""
     compile_searcher()
-    with open_show(plain, settings.csa.games) as show:
+    with open_show(settings, plain) as show:
         return _play(settings, show, total_s, increment_s, max_moves)
 
 
@@ -49,13 +48,16 @@ def _play(settings: Config, show: Show, total_s: int, increment_s: int, max_move
         player=replace(player_settings(settings), ponder=False),  # both players are on this machine
     )
 
+    results = Results(show)
+
     async def main() -> list[GameOutcome]:
         async with show, AsyncExitStack() as stack:
             metrics = stack.enter_context(serving(settings.metrics, settings.csa.name, fleet_listener().on_event))
-            page = await stack.enter_async_context(live_page(settings, "play", show.say, show.warn))
+            page = await stack.enter_async_context(live_page(settings, "play", show.page_ready, show.warn))
             times = {"total": total_s, "increment": increment_s}
             show.say(say("the cluster against a single searcher; {total} s and {increment} s a move each", **times))
             last_game = asyncio.Event()
+            stop_after_this_game(show, last_game)
             fault = FleetFault(last_game.set)
             hears = [show.fleet_event, fault.on_event]
             sees, sees_opponent = [about.observe, show.observe], [show.view.observe_opponent]
@@ -67,17 +69,20 @@ def _play(settings: Config, show: Show, total_s: int, increment_s: int, max_move
                 sees_opponent.append(page.observe_opponent)
             cluster = Seat(make_fleet(settings, metrics), fleet_listener(*hears), sees)
             opponent = Seat(make_single(settings), fleet_listener(), sees_opponent)
-            results = await play_embedded(embedded, cluster, opponent, partial(tell_result, show), last_game)
+            outcomes = await play_embedded(embedded, cluster, opponent, results.tell, last_game)
             fault.check()
-            return results
+            return outcomes
 
     try:
         with logged(settings, show.warn, show.say) as about:
-            results = run_to_end(main)
+            try:
+                outcomes = run_to_end(main)
+            finally:
+                results.tell_all()
     except (FleetError, ServerError) as error:
         raise CommandError(str(error), FAILED) from error
     except Interrupted:
         show.say(say("interrupted"))
         return INTERRUPTED
     show.settle()
-    return 0 if all(outcome.conclusion in PROPER_ENDS for outcome in results) else FAILED
+    return 0 if all(outcome.conclusion in PROPER_ENDS for outcome in outcomes) else FAILED

@@ -12,10 +12,11 @@ from master.commands.checks import check_fleet, check_folder
 from master.commands.common import BAD_INPUT, FAILED, INTERRUPTED, CommandError, EndsOn, compile_searcher
 from master.commands.log_file import logged
 from master.commands.page import live_page
-from master.commands.play_show import open_show, tell_result
+from master.commands.play_show import Results, open_show, stop_after_this_game
 from master.commands.players import make_fleet, player_settings
 
 if TYPE_CHECKING:
+    from master.commands.lifetime import Hangup
     from master.config import Config
     from master.player.events import GameEvent, GameOutcome
     from master.ui.show import Show
@@ -23,13 +24,14 @@ if TYPE_CHECKING:
 
 def play_online(settings: Config, plain: bool) -> int:
     """Play the games that [csa] asks for; returns the exit code."""
-    with open_show(plain, settings.csa.games) as show:
-        return _play(settings, show)
+    from master.commands.lifetime import Hangup
+
+    with Hangup() as hangup, open_show(settings, plain) as show:
+        return _play(settings, show, hangup)
 
 
-def _play(settings: Config, show: Show) -> int:
+def _play(settings: Config, show: Show, hangup: Hangup) -> int:
     import asyncio
-    import signal
 
     from cluster.api import FleetError
     from cluster.drivers.fleet_fault import FleetFault
@@ -39,7 +41,7 @@ def _play(settings: Config, show: Show) -> int:
     from master.commands.metrics_endpoint import serving
     from master.config import ConfigError, csa_password
     from master.csa.address import ServerAddress
-    from master.csa.client import CsaConnectionError
+    from master.csa.client import CsaConnectionError, look_up
     from master.csa.login import LoginError, check_login, login_password
     from master.csa.tls import TlsError, tls_context
     from master.game.connection_thread import play_games_on_thread
@@ -64,6 +66,8 @@ def _play(settings: Config, show: Show) -> int:
             show.warn(f"warning: {warning}")
     os.environ.pop("GOUGI_CSA_PASSWORD", None)  # the nodes' processes have no use for it
     login = Login(csa.name, login_password(csa.game, password))
+    with EndsOn(CsaConnectionError, where="--server", code=FAILED):
+        look_up(server.host)
     check_fleet(settings)
     check_folder(Path(settings.records.folder), "--records")
     compile_searcher()
@@ -75,23 +79,21 @@ def _play(settings: Config, show: Show) -> int:
         book=books if books.knows else None,
     )
 
+    results = Results(show)
+
     def observe(event: GameEvent) -> None:
         show.observe(event)
         if isinstance(event, GameEnded) and event.outcome.played:
-            tell_result(show, event.outcome)
+            results.tell(event.outcome)
 
     async def main() -> list[GameOutcome]:
         last_game = asyncio.Event()
-
-        def on_signal() -> None:
-            show.say(say("no other game behind this one"))
-            last_game.set()
-
-        asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, on_signal)
+        stop_after_this_game(show, last_game)
+        hangup.hear(asyncio.get_running_loop(), show.hang_up)
         fault = FleetFault(last_game.set)  # a game that runs is played by the master's own engine
         async with show, AsyncExitStack() as stack:
             metrics = stack.enter_context(serving(settings.metrics, csa.name, fleet_listener().on_event))
-            page = await stack.enter_async_context(live_page(settings, "play", show.say, show.warn))
+            page = await stack.enter_async_context(live_page(settings, "play", show.page_ready, show.warn))
             hears, sees = [show.fleet_event, fault.on_event], [about.observe, observe]
             if metrics is not None:
                 sees.append(metrics.game.observe)
@@ -122,7 +124,10 @@ def _play(settings: Config, show: Show) -> int:
 
     try:
         with logged(settings, show.warn, show.say) as about:
-            run_to_end(main)
+            try:
+                run_to_end(main)
+            finally:
+                results.tell_all()
     except WrongGameError as error:
         advice = "; rejected (--any-game would play it)" if error.offered else ""
         raise CommandError(f"{error}{advice}", BAD_INPUT) from error

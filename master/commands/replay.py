@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
 from master.commands.common import FAILED, INTERRUPTED, CommandError, EndsOn, notice
+from master.commands.kinds import Kind, only
+from master.commands.options import NOTATION_HELP, NOTATIONS
 
 if TYPE_CHECKING:
     from master.game.replay import LoggedGame, Replay
@@ -18,7 +20,9 @@ _MOST_LINES: Final = 3
 
 
 def replay(
-    log: Annotated[Path, typer.Argument(metavar="LOG", help="Log of a player: records/gougi-….jsonl.")],
+    log: Annotated[
+        Path, typer.Argument(metavar="LOG", help="Log of a player: records/gougi-….jsonl.", callback=only(Kind.LOG))
+    ],
     game: Annotated[
         str | None,
         typer.Option(metavar="ID", help="Only games whose id contains this text. Default: all games of the log."),
@@ -33,6 +37,7 @@ def replay(
     speed: Annotated[
         float, typer.Option(min=0, metavar="X", help="Speed, as a multiple of the game's; 0: without pauses.")
     ] = 1.0,
+    notation: Annotated[Literal["japanese", "usi"], typer.Option(metavar=NOTATIONS, help=NOTATION_HELP)] = "japanese",
     plain: Annotated[bool, typer.Option("--plain", help="Lines of text instead of the live screen.")] = False,
 ) -> int:
     """Play a game again from its log, in the terminal.
@@ -58,7 +63,7 @@ def replay(
     same = True
     for entry in chosen:
         try:
-            same &= _check(entry) if check else _show(entry, speed, plain)
+            same &= _check(entry) if check else _show(entry, speed, notation, plain)
         except _InterruptedError:
             return INTERRUPTED
     return 0 if same else FAILED
@@ -91,20 +96,23 @@ def _check(game: LoggedGame) -> bool:
     return _tell(game, again)
 
 
-def _show(game: LoggedGame, speed: float, plain: bool) -> bool:
+def _show(game: LoggedGame, speed: float, notation: str, plain: bool) -> bool:
     import asyncio
 
     from master.commands.lifetime import Interrupted, run_to_end
     from master.game.replay import Replay
     from master.player.events import GameFound
     from master.player.instructions import Emit
+    from master.records.notation import Notation
     from master.ui.console import Console
     from master.ui.show import Show
 
     again = Replay(game)
     shown_ms = game.entries[0].at_ms if game.entries else 0.0
     # A closed pipe, or a full disk, is the end: nothing hangs on a replay.
-    show = Show(Console(), Console(file=sys.stderr), plain=plain, now=lambda: shown_ms / 1000)
+    show = Show(
+        Console(), Console(file=sys.stderr), plain=plain, now=lambda: shown_ms / 1000, notation=Notation(notation)
+    )
 
     async def main() -> None:
         nonlocal shown_ms

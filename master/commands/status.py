@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import time
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -113,7 +115,9 @@ def _tell(console: Console, facts: dict[str, Any]) -> None:
 
     say, now = console.say, time.time()
     doing = "searching" if facts["searching"] else "idle"
-    say(f"{_command(facts['pid'])} ({facts['name']}, process {facts['pid']}): {doing}, for {age(now - facts['began'])}")
+    say(f"{title(facts)}: {doing}, for {age(now - facts['began'])}")
+    if facts.get("page"):
+        say(f"live page: {facts['page']}")
     say(f"Ray: {facts['ray']}" + (f" at {facts['address']}" if facts["address"] else ""))
     table = Table(box=None, header_style="dim", pad_edge=False)
     for name in ("node", "state", "host", "searches"):
@@ -136,7 +140,50 @@ def _tell(console: Console, facts: dict[str, Any]) -> None:
         )
 
 
+def title(facts: dict[str, Any]) -> str:
+    """``gougi play (gougi, process 4711)``, from what a master says of itself."""
+    return f"{_command(facts['pid'])} ({facts['name']}, process {facts['pid']})"
+
+
 def _command(pid: int) -> str:
     """``gougi play``, from the process itself."""
     known = ("play", "usi", "analyze", "book")
     return f"gougi {next((word for word in command_of(pid).split() if word in known), '')}".rstrip()
+
+
+def stop(
+    process: Annotated[
+        int | None, typer.Argument(metavar="[PROCESS]", help="The player's process, where several run.")
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="All players.")] = False,
+) -> int:
+    """Let a player of yours end after its game.
+
+    The running game is played to its end, and no other one is begun; a player that waits for a game ends at once. It
+    finds the gougi play that you run on this machine. If there are several, it names them and ends none: choose one by
+    its process, or --all. The exit code is 1 if there is none.
+
+    Examples:
+
+      gougi stop
+
+      gougi stop 4711
+    """
+    from cluster.machine.status import masters
+
+    with EndsOn(OSError, code=FAILED):
+        players = [facts for facts in masters() if _command(facts["pid"]) == "gougi play"]
+    chosen = [facts for facts in players if process in (None, facts["pid"])]
+    if not chosen:
+        asked = "" if process is None else f" as process {process}"
+        others = f"; there is {', '.join(map(title, players))}" if players else ""
+        raise CommandError(f"no player of yours runs here{asked}{others}", FAILED)
+    if len(chosen) > 1 and not every:
+        raise CommandError(
+            f"several players of yours run here: {', '.join(map(title, chosen))}; name a process, or --all"
+        )
+    for facts in chosen:
+        with EndsOn(ProcessLookupError, where=title(facts), code=FAILED):
+            os.kill(facts["pid"], signal.SIGUSR1)
+        print(f"{title(facts)} ends after its game")
+    return 0

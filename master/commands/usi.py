@@ -113,14 +113,18 @@ def _serve_fleet(
 ) -> int:
     from master.commands.lifetime import Interrupted, run_to_end
     from master.commands.metrics_endpoint import serving
+    from master.ui.texts import say
     from master.usi.driver import UsiDriver
 
     def tell_gui(line: str) -> None:
         with contextlib.suppress(OSError):  # the driver notices that the GUI is gone
             write(f"info string {line}")
 
+    def tell_page(url: str) -> None:
+        tell_gui(say("live page: {url}", url=url))
+
     async def main() -> int:
-        async with live_page(settings, "usi", tell_gui, tell_gui) as page:
+        async with live_page(settings, "usi", tell_page, tell_gui) as page:
             watch = (lambda _what: None) if page is None else page.usi
             driver = UsiDriver(options, lambda wanted: _build(settings, wanted, metrics), write, on_event, watch=watch)
             code = await driver.run(door)

@@ -8,6 +8,7 @@ from typing import Annotated, Final
 import typer
 
 from master.commands.common import FAILED, CommandError, EndsOn, notice
+from master.commands.kinds import Kind, check_kind
 from master.commands.page import PageOption, page_token
 from master.commands.settings import ConfigFile, load
 from worker.files import described
@@ -52,6 +53,7 @@ def watch(
     source = what if what is not None else Path(settings.records.folder)
     if what is not None and not what.exists():
         raise CommandError(f"{what}: no such file")
+    check_kind(source, Kind.LOG, Kind.RECORD)
     is_log = source.is_dir() or source.suffix in _LOGS or not source.exists()
     with EndsOn(GameFileError):
         seen = Watch(source, []) if is_log else Watch(None, facts_of(source, notice))

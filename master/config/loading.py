@@ -93,6 +93,24 @@ def load_config(options: Mapping[str, Mapping[str, Any]] | None = None, file: Pa
         raise ConfigError("\n".join(lines)) from error
 
 
+def origins(
+    options: Mapping[str, Mapping[str, Any]] | None = None, file: Path | None = None
+) -> dict[tuple[str, str], str]:
+    """The origins of the values that are not the default, by section and key: ``option``, ``environment`` with the
+    variable, or the file. The arguments are those of `load_config`, which has taken them."""
+    path = file or find_file()
+    in_file = _read_file(path) if path else {}
+    found = {}
+    for section, key in _keys():
+        if (options or {}).get(section, {}).get(key) is not None:
+            found[section, key] = "option"
+        elif variable(section, key) in os.environ:
+            found[section, key] = f"environment, {variable(section, key)}"
+        elif key in in_file.get(section, {}):
+            found[section, key] = str(path)
+    return found
+
+
 def csa_password(config: Config) -> str:
     """The server password: ``GOUGI_CSA_PASSWORD``, else the first line of ``csa.password_file``, else empty. A file
     that an option names goes first.

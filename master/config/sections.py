@@ -168,6 +168,8 @@ class PlayConfig(_Section):
     positions and worse, 100 looks for them."""
     draw_value_white: Annotated[int, Field(ge=-20_000, le=20_000)] = 0
     """The same where we are white."""
+    notation: Literal["japanese", "usi"] = "japanese"
+    """The moves on the terminal: ☗７六歩 or 7g7f."""
     mate_at_limit: bool = False
     """Whether a mate by the last move before the server's move limit wins. The tournament server calls it a draw; by
     the rules of the WCSC, as far as we found them, it wins: set this to true there."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pydantic import BaseModel
@@ -17,9 +17,24 @@ def sample() -> str:
     return "".join(_document(Config(), lambda key, value: f"# {key} = {_toml(value)}"))
 
 
-def effective(config: Config) -> str:
-    """The configuration as a file: every key with the value in force, the password left out."""
-    return "".join(_document(config, lambda key, value: f"{key} = {_toml(value)}"))
+def effective(config: Config, origins: Mapping[tuple[str, str], str] | None = None) -> str:
+    """The configuration as a file: every key with the value in force and where that came from, secrets left out.
+
+    Args:
+        origins: of the values that are not the default (`master.config.loading.origins`); None: that is not said.
+    """
+    return "".join(_document(config, lambda key, value: f"{key} = {_toml(value)}", origins))
+
+
+def changed(config: Config, origins: Mapping[tuple[str, str], str]) -> str:
+    """The same of the changed keys alone, a line each: ``[engine] threads = 3  # option``."""
+    return "".join(
+        f"[{section}] {key}{_value(config, section, key)}  # {origin}\n" for (section, key), origin in origins.items()
+    )
+
+
+def _value(config: Config, section: str, key: str) -> str:
+    return "" if (section, key) in SECRETS else f" = {_toml(getattr(getattr(config, section), key))}"
 
 
 def _toml(value: object) -> str:
@@ -33,7 +48,7 @@ def _toml(value: object) -> str:
     return json.dumps(value)
 
 
-def _document(config: Config, line: Any) -> Iterator[str]:
+def _document(config: Config, line: Any, origins: Mapping[tuple[str, str], str] | None = None) -> Iterator[str]:
     """The sections and keys of a TOML file, each under its meaning; ``line(key, value)`` writes a key."""
     yield "# Gougi's configuration. An option goes before the environment, the environment before this file.\n"
     for section in Config.model_fields:
@@ -44,4 +59,5 @@ def _document(config: Config, line: Any) -> Iterator[str]:
                 continue
             yield from (f"# {words}\n" for words in (field.description or "").splitlines())
             yield f"# Environment: {variable(section, key)}\n"
-            yield line(key, getattr(values, key)) + "\n"
+            origin = "" if origins is None else f"  # {origins.get((section, key), 'default')}"
+            yield line(key, getattr(values, key)) + origin + "\n"

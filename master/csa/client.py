@@ -28,6 +28,20 @@ class CsaConnectionError(Exception):
     """The server cannot be reached, or has closed the connection; the text says which and what to look at."""
 
 
+def look_up(host: str) -> None:
+    """Raise `CsaConnectionError` where no address is known for a host. May take seconds."""
+    try:
+        socket.getaddrinfo(host, None)
+    except socket.gaierror as error:
+        raise _no_address(host, error) from error
+    except UnicodeError as error:
+        raise CsaConnectionError(f"{host!r} is no name of a host: {error}") from error
+
+
+def _no_address(host: str, error: socket.gaierror) -> CsaConnectionError:
+    return CsaConnectionError(f"no address is known for the host {host!r}: {error.strerror}")
+
+
 class CsaConnection:
     """One TCP connection to a server. Made by `open`; ``on_line``, ``on_lost`` and ``on_echo`` are called on its event
     loop."""
@@ -90,7 +104,7 @@ class CsaConnection:
             how = "" if tls is None else " to TLS"
             raise CsaConnectionError(f"{self.peer} does not answer{how} (waited {timeout_s:g} s)") from None
         except socket.gaierror as error:
-            raise CsaConnectionError(f"no address is known for the host {host!r}: {error.strerror}") from error
+            raise _no_address(host, error) from error
         except ConnectionRefusedError as error:
             raise CsaConnectionError(f"{self.peer} refuses the connection: no server listens there") from error
         except ssl.SSLError as error:

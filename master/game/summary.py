@@ -34,6 +34,8 @@ class LoggedResult:
 
     player: str
     server: str
+    number: int = 0
+    """The player's, in its log."""
     game_id: str = ""
     black: str = ""
     white: str = ""
@@ -170,6 +172,7 @@ def read(path: Path, into: LogSummary) -> None:
 def add(lines: Iterable[str], into: LogSummary) -> None:
     """Add the lines of one log."""
     running: dict[int, LoggedResult] = {}
+    before = len(into.games)
     for line in lines:
         try:
             fields = json.loads(line)
@@ -188,9 +191,18 @@ def add(lines: Iterable[str], into: LogSummary) -> None:
         elif event == "ray_lost":
             into.ray_losses += 1
         elif event == BEGIN:
-            running[fields.get("game", 0)] = LoggedResult(str(fields.get("name")), str(fields.get("server")))
+            number = fields.get("game", 0)
+            running[number] = LoggedResult(str(fields.get("name")), str(fields.get("server")), number)
         elif event == ENTRY and (game := running.get(fields.get("game", 0))) is not None:
             _take(fields, game, into)
+    # The two players of an embedded game are in one log: ours has the lower number.
+    new = into.games[before:]
+    numbers = {(game.server, game.game_id, game.side): game.number for game in reversed(new)}
+    into.games[before:] = [
+        game
+        for game in new
+        if numbers.get((game.server, game.game_id, "-" if game.side == "+" else "+"), game.number) >= game.number
+    ]
 
 
 def _take(fields: dict[str, Any], game: LoggedResult, into: LogSummary) -> None:

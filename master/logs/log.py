@@ -18,6 +18,7 @@ from cluster.api import Listener
 from master.logs.about import SearchAbout
 from master.logs.files import LINES_LOST, LogFile
 from master.ui.terminal import clean
+from master.ui.texts import later, say
 from worker.files import reason
 
 _GRAVE: Final = frozenset(
@@ -163,12 +164,18 @@ def _json_line(logger: Any, method: str, event: MutableMapping[str, Any]) -> str
     return clean(str(_AS_JSON(logger, method, event)))
 
 
+_ONCE: Final = {
+    "node_starves": later("{node} plays weaker: it has {percent} % of its processor, other programs the rest")
+}
+"""In words for a person, who hears of it once; the log has each."""
 _UNSAID: Final = frozenset({"logger", "level", "timestamp", "exception", "game_id", "search_id"})
 """In the file alone: a person knows which game is played."""
 
 
 def _one_line(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> str:
     """``node_lost node=node-1 reason="its process died"``; a traceback stays in the file."""
+    if (once := _ONCE.get(event["event"])) is not None:
+        return say(once, **event)
     fields = {key: value for key, value in event.items() if key not in _UNSAID}
     name = fields.pop("event")
     words = [f"{key}={_word(value)}" for key, value in fields.items()]
@@ -211,8 +218,14 @@ class _CallHandler(logging.Handler):
     def __init__(self, call: Callable[[str], None]) -> None:
         super().__init__()
         self._call = call
+        self._said: set[str] = set()
 
     def emit(self, record: logging.LogRecord) -> None:
+        event = record.msg.get("event") if isinstance(record.msg, dict) else None
+        if event in _ONCE:
+            if event in self._said:
+                return
+            self._said.add(event)
         try:
             self._call(self.format(record))
         except Exception:

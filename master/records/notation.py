@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from enum import StrEnum
 from functools import lru_cache
 from typing import Final
 
@@ -41,6 +42,40 @@ def move_text(position: Position, move: int, before: int | None = None) -> str:
         if other & 0x7F == to and other >> 16 == move >> 16 and not other >> 15 & 1
     }
     return text + (f"({origin // 9 + 1}{origin % 9 + 1})" if len(rivals) > 1 else "")
+
+
+class Notation(StrEnum):
+    """The way in which a screen writes its moves, all of them."""
+
+    JAPANESE = "japanese"
+    USI = "usi"
+
+    def line(self, sfen: str, pv: tuple[str, ...], before: int | None = None, most: int = 24) -> str:
+        """As `pv_text`."""
+        return " ".join(pv[:most]) if self is Notation.USI else pv_text(sfen, pv, before, most)
+
+    def move(self, sfen: str, usi: str, before: int | None = None) -> str:
+        """A move of the position; one that is not legal there as it is."""
+        return self.line(sfen, (usi,), before) or usi
+
+    def job(self, sfen: str, label: str, before: int | None = None) -> str:
+        """The work of a node, from its label (`cluster.split.tree.Leaf.label`)."""
+        *path, last = label.split(" ")
+        if self is Notation.USI or (not path and usi_target(last) is None):
+            return label
+        words = [self.line(sfen, tuple(path), before)] if path else []
+        try:
+            position = Position.from_sfen(sfen)
+            position.push_all(path)
+            before = usi_target(path[-1]) if path else before
+            moves = [move if usi_target(move) is None else _one(position, move, before) for move in last.split("/")]
+        except (MoveError, SfenError):
+            return label
+        return " ".join((*words, "/".join(moves)))
+
+
+def _one(position: Position, usi: str, before: int | None) -> str:
+    return move_text(position, position.parse_usi(usi), before)
 
 
 @lru_cache(maxsize=512)

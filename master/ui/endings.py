@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from master.player.events import Conclusion, GameOutcome
@@ -41,6 +42,15 @@ def own_result_words(outcome: GameOutcome) -> str:
         return say("drawn {how}", how=_how(outcome))
     word = _CONCLUSIONS.get(outcome.conclusion)
     return say("no result: {how}", how=_how(outcome)) if word is None else say(word, how=_how(outcome))
+
+
+def tally_words(outcomes: Sequence[GameOutcome]) -> str:
+    """Several games from the player's own side: ``3 games: 2 won, 1 lost, 0 drawn``."""
+    drawn = sum(map(_is_draw, outcomes))
+    won, lost = (sum(each.conclusion is end for each in outcomes) for end in (Conclusion.WIN, Conclusion.LOSE))
+    count, other = len(outcomes), len(outcomes) - drawn - won - lost
+    words = say("{count} games: {won} won, {lost} lost, {drawn} drawn", count=count, won=won, lost=lost, drawn=drawn)
+    return words + (say(", {other} without a result", other=other) if other else "")
 
 
 def _is_draw(outcome: GameOutcome) -> bool:

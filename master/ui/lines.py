@@ -6,11 +6,10 @@ from collections.abc import Callable
 from typing import Final
 
 from master.player.events import GameBegan, GameEnded, GameEvent, LoggedIn, MovePlayed
-from master.records.notation import clock_text, count_text, move_text, pv_text, score_text
+from master.records.notation import Notation, clock_text, count_text, score_text
 from master.ui.model import GameView, SideView
 from master.ui.screen import result_text
 from master.ui.texts import say
-from worker.shogi import MoveError, Position
 
 _PV_MOVES: Final = 5
 
@@ -25,8 +24,6 @@ class LineView:
     def __init__(self, view: GameView, write: Callable[[str], None]) -> None:
         self._view = view
         self._write = write
-        self._sfen = view.sfen
-        self._before: int | None = None
 
     def observe(self, event: GameEvent) -> None:
         """The player's own events."""
@@ -40,23 +37,20 @@ class LineView:
                 self._write(self._move_line(event))
             case GameEnded(outcome) if outcome.played:
                 self._write(result_text(view))
-        self._sfen, self._before = view.sfen, view.last_square
 
     def _move_line(self, played: MovePlayed) -> str:
-        position = Position.from_sfen(self._sfen)
-        try:
-            move = move_text(position, position.parse_usi(played.usi), self._before)
-        except MoveError:
-            move = played.csa
+        sfen, before = self._view.moved_from
+        notation = self._view.notation
+        move = notation.move(sfen, played.usi, before)
         clocks = " ".join(clock_text(left) for left in played.clocks.left_ms)
         words = [f"{played.ply:>3} {move} {played.consumed_ms / 1000:g}s [{clocks}]"]
         side = self._view.sides[played.colour]
-        if side.sfen == self._sfen:
-            words += _side_words(side, played.colour)
+        if side.sfen == sfen:
+            words += _side_words(side, played.colour, notation)
         return "  ".join(words)
 
 
-def _side_words(side: SideView, colour: int) -> list[str]:
+def _side_words(side: SideView, colour: int, notation: Notation) -> list[str]:
     source = side.decision or side.progress
     if source is None:
         return []
@@ -64,10 +58,13 @@ def _side_words(side: SideView, colour: int) -> list[str]:
         return [say("forced")]
     words = [say("depth {depth}", depth=source.depth), score_text(source.score, colour)]
     words += [
-        f"{node.node_id} {node.job} {count_text(node.nps)}/s" if node.alive else say("{node} lost", node=node.node_id)
+        f"{node.node_id} {notation.job(side.sfen, node.job, side.before)} {count_text(node.nps)}/s"
+        if node.alive
+        else say("{node} lost", node=node.node_id)
         for node in source.fleet
     ]
     if side.decision is not None and side.decision.ballots:
-        words.append(say("votes") + " " + " ".join(f"{ballot.voter}:{ballot.move}" for ballot in side.decision.ballots))
-    words.append(pv_text(side.sfen, source.pv, side.before, _PV_MOVES))
+        votes = (f"{vote.voter}:{notation.move(side.sfen, vote.move, side.before)}" for vote in side.decision.ballots)
+        words.append(say("votes") + " " + " ".join(votes))
+    words.append(notation.line(side.sfen, source.pv, side.before, _PV_MOVES))
     return words

@@ -25,7 +25,7 @@ from master.player.events import (
     MovePlayed,
     ThinkingBegan,
 )
-from master.records.notation import usi_target
+from master.records.notation import Notation, usi_target
 from master.ui.progress import Pace
 from master.ui.texts import say
 from worker.clock.timecontrol import TimeControl
@@ -82,6 +82,9 @@ class GameView:
     """The game as a viewer sees it. Colours are 0 (black) and 1 (white)."""
 
     now: Callable[[], float] = time.monotonic
+    notation: Notation = Notation.JAPANESE
+    page: str = ""
+    """Address of the live page; empty: there is none."""
     status: str = "starting"
     names: tuple[str, str] = ("", "")
     my_colour: int = 0
@@ -89,6 +92,8 @@ class GameView:
     ply: int = 0
     move: MovePlayed | None = None
     """The last move."""
+    moved_from: tuple[str, int | None] = ("", None)
+    """The position before it, and the square to which the move before it went."""
     sides: tuple[SideView, SideView] = field(default_factory=lambda: (SideView(), SideView()))
     """By colour."""
     outcome: GameOutcome | None = None
@@ -147,6 +152,7 @@ class GameView:
                 self.sides = (SideView(sfen), SideView(sfen))
                 self._set_clocks(clocks)
             case MovePlayed():
+                self.moved_from = (self.sfen, self.last_square)
                 self.sfen, self.ply, self.move = event.sfen, event.ply, event
                 self._set_clocks(event.clocks)
                 for side in self.sides:

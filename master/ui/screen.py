@@ -10,14 +10,14 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from cluster.api import Ballot, NodeView
-from master.records.notation import SIDES, clock_text, count_text, move_text, pv_text, score_text
+from cluster.api import Decision, NodeView
+from master.records.notation import SIDES, Notation, clock_text, count_text, score_text
 from master.ui.board import BOARD_COLUMNS, board_text, hand_text
 from master.ui.endings import result_words
 from master.ui.model import GameView, Series, SideView
 from master.ui.progress import span
 from master.ui.texts import say
-from worker.shogi import MoveError, Position
+from worker.shogi import Position
 from worker.text import shows_kanji
 
 WIDE: Final = 76
@@ -49,6 +49,8 @@ class GameScreen:
         panels: list[RenderableType] = [*self._progress(), self._clocks(), self._last_move(), *self._sides()]
         if width >= WIDE or height >= TALL:
             panels += self._fleet(width if width < WIDE else width - BOARD_COLUMNS - 2)
+        if view.page:
+            panels.append(Text(say("live page: {url}", url=view.page), style="dim", overflow="ellipsis", no_wrap=True))
         panels += [Text(note, style="yellow", overflow="ellipsis", no_wrap=True) for note in tuple(view.notes)]
         if width < WIDE:
             yield Group(board, *panels)
@@ -97,13 +99,14 @@ class GameScreen:
             return Text(view.status)
         delay = "" if view.delay_ms is None else "  " + say("server's echo {ms} ms", ms=f"{view.delay_ms:.0f}")
         seconds = f"{view.move.consumed_ms / 1000:g}"
-        return Text(say("move {ply}: {move}  ({seconds} s)", ply=view.ply, move=view.move.csa, seconds=seconds) + delay)
+        move = view.notation.move(view.moved_from[0], view.move.usi, view.moved_from[1])
+        return Text(say("move {ply}: {move}  ({seconds} s)", ply=view.ply, move=move, seconds=seconds) + delay)
 
     def _sides(self) -> list[RenderableType]:
         return [
             text
             for colour in (self.view.my_colour, self.view.my_colour ^ 1)
-            if (text := side_text(self.view.sides[colour], colour)) is not None
+            if (text := side_text(self.view.sides[colour], colour, self.view.notation)) is not None
         ]
 
     def _fleet(self, width: int) -> list[RenderableType]:
@@ -111,9 +114,9 @@ class GameScreen:
         source = side.progress if side.decision is None or not side.decision.fleet else side.decision
         parts: list[RenderableType] = []
         if source is not None and source.fleet:
-            parts.append(_fleet_table(source.fleet, side, self.view.my_colour, width))
+            parts.append(_fleet_table(source.fleet, side, self.view.my_colour, width, self.view.notation))
         if side.decision is not None and side.decision.ballots:
-            parts.append(_votes(side.decision.ballots, side.decision.source, side.sfen, self.view.my_colour))
+            parts.append(_votes(side, side.decision, self.view.my_colour, self.view.notation))
         return parts
 
 
@@ -125,7 +128,7 @@ def _bar(done: float, total: float, words: str) -> Table:
     return line
 
 
-def side_text(side: SideView, colour: int) -> Text | None:
+def side_text(side: SideView, colour: int, notation: Notation = Notation.JAPANESE) -> Text | None:
     """``☗ depth 14  +120  1.2M nodes`` and the variation below; None where nothing was thought yet."""
     source = side.decision or side.progress
     if source is None:
@@ -142,11 +145,11 @@ def side_text(side: SideView, colour: int) -> Text | None:
     )
     text = Text(words, no_wrap=True, overflow="ellipsis")
     if source.pv:
-        text.append("\n  " + pv_text(side.sfen, source.pv, side.before, 8), style="dim")
+        text.append("\n  " + notation.line(side.sfen, source.pv, side.before, 8), style="dim")
     return text
 
 
-def _fleet_table(fleet: tuple[NodeView, ...], side: SideView, colour: int, width: int) -> Table:
+def _fleet_table(fleet: tuple[NodeView, ...], side: SideView, colour: int, width: int, notation: Notation) -> Table:
     table = Table(box=None, padding=(0, 1), header_style="dim")
     table.add_column(say("node"), no_wrap=True, min_width=6)
     table.add_column(say("searches"), no_wrap=True, min_width=8)
@@ -158,28 +161,24 @@ def _fleet_table(fleet: tuple[NodeView, ...], side: SideView, colour: int, width
     for node in fleet:
         cells = [
             node.node_id,
-            node.job if node.alive else say("lost"),
+            notation.job(side.sfen, node.job, side.before) if node.alive else say("lost"),
             str(node.depth),
             score_text(node.score, colour),
             count_text(node.nps),
         ]
         if width >= 60:
-            cells.append(pv_text(side.sfen, node.pv, side.before, 4))
+            cells.append(notation.line(side.sfen, node.pv, side.before, 4))
         table.add_row(*cells, style="" if node.alive else "red")
     return table
 
 
-def _votes(ballots: tuple[Ballot, ...], source: str, sfen: str, colour: int) -> Text:
-    position = Position.from_sfen(sfen)
-    votes = []
-    for ballot in ballots:
-        try:
-            move = move_text(position, position.parse_usi(ballot.move))
-        except MoveError:
-            move = ballot.move
-        votes.append(f"{ballot.voter} {move} {score_text(ballot.score, colour)}")
+def _votes(side: SideView, decision: Decision, colour: int, notation: Notation) -> Text:
+    votes = ", ".join(
+        f"{vote.voter} {notation.move(side.sfen, vote.move, side.before)} {score_text(vote.score, colour)}"
+        for vote in decision.ballots
+    )
     return Text(
-        say("decided by {source}: {votes}", source=source, votes=", ".join(votes)), overflow="ellipsis", no_wrap=True
+        say("decided by {source}: {votes}", source=decision.source, votes=votes), overflow="ellipsis", no_wrap=True
     )
 
 

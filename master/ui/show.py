@@ -12,6 +12,7 @@ import structlog
 from rich.live import Live
 
 from master.player.events import GameBegan, GameEnded, GameEvent
+from master.records.notation import Notation
 from master.ui.console import Console
 from master.ui.lines import LineView
 from master.ui.model import GameView, Series
@@ -43,6 +44,7 @@ class Show:
         plain: lines even where the terminal can do more.
         now: the clock of the events, in seconds.
         games: how many are to be played; None: without end.
+        notation: of the moves.
         drain: waits until the console has what was written to it. Raises OSError where it cannot have it.
     """
 
@@ -54,6 +56,7 @@ class Show:
         plain: bool = False,
         now: Callable[[], float] = time.monotonic,
         games: int | None = 1,
+        notation: Notation = Notation.JAPANESE,
         drain: Callable[[], None] = lambda: None,
     ) -> None:
         self.console = console
@@ -64,10 +67,11 @@ class Show:
         """The reason why the screen could not be drawn the last time."""
         self._said: list[str] = []
         """Lines that it keeps from the console."""
-        self.view = GameView(now)
+        self.view = GameView(now, notation)
         self._series = Series(games, now)
         self._lines = LineView(self.view, self.say) if plain or not can_be_live(console) else None
         self._live: Live | None = None
+        self._hung_up = False
         self._steady = SteadyWriter(console.say)
         self._drain = drain
         self._painter: asyncio.Task[None] | None = None
@@ -93,20 +97,34 @@ class Show:
         self._said.append(line)
 
     def settle(self) -> None:
-        """Raise the first OSError of the lines that could not be written."""
-        self._steady.attempt(self._drain)
-        self._steady.settle()
+        """Raise the first OSError of the lines that could not be written, unless the terminal was closed."""
+        if not self._hung_up:
+            self._steady.attempt(self._drain)
+            self._steady.settle()
+
+    def hang_up(self) -> None:
+        """The terminal was closed: nothing is drawn from now on, and the log says that the games go on."""
+        self._hung_up = True
+        self._stop()
+        _log.warning("terminal_closed", why="SIGHUP", then="the games go on without their screen, as under nohup")
 
     def warn(self, line: str) -> None:
         """A message of the log; among the screen's notes first where that is on. Any thread."""
-        if self._live is None:
-            self._warnings.say(line)
-            return
-        self.view.note(line)
-        if self._warnings.is_terminal:
+        if self._live is not None:
+            self.view.note(line)
+        if self._live is not None and self._warnings.is_terminal:
             self._held.append(line)
         else:
-            self._warnings.say(line)
+            self._say_warning(line)
+
+    def page_ready(self, url: str) -> None:
+        """Show the live page's address, in a line and on each screen; any thread."""
+        self.view.page = url
+        line = say("live page: {url}", url=url)
+        if self._live is None:
+            self.say(line)
+        else:
+            self._said.append(line)
 
     def fleet_event(self, name: str, fields: dict[str, object]) -> None:
         """Show a step of the fleet's start."""
@@ -123,7 +141,7 @@ class Show:
         if self._lines is not None:
             self._lines.observe(event)
             self._tell_series(event)
-        elif isinstance(event, GameBegan):
+        elif isinstance(event, GameBegan) and not self._hung_up:
             self._stop()
             # Redrawn by `_paint` alone, on the event loop, never by a thread.
             self._live = self._new_screen()
@@ -186,7 +204,11 @@ class Show:
                 self._steady(line)
             held, self._held = self._held, []
             for line in held:
-                self._warnings.say(line)
+                self._say_warning(line)
+
+    def _say_warning(self, line: str) -> None:
+        with contextlib.suppress(OSError):  # the log has it
+            self._warnings.say(line)
 
 
 def can_be_live(console: Console) -> bool:

@@ -71,6 +71,28 @@ run "roles_are_narrow" {
   }
 }
 
+run "fleets_that_share_a_bucket_keep_apart" {
+  command = plan
+
+  variables {
+    bucket = "games"
+  }
+  assert {
+    condition     = alltrue([for object in [aws_s3_object.release, aws_s3_object.config, aws_s3_object.master_env] : startswith(object.key, "test/")])
+    error_message = "an object is not in the fleet's folder"
+  }
+  assert {
+    condition = alltrue(flatten([
+      for policy in [aws_iam_role_policy.head.policy, aws_iam_role_policy.worker.policy] : [
+        for statement in jsondecode(policy).Statement : alltrue([
+          for resource in flatten([statement.Resource]) : endswith(resource, ":s3:::games") || strcontains(resource, ":s3:::games/test/") || !strcontains(resource, ":s3:")
+        ])
+      ]
+    ]))
+    error_message = "a role may read or write what is another fleet's"
+  }
+}
+
 run "no_secret_where_it_can_be_read" {
   command = plan
 

@@ -193,7 +193,7 @@ def plant(tree: Path, file: str, old: str, new: str) -> None:
         ("terraform/workers.tf", '"CONTINUE"', '"ABANDON"', "hook: default_result"),
         ("terraform/cost.tf", '= "stop"', '= "end"', "cost.tf: scheduled_action_name"),
         ("terraform/locals.tf", "gougi-fleet = var.name", "gougi = var.name", "locals.tf: tags"),
-        ("terraform/storage.tf", '"config/master.env"', '"config/nodes.env"', "fetch-files.sh: fetches"),
+        ("terraform/storage.tf", '/config/master.env"', '/config/nodes.env"', "fetch-files.sh: fetches"),
         ("terraform/head.tf", 'role     = "head"', 'role     = "master"', "roles of the machines"),
         ("deploy/cloud-init/machine.yaml.tftpl", "FLEET_ASG=${asg}\n", "", "FLEET_ASG: nobody writes it"),
         ("master/commands/fleet_services.py", '"FLEET_ASG"', '"FLEET_GROUP"', "FLEET_GROUP: nobody writes it"),

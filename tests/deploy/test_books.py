@@ -67,13 +67,13 @@ class Head:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.books, self.bucket = folder / "state" / "books", folder / "bucket"
+        self.books, self.bucket = folder / "state" / "books", folder / "bucket" / "fleet-1"
         self.books.mkdir(parents=True)
         (self.bucket / "books").mkdir(parents=True)
         (self.bucket / "config").mkdir()
         for name in ("gougi.toml", "master.env"):
             (self.bucket / "config" / name).touch()
-        facts_at(folder, FLEET_REGION="r", FLEET_BUCKET="bucket")
+        facts_at(folder, FLEET_REGION="r", FLEET_BUCKET="bucket", FLEET_NAME="fleet-1")
         script_at(folder, "lib.sh", STATE=folder / "state", VENV=folder)
         script_at(folder, "copy_books.py")
         stand_in(folder, "aws", AWS, sys.executable)

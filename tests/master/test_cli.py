@@ -12,15 +12,17 @@ import subprocess
 import sys
 import threading
 import time
+import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.main import get_command
 
-from master.cli import app
-from tests.master.command import ROOT, Running, environment, gougi
+from master.cli import app, run
+from tests.master.command import GOUGI, ROOT, Running, environment, gougi
 from worker.nnue.network import default_file
 
 STARTPOS = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1"
@@ -63,8 +65,28 @@ def test_every_command_explains_itself(tmp_path: Path, command: str, help_of_all
     result = gougi(command, "--help", cwd=tmp_path)
     assert result.returncode == 0
     assert f"Usage: gougi {command}" in result.stdout
-    assert "Examples:" in result.stdout or command in ("usi", "warm")
     assert help_of_all.count(f"\n  {command} ") == 1
+
+
+def leaves(group: Any, *before: str) -> Iterator[tuple[str, ...]]:
+    """The words of all commands, those of groups too."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from leaves(command, *before, name)
+        else:
+            yield (*before, name)
+
+
+@pytest.mark.parametrize("words", list(leaves(get_command(app))), ids=" ".join)
+def test_the_help_of_a_command_begins_with_an_example(
+    words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*words, "--help"]) == 0
+    usage, _, title, _, example, *rest = capsys.readouterr().out.splitlines()
+    assert usage.startswith(f"Usage: gougi {' '.join(words)}")
+    assert title == "  Examples:"
+    assert f"gougi {' '.join(words)}" in example
+    assert not any("Examples:" in line for line in rest)
 
 
 def test_no_words_show_the_help(tmp_path: Path) -> None:
@@ -243,11 +265,45 @@ def test_usi_without_its_network_ends(tmp_path: Path, words: list[str]) -> None:
 
 
 def test_config(tmp_path: Path) -> None:
-    shown = gougi("config", cwd=tmp_path, env={"GOUGI_ENGINE_THREADS": "3", "GOUGI_CSA_PASSWORD": "hush"}).stdout
-    assert "\nthreads = 3\n" in shown
-    assert "hush" not in shown
+    env = {"GOUGI_ENGINE_THREADS": "3", "GOUGI_CSA_PASSWORD": "hush"}
+    (tmp_path / "gougi.toml").write_text("[engine]\nthreads = 2\nhash_mb = 64\n[cluster]\nnodes = 7\n")
+    shown = gougi("config", cwd=tmp_path, env=env).stdout
+    assert "\nthreads = 3  # environment, GOUGI_ENGINE_THREADS\n" in shown
+    assert "\nhash_mb = 64  # gougi.toml\n" in shown
+    assert '\nmode = "auto"  # default\n' in shown
+    assert tomllib.loads(shown)["engine"]["threads"] == 3, "it is a configuration file"
+    changed = gougi("config", "--changed", "play", "--nodes", "4", "--games", "2", cwd=tmp_path, env=env).stdout
+    assert sorted(changed.splitlines()) == [
+        "[cluster] nodes = 4  # option",
+        "[cluster] oversubscribe = true  # environment, GOUGI_CLUSTER_OVERSUBSCRIBE",
+        "[csa] games = 2  # option",
+        "[csa] password  # environment, GOUGI_CSA_PASSWORD",
+        "[engine] hash_mb = 64  # gougi.toml",
+        "[engine] threads = 3  # environment, GOUGI_ENGINE_THREADS",
+        '[page] listen = "off"  # environment, GOUGI_PAGE_LISTEN',
+    ]
+    assert "hush" not in shown + changed
+    assert "'fleet': expected one of play, serve" in error_of(gougi("config", "fleet", cwd=tmp_path))
     (tmp_path / "gougi.toml").write_text("[engine]\nthreds = 1\n")
     assert error_of(gougi("config", cwd=tmp_path)).startswith("gougi.toml: [engine] threds: no such key")
+
+
+def test_help_of_a_command() -> None:
+    for words in ([], ["play"], ["book", "import"]):
+        asked, usual = (
+            subprocess.run([*GOUGI, *each], capture_output=True, cwd=ROOT)
+            for each in (["help", *words], [*words, "--help"])
+        )
+        assert asked.returncode == 0
+        assert asked.stdout.split() == usual.stdout.split()
+
+
+def test_a_host_that_does_not_resolve_is_told_before_anything_begins(tmp_path: Path) -> None:
+    words = ("play", "--server", "no.such.host.invalid:4081", "--game", "test-60-5F")
+    done = gougi(*words, cwd=tmp_path, env={"GOUGI_CSA_PASSWORD": "hush"})
+    assert done.returncode == 1
+    assert done.stderr.startswith("gougi: --server: no address is known for the host 'no.such.host.invalid': ")
+    assert list(tmp_path.iterdir()) == []
 
 
 # serve, and play on it

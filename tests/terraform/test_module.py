@@ -29,7 +29,7 @@ def test_the_examples_are_valid(terraform: Terraform, initialised: Path, example
 def test_the_module_keeps_its_promises(terraform: Terraform, initialised: Path) -> None:
     said = terraform.done(initialised, "test", "-no-color")
     assert "0 failed" in said
-    assert "14 passed" in said
+    assert "15 passed" in said
 
 
 def test_workers_boot_after_what_they_fetch(terraform: Terraform, planted: Plant) -> None:

@@ -142,6 +142,19 @@ def test_a_folder_that_others_can_write_to_is_not_used() -> None:
     file.close()
 
 
+def test_what_the_process_tells_of_itself_is_in_the_status(capsys: pytest.CaptureFixture[str]) -> None:
+    file = published([])
+    status.tell(page="http://127.0.0.1:4082/")
+    file._thread.submit(lambda: None).result(30)
+    assert run(["status"]) == 0
+    assert "live page: http://127.0.0.1:4082/\n" in capsys.readouterr().out
+    status.tell(page="")
+    file._thread.submit(lambda: None).result(30)
+    assert run(["status"]) == 0
+    assert "live page" not in capsys.readouterr().out
+    file.close()
+
+
 def test_gougi_status(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["status"]) == 1
     assert capsys.readouterr().err == "gougi: no player or engine of yours with a fleet runs here\n"

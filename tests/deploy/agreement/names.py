@@ -77,13 +77,15 @@ def _files(tree: Tree) -> Iterator[str]:
     """Compare the objects that terraform puts in the bucket with those that the machines fetch."""
     storage = tree.terraform("storage.tf")
     put = {
-        value(block(storage, f'resource "aws_s3_object" "{name}"'), "key").strip('"')
+        value(block(storage, f'resource "aws_s3_object" "{name}"'), "key")
+        .strip('"')
+        .replace("${var.name}", "$FLEET_NAME")
         for name in ("config", "master_env")
     }
-    fetched = set(re.findall(r'cp "s3://\$FLEET_BUCKET/(config/[\w.]+)"', tree.scripts["fetch-files.sh"]))
+    fetched = set(re.findall(r'cp "s3://\$FLEET_BUCKET/(\$FLEET_NAME/config/[\w.]+)"', tree.scripts["fetch-files.sh"]))
     yield from differs("deploy/scripts/fetch-files.sh", "fetches", sorted(fetched), sorted(put))
-    if quoted(value(storage, "release_key"))[:1] != ["release/${local.release_sha}.tar"]:
-        yield f"terraform/storage.tf: release_key: {value(storage, 'release_key')}: not below release/"
+    if quoted(value(storage, "release_key"))[:1] != ["${var.name}/release/${local.release_sha}.tar"]:
+        yield f"terraform/storage.tf: release_key: {value(storage, 'release_key')}: not below the fleet's release/"
     content = value(block(storage, 'resource "aws_s3_object" "master_env"'), "content")
     names = set(re.findall(r"(GOUGI_\w+)=", content))
     yield from differs("terraform/storage.tf", "master.env", names, {"GOUGI_ENGINE_THREADS", "GOUGI_ENGINE_HASH_MB"})

@@ -60,9 +60,9 @@ def _words(expression: str, prefixes: list[str]) -> str:
     }
     if expression in known:
         return known[expression]
-    if each := re.fullmatch(r'\[for prefix in \[(.*)\] : "\$\{local\.bucket_arn\}/\$\{prefix\}/\*"\]', expression):
+    if each := re.fullmatch(r'\[for prefix in \[(.*)\] : "\$\{local\.store_arn\}/\$\{prefix\}/\*"\]', expression):
         return " ".join(f"{prefix}/*" for prefix in quoted(each[1]))
-    if one := re.fullmatch(r'\["\$\{local\.bucket_arn\}/([\w/]+)/\*"\]', expression):
+    if one := re.fullmatch(r'\["\$\{local\.store_arn\}/([\w/]+)/\*"\]', expression):
         return f"{one[1]}/*"
     return expression
 
@@ -180,7 +180,12 @@ def _of_scripts(tree: Tree) -> Iterator[Asked]:
                     yield role, action, "password", script
             for verb, source, target in _COPIES.findall(text):
                 up = not source.startswith('"s3://')
-                place = (target if up else source).strip('"').removeprefix("s3://$FLEET_BUCKET/")
+                place = (
+                    (target if up else source)
+                    .strip('"')
+                    .removeprefix("s3://$FLEET_BUCKET/")
+                    .removeprefix("$FLEET_NAME/")
+                )
                 key = "release/x" if place == "$FLEET_RELEASE" else f"{place.rstrip('/')}/x"
                 yield role, "s3:PutObject" if up else "s3:GetObject", key, script
                 if verb == "sync":

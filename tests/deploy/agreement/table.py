@@ -240,6 +240,7 @@ ARNS: Final[Mapping[str, str]] = {
     "token_arn": "${local.parameter_arn}${local.token_parameter}",
     "password_arns": 'var.csa_password_parameter == "" ? [] : ["${local.parameter_arn}${var.csa_password_parameter}"]',
     "bucket_arn": "arn:${local.partition}:s3:::${local.bucket}",
+    "store_arn": "${local.bucket_arn}/${var.name}",
 }
 """Terraform's locals behind these words: "group", "token", "password", "bucket"."""
 THROUGH_S3: Final[Mapping[str, Permission]] = {

@@ -136,18 +136,19 @@ _RIGHTS: Final = {
 class Machines:
     """The reports of workers that are not there: to be sent again and again, as real workers do."""
 
-    def __init__(self, url: str, group: str, bucket: str) -> None:
+    def __init__(self, url: str, group: str, bucket: str, fleet: str) -> None:
         self._autoscaling = client("autoscaling", url)
         self._s3 = client("s3", url)
         self._group = group
         self._bucket = bucket
+        self._fleet = fleet
 
     def report(self) -> None:
         groups = self._autoscaling.describe_auto_scaling_groups(AutoScalingGroupNames=[self._group])
         for group in groups["AutoScalingGroups"]:
             for number, instance in enumerate(group["Instances"], 1):
                 said = MachineReport(instance["InstanceId"], time.time(), "ready", (f"node-{number}",), 1_000_000)
-                self._s3.put_object(Bucket=self._bucket, Key=said.key, Body=said.encode())
+                self._s3.put_object(Bucket=self._bucket, Key=f"{self._fleet}/{said.key}", Body=said.encode())
 
 
 def clean(extra: Mapping[str, str]) -> dict[str, str]:

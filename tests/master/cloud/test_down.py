@@ -104,8 +104,8 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Played]:
         terraform = Played(tmp_path)
         terraform.s3.create_bucket(Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": REGION})
         terraform.s3.put_bucket_tagging(Bucket=BUCKET, Tagging={"TagSet": OURS})
-        terraform.s3.put_object(Bucket=BUCKET, Key="records/game.csa", Body=b"V3.0")
-        terraform.s3.put_object(Bucket=BUCKET, Key="config/gougi.toml", Body=b"")
+        terraform.s3.put_object(Bucket=BUCKET, Key="mine/records/game.csa", Body=b"V3.0")
+        terraform.s3.put_object(Bucket=BUCKET, Key="mine/config/gougi.toml", Body=b"")
         monkeypatch.setattr(operators, "find", lambda _named: "terraform")
         monkeypatch.setattr(operators, "Terraform", lambda _program, _folder, _environment: terraform)
         (tmp_path / "main.tf").touch()
@@ -145,13 +145,27 @@ def test_of_a_bucket_of_ones_own_only_what_the_machines_said_goes(
     played: Played, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     owner(played).folder.set_location(replace(LOCATION, bucket_is_own=False))
-    for key in ("fleet/ledger.json", "photos/cat.jpg"):
+    for key in ("mine/fleet/ledger.json", "other/fleet/ledger.json", "photos/cat.jpg"):
         played.s3.put_object(Bucket=BUCKET, Key=key, Body=b"x")
     played.state = [HEAD_ADDRESS]
     monkeypatch.setattr(played, "apply", lambda _file, _tell: played.state.clear())
     assert down(played) == 0
-    assert sorted(played.keys()) == ["config/gougi.toml", "photos/cat.jpg", "records/game.csa"]
+    assert sorted(played.keys()) == [
+        *("mine/config/gougi.toml", "mine/records/game.csa", "other/fleet/ledger.json", "photos/cat.jpg")
+    ]
     assert f"the bucket {BUCKET} stays" in capsys.readouterr().out
+
+
+def test_what_lies_in_the_bucket_without_a_folder_is_copied_too(played: Played) -> None:
+    """As fleets before November 2026 left it: the bucket is emptied, and it may be the only copy."""
+    played.s3.put_object(Bucket=BUCKET, Key="records/old.csa", Body=b"V2.2")
+    played.s3.put_object(Bucket=BUCKET, Key="logs/old.jsonl", Body=b"{}")
+    owner(played).folder.set_location(LOCATION)
+    played.state = [BUCKET_ADDRESS]
+    assert down(played) == 0
+    copies = played.folder / "bucket"
+    assert game(played) == b"V3.0"
+    assert [(copies / name).read_bytes() for name in ("records/old.csa", "logs/old.jsonl")] == [b"V2.2", b"{}"]
 
 
 def test_a_book_of_the_fleet_before_stays_beside_the_new_one(played: Played) -> None:
@@ -159,7 +173,7 @@ def test_a_book_of_the_fleet_before_stays_beside_the_new_one(played: Played) -> 
     books.mkdir(parents=True)
     (books / "learned.sqlite").write_bytes(b"weeks")
     (books / "learned.sqlite.1").write_bytes(b"years")
-    played.s3.put_object(Bucket=BUCKET, Key="books/learned.sqlite", Body=b"a day")
+    played.s3.put_object(Bucket=BUCKET, Key="mine/books/learned.sqlite", Body=b"a day")
     owner(played).folder.set_location(LOCATION)
     played.state = [BUCKET_ADDRESS]
     assert down(played) == 0
@@ -217,7 +231,7 @@ def test_a_signal_to_end_leaves_the_bucket_as_it_is(
     finally:
         signal.signal(signal.SIGTERM, before)
     keys = played.keys()
-    assert "records/game.csa" in keys and played.asked.count("plan") == 1
+    assert "mine/records/game.csa" in keys and played.asked.count("plan") == 1
     assert "terraform apply: this" in capsys.readouterr().err
 
 
@@ -242,9 +256,9 @@ def test_a_bucket_that_goes_full_is_copied_before_and_nothing_outside_the_folder
     played: Played, capsys: pytest.CaptureFixture[str]
 ) -> None:
     owner(played).folder.set_location(LOCATION)
-    played.s3.put_object(Bucket=BUCKET, Key="records/../../evil", Body=b"")
+    played.s3.put_object(Bucket=BUCKET, Key="mine/records/../../evil", Body=b"")
     played.force = True
     assert down(played) == 0
     assert game(played) == b"V3.0"
     assert not (played.folder / "evil").exists()
-    assert "not copied: 'records/../../evil'" in capsys.readouterr().out
+    assert "not copied: 'mine/records/../../evil'" in capsys.readouterr().out

@@ -79,7 +79,7 @@ class Owner:
 def machines_report(url: str) -> Iterator[None]:
     """The workers tell how they are, from the moment at which there are some."""
     over = threading.Event()
-    machines = Machines(url, GROUP, BUCKET)
+    machines = Machines(url, GROUP, BUCKET, "gougi")
 
     def run() -> None:
         while not over.wait(2):
@@ -137,7 +137,7 @@ def test_up_scale_status_cost_down(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         _secrets_stand_nowhere(owner)
 
         # A game was played; what is beside the fleet is found, and told.
-        s3.put_object(Bucket=BUCKET, Key="records/game.csa", Body=b"V3.0")
+        s3.put_object(Bucket=BUCKET, Key="gougi/records/game.csa", Body=b"V3.0")
         volume = ec2.create_volume(
             AvailabilityZone="us-east-1a",
             Size=1,

@@ -78,6 +78,19 @@ def test_what_is_summed_up() -> None:
     assert (facts["began"], facts["ended"]) == ("2026-11-21T10:00:00Z", "2026-11-21T10:30:00Z")
 
 
+def test_an_embedded_game_counts_once() -> None:
+    """Its two players are in one log; ours began first, though the other one may hear of the game first."""
+    lines = [begin("gougi", 1), begin("single", 2)]
+    for number, side, end in ((2, "-", "#LOSE"), (1, "+", "#WIN")):
+        lines += [*offer(number, side), received("START:g", number), received("#RESIGN", number), received(end, number)]
+    lines = [json.loads(json.dumps(line).replace("Game_ID:g2", "Game_ID:g1")) for line in lines]
+    found = LogSummary()
+    add(map(json.dumps, lines), found)
+    assert [(game.player, game.result) for game in found.games] == [("gougi", "won")]
+    add(map(json.dumps, lines), found)  # another log
+    assert found.results() == {"won": 2}
+
+
 def test_units_of_time_and_moves_that_were_given() -> None:
     found = LogSummary()
     given = [*offer(1, "+"), *map(received, ["Time_Unit:100msec", "+7776FU,T1", "-3334FU,T1", "START:g1"])]

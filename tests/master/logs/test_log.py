@@ -66,6 +66,19 @@ def test_fleet_events(tmp_path: Path) -> None:
     assert len(path.read_text().splitlines()) == 2
 
 
+def test_a_person_hears_once_that_nodes_starve(tmp_path: Path) -> None:
+    """In plain words; the log has each time."""
+    heard: list[str] = []
+    for _ in range(2):
+        with open_log(tmp_path, file_level="info", console_level="warning", console=heard.append) as path:
+            listener = fleet_listener()
+            for node in ("node-1", "node-2", "node-1"):
+                listener.on_event("node_starves", {"node": node, "percent": 61, "cores": 1})
+    assert path.read_text().count("node_starves") == 6, "two runs of one second share a file"
+    words = "node-1 plays weaker: it has 61 % of its processor, other programs the rest"
+    assert heard == [words] * 2, "once in each run"
+
+
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with (

@@ -17,7 +17,7 @@ from master.player.events import (
     MovePlayed,
     ThinkingBegan,
 )
-from master.records.notation import clock_text, count_text, pv_text, score_text, usi_target
+from master.records.notation import Notation, clock_text, count_text, pv_text, score_text, usi_target
 from master.ui.board import BOARD_COLUMNS, board_text, hand_text
 from master.ui.console import Console
 from master.ui.endings import own_result_words
@@ -136,6 +136,41 @@ def test_the_wide_screen_shows_it_all() -> None:
         assert words in text, words
 
 
+@pytest.mark.parametrize("notation", Notation)
+def test_a_screen_has_one_notation(notation: Notation) -> None:
+    """Last move, variations, votes and what the nodes search."""
+    csa, usi, japanese = "7776FU", "7g7f", "☗７六歩"
+    for count in (5, 6):
+        view = GameView(now=lambda: 0.0, notation=notation)
+        for event in GAME[:count]:
+            view.observe(event)
+        text = "\n".join(drawn(view, 120, 40))
+        assert csa not in text
+        assert (usi in text, japanese in text) == (notation is Notation.USI, notation is Notation.JAPANESE)
+        assert (text.count(usi) + text.count(japanese)) >= 4, text
+
+
+def test_what_a_node_searches_in_words() -> None:
+    job = Notation.JAPANESE.job
+    assert job(STARTPOS, "7g7f 3c3d") == "☗７六歩 ☖３四歩"
+    assert job(STARTPOS, "7g7f 3c3d/8c8d") == "☗７六歩 ☖３四歩/☖８四歩"
+    assert job(STARTPOS, "7g7f 3c3d 8h2b+ 3a2b") == "☗７六歩 ☖３四歩 ☗２二角成 ☖同銀"
+    assert [job(STARTPOS, label) for label in ("all", "others", "idle")] == ["all", "others", "idle"]
+    assert job(STARTPOS, "7g7f others") == "☗７六歩 others"
+    assert job(STARTPOS, "7g7e") == "7g7e"  # of another position
+    assert Notation.USI.job(STARTPOS, "7g7f 3c3d/8c8d") == "7g7f 3c3d/8c8d"
+
+
+def test_the_live_pages_address_stays_on_the_screen() -> None:
+    view = GameView()
+    view.page = "http://127.0.0.1:4082/"
+    for event in GAME[:5]:
+        view.observe(event)
+        for note in "abcdef":
+            view.note(note)
+        assert any("live page: http://127.0.0.1:4082/" in line for line in drawn(view, 120, 40))
+
+
 def test_the_narrow_screen_shows_what_counts() -> None:
     view = GameView()
     for event in GAME:
@@ -185,9 +220,12 @@ def test_an_opponent_that_hears_of_the_move_first_thinks_about_the_position_behi
     assert "depth 14" in lines[-1]
 
 
-def test_plain_lines() -> None:
+@pytest.mark.parametrize(
+    ("notation", "first", "reply"), [(Notation.JAPANESE, "☗７六歩", "☖３四歩"), (Notation.USI, "7g7f", "3c3d")]
+)
+def test_plain_lines(notation: Notation, first: str, reply: str) -> None:
     lines: list[str] = []
-    view = GameView()
+    view = GameView(notation=notation)
     plain = LineView(view, lines.append)
     for event in GAME:
         view.observe(event)
@@ -195,9 +233,9 @@ def test_plain_lines() -> None:
     assert lines == [
         "anna waits for a game",
         "game g: ☗ anna  ☖ bert",
-        "  1 ☗７六歩 1s [0:10 0:10]  depth 14  +55  node-1 7g7f 612.3k/s  node-2 lost  votes node-1:7g7f  "
-        "☗７六歩 ☖３四歩",
-        "  2 ☖３四歩 1s [0:10 0:10]",
+        f"  1 {first} 1s [0:10 0:10]  depth 14  +55  node-1 {first} 612.3k/s  node-2 lost  votes node-1:{first}  "
+        f"{first} {reply}",
+        f"  2 {reply} 1s [0:10 0:10]",
         "☗ anna wins by resignation after 2 moves",
     ]
 
