@@ -31,7 +31,7 @@ import typer
 
 from benchmarks.figures import busy, machine
 from cluster.api import Listener, SearchRequest
-from cluster.drivers.ray_driver import RaySearcher
+from cluster.drivers.fleet_driver import FleetSearcher
 from cluster.machine.processes import command_of, in_session
 from cluster.node.nursery_link import holder, nursery_name
 from worker.shogi import STARTPOS
@@ -46,7 +46,7 @@ class Fleet:
 
     def __init__(self, nodes: int) -> None:
         self.nodes = nodes
-        self.searcher = RaySearcher(nodes)
+        self.searcher = FleetSearcher(nodes)
         self.events: list[tuple[float, str, dict[str, object]]] = []
         self._news = asyncio.Event()
 

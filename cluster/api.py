@@ -1,7 +1,8 @@
 """The master's view of the cluster: a request in, progress and one decision out.
 
-A driver (`cluster.drivers.ray_driver`, `cluster.drivers.local_driver`, `cluster.lab.virtual.driver`) runs the same pure
-coordinator behind this face. Scores are `worker.score` scores from the side to move at the root; moves are USI text.
+A driver (`cluster.drivers.fleet_driver`, `cluster.drivers.local_driver`, `cluster.lab.virtual.driver`) runs the same
+pure coordinator behind this face. Scores are `worker.score` scores from the side to move at the root; moves are USI
+text.
 """
 
 from __future__ import annotations

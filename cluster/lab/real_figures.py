@@ -7,7 +7,7 @@ from typing import Annotated, Final
 
 import msgspec
 
-KINDS: Final = ("nodes", "master", "fallback", "ray")
+KINDS: Final = ("nodes", "master", "fallback")
 """Kinds of a player's processes; the nursery counts as the master's."""
 Cores = Annotated[tuple[Annotated[int, msgspec.Meta(ge=0)], ...], msgspec.Meta(min_length=1)]
 """Numbers of cores of the machine, one or more."""
@@ -27,7 +27,6 @@ class RealFigures:
     """CPU seconds of its node processes while it searched; of a player without a fleet, of all of it."""
     master_s: float = 0.0
     fallback_s: float = 0.0
-    ray_s: float = 0.0
     idle_s: float = 0.0
     """CPU seconds of all its processes while the other side searched."""
     without_nodes: int = 0

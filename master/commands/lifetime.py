@@ -1,9 +1,8 @@
 """A command's life: an event loop that SIGINT and SIGTERM end in good order, and no process left behind.
 
 The first signal cancels what runs, which cleans up behind itself. A second one ends everything at once. Processes that
-our children leave behind (Ray's, when its own parent went too soon) are handed to us by the kernel
-(``PR_SET_CHILD_SUBREAPER``), and so found and ended too; those that end before are reaped as they come. Folders of
-processes that had no time to remove them are removed.
+our children leave behind are handed to us by the kernel (``PR_SET_CHILD_SUBREAPER``), and so found and ended too; those
+that end before are reaped as they come.
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ from typing import Any, Final, TypeVar
 import uvloop
 
 from cluster.machine import processes
-from cluster.machine.private_folder import remove_all_leftovers
 from master.ui.terminal import raw
 
 T = TypeVar("T")
@@ -73,7 +71,6 @@ class _Interruption:
     def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
         if self.came:
             end_descendants(grace_s=0)
-            _remove_leftovers()
             if sys.stdout.isatty():
                 terminal = raw(sys.stdout)
                 terminal.write(_LEAVE_SCREEN)
@@ -100,7 +97,6 @@ def run_to_end(main: Callable[[], Coroutine[Any, Any, T]]) -> T:
             raise Interrupted from None
         finally:
             end_descendants()
-            _remove_leftovers()
         if interruption.came:
             raise Interrupted
         return result
@@ -148,11 +144,6 @@ def _reap_if_still_there(seen: int) -> int:
                 return dead.si_pid
             os.waitpid(seen, os.WNOHANG)
     return 0
-
-
-def _remove_leftovers() -> None:
-    with contextlib.suppress(OSError):
-        remove_all_leftovers()
 
 
 def _reap() -> None:

@@ -114,7 +114,8 @@ def _tell(console: Console, facts: dict[str, Any]) -> None:
     say, now = console.say, time.time()
     doing = "searching" if facts["searching"] else "idle"
     say(f"{_command(facts['pid'])} ({facts['name']}, process {facts['pid']}): {doing}, for {age(now - facts['began'])}")
-    say(f"Ray: {facts['ray']}" + (f" at {facts['address']}" if facts["address"] else ""))
+    if facts["ray"]:
+        say(f"Ray: {facts['ray']}" + (f" at {facts['address']}" if facts["address"] else ""))
     table = Table(box=None, header_style="dim", pad_edge=False)
     for name in ("node", "state", "host", "searches"):
         table.add_column(name, no_wrap=True)

@@ -98,12 +98,11 @@ class Family:
             command = command_of(child.pid)
             if child.parent == nursery:
                 kinds[child.pid] = "nodes"  # made by fork: its command is the nursery's
-            elif "cluster.node.nursery" in command:
-                nursery, kinds[child.pid] = child.pid, "master"
             elif "cluster.node.process" in command:
                 kinds[child.pid] = "fallback"
             else:
-                kinds[child.pid] = "ray"
+                kinds[child.pid] = "master"
+                nursery = child.pid if "cluster.node.nursery" in command else nursery
         return cls(kinds)
 
     def cpu_s(self) -> dict[str, float]:

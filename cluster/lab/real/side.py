@@ -1,7 +1,7 @@
 """A player of the laboratory in real time: a process of its own, on its cores, and the master of what searches for it.
 
-What searches is what the product runs, so that its overhead is the product's: a fleet is `RaySearcher` on this machine,
-as `gougi usi` and `gougi play` open it, with nursery, node processes, channel, fallback and Ray; one node without a
+What searches is what the product runs, so that its overhead is the product's: a fleet is `FleetSearcher` on this
+machine, as `gougi usi` and `gougi play` open it, with nursery, node processes, channel and fallback; one node without a
 fleet is `LocalSearcher`, the opponent in the embedded game of `gougi play`. The process, and with it all that it
 starts, is bound to its cores before anything else. It ends when the other end of its pipe does.
 """
@@ -28,11 +28,11 @@ from cluster.engine_spec import EngineSpec, FleetSpec
 from cluster.machine.work_process import deaf_to_ctrl_c
 
 if TYPE_CHECKING:
+    from cluster.drivers.fleet_driver import FleetSearcher
     from cluster.drivers.local_driver import LocalSearcher
-    from cluster.drivers.ray_driver import RaySearcher
 
 _WHOLE_S: Final = 120.0
-"""Seconds that nodes, and Ray, have to start; one that died begins anew within that."""
+"""Seconds that nodes have to start; one that died begins anew within that."""
 _CLEARED_S: Final = 0.5
 """Nodes empty their tables when they hear of a new game; nobody tells when they have."""
 _OPENING_S: Final = 600.0
@@ -43,7 +43,7 @@ _ENDING_S: Final = 15.0
 _POLL_S: Final = 0.1
 _FALLBACK_HASH_MB: Final = 16
 """As `gougi usi` has it."""
-_LOSSES: Final = frozenset({"node_lost", "node_failed", "nursery_lost", "ray_lost", "fallback_failed"})
+_LOSSES: Final = frozenset({"node_lost", "node_failed", "nursery_lost", "fallback_failed"})
 """Events after which a game is no measurement of that fleet any more."""
 
 
@@ -181,8 +181,7 @@ class _Player:
     def __init__(self, connection: Connection, spec: SideSpec) -> None:
         self._connection = connection
         self._spec = spec
-        self._fleet: RaySearcher | None = None
-        self._ray_started = asyncio.Event()
+        self._fleet: FleetSearcher | None = None
         self._fallback_ready = asyncio.Event()
         self._dealt: list[str] = []
         self._lost: list[str] = []
@@ -208,21 +207,21 @@ class _Player:
         finally:
             await searcher.close()
 
-    def _make(self) -> RaySearcher | LocalSearcher:
+    def _make(self) -> FleetSearcher | LocalSearcher:
         spec, how = self._spec, self._spec.strategy
         if not spec.nodes:
             from cluster.drivers.local_driver import LocalSearcher
 
             return LocalSearcher(spec.engine.build, how.settings)
-        from cluster.drivers.ray_driver import RaySearcher
+        from cluster.drivers.fleet_driver import FleetSearcher
 
         engines = FleetSpec((spec.engine,), how.variety)
         fallback = replace(spec.engine, hash_mb=_FALLBACK_HASH_MB)
-        self._fleet = RaySearcher(spec.nodes, None, engines.build, fallback.build, how.settings, "lab")
+        self._fleet = FleetSearcher(spec.nodes, None, engines.build, fallback.build, how.settings, "lab")
         return self._fleet
 
     async def _whole(self) -> None:
-        """All nodes are there, the fallback too, and Ray does not start any more."""
+        """All nodes are there, and the fallback."""
         if self._fleet is None:
             return
         there = await self._fleet.whole(_WHOLE_S)
@@ -231,9 +230,8 @@ class _Player:
         with suppress(TimeoutError):  # without them the nodes search all the same
             async with asyncio.timeout(_WHOLE_S):
                 await self._fallback_ready.wait()
-                await self._ray_started.wait()
 
-    async def _obey(self, searcher: RaySearcher | LocalSearcher, order: str, *arguments: Any) -> None:
+    async def _obey(self, searcher: FleetSearcher | LocalSearcher, order: str, *arguments: Any) -> None:
         match order:
             case "new_game":
                 await self._whole()
@@ -275,10 +273,6 @@ class _Player:
 
     def _on_event(self, name: str, fields: dict[str, object]) -> None:
         match name:
-            case "ray_started":
-                self._ray_started.set()
-            case "ray_lost":
-                self._ray_started.clear()
             case "node_ready" if fields["node"] == FALLBACK:
                 self._fallback_ready.set()
             case "fallback_failed":

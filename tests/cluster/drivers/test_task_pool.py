@@ -21,11 +21,11 @@ class GrowingRay:
     machines = 1
     most = 0
 
-    def __init__(self, _address: str | None, _nodes: int) -> None:
+    def __init__(self, _address: str) -> None:
         self._out = 0
 
     async def open(self) -> RayFacts:
-        return RayFacts("10.0.0.1", self.machines, "10.0.0.1:6379", {}, "")
+        return RayFacts("10.0.0.1", self.machines, "10.0.0.1:6379")
 
     async def share(self, _value: object) -> int:
         return 1
@@ -68,7 +68,7 @@ class Squares:
 def test_machines_that_join_get_tasks_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(task_pool, "RayProcess", GrowingRay)
     source = Squares()
-    asyncio.run(run_tasks("10.0.0.1:6379", 1, None, lambda number: number**2, source, FleetError))
+    asyncio.run(run_tasks("10.0.0.1:6379", None, lambda number: number**2, source, FleetError))
     assert sorted(source.results) == [number**2 for number in range(200)]
     assert GrowingRay.most > 16
 
@@ -121,7 +121,7 @@ def test_what_comes_while_ray_is_asked_is_not_lost(monkeypatch: pytest.MonkeyPat
     source = Squares()
     source.tasks = [0, 1]
     with pytest.raises(FleetError, match="Ray is gone: no answer for 10 s"):
-        asyncio.run(run_tasks("10.0.0.1:6379", 1, None, lambda number: number + 5, source, FleetError))
+        asyncio.run(run_tasks("10.0.0.1:6379", None, lambda number: number + 5, source, FleetError))
     assert sorted(source.results) == [5, 6]
 
 
@@ -133,5 +133,5 @@ def test_the_end_of_ray_is_told_and_no_result_is_lost(
     source = Squares()
     source.tasks = list(range(8))
     with pytest.raises(FleetError, match=f"Ray is gone: {why}"):
-        asyncio.run(run_tasks("10.0.0.1:6379", 1, None, lambda number: number**2, source, FleetError))
+        asyncio.run(run_tasks("10.0.0.1:6379", None, lambda number: number**2, source, FleetError))
     assert kind is LostRay or sorted(source.results) == [number**2 for number in range(8) if number % 2 == 0]

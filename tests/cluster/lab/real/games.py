@@ -17,7 +17,7 @@ from worker.shogi import Position, move_to_usi
 
 def figures(**changes: float) -> RealFigures:
     """Figures of ten moves of 300 ms."""
-    usual = {"asked_ms": 3000, "used_ms": 3030.0, "late_ms": 8.0, "nodes_s": 6.0, "master_s": 0.06, "ray_s": 0.03}
+    usual = {"asked_ms": 3000, "used_ms": 3030.0, "late_ms": 8.0, "nodes_s": 6.0, "master_s": 0.06}
     return RealFigures(**{**usual, **changes})  # type: ignore[arg-type]
 
 
