@@ -1,4 +1,4 @@
-"""Ray's head on this machine, as `ray start --head` has it, for the tests: with a token, and started again if it ends."""
+"""Ray's head on this machine, by `ray start --head`, for the tests: with a token, and started again if it ends."""
 
 from __future__ import annotations
 

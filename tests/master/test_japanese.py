@@ -41,7 +41,10 @@ for _package in ("master", "cluster", "worker"):
 ERRORS = {"CommandError", "FleetError", "LoginError", "ServerError", "CsaConnectionError", "ValueError"}
 TOLD = [
     *MASTER.glob("commands/*.py"),
-    *(ROOT / "cluster" / "drivers" / f"{name}.py" for name in ("fleet_driver", "ray_cluster", "ray_process", "ray_survey")),
+    *(
+        ROOT / "cluster" / "drivers" / f"{name}.py"
+        for name in ("fleet_driver", "ray_cluster", "ray_process", "ray_survey")
+    ),
     *(MASTER / name for name in ("csa/login.py", "csa/client.py", "practice/server.py", "cloud/player.py")),
     *(ROOT / "worker" / "usi" / name for name in ("options.py", "words.py")),
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 from pathlib import Path
 
@@ -39,14 +40,13 @@ def planted(tmp_path: Path) -> Planted:
     return Planted(tmp_path)
 
 
-def ran(planted: Planted, folder: Path, *words: str) -> int:
-    command = [*GOUGI, *words]
-    return subprocess.run(command, cwd=folder, env=environment(folder, planted.env), check=False).returncode
-
-
 def test_who_loads_ray_is_found(planted: Planted, tmp_path: Path) -> None:
     """With an address it is loaded: else the other tests here would show nothing."""
-    assert ran(planted, tmp_path, "status", "--address", "127.0.0.1:1") == 1
+    with socket.create_server(("127.0.0.1", 0)) as somebody:
+        command = [*GOUGI, "status", "--address", f"127.0.0.1:{somebody.getsockname()[1]}"]
+        assert (
+            subprocess.run(command, cwd=tmp_path, env=environment(tmp_path, planted.env), check=False).returncode == 1
+        )
     assert "cluster.drivers.ray_survey" in planted.told
 
 

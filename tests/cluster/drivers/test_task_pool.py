@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import multiprocessing
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +14,7 @@ from cluster.api import FleetError
 from cluster.drivers import task_pool
 from cluster.drivers.ray_cluster import ActorDied, RayFacts
 from cluster.drivers.ray_process import RayLost
-from cluster.drivers.task_pool import run_tasks
+from cluster.drivers.task_pool import run_tasks, run_tasks_here
 
 
 class GrowingRay:
@@ -63,6 +65,37 @@ class Squares:
 
     def lost(self, name: str, why: str) -> None:
         raise AssertionError((name, why))
+
+
+def half(_shared: None, number: int) -> int:
+    """A task that only even numbers can be done of; 100 costs its process."""
+    if number == 100:
+        os._exit(9)
+    if number % 2:
+        raise ValueError(f"{number} is odd")
+    return number // 2
+
+
+class Evens(Squares):
+    """Tasks for processes of this machine; one that is lost is not put back."""
+
+    def __init__(self, *tasks: int) -> None:
+        super().__init__()
+        self.tasks = list(tasks)
+        self.losses: list[tuple[str, str]] = []
+
+    def lost(self, name: str, why: str) -> None:
+        self.losses.append((name, why))
+
+
+def test_tasks_of_this_machine() -> None:
+    source = Evens(2, 100, 4, 6)
+    run_tasks_here(2, None, half, source, FleetError)
+    assert sorted(source.results) == [1, 2, 3]
+    assert source.losses == [("100", "its process died (9)")]
+    with pytest.raises(FleetError, match="3: 3 is odd"):
+        run_tasks_here(1, None, half, Evens(3), FleetError)
+    assert not multiprocessing.active_children()
 
 
 def test_machines_that_join_get_tasks_too(monkeypatch: pytest.MonkeyPatch) -> None:
