@@ -59,7 +59,6 @@ def test_the_state_of_this_machine(planted: Planted, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(240)
-@pytest.mark.usefixtures("warm")
 def test_a_game_of_two_nodes(planted: Planted, tmp_path: Path) -> None:
     words = ["play", "--nodes", "2", "--threads", "1", "--hash", "16", "--time", "1+1", "--max-moves", "4"]
     running = Running([*words, "--records", "games"], tmp_path, planted.env)
@@ -74,7 +73,6 @@ def test_a_game_of_two_nodes(planted: Planted, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(240)
-@pytest.mark.usefixtures("warm")
 def test_an_engine_of_two_nodes(planted: Planted, tmp_path: Path) -> None:
     process = subprocess.Popen(
         [*GOUGI, "usi", "--nodes", "2", "--threads", "1", "--hash", "16"],
