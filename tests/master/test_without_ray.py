@@ -75,9 +75,9 @@ def test_a_game_of_two_nodes(planted: Planted, tmp_path: Path) -> None:
 @pytest.mark.timeout(240)
 def test_an_engine_of_two_nodes(planted: Planted, tmp_path: Path) -> None:
     process = subprocess.Popen(
-        [*GOUGI, "usi", "--nodes", "2", "--threads", "1", "--hash", "16"],
+        [*GOUGI, "usi"],
         cwd=tmp_path,
-        env=environment(tmp_path, planted.env),
+        env=environment(tmp_path, planted.env | {"GOUGI_CLUSTER_NODES": "2", "GOUGI_ENGINE_THREADS": "1"}),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
