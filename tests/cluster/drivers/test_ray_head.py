@@ -39,9 +39,19 @@ def shared(head: Head) -> Iterator[OpenFleet]:
 
 @pytest.fixture
 def fleet(shared: OpenFleet) -> OpenFleet:
-    """The shared fleet, with both nodes and the fallback."""
+    """The shared fleet, with both nodes, their keepers and the fallback."""
     shared.run(shared.there(lambda: {"node-1", "node-2", "fallback"} <= set(shared.searcher.live), 150))
+    shared.run(kept(shared))
     return shared
+
+
+async def kept(fleet: OpenFleet) -> None:
+    """Wait until each node has its keeper."""
+    supervisor = fleet.searcher._supervisor
+    assert supervisor is not None
+    async with asyncio.timeout(150):
+        while supervisor._kept != {"node-1", "node-2"}:  # noqa: ASYNC110 - nobody tells
+            await asyncio.sleep(0.1)
 
 
 def test_each_node_knows_how_many_share_its_machine(fleet: OpenFleet) -> None:
@@ -116,11 +126,7 @@ def test_ray_itself_dies(fleet: OpenFleet, head: Head, process: str) -> None:
         await fleet.event("node_lost", node="node-2")
         await fleet.there(lambda: "node-2" in fleet.nodes)
         await fleet.there(lambda: fleet.ray["pid"] != began, 150)
-        supervisor = fleet.searcher._supervisor
-        assert supervisor is not None
-        async with asyncio.timeout(100):
-            while supervisor._kept != {"node-1", "node-2"}:  # noqa: ASYNC110 - nobody tells
-                await asyncio.sleep(0.1)
+        await kept(fleet)
         assert [event["node"] for event in fleet.heard.named("node_lost")] == ["node-2"]
         assert {node_id: fleet.pid(node_id) for node_id in fleet.nodes} == {**before, "node-2": fleet.pid("node-2")}
         assert not any(map(alive, (before["node-2"], began)))
@@ -153,7 +159,9 @@ def test_a_drained_node_is_used_again_by_the_next_ray(fleet: OpenFleet, head: He
         assert alive(drained)
         assert fleet.nodes == ["node-2"]
         head.kill("/raylet/raylet")
-        await fleet.there(lambda: fleet.ray["pid"] != began and "node-1" in fleet.nodes, 200)
+        await fleet.event("ray_lost", 60)
+        await fleet.there(lambda: fleet.ray["pid"] != began, 150)
+        await fleet.event("node_joined", 100, node="node-1")
         assert fleet.pid("node-1") != drained
 
     fleet.run(play())
