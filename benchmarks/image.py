@@ -8,7 +8,7 @@ Python.
     python benchmarks/image.py FOLDER     # keeps the base, the layers and the compiled code there for the next time
 
 What is checked: the build needs no network; it runs as 1000 without a capability, on a file system that is read-only
-but for the volumes of deploy/ray/raycluster.yaml; the head lets nobody in without the token; a worker compiles, joins,
+but for the volumes of a pod; the head lets nobody in without the token; a worker compiles, joins,
 says that it is healthy and plays with a master in a container of its own beside the head; SIGTERM sends its node away
 before Ray ends, and the game goes on.
 """
@@ -25,8 +25,6 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-
-import yaml
 
 from tests.cluster.namespaces import Host, Network
 
@@ -266,21 +264,6 @@ class Check:
         say(f"the master ended with {master.wait(40)}")
         head.kill("TERM")
         say(f"the head ended with {head.wait(40)}")
-        self._as_kuberay_starts_it(head_host, token)
-
-    def _as_kuberay_starts_it(self, host: Host, token: Path) -> None:
-        """The head of deploy/ray/raycluster.yaml: KubeRay replaces the entrypoint by a shell with `ray start`."""
-        manifest = next(yaml.safe_load_all((ROOT / "deploy" / "ray" / "raycluster.yaml").read_text()))
-        group = manifest["spec"]["headGroupSpec"]
-        given = " ".join(f"--{name}={value}" for name, value in group["rayStartParams"].items())
-        pod = self._container("kuberay", host, "kuberay", token)
-        container = group["template"]["spec"]["containers"][0]
-        pod.environment |= {entry["name"]: entry["value"] for entry in container["env"]}
-        pod.start(f"ulimit -n 65536; ray start --head {given} --block", entrypoint=["/bin/bash", "-c", "--"])
-        probe = container["livenessProbe"]["exec"]["command"]
-        self._until(lambda: pod.execute(*probe).returncode == 0, "a head as KubeRay starts it is healthy", pod)
-        pod.kill("TERM")
-        say(f"it ended with {pod.wait(40)}")
 
     def _container(self, name: str, host: Host, pod: str, token: Path) -> Container:
         """Volumes belong to the pod, as in Kubernetes."""

@@ -32,7 +32,7 @@ from benchmarks.paced import now_us, paced_engine
 from cluster.api import Decision, Listener, SearchListener, SearchRequest
 from cluster.coordination.events import FALLBACK
 from cluster.coordination.settings import Mode, Settings
-from cluster.drivers.ray_driver import RaySearcher
+from cluster.drivers.fleet_driver import FleetSearcher
 from cluster.network.messages import Done, Message, Report
 from worker.shogi import STARTPOS
 
@@ -56,7 +56,7 @@ class Watch:
     def listener(self) -> Listener:
         return Listener(self._on_event, SearchListener(on_decision=self._on_decision))
 
-    def tap(self, searcher: RaySearcher) -> None:
+    def tap(self, searcher: FleetSearcher) -> None:
         channel = searcher._channel
         assert channel is not None
         pass_on = channel._on_message
@@ -112,7 +112,7 @@ class Watch:
 
 
 async def _measure_search(
-    searcher: RaySearcher, watch: Watch, number: int, nodes: int, figures: dict[str, Figures]
+    searcher: FleetSearcher, watch: Watch, number: int, nodes: int, figures: dict[str, Figures]
 ) -> None:
     """Add the figures of one search, in milliseconds."""
     watch.forget()
@@ -142,7 +142,7 @@ async def measure_fleet(nodes: int, rounds: int) -> dict[str, Figures]:
     figures = {name: Figures() for name in ("start", "deal", "report", "stop", "quiet")}
     # No root searchers, so that every node gets a leaf; engines that wait have no tables to share.
     settings = Settings(mode=Mode.SPLIT, root_share=0, share_depth=0)
-    searcher = RaySearcher(nodes, None, paced_engine, paced_engine, settings)
+    searcher = FleetSearcher(nodes, None, paced_engine, paced_engine, settings)
     watch = Watch()
     await searcher.open(watch.listener())
     try:

@@ -1,18 +1,15 @@
 """The time until a fleet on this machine is whole again, after each kind of loss.
 
-    python -m benchmarks.recovery [--nodes 3] [--rounds 5] [--load 8] [--fault node --fault raylet …] [--json]
+    python -m benchmarks.recovery [--nodes 3] [--rounds 5] [--load 8] [--fault node --fault nursery …] [--json]
 
 A search without end runs all the time. The faults:
 
 - ``node``, ``nodes``: SIGKILL to one node, to all; until all have joined the search again;
-- ``raylet``, ``gcs_server``, ``ray process``: SIGKILL to that process; until Ray is there again;
-- ``ray process hangs``: SIGSTOP to it; until Ray is there again;
-- ``agent``: SIGKILL to Ray's agents, with which its raylet ends; until Ray is there again;
-- ``keeper``: SIGKILL to one of Ray's actors; until another has taken its node over;
 - ``nursery``: SIGKILL to it; until the next one answers.
 
 ``lost`` is the number of nodes that the search lost besides those that were killed: 0 where all is well. ``start``
-gives the times until a search could begin, until all nodes were there, and until Ray was.
+gives the times until a search could begin, and until all nodes were there. What befalls Ray is in
+`tests.cluster.drivers.test_ray_head` and `tests.cluster.drivers.test_ray_hosts`.
 """
 
 from __future__ import annotations
@@ -31,8 +28,7 @@ import typer
 
 from benchmarks.figures import busy, machine
 from cluster.api import Listener, SearchRequest
-from cluster.drivers.ray_driver import RaySearcher
-from cluster.machine.processes import command_of, in_session
+from cluster.drivers.fleet_driver import FleetSearcher
 from cluster.node.nursery_link import holder, nursery_name
 from worker.shogi import STARTPOS
 
@@ -46,7 +42,7 @@ class Fleet:
 
     def __init__(self, nodes: int) -> None:
         self.nodes = nodes
-        self.searcher = RaySearcher(nodes)
+        self.searcher = FleetSearcher(nodes)
         self.events: list[tuple[float, str, dict[str, object]]] = []
         self._news = asyncio.Event()
 
@@ -56,8 +52,7 @@ class Fleet:
         begun = time.monotonic() - began
         self.searcher.start(SearchRequest(1, STARTPOS))
         whole = await self.until(self.is_whole, began)
-        ray = await self.until(lambda: bool(self.named("ray_started")), began)
-        return {"begins": begun, "whole": whole, "ray": ray}
+        return {"begins": begun, "whole": whole}
 
     def _hear(self, name: str, fields: dict[str, object]) -> None:
         self.events.append((time.monotonic(), name, fields))
@@ -65,10 +60,6 @@ class Fleet:
 
     def named(self, name: str, since: float = 0.0) -> list[dict[str, Any]]:
         return [fields for when, said, fields in self.events if said == name and when >= since]
-
-    @property
-    def ray(self) -> dict[str, Any]:
-        return self.named("ray_started")[-1]
 
     def is_whole(self) -> bool:
         return sum(node_id.startswith("node-") for node_id in self.searcher.live) == self.nodes
@@ -87,15 +78,10 @@ class Fleet:
         return time.monotonic() - since
 
 
-def _called(session: int, word: str) -> list[int]:
-    """The processes of a session with a given word in their command line."""
-    return [pid for pid in sorted(in_session(session)) if word in command_of(pid)]
-
-
-def _send(pids: list[int], number: int = signal.SIGKILL) -> None:
+def _send(pids: list[int]) -> None:
     assert pids, "there is no such process"
     for pid in pids:
-        os.kill(pid, number)
+        os.kill(pid, signal.SIGKILL)
 
 
 async def _node(fleet: Fleet, since: float) -> tuple[float, int]:
@@ -113,34 +99,10 @@ async def _back(fleet: Fleet, since: float, count: int) -> tuple[float, int]:
     return took, len(fleet.named("node_lost", since)) - count
 
 
-def _ray(which: str) -> Callable[[Fleet, float], Any]:
-    async def strike(fleet: Fleet, since: float) -> tuple[float, int]:
-        ray = fleet.ray
-        if which == "hangs":
-            _send([ray["pid"]], signal.SIGSTOP)
-        elif which == "agent":
-            _send(_called(ray["pid"], "Agent"))
-        else:
-            _send([ray["pid"] if which == "ray process" else ray["processes"][which]])
-        took = await fleet.until(lambda: bool(fleet.named("ray_started", since)), since)
-        return took, len(fleet.named("node_lost", since))
-
-    return strike
-
-
-async def _keeper(fleet: Fleet, since: float) -> tuple[float, int]:
-    session = fleet.ray["pid"]
-    await fleet.until(lambda: len(_called(session, "ray::Keeper.watch")) == fleet.nodes, since)
-    since = time.monotonic()
-    _send(_called(session, "ray::Keeper.watch")[:1])
-    took = await fleet.until(lambda: len(_called(session, "ray::Keeper.watch")) == fleet.nodes, since)
-    return took, len(fleet.named("node_lost", since))
-
-
 async def _nursery(fleet: Fleet, since: float) -> tuple[float, int]:
-    supervisor = fleet.searcher._supervisor
-    assert supervisor is not None
-    name = nursery_name(supervisor._run)
+    nursery = fleet.searcher._nursery
+    assert nursery is not None
+    name = nursery_name(nursery.run)
     before = holder(name)
     assert before is not None
     _send([before])
@@ -151,12 +113,6 @@ async def _nursery(fleet: Fleet, since: float) -> tuple[float, int]:
 FAULTS: dict[str, Callable[[Fleet, float], Any]] = {
     "node": _node,
     "nodes": _nodes,
-    "raylet": _ray("raylet"),
-    "gcs_server": _ray("gcs_server"),
-    "ray process": _ray("ray process"),
-    "ray process hangs": _ray("hangs"),
-    "agent": _ray("agent"),
-    "keeper": _keeper,
     "nursery": _nursery,
 }
 
@@ -201,8 +157,7 @@ def main(
         return
     typer.echo(f"{machine()}; {nodes} nodes; load {average:.1f} in the end")
     start = results.pop("start")
-    begins, whole, ray = (start[what] for what in ("begins", "whole", "ray"))
-    typer.echo(f"start: a search begins after {begins:.1f} s, whole {whole:.1f}, Ray {ray:.1f}")
+    typer.echo(f"start: a search begins after {start['begins']:.1f} s, whole {start['whole']:.1f}")
     typer.echo(f"{'fault':18}  {'median':>7}  {'worst':>7}  lost")
     for name, found in results.items():
         seconds = found["seconds"]

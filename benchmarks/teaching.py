@@ -1,4 +1,4 @@
-"""Rates of `gougi selfplay` by its number of workers: processes of this machine, and tasks of a Ray of our own.
+"""Rates of `gougi selfplay` by its number of workers: processes of this machine, and tasks of Ray.
 
     python -m benchmarks.teaching                           # 1 and 2 workers, three rounds; wants an idle machine
     python -m benchmarks.teaching --workers 1,2,4,8,16 --rounds 1 --games 200
@@ -23,6 +23,7 @@ from lab.teaching.processes import make_here
 from lab.teaching.ray_tasks import make_on_ray
 from lab.teaching.terms import Event, Made, ShardTerms, digest_of
 from lab.training.teacher import TeacherSettings, code_version
+from tests.cluster.ray_head import ray_head
 from worker.nnue.network import default_file
 
 ONE = ("processes", 1)
@@ -38,7 +39,8 @@ def rate(kind: str, workers: int, terms: ShardTerms, net: bytes, shards: int) ->
 
     numbers = list(range(workers * shards))
     if kind == "ray":
-        asyncio.run(make_on_ray(None, workers, net, terms, numbers, on_event))
+        with ray_head(workers) as head:
+            asyncio.run(make_on_ray(head.address, net, terms, numbers, on_event))
     else:
         make_here(net, terms, numbers, workers, on_event)
     counted = made[workers - 1 : len(made) - workers + 1]

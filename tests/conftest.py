@@ -24,7 +24,7 @@ LONG = (
     "master/test_cli.py",
     "master/test_full_disk.py",
     "worker/test_portable.py",
-    "cluster/drivers/test_ray_driver.py",
+    "cluster/drivers/test_fleet_driver.py",
     "master/practice/test_embedded.py",
     "master/commands/test_train_command.py",
     "cluster/drivers/test_ray_hosts.py",

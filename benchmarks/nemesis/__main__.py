@@ -130,16 +130,6 @@ class Nemesis:
                 return player.fallback_pids()
             case Kind.KILL_NURSERY:
                 return [pid for pid in player.pids("cluster.node.nursery") if pid not in player.node_pids()]
-            case Kind.KILL_KEEPER:
-                return player.pids("ray::")
-            case Kind.KILL_AGENT:
-                return player.pids("agent")
-            case Kind.KILL_RAYLET | Kind.STOP_RAYLET:
-                return player.pids("/raylet/raylet")
-            case Kind.KILL_GCS:
-                return player.pids("gcs_server")
-            case Kind.KILL_RAY_PROCESS | Kind.STOP_RAY_PROCESS:
-                return player.pids("cluster.drivers.ray_process")
         return []
 
     def _end(self, orderly: bool) -> None:
@@ -152,8 +142,7 @@ class Nemesis:
                 self._found(f"{zombies} dead children that were not collected")
             player.close()
         else:
-            pids = [player.pid, *player.pids("cluster.drivers.ray_process")]
-            send(pids[: 1 + self._rng.randrange(2)], signal.SIGKILL)
+            send([player.pid], signal.SIGKILL)
         left, spent = player.left_behind(_GONE_S)
         self.gone_s.append(spent)
         for line in left:

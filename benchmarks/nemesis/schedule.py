@@ -15,24 +15,15 @@ class Kind(enum.StrEnum):
     KILL_NODES = "kill all nodes"
     KILL_FALLBACK = "kill the fallback"
     KILL_NURSERY = "kill a nursery"
-    KILL_KEEPER = "kill a Ray actor"
-    KILL_AGENT = "kill a Ray agent"
-    KILL_RAYLET = "kill the raylet"
-    KILL_GCS = "kill Ray's head"
-    KILL_RAY_PROCESS = "kill Ray's process"
     KILL_PLAYER = "kill the player"
     STOP_NODE = "stop a node"
     STOP_NODES = "stop all nodes"
-    STOP_RAY_PROCESS = "stop Ray's process"
-    STOP_RAYLET = "stop the raylet"
     CUT = "cut the line"
     DISK_FULL = "fill the disk"
     RESTART = "restart the player"
 
 
-LASTING = frozenset(
-    {Kind.STOP_NODE, Kind.STOP_NODES, Kind.STOP_RAY_PROCESS, Kind.STOP_RAYLET, Kind.CUT, Kind.DISK_FULL}
-)
+LASTING = frozenset({Kind.STOP_NODE, Kind.STOP_NODES, Kind.CUT, Kind.DISK_FULL})
 """Faults that end by themselves."""
 
 ENDING = frozenset({Kind.KILL_PLAYER, Kind.RESTART})

@@ -1,9 +1,12 @@
-"""Faults that no waiting removes: a cluster that refuses us, an engine that cannot be made. Pure."""
+"""Faults that no waiting removes: a cluster that refuses us, an engine that cannot be made. `Faults` recognizes them,
+pure; `FleetFault` ends the command for one that is known only after the fleet was opened."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from cluster.api import FleetError
 from cluster.coordination.events import FALLBACK
 
 
@@ -52,3 +55,26 @@ class Faults:
 
     def _break(self, why: str) -> None:
         self.broken = self.broken or why
+
+
+class FleetFault:
+    """Hears the fleet's events, and of a fleet that will never be one: what runs goes on, and then the command ends.
+
+    Args:
+        then: called once, when the fault is known.
+    """
+
+    def __init__(self, then: Callable[[], None]) -> None:
+        self._then = then
+        self._why = ""
+
+    def on_event(self, name: str, fields: dict[str, object]) -> None:
+        """As `cluster.api.Listener.on_event`."""
+        if name == "fleet_broken" and not self._why:
+            self._why = str(fields["why"])
+            self._then()
+
+    def check(self) -> None:
+        """Raise FleetError if there was such a fault."""
+        if self._why:
+            raise FleetError(self._why)

@@ -17,6 +17,16 @@ from cluster.network.messages import Begun, Hello
 Change = NodeJoined | NodeLost
 
 
+def node_name(number: int) -> str:
+    """The id of a node by its number, 1 for the first: it keeps it through all its lives."""
+    return f"node-{number}"
+
+
+def number_of(node_id: str) -> int:
+    """The number of a node that has one (`node_name`)."""
+    return int(node_id.removeprefix("node-"))
+
+
 @dataclass(slots=True)
 class FleetMember:
     """One node as the master knows it."""

@@ -38,7 +38,7 @@ from cluster.coordination.events import (
 )
 from cluster.coordination.root import prepare_rules
 from cluster.coordination.settings import Settings
-from cluster.drivers.last_resort import LAST_RESORT
+from cluster.drivers.fallback import LAST_RESORT
 from cluster.network.messages import Job, NewGame, Stop
 from worker.threads import spare_the_collector
 from worker.warming import Warming, WarmingError

@@ -23,12 +23,10 @@ class Keeper:
 
     Args:
         run: the master's run.
-        starts: this machine's nursery is started where there is none (not where the master does so itself).
     """
 
-    def __init__(self, run: str, starts: bool) -> None:
+    def __init__(self, run: str) -> None:
         self._run = run
-        self._starts = starts
         self._link: Link | None = None
         self._kept: tuple[str, bytes] = ("", b"")
 
@@ -42,7 +40,7 @@ class Keeper:
 
     def orphan(self) -> str:
         """The id of a node that lives here and has no keeper; empty: there is none. Waits for the nursery."""
-        self._link = Link(self._run, starts=self._starts)
+        self._link = Link(self._run)
         found: str = self._link.ask("orphan")
         return found
 
@@ -63,7 +61,7 @@ class Keeper:
                 self._link.close()
                 self._link = None
             try:
-                self._link = Link(self._run, starts=self._starts)
+                self._link = Link(self._run)
                 self._link.ask("keep", *self._kept)
             except OSError:
                 time.sleep(_AGAIN_S)

@@ -1,7 +1,7 @@
-"""The places where nodes run: in each a keeper, a Ray actor, replaced when it ends; and Ray, replaced when it is lost.
+"""The places where Ray has nodes run: in each a keeper, a Ray actor, replaced when it ends; and the connection to Ray,
+made again when it is lost.
 
-On the master's own machine nodes do not wait for Ray: the master's nursery begins them at once, and makes them anew
-whether there is a Ray or not. The keepers that Ray then places adopt them, as they do after a loss of Ray.
+The nodes do not need Ray once they run: keepers that Ray places after a loss adopt those that they find.
 """
 
 from __future__ import annotations
@@ -15,23 +15,14 @@ from contextlib import suppress
 from dataclasses import asdict
 from typing import Protocol
 
+from cluster.drivers.fleet import node_name
 from cluster.drivers.ray_cluster import ActorDied, RayFacts, RayRefused
 from cluster.drivers.ray_process import RayLost, RayProcess
-from cluster.node.local_nursery import LocalNursery
 from cluster.node.process import NodeSpec
 
 _LONGEST_PAUSE_S = 5.0
 _OPENING_S = 150.0
 """Seconds that Ray has to start; one that hangs is ended, and another is tried."""
-
-
-def _node_id(place: int) -> str:
-    return f"node-{place}"
-
-
-def place_of(node_id: str) -> int:
-    """The number of a node, 1 for the first: it keeps it through all its lives."""
-    return int(node_id.removeprefix("node-"))
 
 
 class Master(Protocol):
@@ -56,27 +47,22 @@ class Master(Protocol):
 
 
 class NodeSupervisor:
-    """Keeps nodes running, on a cluster of our own or on one that others start, shrink and grow.
+    """Keeps nodes running on a Ray cluster that others start, shrink and grow.
 
-    In the latter one keeper more than there are machines is asked for, always: it waits, and so starts by itself on a
-    machine that joins.
+    One keeper more than there are machines is asked for, always: it waits, and so starts by itself on a machine that
+    joins.
 
     Args:
-        address: ``host:port`` or ``auto`` of a cluster that runs; None: start one on this machine.
-        nodes: nodes of a cluster of our own; elsewhere what its machines offer is used.
+        address: ``host:port`` or ``auto`` of the cluster.
         master: see `Master`.
         spec: what a node of that id needs to know, on a machine with that number of places.
     """
 
-    def __init__(self, address: str | None, nodes: int, master: Master, spec: Callable[[str, int], NodeSpec]) -> None:
+    def __init__(self, address: str, master: Master, spec: Callable[[str, int], NodeSpec]) -> None:
         self._master = master
         self._spec = spec
         self._address = address
-        self._nodes = nodes
         self._run = secrets.token_hex(8)
-        self._nursery = (
-            LocalNursery(self._run, lambda name, fields: master.log(name, **fields)) if address is None else None
-        )
         self._ray: RayProcess | None = None
         self._ray_is_there = asyncio.Event()
         self._kept: set[str] = set()
@@ -88,31 +74,24 @@ class NodeSupervisor:
 
     def open(self) -> None:
         """Begin; `close` is due afterwards."""
-        if self._nursery is not None:
-            self._nursery.open()
-            for place in range(self._nodes):
-                self._master.log("node_starting", node=_node_id(place + 1))
-                self._nursery.start(self._spec(_node_id(place + 1), self._nodes))
         self._tasks.append(asyncio.ensure_future(self._keep_ray()))
 
     async def close(self) -> None:
-        """End the nodes and, where it is our own, Ray. More than once does no harm."""
+        """End the keepers, and with them what is left of the nodes. More than once does no harm."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._tasks.clear()
         ray, self._ray = self._ray, None
-        await asyncio.gather(
-            *(ending.close() for ending in (ray, self._nursery) if ending is not None), return_exceptions=True
-        )
+        if ray is not None:
+            await ray.close()
 
     async def _keep_ray(self) -> None:
         pause_s = 0.25
         while True:
             began = time.monotonic()
-            self._master.log("ray_starting", **({} if self._address is None else {"address": self._address}))
-            on_start = (lambda _: None) if self._nursery is None else self._nursery.ends_with_us
-            ray = self._ray = RayProcess(self._address, self._nodes, on_start)
+            self._master.log("ray_starting", address=self._address)
+            ray = self._ray = RayProcess(self._address)
             try:
                 async with asyncio.timeout(_OPENING_S):
                     facts = await ray.open()
@@ -129,7 +108,7 @@ class NodeSupervisor:
             self._master.log("ray_started", pid=ray.pid, seconds=round(time.monotonic() - began, 1), **asdict(facts))
             self._ray_is_there.set()
             if not self._places:
-                for _ in range(self._nodes if self._nursery is not None else facts.capacity + 1):
+                for _ in range(facts.capacity + 1):
                     self._keep_another()
             why = await ray.ended()
             self._ray_is_there.clear()
@@ -170,7 +149,7 @@ class NodeSupervisor:
             # The next one need not wait for this machine's nursery, which may have to compile, or fail.
             self._waiting.discard(place)
             self._master.has_places(self._places - len(self._waiting))
-            if not self._waiting and self._nursery is None:
+            if not self._waiting:
                 self._keep_another()
             orphan = await ray.orphan(actor)
             node_id = self._choose(orphan)
@@ -194,6 +173,6 @@ class NodeSupervisor:
         if orphan and orphan not in self._kept:
             return orphan
         number = 1
-        while _node_id(number) in self._kept or self._master.is_live(_node_id(number)):
+        while node_name(number) in self._kept or self._master.is_live(node_name(number)):
             number += 1
-        return _node_id(number)
+        return node_name(number)

@@ -1,9 +1,8 @@
-"""Everything that touches Ray: a cluster of its own on this machine, or the way into one that runs; and its actors.
+"""Everything that touches Ray: the way into a cluster that runs, and its actors.
 
 Ray says where nodes are to be, and has a keeper there (`cluster.drivers.keeper`), and no more: the nodes' processes are
-not Ray's, and what they say goes another way (`cluster.network.channel` says why). Ray runs in a process of its own
-(`cluster.drivers.ray_process` says why). All calls are made on one thread, which lives as long as the cluster: Ray's
-own processes are tied to the life of the *thread* that started them (``PR_SET_PDEATHSIG``).
+not Ray's, and what they say goes another way (`cluster.network.channel` says why). Ray's driver runs in a process of
+its own (`cluster.drivers.ray_process` says why). All calls are made on one thread, because they block.
 
 Measured (Ray 2.60): a dead actor is known after 11 ms, where ``max_restarts`` would let 1.8 s pass before anyone hears
 of it. Hence actors are made without restarts.
@@ -13,20 +12,15 @@ from __future__ import annotations
 
 import asyncio
 import os
-import secrets
 import sys
-import tempfile
-import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import count
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from cluster.api import FleetError
 from cluster.drivers.keeper import RESOURCE, Keeper
-from cluster.machine.private_folder import PrivateFolder, remove_leftovers
 
 if TYPE_CHECKING:
     from ray.exceptions import RayError
@@ -34,31 +28,15 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 _LOOK_S: Final = 0.25
-"""Seconds between two checks that Ray's own processes live."""
+"""Seconds between two checks that the raylet here lives."""
 _PATIENCE_S: Final = 10.0
 """A Ray that answers nothing for so long is of no use."""
-_STARTING_S: Final = 90.0
-"""Seconds that a raylet has to start; Ray itself would wait for 30 s, which a machine under a load of 15 needs."""
-
-_LONGEST_PARENT: Final = 107 - len(
-    "/gougi-abcdefgh/ray/session_2026-11-22_10-15-45_564657_1234567/sockets/plasma_store"
-)
-"""Bytes of the folder's name in which ours is made, for a socket's name may have 107; else it is made in ``/tmp``."""
 
 _ENVIRONMENT: Final = {
     "RAY_AUTH_MODE": "token",
     "RAY_USAGE_STATS_ENABLED": "0",
     # How often Ray tries, a second apart, to connect to a cluster that refuses it.
     "RAY_NUM_REDIS_GET_RETRIES": "3",
-    "RAY_enable_metrics_collection": "0",
-    # Keepers wait, they do not compute: all may start at once.
-    "RAY_worker_maximum_startup_concurrency": "8",
-    # On one machine there is no cable to cut, and the death of a process is noticed by its socket. A health check can
-    # only be wrong here: with tight ones a machine under a load of 11 declared its own raylet dead in mid-game.
-    "RAY_health_check_initial_delay_ms": "30000",
-    "RAY_health_check_period_ms": "5000",
-    "RAY_health_check_timeout_ms": "30000",
-    "RAY_health_check_failure_threshold": "10",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
 }
 
@@ -81,38 +59,26 @@ class RayFacts:
     """The number of nodes for which the cluster's machines have room."""
     address: str
     """``host:port`` of its head."""
-    processes: dict[str, int]
-    """Ray's own processes (``gcs_server``, ``raylet``) by name, where we started them."""
-    folder: str
-    """The folder of their logs, and of the token of a cluster of our own (``token``, mode 600); empty: not ours to
-    say."""
 
 
 class RayCluster:
     """A connection to Ray. Actors go by numbers.
 
     Args:
-        address: ``host:port`` or ``auto`` of a cluster that runs; None: start one on this machine.
-        nodes: how many nodes a cluster of our own offers.
+        address: ``host:port`` or ``auto``.
     """
 
-    def __init__(self, address: str | None, nodes: int) -> None:
+    def __init__(self, address: str) -> None:
         self._address = address
-        self._nodes = nodes
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="ray")
-        self._folder: PrivateFolder | None = None
         self._numbers = count(1)
         self._actors: dict[int, Any] = {}
         self._shared: dict[int, Any] = {}
         self._remote: dict[Callable[..., Any], Any] = {}
         """Ray's form of the functions of `run_task`."""
 
-    @property
-    def local(self) -> bool:
-        return self._address is None
-
     async def open(self) -> RayFacts:
-        """Start or connect; `close` is due afterwards, also where it failed.
+        """Connect.
 
         Raises:
             FleetError: that failed; the text says why.
@@ -120,15 +86,10 @@ class RayCluster:
         for name, value in _ENVIRONMENT.items():
             os.environ.setdefault(name, value)
         try:
-            if self.local:
-                # Ray takes its own machine by the loopback where it takes this to be a desktop, and so listens there
-                # only; it turns an address of the loopback that it is given into one that others reach.
-                os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
-                self._make_folder()
             await self._knock()
             return await self._call(self._init)
         except Exception as error:
-            where = "on this machine" if self.local else f"at {self._address}"
+            where = f"at {self._address}"
             if _refused(error):
                 raise RayRefused(f"no Ray cluster {where}: its token is not ours (RAY_AUTH_TOKEN)") from error
             raise FleetError(f"no Ray cluster {where}: {_last_line(error)}") from error
@@ -198,12 +159,12 @@ class RayCluster:
             await self._call(lambda: ray.kill(actor))
 
     async def lost(self) -> str:
-        """Wait until Ray is of no use any more: its processes here died, or its head does not answer. Returns why."""
+        """Wait until Ray is of no use any more: the raylet here died, or its head does not answer. Returns why."""
         while True:
             await asyncio.sleep(_LOOK_S)
             try:
                 async with asyncio.timeout(_PATIENCE_S):
-                    why = await self._call(self._dead_process if self.local else self._cut_off)
+                    why = await self._call(self._cut_off)
             except TimeoutError:
                 return f"no answer for {_PATIENCE_S:.0f} s"
             except Exception as error:
@@ -218,19 +179,6 @@ class RayCluster:
 
             await self._call(ray.shutdown)
 
-    def remove_folder(self) -> None:
-        """Remove Ray's folder, at the end, when its processes are gone."""
-        if self._folder is not None:
-            self._folder.remove()
-            self._folder = None
-
-    def _dead_process(self) -> str:
-        import ray._private.worker as ray_worker
-
-        # The others (log monitor, agents) can die without harm to the nodes.
-        dead = [name for name, _ in ray_worker._global_node.dead_processes() if name in ("gcs_server", "raylet")]
-        return f"its {' and '.join(dead)} died" if dead else ""
-
     def _cut_off(self) -> str:
         import ray
 
@@ -240,7 +188,7 @@ class RayCluster:
 
     async def _knock(self) -> None:
         """Try whether anybody listens. Ray itself would try for minutes, on a thread that cannot be called back."""
-        if self._address is None or self._address == "auto":
+        if self._address == "auto":
             return
         host, _, port = self._address.rpartition(":")
         if not host or not port.isdigit():
@@ -249,43 +197,12 @@ class RayCluster:
             _, writer = await asyncio.open_connection(host, int(port))
         writer.close()
 
-    def _make_folder(self) -> None:
-        """Ray's logs and sockets, and the token's file: for this user only, removed in the end."""
-        parent = Path(tempfile.gettempdir())
-        if len(os.fsencode(parent)) > _LONGEST_PARENT:
-            parent = Path("/tmp")
-        remove_leftovers(parent)
-        self._folder = PrivateFolder(parent)
-        if "RAY_AUTH_TOKEN" not in os.environ:
-            token = self._folder.path / "token"
-            token.touch(0o600)
-            token.write_text(secrets.token_hex(32))
-            os.environ["RAY_AUTH_TOKEN_PATH"] = str(token)
-
     def _init(self) -> RayFacts:
         import ray
-        import ray._private.worker as ray_worker
 
-        quiet = {"log_to_driver": False, "logging_level": "ERROR", "configure_logging": True}
-        if self._address is not None:
-            ray.init(address=self._address, **quiet)
-            address = ray.get_runtime_context().gcs_address
-            return RayFacts(str(ray.util.get_node_ip_address()), _places(), address, {}, "")
-        assert self._folder is not None
-        _leave_out_what_is_not_needed()
-        ray.init(
-            address="local",
-            num_cpus=0,
-            resources={RESOURCE: self._nodes},
-            include_dashboard=False,
-            object_store_memory=80 * 1024 * 1024,  # nothing of ours goes through it; Ray's least is 75 MB
-            _temp_dir=str(self._folder.path / "ray"),  # Ray opens it to everybody: nobody gets to it there
-            **quiet,
-        )
-        running = ray_worker._global_node.all_processes
-        processes = {name: running[name][0].process.pid for name in ("gcs_server", "raylet")}
+        ray.init(address=self._address, log_to_driver=False, logging_level="ERROR", configure_logging=True)
         address = ray.get_runtime_context().gcs_address
-        return RayFacts("127.0.0.1", self._nodes, address, processes, str(self._folder.path))
+        return RayFacts(str(ray.util.get_node_ip_address()), _places(), address)
 
     def _spawn(self, run: str) -> Any:
         import ray
@@ -297,8 +214,7 @@ class RayCluster:
             max_task_retries=0,
             concurrency_groups={"watch": 1},
         )(Keeper)
-        # On the master's own machine the master has started the nursery.
-        return actor_class.remote(run, not self.local)
+        return actor_class.remote(run)
 
     async def _ask(self, call: Callable[[], Any]) -> Any:
         """Await the answer of an actor, or of a task."""
@@ -321,32 +237,6 @@ def _places() -> int:
     import ray
 
     return int(ray.cluster_resources().get(RESOURCE, 0))
-
-
-def _leave_out_what_is_not_needed() -> None:
-    """Ray has no option for it: no autoscaler, no dashboard (which it starts even where it is to leave it out) and no
-    forwarding of logs, three Python processes; and a raylet gets the time that it takes on a busy machine.
-
-    Its two agents have to be: a raylet without them ends.
-    """
-    import ray._private.node as ray_node
-    import ray._private.services as ray_services
-
-    for start in ("start_monitor", "start_api_server", "start_log_monitor"):
-        setattr(ray_node.Node, start, lambda *_, **__: None)
-    get_node = ray_services.get_node
-
-    def wait_for_node(*arguments: Any) -> Any:
-        deadline = time.monotonic() + _STARTING_S
-        while True:
-            try:
-                return get_node(*arguments)
-            except RuntimeError:
-                if time.monotonic() > deadline:
-                    raise
-            time.sleep(0.1)
-
-    ray_services.get_node = wait_for_node
 
 
 def _refused(error: BaseException) -> bool:

@@ -4,8 +4,7 @@ Ray's native code ends the process that it is in when it can do no more. Measure
 its GCS, without a word. Here that is the end of this one process; `RayProcess.ended` tells, and the master starts
 another. The process ends with its standard input, and so with the master however that ends.
 
-It leads a session of its own, and Ray's processes stay in that. Ray has no state that is worth saving: on a machine of
-our own it is ended by killing the session.
+It leads a session of its own, so that Ctrl-C is the master's alone, and whatever is left of it can be ended as one.
 
 Requests and replies are frames (`cluster.network.frames`): ``(number, method, arguments)`` over standard input,
 ``(number, error kind, value)`` over standard output; number 0 says why Ray was lost.
@@ -25,7 +24,6 @@ from typing import Any, BinaryIO, TypeVar
 
 from cluster.api import FleetError
 from cluster.drivers.ray_cluster import ActorDied, RayCluster, RayFacts, RayRefused
-from cluster.machine.private_folder import remove_all_leftovers
 from cluster.machine.processes import child_environment, end_session
 from cluster.network.frames import frame, read_frame
 
@@ -34,7 +32,7 @@ _T = TypeVar("_T")
 _LONGEST_LINE = 1 << 24
 """Bytes of Ray's errors in one line, at most: beyond it nobody would read them any more, and Ray would stand still."""
 _LEAVING_S = 3.0
-"""Seconds for the goodbye to a cluster of others."""
+"""Seconds for the goodbye to the cluster."""
 _PING_S = 2.0
 """Seconds between two checks that the process lives."""
 _ANSWER_S = 10.0
@@ -52,14 +50,10 @@ class RayProcess:
 
     Args:
         address: as for `RayCluster`.
-        nodes: as for `RayCluster`.
-        on_start: told the session in which all of Ray's processes here are, as soon as there is one.
     """
 
-    def __init__(self, address: str | None, nodes: int, on_start: Callable[[int], None] = lambda _: None) -> None:
+    def __init__(self, address: str) -> None:
         self._address = address
-        self._nodes = nodes
-        self._on_start = on_start
         self._process: asyncio.subprocess.Process | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._numbers = count(1)
@@ -73,13 +67,12 @@ class RayProcess:
         return self._process.pid if self._process is not None else None
 
     async def open(self) -> RayFacts:
-        """Start the process, and Ray in it; `close` is due afterwards, also where it failed.
+        """Start the process, and connect; `close` is due afterwards, also if it failed.
 
         Raises:
             FleetError: that failed; the text says why.
             RayRefused: no other attempt will do better.
         """
-        # A session of its own: Ctrl-C is the master's, and whatever is left can be ended as one.
         process = self._process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
@@ -91,7 +84,6 @@ class RayProcess:
             start_new_session=True,
             limit=_LONGEST_LINE,
         )
-        self._on_start(process.pid)
         assert process.stdout is not None
         assert process.stderr is not None
         self._tasks = [
@@ -100,7 +92,7 @@ class RayProcess:
             asyncio.ensure_future(self._look_whether_it_hangs()),
         ]
         try:
-            facts: RayFacts = await self._ask("open", self._address, self._nodes)
+            facts: RayFacts = await self._ask("open", self._address)
         except RayLost as error:
             raise FleetError(f"Ray's process ended: {error}") from error
         except ActorDied as error:  # what its process had no word for
@@ -155,13 +147,12 @@ class RayProcess:
         return self._why
 
     async def close(self) -> None:
-        """End everything; a cluster of others goes on, and gets a goodbye if it can take one. More than once does no
-        harm."""
+        """End the process; the cluster goes on, and gets a goodbye if it can take one. More than once does no harm."""
         process, self._process = self._process, None
         if process is None:
             return
         try:
-            if self._address is not None and not self._ended.is_set():
+            if not self._ended.is_set():
                 assert process.stdin is not None
                 process.stdin.close()
                 with contextlib.suppress(TimeoutError):
@@ -170,7 +161,6 @@ class RayProcess:
         finally:  # also where the caller was cancelled meanwhile: nobody else would
             await asyncio.shield(asyncio.to_thread(end_session, process.pid))
         await process.wait()
-        await asyncio.to_thread(remove_all_leftovers)
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -249,14 +239,12 @@ class _Service:
             with contextlib.suppress(asyncio.IncompleteReadError):
                 while True:
                     self._begin(self._serve(*await read_frame(requests)))
-            if self._cluster is not None and not self._cluster.local:
+            if self._cluster is not None:
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(_LEAVING_S):
                         await self._cluster.leave()
         finally:
             end_session(os.getpid())
-            if self._cluster is not None:
-                self._cluster.remove_folder()
 
     def _begin(self, work: Awaitable[None]) -> None:
         task = asyncio.ensure_future(work)

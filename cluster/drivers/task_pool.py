@@ -1,4 +1,5 @@
-"""A pool of tasks on a fleet: each task goes to a machine that has room, and to another one where that machine dies.
+"""A pool of tasks: on a fleet each goes to a machine that has room, and to another one if that machine dies; on one
+machine to one of several processes.
 
 A task is a function call. Its process keeps nothing between tasks but compiled code and the shared value, so machines
 may come and go at any time; only the tasks that run on a lost machine are lost, and these are done again.
@@ -10,10 +11,13 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from multiprocessing.connection import Connection, wait
 from typing import Any, Protocol
 
 from cluster.drivers.ray_cluster import ActorDied
 from cluster.drivers.ray_process import RayLost, RayProcess
+from cluster.machine.work_process import ProcessDied, WorkFailed, WorkProcess
 
 _AHEAD = 2
 """Tasks sent out for each node that there is: a node that has done its task finds the next one waiting."""
@@ -65,25 +69,72 @@ class TaskSource(Protocol):
         """Put a task back: the process that ran it died."""
 
 
-async def run_tasks(
-    address: str | None,
-    nodes: int,
+def run_tasks_here(
+    processes: int,
     shared: object,
     function: Callable[..., Any],
     source: TaskSource,
     refused: type[Exception],
 ) -> None:
-    """Run ``function(shared, *arguments)`` for each task of ``source``, until none is left and none runs.
+    """Run ``function(shared, *arguments)`` for each task of ``source`` in that many processes of this machine, until
+    none is left. An exception of ``source``, or Ctrl-C, ends the processes and the tasks in them at once.
+
+    Raises:
+        refused: a task cannot be done.
+    """
+    running: dict[Connection, tuple[WorkProcess, Any]] = {}
+    idle: list[WorkProcess] = []
+    source.opened(processes)
+    try:
+        while True:
+            while len(running) < processes and (task := source.take()) is not None:
+                name, arguments = task
+                worker = idle.pop() if idle else WorkProcess(partial(_do, function, shared))
+                running[worker.connection] = (worker, name)
+                worker.order(*arguments)
+            if not running:
+                return
+            for ready in wait(list(running)):
+                assert isinstance(ready, Connection)
+                worker, name = running[ready]
+                try:
+                    result = worker.hear()
+                except ProcessDied as error:
+                    del running[ready]
+                    worker.close()
+                    source.lost(name, str(error))
+                except WorkFailed as failure:
+                    raise refused(f"{name}: {failure.text or failure.kind}") from None
+                else:
+                    del running[ready]
+                    idle.append(worker)
+                    source.done(result)
+    finally:
+        for worker in (*idle, *(worker for worker, _ in running.values())):
+            worker.close()
+
+
+def _do(function: Callable[..., Any], shared: object, _tell: object, *arguments: object) -> Any:
+    return function(shared, *arguments)
+
+
+async def run_tasks(
+    address: str,
+    shared: object,
+    function: Callable[..., Any],
+    source: TaskSource,
+    refused: type[Exception],
+) -> None:
+    """Run ``function(shared, *arguments)`` for each task of ``source`` on a fleet, until none is left and none runs.
 
     Args:
-        address: ``host:port`` or ``auto`` of a Ray cluster that runs; None: one is started on this machine.
-        nodes: how many nodes a cluster of our own offers.
+        address: ``host:port`` or ``auto`` of a Ray cluster that runs.
 
     Raises:
         FleetError: there is no such cluster.
         refused: Ray is gone.
     """
-    ray = RayProcess(address, nodes)
+    ray = RayProcess(address)
     running: dict[asyncio.Future[Any], Any] = {}
     try:
         facts = await ray.open()

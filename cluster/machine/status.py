@@ -20,7 +20,6 @@ from typing import Any, Final
 from cluster.api import Decision, Listener, NodeView, Progress, SearchListener
 from cluster.coordination.events import FALLBACK
 from cluster.machine.presence import RUN_DIR
-from cluster.machine.private_folder import remove_all_leftovers
 from cluster.machine.processes import started
 from worker.files import replace_file
 from worker.trust import only_ours
@@ -31,10 +30,13 @@ _EVERY_S: Final = 0.5
 
 
 class FleetState:
-    """State of a fleet, summed up from its events. Pure; times are seconds since 1970."""
+    """State of a fleet, summed up from its events. Pure; times are seconds since 1970.
+
+    ``ray`` is empty for a fleet of one machine, which needs none.
+    """
 
     def __init__(self, name: str, began: float) -> None:
-        self._head: dict[str, Any] = {"name": name, "began": began, "ray": "starting", "address": ""}
+        self._head: dict[str, Any] = {"name": name, "began": began, "ray": "", "address": ""}
         self._nodes: dict[str, dict[str, Any]] = {}
         self._losses: deque[dict[str, Any]] = deque(maxlen=_LOSSES_KEPT)
         self._lost = 0
@@ -47,6 +49,8 @@ class FleetState:
         if node == FALLBACK:
             return False
         match name:
+            case "ray_starting":
+                self._head["ray"] = "starting"
             case "ray_started":
                 self._head |= {"ray": "running", "address": fields["address"], "capacity": fields["capacity"]}
             case "ray_lost":
@@ -208,8 +212,7 @@ def folder() -> Path:
 
 
 def sweep() -> None:
-    """Remove what masters and fleets of this user left on this machine when they were killed: folders and files."""
-    remove_all_leftovers()
+    """`forget_the_dead`, if that is possible: what is left is removed by the next one."""
     with contextlib.suppress(OSError):
         forget_the_dead()
 

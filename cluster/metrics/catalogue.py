@@ -63,7 +63,7 @@ NODE_STATES: Final = ("starting", "ready", "lost")
 ENTRIES: Final = ("sent", "received", "used", "dropped")
 
 NODES: Final = Metric("gougi_nodes", Kind.GAUGE, "Nodes of the fleet, by what is known of them.", ("state",))
-RAY_UP: Final = Metric("gougi_ray_up", Kind.GAUGE, "1 while the fleet's Ray is there, else 0.")
+RAY_UP: Final = Metric("gougi_ray_up", Kind.GAUGE, "1 while the fleet's Ray is there, else 0. Only with an address.")
 SEARCHING: Final = Metric("gougi_searching", Kind.GAUGE, "1 while the fleet searches for a move, else 0.")
 NPS: Final = Metric("gougi_nps", Kind.GAUGE, "Nodes a second of all live nodes in the running search, or the last one.")
 DEPTH: Final = Metric("gougi_search_depth", Kind.GAUGE, "Depth of the line that would be played, or was last.")

@@ -21,8 +21,8 @@ from cluster.metrics.catalogue import FLEET, Kind, Meters, Metric
 from cluster.network.messages import Job, Order, Report, Shared
 
 _VIEWS: Final = (
-    catalogue.NODES, catalogue.SEARCHING, catalogue.NPS, catalogue.DEPTH, catalogue.SCORE, catalogue.AGREEMENT,
-    catalogue.NODE_NPS, catalogue.NODE_DEPTH, catalogue.NODE_HASHFULL, catalogue.NODE_SILENCE,
+    catalogue.NODES, catalogue.RAY_UP, catalogue.SEARCHING, catalogue.NPS, catalogue.DEPTH, catalogue.SCORE,
+    catalogue.AGREEMENT, catalogue.NODE_NPS, catalogue.NODE_DEPTH, catalogue.NODE_HASHFULL, catalogue.NODE_SILENCE,
 )  # fmt: skip
 """Made when they are asked for."""
 _OPEN_JOBS: Final = 4096
@@ -58,7 +58,8 @@ class FleetMetrics:
         self._sent: dict[int, float] = {}
         self._open: deque[int] = deque()
         self._silences: Callable[[], Mapping[str, float]] = dict
-        self._meters.set(catalogue.RAY_UP, 0)
+        self._ray_up: bool | None = None
+        """None: the fleet is one machine, which has no Ray to lose."""
         registry.register(self)
 
     def watching(self, listener: Listener, silences: Callable[[], Mapping[str, float]] = dict) -> Listener:
@@ -89,7 +90,7 @@ class FleetMetrics:
     def closed(self) -> None:
         """The fleet is no more."""
         self._states, self._urls, self._silences, self._searching = {}, {}, dict, False
-        self._meters.set(catalogue.RAY_UP, 0)
+        self._ray_up = None if self._ray_up is None else False
 
     def sent(self, node_id: str, order: Order) -> None:
         """The master gives a node an order."""
@@ -121,6 +122,8 @@ class FleetMetrics:
         for state in catalogue.NODE_STATES:
             nodes.add_metric([state], states.count(state))
         yield nodes
+        if self._ray_up is not None:
+            yield _family(catalogue.RAY_UP, float(self._ray_up))
         yield _family(catalogue.SEARCHING, float(self._searching))
         view = self._view
         fleet = () if view is None else tuple(node for node in view.fleet if node.node_id != FALLBACK)
@@ -145,9 +148,9 @@ class FleetMetrics:
             self._meters.add(_COUNTED[name])
         match name:
             case "ray_started":
-                self._meters.set(catalogue.RAY_UP, 1)
-            case "ray_lost":
-                self._meters.set(catalogue.RAY_UP, 0)
+                self._ray_up = True
+            case "ray_starting" | "ray_lost":
+                self._ray_up = False
             case "node_starting":
                 self._states.setdefault(node, "starting")
             case "node_ready":

@@ -31,7 +31,6 @@ import zmq.asyncio
 from zmq.auth.asyncio import AsyncioAuthenticator
 from zmq.utils.monitor import recv_monitor_message
 
-from cluster.network.backlog import BacklogWatch
 from cluster.network.messages import MAX_BYTES, Begun, Heartbeat, Hello, Message, MessageError, Order, decode, encode
 from worker.threads import show_name
 
@@ -102,7 +101,6 @@ class ChannelServer:
         self._authenticator: AsyncioAuthenticator | None = None
         self._loop = asyncio.get_running_loop()
         self._reads_soon = False
-        self._watch: BacklogWatch | None = None
         self._url = ""
         self._server_public = b""
         self._keys: dict[str, tuple[bytes, bytes]] = {}
@@ -138,7 +136,6 @@ class ChannelServer:
             self.close()
             raise OSError(f"cannot listen on {self._host}:{self._port}: {error}") from error
         bound = cast(bytes, socket.getsockopt(zmq.LAST_ENDPOINT)).decode()
-        self._watch = BacklogWatch(socket, lambda why: self._on_refused("", why))
         self._loop.add_reader(socket.FD, self._read)
         self._read_soon()
         self._url = bound.replace("0.0.0.0", "127.0.0.1")
@@ -181,15 +178,13 @@ class ChannelServer:
         """Stop listening. More than once does no harm."""
         if self._socket is not None and not self._socket.closed:
             self._loop.remove_reader(self._socket.FD)
-        if self._watch is not None:
-            self._watch.close()
         if self._authenticator is not None:
             self._authenticator.stop()
         if self._socket is not None:
             self._socket.close(linger=0)
         if self._context is not None:
             self._context.term()
-        self._context = self._socket = self._authenticator = self._watch = None
+        self._context = self._socket = self._authenticator = None
 
     def _read_soon(self) -> None:
         """Have `_read` called once more. ZeroMQ tells the system only once that messages wait, and a call that sends
@@ -202,13 +197,12 @@ class ChannelServer:
         """Read what waits; after `_AT_ONCE` messages the loop's other tasks have their turn first."""
         self._reads_soon = False
         for _ in range(_AT_ONCE):
-            if self._socket is None or self._watch is None:
+            if self._socket is None:
                 return
             try:
                 route, *frames = self._socket.recv_multipart(zmq.DONTWAIT, copy=False)
             except zmq.Again:
                 return
-            self._watch.read(frames[-1])
             try:
                 self._take(route, frames)
             except Exception:

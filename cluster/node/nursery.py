@@ -2,14 +2,13 @@
 
 It has imported everything and loaded the compiled searcher, so that a node begins in milliseconds; and it has neither a
 thread nor a ZeroMQ context, so that it may fork. It needs no Ray: its nodes are made anew while Ray is gone. What it is
-asked for comes from the keepers, Ray's actors (`cluster.drivers.keeper`), and on the master's own machine from the
-master.
+asked for comes from the keepers, Ray's actors (`cluster.drivers.keeper`), or, if the fleet is one machine, from the
+master itself.
 
 A nursery that was killed is started again by whoever needs it, and finds the nodes that live by their names
 (`cluster.node.nursery_link`).
 
-On the master's own machine it is also the one who cleans up where the master was killed: the nodes, what is left of Ray
-and its folder.
+For a fleet of one machine it is also the one who cleans up if the master was killed: the nodes, and the master's file.
 """
 
 from __future__ import annotations
@@ -46,7 +45,6 @@ _FINDING_S: Final = 1.0
 """Seconds for that; a node that is not found is made a second time, and its old process is sent away."""
 _LEAVING_S: Final = 3.0
 """The same when the machine's service ends: they say so to the master."""
-_REAPED_S: Final = 2.0
 _IDLE_S: Final = 20.0
 """A nursery elsewhere that has neither keeper nor node for so long ends."""
 
@@ -96,8 +94,6 @@ class Nursery:
         self._live = live
         self._nodes: dict[str, _Node] = {}
         self._peers: set[_Peer] = set()
-        self._sessions: set[int] = set()
-        """Sessions that end with the master."""
         self._leaving = False
         """SIGTERM came: the machine's service ends, and its nodes with their keepers."""
         self._idle_since_s = time.monotonic()
@@ -159,14 +155,11 @@ class Nursery:
         pids = [node.pid for node in self._nodes.values() if node.pid]
         while any(map(_alive, pids)) and time.monotonic() < deadline:
             time.sleep(0.02)
-        for session in (*pids, *self._sessions):
-            end_session(session)
+        for pid in pids:
+            end_session(pid)
         if self._local:
             from cluster.machine.status import sweep
 
-            deadline += _REAPED_S
-            while any(map(_is_there, self._sessions)) and time.monotonic() < deadline:
-                time.sleep(0.02)  # an owner of a folder counts as alive until it is reaped
             sweep()
 
     # --- orders ---------------------------------------------------------------------------------------------------
@@ -202,9 +195,6 @@ class Nursery:
         match order:
             case "start":  # by the master: that node is to live, whoever keeps it
                 self._start(*arguments)
-                return None
-            case "session":  # by the master: a session that must not outlive it
-                self._sessions = set(arguments)
                 return None
             case "orphan":  # by a keeper: the node that lives and has none; it is kept from now on
                 return self._adopt(peer)
@@ -341,10 +331,6 @@ def _in_words(status: int | None) -> str:
 def _alive(pid: int) -> bool:
     stat = stat_of(pid)
     return stat is not None and stat.lives
-
-
-def _is_there(pid: int) -> bool:
-    return stat_of(pid) is not None
 
 
 def _prepare() -> None:

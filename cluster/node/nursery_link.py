@@ -94,16 +94,13 @@ def command() -> tuple[list[str], dict[str, str]]:
 
 
 class Link:
-    """A connection to this machine's nursery. Calls block.
-
-    Args:
-        starts: a nursery that is not there is started; else it is waited for.
+    """A connection to this machine's nursery, which is started if there is none. Calls block.
 
     Raises:
         OSError: there is none, and none comes.
     """
 
-    def __init__(self, run: str, *, starts: bool) -> None:
+    def __init__(self, run: str) -> None:
         self._frames = Frames()
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         deadline = time.monotonic() + _LONGEST_START_S
@@ -116,7 +113,7 @@ class Link:
                 if time.monotonic() > deadline:
                     self._socket.close()
                     raise
-            if starts and time.monotonic() >= start_at:
+            if time.monotonic() >= start_at:
                 _start(Begin(run, local=False))
                 start_at = time.monotonic() + _AGAIN_S
             time.sleep(0.05)

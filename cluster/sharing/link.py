@@ -20,7 +20,6 @@ import zmq
 from zmq.auth.thread import ThreadAuthenticator
 from zmq.utils.monitor import recv_monitor_message
 
-from cluster.network.backlog import LOOK_S, MOST_BYTES, Backlog, comes_to
 from cluster.network.channel import ChannelAddress, give_up_the_dead
 from cluster.network.own_host import own_host
 from cluster.sharing.table import MOST_BATCH_BYTES
@@ -31,10 +30,9 @@ _QUEUE: Final = 8
 """Batches that wait for one listener, or of one peer: 0.2 to 0.5 s. Older ones are hardly worth their way."""
 _MOST_SAID: Final = 1024
 """Bytes in what a listener says, its key's proof included: only that it listens."""
-_MOST_TALK: Final = 64 * 1024
-"""The same in all, as long as a connection lasts."""
+_LOOK_S: Final = 0.1
+"""Seconds between two looks at the connections, at least; `_IDLE_S` while nothing happens."""
 _IDLE_S: Final = 0.25
-"""Seconds between two looks at the connections while nothing happens."""
 _AGAIN_S: Final = 0.5
 """Seconds until a node that refused us is tried again: it hears of us at the same time as we hear of it."""
 _MOST_REFUSED: Final = 10
@@ -80,7 +78,6 @@ class ShareLink:
         self._out.curve_server = True
         self._out.setsockopt(zmq.MAXMSGSIZE, _MOST_SAID)
         self._set_up(self._out)
-        self._accepted = self._out.get_monitor_socket(zmq.EVENT_ACCEPTED)
         self._admitted: frozenset[bytes] = frozenset()
         self._bell_lock = threading.Lock()
         self._bell = self._context.socket(zmq.PAIR)
@@ -90,7 +87,6 @@ class ShareLink:
         self._poller = zmq.Poller()
         self._poller.register(self._rung, zmq.POLLIN)
         self._in: dict[Source, _Ear] = {}
-        self._told = Backlog(lambda connection: _place(connection.getpeername()) in self._places(), MOST_BYTES)
         self._looked = time.monotonic()
         try:
             host = own_host(keys.url)
@@ -103,7 +99,6 @@ class ShareLink:
             raise OSError(f"cannot listen on {host}: {error}") from error
         self.url = cast(bytes, self._out.getsockopt(zmq.LAST_ENDPOINT)).decode()
         """The address at which others listen."""
-        self._talk = Backlog(comes_to(self._out), _MOST_TALK)
 
     def callback(self, _domain: str, key: bytes) -> bool:
         """Tell the authenticator, on its thread, whether the peer with this public key may come in."""
@@ -161,7 +156,6 @@ class ShareLink:
             with contextlib.suppress(zmq.Again):
                 while len(batches) < most:
                     frames = ear.socket.recv_multipart(zmq.DONTWAIT, copy=False)
-                    self._told.read(frames[-1])
                     batches.append((source.node_id, frames[0].bytes if len(frames) == 1 else b""))
         self._look()
         return batches
@@ -197,8 +191,7 @@ class ShareLink:
         for ear in self._in.values():
             ear.close()
         self._in.clear()
-        self._out.disable_monitor()
-        for end in (self._accepted, self._rung, self._out):
+        for end in (self._rung, self._out):
             end.close(linger=0)
         self._authenticator.stop()
         self._context.term()
@@ -209,23 +202,14 @@ class ShareLink:
         end.sndhwm = end.rcvhwm = _QUEUE
         give_up_the_dead(end)
 
-    def _places(self) -> set[str]:
-        return {source.url for source in self._in}
-
     def _look(self) -> None:
-        """Now and then: cut connections on which too much comes, and try again where we were refused."""
+        """Now and then: try again those who refused us."""
         now = time.monotonic()
-        if now - self._looked < LOOK_S:
+        if now - self._looked < _LOOK_S:
             return
         self._looked = now
-        with contextlib.suppress(zmq.Again):
-            while True:
-                self._talk.opened(recv_monitor_message(self._accepted, zmq.DONTWAIT)["value"])
         for ear in self._in.values():
-            for descriptor in ear.news(now):
-                self._told.opened(descriptor)
-        for why in (*self._talk.look(), *self._told.look()):
-            _log.warning("%s", why)
+            ear.look(now)
 
 
 class _Ear:
@@ -234,7 +218,7 @@ class _Ear:
     def __init__(self, socket: zmq.Socket[bytes], url: str) -> None:
         self.socket = socket
         self._url = url
-        self._monitor = socket.get_monitor_socket(zmq.EVENT_CONNECTED | _REFUSED)
+        self._monitor = socket.get_monitor_socket(_REFUSED)
         self._again_at: float | None = None
         try:
             socket.connect(url)
@@ -242,28 +226,19 @@ class _Ear:
             self.close()
             raise
 
-    def news(self, now: float) -> list[int]:
-        """The connections made since the last call; one that was refused is made again, by ZeroMQ never."""
-        made = []
+    def look(self, now: float) -> None:
+        """Connect again if we were refused some time ago: ZeroMQ does not."""
         with contextlib.suppress(zmq.Again):
             while True:
-                said = recv_monitor_message(self._monitor, zmq.DONTWAIT)
-                if said["event"] == zmq.EVENT_CONNECTED:
-                    made.append(said["value"])
-                else:
-                    self._again_at = now + _AGAIN_S
+                recv_monitor_message(self._monitor, zmq.DONTWAIT)
+                self._again_at = now + _AGAIN_S
         if self._again_at is not None and now >= self._again_at:
             self._again_at = None
             with contextlib.suppress(zmq.ZMQError):
                 self.socket.disconnect(self._url)
             self.socket.connect(self._url)
-        return made
 
     def close(self) -> None:
         self.socket.disable_monitor()
         self._monitor.close(linger=0)
         self.socket.close(linger=0)
-
-
-def _place(address: tuple[str, int]) -> str:
-    return f"tcp://{address[0]}:{address[1]}"

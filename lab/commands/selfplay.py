@@ -224,7 +224,7 @@ def _make(
                 make_here(network, terms, missing, min(count or processors(), len(missing)), on_event)
         else:
             with progress:
-                asyncio.run(make_on_ray(address, 0, network, terms, missing, on_event))
+                asyncio.run(make_on_ray(address, network, terms, missing, on_event))
     return block.finished
 
 

@@ -239,13 +239,14 @@ def _settle_openings(folder: TuningFolder, settings: TuneSettings, network: byte
 
 
 def _play(
-    folder: TuningFolder, run: Run, terms: PairTerms, networks: Sequence[bytes], nodes: int, address: str | None
+    folder: TuningFolder, run: Run, terms: PairTerms, networks: Sequence[bytes], processes: int, address: str | None
 ) -> bool:
     """Play what is missing. False: Ctrl-C or SIGTERM ended it."""
     import asyncio
 
+
     from lab.tuning.progress import TuningProgress
-    from lab.tuning.ray_tasks import Event, play_on_ray
+    from lab.tuning.ray_tasks import Event, play_here, play_on_ray
     from lab.tuning.report import plot
 
     with Stoppable() as block, TuningProgress(run) as progress:
@@ -254,7 +255,10 @@ def _play(
             if progress.take(event):
                 folder.keep_plot(plot(run, folder.path.name))
 
-        asyncio.run(play_on_ray(address, nodes, networks, terms, run, folder.append, on_event))
+        if address is None:
+            play_here(processes, networks, terms, run, folder.append, on_event)
+        else:
+            asyncio.run(play_on_ray(address, networks, terms, run, folder.append, on_event))
     return block.finished
 
 

@@ -36,17 +36,14 @@ class _Shards:
         self._on_event(ShardLost(name, why))
 
 
-async def make_on_ray(
-    address: str | None, nodes: int, net: bytes, terms: ShardTerms, numbers: Iterable[int], on_event: Listener
-) -> None:
+async def make_on_ray(address: str, net: bytes, terms: ShardTerms, numbers: Iterable[int], on_event: Listener) -> None:
     """Make the shards of these numbers on a fleet; ``on_event`` gets each as it is made, and each loss.
 
     Args:
-        address: ``host:port`` or ``auto`` of a Ray cluster that runs; None: one is started on this machine.
-        nodes: how many nodes a cluster of our own offers.
+        address: ``host:port`` or ``auto`` of a Ray cluster that runs.
 
     Raises:
         FleetError: there is no such cluster.
         TeachingError: Ray was lost, or a shard cannot be made.
     """
-    await run_tasks(address, nodes, net, make_shard, _Shards(terms, numbers, on_event), TeachingError)
+    await run_tasks(address, net, make_shard, _Shards(terms, numbers, on_event), TeachingError)

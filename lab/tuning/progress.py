@@ -148,7 +148,7 @@ class TuningProgress:
 
         if isinstance(event, Opened):
             waits = "" if event.nodes else ": waiting for a machine that has room"
-            self._console.print(f"a fleet of {event.nodes} nodes{waits}")
+            self._console.print(f"pairs at a time: {event.nodes}{waits}")
             self._began = time.monotonic()
         elif isinstance(event, PairLost):
             self._console.print(f"{event.name} is lost: {event.why}; it is played again")

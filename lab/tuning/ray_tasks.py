@@ -1,11 +1,11 @@
-"""Pairs of games as tasks of a fleet (`cluster.drivers.task_pool`)."""
+"""Pairs of games as tasks of this machine or of a fleet (`cluster.drivers.task_pool`)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from cluster.drivers.task_pool import Losses, Opened, run_tasks
+from cluster.drivers.task_pool import Losses, Opened, run_tasks, run_tasks_here
 from lab.tuning.games import PairTerms, play_pair
 from lab.tuning.run import PairName, Played, Run
 from lab.tuning.settings import PlayError
@@ -52,9 +52,24 @@ class _Pairs:
         self._on_event(PairLost(name, why))
 
 
+def play_here(
+    processes: int,
+    nets: Sequence[bytes],
+    terms: PairTerms,
+    run: Run,
+    keep: Callable[[Played], None],
+    on_event: Callable[[Event], None],
+) -> None:
+    """Play what is missing of ``run`` in that many processes of this machine. The rest is as for `play_on_ray`.
+
+    Raises:
+        PlayError: a pair cannot be played.
+    """
+    run_tasks_here(processes, nets, play_pair, _Pairs(run, terms, keep, on_event), PlayError)
+
+
 async def play_on_ray(
-    address: str | None,
-    nodes: int,
+    address: str,
     nets: Sequence[bytes],
     terms: PairTerms,
     run: Run,
@@ -64,8 +79,7 @@ async def play_on_ray(
     """Play what is missing of ``run`` on a fleet.
 
     Args:
-        address: ``host:port`` or ``auto`` of a Ray cluster that runs; None: one is started on this machine.
-        nodes: how many nodes a cluster of our own offers.
+        address: ``host:port`` or ``auto`` of a Ray cluster that runs.
         nets: the networks' files, in the order of `GameSettings.net_digests`.
         keep: gets each result before the run does.
         on_event: told what happened, after that.
@@ -74,4 +88,4 @@ async def play_on_ray(
         FleetError: there is no such cluster.
         PlayError: Ray was lost, or a pair cannot be played.
     """
-    await run_tasks(address, nodes, nets, play_pair, _Pairs(run, terms, keep, on_event), PlayError)
+    await run_tasks(address, nets, play_pair, _Pairs(run, terms, keep, on_event), PlayError)

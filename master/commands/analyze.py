@@ -147,12 +147,14 @@ class _Analysis:
     misfit: Misfit | None = None
     """Why the calibration does not fit what was searched; None: it fits."""
     capacity: int | None = None
-    """The number of nodes that the cluster offers; None: it is not open yet, or there is none."""
+    """The number of nodes that the cluster offers, or for which this machine has processors; None: as configured."""
 
     def on_event(self, name: str, fields: dict[str, object]) -> None:
-        """Note the size of a running cluster, which counts more than the configuration."""
+        """Note how many nodes there are to be, which counts more than the configuration."""
         if name == "ray_started":
             self.capacity = int(str(fields["capacity"]))
+        elif name == "nodes_left_out":
+            self.capacity = int(str(fields["nodes"]))
 
     @property
     def nodes(self) -> int:
@@ -349,9 +351,9 @@ async def _whole(searcher: Searcher) -> None:
         FleetError: none has come.
     """
     from cluster.api import FleetError
-    from cluster.drivers.ray_driver import RaySearcher
+    from cluster.drivers.fleet_driver import FleetSearcher
 
-    if isinstance(searcher, RaySearcher) and not await searcher.whole(_PATIENCE_S):
+    if isinstance(searcher, FleetSearcher) and not await searcher.whole(_PATIENCE_S):
         raise FleetError(f"no node is there after {_PATIENCE_S:.0f} s: is one of the cluster's machines up?")
 
 

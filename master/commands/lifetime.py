@@ -2,9 +2,8 @@
 
 The first signal cancels what runs, which cleans up after itself. A second one ends everything at once. SIGHUP says that
 the terminal was closed: under nohup it is ignored, and a block in `Hangup` outlives it. Processes that
-our children leave behind (Ray's, when its own parent went too soon) are handed to us by the kernel
-(``PR_SET_CHILD_SUBREAPER``), and so found and ended too; those that end before are reaped as they come. Folders of
-processes that had no time to remove them are removed.
+our children leave behind are handed to us by the kernel (``PR_SET_CHILD_SUBREAPER``), and so found and ended too; those
+that end before are reaped as they come.
 """
 
 from __future__ import annotations
@@ -23,7 +22,6 @@ from typing import Any, Final, Self, TypeVar
 import uvloop
 
 from cluster.machine import processes
-from cluster.machine.private_folder import remove_all_leftovers
 from master.ui.terminal import raw
 
 T = TypeVar("T")
@@ -124,7 +122,6 @@ class _Interruption:
     def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
         if self.came:
             end_descendants(grace_s=0)
-            _remove_leftovers()
             with contextlib.suppress(OSError):  # the terminal may be gone
                 if sys.stdout.isatty():
                     terminal = raw(sys.stdout)
@@ -152,7 +149,6 @@ def run_to_end(main: Callable[[], Coroutine[Any, Any, T]]) -> T:
             raise Interrupted from None
         finally:
             end_descendants()
-            _remove_leftovers()
         if interruption.came:
             raise Interrupted
         return result
@@ -200,11 +196,6 @@ def _reap_if_still_there(seen: int) -> int:
                 return dead.si_pid
             os.waitpid(seen, os.WNOHANG)
     return 0
-
-
-def _remove_leftovers() -> None:
-    with contextlib.suppress(OSError):
-        remove_all_leftovers()
 
 
 def _reap() -> None:

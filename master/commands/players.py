@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from cluster.processors import processors
 
 if TYPE_CHECKING:
+    from cluster.drivers.fleet_driver import FleetSearcher
     from cluster.drivers.local_driver import LocalSearcher
-    from cluster.drivers.ray_driver import RaySearcher
     from cluster.engine_spec import EngineSpec, NodeKind
     from master.commands.metrics_endpoint import Metrics
     from master.config import Config, NodeKindConfig
@@ -36,7 +36,7 @@ def most_nodes(settings: Config) -> int | None:
     return max(1, len(settings.cluster.kinds), processors() // (settings.engine.threads or 1))
 
 
-def make_fleet(settings: Config, metrics: Metrics | None = None) -> RaySearcher:
+def make_fleet(settings: Config, metrics: Metrics | None = None) -> FleetSearcher:
     """The fleet that the configuration describes; not open yet.
 
     Args:
@@ -44,14 +44,14 @@ def make_fleet(settings: Config, metrics: Metrics | None = None) -> RaySearcher:
     """
 
     from cluster.coordination.settings import Mode, Settings
-    from cluster.drivers.ray_driver import RaySearcher
+    from cluster.drivers.fleet_driver import FleetSearcher
     from cluster.engine_spec import FleetSpec, Variety
     from cluster.voting import Vote
 
     engine, cluster, voters = _engine(settings, settings.engine.threads), settings.cluster, settings.voters
     kinds = tuple(_kind(engine, kind) for kind in cluster.kinds) or (engine,)
     variety = Variety(voters.dropout, voters.noise, voters.depths, voters.seed)
-    return RaySearcher(
+    return FleetSearcher(
         nodes=nodes_asked(settings),
         address=cluster.address or None,
         engine=FleetSpec(kinds, variety).build,

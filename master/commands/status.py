@@ -118,7 +118,8 @@ def _tell(console: Console, facts: dict[str, Any]) -> None:
     say(f"{title(facts)}: {doing}, for {age(now - facts['began'])}")
     if facts.get("page"):
         say(f"live page: {facts['page']}")
-    say(f"Ray: {facts['ray']}" + (f" at {facts['address']}" if facts["address"] else ""))
+    if facts["ray"]:
+        say(f"Ray: {facts['ray']}" + (f" at {facts['address']}" if facts["address"] else ""))
     table = Table(box=None, header_style="dim", pad_edge=False)
     for name in ("node", "state", "host", "searches"):
         table.add_column(name, no_wrap=True)

@@ -28,7 +28,7 @@ MOST_DRAWING: Final = 0.02
 LONGEST_S: Final = 2.0
 
 _PROGRESS: Final = {
-    "ray_starting": later("starting Ray"),
+    "ray_starting": later("connecting to Ray at {address}"),
     "node_starting": later("starting {node}"),
     "node_ready": later("{node} is ready: {engine}, process {pid} on {host}"),
 }
@@ -129,8 +129,6 @@ class Show:
     def fleet_event(self, name: str, fields: dict[str, object]) -> None:
         """Show a step of the fleet's start."""
         text = _PROGRESS.get(name)
-        if name == "ray_starting" and "address" in fields:
-            text = later("connecting to Ray at {address}")
         if text is not None and self._live is None:
             self.say(say(text, **fields))
 

@@ -26,7 +26,7 @@ _WITHOUT_NODES: Final = {
 
 _STARTING: Final = {
     "compiling": later("compiling: {stage}"),
-    "ray_starting": later("starting Ray"),
+    "ray_starting": later("connecting to Ray at {address}"),
     "ray_started": later("Ray runs"),
     "node_starting": later("starting {node}"),
 }

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from cluster.node.process import NodeSpec
 from tests.cluster.engines import endless_engine
-from tests.cluster.ray_fleet import OpenFleet
+from tests.cluster.open_fleet import OpenFleet
 from tests.cluster.rubbish import Liar
 
 LATE_S = 1.2

@@ -13,8 +13,8 @@ from dataclasses import asdict
 
 from cluster.api import Decision, Listener, Progress, SearchListener, SearchRequest
 from cluster.coordination.settings import Mode, Settings
+from cluster.drivers.fleet_driver import FleetSearcher
 from cluster.drivers.host import now_ms
-from cluster.drivers.ray_driver import RaySearcher
 from tests.cluster.engines import endless_engine
 from worker.shogi import STARTPOS
 
@@ -36,7 +36,7 @@ def on_event(name: str, fields: dict[str, object]) -> None:
 
 
 async def main(address: str) -> None:
-    searcher = RaySearcher(
+    searcher = FleetSearcher(
         address=address, engine=endless_engine, fallback=endless_engine, settings=Settings(Mode.SPLIT, validate=True)
     )
     lines = asyncio.StreamReader()

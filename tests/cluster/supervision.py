@@ -12,7 +12,7 @@ import itertools
 import pickle
 import random
 import selectors
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -329,7 +329,7 @@ class VirtualRay:
 
     world: World
 
-    def __init__(self, _address: str | None, _nodes: int, _on_start: Callable[[int], None]) -> None:
+    def __init__(self, _address: str) -> None:
         self.pid = self._number = next(self.world.rays)
         self._over = asyncio.Event()
         self._actors = 0
@@ -343,7 +343,7 @@ class VirtualRay:
             world.ray_fails -= 1
             raise FleetError("no Ray cluster")
         world.ray = self
-        return RayFacts("10.0.0.1", sum(machine.up for machine in world.machines), "10.0.0.1:6379", {}, "")
+        return RayFacts("10.0.0.1", sum(machine.up for machine in world.machines), "10.0.0.1:6379")
 
     async def spawn(self, _run: str) -> int:
         await self._takes(0.001, 0.05)
@@ -459,7 +459,7 @@ async def _storm(seed: int, faults: int, patience_s: float) -> World:
         return NodeSpec(node_id, ChannelAddress("tcp://127.0.0.1:1", b"", b"", b""), endless_engine)
 
     with _in_virtual_time(asyncio.get_running_loop()):
-        supervisor = NodeSupervisor("10.0.0.1:6379", 1, world, spec)
+        supervisor = NodeSupervisor("10.0.0.1:6379", world, spec)
         supervisor.open()
         running = [asyncio.ensure_future(world.keep_time()), asyncio.ensure_future(world.search())]
         try:

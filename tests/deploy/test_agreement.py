@@ -85,7 +85,6 @@ def plant(tree: Path, file: str, old: str, new: str) -> None:
         ("deploy/systemd/gougi.tmpfiles.conf", "d /run/gougi/nodes 0750 gougi gougi\n", "", "make '/run/gougi/nodes'"),
         ("deploy/systemd/gougi.tmpfiles.conf", "/records 0750 gougi", "/records 0750 root", "tmpfiles.conf: owners"),
         ("deploy/systemd/ray.env", "/run/gougi/ray-token", "/run/gougi/token", "fetch-secrets.sh puts no token there"),
-        ("deploy/ray/raycluster.yaml", "/drain.sh]", "/drains.sh]", "drains.sh: no such script"),
         ("deploy/Dockerfile", '["/opt/gougi/release/deploy/', '["/opt/gougi/deploy/', "container.sh: no such script"),
         ("deploy/Dockerfile", "/release /opt/gougi/venv", "/release /opt/gougi/env", "the environment's place"),
         # Who starts them.
@@ -132,12 +131,6 @@ def plant(tree: Path, file: str, old: str, new: str) -> None:
         (SCRIPT.format("ray"), '"$2:6379"', '"$2:6378"', "ray.sh: the head's port"),
         (SCRIPT.format("healthcheck"), "node) port=6380", "node) port=6379", "healthcheck.sh: ports"),
         (SCRIPT.format("master"), "REPORT_PORT=6390", "REPORT_PORT=6391", "master.sh: ports"),
-        (
-            "deploy/ray/raycluster.yaml",
-            '"$(POD_IP):6379"',
-            '"$(POD_IP):6380"',
-            "raycluster.yaml: GOUGI_CLUSTER_ADDRESS",
-        ),
         (
             "docs/reference/aws.md",
             "the report port 6390",

@@ -7,10 +7,8 @@ import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
 
 from cluster.drivers.ray_cluster import _ENVIRONMENT
 
@@ -49,32 +47,6 @@ def test_a_page_that_does_is_found() -> None:
     assert told(text.replace(f"export {OFF}", "export RAY_USAGE_STATS_ENABLED=1")) == ["## Start Ray"]
 
 
-def texts(value: Any) -> Iterator[str]:
-    if isinstance(value, dict | list):
-        for inner in value.values() if isinstance(value, dict) else value:
-            yield from texts(inner)
-    elif isinstance(value, str):
-        yield value
-
-
-def test_the_launchers_file_starts_none() -> None:
-    path = DEPLOY / "ray" / "cluster.yaml"
-    commands = [text for text in texts(yaml.safe_load(path.read_text())) if "ray start" in text]
-    assert len(commands) == 2
-    assert all(re.search(rf"^export [^&]*\b{OFF}\b[^&]*&& ray start", command) for command in commands)
-    said = [line for line in path.read_text().splitlines() if line.startswith("#   ")]
-    first = next(number for number, line in enumerate(said) if COMMAND.search(line))
-    assert any(line.startswith("#   export ") and OFF in line for line in said[:first])
-
-
-def test_no_pod_starts_one() -> None:
-    cluster = yaml.safe_load((DEPLOY / "ray" / "raycluster.yaml").read_text().split("\n---")[0])["spec"]
-    groups = [cluster["headGroupSpec"], *cluster["workerGroupSpecs"]]
-    name, value = OFF.split("=")
-    for group in groups:
-        assert {"name": name, "value": value} in group["template"]["spec"]["containers"][0]["env"]
-
-
 @pytest.mark.parametrize("role", [["head"], ["node", "192.0.2.1", "2"]], ids=lambda role: role[0])
 def test_the_machines_script_starts_none(role: list[str], tmp_path: Path) -> None:
     """The script gives Ray, for which `echo` stands here, the setting by itself: the environment has none."""
@@ -87,7 +59,7 @@ def test_the_machines_script_starts_none(role: list[str], tmp_path: Path) -> Non
     assert "--disable-usage-stats" in words
 
 
-def test_the_units_image_and_fleet_of_one_machine_say_so_as_well() -> None:
+def test_the_units_the_image_and_our_own_driver_say_so_as_well() -> None:
     assert OFF in (DEPLOY / "systemd" / "ray.env").read_text().splitlines()
     assert OFF in (DEPLOY / "Dockerfile").read_text()
     name, value = OFF.split("=")
@@ -96,9 +68,9 @@ def test_the_units_image_and_fleet_of_one_machine_say_so_as_well() -> None:
 
 def test_ray_is_started_by_nothing_else_that_is_shipped() -> None:
     """A new way to start Ray has to be looked at here."""
-    known = {"ray.sh", "cluster.yaml", "raycluster.yaml"}
+    known = {"ray.sh"}
     files = [path for folder in (DEPLOY, ROOT / "terraform") for path in folder.rglob("*") if path.is_file()]
     shipped = [path for path in files if ".terraform" not in path.parts]
-    starts = re.compile(r"\bray(\}\")? start\b|bin/ray\b|\brayStartParams\b")
+    starts = re.compile(r"\bray(\}\")? start\b|bin/ray\b")
     found = {path.name for path in shipped if starts.search(path.read_text(errors="replace"))}
     assert found == known

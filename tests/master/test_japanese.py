@@ -47,7 +47,10 @@ BARE |= {"{engine}; {effort}."}
 ERRORS = {"CommandError", "FleetError", "LoginError", "ServerError", "CsaConnectionError", "ValueError"}
 TOLD = [
     *MASTER.glob("commands/*.py"),
-    *(ROOT / "cluster" / "drivers" / f"ray_{name}.py" for name in ("cluster", "driver", "process", "survey")),
+    *(
+        ROOT / "cluster" / "drivers" / f"{name}.py"
+        for name in ("fleet_driver", "ray_cluster", "ray_process", "ray_survey")
+    ),
     *(MASTER / name for name in ("csa/login.py", "csa/client.py", "practice/server.py", "cloud/player.py")),
     *(ROOT / "worker" / "usi" / name for name in ("options.py", "words.py")),
 ]
@@ -242,7 +245,7 @@ def test_a_result_in_japanese(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("_in_japanese")
 def test_a_terminal_without_kanji_gets_english(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
-    assert say("starting Ray") == "starting Ray"
+    assert say("Ray runs") == "Ray runs"
 
 
 def test_signs_in_ascii() -> None:
@@ -257,5 +260,5 @@ def test_what_a_gui_is_told_in_japanese(monkeypatch: pytest.MonkeyPatch) -> None
     lost = {"node": "node-2", "reason": "not heard of\nfor 800 ms", "live": 1}
     line = event_line("node_lost", lost, opening=False)
     assert line == "info string node-2 を失いました: not heard of。ノード数: 1"
-    assert event_line("ray_starting", {}, opening=True) == "info string Rayを起動しています"
-    assert event_line("ray_starting", {}, opening=False) == "", "in a game it is no news"
+    assert event_line("ray_started", {}, opening=True) == "info string Rayが起動しました"
+    assert event_line("ray_started", {}, opening=False) == "", "in a game it is no news"

@@ -11,8 +11,8 @@ from cluster.api import Decision, PonderSearch, Progress, SearchRequest, StartSe
 from cluster.coordination.events import FALLBACK, AskLastResort, Event, Instruction, LastWord, NodeLost, Tick
 from cluster.coordination.root import Root
 from cluster.coordination.settings import Settings
-from cluster.drivers import last_resort
-from cluster.drivers.last_resort import LAST_RESORT, LastResort
+from cluster.drivers import fallback as last_resort
+from cluster.drivers.fallback import LAST_RESORT, LastResort
 from cluster.drivers.local_driver import LocalSearcher
 from cluster.network.messages import Job
 from tests.cluster.coordination.bench import TIMED, Bench

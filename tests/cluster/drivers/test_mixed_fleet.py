@@ -13,7 +13,7 @@ import pytest
 
 from cluster.api import Decision, SearchRequest
 from cluster.coordination.settings import Mode, Settings
-from cluster.drivers.ray_driver import RaySearcher
+from cluster.drivers.fleet_driver import FleetSearcher
 from cluster.engine_spec import EngineSpec, FleetSpec, UsiSpec
 from tests.cluster.heard import Heard
 from worker.shogi import STARTPOS
@@ -43,7 +43,7 @@ def test_our_searcher_and_gpsusi_decide_by_vote() -> None:
     usi = UsiSpec((installed(),), (("BookDepth", "0"), ("Thread", "1")))
     fleet = FleetSpec((EngineSpec(hash_mb=4), usi))
     settings = Settings(Mode.CONSULT, share_depth=0, validate=True)
-    searcher, heard = RaySearcher(nodes=2, engine=fleet.build, settings=settings), Heard()
+    searcher, heard = FleetSearcher(nodes=2, engine=fleet.build, settings=settings), Heard()
 
     async def search(number: int, *, kill: int | None = None) -> Decision:
         heard.forget()

@@ -57,7 +57,7 @@ class FakeRay:
     faults: list[str]
     """Reasons for which the next keepers' calls fail; the keepers live."""
 
-    def __init__(self, address: str | None, nodes: int, on_start: Callable[[int], None]) -> None:
+    def __init__(self, address: str) -> None:
         self.pid = len(self.lives) + 1
         self.closed = False
         self.fate = self.fates[len(self.lives)]
@@ -75,7 +75,7 @@ class FakeRay:
 
     async def open(self) -> RayFacts:
         await self.fate()
-        return RayFacts("10.0.0.1", self.machines, ADDRESS, {}, "")
+        return RayFacts("10.0.0.1", self.machines, ADDRESS)
 
     async def spawn(self, _run: str) -> int:
         self.actors += 1
@@ -186,7 +186,7 @@ def test_ray_is_started_until_it_is_there() -> None:
     log = Log()
 
     async def play() -> None:
-        supervisor = NodeSupervisor(ADDRESS, 1, log, spec)
+        supervisor = NodeSupervisor(ADDRESS, log, spec)
         supervisor.open()
         await until(lambda: log.named("ray_started") == [2])
         FakeRay.lives[1].over.set()
@@ -211,7 +211,7 @@ def test_one_keeper_more_than_there_are_machines_waits() -> None:
     log = Log()
 
     async def play() -> None:
-        supervisor = NodeSupervisor(ADDRESS, 1, log, spec)
+        supervisor = NodeSupervisor(ADDRESS, log, spec)
         supervisor.open()
         await until(lambda: FakeRay.lives and len(FakeRay.lives[0].kept) == 2)
         (ray,) = FakeRay.lives
@@ -230,7 +230,7 @@ def test_machines_that_join_at_once_do_not_wait_for_each_other() -> None:
     log = Log()
 
     async def play() -> None:
-        supervisor = NodeSupervisor(ADDRESS, 1, log, spec)
+        supervisor = NodeSupervisor(ADDRESS, log, spec)
         supervisor.open()
         await until(lambda: FakeRay.lives and FakeRay.lives[0].actors == 1)
         (ray,) = FakeRay.lives
@@ -252,7 +252,7 @@ def test_the_keepers_of_the_next_ray_adopt_the_nodes_that_live() -> None:
     log = Log()
 
     async def play() -> None:
-        supervisor = NodeSupervisor(ADDRESS, 1, log, spec)
+        supervisor = NodeSupervisor(ADDRESS, log, spec)
         supervisor.open()
         await until(lambda: FakeRay.lives and len(FakeRay.lives[0].kept) == 3)
         log.live = {"node-1", "node-2", "node-3"}
@@ -274,7 +274,7 @@ def test_a_place_takes_no_number_of_a_node_that_lives_elsewhere() -> None:
     log = Log()
 
     async def play() -> None:
-        supervisor = NodeSupervisor(ADDRESS, 1, log, spec)
+        supervisor = NodeSupervisor(ADDRESS, log, spec)
         supervisor.open()
         await until(lambda: FakeRay.lives and FakeRay.lives[0].kept)
         (ray,) = FakeRay.lives
@@ -301,7 +301,7 @@ def test_a_keeper_whose_call_fails_gives_its_place_back() -> None:
     log = Log()
 
     async def play() -> None:
-        supervisor = NodeSupervisor(ADDRESS, 1, log, spec)
+        supervisor = NodeSupervisor(ADDRESS, log, spec)
         supervisor.open()
         await until(lambda: FakeRay.lives and FakeRay.lives[0].kept)
         await supervisor.close()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import multiprocessing
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +14,7 @@ from cluster.api import FleetError
 from cluster.drivers import task_pool
 from cluster.drivers.ray_cluster import ActorDied, RayFacts
 from cluster.drivers.ray_process import RayLost
-from cluster.drivers.task_pool import run_tasks
+from cluster.drivers.task_pool import run_tasks, run_tasks_here
 
 
 class GrowingRay:
@@ -21,11 +23,11 @@ class GrowingRay:
     machines = 1
     most = 0
 
-    def __init__(self, _address: str | None, _nodes: int) -> None:
+    def __init__(self, _address: str) -> None:
         self._out = 0
 
     async def open(self) -> RayFacts:
-        return RayFacts("10.0.0.1", self.machines, "10.0.0.1:6379", {}, "")
+        return RayFacts("10.0.0.1", self.machines, "10.0.0.1:6379")
 
     async def share(self, _value: object) -> int:
         return 1
@@ -65,10 +67,41 @@ class Squares:
         raise AssertionError((name, why))
 
 
+def half(_shared: None, number: int) -> int:
+    """A task that only even numbers can be done of; 100 costs its process."""
+    if number == 100:
+        os._exit(9)
+    if number % 2:
+        raise ValueError(f"{number} is odd")
+    return number // 2
+
+
+class Evens(Squares):
+    """Tasks for processes of this machine; one that is lost is not put back."""
+
+    def __init__(self, *tasks: int) -> None:
+        super().__init__()
+        self.tasks = list(tasks)
+        self.losses: list[tuple[str, str]] = []
+
+    def lost(self, name: str, why: str) -> None:
+        self.losses.append((name, why))
+
+
+def test_tasks_of_this_machine() -> None:
+    source = Evens(2, 100, 4, 6)
+    run_tasks_here(2, None, half, source, FleetError)
+    assert sorted(source.results) == [1, 2, 3]
+    assert source.losses == [("100", "its process died (9)")]
+    with pytest.raises(FleetError, match="3: 3 is odd"):
+        run_tasks_here(1, None, half, Evens(3), FleetError)
+    assert not multiprocessing.active_children()
+
+
 def test_machines_that_join_get_tasks_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(task_pool, "RayProcess", GrowingRay)
     source = Squares()
-    asyncio.run(run_tasks("10.0.0.1:6379", 1, None, lambda number: number**2, source, FleetError))
+    asyncio.run(run_tasks("10.0.0.1:6379", None, lambda number: number**2, source, FleetError))
     assert sorted(source.results) == [number**2 for number in range(200)]
     assert GrowingRay.most > 16
 
@@ -121,7 +154,7 @@ def test_what_comes_while_ray_is_asked_is_not_lost(monkeypatch: pytest.MonkeyPat
     source = Squares()
     source.tasks = [0, 1]
     with pytest.raises(FleetError, match="Ray is gone: no answer for 10 s"):
-        asyncio.run(run_tasks("10.0.0.1:6379", 1, None, lambda number: number + 5, source, FleetError))
+        asyncio.run(run_tasks("10.0.0.1:6379", None, lambda number: number + 5, source, FleetError))
     assert sorted(source.results) == [5, 6]
 
 
@@ -133,5 +166,5 @@ def test_the_end_of_ray_is_told_and_no_result_is_lost(
     source = Squares()
     source.tasks = list(range(8))
     with pytest.raises(FleetError, match=f"Ray is gone: {why}"):
-        asyncio.run(run_tasks("10.0.0.1:6379", 1, None, lambda number: number**2, source, FleetError))
+        asyncio.run(run_tasks("10.0.0.1:6379", None, lambda number: number**2, source, FleetError))
     assert kind is LostRay or sorted(source.results) == [number**2 for number in range(8) if number % 2 == 0]

@@ -132,8 +132,11 @@ def test_tables_and_pondering_and_ray(fleet: Fleet) -> None:
     assert fleet.value("gougi_shared_bytes_total") == 4000
     for what, count in {"sent": 200, "received": 150, "used": 90, "dropped": 5}.items():
         assert fleet.value("gougi_shared_entries_total", what=what) == count
-    for name in ("ponder_hit", "ponder_hit", "ponder_miss", "ray_started"):
+    assert fleet.value("gougi_ray_up") is None, "a fleet of one machine has no Ray that could be gone"
+    for name in ("ponder_hit", "ponder_hit", "ponder_miss", "ray_starting"):
         fleet.tell(name)
+    assert fleet.value("gougi_ray_up") == 0
+    fleet.tell("ray_started")
     assert (fleet.value("gougi_ponder_hits_total"), fleet.value("gougi_ponder_misses_total")) == (2, 1)
     assert fleet.value("gougi_ray_up") == 1
     fleet.metrics.closed()
@@ -170,6 +173,7 @@ def test_why_a_tree_is_dealt_again(fleet: Fleet, words: str, why: str | None) ->
 
 
 def test_every_metric_of_the_catalogue_is_said(fleet: Fleet) -> None:
+    fleet.tell("ray_starting")
     fleet.tell("node_joined", node="node-1")
     fleet.listener.searches.on_progress(PROGRESS)
     registry = CollectorRegistry()

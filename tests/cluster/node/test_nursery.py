@@ -95,16 +95,6 @@ def processes() -> set[int]:
     return {int(path.name) for path in Path("/proc").glob("[0-9]*")}
 
 
-def session_of_a_dead() -> tuple[int, int]:
-    """As Ray's: the number of a process that leads a session, and is gone, and of one that it left behind."""
-    script = "sleep 1000 & echo $!"
-    leader = subprocess.Popen(["sh", "-c", script], stdout=subprocess.PIPE, text=True, start_new_session=True)
-    assert leader.stdout is not None
-    left = int(leader.stdout.readline())
-    leader.wait()
-    return leader.pid, left
-
-
 def threads(pid: int) -> int:
     return len(list(Path(f"/proc/{pid}/task").iterdir()))
 
@@ -151,7 +141,7 @@ def test_a_nursery_elsewhere_that_cannot_be_prepared_leaves_it_to_the_node() -> 
         async with a_machine() as machine:
             words, begin = [sys.executable, "-c", script], frame(Begin(machine.run, local=False))
             await asyncio.to_thread(subprocess.run, words, input=begin, stderr=subprocess.DEVNULL, check=True)
-            keeper = await asyncio.to_thread(Link, machine.run, starts=False)
+            keeper = await asyncio.to_thread(Link, machine.run)
             try:
                 assert keeper.ask("orphan") == ""
                 pid = keeper.ask("keep", "node-1", machine.spec("node-1"))
@@ -178,7 +168,7 @@ def test_nodes_outlive_their_nurseries_and_each_next_one_finds_them() -> None:
                 machine.tell(nursery, ("start", "node-1", machine.spec("node-1")))
                 pid = nursery.pid
                 await machine.until(lambda pid=pid: holder(nursery_name(machine.run)) == pid)  # type: ignore[misc]
-                link = await asyncio.to_thread(Link, machine.run, starts=False)
+                link = await asyncio.to_thread(Link, machine.run)
                 assert await asyncio.to_thread(link.ask, "orphan") == "node-1"
                 link.close()
             assert alive(node.pid)
@@ -190,16 +180,16 @@ def test_nodes_outlive_their_nurseries_and_each_next_one_finds_them() -> None:
 
 
 def test_a_keeper_adopts_a_node_that_has_none() -> None:
-    """Elsewhere than at the master's: the nursery is started by who needs it, and goes on without."""
+    """On one of several machines: the nursery is started by who needs it, and goes on without."""
 
     async def play() -> None:
         async with a_machine() as machine:
-            keeper = await asyncio.to_thread(Link, machine.run, starts=True)
+            keeper = await asyncio.to_thread(Link, machine.run)
             try:
                 assert keeper.ask("orphan") == ""
                 pid = keeper.ask("keep", "node-1", machine.spec("node-1"))
                 assert (await machine.hello()).pid == pid
-                other = await asyncio.to_thread(Link, machine.run, starts=True)
+                other = await asyncio.to_thread(Link, machine.run)
                 assert other.pid == keeper.pid
                 assert other.ask("orphan") == ""
                 keeper.close()
@@ -245,15 +235,11 @@ def test_everything_ends_with_the_master() -> None:
     async def play() -> None:
         async with a_machine() as machine:
             nursery = machine.nursery()
-            session, left = session_of_a_dead()
-            machine.tell(nursery, ("session", session))
             machine.tell(nursery, ("start", "node-1", machine.spec("node-1")))
             node = await machine.hello()
-            assert alive(left)
             assert nursery.stdin is not None
             nursery.stdin.close()
             assert await asyncio.to_thread(nursery.wait, 20) == 0
             assert not alive(node.pid)
-            assert not alive(left)
 
     asyncio.run(play())

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import signal
-import tempfile
 from functools import partial
 from pathlib import Path
 
 import pytest
 
+from cluster.machine.presence import RUN_DIR
+from cluster.machine.status import folder
 from cluster.network.channel import ChannelClient, ChannelServer
 from cluster.node import process as node_process
 from cluster.node.process import ALONE, NodeSpec, live
 from tests.cluster.engines import HashEngine
-from tests.cluster.private_folders import left
 
 
 def test_who_is_left_alone_sweeps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Master, nursery and Ray's process were killed at once: nobody else would remove their folder."""
+    """Master and nursery were killed at once: nobody else would remove the master's file."""
 
     async def address_of_a_dead_master() -> NodeSpec:
         master = ChannelServer(lambda _peer, _message: None, lambda _peer, _why: None)
@@ -28,12 +29,13 @@ def test_who_is_left_alone_sweeps(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         return spec
 
     spec = asyncio.run(address_of_a_dead_master())
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv(RUN_DIR, str(tmp_path / "run"))
     monkeypatch.setattr(node_process, "ChannelClient", partial(ChannelClient, gone_s=0.5))
-    folder = left(tmp_path)
+    file = folder() / "master-1.json"
+    file.write_text(json.dumps({"pid": 1, "started": -1, "began": 0.0}))
     handler = signal.getsignal(signal.SIGTERM)
     try:
         assert live(spec, "", 0.0) == ALONE
     finally:
         signal.signal(signal.SIGTERM, handler)
-    assert not folder.exists()
+    assert not file.exists()

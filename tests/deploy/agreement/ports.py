@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
-from typing import Any
-
-import yaml
 
 from tests.deploy.agreement.tree import Tree, block, differs, value
 
@@ -34,7 +30,6 @@ def faults(tree: Tree) -> Iterator[str]:
     yield from _machine(tree)
     yield from _groups(tree)
     yield from _server(tree)
-    yield from _pods(tree)
     yield from _docs(tree)
 
 
@@ -101,40 +96,6 @@ def _server(tree: Tree) -> Iterator[str]:
     yield from differs("terraform/variables.tf", "csa_port", default, str(agreed.CSA_PORT))
     server = value(tree.text("deploy/gougi.toml"), "server").strip('"')
     yield from differs("deploy/gougi.toml", "the server's port", server.partition(":")[2], str(agreed.CSA_PORT))
-
-
-def _pods(tree: Tree) -> Iterator[str]:
-    """Those who run Ray by themselves; their raylets have the ports of ours where they name any."""
-    agreed = tree.agreed
-    where = "deploy/ray/raycluster.yaml"
-    cluster, policy = _documents(tree.text(where))
-    spec = cluster["spec"]
-    for group in (spec["headGroupSpec"], *spec["workerGroupSpecs"]):
-        given = {name: int(port) for name, port in group["rayStartParams"].items() if name.endswith("-port")}
-        wanted = {name: agreed.RAY_PORTS.get(name) for name in given}
-        yield from differs(where, "rayStartParams", given, wanted)
-    ray, master = spec["headGroupSpec"]["template"]["spec"]["containers"]
-    yield from differs(where, "containerPort", [port["containerPort"] for port in ray["ports"]], [agreed.GCS_PORT])
-    set_to: dict[str, Any] = {each["name"]: each.get("value") for each in master["env"]}
-    address = f"$(POD_IP):{agreed.GCS_PORT}"
-    yield from differs(where, "GOUGI_CLUSTER_ADDRESS", set_to.get("GOUGI_CLUSTER_ADDRESS"), address)
-    yield from differs(
-        where, "GOUGI_CLUSTER_REPORT_PORT", set_to.get("GOUGI_CLUSTER_REPORT_PORT"), str(agreed.REPORT_PORT)
-    )
-    out = {
-        port["port"] for rule in policy["spec"]["egress"] for port in rule.get("ports", ()) if port["protocol"] == "TCP"
-    }
-    yield from differs(where, "out of the pods", out, {53, agreed.CSA_PORT})
-    launcher = "deploy/ray/cluster.yaml"
-    found = re.findall(r"ray start --head --port (\d+)|RAY_HEAD_IP:(\d+)", tree.text(launcher))
-    said = [int(port) for pair in found for port in pair if port]
-    yield from differs(launcher, "the head's port", said, [agreed.GCS_PORT] * 2)
-
-
-@lru_cache
-def _documents(text: str) -> list[Any]:
-    """Read once for many trees: it is the slowest of all that is done here."""
-    return list(yaml.safe_load_all(text))
 
 
 def _docs(tree: Tree) -> Iterator[str]:

@@ -175,13 +175,13 @@ def _users_and_folders(tree: Tree) -> Iterator[str]:
 
 
 def _images(tree: Tree) -> Iterator[str]:
-    """Scripts and programs that images and pods name by their place."""
-    for where in ("deploy/Dockerfile", "deploy/ray/raycluster.yaml"):
-        named = set(re.findall(r"/opt/gougi/[\w./-]+\.sh", tree.text(where)))
-        there = {f"{tree.agreed.SCRIPTS}/{name}" for name in tree.scripts}
-        yield from (f"{where}: {script}: no such script" for script in sorted(named - there))
-        if not named:
-            yield f"{where}: names no script any more"
+    """Scripts and programs that the image names by their place."""
+    where = "deploy/Dockerfile"
+    named = set(re.findall(r"/opt/gougi/[\w./-]+\.sh", tree.text(where)))
+    there = {f"{tree.agreed.SCRIPTS}/{name}" for name in tree.scripts}
+    yield from (f"{where}: {script}: no such script" for script in sorted(named - there))
+    if not named:
+        yield f"{where}: names no script any more"
     venv = tree.agreed.GOUGI.removesuffix("/bin/gougi")
     built = re.findall(r"install\.sh /release (\S+)|COPY --from=build (\S+) (\S+)", tree.text("deploy/Dockerfile"))
     yield from differs(

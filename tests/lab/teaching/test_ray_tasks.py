@@ -8,6 +8,7 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from cluster.drivers.task_pool import Opened
 from lab.teaching.ray_tasks import make_on_ray
 from lab.teaching.terms import Event, Made, ShardLost, TeachingError, make_shard
 from tests.cluster.processes import family
+from tests.cluster.ray_head import Head, ray_head
 from tests.lab.teaching.terms import NET, terms
 
 
@@ -30,8 +32,14 @@ def makers() -> list[int]:
     return found
 
 
+@pytest.fixture(scope="module")
+def head() -> Iterator[Head]:
+    with ray_head(2) as head:
+        yield head
+
+
 @pytest.mark.slow
-def test_a_killed_worker_loses_one_shard_and_another_makes_the_same_one() -> None:
+def test_a_killed_worker_loses_one_shard_and_another_makes_the_same_one(head: Head) -> None:
     wanted = terms(nodes=300, games=40)
     heard: list[Event] = []
 
@@ -42,7 +50,7 @@ def test_a_killed_worker_loses_one_shard_and_another_makes_the_same_one() -> Non
 
     killer = threading.Thread(target=kill_the_first, daemon=True)
     killer.start()
-    asyncio.run(make_on_ray(None, 2, NET, wanted, range(4), heard.append))
+    asyncio.run(make_on_ray(head.address, NET, wanted, range(4), heard.append))
     killer.join(10)
     assert heard[0] == Opened(2)
     made = {event.number: event for event in heard if isinstance(event, Made)}
@@ -54,11 +62,11 @@ def test_a_killed_worker_loses_one_shard_and_another_makes_the_same_one() -> Non
 
 
 @pytest.mark.slow
-def test_a_task_that_fails_says_why() -> None:
+def test_a_task_that_fails_says_why(head: Head) -> None:
     with pytest.raises(TeachingError, match=r"shard 0 was lost 3 times: .*another version of Gougi"):
-        asyncio.run(make_on_ray(None, 1, NET, terms(code="other"), [0], lambda _event: None))
+        asyncio.run(make_on_ray(head.address, NET, terms(code="other"), [0], lambda _event: None))
 
 
 def test_where_no_ray_is_that_is_said() -> None:
     with pytest.raises(FleetError, match=r"no Ray cluster at 127\.0\.0\.1:1: "):
-        asyncio.run(make_on_ray("127.0.0.1:1", 0, NET, terms(), [0], lambda _event: None))
+        asyncio.run(make_on_ray("127.0.0.1:1", NET, terms(), [0], lambda _event: None))

@@ -1,9 +1,10 @@
-"""Pairs of games as tasks of real Ray, in its tuning build; a worker process is killed."""
+"""Pairs of games as tasks of this machine and of real Ray, in the tuning build; a worker process is killed."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -17,10 +18,11 @@ import pytest
 from cluster.drivers.task_pool import Opened
 from lab.teaching.terms import digest_of
 from lab.tuning.games import PairTerms
-from lab.tuning.ray_tasks import Event, PairLost, play_on_ray
+from lab.tuning.ray_tasks import Event, PairLost, play_here, play_on_ray
 from lab.tuning.run import Played, Run
 from lab.tuning.settings import GameSettings, PlayError
 from tests.cluster.processes import family
+from tests.cluster.ray_head import ray_head
 from tests.lab.tuning.runs import OPENINGS, settings
 from tests.worker.builds import OTHER
 from worker.nnue.network import default_file
@@ -38,8 +40,10 @@ print(code_version())
 """
 
 
-def players() -> list[int]:
-    """The processes in which pairs are played now."""
+def players(fleet: bool) -> list[int]:
+    """The processes in which pairs are played now, on a fleet or on this machine."""
+    if not fleet:
+        return [child.pid for child in multiprocessing.active_children() if child.pid]
     found = []
     for pid in family(os.getpid()):
         with contextlib.suppress(OSError):
@@ -59,11 +63,20 @@ def terms(monkeypatch: pytest.MonkeyPatch) -> PairTerms:
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-def test_a_killed_worker_loses_one_pair_and_the_run_is_the_same(terms: PairTerms) -> None:
+@pytest.mark.parametrize("fleet", [False, True], ids=["here", "on Ray"])
+def test_a_killed_worker_loses_one_pair_and_the_run_is_the_same(terms: PairTerms, fleet: bool) -> None:
+    with ray_head(2) if fleet else contextlib.nullcontext() as head:
+        _kill_one(terms, None if head is None else head.address)
+
+
+def _kill_one(terms: PairTerms, address: str | None) -> None:
     def play(heard: list[Event]) -> Run:
         run = Run(settings(4, games=GAMES), OPENINGS)
         kept: list[Played] = []
-        asyncio.run(play_on_ray(None, 2, NETS, terms, run, kept.append, heard.append))
+        if address is None:
+            play_here(2, NETS, terms, run, kept.append, heard.append)
+        else:
+            asyncio.run(play_on_ray(address, NETS, terms, run, kept.append, heard.append))
         assert run.finished
         assert sorted(played.name for played in kept) == [(k, pair) for k in range(4) for pair in range(2)]
         return run
@@ -73,7 +86,7 @@ def test_a_killed_worker_loses_one_pair_and_the_run_is_the_same(terms: PairTerms
     assert undisturbed[0] == Opened(2) and len(undisturbed) == 9
 
     def kill_the_first() -> None:
-        while not (running := players()):
+        while not (running := players(address is not None)):
             time.sleep(0.05)
         os.kill(running[0], signal.SIGKILL)
 
@@ -82,9 +95,10 @@ def test_a_killed_worker_loses_one_pair_and_the_run_is_the_same(terms: PairTerms
     heard: list[Event] = []
     second = play(heard)
     killer.join(10)
-    assert [event.why for event in heard if isinstance(event, PairLost)] == ["its process died"]
+    (lost,) = [event.why for event in heard if isinstance(event, PairLost)]
+    assert lost == ("its process died (-9)" if address is None else "its process died")
     assert second.spsa.path == first.spsa.path
-    assert players() == []
+    assert players(address is not None) == []
 
 
 @pytest.mark.slow
@@ -92,5 +106,18 @@ def test_a_killed_worker_loses_one_pair_and_the_run_is_the_same(terms: PairTerms
 def test_other_sources_are_refused_after_some_tries(terms: PairTerms) -> None:
     run = Run(settings(1, 1, games=GAMES), OPENINGS)
     other = PairTerms(terms.games, terms.names, "other")
-    with pytest.raises(PlayError, match=r"pair 0 of iteration 0 was lost 3 times: .*another version of Gougi"):
-        asyncio.run(play_on_ray(None, 1, NETS, other, run, lambda _: None, lambda _: None))
+    with (
+        ray_head(1) as head,
+        pytest.raises(PlayError, match=r"pair 0 of iteration 0 was lost 3 times: .*another version of Gougi"),
+    ):
+        asyncio.run(play_on_ray(head.address, NETS, other, run, lambda _: None, lambda _: None))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_other_sources_are_refused_here(terms: PairTerms) -> None:
+    run = Run(settings(1, 1, games=GAMES), OPENINGS)
+    other = PairTerms(terms.games, terms.names, "other")
+    with pytest.raises(PlayError, match=r"pair 0 of iteration 0: .*another version of Gougi"):
+        play_here(1, NETS, other, run, lambda _: None, lambda _: None)
+    assert players(fleet=False) == []

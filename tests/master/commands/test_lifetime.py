@@ -105,30 +105,3 @@ def test_the_dead_are_reaped_as_they_come(tmp_path: Path) -> None:
     return len(before), {ZOMBIES}, await own.wait()"""
     program = begin(tmp_path, body)
     assert program.communicate(timeout=30)[0] == "result (1, [], 7)\n"
-
-
-def test_a_second_signal_leaves_no_folder(tmp_path: Path) -> None:
-    """Neither ours nor that of a child which is killed with us."""
-    child = "from pathlib import Path; from cluster.machine.private_folder import PrivateFolder; "
-    child += f"f = PrivateFolder(Path({str(tmp_path)!r})); print(f.path.name, flush=True); input()"
-    body = f"""child = subprocess.Popen([sys.executable, "-c", {child!r}], stdin=subprocess.PIPE)
-    try:
-        await asyncio.sleep(60)
-    finally:
-        await asyncio.sleep(60)"""
-    tmp_path.chmod(0o700)
-    program = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM.format(body=body)],
-        cwd=ROOT,
-        env={**environment(tmp_path), "TMPDIR": str(tmp_path)},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert program.stdout is not None
-    folder = tmp_path / program.stdout.readline().strip()
-    assert folder.is_dir()
-    program.send_signal(signal.SIGTERM)
-    time.sleep(0.5)
-    program.send_signal(signal.SIGTERM)
-    assert program.wait(20) == 130
-    assert not folder.exists()

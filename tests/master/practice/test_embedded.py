@@ -90,7 +90,7 @@ def test_a_node_that_is_killed_costs_no_game(start: Start, tmp_path: Path) -> No
     assert not running.left_behind()
 
 
-MOMENTS = ["against a single searcher", "starting Ray", "starting node-1", "waits for a game", "  2 "]
+MOMENTS = ["against a single searcher", "starting node-1", "waits for a game", "  2 "]
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
@@ -142,7 +142,7 @@ def test_sigterm_to_the_process_alone(start: Start, tmp_path: Path) -> None:
 
 def test_a_second_ctrl_c_ends_everything_at_once(start: Start) -> None:
     running = start("--time", "1+1")
-    running.wait_for("starting Ray")
+    running.wait_for("starting node-1")
     running.press_ctrl_c()
     time.sleep(0.3)  # two signals at the same instant are one
     running.press_ctrl_c()
@@ -153,7 +153,7 @@ def test_a_second_ctrl_c_ends_everything_at_once(start: Start) -> None:
 
 
 def test_kill_dash_nine_leaves_nothing(start: Start) -> None:
-    """Neither a node nor anything of Ray, its agents included: the nursery ends them."""
+    """Neither a node nor the fallback: the nursery ends the nodes."""
     running = start("--time", "1+1")
     running.wait_for("  1 ")
     running.process.kill()

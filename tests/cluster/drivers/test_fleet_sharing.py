@@ -8,7 +8,7 @@ import pytest
 
 from cluster.api import SearchRequest
 from cluster.coordination.settings import Mode, Settings
-from cluster.drivers.ray_driver import RaySearcher
+from cluster.drivers.fleet_driver import FleetSearcher
 from cluster.engine_spec import EngineSpec, FleetSpec, Variety
 from tests.cluster.engines import endless_engine
 from tests.cluster.heard import Heard
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(120), pytest.mark.usefixture
 FLEET = FleetSpec((EngineSpec(hash_mb=16),), Variety(depths=True))
 
 
-async def search(searcher: RaySearcher, heard: Heard, number: int, soft_ms: int = 1500) -> None:
+async def search(searcher: FleetSearcher, heard: Heard, number: int, soft_ms: int = 1500) -> None:
     heard.forget()
     searcher.start(SearchRequest(number, STARTPOS, soft_ms=soft_ms, hard_ms=10_000))
     await heard.decision(timeout_s=15)
@@ -33,7 +33,7 @@ def test_the_nodes_use_what_the_others_found() -> None:
         def total(name: str) -> float:
             return sum(said[name] for said in heard.named("shared"))  # type: ignore[misc]
 
-        searcher = RaySearcher(
+        searcher = FleetSearcher(
             nodes=3,
             engine=FLEET.build,
             fallback=endless_engine,

@@ -1,7 +1,6 @@
 """A master in a process of its own, for the tests that end it by a signal: opens a fleet, searches, waits.
 
-Prints every process that it started, those that search, Ray's process, and Ray's folder. Ends by Ctrl-C or SIGTERM as a
-master should.
+Prints every process that it started, those that search, and the nursery. Ends by Ctrl-C or SIGTERM as a master should.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import signal
 import subprocess
 
 from cluster.api import SearchRequest
-from cluster.drivers.ray_driver import RaySearcher
+from cluster.drivers.fleet_driver import FleetSearcher
 from tests.cluster.engines import endless_engine
 from tests.cluster.heard import Heard
 from worker.shogi import STARTPOS
@@ -32,18 +31,16 @@ async def main() -> None:
     stopped = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
-    searcher, heard = RaySearcher(engine=endless_engine, fallback=endless_engine), Heard()
+    searcher, heard = FleetSearcher(engine=endless_engine, fallback=endless_engine), Heard()
     await searcher.open(heard.listener())
     try:
         searcher.start(SearchRequest(1, STARTPOS))
         await heard.until(lambda: any(progress.depth > 3 for progress in heard.progress))
         await heard.until(lambda: len(searcher.live) == 3, 60)
-        await heard.until(lambda: bool(heard.named("ray_started")), 100)
         print("started", *descendants(os.getpid()))
         print("searching", *(fields["pid"] for fields in heard.named("node_ready")))
-        (ray,) = heard.named("ray_started")
-        print("ray", ray["pid"])
-        print("folder", ray["folder"], flush=True)
+        assert searcher._nursery is not None
+        print("nursery", searcher._nursery.pid, flush=True)
         await stopped.wait()
     finally:
         await searcher.close()

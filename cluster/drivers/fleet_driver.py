@@ -1,4 +1,8 @@
-"""The whole fleet: the coordinator on real nodes, in the places that Ray has, with the channel and the fallback."""
+"""The whole fleet: the coordinator on real nodes, with the channel and the fallback.
+
+On one machine the master's nursery makes the nodes, and makes them again when they end. On several machines Ray says
+where they run (`cluster.drivers.node_supervisor`); only then is anything of Ray loaded.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +12,15 @@ from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from cluster.api import FleetError, Listener
 from cluster.coordination.events import FALLBACK, NodeJoined, Received
 from cluster.coordination.settings import Settings
 from cluster.drivers.fallback import Fallback
 from cluster.drivers.faults import Faults
-from cluster.drivers.fleet import Change, Fleet
+from cluster.drivers.fleet import Change, Fleet, node_name, number_of
 from cluster.drivers.host import CoordinatorHost, HostedSearcher, now_ms, prepare_this_machine
-from cluster.drivers.node_supervisor import NodeSupervisor, place_of
-from cluster.drivers.ray_cluster import RayFacts
 from cluster.engine_spec import EngineSpec, FleetSpec
 from cluster.machine.status import StatusFile
 from cluster.metrics.fleet import FleetMetrics
@@ -40,9 +43,14 @@ from cluster.network.messages import (
 )
 from cluster.network.own_host import machine_name
 from cluster.network.refusals import Refusals
+from cluster.node.local_nursery import LocalNursery
 from cluster.node.process import NodeSpec
 from cluster.sharing.master import FleetSharing
 from worker.engine import Engine
+
+if TYPE_CHECKING:
+    from cluster.drivers.node_supervisor import NodeSupervisor
+    from cluster.drivers.ray_cluster import RayFacts
 
 _log = logging.getLogger(__name__)
 
@@ -51,13 +59,14 @@ _PATIENCE_S = 5.0
 or for the first word of a cluster elsewhere, which may refuse us."""
 
 
-class RaySearcher(HostedSearcher):
-    """A `cluster.api.Searcher` over Ray nodes.
+class FleetSearcher(HostedSearcher):
+    """A `cluster.api.Searcher` over nodes in processes of their own.
 
     Args:
-        nodes: nodes of a cluster that is started on this machine; with ``address`` the number is what the machines of
-            that cluster offer, one for each unit of their custom resource ``searcher``, and follows those that join.
-        address: ``host:port`` or ``auto`` of a Ray cluster that runs. Its token comes from Ray's own variables.
+        nodes: nodes of this machine; with ``address`` the number is what the machines of that cluster offer, one for
+            each unit of their custom resource ``searcher``, and follows those that join.
+        address: ``host:port`` or ``auto`` of a Ray cluster that runs; None: the fleet is this machine. Ray's token
+            comes from Ray's own variables.
         engine: how a node makes its engine, from its number in the fleet (0, 1, …) and the number of nodes on its
             machine; picklable.
         fallback: how the master's own machine makes the fallback's engine.
@@ -100,7 +109,10 @@ class RaySearcher(HostedSearcher):
         self._metrics = metrics
         self._node_metrics = node_metrics
         self._address = address
+        self._nursery: LocalNursery | None = None
+        """Of a fleet of this machine."""
         self._supervisor: NodeSupervisor | None = None
+        """Of a fleet of several machines."""
         self._fleet = Fleet(host=machine_name())
         self._channel: ChannelServer | None = None
         self._fallback: Fallback | None = None
@@ -125,12 +137,13 @@ class RaySearcher(HostedSearcher):
         return self._fleet.live
 
     async def open(self, listener: Listener) -> None:
-        """Compile what is not yet, and start the fallback, the nodes and Ray. Returns when a search can begin, which
-        needs no Ray: nodes join as they come, the search that runs too.
+        """Compile what is not yet, and start the fallback and the nodes, or connect to Ray, which has them started.
+        Returns when a search can begin, for which the fallback is enough: nodes join as they come, the search that runs
+        too.
 
-        Tells the listener its progress: ``nodes_left_out``, ``compiling``, ``ray_starting``, ``ray_started``,
-        ``node_starting``, ``node_joined``. What would have kept it from opening, had it been known in time, is told as
-        ``fleet_broken`` later: the searcher goes on with what it has.
+        Tells the listener its progress: ``nodes_left_out``, ``compiling``, ``node_starting``, ``node_joined``; with
+        an address ``ray_starting`` and ``ray_started``. What would have kept it from opening, had it been known in
+        time, is told as ``fleet_broken`` later: the searcher goes on with what it has.
 
         Raises:
             FleetError: it cannot begin, and no waiting would help: an engine cannot be made, the cluster refuses us.
@@ -162,7 +175,7 @@ class RaySearcher(HostedSearcher):
         self._dismiss(peer, why)
 
     async def close(self) -> None:
-        """End the nodes, the fallback and, where it is our own, Ray. More than once does no harm."""
+        """End the nodes and the fallback, and leave Ray. More than once does no harm."""
         host, self._host = self._host, None
         if host is not None:
             host.close()
@@ -181,6 +194,9 @@ class RaySearcher(HostedSearcher):
         if self._fallback is not None:
             await self._fallback.close()
             self._fallback = None
+        if self._nursery is not None:
+            await self._nursery.close()
+            self._nursery = None
         if self._supervisor is not None:
             await self._supervisor.close()
             self._supervisor = None
@@ -242,9 +258,22 @@ class RaySearcher(HostedSearcher):
                 self.send,
                 lambda name, fields: host.log(name, **fields),
             )
-        self._supervisor = NodeSupervisor(self._address, self._wanted, self, self._spec)
-        self._supervisor.open()
+        if self._address is None:
+            self._start_here()
+        else:
+            from cluster.drivers.node_supervisor import NodeSupervisor
+
+            self._supervisor = NodeSupervisor(self._address, self, self._spec)
+            self._supervisor.open()
         await self._can_begin()
+
+    def _start_here(self) -> None:
+        """Start the nodes of a fleet of this machine."""
+        nursery = self._nursery = LocalNursery(lambda name, fields: self.log(name, **fields))
+        nursery.open()
+        for node_id in map(node_name, range(1, self._wanted + 1)):
+            self.log("node_starting", node=node_id)
+            nursery.start(self._spec(node_id, self._wanted))
 
     def _spec(self, node_id: str, places: int) -> NodeSpec:
         """The values that the node of that id needs, on a machine of ``places`` nodes."""
@@ -252,7 +281,7 @@ class RaySearcher(HostedSearcher):
         assert channel is not None
         url = f"tcp://{self._advertise or f'{self._host_of_ray}:{self._port}'}"
         address = replace(channel.admit(node_id), url=url)
-        number = place_of(node_id) - 1
+        number = number_of(node_id) - 1
         metrics = None if self._node_metrics is None else self._node_metrics.moved(number)
         return NodeSpec(node_id, address, partial(self._engine, number, places), self._settings.share_depth, metrics)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from cluster.drivers.ray_driver import RaySearcher
+from cluster.drivers.fleet_driver import FleetSearcher
 from cluster.network.channel import ChannelServer
 from cluster.network.messages import EVERY_JOB, End, Heartbeat, Hello, Leave, Order, Stop
 from tests.cluster.engines import endless_engine
@@ -21,9 +21,9 @@ class Channel:
         return True
 
 
-def fleet(*lives: str) -> tuple[RaySearcher, Channel]:
+def fleet(*lives: str) -> tuple[FleetSearcher, Channel]:
     """A master that has heard of these lives of one node."""
-    searcher, channel = RaySearcher(engine=endless_engine, fallback=endless_engine), Channel()
+    searcher, channel = FleetSearcher(engine=endless_engine, fallback=endless_engine), Channel()
     searcher._channel = cast(ChannelServer, channel)
     for life in lives:
         searcher._receive(f"node-1/{life}", Hello("node-1", life, "h", 1, "e"))

@@ -1,4 +1,4 @@
-"""Nothing waits for Ray: a fleet opens, searches and closes while there is none."""
+"""A fleet of one machine starts nothing of Ray, and one of several machines does not wait for it."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ import asyncio
 import os
 import re
 import signal
-from collections.abc import Callable
 
 import pytest
 
 from cluster.api import FleetError, SearchRequest
-from cluster.drivers import node_supervisor, ray_driver, ray_process
+from cluster.drivers import fleet_driver, node_supervisor, ray_process
+from cluster.drivers.fleet_driver import FleetSearcher
 from cluster.drivers.ray_cluster import RayFacts, RayRefused
-from cluster.drivers.ray_driver import RaySearcher
 from cluster.drivers.ray_process import RayLost, RayProcess
 from tests.cluster.engines import broken_engine, endless_engine
 from tests.cluster.heard import Heard
@@ -23,31 +22,24 @@ from worker.shogi import STARTPOS
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120), pytest.mark.usefixtures("warm")]
 
 
-class NoRay:
-    """A `RayProcess` that does not come to be."""
+class RefusesUs:
+    """A `RayProcess` of a cluster whose token is another."""
 
-    def __init__(self, _address: str | None, _nodes: int, _on_start: Callable[[int], None]) -> None:
+    def __init__(self, _address: str) -> None:
         self.pid = 0
-
-    async def open(self) -> RayFacts:
-        await asyncio.Event().wait()
-        raise AssertionError
 
     async def close(self) -> None:
         pass
 
-
-class RefusesUs(NoRay):
     async def open(self) -> RayFacts:
         raise RayRefused("no Ray cluster at 10.0.0.1:6379: its token is not ours (RAY_AUTH_TOKEN)")
 
 
-def test_nodes_of_this_machine_need_no_ray(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nodes_of_this_machine_need_no_ray() -> None:
     """Neither to begin, nor to come back."""
-    monkeypatch.setattr(node_supervisor, "RayProcess", NoRay)
 
     async def play() -> None:
-        searcher, heard = RaySearcher(2, None, endless_engine, endless_engine), Heard()
+        searcher, heard = FleetSearcher(2, None, endless_engine, endless_engine), Heard()
         await searcher.open(heard.listener())
         await heard.until(lambda: {"node-1", "node-2"} <= set(searcher.live), 30)
         assert await searcher.whole(1) == 2
@@ -64,11 +56,10 @@ def test_nodes_of_this_machine_need_no_ray(monkeypatch: pytest.MonkeyPatch) -> N
     asyncio.run(play())
 
 
-def test_nodes_without_a_processor_are_left_out_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(node_supervisor, "RayProcess", NoRay)
+def test_nodes_without_a_processor_are_left_out_and_told() -> None:
 
     async def play() -> None:
-        searcher, heard = RaySearcher(5, None, endless_engine, endless_engine, at_most=1), Heard()
+        searcher, heard = FleetSearcher(5, None, endless_engine, endless_engine, at_most=1), Heard()
         await searcher.open(heard.listener())
         assert await searcher.whole(30) == 1
         assert set(searcher.live) <= {"node-1", "fallback"}
@@ -82,7 +73,7 @@ def test_a_cluster_that_is_not_there_yet_is_not_waited_for() -> None:
     """The master's own engine plays; sound moves, and in time."""
 
     async def play() -> None:
-        searcher, heard = RaySearcher(address="127.0.0.1:1", engine=endless_engine, fallback=endless_engine), Heard()
+        searcher, heard = FleetSearcher(address="127.0.0.1:1", engine=endless_engine, fallback=endless_engine), Heard()
         await searcher.open(heard.listener())
         assert searcher.live == ("fallback",)
         searcher.start(SearchRequest(1, STARTPOS, soft_ms=500, hard_ms=2000))
@@ -101,7 +92,7 @@ def test_a_token_that_is_refused_is_an_error(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(node_supervisor, "RayProcess", RefusesUs)
 
     async def play() -> None:
-        searcher = RaySearcher(address="10.0.0.1:6379", engine=endless_engine, fallback=endless_engine)
+        searcher = FleetSearcher(address="10.0.0.1:6379", engine=endless_engine, fallback=endless_engine)
         with pytest.raises(FleetError, match="its token is not ours"):
             await searcher.open(Heard().listener())
 
@@ -117,10 +108,10 @@ def test_a_token_that_is_refused_late_is_told_and_the_search_goes_on(monkeypatch
             return await super().open()
 
     monkeypatch.setattr(node_supervisor, "RayProcess", RefusesUsLate)
-    monkeypatch.setattr(ray_driver, "_PATIENCE_S", 0.1)
+    monkeypatch.setattr(fleet_driver, "_PATIENCE_S", 0.1)
 
     async def play() -> None:
-        searcher = RaySearcher(address="10.0.0.1:6379", engine=endless_engine, fallback=endless_engine)
+        searcher = FleetSearcher(address="10.0.0.1:6379", engine=endless_engine, fallback=endless_engine)
         heard = Heard()
         await searcher.open(heard.listener())
         searcher.start(SearchRequest(1, STARTPOS))
@@ -140,11 +131,11 @@ def test_a_token_that_is_refused_late_is_told_and_the_search_goes_on(monkeypatch
 def test_an_address_that_is_none_is_an_error() -> None:
     for address in ("nowhere", "host:", ":6379", "host:port"):
         with pytest.raises(FleetError, match=f"no Ray cluster at {address}: expected host:port or auto"):
-            RaySearcher(address=address)
+            FleetSearcher(address=address)
 
 
-async def why_it_cannot_begin(searcher: RaySearcher) -> str:
-    """The reason that `RaySearcher.open` raises; or, where it had begun before the reason was known, what it tells
+async def why_it_cannot_begin(searcher: FleetSearcher) -> str:
+    """The reason that `FleetSearcher.open` raises; or, where it had begun before the reason was known, what it tells
     then."""
     heard = Heard()
     try:
@@ -159,12 +150,11 @@ async def why_it_cannot_begin(searcher: RaySearcher) -> str:
 
 
 @pytest.mark.parametrize("which", ["node", "fallback"])
-def test_an_engine_that_cannot_be_made_says_why(which: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_engine_that_cannot_be_made_says_why(which: str) -> None:
     """Which of the two is there first, the engine that works or the word of the one that does not, is left to
     chance."""
-    monkeypatch.setattr(node_supervisor, "RayProcess", NoRay)
     engines = (broken_engine, endless_engine) if which == "node" else (endless_engine, broken_engine)
-    why = asyncio.run(why_it_cannot_begin(RaySearcher(1, None, *engines)))
+    why = asyncio.run(why_it_cannot_begin(FleetSearcher(1, None, *engines)))
     assert re.search(rf"{which}.* cannot start: .*no such net: x\.bin", why)
 
 
@@ -174,7 +164,7 @@ def test_a_process_that_hangs_counts_as_lost(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(ray_process, "_ANSWER_S", 0.5)
 
     async def play() -> None:
-        ray = RayProcess("127.0.0.1:1", 1)
+        ray = RayProcess("127.0.0.1:1")
         with pytest.raises(FleetError, match="no Ray cluster at"):
             await ray.open()
         pid = ray.pid

@@ -1,4 +1,4 @@
-"""An open fleet on real Ray with its event loop, for the tests that share one."""
+"""An open fleet of real processes with its event loop, for the tests that share one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from cluster.api import Decision, SearchRequest
 from cluster.coordination.settings import Settings
-from cluster.drivers.ray_driver import RaySearcher
+from cluster.drivers.fleet_driver import FleetSearcher
 from cluster.network.channel import ChannelAddress
 from tests.cluster.engines import endless_engine
 from tests.cluster.heard import Heard
@@ -24,7 +24,7 @@ _T = TypeVar("_T")
 class OpenFleet:
     """A searcher, what it said, and the proxy through which its nodes reach it."""
 
-    def __init__(self, runner: asyncio.Runner, searcher: RaySearcher, heard: Heard, proxy: Proxy) -> None:
+    def __init__(self, runner: asyncio.Runner, searcher: FleetSearcher, heard: Heard, proxy: Proxy) -> None:
         self.searcher = searcher
         self.heard = heard
         self.proxy = proxy
@@ -109,13 +109,13 @@ class OpenFleet:
 
 
 @contextlib.contextmanager
-def open_fleet(nodes: int, settings: Settings) -> Iterator[OpenFleet]:
-    """Open a fleet of that many nodes; close it at the end."""
+def open_fleet(nodes: int, settings: Settings, address: str | None = None) -> Iterator[OpenFleet]:
+    """Open a fleet of that many nodes of this machine, or of what Ray offers at that address; close it at the end."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     proxy = Proxy(port)
-    searcher = RaySearcher(
-        nodes, None, endless_engine, endless_engine, settings, report_port=port, advertise=proxy.address
+    searcher = FleetSearcher(
+        nodes, address, endless_engine, endless_engine, settings, report_port=port, advertise=proxy.address
     )
     heard = Heard()
 

@@ -1,4 +1,4 @@
-"""The fleet on real Ray: processes, sockets, a clock. One fleet serves all of these tests, as Ray starts slowly.
+"""A fleet of this machine: processes, sockets, a clock. One fleet serves all of these tests.
 
 The fault matrix is among them, `test_fault`, a real test for each of its 32 cells. Whatever befalls the nodes, in
 whatever part of a search: one decision, by the hard deadline, legal; the log says why; and where a node is lost in the
@@ -18,9 +18,9 @@ all nodes dead  SIGKILL to every node's process                          node_lo
 ==============  =======================================================  ==============================================
 
 Each in the presearch, the search (its tree is dealt), at the deadline (50 ms before the soft time) and while pondering.
-Between hosts kill -9, SIGSTOP, cut, join and leave are in `tests.cluster.drivers.test_ray_hosts` again; what the
-coordinator sees of all of them, at random moments of virtual time, is in
-`tests.cluster.coordination.test_coordinator_storms`.
+What befalls Ray itself is in `tests.cluster.drivers.test_ray_head`. Between hosts kill -9, SIGSTOP, cut, join and leave
+are in `tests.cluster.drivers.test_ray_hosts` again; what the coordinator sees of all of them, at random moments of
+virtual time, is in `tests.cluster.coordination.test_coordinator_storms`.
 """
 
 from __future__ import annotations
@@ -29,24 +29,20 @@ import asyncio
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import pytest
 import zmq
 
 from cluster.api import Decision, FleetError
 from cluster.coordination.settings import Mode, Settings
-from cluster.drivers.ray_survey import survey
 from cluster.network.channel import ChannelClient
 from cluster.network.messages import Hello
 from tests.cluster.faults import FAULTS, Fault, MakeFault
+from tests.cluster.open_fleet import OpenFleet, open_fleet
 from tests.cluster.processes import alive
-from tests.cluster.ray_fleet import OpenFleet, open_fleet
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120), pytest.mark.usefixtures("warm")]
 
@@ -59,8 +55,7 @@ def shared() -> Iterator[OpenFleet]:
 
 @pytest.fixture
 def fleet(shared: OpenFleet) -> OpenFleet:
-    """The shared fleet, with Ray, two nodes and the fallback at least."""
-    shared.run(shared.there(lambda: bool(shared.heard.named("ray_started")), 150))
+    """The shared fleet, with two nodes and the fallback at least."""
     shared.run(shared.there(lambda: len(shared.nodes) >= 2 and "fallback" in shared.searcher.live))
     return shared
 
@@ -126,55 +121,10 @@ def test_a_stranger_without_the_key_is_refused(fleet: OpenFleet) -> None:
 
 
 def test_secrets_stay_out_of_arguments_and_logs(fleet: OpenFleet) -> None:
-    folder = Path(str(fleet.ray["folder"]))
-    token = folder / "token"
-    assert token.stat().st_mode & 0o077 == 0
-    keys = [fleet.admit("node-1"), fleet.admit("fallback")]
-    secrets = [token.read_text(), *(each.client_secret.decode() for each in keys)]
     shown = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
     shown += repr(fleet.heard.events)
-    for log in folder.rglob("*"):
-        if log.is_file() and log != token:
-            shown += log.read_text(errors="replace")
-    for secret in secrets:
-        assert secret not in shown
-
-
-@pytest.mark.parametrize("known", [True, False])
-def test_the_cluster_is_asked_how_it_is(fleet: OpenFleet, monkeypatch: pytest.MonkeyPatch, known: bool) -> None:
-    """By whoever has its token; without joining it."""
-    token = (Path(str(fleet.ray["folder"])) / "token").read_text()
-    monkeypatch.setenv("RAY_AUTH_TOKEN", token if known else "f" * 64)
-
-    async def asked() -> dict[str, Any]:
-        async with asyncio.timeout(60):
-            while True:
-                said = await asyncio.to_thread(survey, str(fleet.ray["address"]), 60)
-                if said["machines"][0]["taken"] == 3:  # all three keepers have their places
-                    return said
-
-    if not known:
-        with pytest.raises(FleetError, match="its token is not ours"):
-            fleet.run(asked())
-        return
-    said = fleet.run(asked())
-    (machine,), (player,) = said["machines"], said["players"]
-    assert (machine["alive"], machine["places"], machine["taken"]) == (True, 3, 3)
-    assert machine["players"] == {player["job"]: 3}
-    assert (player["nodes"], player["waiting"]) == (3, 0)
-
-
-def test_a_client_without_the_token_is_refused(fleet: OpenFleet) -> None:
-    # Ray turns an address of the loopback into one that others reach, where it is not told to stay there.
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("RAY_AUTH")}
-    without = kept | {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
-    right = {**without, "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": f"{fleet.ray['folder']}/token"}
-    client = [sys.executable, "-m", "tests.cluster.ray_client", str(fleet.ray["address"])]
-    clients = [
-        subprocess.Popen(client, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        for environment in (right, without)
-    ]
-    assert [client.communicate(timeout=40)[0].strip() for client in clients] == ["let in", "AuthenticationError"]
+    for address in (fleet.admit("node-1"), fleet.admit("fallback")):
+        assert address.client_secret.decode() not in shown
 
 
 async def in_presearch(fleet: OpenFleet, fault: Fault) -> Decision:
@@ -233,8 +183,6 @@ def test_fault(
 
 
 def test_a_node_made_anew_knows_how_many_share_its_machine(fleet: OpenFleet) -> None:
-    """As Ray has it, once the keepers are there, which say so with each life."""
-
     def lives() -> list[object]:
         return [said["engine"] for said in fleet.heard.named("node_ready") if said["node"] == "node-1"]
 
@@ -248,8 +196,30 @@ def test_a_node_made_anew_knows_how_many_share_its_machine(fleet: OpenFleet) -> 
     fleet.run(play())
 
 
+def test_the_nursery_dies(fleet: OpenFleet) -> None:
+    """The nodes live on, and the next one makes them anew as the first did."""
+
+    async def play() -> None:
+        await fleet.there(lambda: len(fleet.nodes) == 3)
+        supervisor = fleet.searcher._nursery
+        assert supervisor is not None
+        nursery = supervisor.pid
+        assert nursery is not None
+        os.kill(nursery, signal.SIGKILL)
+        await fleet.event("nursery_lost")
+        fleet.start(600, 1500)
+        assert (await fleet.decision()).source == "split"
+        assert not fleet.heard.named("node_lost")
+        await fleet.there(lambda: supervisor.pid not in (None, nursery))
+        os.kill(fleet.pid("node-1"), signal.SIGKILL)
+        await fleet.event("node_lost", node="node-1")
+        await fleet.there(lambda: "node-1" in fleet.nodes)
+
+    fleet.run(play())
+
+
 def test_a_node_is_drained(fleet: OpenFleet) -> None:
-    """Its process stays, so that no other takes its place, until Ray is started anew."""
+    """Its process stays, so that no other takes its place. The last of these tests: the fleet has a node less."""
 
     async def play() -> None:
         await fleet.there(lambda: len(fleet.nodes) == 3)
@@ -264,81 +234,7 @@ def test_a_node_is_drained(fleet: OpenFleet) -> None:
         fleet.searcher.stop(number)
         assert (await fleet.decision()).source == "split"
         await asyncio.sleep(0.5)
-        drained = fleet.pid(victim)
-        assert alive(drained)
+        assert alive(fleet.pid(victim))
         assert victim not in fleet.nodes
-        old = fleet.ray
-        os.kill(old["processes"]["raylet"], signal.SIGKILL)
-        await fleet.there(lambda: fleet.ray != old and victim in fleet.nodes, 100)
-        assert fleet.pid(victim) != drained
-
-    fleet.run(play())
-
-
-@pytest.mark.parametrize("process", ["raylet", "gcs_server", "ray process"])
-def test_ray_itself_dies(fleet: OpenFleet, process: str) -> None:
-    """The nodes search on, and the next Ray's keepers adopt them; one that is killed meanwhile is back before. Nothing
-    is left of the Ray that was."""
-
-    async def play() -> None:
-        await fleet.there(lambda: len(fleet.nodes) == 3)
-        before = {node_id: fleet.pid(node_id) for node_id in fleet.nodes}
-        old = fleet.ray
-        fleet.start(1200, 1700)
-        await fleet.event("dealt")
-        os.kill(old["pid"] if process == "ray process" else old["processes"][process], signal.SIGKILL)
-        lost = await fleet.event("ray_lost")
-        assert lost["why"] == ("without a word" if process == "ray process" else f"its {process} died")
-        assert (await fleet.decision()).source == "split"
-        assert not fleet.heard.named("node_lost")
-        os.kill(before["node-2"], signal.SIGKILL)
-        await fleet.event("node_lost", node="node-2")
-        await fleet.there(lambda: "node-2" in fleet.nodes)
-        await fleet.there(lambda: fleet.ray != old, 100)
-        await asyncio.sleep(5)  # the keepers come
-        assert [event["node"] for event in fleet.heard.named("node_lost")] == ["node-2"]
-        assert {node_id: fleet.pid(node_id) for node_id in fleet.nodes} == {**before, "node-2": fleet.pid("node-2")}
-        assert not any(map(alive, (before["node-2"], old["pid"], *old["processes"].values())))
-        assert not await asyncio.to_thread(Path(str(old["folder"])).exists)
-
-    fleet.run(play())
-
-
-def test_the_ray_process_hangs(fleet: OpenFleet) -> None:
-    """It is noticed, and another is started; the nodes search on."""
-
-    async def play() -> None:
-        await fleet.there(lambda: len(fleet.nodes) == 3)
-        old = fleet.ray
-        os.kill(old["pid"], signal.SIGSTOP)
-        lost = await fleet.event("ray_lost", 30)
-        assert "hangs" in str(lost["why"])
-        fleet.start(600, 1500)
-        assert (await fleet.decision()).source == "split"
-        await fleet.there(lambda: fleet.ray != old, 100)
-        assert not fleet.heard.named("node_lost")
-        assert not any(map(alive, (old["pid"], *old["processes"].values())))
-
-    fleet.run(play())
-
-
-def test_the_nursery_dies(fleet: OpenFleet) -> None:
-    """The nodes live on, and the next one makes them anew as the first did."""
-
-    async def play() -> None:
-        await fleet.there(lambda: len(fleet.nodes) == 3)
-        supervisor = fleet.searcher._supervisor
-        assert supervisor is not None and supervisor._nursery is not None
-        nursery = supervisor._nursery.pid
-        assert nursery is not None
-        os.kill(nursery, signal.SIGKILL)
-        await fleet.event("nursery_lost")
-        fleet.start(600, 1500)
-        assert (await fleet.decision()).source == "split"
-        assert not fleet.heard.named("node_lost")
-        await fleet.there(lambda: supervisor._nursery is not None and supervisor._nursery.pid not in (None, nursery))
-        os.kill(fleet.pid("node-1"), signal.SIGKILL)
-        await fleet.event("node_lost", node="node-1")
-        await fleet.there(lambda: "node-1" in fleet.nodes)
 
     fleet.run(play())

@@ -1,0 +1,93 @@
+"""Ray's head on this machine, by `ray start --head`, for the tests: with a token, and started again if it ends."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from cluster.machine.processes import command_of, end_session, in_session
+
+RAY = Path(sys.executable).with_name("ray")
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The head and what is needed to reach it."""
+
+    address: str
+    token: str
+    folder: Path
+    session: int
+    """That of the loop that starts it, and of all of Ray's processes."""
+
+    def pids(self, word: str) -> list[int]:
+        """Ray's processes with that word in their command."""
+        return [pid for pid in sorted(in_session(self.session)) if word in command_of(pid)]
+
+    def kill(self, word: str) -> list[int]:
+        """Kill them. Returns which they were."""
+        pids = self.pids(word)
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+        return pids
+
+
+def _free_ports(count: int) -> list[int]:
+    with contextlib.ExitStack() as stack:
+        free = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
+        return [each.getsockname()[1] for each in free]
+
+
+@contextlib.contextmanager
+def ray_head(places: int) -> Iterator[Head]:
+    """Start it with room for that many nodes, and let this process know its token; end all of it at the end."""
+    token = secrets.token_hex(32)
+    port, agent = _free_ports(2)
+    given = {
+        "RAY_AUTH_MODE": "token",
+        "RAY_AUTH_TOKEN": token,
+        "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # the loopback stays the loopback
+        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+    }
+    before = {name: os.environ.get(name) for name in given}
+    with tempfile.TemporaryDirectory(prefix="ray-", dir="/tmp", ignore_cleanup_errors=True) as folder:
+        os.environ.update(given)
+        options = f"--port={port} --dashboard-agent-listen-port={agent}"
+        options += f" --node-ip-address=127.0.0.1 --temp-dir={folder} --num-cpus=0 --include-dashboard=false --block"
+        resources = f'--resources={{"searcher": {places}}}'
+        command = [str(RAY), "start", "--head", *options.split(), "--object-store-memory=80000000", resources]
+        loop = subprocess.Popen(
+            ["sh", "-c", 'while :; do "$@"; sleep 0.2; done', "sh", *command],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        try:
+            assert loop.stdout is not None
+            said = []
+            for line in loop.stdout:
+                said.append(line)
+                if "Ray runtime started" in line:
+                    break
+                assert len(said) < 100, "".join(said)
+            yield Head(f"127.0.0.1:{port}", token, Path(folder), loop.pid)
+        finally:
+            end_session(loop.pid)
+            loop.kill()
+            loop.wait()
+            for name, value in before.items():
+                if value is None:
+                    os.environ.pop(name, None)
+                else:
+                    os.environ[name] = value
