@@ -57,6 +57,8 @@ ON_STDOUT = {
 }
 APART = {
     "serve": "goes on, see below",
+    "stop": "tests/master/test_stop.py",
+    "help": "as --help",
     "play": "goes on, see below",
     "warm": "writes nothing to standard output",
     "match": "tests/master/arena",
