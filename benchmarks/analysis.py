@@ -148,7 +148,7 @@ def analyse(folder: Path, played: list[dict[str, object]], nodes: int) -> list[t
 
 @dataclass(frozen=True, slots=True)
 class Stay:
-    """How many of some verdicts stay with more effort."""
+    """The number of verdicts that stay with more effort."""
 
     moves: int
     same: int

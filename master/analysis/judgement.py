@@ -67,7 +67,7 @@ class Quality(enum.Enum):
 
 
 class Sureness(enum.Enum):
-    """How sure the verdict on a move is. docs/measurements/analysis.md has how often each kind stays."""
+    """The certainty of the verdict on a move. docs/measurements/analysis.md has how often each kind stays."""
 
     SURE = "sure"
     """Two searches agree, the second with several times the effort, and the loss is well within its class."""
@@ -103,7 +103,7 @@ class Judged:
     allowed_mate: bool = False
     """The opponent has a mate only since this move."""
     bound: Bound = Bound.EXACT
-    """Of ``after``."""
+    """The meaning of ``after``."""
     first: Judged | None = None
     """The verdict of the first search, where this one is of a second search with more effort."""
 

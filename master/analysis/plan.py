@@ -42,7 +42,7 @@ class Evaluation:
     alternatives: tuple[Alternative, ...] = ()
     """Best first, where more than one was asked for."""
     bound: Bound = Bound.EXACT
-    """Of ``score``: a search that its limit stopped within a fail-high or fail-low may know no more than that."""
+    """The meaning of ``score``: a search that was stopped within a fail-high or fail-low may know no more than that."""
 
 
 @dataclass(frozen=True, slots=True)

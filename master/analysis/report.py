@@ -29,7 +29,7 @@ class Settings:
     effort: str
     """In words: ``50000 nodes a move on each of 2 nodes``."""
     no_strength: str = ""
-    """Why the analysis as a whole does not fit the calibration, in words; empty: it fits."""
+    """The reason why the analysis as a whole does not fit the calibration, in words; empty: it fits."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ _PATIENCE_MS: Final = 600_000
 """A search by nodes that is not over by then, as all nodes were lost, is."""
 
 AGAIN_TIMES: Final = 5
-"""How many times the effort the second search of a doubtful move has, if nothing else is asked for."""
+"""Effort of the second search of a doubtful move, in times the first, if nothing else is asked for."""
 
 Found = Callable[[Evaluation, bool], None]
 """Told of each position: what is known, and whether it had been kept from an earlier run."""

@@ -100,7 +100,7 @@ class _Line(msgspec.Struct):
     """Score, depth and PV of each alternative."""
     bound: Bound = Bound.EXACT
     bounds: tuple[Bound, ...] = ()
-    """Of each alternative."""
+    """The bound of each alternative."""
 
     @classmethod
     def of(cls, key: str, found: Evaluation) -> _Line:

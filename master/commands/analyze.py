@@ -129,7 +129,7 @@ class _Job:
 
 @dataclass(frozen=True, slots=True)
 class Misfit:
-    """Why there is no estimate of strength: a message and its fields."""
+    """The reason why there is no estimate of strength: a message and its fields."""
 
     message: str
     fields: dict[str, object] = field(default_factory=dict)
@@ -145,7 +145,7 @@ class _Analysis:
     again: int = 1
     """Effort of the second search of what is doubtful, in times the first; 1: there is none."""
     misfit: Misfit | None = None
-    """Why the calibration does not fit what was searched; None: it fits."""
+    """The reason why the calibration does not fit what was searched; None: it fits."""
     capacity: int | None = None
     """The number of nodes that the cluster offers, or for which this machine has processors; None: as configured."""
 

@@ -60,6 +60,8 @@ ON_STDOUT = {
 }
 APART = {
     "serve": "goes on, see below",
+    "stop": "tests/master/test_stop.py",
+    "help": "as --help",
     "play": "goes on, see below",
     "warm": "writes nothing to standard output",
     "match": "tests/lab/match",
