@@ -83,7 +83,7 @@ def _variations(game: Line) -> Iterator[Variation]:
 
 
 def _beside(line: Line, first: int) -> list[tuple[int, Line]]:
-    """What stands beside a line, with the number of its first move, in the order in which it is taken off a stack.
+    """Variations that stand beside a line, with the number of its first move, in the order in which it is taken off a stack.
 
     Args:
         first: the number of the line's first move.
