@@ -1,4 +1,4 @@
-"""The common part of all readers of records: text from bytes, the game as it is read, and its moves checked one by one.
+"""The common part of all readers of records: text from bytes, the game as it is read, and its moves checked in turn.
 
 A reader passes over nothing that it does not understand: a line that its format does not allow is a `RecordFault`.
 """
