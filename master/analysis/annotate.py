@@ -84,7 +84,7 @@ def _variations(game: Line) -> Iterator[Variation]:
 
 
 def _beside(line: Line, first: int) -> list[tuple[int, Line]]:
-    """What stands beside a line, with the number of its first move, in the order in which it is taken off a stack.
+    """Variations beside a line, with the number of their first move, in the order in which a stack gives them up.
 
     Args:
         first: the number of the line's first move.

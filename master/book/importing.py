@@ -30,7 +30,7 @@ class ImportSummary:
     """Taken."""
     skipped: Counter[Skipped] = field(default_factory=Counter)
     faults: list[str] = field(default_factory=list)
-    """What is wrong with games that are broken or empty, with file and line."""
+    """Faults of games that are broken or empty, with file and line."""
 
     def add(self, part: Part) -> None:
         self.files += part.files

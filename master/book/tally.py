@@ -57,7 +57,7 @@ class Part:
     games: int = 0
     skipped: Counter[Skipped] = field(default_factory=Counter)
     faults: list[str] = field(default_factory=list)
-    """What is wrong with games that are broken or empty, with file and line."""
+    """Faults of games that are broken or empty, with file and line."""
 
     def add(self, plies: Iterable[BookPly], merge_colours: bool) -> None:
         """Count one game."""

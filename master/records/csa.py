@@ -64,7 +64,7 @@ class Ending:
     consumed_ms: int | None = None
 
     def told(self, words: EndWords) -> list[str]:
-        """What the formats' own words do not say."""
+        """The lines that the formats' own words do not say."""
         lines = self.remark.splitlines()
         if not words.exact or self.comment:
             result = "" if self.winner is None else f", {('black', 'white')[self.winner]} wins"
@@ -99,7 +99,7 @@ class GameRecord:
     ending: Ending | None = None
     """None while the game goes on."""
     header: Mapping[str, str] = field(default_factory=dict)
-    """What else the record's source says of the game, by KIF's words (``場所``)."""
+    """Other facts that the record's source has of the game, by KIF's words (``場所``)."""
     comment: str = ""
     """Free text before the first move."""
     variations: Sequence[Variation] = ()

@@ -15,7 +15,7 @@ class EndWords:
     kif: str
     """``投了``"""
     kif_summary: str
-    """``先手の勝ち``: what stands after ``まで57手で``."""
+    """``先手の勝ち``: the words after ``まで57手で``."""
     exact: bool
     """Both words say all of the end; else a comment has to."""
 

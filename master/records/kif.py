@@ -1,4 +1,4 @@
-"""What a KIF record is made of: start position, moves, times, and the encoding of its files."""
+"""Parts of a KIF record: start position, moves, times, and the encoding of its files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all readers of records share: text from bytes, the game as it is read, and its moves checked one by one.
+"""The common part of all readers of records: text from bytes, the game as it is read, and its moves checked in turn.
 
 A reader passes over nothing that it does not understand: a line that its format does not allow is a `RecordFault`.
 """
@@ -217,11 +217,11 @@ class Reading(Line):
     names: tuple[str, str] = ("", "")
     """Black, white; empty where the record has none."""
     facts: dict[str, str] = field(default_factory=dict)
-    """What the head says, by rsshogi's names (``event``, ``site``, ``start_date``, ``time_control`` …) and, of other
+    """Facts of the head, by rsshogi's names (``event``, ``site``, ``start_date``, ``time_control`` …) and, of other
     things, by the file's."""
     opening_comments: list[str] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
-    """What was left out of the file, and why."""
+    """Parts of the file that were left out, and why."""
 
     def record(self) -> Record:
         """The game with its variations, as rsshogi's writers take it."""

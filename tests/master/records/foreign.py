@@ -91,7 +91,7 @@ def ask_tsshogi(*orders: dict[str, str]) -> list[dict[str, Any]]:
 
 
 _LOST, _WON = ("resign", "timeout", "mate", "foulLose", "loseByDefault"), ("foulWin", "enteringOfKing", "winByDefault")
-"""What the end means for the side to move."""
+"""Ends by what they mean for the side to move."""
 
 
 def tsshogi(kind: str, *texts: str) -> list[Read]:
