@@ -1,6 +1,6 @@
 """The master's view of the cluster: a request in, progress and one decision out.
 
-A driver (`cluster.drivers.fleet_driver`, `cluster.drivers.local_driver`, and the laboratory's virtual one) runs the same
+A driver (`cluster.drivers.fleet_driver`, `cluster.drivers.local_driver`, the laboratory's virtual one) runs the same
 pure coordinator under this interface. Scores are `worker.score` scores from the side to move at the root; moves are USI
 text.
 """

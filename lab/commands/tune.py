@@ -244,7 +244,6 @@ def _play(
     """Play what is missing. False: Ctrl-C or SIGTERM ended it."""
     import asyncio
 
-
     from lab.tuning.progress import TuningProgress
     from lab.tuning.ray_tasks import Event, play_here, play_on_ray
     from lab.tuning.report import plot

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 import shogi.KIF
 
-from master.analysis.annotate import annotated
-from master.analysis.game import parse_games
-from master.analysis.report import Settings
 from lab.match.contestants import Contestant
 from lab.match.referee import BestMove, Referee
 from lab.match.settings import MatchSettings, Pace
+from master.analysis.annotate import annotated
+from master.analysis.game import parse_games
+from master.analysis.report import Settings
 from master.practice.server_game import GameRules, ServerGame, StartPosition
 from master.records.csa import Ending, GameRecord, RecordedMove, RecordFile, Variation
 from master.records.kif import kif_bytes
