@@ -91,7 +91,7 @@ def learn(
             help="Begin the training of each net with random weights, or with those of the best net.",
         ),
     ] = True,
-    gate_nodes: Annotated[int, typer.Option(min=1, metavar="N", help="Nodes a move of the gate.")] = 1000,
+    gate_nodes: Annotated[int, typer.Option(min=1, metavar="N", help="Nodes a move of the gate.")] = 20_000,
     gate_games: Annotated[int, typer.Option(min=2, metavar="N", help="Games of the gate at most; even.")] = 400,
     gate_sprt: Annotated[
         str,
@@ -104,10 +104,20 @@ def learn(
             help="Also measure promoted nets against this USI command or nn.bin. May be repeated.",
         ),
     ] = None,
-    match_nodes: Annotated[int, typer.Option(min=1, metavar="N", help="Nodes a move of these matches.")] = 5000,
+    match_nodes: Annotated[
+        str,
+        typer.Option(
+            metavar="N[,N]",
+            help="Nodes a move of these matches: one match for each number. The first net is met with the first alone.",
+        ),
+    ] = "5000,20000,100000",
     match_games: Annotated[
         int, typer.Option(min=0, metavar="N", help="Games of each of these matches; even. 0: none is played.")
     ] = 200,
+    openings: Annotated[
+        str,
+        typer.Option(metavar="FILE", help="Openings of the gate and of these matches, as gougi match takes them."),
+    ] = "natural",
     games_options: Annotated[
         str, typer.Option(metavar="WORDS", help=_MORE.format("gougi selfplay", "--plies 10-14"))
     ] = "",
@@ -167,8 +177,9 @@ def learn(
         recipe = Recipe(
             games=_numbers("--games", games, int), nodes=_numbers("--nodes", nodes, int),
             epochs=_numbers("--epochs", epochs, float), window=window, fresh=fresh, gate_nodes=gate_nodes,
-            gate_games=_even("--gate-games", gate_games), gate_sprt=gate_sprt, match_nodes=match_nodes,
-            match_games=_even("--match-games", match_games), seed=seed, processes=processes or processors(),
+            gate_games=_even("--gate-games", gate_games), gate_sprt=gate_sprt,
+            match_nodes=_numbers("--match-nodes", match_nodes, int), match_games=_even("--match-games", match_games),
+            openings=openings, seed=seed, processes=processes or processors(),
             address=address, opponents=[Opponent.parse(text) for text in against or []],
             games_words=games_options, train_words=train_options or [""], gate_words=gate_options,
         )  # fmt: skip
@@ -258,10 +269,12 @@ def _even(option: str, games: int) -> int:
 
 def _check(recipe: Recipe) -> None:
     """Find what a step would refuse only hours later. Raises CommandError, RecipeError."""
+    from lab.commands.openings import openings_of
     from lab.learning.recipe import words
     from lab.match.contestants import SettingsError, contestant
     from lab.match.match_engine import MatchEngine
     from lab.match.match_loop import check_contestant
+    from lab.match.openings import OpeningError
     from lab.match.settings import Pace
     from lab.match.statistics import Sprt
     from worker.nnue.format import NetworkFileError, read_network
@@ -270,6 +283,10 @@ def _check(recipe: Recipe) -> None:
         Sprt.parse(recipe.gate_sprt, 0.05, 0.05)
     except ValueError as error:
         raise CommandError(str(error).replace("--sprt", "--gate-sprt", 1)) from error
+    try:
+        openings_of(recipe.openings, recipe.seed)
+    except OpeningError as error:
+        raise CommandError(f"--openings: {error}") from error
     names = [one.name for one in recipe.opponents]
     for one in recipe.opponents:
         if names.count(one.name) > 1:
@@ -280,7 +297,7 @@ def _check(recipe: Recipe) -> None:
             else:
                 engine = MatchEngine(contestant(one.player, one.name, (), timed=False))
                 with closing(engine):
-                    check_contestant(engine, Pace(nodes=recipe.match_nodes))
+                    check_contestant(engine, Pace(nodes=recipe.match_nodes[0]))
         except (SettingsError, NetworkFileError, OSError) as error:
             raise CommandError(f"--against {one.name}={one.player}: {described(error)}") from error
     if recipe.fresh and len(recipe.train_words) > 1:

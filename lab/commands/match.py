@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from master.commands.common import FAILED, CommandError, Stoppable, exit_code, notice
-from master.commands.options import JsonAtEnd, OpeningMargin, OpeningPlies, Openings
+from master.commands.options import JsonAtEnd, OpeningBest, OpeningMargin, OpeningPlies, Openings
 
 if TYPE_CHECKING:
     from lab.match.match_folder import MatchFolder
@@ -68,6 +68,7 @@ def match(
     openings: Openings = None,
     opening_plies: OpeningPlies = 12,
     opening_margin: OpeningMargin = 120,
+    opening_best: OpeningBest = 0,
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of the openings made.")] = 1,
     resign: Annotated[
         int, typer.Option(min=0, metavar="CP", help="Centipawns behind at which a side loses. 0: play to the end.")
@@ -107,10 +108,13 @@ def match(
 
       gougi match gougi "env GOUGI_WITHOUT=probcut gougi" --nodes 20000 --games 400
 
+      gougi match gougi gougi -A EvalFile=new.bin --openings natural --nodes 20000 --games 400
+
       gougi match "gougi usi --nodes 2" gougi --byoyomi 0.3 --cores-a 0-1 --cores-b 0-1 --games 200
 
       gougi match gougi gpsusi -B BookDepth=0 --byoyomi 0.5 --margin-ms 1000
     """
+    from lab.commands.openings import named_openings
     from lab.match.contestants import SettingsError, contestant, with_names
     from lab.match.match_folder import MatchFolder
     from lab.match.match_loop import MatchError
@@ -131,9 +135,10 @@ def match(
             resign_cp=resign,
             resign_moves=resign_moves,
             resign_by=_resign_by(resign_by),
-            opening_file=None if openings is None else str(openings.resolve()),
+            opening_file=named_openings(openings),
             opening_plies=opening_plies,
             opening_margin_cp=opening_margin,
+            opening_best=opening_best,
             sprt=_sprt(sprt, alpha, beta),
         )
         folder = MatchFolder(out or Path("runs") / "-".join(settings.names))
@@ -233,9 +238,9 @@ def _play(settings: MatchSettings, folder: MatchFolder, games: list[PlayedGame],
 
 def _openings(settings: MatchSettings, folder: MatchFolder) -> list[str]:
     """An opening for each pair. Those that are missing are made, or read, and kept."""
-    from lab.commands.openings import made_openings
+    from lab.commands.openings import made_openings, openings_of
     from lab.match.contestants import SettingsError
-    from lab.match.openings import OpeningError, read_openings
+    from lab.match.openings import OpeningError
     from worker.search.engine import NumbaEngine
 
     wanted = settings.games // 2
@@ -244,15 +249,15 @@ def _openings(settings: MatchSettings, folder: MatchFolder) -> list[str]:
         if len(known) >= wanted:
             return known
         if settings.opening_file is not None:
-            source = read_openings(Path(settings.opening_file))
+            source = openings_of(settings.opening_file, settings.seed)
             if len(source) < wanted and not settings.pace.timed:
                 notice(
                     f"{settings.opening_file}: {len(source):,} openings for {wanted:,} pairs of games: without a clock "
                     "the same opening may bring the same games again, and the figures look more certain than they are"
                 )
         else:
-            plies, margin_cp = settings.opening_plies, settings.opening_margin_cp
-            source = made_openings(wanted, settings.seed, lambda: NumbaEngine(hash_mb=1), plies, margin_cp)
+            plies, margin_cp, best = settings.opening_plies, settings.opening_margin_cp, settings.opening_best
+            source = made_openings(wanted, settings.seed, lambda: NumbaEngine(hash_mb=1), plies, margin_cp, best)
     except OpeningError as error:
         raise SettingsError(str(error)) from error
     openings = known + [source[number % len(source)] for number in range(len(known), wanted)]

@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 
 OUR_SCALE: Final = 1006
 """Win-rate scale of the network that ships, as its training fitted it (``docs/nets.json``)."""
+TREE_NATURAL: Final = 0.5
+"""Share of the games with natural openings, if positions of trees are kept."""
+TREE_GAMES: Final = 200
+"""Games of a shard then: some 150,000 positions, 13 MB."""
 FIRST_SCALE: Final = 2400
 """Win-rate scale of generation 0, the hand-made network with which ``gougi learn`` begins."""
 
@@ -107,10 +111,42 @@ def selfplay(
             "searches, one in six a random move.",
         ),
     ] = 0.5,
+    natural: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Share of the games whose opening has good moves, as quick searches find them, and not any. Default: "
+            f"0; with --tree {TREE_NATURAL}.",
+        ),
+    ] = None,
+    tree: Annotated[
+        bool,
+        typer.Option("--tree", help="Keep positions of the searches' trees too, which no game shows."),
+    ] = False,
+    tree_depth: Annotated[
+        int, typer.Option(min=1, metavar="N", help="For --tree: least depth of the search that judged a position.")
+    ] = 2,
+    tree_share: Annotated[
+        float, typer.Option(metavar="SHARE", help="For --tree: share of such positions that is kept.")
+    ] = 0.5,
+    deep_share: Annotated[
+        float, typer.Option(metavar="SHARE", help="Share of the moves that are searched deep, for better labels.")
+    ] = 0.0,
+    deep_nodes: Annotated[
+        int, typer.Option(min=1, metavar="N", help="For --deep-share: soft limit of such a search.")
+    ] = 20_000,
+    deep_depth: Annotated[
+        int, typer.Option(min=1, metavar="N", help="For --deep-share: --tree-depth in the tree of such a search.")
+    ] = 8,
     max_moves: Annotated[int, typer.Option(metavar="N", help="Number of moves after which a game is drawn.")] = 320,
     shard: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Games of a shard: 1000 take about two minutes.")
-    ] = 1000,
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help=f"Games of a shard. Default: 1000, which take about two minutes; with --tree {TREE_GAMES}.",
+        ),
+    ] = None,
     hash_mb: Annotated[int, typer.Option("--hash", min=1, metavar="MB", help="Table of each process.")] = 4,
     processes: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Processes on this machine. Default: its processors.")
@@ -130,6 +166,8 @@ def selfplay(
 
       gougi selfplay --out runs/games1 --games 500000 --address auto
 
+      gougi selfplay --out runs/tree1 --games 100000 --nodes 400 --tree --deep-share 0.01
+
       gougi selfplay stats runs/games1
 
       gougi selfplay export runs/games1 --out games1.psv
@@ -147,15 +185,19 @@ def selfplay(
         scale = OUR_SCALE if net is None else FIRST_SCALE
     try:
         settings = TeacherSettings(
-            seed, nodes, first, last, balance, scale, decided, decided_plies, played_out, entering, unusual, max_moves,
-            hash_mb, shard,
+            seed=seed, nodes=nodes, plies_from=first, plies_to=last, balance=balance, scale=scale, decided=decided,
+            decided_plies=decided_plies, played_out=played_out, entering=entering, unusual=unusual,
+            natural=(TREE_NATURAL if tree else 0.0) if natural is None else natural,
+            tree_depth=tree_depth if tree else 0, tree_share=tree_share, deep=deep_share, deep_nodes=deep_nodes,
+            deep_depth=deep_depth, max_moves=max_moves, hash_mb=hash_mb,
+            games=(TREE_GAMES if tree else 1000) if shard is None else shard,
         )  # fmt: skip
         network = network_file(net, fv_scale)
         terms = ShardTerms(settings, digest_of(network), fv_scale, code_version())
         folder = TeacherFolder(out)
         with folder.held():
             folder.claim(terms)
-            return _run(folder, terms, network, -(-games // shard), processes, address, as_json)
+            return _run(folder, terms, network, -(-games // settings.games), processes, address, as_json)
     except (ValueError, NetworkFileError, FolderError) as error:
         raise CommandError(str(error)) from error
     except (TeachingError, FleetError) as error:

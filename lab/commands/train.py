@@ -109,6 +109,27 @@ def train(
     decided: Annotated[
         bool, typer.Option("--decided", help="Learn from decided positions too: a score of 6,000 and more, or a mate.")
     ] = False,
+    use: Annotated[
+        str,
+        typer.Option(
+            metavar="all|games|tree", help="Positions to learn from: those of games, those of --tree, or all."
+        ),
+    ] = "all",
+    least_depth: Annotated[
+        int, typer.Option("--min-depth", min=0, metavar="N", help="Least depth of positions of --tree.")
+    ] = 0,
+    exponent: Annotated[
+        float,
+        typer.Option(
+            metavar="E", help="Loss: the difference of the chances to win to this power, 2 to 3. 0: cross-entropy."
+        ),
+    ] = 0.0,
+    average: Annotated[
+        float,
+        typer.Option(
+            metavar="SHARE", help="Share of the run, at its end, whose mean of the weights is tried as well. 0: none."
+        ),
+    ] = 0.1,
     mirror: Annotated[
         bool,
         typer.Option(
@@ -169,7 +190,8 @@ def train(
             **shape, factorise=factorise, epochs=10.0 if epochs is None and positions is None else epochs,
             positions=positions, batch=batch, rate=rate, decay=decay, warm_up=warm_up, score_from=first,
             score_to=last, horizon=horizon, scale=scale, quantised=quantised, validation=validation,
-            every=everything, decided=decided, mirror=mirror, patience=patience, seed=seed,
+            every=everything, decided=decided, use=use, least_depth=least_depth, exponent=exponent,
+            average=average, mirror=mirror, patience=patience, seed=seed,
         )  # fmt: skip
         where = find_device(device)
         wanted = {

@@ -209,13 +209,14 @@ def _settle_openings(folder: TuningFolder, settings: TuneSettings, network: byte
     Raises:
         TuningError: it holds others than those of ``file``, or the file has none.
     """
-    from lab.commands.openings import made_openings
-    from lab.match.openings import OpeningError, read_openings
+    from lab.commands.openings import made_openings, named_openings, openings_of
+    from lab.match.openings import OpeningError
     from lab.tuning.settings import TuningError
 
     known = folder.known_openings()
     try:
-        given = [] if file is None else read_openings(file)
+        name = named_openings(file)
+        given = [] if name is None else openings_of(name, settings.spsa.seed)
         if known:
             if given not in ([], known):
                 raise TuningError(f"{folder.path}: begun with other openings than those of {file}")

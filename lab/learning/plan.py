@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lab.learning.ledger import Generation, Kind, Ledger
-from lab.learning.recipe import FIRST, Recipe, training_name
+from lab.learning.recipe import Recipe, training_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +67,10 @@ def _missing(one: Generation, recipe: Recipe) -> Step | None:
         return _missing_net(one, recipe) or Step(one.number, Kind.COMPARE)
     if one.result(Kind.GATE) is None:
         return Step(one.number, Kind.GATE)
-    if one.promoted and recipe.match_games:
-        for opponent in (FIRST, *recipe.opponents):
-            if one.result(Kind.MATCH, opponent.name) is None:
-                return Step(one.number, Kind.MATCH, opponent.name)
+    if one.promoted:
+        for name in recipe.matches:
+            if one.result(Kind.MATCH, name) is None:
+                return Step(one.number, Kind.MATCH, name)
     return None
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from lab.learning.ledger import Generation, Kind, Ledger
+from lab.match.openings import NATURAL
 
 T = TypeVar("T")
 
@@ -68,7 +69,9 @@ class Recipe:
         first_by_hand: whether the run's first net is the one made by hand, from which no training can begin: its
             hidden units are all alike.
         gate_nodes, gate_games, gate_sprt: the gate's match: nodes a move, games at most, ``ELO0,ELO1``.
-        match_nodes, match_games: of a match against an opponent.
+        match_nodes, match_games: of the matches against an opponent, one for each number of nodes a move; the first net
+            is met with the first of them alone.
+        openings: of the gate and the matches, as ``gougi match`` takes them.
         seed: of the first generation; each later one has the next number.
         processes: of this machine, for games, training and matches.
         address: of a fleet that makes the games; None: this machine does.
@@ -82,11 +85,12 @@ class Recipe:
     window: int = 2
     fresh: bool = True
     first_by_hand: bool = True
-    gate_nodes: int = 1000
+    gate_nodes: int = 20_000
     gate_games: int = 400
     gate_sprt: str = "0,20"
-    match_nodes: int = 5000
+    match_nodes: Sequence[int] = (5000, 20_000, 100_000)
     match_games: int = 200
+    openings: str = NATURAL
     seed: int = 1
     processes: int = 1
     address: str | None = None
@@ -94,6 +98,12 @@ class Recipe:
     games_words: str = ""
     train_words: Sequence[str] = ("",)
     gate_words: str = ""
+
+    @property
+    def matches(self) -> tuple[str, ...]:
+        """Names of a promoted net's matches: an opponent's, ``@``, nodes a move."""
+        met = ((FIRST, self.match_nodes[:1]), *((one, self.match_nodes) for one in self.opponents))
+        return tuple(f"{one.name}@{nodes}" for one, paces in met for nodes in paces) if self.match_games else ()
 
     def begins_with(self, teacher: int) -> bool:
         """Whether a training begins with the weights of this generation's net."""
@@ -171,14 +181,15 @@ def command(
                 "match", "gougi", "gougi", *_sides(number, f"generation-{one.teacher}"),
                 "-A", f"EvalFile={trained_path(folder, one)}", "-B", f"EvalFile={net_path(folder, one.teacher)}",
                 "--nodes", str(recipe.gate_nodes), "--sprt", recipe.gate_sprt,
-                *seed, "--concurrency", str(recipe.processes), *out,
+                "--openings", recipe.openings, *seed, "--concurrency", str(recipe.processes), *out,
                 *words("--gate-options", recipe.gate_words), "--games", str(recipe.gate_games), "--json",
             )  # fmt: skip
         case Kind.MATCH:
-            player, option = _player(recipe, folder, name)
+            opponent, _, nodes = name.rpartition("@")
+            player, option = _player(recipe, folder, opponent)
             return (
-                "match", "gougi", player, *_sides(number, name), "-A", f"EvalFile={net_path(folder, number)}",
-                *option, "--nodes", str(recipe.match_nodes), "--games", str(recipe.match_games), *seed,
+                "match", "gougi", player, *_sides(number, opponent), "-A", f"EvalFile={net_path(folder, number)}",
+                *option, "--nodes", nodes, "--games", str(recipe.match_games), "--openings", recipe.openings, *seed,
                 "--concurrency", str(recipe.processes), *out, "--json",
             )  # fmt: skip
 

@@ -1,9 +1,13 @@
 """Balanced openings: random play-outs that the searcher finds even, or lines of a file.
 
+A move of a play-out is any legal one, or one of the searcher's best: such *natural* openings are like those of games.
+A file of 500 natural ones travels with the package, so that matches of different days have the same.
+
 How to use them::
 
     openings = read_openings(path)                                   # or:
     openings = make_openings(100, seed=1, engine=NumbaEngine(), plies=12, margin_cp=120)
+    openings = natural_openings(seed=1)[:100]
     write_openings(path, openings)
 """
 
@@ -22,6 +26,12 @@ DEFAULT_PLIES: Final = 12
 DEFAULT_MARGIN_CP: Final = 120
 _SEARCH_NODES: Final = 2000
 _SHORT_NODES: Final = 200
+NATURAL: Final = "natural"
+"""The name of the file that travels with the package."""
+NATURAL_PLIES: Final = 10
+"""Plies of each of its openings."""
+_BEST_NODES: Final = 5000
+"""Nodes by which the best moves are found."""
 _PATIENCE: Final = 400
 """Play-outs tried for each opening wanted, before the margin is called too narrow."""
 
@@ -37,6 +47,7 @@ def make_openings(
     plies: int = DEFAULT_PLIES,
     margin_cp: int = DEFAULT_MARGIN_CP,
     on_found: Callable[[int], None] | None = None,
+    best: int = 0,
 ) -> list[str]:
     """SFENs of ``count`` different positions ``plies`` random moves from the start, each even for ``engine``.
 
@@ -47,6 +58,7 @@ def make_openings(
         engine: judges by 2,000 nodes a position; it must be reproducible (`NumbaEngine`, one thread).
         margin_cp: how far the score of an even position may be from 0.
         on_found: called with the number of openings after each new one.
+        best: each move is one of so many that the engine finds best; 0: any legal one.
 
     Raises:
         OpeningError: too few play-outs stay within the margin.
@@ -57,7 +69,7 @@ def make_openings(
     for _ in range(count * _PATIENCE):
         if len(found) == count:
             break
-        position = _play_out(rng, engine, plies, margin_cp)
+        position = _play_out(rng, engine, plies, margin_cp, best)
         if position is not None and position.key not in found:
             found[position.key] = position.sfen()
             if on_found is not None:
@@ -70,7 +82,7 @@ def make_openings(
     return list(found.values())
 
 
-def _play_out(rng: random.Random, engine: Engine, plies: int, margin_cp: int) -> Position | None:
+def _play_out(rng: random.Random, engine: Engine, plies: int, margin_cp: int, best: int) -> Position | None:
     """A random even position, or None where this line lost the balance."""
     position = Position.startpos()
     moves: list[str] = []
@@ -78,7 +90,10 @@ def _play_out(rng: random.Random, engine: Engine, plies: int, margin_cp: int) ->
         legal = position.legal_moves()
         if not legal:
             return None
-        moves.append(move_to_usi(rng.choice(legal)))
+        found = _best_moves(engine, moves, best) if best else [move_to_usi(move) for move in legal]
+        if not found:
+            return None
+        moves.append(rng.choice(found))
         position.push_usi(moves[-1])
         if position.is_mated():
             return None
@@ -89,6 +104,22 @@ def _play_out(rng: random.Random, engine: Engine, plies: int, margin_cp: int) ->
             if not result.lines or abs(result.lines[0].score) > (margin_cp if last else 2 * margin_cp):
                 return None
     return None if position.in_check() else position
+
+
+def _best_moves(engine: Engine, moves: Sequence[str], best: int) -> list[str]:
+    engine.set_position(STARTPOS, moves)
+    return [line.pv[0] for line in engine.go(Limits(nodes=_BEST_NODES, multipv=best)).lines if line.pv]
+
+
+def natural_openings(seed: int) -> list[str]:
+    """The natural openings that travel with the package, in the seed's order.
+
+    Raises:
+        OpeningError: the file is damaged, or not there.
+    """
+    openings = read_openings(Path(__file__).parent / "data" / "natural.txt")
+    random.Random(seed).shuffle(openings)
+    return openings
 
 
 def read_openings(path: Path) -> list[str]:

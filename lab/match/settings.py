@@ -80,8 +80,11 @@ class MatchSettings:
     resign_moves: int = 3
     resign_by: ResignBy = ResignBy.BOTH
     opening_file: str | None = None
+    """`lab.match.openings.NATURAL` for those that travel with the package."""
     opening_plies: int = DEFAULT_PLIES
     opening_margin_cp: int = DEFAULT_MARGIN_CP
+    opening_best: int = 0
+    """Moves of an opening made are of so many that are best; 0: of all."""
     sprt: Sprt | None = None
 
     def __post_init__(self) -> None:

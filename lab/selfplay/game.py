@@ -8,6 +8,8 @@ import numpy as np
 
 from lab.jit import jit
 from lab.selfplay.deepen import deepen, list_root_moves
+from lab.selfplay.harvest import harvest
+from lab.selfplay.opening import below
 from lab.selfplay.state import ADJUDICATED, DECLARED, MATE_END, MOVE_LIMIT, PERPETUAL, REPEATED
 from worker.jit.bitboard import count
 from worker.score import MATE_BOUND
@@ -17,6 +19,9 @@ from worker.shogi.makemove import fourth_time, make, perpetual_check
 
 _MIDDLE: Final = 4
 """The rank between the two halves of the board, counted from 0."""
+
+_MOVES: Final = 1 << 16
+"""``deep_odds`` are of so many."""
 
 
 @jit()
@@ -55,13 +60,20 @@ def _is_spared(pos: Any, sp: Any, score: int) -> bool:
 
 @jit(whole=True)
 def play(pos: Any, nn: Any, th: Any, sp: Any) -> None:
-    """Play on from here to the end; the game is in ``sp`` then. The table is kept from move to move."""
+    """Play on from here to the end; the game is in ``sp`` then, and the positions of its searches' trees are where
+    ``sp.tree_records`` says. The table is kept from move to move."""
     sp.count = 0
+    sp.tree_count = 0
     run = np.int64(0)  # scores in a row by which black (positive) or white has won
     th.draw_ply = pos.ply + sp.most_moves
     while not _is_over(pos, th, sp):
-        move, score = deepen(pos, nn, th, sp.soft_nodes, sp.hard_nodes)
+        soft, hard, least = sp.soft_nodes, sp.hard_nodes, sp.tree_depth
+        if sp.deep_odds != 0 and below(sp, np.uint64(_MOVES)) < sp.deep_odds:
+            soft, hard, least = sp.deep_nodes, max(sp.deep_nodes * 2, sp.hard_nodes), sp.deep_depth
+        move, score = deepen(pos, nn, th, soft, hard)
         sp.nodes += th.nodes
+        if sp.tree_room != 0:
+            harvest(pos, th, sp, least)
         sp.moves[sp.count] = np.uint16(move & 0xFFFF)
         sp.scores[sp.count] = np.int16(score)
         sp.count += 1

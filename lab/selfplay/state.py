@@ -12,6 +12,9 @@ from worker.jit.memory import aligned_zeros
 LONGEST_GAME: Final = 512
 """Moves of a game, at most; its opening's do not count."""
 
+TREE_PLIES: Final = 40
+"""Plies below the root from which positions of a search's tree are taken, at most."""
+
 # How a game ended.
 MATE_END: Final = 1
 """The side to move has no legal move."""
@@ -44,6 +47,21 @@ SP_DTYPE: Final = np.dtype(
         ("decided_plies", np.int64),  # so many such scores in a row end a game
         ("few_pieces", np.int64),  # with so many on the board or fewer it is played on
         ("most_moves", np.int64),
+        ("natural", np.int64),  # centipawns: an opening's moves are at most so much worse than the best; 0: any move
+        ("deep_odds", np.int64),  # of 65,536 moves so many are searched deep,
+        ("deep_nodes", np.int64),  # with this soft limit
+        # The tree's positions (lab.selfplay.harvest).
+        ("tree_depth", np.int64),  # the least depth of an entry,
+        ("deep_depth", np.int64),  # and in the tree of a deep search
+        ("tree_share", np.int64),  # of 65,536 positions so many are written
+        ("tree_salt", np.uint64),  # decides which ones
+        ("tree_room", np.int64),  # records, at most; 0: none are written
+        ("tree_count", np.int64),  # records of the game so far
+        ("tree_records", np.int64),  # address of them
+        ("tree_seen", np.int64),  # address of uint64 [harvest.SEEN]
+        ("tree_tables", np.int64),  # address of worker.nnue.features.tables of K+P
+        ("tree_at", np.int64, (TREE_PLIES,)),  # the walk's place in the move list of each ply,
+        ("tree_end", np.int64, (TREE_PLIES,)),  # and the list's end
         # The game.
         ("count", np.int64),
         ("moves", np.uint16, (LONGEST_GAME,)),  # the low 16 bits of each move

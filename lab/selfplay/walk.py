@@ -1,4 +1,5 @@
-"""Positions out of a game: their keys, what is going on in them, and the field's 32 bytes (PackedSfen) of each.
+"""Positions out of a game: their keys, what is going on in them, the field's 32 bytes (PackedSfen) of each, and the
+records that a network learns from.
 
 The layout is YaneuraOu's (``extra/sfen_packer.cpp``): one bit for the side to move, seven for either king's square, a
 Huffman code for every other square, then the hands; the lowest bit of a byte comes first.
@@ -11,7 +12,8 @@ from typing import Any, Final
 import numpy as np
 
 from lab.jit import jit
-from worker.jit.memory import ldu16, ldu64, st8, st16, st64
+from worker.jit.memory import ld16, ldu16, ldu64, st8, st16, st64
+from worker.nnue.features import HANDS_OFFSET, PIECES_OFFSET
 from worker.shogi.attacks import in_check
 from worker.shogi.makemove import check_move, make
 from worker.shogi.pieces import DROP_BIT, GOLD, KING, PAWN, PROMOTE_BIT, PROMOTED, SQUARES
@@ -28,6 +30,30 @@ _MOVE_AT: Final = 34
 CODES: Final = (0, 0b1, 0b11, 0b1011, 0b111, 0b11111, 0b111111, 0b1111)
 """By unpromoted piece type, lowest bit first; 0: an empty square."""
 CODE_BITS: Final = (1, 2, 4, 4, 4, 6, 6, 5)
+
+PIECES: Final = 40
+"""Pieces of a full set; the two kings come last in a record."""
+RECORD_DTYPE: Final = np.dtype(
+    [
+        ("pieces", np.uint16, (PIECES,)),  # numbers of K+P (worker.nnue.features), from the side to move
+        ("score", np.int16),  # from the side to move
+        ("result", np.int8),  # 1: the side to move wins, -1: it loses, 0: a draw; NO_RESULT
+        ("turn", np.uint8),  # whose move it is
+        ("bound", np.uint8),  # what the score is: worker.search.tt.EXACT, LOWER or UPPER
+        ("depth", np.uint8),  # plies of the search that gave it; 0 in a game, whose searches go by nodes
+        ("part", np.uint16),  # of a tree's positions: the highest 16 bits of its game's hash
+    ]
+)
+RECORD: Final = RECORD_DTYPE.itemsize
+assert RECORD == 88
+NO_RESULT: Final = -128
+"""The result of a position that was searched and not played."""
+QUIET_SCORE: Final = 6000
+"""Centipawns from which on a position is decided, and no net learns from it.
+
+The field has 3,000 at 600 centipawns to a unit of the logistic function; our nets have 1,150 or so. With 3,000 here no
+net ever saw a position that was more than 93 % won, and its scores ended there too.
+"""
 
 
 @jit()
@@ -112,3 +138,53 @@ def walk_game(pos: Any, moves: int, length: int, keys: int, facts: int, records:
             st16(at + _MOVE_AT, (short & 0x3FFF) | (drop << 14) | (promotion << 15))
         make(pos, move)
     return length
+
+
+@jit()
+def write_pieces(pos: Any, tables: int, record: int) -> bool:
+    """Write the numbers of all pieces. False: there are not 40, two of them kings.
+
+    Args:
+        tables: address of `worker.nnue.features.tables` of K+P.
+    """
+    side = pos.side
+    numbers = tables + PIECES_OFFSET + side * 2 * 32 * SQUARES * 2
+    count = np.int64(0)
+    for sq in range(SQUARES):
+        piece = np.int64(pos.board[sq])
+        if piece != 0 and piece & 15 != KING:
+            if count == PIECES - 2:
+                return False
+            st16(record + 2 * count, ld16(numbers + (piece * SQUARES + sq) * 2))
+            count += 1
+    for holder in range(16):
+        first = ld16(tables + HANDS_OFFSET + (side * 16 + holder) * 2)
+        for index in range(pos.hand[holder]):
+            if count == PIECES - 2:
+                return False
+            st16(record + 2 * count, first + index)
+            count += 1
+    if count != PIECES - 2 or pos.ksq[0] < 0 or pos.ksq[1] < 0:
+        return False
+    for whose in range(2):
+        colour = side ^ whose
+        king = ld16(numbers + ((colour << 4 | KING) * SQUARES + pos.ksq[colour]) * 2)
+        st16(record + 2 * (PIECES - 2 + whose), king)
+    return True
+
+
+@jit()
+def write_record(pos: Any, tables: int, record: int, score: int, result: int, bound: int, depth: int) -> bool:
+    """Write all of a record but its ``part``; the arguments are its fields, ``tables`` as for `write_pieces`.
+
+    False: the position has not 40 pieces, two of them kings.
+    """
+    if not write_pieces(pos, tables, record):
+        return False
+    st16(record + 2 * PIECES, score)
+    st8(record + 2 * PIECES + 2, result)
+    st8(record + 2 * PIECES + 3, np.int64(pos.side))
+    st8(record + 2 * PIECES + 4, bound)
+    st8(record + 2 * PIECES + 5, depth)
+    st16(record + 2 * PIECES + 6, np.int64(0))
+    return True

@@ -1,16 +1,16 @@
-"""The folder of teacher games: settings, and a file for each shard. The same command goes on with what is missing."""
+"""The folder of teacher games: settings, and the files of each shard. The same command goes on with what is missing."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
 from lab.teaching.terms import FolderError, Made, ShardTerms
-from lab.training.shard import Shard, ShardError, read_shard
+from lab.training.shard import Shard, ShardError, Tree, read_shard
 from worker.files import replace_file
 from worker.run_folder import RunFolder
 
@@ -18,7 +18,8 @@ _SHARD: Final = re.compile(r"shard-(\d{6,})\.games")
 
 
 class TeacherFolder(RunFolder):
-    """A folder with ``selfplay.json`` and ``shard-000000.games``, ``shard-000001.games``, …"""
+    """A folder with ``selfplay.json`` and ``shard-000000.games``, ``shard-000001.games``, …; and ``shard-000000.tree``,
+    …, if the positions of the searches' trees are kept."""
 
     command = "gougi selfplay"
     refused = FolderError
@@ -31,7 +32,7 @@ class TeacherFolder(RunFolder):
     def held(self) -> Iterator[None]:
         """As `RunFolder.held`; what a process that was killed while it wrote has left is removed."""
         with super().held():
-            for path in self.path.glob(".shard-*.games.*"):
+            for path in self.path.glob(".shard-*.*.*"):
                 path.unlink()
             yield
 
@@ -48,6 +49,10 @@ class TeacherFolder(RunFolder):
     def shard_path(self, number: int) -> Path:
         """The file of a shard, whether it is there yet or not."""
         return self.path / f"shard-{number:06}.games"
+
+    def tree_path(self, number: int) -> Path:
+        """The file of a shard's positions of trees, whether it is there yet or not."""
+        return self.path / f"shard-{number:06}.tree"
 
     def numbers(self) -> list[int]:
         """The shards whose files are there, in order. Raises OSError."""
@@ -79,6 +84,8 @@ class TeacherFolder(RunFolder):
                 continue
             try:
                 header = self.read(number).header
+                if terms.settings.tree_depth:
+                    self._check_tree(number, header)
             except ShardError as error:
                 notices.append(f"{error}; it is made again")
                 continue
@@ -92,8 +99,21 @@ class TeacherFolder(RunFolder):
             )
         return headers, notices
 
+    def _check_tree(self, number: int, header: Mapping[str, Any]) -> None:
+        """Raises ShardError: the positions are not there, or not whole, or not those of the shard with this header."""
+        path = self.tree_path(number)
+        try:
+            tree = Tree.open(path)
+        except FileNotFoundError as error:
+            raise ShardError(f"{path}: it is not there") from error
+        if any(tree.header[name] != header[name] for name in ("shard", "net", "settings", "code")):
+            raise ShardError(f"{path}: it is not of the same games")
+        tree.check()
+
     def keep(self, made: Made) -> None:
         """Write a shard; it is on the disk, whole, when this returns. Raises OSError."""
+        if made.tree is not None:
+            replace_file(self.tree_path(made.number), made.tree, to_disk=True)
         replace_file(self.shard_path(made.number), made.data, to_disk=True)
 
 

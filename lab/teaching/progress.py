@@ -107,7 +107,7 @@ class ShardsProgress(Bars):
 
 def stats_text(facts: dict[str, Any]) -> str:
     """The counts of ``gougi selfplay stats`` as a table."""
-    from lab.training.replay import QUIET_SCORE
+    from lab.selfplay.walk import QUIET_SCORE
 
     games, length, scale = facts["games"], facts["length"], facts["win_rate_scale"]
     played = {name: count for name, count in facts["ends"].items() if count}

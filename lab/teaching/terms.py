@@ -8,8 +8,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
+
 from cluster.drivers.task_pool import Opened
 from lab.selfplay.warm import warm_up_selfplay
+from lab.training.shard import tree_to_bytes
 from lab.training.teacher import Teacher, TeacherSettings, code_version
 from worker.nnue import Network
 from worker.nnue.format import parse_network
@@ -56,6 +60,9 @@ class Made:
     positions: int
     cpu_s: float
     """Seconds of processor time for the whole shard."""
+    tree: bytes | None = None
+    """The file of the positions of its searches' trees, if they are kept."""
+    tree_positions: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +121,16 @@ def make_shard(net: bytes, terms: ShardTerms, number: int, on_played: Listener =
             on_played(Played(number, games, positions, now - told))
             told, games, positions = now, 0, 0
 
-    shard = teacher.make_shard(number, on_game)
+    parts: list[npt.NDArray[np.void]] = []
+    shard = teacher.make_shard(number, on_game, parts.append)
+    records = np.concatenate(parts) if parts else None
     spent = time.process_time() - began
-    return Made(number, shard.to_bytes(), shard.header["games"], shard.header["positions"], spent)
+    return Made(
+        number,
+        shard.to_bytes(),
+        shard.header["games"],
+        shard.header["positions"],
+        spent,
+        None if records is None else tree_to_bytes(shard.header, records),
+        0 if records is None else len(records),
+    )

@@ -41,7 +41,8 @@ class Batch:
     Attributes:
         own, enemy: rows that they switch on as the side to move and as the other side sees them, int32 [n][active].
         scores: float32 [n], centipawns from the side to move.
-        results: float32 [n]: 1 where the side to move wins, 0 where it loses, 0.5 for a draw.
+        results: float32 [n]: 1 if the side to move wins, 0 if it loses, 0.5 for a draw; below 0 if there is none.
+        bounds: uint8 [n]: whether the score is exact, or a bound (`worker.search.tt`).
         after: where the batch that follows stands.
     """
 
@@ -49,6 +50,7 @@ class Batch:
     enemy: Rows
     scores: npt.NDArray[np.float32]
     results: npt.NDArray[np.float32]
+    bounds: npt.NDArray[np.uint8]
     after: BatchNumber = START
 
     def __len__(self) -> int:
@@ -75,7 +77,8 @@ def make_batch(
         )  # fmt: skip
     fields: Any = records
     scores = fields["score"][places].astype(np.float32)
-    return Batch(own, enemy, scores, (fields["result"][places].astype(np.float32) + 1) / 2, after=after)
+    results = (fields["result"][places].astype(np.float32) + 1) / 2
+    return Batch(own, enemy, scores, results, fields["bound"][places], after)
 
 
 def cut(count: int, size: int) -> list[tuple[int, int]]:

@@ -9,8 +9,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from lab.selfplay.walk import QUIET_SCORE
 from lab.training.evaluate import rank_moves
-from lab.training.replay import QUIET_SCORE
 from lab.training.samples import Sample
 from lab.training.tally import BINS, add_points, fitted_scale
 from worker.nnue import Network, NnueState, centipawns, evaluate_full

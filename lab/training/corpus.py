@@ -1,5 +1,8 @@
 """The positions that a net is trained on: the shards, their games for validation, and the order.
 
+A shard is one of games, or one of positions of the trees of their searches (`lab.training.shard`). The latter are
+mapped, never read as a whole: a chunk of them is in memory at a time.
+
 Nothing of an order is left to chance, or to what came before: shards, chunks and batches follow from the seed, so a run
 goes on in the middle of an epoch by reading one chunk again.
 """
@@ -18,29 +21,35 @@ import numpy as np
 import numpy.typing as npt
 
 from lab.selfplay.state import LONGEST_GAME
+from lab.selfplay.walk import RECORD_DTYPE
 from lab.training.replay import (
     CUT,
     ILLEGAL,
     NO_POSITION,
-    RECORD_DTYPE,
     TRAINING,
     VALIDATION,
     game_hash,
     replay_games,
 )
-from lab.training.shard import Game, Shard, ShardError, read_shard
+from lab.training.shard import Game, Shard, ShardError, Tree, read_shard
 from lab.training.tally import BINS, add_points, fitted_scale
 from worker.nnue.features import K_P, tables
 from worker.shogi.state import new_record
 
 CHUNK_SHARDS: Final = 32
-"""Shards whose positions are shuffled together: of 1,000 games each, some 2 million positions, 190 MB. Three such
-chunks are in memory: one is used, one waits, and one is made."""
-_SHARD_FILE: Final = re.compile(r"shard-\d{6,}\.games")
+"""Shards whose positions are shuffled together, at most: of 1,000 games each, some 2 million positions, 190 MB. Three
+such chunks are in memory: one is used, one waits, and one is made."""
+CHUNK_POSITIONS: Final = 2_500_000
+"""Positions of a chunk, at most, unless a shard has more."""
+_TREE: Final = ".tree"
+_SHARD_FILE: Final = re.compile(r"shard-\d{6,}\.(games|tree)")
 _FAULTS: Final = {CUT: "it ends too early", NO_POSITION: "its start is no position", ILLEGAL: "move {} is not legal"}
 
 Records = npt.NDArray[np.void]
 """Records of `RECORD_DTYPE`, [n]."""
+
+
+USES: Final = ("all", "games", "tree")
 
 
 class CorpusError(Exception):
@@ -77,8 +86,14 @@ class Split:
     """Whether decided positions are used too (`lab.training.replay.QUIET_SCORE`)."""
     horizon: float = 0.0
     """Mean number of plies by which a position's score looks ahead in its game; 0: not at all."""
+    use: str = "all"
+    """Positions that are used: ``games`` for those of games, ``tree`` for those of trees, ``all`` for both."""
+    least_depth: int = 0
+    """Positions of trees that were searched less deep are not used."""
 
     def __post_init__(self) -> None:
+        if self.use not in USES:
+            raise ValueError(f"use is {self.use}: expected {', '.join(USES)}")
         if not 0 < self.validation <= 0.5:
             raise ValueError(f"validation is {self.validation}: expected more than 0, up to 0.5")
 
@@ -134,22 +149,40 @@ class Replayer:
             raise ShardError(f"{games} games and {positions} positions, and not what its header says")
         return found[:kept].copy()
 
+    def tree_records(self, tree: Tree, part: int) -> Records:
+        """The positions of a file of trees that belong to training or to validation, in their order."""
+        records: Any = tree.records
+        edge = int(self._below) >> 48
+        # Of the games whose hash begins as the threshold does nobody can say here on which side they are.
+        wanted = records["part"] < edge if part == VALIDATION else records["part"] > edge
+        if self._split.least_depth:
+            wanted &= records["depth"] >= self._split.least_depth
+        return np.asarray(records[wanted])
 
-def _read(source: Source) -> Shard:
-    """Read a shard again. Raises CorpusError: it is another one by now, or gone."""
-    try:
-        shard = read_shard(Path(source.path))
-    except ShardError as error:
-        raise CorpusError(str(error)) from error
-    except FileNotFoundError as error:
-        raise CorpusError(f"{source.path}: it is gone, and the run was begun with it") from error
-    if hashlib.sha256(shard.payload).hexdigest() != source.sha256:
-        raise CorpusError(f"{source.path}: other games than those the run was begun with")
-    return shard
+    def again(self, source: Source, part: int) -> Records:
+        """The positions of a source that was indexed. Raises CorpusError: it is another one by now, or gone."""
+        path = Path(source.path)
+        try:
+            if path.suffix == _TREE:
+                tree = Tree.open(path)
+                if tree.header["payload_sha256"] != source.sha256:
+                    raise CorpusError(f"{path}: other positions than those the run was begun with")
+                return self.tree_records(tree, part)
+            shard = read_shard(path)
+        except ShardError as error:
+            raise CorpusError(str(error)) from error
+        except FileNotFoundError as error:
+            raise CorpusError(f"{path}: it is gone, and the run was begun with it") from error
+        if hashlib.sha256(shard.payload).hexdigest() != source.sha256:
+            raise CorpusError(f"{path}: other games than those the run was begun with")
+        return self.records(shard, part)
 
 
-def shard_files(folders: Sequence[Path]) -> list[Path]:
+def shard_files(folders: Sequence[Path], use: str = "all") -> list[Path]:
     """The shards of folders of ``gougi selfplay``, in order, by their whole paths.
+
+    Args:
+        use: as of `Split`.
 
     Raises:
         CorpusError: a folder has none; the text names it.
@@ -160,7 +193,9 @@ def shard_files(folders: Sequence[Path]) -> list[Path]:
         files = sorted(path for path in folder.resolve().iterdir() if _SHARD_FILE.fullmatch(path.name))
         if not files:
             raise CorpusError(f"{folder}: no shards of gougi selfplay in it")
-        found += files
+        found += [path for path in files if use == "all" or (path.suffix == _TREE) == (use == "tree")]
+    if not found:
+        raise CorpusError(f"no shards of {use} in {', '.join(map(str, folders))}")
     return found
 
 
@@ -202,15 +237,22 @@ class Corpus:
         for number, path in enumerate(files):
             on_shard(number, len(files))
             try:
-                shard = read_shard(path)
-                parts = [replayer.records(shard, part) for part in (TRAINING, VALIDATION)]
+                if path.suffix == _TREE:
+                    tree = Tree.open(path)
+                    tree.check()
+                    digest = tree.header["payload_sha256"]
+                    games, positions = 0, len(tree.records)
+                    parts = [replayer.tree_records(tree, part) for part in (TRAINING, VALIDATION)]
+                else:
+                    shard = read_shard(path)
+                    digest = hashlib.sha256(shard.payload).hexdigest()
+                    games, positions = shard.header["games"], shard.header["positions"]
+                    parts = [replayer.records(shard, part) for part in (TRAINING, VALIDATION)]
+                    add_points(weights, points, parts[TRAINING]["score"], parts[TRAINING]["result"])
             except ShardError as error:
                 text = str(error)
                 raise CorpusError(text if str(path) in text else f"{path}: {text}") from error
-            add_points(weights, points, parts[TRAINING]["score"], parts[TRAINING]["result"])
-            digest = hashlib.sha256(shard.payload).hexdigest()
-            header = shard.header
-            counts = (header["games"], header["positions"], len(parts[TRAINING]), len(parts[VALIDATION]))
+            counts = (games, positions, len(parts[TRAINING]), len(parts[VALIDATION]))
             sources.append(Source(str(path), digest, *counts))
         corpus = cls(sources, split, fitted_scale(weights, points))
         for name, count in (("training", corpus.training), ("validation", corpus.validation)):
@@ -234,7 +276,7 @@ class Corpus:
             CorpusError: a shard is not what it was.
         """
         replayer = Replayer(self.split, self.scale)
-        parts = [replayer.records(_read(source), VALIDATION) for source in self.sources if source.validation]
+        parts = [replayer.again(source, VALIDATION) for source in self.sources if source.validation]
         together = np.concatenate(parts)
         if len(together) > most:
             together = together[np.linspace(0, len(together) - 1, most).astype(np.int64)]
@@ -244,7 +286,7 @@ class Corpus:
         """The shards of an epoch, in its order, by the chunks in which their positions are shuffled together."""
         used = [source for source in self.sources if source.training]
         order = _generator(seed, epoch).permutation(len(used))
-        count = -(-len(used) // CHUNK_SHARDS)
+        count = min(len(used), max(-(-len(used) // CHUNK_SHARDS), -(-self.training // CHUNK_POSITIONS)))
         return [[used[place] for place in part] for part in np.array_split(order, count)]
 
     def chunk(
@@ -256,7 +298,7 @@ class Corpus:
 
         def read(lane: Sequence[Source]) -> list[Records]:
             replayer = Replayer(split, scale)
-            return [replayer.records(_read(source), TRAINING) for source in lane]
+            return [replayer.again(source, TRAINING) for source in lane]
 
         parts = list(pool.map(read, lanes))
         # Back into their order: how many threads there are changes nothing.

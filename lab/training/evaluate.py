@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lab.jit import jit
-from lab.training.replay import PIECES, RECORD, clear
+from lab.selfplay.walk import PIECES, RECORD
+from lab.training.replay import clear
 from worker.jit.memory import aligned_zeros, ld16, ldu16, st64
 from worker.nnue.evaluation import evaluate_full
 from worker.nnue.features import BOARD_BASE, HAND_BASE, K_P, board_number, hand_number
@@ -36,7 +37,7 @@ def evaluate_records(pos: Any, nn: Any, records: int, count: int, codes: int, ou
     """Write the raw output (int64) for each record. The side to move is set up as black, which changes nothing.
 
     Args:
-        records: address of [count] of `lab.training.replay.RECORD_DTYPE`.
+        records: address of [count] of `lab.selfplay.walk.RECORD_DTYPE`.
         codes: address of `piece_codes`.
         out: address of int64 [count].
     """

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from lab.training.replay import PIECES
+from lab.selfplay.walk import PIECES
 from worker.nnue.features import (
     BOARD_BASE,
     FEATURE_SETS,

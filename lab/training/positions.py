@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lab.selfplay.state import LONGEST_GAME
-from lab.selfplay.walk import RECORD_BYTES, walk_game
+from lab.selfplay.walk import QUIET_SCORE, RECORD_BYTES, walk_game
 from lab.training.packed import PackedError, unpacked_position
-from lab.training.replay import QUIET_SCORE
 from lab.training.shard import Game, Shard, ShardError
 from worker.jit.memory import aligned_zeros
 

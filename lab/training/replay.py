@@ -1,8 +1,7 @@
 """Games to records of positions, and records to rows of a network's inputs: the compiled part of the trainer's loader.
 
-A *record* is a position as its side to move sees it: the numbers that K+P gives its 40 pieces (`worker.nnue.features`;
-the own king's and the enemy's come last), score, result, move and ply. All that a feature set needs follows from these
-numbers by small tables, so games are replayed once for every set.
+A *record* (`lab.selfplay.walk.RECORD_DTYPE`) is a position as its side to move sees it. All that a feature set needs
+follows from its numbers by small tables, so games are replayed once for every set.
 
 numba knows by itself when this file changes, and what it calls lies in rooms whose change empties the cache. Constants
 come from there too, or from here.
@@ -17,27 +16,13 @@ import numpy as np
 
 from lab.jit import jit
 from lab.selfplay.state import LONGEST_GAME
-from lab.selfplay.walk import CODE_BITS, CODES, whole_move
-from worker.jit.memory import ld16, ld32, ldu8, ldu16, ldu64, st8, st16, st32
-from worker.nnue.features import HANDS_OFFSET, PIECE_NUMBERS, PIECES_OFFSET
+from lab.selfplay.walk import CODE_BITS, CODES, PIECES, QUIET_SCORE, RECORD, whole_move, write_record
+from worker.jit.memory import ld16, ld32, ldu8, ldu16, ldu64, st16, st32
+from worker.nnue.features import PIECE_NUMBERS
+from worker.search.tt import EXACT
 from worker.shogi.attacks import in_check
 from worker.shogi.makemove import check_move, make, toggle_piece
 from worker.shogi.pieces import DROP_BIT, GOLD, KING, PROMOTE_BIT, PROMOTED, SQUARES
-
-PIECES: Final = 40
-"""Pieces of a full set; the two kings come last in a record."""
-RECORD_DTYPE: Final = np.dtype(
-    [
-        ("pieces", np.uint16, (PIECES,)),  # numbers of K+P, from the side to move
-        ("score", np.int16),  # from the side to move
-        ("result", np.int8),  # 1: the side to move wins, -1: it loses, 0: a draw
-        ("turn", np.uint8),  # whose move it is
-        ("move", np.uint16),  # the low 16 bits of the teacher's move
-        ("ply", np.uint16),  # the number of the move
-    ]
-)
-RECORD: Final = RECORD_DTYPE.itemsize
-assert RECORD == 88
 
 TRAINING: Final = 0
 VALIDATION: Final = 1
@@ -50,13 +35,7 @@ TOO_MANY: Final = 4
 
 _HEAD: Final = 40
 """Bytes of a game before its moves (`lab.training.shard`)."""
-_LENGTH_AT, _NUMBER_AT, _RESULT_AT = 34, 32, 36
-QUIET_SCORE: Final = 6000
-"""Centipawns from which on a position is decided, and no net learns from it.
-
-The field has 3,000 at 600 centipawns to a unit of the logistic function; our nets have 1,150 or so. With 3,000 here no
-net ever saw a position that was more than 93 % won, and its scores ended there too.
-"""
+_LENGTH_AT, _RESULT_AT = 34, 36
 _LEAST_CHANCE: Final = 1e-9
 _LARGEST_LABEL: Final = 32_000.0
 """Centipawns."""
@@ -160,39 +139,6 @@ def unpack(pos: Any, address: int) -> bool:
 
 
 @jit()
-def write_pieces(pos: Any, tables: int, record: int) -> bool:
-    """Write the numbers of all pieces. False: there are not 40, two of them kings.
-
-    Args:
-        tables: address of `worker.nnue.features.tables` of K+P.
-    """
-    side = pos.side
-    numbers = tables + PIECES_OFFSET + side * 2 * 32 * SQUARES * 2
-    count = np.int64(0)
-    for sq in range(SQUARES):
-        piece = np.int64(pos.board[sq])
-        if piece != 0 and piece & 15 != KING:
-            if count == PIECES - 2:
-                return False
-            st16(record + 2 * count, ld16(numbers + (piece * SQUARES + sq) * 2))
-            count += 1
-    for holder in range(16):
-        first = ld16(tables + HANDS_OFFSET + (side * 16 + holder) * 2)
-        for index in range(pos.hand[holder]):
-            if count == PIECES - 2:
-                return False
-            st16(record + 2 * count, first + index)
-            count += 1
-    if count != PIECES - 2 or pos.ksq[0] < 0 or pos.ksq[1] < 0:
-        return False
-    for whose in range(2):
-        colour = side ^ whose
-        king = ld16(numbers + ((colour << 4 | KING) * SQUARES + pos.ksq[colour]) * 2)
-        st16(record + 2 * (PIECES - 2 + whose), king)
-    return True
-
-
-@jit()
 def game_hash(game: int, length: int) -> Any:
     """A number (uint64) that start and moves decide, the same everywhere: by it games are split."""
     value = np.uint64(0x9E3779B97F4A7C15)
@@ -282,7 +228,6 @@ def replay_games(
             continue
         if not unpack(pos, game):
             return -NO_POSITION
-        number = ldu16(game + _NUMBER_AT)
         result = ldu8(game + _RESULT_AT)  # a signed byte
         result = result - 256 if result > 127 else result
         look_ahead(game + _HEAD + 2 * length, length, own, scale, labels)
@@ -300,13 +245,11 @@ def replay_games(
                 if kept == room:
                     return -TOO_MANY
                 record = records + kept * RECORD
-                if not write_pieces(pos, tables, record):
+                own_result = result if pos.side == 0 else -result
+                if not write_record(
+                    pos, tables, record, ld16(labels + 2 * i), own_result, np.int64(EXACT), np.int64(0)
+                ):
                     return -NO_POSITION
-                st16(record + 2 * PIECES, ld16(labels + 2 * i))
-                st8(record + 2 * PIECES + 2, result if pos.side == 0 else -result)
-                st8(record + 2 * PIECES + 3, pos.side)
-                st16(record + 2 * PIECES + 4, short)
-                st16(record + 2 * PIECES + 6, number + i)
                 kept += 1
             make(pos, move)
     return kept

@@ -104,7 +104,9 @@ def _trainer(
         if number % 50 == 0:
             tell(f"reading shard {number + 1} of {total}")
 
-    split = Split(settings.validation, settings.every, settings.decided, settings.horizon)
+    split = Split(
+        settings.validation, settings.every, settings.decided, settings.horizon, settings.use, settings.least_depth
+    )
     corpus, notices = interruptible(lambda: folder.corpus(data, split, on_shard))
     state, more = read_checkpoint(folder.path)
     for text in notices + more:

@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lab.selfplay.state import END_NAMES, MOVE_LIMIT, REPEATED
-from lab.selfplay.walk import CAPTURES, IN_CHECK, PROMOTES
+from lab.selfplay.walk import CAPTURES, IN_CHECK, PROMOTES, QUIET_SCORE
 from lab.training.positions import walk
-from lab.training.replay import QUIET_SCORE
 from lab.training.shard import ENTERING, PLAYED_OUT, UNUSUAL, Shard
 from worker.score import MATE_BOUND
 

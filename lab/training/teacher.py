@@ -12,20 +12,24 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 import worker
 from lab.jit import FOLDER
 from lab.selfplay.game import play
+from lab.selfplay.harvest import SEEN, WHOLE
 from lab.selfplay.opening import below, open_game, rewind
 from lab.selfplay.state import LONGEST_GAME, new_record
-from lab.selfplay.walk import pack
+from lab.selfplay.walk import RECORD_DTYPE, pack
 from lab.training import entering, shard
 from lab.training.entering import entering_start
 from lab.training.packed import PACKED_BYTES
-from lab.training.shard import ENTERING, PLAYED_OUT, UNUSUAL, Game, Shard
+from lab.training.replay import game_hash
+from lab.training.shard import ENTERING, NATURAL, PLAYED_OUT, UNUSUAL, Game, Shard
 from worker.jit.memory import aligned_zeros
 from worker.jit.options import source_digest
 from worker.nnue import Network, NnueState
+from worker.nnue.features import K_P, tables
 from worker.rules import Rules
 from worker.search.state import ThreadState
 from worker.search.tt import TranspositionTable
@@ -45,6 +49,8 @@ _MOST_TWINS: Final = 1000
 """Openings in a row that the shard has already; then one may come twice: there are hardly others so short."""
 _FEW_PIECES: Final = 24
 """On the board: of a game with so few an end is to be seen."""
+_TREE_ROOM: Final = 1 << 16
+"""Positions of a game's trees, at most: many games teach more than many positions of one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +81,20 @@ class TeacherSettings:
     """Share of the games that begin with the kings far up the board."""
     unusual: float = 0.5
     """Share of the games that begin in an unusual position."""
+    natural: float = 0.0
+    """Share of the games whose opening has good moves, as quick searches find them, instead of any."""
+    natural_loss: float = 0.06
+    """Chance to win, at most, that a move of such an opening gives away in an even position."""
+    tree_depth: int = 0
+    """Positions of the searches' trees are kept too: those with an entry of this depth or more; 0: none are."""
+    tree_share: float = 0.5
+    """Share of these positions that is kept."""
+    deep: float = 0.0
+    """Share of the moves that are searched deep,"""
+    deep_nodes: int = 20_000
+    """with this soft limit; of their trees those positions are kept"""
+    deep_depth: int = 8
+    """whose entries have this depth or more."""
     max_moves: int = 320
     """Moves after the opening at which a game is a draw."""
     hash_mb: int = 4
@@ -94,6 +114,13 @@ class TeacherSettings:
             ("played_out", 0, 1),
             ("entering", 0, 1),
             ("unusual", 0, 1),
+            ("natural", 0, 1),
+            ("natural_loss", 0.001, 0.49),
+            ("tree_depth", 0, 100),
+            ("tree_share", 0, 1),
+            ("deep", 0, 1),
+            ("deep_nodes", 1, 1 << 40),
+            ("deep_depth", 1, 100),
             ("max_moves", 1, LONGEST_GAME),
             ("hash_mb", 1, 1 << 16),
             ("games", 1, 1 << 20),
@@ -130,14 +157,21 @@ class Teacher:
         self._net_digest = net_digest
         self._nnue = NnueState(network)
 
-    def make_shard(self, number: int, on_game: Callable[[int], None] = lambda _positions: None) -> Shard:
+    def make_shard(
+        self,
+        number: int,
+        on_game: Callable[[int], None] = lambda _positions: None,
+        on_tree: Callable[[npt.NDArray[np.void]], None] = lambda _records: None,
+    ) -> Shard:
         """Play the games of shard ``number``; nothing of it depends on shards that were made before.
 
         Args:
             on_game: told of each game how many positions it has.
+            on_tree: gets of each game the positions of its searches' trees, `RECORD_DTYPE` [n].
         """
         settings = self._settings
         state, table, sp = ThreadState(), TranspositionTable(settings.hash_mb), self._record(number)
+        trees = _Trees(sp) if settings.tree_depth else None
         self._set_rules(state.record, table)
         rng = random.Random(f"{settings.seed}/{number}")
         seen: set[int] = set()
@@ -151,10 +185,14 @@ class Teacher:
             # With none a seed gives the games that it gave before there were any (docs/nets.md).
             if settings.unusual and rng.random() < settings.unusual:
                 flags |= UNUSUAL
+            if settings.natural and not flags & ENTERING and rng.random() < settings.natural:
+                flags |= NATURAL
             position, plies = self._open(state.record, sp, rng, flags, even, seen)
             game = self._play(position, plies, state.record, sp, flags)
             rewind(position.record)
             parts.append(game.to_bytes())
+            if trees is not None:
+                on_tree(trees.of_game(parts[-1], len(game.moves)))
             positions += len(game.moves)
             on_game(len(game.moves))
         header = {
@@ -180,6 +218,10 @@ class Teacher:
         sp.decided_plies = settings.decided_plies
         sp.few_pieces = _FEW_PIECES
         sp.most_moves = settings.max_moves
+        sp.deep_odds, sp.deep_nodes = round(settings.deep * WHOLE), settings.deep_nodes
+        sp.tree_depth, sp.deep_depth = settings.tree_depth, settings.deep_depth
+        sp.tree_share = round(settings.tree_share * WHOLE)
+        sp.tree_salt = struct.unpack_from("<Q", digest, 8)[0]
         return sp
 
     @staticmethod
@@ -197,6 +239,7 @@ class Teacher:
         settings = self._settings
         margin = settings.score_of(_UNUSUAL_BALANCE if flags & UNUSUAL else settings.balance)
         first, last = _ENTERING_PLIES if flags & ENTERING else (settings.plies_from, settings.plies_to)
+        sp.natural = settings.score_of(0.5 + settings.natural_loss) if flags & NATURAL else 0
         twins = 0
         while True:
             position = entering_start(rng) if flags & ENTERING else even
@@ -226,3 +269,27 @@ class Teacher:
             sp.moves[:count].copy(),
             sp.scores[:count].copy(),
         )
+
+
+class _Trees:
+    """Memory for the positions of the searches' trees of a shard.
+
+    Args:
+        sp: the record of self-play, which gets its addresses.
+    """
+
+    def __init__(self, sp: Any) -> None:
+        self._sp = sp
+        self._records = aligned_zeros(_TREE_ROOM, RECORD_DTYPE)
+        self._seen = aligned_zeros(SEEN, np.uint64)
+        self._tables = tables(K_P)
+        sp.tree_room = _TREE_ROOM
+        sp.tree_records, sp.tree_seen = self._records.ctypes.data, self._seen.ctypes.data
+        sp.tree_tables = self._tables.ctypes.data
+
+    def of_game(self, game: bytes, length: int) -> npt.NDArray[np.void]:
+        """Records of the game that was played last, which now know on which side of a split it is."""
+        content = np.frombuffer(game, np.uint8)
+        found = self._records[: int(self._sp.tree_count)].copy()
+        found["part"] = int(game_hash(content.ctypes.data, length)) >> 48
+        return found

@@ -71,7 +71,7 @@ class TrainFolder(RunFolder):
             CorpusError: a shard cannot be used.
             OSError: one cannot be read.
         """
-        files = shard_files(folders)
+        files = shard_files(folders, split.use)
         if not self.data.exists():
             corpus = Corpus.index(files, split, on_shard)
             self.keep_facts(self.data, corpus.to_json())

@@ -60,6 +60,14 @@ class TrainSettings:
     """Whether positions that are not quiet are learned from too."""
     decided: bool = False
     """Whether decided positions are learned from too."""
+    use: str = "all"
+    """Positions that are learned from (`lab.training.corpus.Split`),"""
+    least_depth: int = 0
+    """and the least depth of those of trees."""
+    exponent: float = 0.0
+    """Power of the difference between chances to win that is the loss; 0: cross-entropy."""
+    average: float = 0.1
+    """Share of the run, at its end, of which the mean of the weights is tried as well; 0: none."""
     mirror: bool = True
     """Whether half of the positions, others in each epoch, are learned from with left and right exchanged."""
     patience: int = 10
@@ -86,12 +94,17 @@ class TrainSettings:
             ("horizon", 0, 1000),
             ("scale", 1, 1e5),
             ("quantised", 0, 1),
+            ("least_depth", 0, 100),
+            ("exponent", 0, 4),
+            ("average", 0, 0.5),
             ("validation", 1e-6, 0.5),
             ("patience", 0, 10**6),
         ):
             value = getattr(self, name)
             if value is not None and not least <= value <= most:
                 raise ValueError(f"{name} is {value}: expected {least:g} to {most:g}")
+        if 0 < self.exponent < 1:
+            raise ValueError(f"exponent is {self.exponent}: expected 0, or 1 to 4")
         if self.width % 128:
             raise ValueError(f"width is {self.width}: expected a multiple of 128")
 
@@ -130,6 +143,10 @@ class Schedule:
     def is_quantised(self, over: int) -> bool:
         """Whether the moment belongs to the second part."""
         return over >= self.quantised_from
+
+    def is_averaged(self, over: int) -> bool:
+        """Whether the weights of the moment count for the mean."""
+        return over >= self.total * (1 - self.settings.average)
 
     def rate(self, over: int) -> float:
         """The learning rate: a straight rise, then half a cosine down to `LAST_RATE` of the highest."""

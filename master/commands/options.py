@@ -60,12 +60,22 @@ Openings = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="File of positions, one in each line (sfen ..., startpos moves ...). Default: openings made at random.",
+        help="File of positions, one in each line (sfen ..., startpos moves ...); or the word natural: 500 openings of "
+        "good moves that are part of Gougi. Default: openings made at random.",
         callback=only(Kind.POSITIONS),
     ),
 ]
 OpeningPlies = Annotated[
     int, typer.Option(min=0, max=60, metavar="N", help="Number of random moves of an opening made at random.")
+]
+OpeningBest = Annotated[
+    int,
+    typer.Option(
+        "--opening-best",
+        min=0,
+        metavar="N",
+        help="Moves of an opening made at random are of the N best that the searcher finds. 0: of all.",
+    ),
 ]
 OpeningMargin = Annotated[
     int, typer.Option(min=10, metavar="CP", help="Largest score, in centipawns, of an opening made at random.")

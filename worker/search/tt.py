@@ -69,7 +69,7 @@ class TranspositionTable:
 
 
 @jit()
-def _generation(data: Any) -> Any:
+def entry_generation(data: Any) -> Any:
     """The generation of the search that wrote an entry last (int64)."""
     return np.int64(data >> np.uint64(59))
 
@@ -80,7 +80,7 @@ def _count_fresh(address: int, generation: int) -> Any:
     count = np.int64(0)
     for i in range(_SAMPLE):
         data = ldu64(address + i * _ENTRY + 8)
-        if data != np.uint64(0) and _generation(data) == generation:
+        if data != np.uint64(0) and entry_generation(data) == generation:
             count += 1
     return count
 
@@ -168,7 +168,7 @@ def _place(th: Any, key: Any) -> Any:
         data = ldu64(entry + 8)
         if data == np.uint64(0) or (ldu64(entry) ^ data) == key:
             return entry
-        age = (th.tt_generation - _generation(data)) & (GENERATIONS - 1)
+        age = (th.tt_generation - entry_generation(data)) & (GENERATIONS - 1)
         worth = entry_depth(data) - 8 * age
         if worth < worst:
             worst = worth
@@ -185,7 +185,7 @@ def store(
     data = ldu64(place + 8)
     if data != np.uint64(0) and (ldu64(place) ^ data) == key:
         # A shallow bound does not wipe out a deep result of the same search.
-        fresh = _generation(data) == th.tt_generation
+        fresh = entry_generation(data) == th.tt_generation
         if bound != 3 and depth + 4 + 2 * is_pv <= entry_depth(data) and fresh:
             # Its move is the newest that was good, and nearly always the one to try first.
             if move != 0:

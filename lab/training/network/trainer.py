@@ -21,6 +21,7 @@ from lab.training.features import mirrored_tables, row_tables
 from lab.training.network.model import Model, learning_threads
 from lab.training.train_settings import Schedule, TrainSettings
 from lab.training.weights import OUTPUT_ONE, FloatNet, snapped
+from worker.search.tt import EXACT, LOWER, UPPER
 
 CHECKPOINT_S: Final = 120.0
 """Seconds between two checkpoints; there is one at the end too, whatever ends a run."""
@@ -79,16 +80,25 @@ class Outcome:
     """Seconds of learning, over all pieces of the run."""
 
 
-def loss_of(output: Tensor, labels: Tensor, to_logit: float) -> Tensor:
-    """Cross-entropy of outputs and labels less its least value, in nats, float32 [n]; 0 where both agree.
+def loss_of(output: Tensor, labels: Tensor, to_logit: float, exponent: float = 0.0) -> Tensor:
+    """The loss of each position, float32 [n]; 0 where both agree.
 
     Args:
         output: of the net.
         labels: probabilities that the side to move wins.
         to_logit: output to the logistic function's unit.
+        exponent: of the difference of probabilities; 0: cross-entropy less its least value, in nats.
     """
+    if exponent:
+        return (torch.sigmoid(output * to_logit) - labels).abs().pow(exponent)
     entropy = -(torch.xlogy(labels, labels) + torch.xlogy(1 - labels, 1 - labels))
     return functional.binary_cross_entropy_with_logits(output * to_logit, labels, reduction="none") - entropy
+
+
+def teaches(output: Tensor, labels: Tensor, bounds: Tensor, to_logit: float) -> Tensor:
+    """Whether a label has something to say, bool [n]: a bound has not if the output keeps to it."""
+    chance = torch.sigmoid(output.detach() * to_logit)
+    return (bounds == EXACT) | ((bounds == LOWER) & (chance < labels)) | ((bounds == UPPER) & (chance > labels))
 
 
 class Trainer:
@@ -134,6 +144,10 @@ class Trainer:
         self._best: dict[str, Any] | None = None
         self._worse = 0
         self._spent_s = 0.0
+        self._mean: dict[str, Tensor] = {}
+        """The mean of the weights since the last part of the run began to count for it, float64."""
+        self._averaged = 0
+        """Steps in it."""
         if state is not None:
             self._take(state)
 
@@ -149,6 +163,7 @@ class Trainer:
         self._sum, self._count = state["sum"], state["count"]
         self._best, self._worse = state["best"], state["worse"]
         self._spent_s = state["spent_s"]
+        self._mean, self._averaged = state["mean"], state["averaged"]
 
     def state(self) -> dict[str, Any]:
         """All values that the rest of the run depends on."""
@@ -164,6 +179,8 @@ class Trainer:
             "best": self._best,
             "worse": self._worse,
             "spent_s": self._spent_s,
+            "mean": self._mean,
+            "averaged": self._averaged,
         }
 
     @property
@@ -210,6 +227,8 @@ class Trainer:
                 if now - kept > CHECKPOINT_S:
                     keep(self.state())
                     kept = time.monotonic()
+            if self.finished and self._averaged:
+                on_row(self._take_mean())
         keep(self.state())
         return self.outcome()
 
@@ -232,7 +251,15 @@ class Trainer:
     def _labels(self, batch: Batch, score_share: float) -> Tensor:
         device = self.model.device
         wins = torch.sigmoid(torch.from_numpy(batch.scores).to(device) / self._scale)
-        return score_share * wins + (1 - score_share) * torch.from_numpy(batch.results).to(device)
+        results = torch.from_numpy(batch.results).to(device)
+        return torch.where(results < 0, wins, score_share * wins + (1 - score_share) * results)
+
+    def _losses(self, output: Tensor, batch: Batch, score_share: float) -> Tensor:
+        """The loss of each position; 0 if its score is a bound that the output keeps to."""
+        labels = self._labels(batch, score_share)
+        losses = loss_of(output, labels, self._to_logit, self._settings.exponent)
+        bounds = torch.from_numpy(batch.bounds).to(output.device)
+        return losses * teaches(output, labels, bounds, self._to_logit)
 
     def _step(self, batch: Batch) -> None:
         schedule, over = self._schedule, self._over
@@ -240,13 +267,14 @@ class Trainer:
             group["lr"] = schedule.rate(over)
         self._optimizer.zero_grad(set_to_none=True)
         output = self.model.output(batch, quantised=schedule.is_quantised(over))
-        loss = loss_of(output, self._labels(batch, schedule.score_share(over)), self._to_logit).mean()
+        loss = self._losses(output, batch, schedule.score_share(over)).mean()
         loss.backward()  # type: ignore[no-untyped-call,unused-ignore]
         self._optimizer.step()
         self.model.clip()
         with torch.no_grad():
-            at_the_end = self._labels(batch, self._settings.score_to)
-            value = float(loss_of(output, at_the_end, self._to_logit).mean())
+            value = float(self._losses(output, batch, self._settings.score_to).mean())
+            if schedule.is_averaged(over):
+                self._average()
         if value != value:
             raise TrainingError(
                 f"the loss is no number any more after {self._positions:,} positions: try a lower --rate"
@@ -256,6 +284,23 @@ class Trainer:
         self._positions += len(batch)
         self._over = min(schedule.total, over + len(batch))
         self._epoch, self._next_batch = self._next_batch.epoch, batch.after
+
+    def _average(self) -> None:
+        """Count the weights as they are now for the mean."""
+        self._averaged += 1
+        for name, value in self.model.parameters.items():
+            now = value.detach().cpu().double()
+            before = self._mean.get(name)
+            self._mean[name] = now if before is None else before + (now - before) / self._averaged
+
+    def _take_mean(self) -> Row:
+        """Put the mean into the weights' place at the end of the run; it is the net that comes out if it is better."""
+        with torch.no_grad():
+            for name, value in self.model.parameters.items():
+                value.copy_(self._mean[name])
+        self._averaged = 0
+        self._sum, self._count = self._rows[-1].training_loss, 1  # nothing was learned since
+        return self._validate()
 
     def _validate(self) -> Row:
         """Measure, note whether it is the best of its part, and end the part where nothing gets better."""
@@ -280,15 +325,23 @@ class Trainer:
         return row
 
     def losses(self, *, quantised: bool) -> tuple[float, float, float]:
-        """Mean loss over the validation positions: by the labels of the run's end, the score, the result."""
-        sums = torch.zeros(3, dtype=torch.float64)
+        """Mean loss over the validation positions: by the labels of the run's end, the score, the result.
+
+        The last is of those that have a result, and 0 if there are none.
+        """
+        sums, played = torch.zeros(3, dtype=torch.float64), 0
         with torch.no_grad():
             for batch in self._validation_batches():
                 output = self.model.output(batch, quantised=quantised)
+                has_result = batch.results >= 0
+                played += int(has_result.sum())
                 for place, share in enumerate((self._settings.score_to, 1.0, 0.0)):
-                    sums[place] += loss_of(output, self._labels(batch, share), self._to_logit).double().sum().cpu()
-        means = (sums / len(self._validation)).tolist()
-        return means[0], means[1], means[2]
+                    losses = self._losses(output, batch, share)
+                    if place == 2:
+                        losses = losses[torch.from_numpy(has_result).to(losses.device)]
+                    sums[place] += losses.double().sum().cpu()
+        blend, score = (sums[:2] / len(self._validation)).tolist()
+        return blend, score, float(sums[2]) / max(1, played)
 
     def _validation_batches(self) -> Iterator[Batch]:
         return batches_of(self._tables, self._validation, self._settings.batch)

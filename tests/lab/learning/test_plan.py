@@ -13,7 +13,7 @@ from tests.lab.learning.ledgers import RESULTS, match, with_generation, with_mat
 
 EMPTY = Ledger("0" * 64)
 NO_MATCHES = Recipe(match_games=0)
-RECIPE = Recipe(opponents=(Opponent("other", "other.bin"),))
+RECIPE = Recipe(opponents=(Opponent("other", "other.bin"),), match_nodes=(5000, 20_000))
 
 
 def run_all(ledger: Ledger, recipe: Recipe, generations: int, verdict: str) -> tuple[Ledger, list[str]]:
@@ -30,7 +30,8 @@ def run_all(ledger: Ledger, recipe: Recipe, generations: int, verdict: str) -> t
 
 def test_each_generation_goes_through_all_steps() -> None:
     ledger, taken = run_all(EMPTY, RECIPE, 2, "H1")
-    steps = ["games", "train", "compare", "gate", "match against generation-0", "match against other"]
+    steps = ["games", "train", "compare", "gate", "match against generation-0@5000"]
+    steps += ["match against other@5000", "match against other@20000"]
     assert taken == [f"generation {number}: {step}" for number in (1, 2) for step in steps]
     assert [one.teacher for one in ledger.generations] == [0, 1] and ledger.best == 2
 
@@ -66,10 +67,12 @@ def test_a_gate_with_a_verdict_is_over() -> None:
 def test_an_opponent_that_comes_later_meets_earlier_nets_too() -> None:
     ledger, _ = run_all(EMPTY, Recipe(), 2, "H1")
     assert next_step(ledger, Recipe(), 2) is None
-    assert next_step(ledger, RECIPE, 2) == Step(1, Kind.MATCH, "other")
-    assert next_step(with_match(ledger, 1, "other"), RECIPE, 2) == Step(2, Kind.MATCH, "other")
+    assert next_step(ledger, RECIPE, 2) == Step(1, Kind.MATCH, "other@5000")
+    ledger = with_match(ledger, 1, "other@5000")
+    assert next_step(ledger, RECIPE, 2) == Step(1, Kind.MATCH, "other@20000"), "one match for each pace"
+    assert next_step(with_match(ledger, 1, "other@20000"), RECIPE, 2) == Step(2, Kind.MATCH, "other@5000")
     # Of a run of another machine only the best net is here.
-    assert next_step(ledger, RECIPE, 2, nets=frozenset({0, 2})) == Step(2, Kind.MATCH, "other")
+    assert next_step(ledger, RECIPE, 2, nets=frozenset({0, 2})) == Step(2, Kind.MATCH, "other@5000")
     assert next_step(ledger, RECIPE, 3, nets=frozenset({0})) == Step(3, Kind.GAMES)
 
 

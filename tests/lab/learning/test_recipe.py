@@ -89,10 +89,20 @@ def test_gate_and_matches_name_their_players() -> None:
     gate = words(Kind.GATE)
     assert "--name-a generation-3 --name-b generation-2" in gate and "--sprt 0,20" in gate
     assert "-A EvalFile=run/generation-3/train/nn.bin -B EvalFile=run/nets/generation-2.bin" in gate
-    assert "match gougi gougi --name-a generation-3 --name-b net" in words(Kind.MATCH, "net")
-    assert "-B EvalFile=other/nn.bin" in words(Kind.MATCH, "net")
-    assert "match gougi gpsusi --x --name-a generation-3 --name-b gps -A" in words(Kind.MATCH, "gps")
-    assert "-B EvalFile=run/nets/generation-0.bin" in words(Kind.MATCH, "generation-0")
+    assert "match gougi gougi --name-a generation-3 --name-b net" in words(Kind.MATCH, "net@5000")
+    assert "-B EvalFile=other/nn.bin" in words(Kind.MATCH, "net@5000")
+    assert "match gougi gpsusi --x --name-a generation-3 --name-b gps -A" in words(Kind.MATCH, "gps@5000")
+    assert "-B EvalFile=run/nets/generation-0.bin" in words(Kind.MATCH, "generation-0@5000")
+
+
+def test_gate_and_matches_are_played_from_natural_openings_at_their_nodes() -> None:
+    recipe = replace(RECIPE, match_nodes=(5000, 20_000))
+    assert "--nodes 20000 --sprt 0,20 --openings natural" in words(Kind.GATE, recipe=recipe)
+    assert recipe.matches == ("generation-0@5000", "net@5000", "net@20000", "gps@5000", "gps@20000")
+    assert "--nodes 20000 --games 200 --openings natural" in words(Kind.MATCH, "net@20000", recipe)
+    assert "--out run/generation-3/against-net@20000" in words(Kind.MATCH, "net@20000", recipe)
+    assert "--openings other.txt" in words(Kind.MATCH, "net@5000", replace(RECIPE, openings="other.txt"))
+    assert replace(RECIPE, match_games=0).matches == ()
 
 
 def test_options_in_quotes_that_do_not_close_are_named() -> None:

@@ -7,9 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from lab.match.openings import OpeningError, make_openings, read_openings, write_openings
+from lab.match.openings import (
+    NATURAL_PLIES,
+    OpeningError,
+    make_openings,
+    natural_openings,
+    read_openings,
+    write_openings,
+)
 from worker.engine import Bound, InfoCallback, Limits, SearchInfo, SearchResult
-from worker.shogi import STARTPOS, Position
+from worker.shogi import STARTPOS, Position, move_to_usi
 
 
 class Judge:
@@ -48,6 +55,38 @@ def test_made_openings_are_even_different_and_repeatable() -> None:
         assert sum(position.piece_on(file * 9 + 6) != 1 for file in range(9)) <= 2
     assert openings == make_openings(5, 3, Judge(50), plies=6, margin_cp=100)
     assert openings != make_openings(5, 4, Judge(50), plies=6, margin_cp=100)
+
+
+class Chooser(Judge):
+    """An engine to which the first legal moves are the best ones."""
+
+    def go(self, limits: Limits, on_info: InfoCallback | None = None) -> SearchResult:
+        best = [move_to_usi(move) for move in self._position.legal_moves()[: limits.multipv]]
+        lines = [SearchInfo(1, 1, 0, Bound.EXACT, 1, 1, 0, (move,), place + 1) for place, move in enumerate(best)]
+        return SearchResult(best[0], None, 1, 1, tuple(lines))
+
+
+def test_moves_of_the_best_alone() -> None:
+    allowed = {Position.startpos().sfen()}
+    for _ in range(2):
+        following = set()
+        for sfen in allowed:
+            for move in Position.from_sfen(sfen).legal_moves()[:2]:
+                position = Position.from_sfen(sfen)
+                position.push(move)
+                following.add(position.sfen())
+        allowed = following
+    assert set(make_openings(3, 1, Chooser(0), plies=2, best=2)) <= allowed
+    with pytest.raises(OpeningError, match="4 of 5"):
+        make_openings(5, 1, Chooser(0), plies=2, best=2)
+
+
+def test_natural_openings_travel_with_the_package() -> None:
+    openings = natural_openings(1)
+    assert len(set(openings)) == 500
+    assert all(Position.from_sfen(sfen).move_number == NATURAL_PLIES + 1 for sfen in openings)
+    assert natural_openings(1) == openings != natural_openings(2)
+    assert sorted(natural_openings(2)) == sorted(openings)
 
 
 def test_too_narrow_a_margin_is_told() -> None:

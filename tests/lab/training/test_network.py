@@ -24,13 +24,14 @@ from lab.training.features import row_tables
 from lab.training.network.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
 from lab.training.network.device import find_device
 from lab.training.network.model import FACTOR, Model, SparseSums, bag_sums
-from lab.training.network.trainer import Outcome, Row, Trainer, TrainingError, loss_of
+from lab.training.network.trainer import Outcome, Row, Trainer, TrainingError, loss_of, teaches
 from lab.training.train_folder import CHECKPOINT, CHECKPOINT_BEFORE
-from lab.training.train_settings import TrainSettings
+from lab.training.train_settings import Schedule, TrainSettings
 from lab.training.weights import LAYER_LIMIT, LAYERS, OUTPUT_ONE, FloatNet, from_file, random_net, snapped, to_file
-from tests.lab.training.shards import corpus_of, folder_of
+from tests.lab.training.shards import corpus_of, folder_of, tree_folder_of
 from worker.nnue.features import FEATURE_SETS, HALF_KA_HM1, HALF_KP, K_P
 from worker.nnue.format import Architecture, serialise_network
+from worker.search.tt import EXACT, LOWER, UPPER
 
 SMALL = Architecture(K_P, 128, 16, 8)
 
@@ -121,16 +122,35 @@ def test_the_loss_is_0_where_both_agree_and_cross_entropy_else() -> None:
     assert torch.allclose(even, torch.tensor([math.log(2), math.log(2) - 0.562335, 0.0, math.log(2)]), atol=1e-5)
 
 
+def test_the_loss_by_an_exponent_is_that_power_of_the_difference_of_chances() -> None:
+    labels = torch.tensor([0.5, 0.7, 0.1])
+    logits = torch.tensor([0.0, math.log(0.9 / 0.1), 0.0])
+    for exponent in (2.0, 2.5, 3.0):
+        expected = torch.tensor([0.0, 0.2**exponent, 0.4**exponent])
+        assert torch.allclose(loss_of(logits / 3, labels, 3.0, exponent), expected, atol=1e-6)
+
+
+def test_a_bound_teaches_only_who_does_not_keep_to_it() -> None:
+    labels = torch.full((6,), 0.6)
+    output = torch.tensor([-1.0, 1.0] * 3)  # chances 0.27 and 0.73
+    bounds = torch.tensor([EXACT, EXACT, LOWER, LOWER, UPPER, UPPER], dtype=torch.uint8)
+    assert teaches(output, labels, bounds, 1.0).tolist() == [True, True, True, False, False, True]
+
+
 # ---- Runs
 
 
-def trainer_of(corpus: Corpus, state: dict[str, Any] | None = None, **changes: Any) -> Trainer:
-    settings = TrainSettings(
+def trainer_settings(**changes: Any) -> TrainSettings:
+    return TrainSettings(
         **{
             "width": 128, "hidden1": 16, "hidden2": 8, "batch": 128, "epochs": 2.0, "rate": 0.01, "patience": 0,
             "quantised": 0.4, **changes,
         }
     )  # fmt: skip
+
+
+def trainer_of(corpus: Corpus, state: dict[str, Any] | None = None, **changes: Any) -> Trainer:
+    settings = trainer_settings(**changes)
     return Trainer(
         settings, corpus, corpus.validation_records(500), random_net(settings.architecture, settings.seed),
         fv_scale=16, scale=2000.0, device="cpu", threads=1, state=state,
@@ -191,6 +211,35 @@ def test_validations_without_a_gain_end_the_first_part_and_then_the_second(corpu
     early = run(trainer_of(corpus, rate=1e-9, decay=0.0, epochs=20.0, patience=2))
     assert early.finished and early.positions < whole.positions * 0.8
     assert {row.quantised for row in early.rows} == {False, True}
+
+
+def test_a_net_learns_from_trees_by_bounds_and_exponent(tmp_path: Path) -> None:
+    corpus = corpus_of(tree_folder_of(tmp_path), use="tree")
+    for exponent in (0.0, 2.5):
+        outcome = run(trainer_of(corpus, use="tree", exponent=exponent, epochs=6.0))
+        first, last = outcome.rows[0], outcome.rows[-1]
+        assert outcome.finished and last.training_loss < first.training_loss * 0.8
+        assert last.result_loss == 0.0, "there are no results"
+
+
+def test_the_mean_of_the_last_weights_is_tried_at_the_end(corpus: Corpus, tmp_path: Path) -> None:
+    plain = trainer_of(corpus, average=0.0, rate=0.05)
+    without = run(plain)
+    trainer = trainer_of(corpus, average=0.3, rate=0.05)
+    weights: list[np.ndarray] = []
+    schedule, over = Schedule.of(trainer_settings(average=0.3, rate=0.05), corpus.training), 0
+
+    def note(progress: Any) -> None:
+        nonlocal over
+        if schedule.is_averaged(over):
+            weights.append(trainer.model.parameters["weight1"].detach().numpy().copy())
+        over = progress.over
+
+    outcome = trainer.run(note, lambda _row: None, lambda _state: None)
+    assert len(outcome.rows) == len(without.rows) + 1 and outcome.rows[:-1] == without.rows
+    assert len(weights) > 2
+    assert np.allclose(trainer.model.parameters["weight1"].detach().numpy(), np.mean(weights, 0), atol=1e-6)
+    assert min(row.validation_loss for row in outcome.rows if row.quantised) <= without.rows[-1].validation_loss
 
 
 def test_a_loss_that_is_no_number_ends_the_run(corpus: Corpus) -> None:

@@ -8,20 +8,21 @@ import numpy as np
 import pytest
 
 from benchmarks.random_networks import random_network
-from lab.selfplay.walk import whole_move
+from lab.selfplay.walk import QUIET_SCORE, whole_move
 from lab.training.batches import make_batch
 from lab.training.corpus import Replayer, Split
 from lab.training.exactness import evaluator_raw
 from lab.training.features import TRAINABLE, factors, mirrored_tables, row_tables
 from lab.training.packed import unpacked_position
 from lab.training.positions import walk
-from lab.training.replay import QUIET_SCORE, TRAINING, VALIDATION
+from lab.training.replay import TRAINING, VALIDATION
 from lab.training.shard import Shard, ShardError
 from tests.lab.selfplay.games import games_of, made
 from worker.nnue import Network, NnueState, evaluate_full, reference
 from worker.nnue.accumulator import refresh
 from worker.nnue.features import FEATURE_SETS, KingRule
 from worker.nnue.format import Architecture
+from worker.search.tt import EXACT
 from worker.shogi import Position
 
 ALL = Split(1e-15, every=True)
@@ -110,17 +111,18 @@ def test_squares_relative_to_the_king_are_refused() -> None:
 def test_scores_results_and_moves_are_those_of_the_walk(every: bool) -> None:
     shard = made(games=8, entering=0.3)
     records = Replayer(Split(1e-15, every=every)).records(shard, TRAINING)
-    scores, results, plies = [], [], []
+    scores, results, turns = [], [], []
     for walked in walk(shard, records=True):
         kept = np.ones(len(walked.game.moves), bool) if every else walked.quiet
         assert walked.records is not None
         scores += walked.game.scores[kept].tolist()
         results += walked.outcomes[kept].tolist()
-        plies += walked.records["game_ply"][kept].tolist()
+        turns += [unpacked_position(one.tobytes()).turn for one in walked.records["sfen"][kept]]
     assert 0 < len(records) <= shard.header["positions"]
     assert records["score"].tolist() == scores
     assert records["result"].tolist() == results
-    assert records["ply"].tolist() == plies
+    assert records["turn"].tolist() == turns
+    assert set(records["bound"]) == {EXACT}, "the score of a move is nobody's bound"
 
 
 def test_decided_positions_are_kept_where_they_are_asked_for() -> None:
@@ -155,7 +157,7 @@ def test_scores_that_look_ahead_are_mixed_with_those_that_follow(horizon: float)
 def test_only_the_searched_score_says_what_is_quiet() -> None:
     shard = made(games=8, entering=0.3)
     kept = [Replayer(Split(1e-15, every=False, horizon=one), 700.0).records(shard, TRAINING) for one in (0.0, 8.0)]
-    assert kept[0]["ply"].tolist() == kept[1]["ply"].tolist()
+    assert kept[0]["pieces"].tolist() == kept[1]["pieces"].tolist()
 
 
 @pytest.mark.parametrize("name", ["K+P", "HalfKP(Friend)", "HalfKA_hm1(Friend)"])

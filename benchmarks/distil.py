@@ -1,0 +1,124 @@
+"""A test bench for trainers without noise: a net learns to say what another one says of the same positions.
+
+Every label is the teacher's static evaluation, exact, so what is left between pupil and teacher is the trainer's doing
+(batch, rate, length, loss) or for want of positions; no match is needed to see it. The figure is the root mean square
+of the difference between both nets' chances to win, over positions of games that nobody trained on.
+
+    python -m benchmarks.distil --data runs/tree1 --pupil generation-6.bin --teacher worker/nnue/data/gougi.bin \
+        --out runs/distil --positions 250000,1000000,4000000 --samples 4000000 \
+        --train "--batch 4096" --train "--batch 4096 --exponent 2.5"
+
+``--out`` keeps the labelled positions and each training; the same command goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from lab.training.corpus import Corpus, Split, shard_files
+from lab.training.exactness import evaluator_raw
+from lab.training.shard import Tree, tree_to_bytes
+from worker.files import replace_file
+from worker.nnue.format import NetworkFile, read_network
+from worker.nnue.network import DEFAULT_FV_SCALE
+from worker.search.tt import EXACT
+
+_MOST: int = 30_000
+"""Centipawns that a label can have."""
+_HELD_OUT = 0.05
+
+
+def centipawns(network: NetworkFile, records: npt.NDArray[np.void]) -> npt.NDArray[np.float64]:
+    """A net's static evaluation of each record."""
+    scale = network.architecture.fv_scale or DEFAULT_FV_SCALE
+    return evaluator_raw(network, np.ascontiguousarray(records)) / scale
+
+
+def labelled(records: npt.NDArray[np.void], teacher: NetworkFile) -> npt.NDArray[np.void]:
+    """The records with the teacher's word for score, as an exact one."""
+    found = np.array(records)
+    found["score"] = np.clip(np.rint(centipawns(teacher, found)), -_MOST, _MOST)
+    found["bound"] = EXACT
+    return found
+
+
+def label(data: list[Path], teacher: Path, out: Path, positions: int) -> int:
+    """Write labelled shards with so many positions at least, or all there are; returns how many there are."""
+    out.mkdir(parents=True, exist_ok=True)
+    network, digest, count = read_network(teacher), hashlib.sha256(teacher.read_bytes()).hexdigest(), 0
+    for number, path in enumerate(shard_files(data, "tree")):
+        if count >= positions:
+            break
+        target = out / f"shard-{number:06}.tree"
+        if not target.exists():
+            source = Tree.open(path)
+            header = {**source.header, "shard": number, "teacher": digest}
+            replace_file(target, tree_to_bytes(header, labelled(source.records, network)))
+        tree = Tree.open(target)
+        if tree.header["teacher"] != digest:
+            raise SystemExit(f"{target}: labelled by another teacher: choose another --out")
+        count += len(tree.records)
+    return count
+
+
+def train(data: Path, pupil: Path, out: Path, samples: int, scale: float, options: str) -> Path:
+    """Train the pupil with ``gougi train``; its net."""
+    words = [
+        sys.executable, "-m", "master", "train", "--data", str(data), "--use", "tree", "--from", str(pupil),
+        "--positions", str(samples), "--scale", str(scale), "--validation", str(_HELD_OUT), "--patience", "0",
+        "--tolerance", "1000", "--out", str(out), *shlex.split(options),
+    ]  # fmt: skip
+    if not (out / "report.json").exists():
+        subprocess.run([*words, "--json"], check=True, stdout=subprocess.DEVNULL)
+    return out / "nn.bin"
+
+
+def difference(one: NetworkFile, other: NetworkFile, records: npt.NDArray[np.void], scale: float) -> float:
+    """Root mean square of the difference between two nets' chances to win."""
+    chances = [1 / (1 + np.exp(-centipawns(network, records) / scale)) for network in (one, other)]
+    return float(np.sqrt(np.mean((chances[0] - chances[1]) ** 2)))
+
+
+def main() -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, action="append", required=True, help="folder of gougi selfplay --tree")
+    parser.add_argument("--pupil", type=Path, required=True)
+    parser.add_argument("--teacher", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--positions", default="1000000", help="of the training, with commas between them")
+    parser.add_argument("--samples", default="4000000", help="learned from in all, with commas between them")
+    parser.add_argument("--scale", type=float, default=1006.0, help="centipawns to a logistic unit")
+    parser.add_argument("--train", action="append", help="options of gougi train; each is a row of the table")
+    arguments = parser.parse_args()
+    teacher = read_network(arguments.teacher)
+    print("| positions | samples | options | difference |\n|---|---|---|---|")
+    held = None
+    # The most positions first: what is held out of them is held out of fewer, too, and measures all.
+    for positions in sorted(map(int, arguments.positions.split(",")), reverse=True):
+        data = arguments.out / f"labels-{positions}"
+        count = label(arguments.data, arguments.teacher, data, positions)
+        if held is None:
+            corpus = Corpus.index(shard_files([data]), Split(_HELD_OUT, every=False, use="tree"))
+            held = corpus.validation_records(200_000)
+            before = difference(read_network(arguments.pupil), teacher, held, arguments.scale)
+            print(f"| {count:,} | 0 | the pupil as it was | {before:.4f} |", flush=True)
+        for samples in map(int, arguments.samples.split(",")):
+            for options in arguments.train or [""]:
+                name = hashlib.sha256(json.dumps([positions, samples, options]).encode()).hexdigest()[:12]
+                net = train(data, arguments.pupil, arguments.out / name, samples, arguments.scale, options)
+                after = difference(read_network(net), teacher, held, arguments.scale)
+                print(f"| {count:,} | {samples:,} | {options or 'none'} | {after:.4f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
