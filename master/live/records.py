@@ -38,8 +38,8 @@ def facts_of(path: Path, notice: Callable[[str], None] = lambda _: None) -> list
 
 def _analysed(game: Game) -> list[int | None]:
     """The analysis' score after each move, from black's view; None: it has none."""
-    entries = () if game.record is None else game.record.moves
-    found = [_told(entry.comment or "") for entry in entries]
+    entries = () if game.reading is None else game.reading.moves
+    found = [_told("\n".join(entry.comments)) for entry in entries]
     return (found + [None] * len(game.moves))[: len(game.moves)]
 
 
