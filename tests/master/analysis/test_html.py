@@ -5,7 +5,7 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from master.analysis.annotate import csa_text
+from master.analysis.annotate import annotated
 from master.analysis.html import game_page, summary_page
 from master.analysis.notation import score_words
 from master.analysis.plan import Evaluation
@@ -95,7 +95,7 @@ def test_a_bound_is_told_as_a_bound_from_blacks_view() -> None:
     one = report(of, points, found, None)
     assert data_of(game_page(one, SETTINGS))["positions"][1]["score"] == "≤ +30"
     assert facts(one)["positions"][1]["bound"] == "upper"
-    assert "#評価値=30" not in csa_text(one, SETTINGS) and "評価値 ≤ +30" in csa_text(one, SETTINGS)
+    assert "#評価値=30" not in annotated(one, SETTINGS).to_csa() and "評価値 ≤ +30" in annotated(one, SETTINGS).to_csa()
 
 
 def test_how_sure_a_verdict_is_stands_in_every_report() -> None:
@@ -104,5 +104,5 @@ def test_how_sure_a_verdict_is_stands_in_every_report() -> None:
     told = facts(one)["moves"]
     assert told[1]["sureness"] == "sure" and told[1]["first"] == {"quality": "mistake", "loss": 0.4116}
     assert told[0]["sureness"] is None and told[0]["first"] is None
-    assert "悪手 (mistake): 勝率 -41% (sure)" in csa_text(one, SETTINGS)
+    assert "悪手 (mistake): 勝率 -41% (sure)" in annotated(one, SETTINGS).to_csa()
     assert all(move["sure"] == "" for move in data_of(game_page(blunder_report(), SETTINGS))["moves"])
