@@ -17,9 +17,9 @@ from cluster.coordination.events import FALLBACK, AskLastResort, SendJob, StopNo
 from cluster.coordination.group import Group
 from cluster.coordination.jobs import Dispatch, fallback_begins_ms, fallback_job, fallback_terms
 from cluster.coordination.search_state import Search
+from cluster.coordination.split_run import SplitRun
 from cluster.coordination.states import Phase, SearchState
 from cluster.network.messages import Done, Heartbeat, Report
-from cluster.split.ranking import Presearch
 from cluster.split.tree import TreeLine, line_from_root
 from worker.engine import SearchInfo
 
@@ -35,6 +35,7 @@ class SearchRun:
         self.has_last_resort = False
         """Whether there is somebody to ask where nobody has an answer when a move has to go out."""
         self._dispatch = dispatch
+        self._split = SplitRun(search, dispatch)
 
     @property
     def over(self) -> bool:
@@ -46,7 +47,7 @@ class SearchRun:
         search.form(node_ids, now_ms)
         for group in search.groups:
             if len(group.assignments) > 1:
-                self._begin_presearch(group, now_ms)
+                self._split.begin(group, now_ms)
         if not search.pondering:
             self._log_start()
         for group in search.groups:
@@ -99,11 +100,11 @@ class SearchRun:
             touched.setdefault(group, []).append(assignment)
         for group, assignments in touched.items():
             if group.phase is Phase.SPLIT:
-                self._deal(group, now_ms, why)
+                self._split.deal(group, now_ms, why)
                 continue
             if group.phase is Phase.WHOLE and len(group.assignments) > 1:
                 group.root_searchers = dict.fromkeys(group.assignments[:1])  # its job goes on
-                self._begin_presearch(group, now_ms)
+                self._split.begin(group, now_ms)
             for assignment in assignments:
                 self._dispatch.give(search, group, assignment, WHOLE_ROOT, now_ms)
 
@@ -145,7 +146,7 @@ class SearchRun:
         if late:
             return
         if group.phase is Phase.SPLIT:
-            self._deal(group, now_ms, f"{node_id} joined")
+            self._split.deal(group, now_ms, f"{node_id} joined")
         else:
             self._dispatch.give(search, group, assignment, WHOLE_ROOT, now_ms)
         self._mind_fallback(now_ms)
@@ -173,9 +174,9 @@ class SearchRun:
         search, group = self.search, self.search.group_of(assignment)
         search.dirty = True
         if group.phase is Phase.SPLIT:
-            self._deal(group, now_ms, why)
+            self._split.deal(group, now_ms, why)
         elif group.phase is Phase.PRESEARCH and len(search.usable(group)) < 2:
-            self._scatter(group, now_ms)
+            self._split.scatter(group, now_ms)
         self._mind_fallback(now_ms)
 
     def _failed(self, assignment: Assignment, error: str, now_ms: int) -> None:
@@ -260,7 +261,7 @@ class SearchRun:
         search.dirty = True
         if assignment.node_id != FALLBACK:
             search.take_line(assignment, line, report.multipv)
-            self._reconsider(search.group_of(assignment), now_ms)
+            self._split.reconsider(search.group_of(assignment), now_ms)
         elif report.multipv == 1:
             assignment.note_exact(line)
             search.fallback_line = line
@@ -284,7 +285,7 @@ class SearchRun:
         elif search.request.nodes is None and search.request.depth is None and search.busy():
             group = search.group_of(assignment)
             group.job_ended(assignment)
-            self._reconsider(group, now_ms)
+            self._split.reconsider(group, now_ms)
 
     # --- the way of a group ---------------------------------------------------------------------------------------
 
@@ -298,7 +299,7 @@ class SearchRun:
             self._begin_fallback(now_ms)
         if search.presearching and not search.stopped:
             for group in tuple(search.presearching):
-                self._end_presearch(group, now_ms)
+                self._split.end_presearch(group, now_ms)
         if search.nothing_to_gain():
             self._end(now_ms)
 
@@ -314,77 +315,6 @@ class SearchRun:
             times.append(self._publish_ms)
         times += [group.presearch_until_ms for group in search.presearching]
         return min((time for time in times if time is not None and time > now_ms), default=None)
-
-    def _begin_presearch(self, group: Group, now_ms: int) -> None:
-        search, settings = self.search, self.search.settings
-        group.enter(Phase.PRESEARCH)
-        search.presearching.append(group)
-        least = len(group.root_searchers)
-        group.choose_root_searchers(search.usable(group), settings.root_share, search.roster.speeds, least)
-        multipv = min(len(search.usable(group)) - 1, len(search.root.legal), settings.presearch_multipv)
-        group.presearch = Presearch(multipv)
-        if search.soft_ms is not None:
-            length = int((search.soft_ms - now_ms) * settings.presearch_share)
-            group.presearch_until_ms = now_ms + min(max(length, settings.presearch_min_ms), settings.presearch_max_ms)
-        elif search.infinite:
-            group.presearch_until_ms = now_ms + settings.presearch_max_ms
-
-    def _end_presearch(self, group: Group, now_ms: int) -> None:
-        """Go on to the split where the presearch is over; one that brought nothing ends in consultation."""
-        idle = not group.presearch_runs
-        if not idle and (group.presearch_until_ms is None or now_ms < group.presearch_until_ms):
-            return
-        found = group.ranked()
-        if found:
-            self.search.presearching.remove(group)
-            group.begin_split(found)
-            for assignment in group.assignments:
-                searches_root = assignment in group.root_searchers
-                assignment.job_counts = searches_root or assignment.node_id == group.presearch.node_id
-                if not searches_root:
-                    self._dispatch.take_away(assignment, now_ms)
-            self._deal(group, now_ms, "presearch")
-        elif idle:
-            self._scatter(group, now_ms)
-
-    def _scatter(self, group: Group, now_ms: int) -> None:
-        self.search.scatter(group)
-        for assignment in group.assignments:
-            if assignment.can_take_job(self.search.request.nodes) and not (
-                assignment in group.root_searchers and assignment.busy
-            ):
-                self._dispatch.give(self.search, self.search.group_of(assignment), assignment, WHOLE_ROOT, now_ms)
-
-    def _reconsider(self, group: Group, now_ms: int) -> None:
-        """Deal again where what was reported since gives a reason to, and the time is right."""
-        search = self.search
-        if group.phase is Phase.SPLIT and search.may_redeal(group, now_ms):
-            why = group.why_redeal(search.settings)
-            if why is not None:
-                self._deal(group, now_ms, why)
-
-    def _deal(self, group: Group, now_ms: int, why: str) -> None:
-        """Deal the group's moves. With no node left its tree and what is known of it stay as they are."""
-        search = self.search
-        nodes = search.usable(group)
-        if not nodes:
-            return
-        given, taken = group.deal(nodes, search.root.replies, search.settings, search.roster.speeds)
-        group.dealt_ms = now_ms
-        search.changed(*group.lines.values())
-        for assignment, leaf in given:
-            self._dispatch.give(search, group, assignment, leaf, now_ms)
-        for assignment in taken:
-            self._dispatch.take_away(assignment, now_ms)
-        self._dispatch.log(
-            "dealt",
-            search_id=search.request.search_id,
-            group=group.name,
-            why=why,
-            leaves={assignment.node_id: assignment.leaf.label for assignment in nodes if assignment.job is not None},
-            new=len(given),
-            at_ms=now_ms - search.started_ms,
-        )
 
     def _give_whole(self, group: Group, now_ms: int) -> None:
         """The whole root to each node: in the presearch with its MultiPV and its share of the limits."""

@@ -1,0 +1,94 @@
+"""The way of a group that splits the root: presearch, ranking, dealing, and dealing again.
+
+`cluster.coordination.search_run` enters it for such groups only; a group that votes has nothing to do here.
+"""
+
+from __future__ import annotations
+
+from cluster.coordination.assignment import WHOLE_ROOT
+from cluster.coordination.group import Group
+from cluster.coordination.jobs import Dispatch
+from cluster.coordination.search_state import Search
+from cluster.coordination.states import Phase
+from cluster.split.ranking import Presearch
+
+
+class SplitRun:
+    """The splits of one search."""
+
+    def __init__(self, search: Search, dispatch: Dispatch) -> None:
+        self._search = search
+        self._dispatch = dispatch
+
+    def begin(self, group: Group, now_ms: int) -> None:
+        """Begin the presearch, which ranks the moves."""
+        search, settings = self._search, self._search.settings
+        group.enter(Phase.PRESEARCH)
+        search.presearching.append(group)
+        least = len(group.root_searchers)
+        group.choose_root_searchers(search.usable(group), settings.root_share, search.roster.speeds, least)
+        multipv = min(len(search.usable(group)) - 1, len(search.root.legal), settings.presearch_multipv)
+        group.presearch = Presearch(multipv)
+        if search.soft_ms is not None:
+            length = int((search.soft_ms - now_ms) * settings.presearch_share)
+            group.presearch_until_ms = now_ms + min(max(length, settings.presearch_min_ms), settings.presearch_max_ms)
+        elif search.infinite:
+            group.presearch_until_ms = now_ms + settings.presearch_max_ms
+
+    def end_presearch(self, group: Group, now_ms: int) -> None:
+        """Go on to the split where the presearch is over; one that brought nothing ends in consultation."""
+        idle = not group.presearch_runs
+        if not idle and (group.presearch_until_ms is None or now_ms < group.presearch_until_ms):
+            return
+        found = group.ranked()
+        if found:
+            self._search.presearching.remove(group)
+            group.begin_split(found)
+            for assignment in group.assignments:
+                searches_root = assignment in group.root_searchers
+                assignment.job_counts = searches_root or assignment.node_id == group.presearch.node_id
+                if not searches_root:
+                    self._dispatch.take_away(assignment, now_ms)
+            self.deal(group, now_ms, "presearch")
+        elif idle:
+            self.scatter(group, now_ms)
+
+    def scatter(self, group: Group, now_ms: int) -> None:
+        """Consult instead: each node searches the whole root for itself."""
+        self._search.scatter(group)
+        for assignment in group.assignments:
+            if assignment.can_take_job(self._search.request.nodes) and not (
+                assignment in group.root_searchers and assignment.busy
+            ):
+                self._dispatch.give(self._search, self._search.group_of(assignment), assignment, WHOLE_ROOT, now_ms)
+
+    def reconsider(self, group: Group, now_ms: int) -> None:
+        """Deal again where what was reported since gives a reason to, and the time is right."""
+        search = self._search
+        if group.phase is Phase.SPLIT and search.may_redeal(group, now_ms):
+            why = group.why_redeal(search.settings)
+            if why is not None:
+                self.deal(group, now_ms, why)
+
+    def deal(self, group: Group, now_ms: int, why: str) -> None:
+        """Deal the group's moves. With no node left its tree and what is known of it stay as they are."""
+        search = self._search
+        nodes = search.usable(group)
+        if not nodes:
+            return
+        given, taken = group.deal(nodes, search.root.replies, search.settings, search.roster.speeds)
+        group.dealt_ms = now_ms
+        search.changed(*group.lines.values())
+        for assignment, leaf in given:
+            self._dispatch.give(search, group, assignment, leaf, now_ms)
+        for assignment in taken:
+            self._dispatch.take_away(assignment, now_ms)
+        self._dispatch.log(
+            "dealt",
+            search_id=search.request.search_id,
+            group=group.name,
+            why=why,
+            leaves={assignment.node_id: assignment.leaf.label for assignment in nodes if assignment.job is not None},
+            new=len(given),
+            at_ms=now_ms - search.started_ms,
+        )
