@@ -19,7 +19,7 @@ pytest.importorskip("torch", reason="PyTorch is not installed: make torch")
 
 @pytest.mark.slow
 def test_a_pupil_comes_nearer_to_its_teacher(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:  # type: ignore[no-untyped-def]
-    data = tree_folder_of(tmp_path / "trees")
+    data = tree_folder_of(tmp_path / "trees", shards=1, games=60)
     pupil = tmp_path / "pupil.bin"
     pupil.write_bytes(_shaken(default_file()))
     words = ["distil", "--data", data, "--pupil", pupil, "--teacher", default_file(), "--out", tmp_path / "out"]
@@ -41,5 +41,5 @@ def _shaken(net: Path) -> bytes:
     network = read_network(net)
     rng = np.random.default_rng(1)
     first, second, last = network.weights
-    noisy = (last + rng.integers(-20, 21, last.shape)).clip(-127, 127).astype(np.int8)
+    noisy = (last + rng.integers(-60, 61, last.shape)).clip(-127, 127).astype(np.int8)
     return serialise_network(replace(network, weights=(first, second, noisy)))
