@@ -62,7 +62,8 @@ def kind_of(path: Path) -> Kind | None:
         return None
     for beginning, kind in _BEGINNINGS:
         if head.startswith(beginning):
-            return kind
+            # A book without its first line begins as a list of positions does.
+            return Kind.BOOK if kind is Kind.POSITIONS and path.suffix.lower() == ".db" else kind
     return Kind.LOG if _is_log(head) else _SUFFIXES.get(path.suffix.lower())
 
 

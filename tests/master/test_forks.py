@@ -21,8 +21,8 @@ def test_nothing_is_left_of_the_command_before(tmp_path: Path) -> None:
     asked = {"GOUGI_ENGINE_HASH_MB": "33"}
     first = gougi("config", cwd=tmp_path / "other", env=asked).stdout
     second = gougi("config", cwd=tmp_path).stdout
-    assert "\nthreads = 5\n" in first and "\nhash_mb = 33\n" in first
-    assert "\nthreads = 5\n" not in second and "\nhash_mb = 33\n" not in second
+    assert "\nthreads = 5 " in first and "\nhash_mb = 33 " in first
+    assert "\nthreads = 5 " not in second and "\nhash_mb = 33 " not in second
     assert gougi("eval", "--file", "-", cwd=tmp_path, text="bad\n").returncode == 2
     assert gougi("perft", "1", cwd=tmp_path).stdout == "30\n"
 

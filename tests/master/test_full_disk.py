@@ -12,7 +12,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import numba
 import pytest
 from numba.core.caching import CompileResultCacheImpl, UserProvidedCacheLocator
 from typer.main import get_command
@@ -28,7 +27,7 @@ from tests.master.book.games import record
 from tests.master.command import GOUGI, environment, gougi
 from worker.book import BookError
 from worker.files import disk_is_full
-from worker.jit import jit
+from worker.jit import jit, options
 from worker.nnue.network import default_file
 
 NO_ROOM = "no space left on the disk"
@@ -258,7 +257,7 @@ def test_the_folder_of_compiled_code(tmp_path: Path) -> None:
 def test_a_folder_of_compiled_code_that_refuses_a_part_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """numba's own words, where it has no other place left, say nothing of the disk."""
     (tmp_path / "file").write_text("")
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "file"))
+    monkeypatch.setattr(options, "_CACHE_DIR", tmp_path / "file")
     monkeypatch.setattr(CompileResultCacheImpl, "_locator_classes", [UserProvidedCacheLocator])
     with pytest.raises(OSError, match="Not a directory") as error:
         jit()(test_a_folder_of_compiled_code_that_refuses_a_part_of_it)

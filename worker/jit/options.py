@@ -239,7 +239,7 @@ def _decorator(whole: bool, folder: Path) -> Callable[[Callable[..., Any]], Any]
 
     def decorate(function: Callable[..., Any]) -> Any:
         # numba asks for the folder once, when it decorates.
-        numba.config.CACHE_DIR = str(folder)
+        before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder)
         try:
             return numba.njit(**OPTIONS, **compiler)(function)
         except RuntimeError as error:  # "no locator available", whatever the disk has against it
@@ -250,6 +250,6 @@ def _decorator(whole: bool, folder: Path) -> Callable[[Callable[..., Any]], Any]
                 raise OSError(reason.errno, reason.strerror, reason.filename or place.get_cache_path()) from error
             raise
         finally:
-            numba.config.CACHE_DIR = str(_CACHE_DIR)
+            numba.config.CACHE_DIR = before
 
     return decorate

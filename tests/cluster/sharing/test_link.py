@@ -13,11 +13,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import zmq
-from zmq.utils.monitor import recv_monitor_message
 
 from cluster.network.channel import ChannelAddress
 from cluster.network.messages import Peers, Shared
-from cluster.sharing import link as sharing_link
 from cluster.sharing.link import ShareLink, Source
 from cluster.sharing.node import TableSharing
 from tests.cluster.sharing_process import MEANING, DictTable, SharingProcess, until
@@ -281,65 +279,6 @@ def test_nobody_takes_anothers_name(start: Start) -> None:
     liar.call("put", some_entries(700))
     time.sleep(0.5)
     assert 700 not in a.call("known")
-
-
-def test_a_message_of_too_many_parts_is_cut(keys: ChannelAddress, monkeypatch: pytest.MonkeyPatch) -> None:
-    """ZeroMQ limits the parts of a message, not how many it has, and keeps them all until the last one is there."""
-    monkeypatch.setattr(sharing_link, "MOST_BYTES", 1_000_000)
-    monkeypatch.setattr(sharing_link, "LOOK_S", 0)
-    link = ShareLink(keys)
-    public, secret = zmq.curve_keypair()
-    with closing_context() as context, context.socket(zmq.PUB) as peer:
-        peer.linger = 0
-        peer.curve_server = True
-        peer.curve_publickey, peer.curve_secretkey = public, secret
-        monitor = peer.get_monitor_socket(zmq.EVENT_HANDSHAKE_SUCCEEDED | zmq.EVENT_DISCONNECTED)
-        port = peer.bind_to_random_port("tcp://127.0.0.1")
-        link.listen_to([Source("n1", f"tcp://127.0.0.1:{port}", public.decode())])
-        assert monitor.poll(10_000)
-        assert recv_monitor_message(monitor)["event"] == zmq.EVENT_HANDSHAKE_SUCCEEDED
-
-        def heard(*parts: bytes) -> list[tuple[str, bytes]]:
-            peer.send_multipart(parts)
-            end = time.monotonic() + 0.2
-            while not (found := link.receive()) and time.monotonic() < end and not monitor.poll(0):
-                pass
-            return found
-
-        until(lambda: heard(b"a", b"b") == [("n1", b"")])  # one of two parts is no batch
-        assert heard(b"batch") == [("n1", b"batch")]
-        until(lambda: heard(*[bytes(200_000)] * 100) is not None and bool(monitor.poll(0)), 30)
-        assert recv_monitor_message(monitor)["event"] == zmq.EVENT_DISCONNECTED
-        peer.disable_monitor()
-        monitor.close()
-    link.close()
-
-
-def test_a_listener_that_talks_is_cut(keys: ChannelAddress, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sharing_link, "LOOK_S", 0)
-    link = ShareLink(keys)
-    public, secret = zmq.curve_keypair()
-    link.admit([public.decode()])
-    with closing_context() as context, context.socket(zmq.XSUB) as listener:
-        listener.linger = 0
-        listener.curve_serverkey = keys.client_public
-        listener.curve_publickey, listener.curve_secretkey = public, secret
-        monitor = listener.get_monitor_socket(zmq.EVENT_HANDSHAKE_SUCCEEDED | zmq.EVENT_DISCONNECTED)
-        listener.connect(link.url)
-        assert monitor.poll(10_000)
-        assert recv_monitor_message(monitor)["event"] == zmq.EVENT_HANDSHAKE_SUCCEEDED
-        listener.send(b"\x01")
-
-        def cut() -> bool:
-            listener.send(bytes([2]) * 500)
-            link.count_listeners()
-            link.receive()
-            return bool(monitor.poll(0))
-
-        until(cut, 30)
-        listener.disable_monitor()
-        monitor.close()
-    link.close()
 
 
 def test_a_listener_that_came_too_early_comes_again(keys: ChannelAddress) -> None:

@@ -73,7 +73,7 @@ def test_a_run_that_is_killed_goes_on_to_the_same_end(tmp_path: Path) -> None:
     running = Running((*words, "--out", "broken"), tmp_path, OTHER)
     try:
         results = tmp_path / "broken" / "results.jsonl"
-        running.wait_for("a fleet of 2 nodes", 300)
+        running.wait_for("pairs at a time: 2", 300)
         while running.process.poll() is None and (not results.exists() or results.read_bytes().count(b"\n") < 5):
             pass
         running.process.send_signal(signal.SIGKILL)

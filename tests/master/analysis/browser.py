@@ -16,6 +16,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+SIDEWAYS = """
+const wide = (part) => part.scrollWidth > part.clientWidth + 1;
+const scrolls = (part) => ["auto", "scroll"].includes(getComputedStyle(part).overflowX);
+const parts = [...document.querySelectorAll("main *, #app *")].filter((part) => scrolls(part) && wide(part));
+return [document.documentElement.scrollWidth, parts.map((part) => part.className)];
+"""
+"""The page's width, and what has to be scrolled sideways in it."""
+
+
 ARGUMENTS = (
     "--headless",
     "--no-sandbox",

@@ -9,20 +9,11 @@ import pytest
 
 from master.analysis.html import game_page, summary_page
 from master.analysis.report import Settings, players
-from tests.master.analysis.browser import Browser, installed
+from tests.master.analysis.browser import SIDEWAYS, Browser, installed
 from tests.master.analysis.records import blunder_report
 
 SETTINGS = Settings("Gougi", "50000 nodes a position")
 EVIL = "<img src=x onerror=\"document.title='caught'\">{{data}}</script>"
-
-
-SIDEWAYS = """
-const wide = (part) => part.scrollWidth > part.clientWidth + 1;
-const scrolls = (part) => ["auto", "scroll"].includes(getComputedStyle(part).overflowX);
-const parts = [...document.querySelectorAll("main *, #app *")].filter((part) => scrolls(part) && wide(part));
-return [document.documentElement.scrollWidth, parts.map((part) => part.className)];
-"""
-"""The page's width, and what has to be scrolled sideways in it."""
 
 
 @pytest.mark.slow

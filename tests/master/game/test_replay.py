@@ -24,7 +24,7 @@ from master.practice.server_room import RoomOptions
 from tests.answers import make_known
 from tests.master.command import gougi
 from tests.master.game.playing import both
-from tests.master.logs.test_log_files import full_behind
+from tests.master.logs.written import full_behind
 from tests.master.scripted import ScriptedSearcher
 from worker.clock import ClockSettings
 

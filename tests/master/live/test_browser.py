@@ -15,9 +15,8 @@ from master.analysis.report import Settings
 from master.live.facts import Fact, Teller, fleet_fact
 from master.live.records import facts_of
 from master.player.events import GameBegan, GameEvent
-from tests.master.analysis.browser import Browser, installed
+from tests.master.analysis.browser import SIDEWAYS, Browser, installed
 from tests.master.analysis.records import blunder_report
-from tests.master.analysis.test_page import SIDEWAYS
 from tests.master.live.served import Served
 from tests.master.ui.shown import CLOCKS, GAME, SUMMARY
 from worker.shogi import STARTPOS

@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import gzip
 import json
 import os
-import resource
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from master.logs.files import NotTextError, Place, is_log, read_lines
-from tests.master.logs.written import NAME, Written, names, no_gap, numbers
-
-
-@contextlib.contextmanager
-def full_behind(size: int) -> Iterator[None]:
-    """The kernel writes no file further than this, and half a line where that is in its middle."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+from tests.master.logs.written import NAME, Written, full_behind, names, no_gap, numbers
 
 
 def test_it_is_cut_packed_and_read_as_one(tmp_path: Path) -> None:
