@@ -36,7 +36,7 @@ class SplitRun:
             group.presearch_until_ms = now_ms + settings.presearch_max_ms
 
     def end_presearch(self, group: Group, now_ms: int) -> None:
-        """Go on to the split where the presearch is over; one that brought nothing ends in consultation."""
+        """Begin the split if the presearch is over. If it found nothing, the group consults instead."""
         idle = not group.presearch_runs
         if not idle and (group.presearch_until_ms is None or now_ms < group.presearch_until_ms):
             return
@@ -63,7 +63,7 @@ class SplitRun:
                 self._dispatch.give(self._search, self._search.group_of(assignment), assignment, WHOLE_ROOT, now_ms)
 
     def reconsider(self, group: Group, now_ms: int) -> None:
-        """Deal again where what was reported since gives a reason to, and the time is right."""
+        """Deal again if the reports since then give a reason to, and it is not too late or too soon."""
         search = self._search
         if group.phase is Phase.SPLIT and search.may_redeal(group, now_ms):
             why = group.why_redeal(search.settings)
