@@ -100,7 +100,7 @@ def lab(
 
       gougi lab --nodes 4,8 --strategy split --against consult:majority --out runs/lab-vote
 
-      gougi lab --nodes 4 --strategy split,split+presearch_share=0.2+caution.margin=40
+      gougi lab --nodes 4 --strategy split,split+presearch_share=0.2+takeover.margin=40
     """
     from cluster.coordination.chooser import TableError
     from cluster.coordination.strategies import adjustable, offered

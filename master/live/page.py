@@ -43,8 +43,8 @@ TOLD: Final = frozenset(
         "ray_starting",
         "ray_lost",
         "ray_failed",
-        "keeper_lost",
-        "nursery_lost",
+        "supervisor_lost",
+        "fork_server_lost",
     }
 )
 """Fleet events that the log of events tells; `static/panels.js` has the words. The others are too many, or shown

@@ -25,7 +25,7 @@ _GRAVE: Final = frozenset(
     {
         "ray_lost",
         "ray_failed",
-        "nursery_lost",
+        "fork_server_lost",
         "node_lost",
         "node_failed",
         "node_starves",

@@ -72,7 +72,7 @@ class TestArena:
                 return super().go(limits, on_info)
 
         engines = iter([Failing(), HashEngine(), HashEngine(), HashEngine()])
-        point = Point("split+root_share=0+patience.last=0", 3)
+        point = Point("split+root_share=0+redeal.last=0", 3)
         game = Arena(QUICK, lambda *_: next(engines)).play(Game(point, 0), STARTPOS)
         assert (game.a.moves, game.a.redeals, game.b.redeals) == (3, 3, 0)
 

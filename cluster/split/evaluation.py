@@ -1,8 +1,8 @@
-"""The standing of a split tree: the lines of its leaves, and what they come to for each of its positions.
+"""The evaluation of a split tree: the lines of its leaves, and what they come to for each of its positions.
 
-A `Standing` is made anew whenever a line of a leaf has changed, and asked many things until then: who is preferred, why
-the tree should be dealt again, within which windows its leaves are to be searched. What each position's moves are worth
-is computed once.
+A `TreeEvaluation` is made anew whenever a line of a leaf has changed, and asked many things until then: who is
+preferred, why the tree should be dealt again, within which windows its leaves are to be searched. What each position's
+moves are worth is computed once.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from cluster.split.tree import Caution, Leaf, Split, Tree, TreeLine, as_seen, takes_over
+from cluster.split.tree import Leaf, Split, TakeoverMargin, Tree, TreeLine, as_seen, takes_over
 from worker.engine import Bound
 
 
@@ -35,17 +35,17 @@ class Value:
         return Value.of(as_seen(self.line, 1), self.above, self.below)
 
 
-class Standing:
+class TreeEvaluation:
     """A tree with what is known of its leaves.
 
     Args:
         lines: by leaf, from the root; one that is missing is unknown. Not to be changed as long as this is used.
     """
 
-    def __init__(self, tree: Tree, lines: Mapping[Leaf, TreeLine], caution: Caution) -> None:
+    def __init__(self, tree: Tree, lines: Mapping[Leaf, TreeLine], takeover: TakeoverMargin) -> None:
         self.tree = tree
         self.lines = lines
-        self.caution = caution
+        self.takeover = takeover
         self._values: dict[tuple[str, ...], list[Value | None]] = {}
         """Values of the children of a `Split`, by its path."""
 
@@ -55,7 +55,7 @@ class Standing:
 
         A leaf without a line is unknown, neither won nor lost: it is passed over, and a `Split` that has one is known
         only as "at least this" for its side to move, so that one ply up the move into it counts as "at most". The
-        line's bound is true of the whole tree, but for what lies within ``caution``; where nothing is proven it is
+        line's bound is true of the whole tree, but for what lies within ``takeover``; where nothing is proven it is
         `Bound.UPPER`.
         """
         return self._line(self.tree)
@@ -72,7 +72,7 @@ class Standing:
         for value in self.values(self.tree):
             if value is None or value.line.pv[0] == root_result.pv[0]:
                 continue
-            if takes_over(value.line, best, self.caution):
+            if takes_over(value.line, best, self.takeover):
                 best = value.line
         return best
 
@@ -87,7 +87,7 @@ class Standing:
         """The value that is played: the first that is known, unless another takes over."""
         best: Value | None = None
         for value in values:
-            if value is not None and (best is None or takes_over(value.line, best.line, self.caution)):
+            if value is not None and (best is None or takes_over(value.line, best.line, self.takeover)):
                 best = value
         return best
 
@@ -134,6 +134,6 @@ class Standing:
             if value is None or not value.above:
                 return False
             line = value.line
-            return line.score <= top.score or not takes_over(replace(line, bound=Bound.EXACT), top, self.caution)
+            return line.score <= top.score or not takes_over(replace(line, bound=Bound.EXACT), top, self.takeover)
 
         return Value.of(top, best.below, all(is_above(value) for value in values))

@@ -1,7 +1,7 @@
-"""The places where Ray has nodes run: in each a keeper, a Ray actor, replaced when it ends; and the connection to Ray,
-made again when it is lost.
+"""The places where Ray has nodes run: in each a supervisor, a Ray actor, replaced when it ends; and the connection to
+Ray, made again when it is lost.
 
-The nodes do not need Ray once they run: keepers that Ray places after a loss adopt those that they find.
+The nodes do not need Ray once they run: supervisors that Ray places after a loss adopt those that they find.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ class Master(Protocol):
         """Whether messages of that node arrive."""
 
     def adopted(self, node_id: str) -> None:
-        """A node that lived without a keeper has one again."""
+        """A node that lived without a supervisor has one again."""
 
     def log(self, name: str, **fields: object) -> None: ...
 
 
-class NodeSupervisor:
+class NodePlacement:
     """Keeps nodes running on a Ray cluster that others start, shrink and grow.
 
-    One keeper more than there are machines is asked for, always: it waits, and so starts by itself on a machine that
-    joins.
+    One supervisor more than there are machines is asked for, always: it waits, and so starts by itself on a machine
+    that joins.
 
     Args:
         address: ``host:port`` or ``auto`` of the cluster.
@@ -66,10 +66,10 @@ class NodeSupervisor:
         self._ray: RayProcess | None = None
         self._ray_is_there = asyncio.Event()
         self._kept: set[str] = set()
-        """Nodes that have a keeper."""
+        """Nodes that have a supervisor."""
         self._places = 0
         self._waiting: set[int] = set()
-        """Places whose keepers are not there yet."""
+        """Places whose supervisors are not there yet."""
         self._tasks: list[asyncio.Task[None]] = []
 
     def open(self) -> None:
@@ -77,7 +77,7 @@ class NodeSupervisor:
         self._tasks.append(asyncio.ensure_future(self._keep_ray()))
 
     async def close(self) -> None:
-        """End the keepers, and with them what is left of the nodes. More than once does no harm."""
+        """End the supervisors, and with them what is left of the nodes. More than once does no harm."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -121,7 +121,7 @@ class NodeSupervisor:
         self._tasks.append(asyncio.ensure_future(self._keep(self._places)))
 
     async def _keep(self, place: int) -> None:
-        """One place: a keeper that ends is replaced, for ever. Its nodes need not be the same."""
+        """One place: a supervisor that ends is replaced, for ever. Its nodes need not be the same."""
         pause_s = 0.1
         while True:
             await self._ray_is_there.wait()
@@ -132,13 +132,13 @@ class NodeSupervisor:
             except RayLost:
                 pass  # said once, by who starts it again
             except ActorDied as error:
-                self._master.log("keeper_lost", place=place, why=str(error))
+                self._master.log("supervisor_lost", place=place, why=str(error))
             self._waiting.add(place)
             pause_s = 0.1 if time.monotonic() - began > 10 else min(pause_s * 2, _LONGEST_PAUSE_S)
             await asyncio.sleep(pause_s)
 
     async def _serve(self, place: int, ray: RayProcess) -> None:
-        """One life of a keeper. It does not watch its node: the channel reports about that.
+        """One run of a supervisor. It does not watch its node: the channel reports about that.
 
         Raises:
             ActorDied: it ended.
@@ -146,7 +146,7 @@ class NodeSupervisor:
         actor, node_id = await ray.spawn(self._run), ""
         try:
             places = await ray.placed(actor)
-            # The next one need not wait for this machine's nursery, which may have to compile, or fail.
+            # The next one need not wait for this machine's fork server, which may have to compile, or fail.
             self._waiting.discard(place)
             self._master.has_places(self._places - len(self._waiting))
             if not self._waiting:

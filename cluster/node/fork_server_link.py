@@ -1,10 +1,11 @@
-"""The way to a machine's nursery (`cluster.node.nursery`), and to its nodes: sockets by name, of this user alone.
+"""The way to a machine's fork server (`cluster.node.fork_server`), and to its nodes: sockets by name, of this user
+alone.
 
 The names lie in the machine's abstract namespace (``man 7 unix``). A name belongs to a process and is free when that
 ends: so it tells who lives, there are no files to be left behind, and no process number that means another by now. The
 kernel says whose process is at the other end.
 
-- ``gougi-RUN-nursery``: the one nursery that a master's run has on this machine. Who connects asks by frames
+- ``gougi-RUN-forks``: the one fork server that a master's run has on this machine. Who connects asks by frames
   (`cluster.network.frames`) and gets one reply to each.
 - ``gougi-RUN-node-N``: held by that node's process as long as it lives. Nothing is said on it.
 """
@@ -26,31 +27,31 @@ from cluster.network.frames import Frames, frame
 
 _CREDENTIALS: Final = struct.Struct("3i")
 _LONGEST_START_S: Final = 600.0
-"""A nursery may have to compile first, on a slow and busy machine."""
+"""A fork server may have to compile first, on a slow and busy machine."""
 _AGAIN_S: Final = 5.0
-"""After so long without a nursery another one is started."""
+"""After so long without a fork server another one is started."""
 
 
 @dataclass(frozen=True, slots=True)
 class Begin:
-    """A nursery's first order, over standard input."""
+    """A fork server's first order, over standard input."""
 
     run: str
     """The master's run: all names have it in them."""
     local: bool
-    """Whether the master is the parent: then the nursery and all nodes end when standard input does. Else it lives for
-    the keepers, longer than the process that started it."""
+    """Whether the master is the parent: then the fork server and all nodes end when standard input does. Else it
+    lives for the supervisors, longer than the process that started it."""
 
 
-def nursery_name(run: str) -> str:
-    return f"\0gougi-{run}-nursery"
+def fork_server_name(run: str) -> str:
+    return f"\0gougi-{run}-forks"
 
 
 def node_name(run: str, node_id: str) -> str:
     return f"\0gougi-{run}-{node_id}"
 
 
-def living(run: str) -> list[str]:
+def running_nodes(run: str) -> list[str]:
     """The ids of that run's nodes on this machine, in order."""
     start = f"@gougi-{run}-"
     found = set()
@@ -88,13 +89,13 @@ def holder(name: str) -> int | None:
 
 
 def command() -> tuple[list[str], dict[str, str]]:
-    """The command that starts a nursery, and its environment: forks must not come upon threads of a library."""
+    """The command that starts a fork server, and its environment: forks must not come upon threads of a library."""
     environment = child_environment(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
-    return [sys.executable, "-m", "cluster.node.nursery"], environment
+    return [sys.executable, "-m", "cluster.node.fork_server"], environment
 
 
 class Link:
-    """A connection to this machine's nursery, which is started if there is none. Calls block.
+    """A connection to this machine's fork server, which is started if there is none. Calls block.
 
     Raises:
         OSError: there is none, and none comes.
@@ -107,7 +108,7 @@ class Link:
         start_at = time.monotonic()
         while True:
             try:
-                self._socket.connect(nursery_name(run))
+                self._socket.connect(fork_server_name(run))
                 break
             except OSError:
                 if time.monotonic() > deadline:
@@ -123,16 +124,16 @@ class Link:
         """Send an order; its reply.
 
         Raises:
-            OSError: the nursery has ended.
+            OSError: the fork server has ended.
         """
         self._socket.sendall(frame(order))
         while data := self._socket.recv(1 << 16):
             for reply in self._frames.take(data):
                 return reply
-        raise ConnectionError("the nursery has ended")
+        raise ConnectionError("the fork server has ended")
 
     def wait(self) -> None:
-        """Return when the nursery has ended."""
+        """Return when the fork server has ended."""
         while self._socket.recv(1 << 16):
             pass
 
@@ -141,7 +142,7 @@ class Link:
 
 
 def _start(begin: Begin) -> None:
-    """Start a nursery that lives apart from this process; it ends at once where there is one."""
+    """Start a fork server that lives apart from this process; it ends at once where there is one."""
     words, environment = command()
     process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, env=environment)
     assert process.stdin is not None

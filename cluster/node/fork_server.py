@@ -1,12 +1,12 @@
-"""The nursery: a process on each machine that makes a master's nodes by fork, and makes another where one ends.
+"""The fork server: a process on each machine that makes a master's nodes by fork, and makes another where one ends.
 
 It has imported everything and loaded the compiled searcher, so that a node begins in milliseconds; and it has neither a
 thread nor a ZeroMQ context, so that it may fork. It needs no Ray: its nodes are made anew while Ray is gone. What it is
-asked for comes from the keepers, Ray's actors (`cluster.drivers.keeper`), or, if the fleet is one machine, from the
-master itself.
+asked for comes from the supervisors, Ray's actors (`cluster.drivers.supervisor_actor`), or, if the fleet is one
+machine, from the master itself.
 
-A nursery that was killed is started again by whoever needs it, and finds the nodes that live by their names
-(`cluster.node.nursery_link`).
+A fork server that was killed is started again by whoever needs it, and finds the nodes that live by their names
+(`cluster.node.fork_server_link`).
 
 For a fleet of one machine it is also the one who cleans up if the master was killed: the nodes, and the master's file.
 """
@@ -30,9 +30,9 @@ from typing import Any, Final
 
 from cluster.machine.processes import end_session, stat_of
 from cluster.network.frames import Frames, frame
-from cluster.node.nursery_link import Begin, living, node_name, nursery_name, peer_of
+from cluster.node.fork_server_link import Begin, fork_server_name, node_name, peer_of, running_nodes
 
-_SHORTEST_LIFE_S: Final = 3.0
+_SHORTEST_RUN_S: Final = 3.0
 """A node that ends sooner is made anew after a pause, which doubles from `_PAUSE_S` on. Its process begins before the
 pause, and so says at once that the last one is dead."""
 _PAUSE_S: Final = 0.2
@@ -40,13 +40,13 @@ _LONGEST_PAUSE_S: Final = 5.0
 _CLOSING_S: Final = 1.0
 """Seconds that nodes have to end by themselves when the master has gone."""
 _FINDERS: Final = 4096
-"""Nurseries that may find a node, one after the other: as many as Linux allows for a queue."""
+"""Fork servers that may find a node, one after the other: as many as Linux allows for a queue."""
 _FINDING_S: Final = 1.0
 """Seconds for that; a node that is not found is made a second time, and its old process is sent away."""
 _LEAVING_S: Final = 3.0
 """The same when the machine's service ends: they say so to the master."""
 _IDLE_S: Final = 20.0
-"""A nursery elsewhere that has neither keeper nor node for so long ends."""
+"""A fork server elsewhere that has neither supervisor nor node for so long ends."""
 
 
 class _Peer:
@@ -59,43 +59,43 @@ class _Peer:
 
 @dataclass(eq=False)
 class _Node:
-    """One node of this machine, in all its lives."""
+    """One node of this machine, in all its incarnations."""
 
     node_id: str
     spec: bytes = b""
-    """Pickled; empty: its nursery was killed and nobody has asked for it since."""
+    """Pickled; empty: its fork server was killed and nobody has asked for it since."""
     pid: int = 0
-    """The process of the life that runs; 0: none runs."""
+    """The process of the incarnation that runs; 0: none runs."""
     pidfd: int = -1
     born_s: float = 0.0
-    keeper: _Peer | None = None
+    supervisor: _Peer | None = None
     due_s: float | None = None
-    """The time at which the next life begins."""
+    """The time at which the next incarnation begins."""
     pause_s: float = 0.0
-    """Wait of the life that runs, before it makes its engine."""
+    """Wait of the incarnation that runs, before it makes its engine."""
     before: str = ""
-    """The end of the last life, in words."""
+    """The end of the last incarnation, in words."""
     ours: bool = field(default=True)
-    """A child of this process; else of a nursery that was killed."""
+    """A child of this process; else of a fork server that was killed."""
 
 
-class Nursery:
+class ForkServer:
     """See the module's text.
 
     Args:
-        listener: has the nursery's name.
-        live: what a node's process does, from its pickled spec, how the one before it ended and how long it is to
+        listener: has the fork server's name.
+        run_node: what a node's process does, from its pickled spec, how the one before it ended and how long it is to
             wait before it makes its engine; returns its exit status.
     """
 
-    def __init__(self, begin: Begin, listener: socket.socket, live: Callable[[bytes, str, float], int]) -> None:
+    def __init__(self, begin: Begin, listener: socket.socket, run_node: Callable[[bytes, str, float], int]) -> None:
         self._run = begin.run
         self._local = begin.local
-        self._live = live
+        self._run_node = run_node
         self._nodes: dict[str, _Node] = {}
         self._peers: set[_Peer] = set()
         self._leaving = False
-        """SIGTERM came: the machine's service ends, and its nodes with their keepers."""
+        """SIGTERM came: the machine's service ends, and its nodes with their supervisors."""
         self._idle_since_s = time.monotonic()
         self._over = False
         self._selector = selectors.DefaultSelector()
@@ -103,11 +103,12 @@ class Nursery:
         listener.listen(64)
         listener.setblocking(False)
         self._selector.register(listener, selectors.EVENT_READ, self._accept)
-        for node_id in living(self._run):
+        for node_id in running_nodes(self._run):
             self._find(_Node(node_id))
 
     def hear_master(self, stream: int, frames: Frames) -> None:
-        """Take orders of the master from that descriptor too; its end is the nursery's. ``frames`` has what came."""
+        """Take orders of the master from that descriptor too; its end is the fork server's. ``frames`` has what
+        came."""
 
         def obey(data: bytes) -> None:
             for order in frames.take(data):
@@ -188,7 +189,7 @@ class Nursery:
             peer.connection.close()
             self._peers.discard(peer)
             for node in self._kept_by(peer):
-                node.keeper = None
+                node.supervisor = None
 
     def _obey(self, peer: _Peer | None, order: str, *arguments: Any) -> object:
         """Carry out an order; its reply."""
@@ -196,26 +197,26 @@ class Nursery:
             case "start":  # by the master: that node is to live, whoever keeps it
                 self._start(*arguments)
                 return None
-            case "orphan":  # by a keeper: the node that lives and has none; it is kept from now on
+            case "orphan":  # by a supervisor: the node that lives and has none; it is kept from now on
                 return self._adopt(peer)
-            case "keep":  # by a keeper: that node is to live as long as it does, and no other of its
+            case "keep":  # by a supervisor: that node is to live as long as it does, and no other of its
                 node_id, spec = arguments
                 for node in self._kept_by(peer):
                     if node.node_id != node_id:
                         self._end(node)
-                self._start(node_id, spec).keeper = peer
+                self._start(node_id, spec).supervisor = peer
                 return self._nodes[node_id].pid
         raise ValueError(f"unknown order {order!r}")
 
     def _adopt(self, peer: _Peer | None) -> str:
         for node in self._nodes.values():
-            if node.keeper is None:
-                node.keeper = peer
+            if node.supervisor is None:
+                node.supervisor = peer
                 return node.node_id
         return ""
 
     def _kept_by(self, peer: _Peer | None) -> Iterator[_Node]:
-        return (node for node in list(self._nodes.values()) if node.keeper is peer)
+        return (node for node in list(self._nodes.values()) if node.supervisor is peer)
 
     # --- nodes ----------------------------------------------------------------------------------------------------
 
@@ -255,20 +256,21 @@ class Nursery:
         status = 1
         try:
             os.setsid()
-            # All that is the nursery's. Python's objects of it stay where they are: nothing closes these numbers again.
+            # All that is the fork server's. Python's objects of it stay where they are: nothing closes these numbers
+            # again.
             os.closerange(3, 1 << 16)
             null = os.open(os.devnull, os.O_RDWR)
             os.dup2(null, 0)
-            if self._local:  # the master waits for the end of the nursery's errors, which the node may outlive
+            if self._local:  # the master waits for the end of the fork server's errors, which the node may outlive
                 os.dup2(null, 2)
             os.close(null)
             name = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-            with suppress(OSError):  # somebody has taken it: then no nursery after this one finds the node
+            with suppress(OSError):  # somebody has taken it: then no fork server after this one finds the node
                 name.bind(node_name(self._run, node.node_id))
-                # Nobody accepts here: each nursery that finds the node leaves one connection in the queue.
+                # Nobody accepts here: each fork server that finds the node leaves one connection in the queue.
                 name.listen(_FINDERS)
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
-            status = self._live(node.spec, node.before, node.pause_s)
+            status = self._run_node(node.spec, node.before, node.pause_s)
         except BaseException:
             sys.excepthook(*sys.exc_info())
         finally:
@@ -276,7 +278,7 @@ class Nursery:
             os._exit(status)
 
     def _find(self, node: _Node) -> None:
-        """A node of a nursery that was killed: watch it as one of ours."""
+        """A node of a fork server that was killed: watch it as one of ours."""
         with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
             connection.settimeout(_FINDING_S)  # somebody else may have filled the queue
             connection.connect(node_name(self._run, node.node_id))
@@ -302,7 +304,7 @@ class Nursery:
             status = os.waitstatus_to_exitcode(how)
         end_session(node.pid)  # what it has left
         node.pid = 0
-        alone = status == ALONE and not self._local and node.keeper is None
+        alone = status == ALONE and not self._local and node.supervisor is None
         if status == NOT_NEEDED or alone or self._leaving or not node.spec:
             del self._nodes[node.node_id]
         elif status == AGAIN:
@@ -316,7 +318,7 @@ class Nursery:
         lived_s = time.monotonic() - node.born_s
         if lived_s < node.pause_s:  # even its beginning fails
             node.due_s = time.monotonic() + node.pause_s
-        short = lived_s - node.pause_s < _SHORTEST_LIFE_S
+        short = lived_s - node.pause_s < _SHORTEST_RUN_S
         node.pause_s = min(max(_PAUSE_S, node.pause_s * 2), _LONGEST_PAUSE_S) if short else 0.0
         if node.due_s is None:
             self._fork(node)
@@ -351,10 +353,10 @@ def _prepare() -> None:
     gc.freeze()  # what is never written to is shared with all nodes
 
 
-def _live(spec: bytes, before: str, pause_s: float) -> int:
+def _run_node(spec: bytes, before: str, pause_s: float) -> int:
     from cluster.node import process as node_process
 
-    return node_process.live(pickle.loads(spec), before, pause_s)
+    return node_process.run_node(pickle.loads(spec), before, pause_s)
 
 
 def main() -> None:
@@ -369,7 +371,7 @@ def main() -> None:
         begin = next(frames.take(data), None)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        listener.bind(nursery_name(begin.run))
+        listener.bind(fork_server_name(begin.run))
     except OSError:
         if begin.local:
             raise
@@ -387,12 +389,12 @@ def main() -> None:
             raise  # the master hears the last words
         # Each node meets the same fault, and tells the master; nobody reads what is written here.
         traceback.print_exc()
-    nursery = Nursery(begin, listener, _live)
+    fork_server = ForkServer(begin, listener, _run_node)
     if begin.local:
-        nursery.hear_master(0, frames)
+        fork_server.hear_master(0, frames)
     else:
-        signal.signal(signal.SIGTERM, lambda _number, _frame: nursery.leave())
-    nursery.run()
+        signal.signal(signal.SIGTERM, lambda _number, _frame: fork_server.leave())
+    fork_server.run()
 
 
 if __name__ == "__main__":

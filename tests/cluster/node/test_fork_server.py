@@ -1,4 +1,4 @@
-"""The nursery and its nodes as real processes, without Ray."""
+"""The fork server and its nodes as real processes, without Ray."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import pytest
 from cluster.network.channel import ChannelServer
 from cluster.network.frames import frame
 from cluster.network.messages import Begun, End, Failed, Hello, Message
-from cluster.node.nursery_link import Begin, Link, command, holder, living, node_name, nursery_name
+from cluster.node.fork_server_link import Begin, Link, command, fork_server_name, holder, node_name, running_nodes
 from cluster.node.process import NodeSpec
 from tests.cluster.engines import broken_engine, endless_engine
 from tests.cluster.processes import alive
@@ -28,7 +28,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(120), pytest.mark.usefixture
 
 
 class Machine:
-    """A master's channel, and what is needed for a nursery of its own."""
+    """A master's channel, and what is needed for a fork server of its own."""
 
     def __init__(self) -> None:
         self.run = secrets.token_hex(8)
@@ -37,7 +37,7 @@ class Machine:
         self.channel.open()
         self._nurseries: list[subprocess.Popen[bytes]] = []
 
-    def nursery(self) -> subprocess.Popen[bytes]:
+    def fork_server(self) -> subprocess.Popen[bytes]:
         """Start one as the master does."""
         words, environment = command()
         process = subprocess.Popen(words, stdin=subprocess.PIPE, env=environment, start_new_session=True)
@@ -48,10 +48,10 @@ class Machine:
     def spec(self, node_id: str, engine: Callable[[], Engine] = endless_engine) -> bytes:
         return pickle.dumps(NodeSpec(node_id, self.channel.admit(node_id), engine))
 
-    def tell(self, nursery: subprocess.Popen[bytes], order: object) -> None:
-        assert nursery.stdin is not None
-        nursery.stdin.write(frame(order))
-        nursery.stdin.flush()
+    def tell(self, fork_server: subprocess.Popen[bytes], order: object) -> None:
+        assert fork_server.stdin is not None
+        fork_server.stdin.write(frame(order))
+        fork_server.stdin.flush()
 
     async def said(self, kind: type[Message], count: int = 1, node_id: str = "node-1") -> Message:
         """The ``count``-th message of that kind, of that node."""
@@ -102,10 +102,10 @@ def threads(pid: int) -> int:
 def test_a_node_that_dies_is_made_anew() -> None:
     async def play() -> None:
         async with a_machine() as machine:
-            nursery = machine.nursery()
-            machine.tell(nursery, ("start", "node-1", machine.spec("node-1")))
+            fork_server = machine.fork_server()
+            machine.tell(fork_server, ("start", "node-1", machine.spec("node-1")))
             first = await machine.hello()
-            assert threads(nursery.pid) == 1  # else it may not fork
+            assert threads(fork_server.pid) == 1  # else it may not fork
             assert holder(node_name(machine.run, "node-1")) == first.pid
             os.kill(first.pid, signal.SIGKILL)
             begun = await machine.said(Begun, 2)
@@ -126,29 +126,29 @@ def test_a_node_that_dies_is_made_anew() -> None:
 def test_an_engine_that_cannot_be_made_is_told() -> None:
     async def play() -> None:
         async with a_machine() as machine:
-            machine.tell(machine.nursery(), ("start", "node-1", machine.spec("node-1", broken_engine)))
+            machine.tell(machine.fork_server(), ("start", "node-1", machine.spec("node-1", broken_engine)))
             for count in (1, 2):  # it is tried again
                 assert await machine.said(Failed, count) == Failed("node-1", "no such net: x.bin")
 
     asyncio.run(play())
 
 
-def test_a_nursery_elsewhere_that_cannot_be_prepared_leaves_it_to_the_node() -> None:
-    """The node tries for itself, and tells the master where that fails too; nobody hears this nursery."""
-    script = "import cluster.node.nursery as nursery; nursery._prepare = lambda: 1 // 0; nursery.main()"
+def test_a_fork_server_elsewhere_that_cannot_be_prepared_leaves_it_to_the_node() -> None:
+    """The node tries for itself, and tells the master where that fails too; nobody hears this fork server."""
+    script = "import cluster.node.fork_server as fork server; fork server._prepare = lambda: 1 // 0; fork server.main()"
 
     async def play() -> None:
         async with a_machine() as machine:
             words, begin = [sys.executable, "-c", script], frame(Begin(machine.run, local=False))
             await asyncio.to_thread(subprocess.run, words, input=begin, stderr=subprocess.DEVNULL, check=True)
-            keeper = await asyncio.to_thread(Link, machine.run)
+            supervisor = await asyncio.to_thread(Link, machine.run)
             try:
-                assert keeper.ask("orphan") == ""
-                pid = keeper.ask("keep", "node-1", machine.spec("node-1"))
+                assert supervisor.ask("orphan") == ""
+                pid = supervisor.ask("keep", "node-1", machine.spec("node-1"))
                 assert (await machine.hello()).pid == pid
             finally:
-                os.kill(keeper.pid, signal.SIGKILL)
-                for node_id in living(machine.run):
+                os.kill(supervisor.pid, signal.SIGKILL)
+                for node_id in running_nodes(machine.run):
                     os.kill(holder(node_name(machine.run, node_id)) or 0, signal.SIGKILL)
 
     asyncio.run(play())
@@ -157,17 +157,17 @@ def test_a_nursery_elsewhere_that_cannot_be_prepared_leaves_it_to_the_node() -> 
 def test_nodes_outlive_their_nurseries_and_each_next_one_finds_them() -> None:
     async def play() -> None:
         async with a_machine() as machine:
-            nursery = machine.nursery()
-            machine.tell(nursery, ("start", "node-1", machine.spec("node-1")))
+            fork_server = machine.fork_server()
+            machine.tell(fork_server, ("start", "node-1", machine.spec("node-1")))
             node = await machine.hello()
             for _ in range(4):
-                nursery.kill()
-                nursery.wait()
+                fork_server.kill()
+                fork_server.wait()
                 assert alive(node.pid)
-                nursery = machine.nursery()
-                machine.tell(nursery, ("start", "node-1", machine.spec("node-1")))
-                pid = nursery.pid
-                await machine.until(lambda pid=pid: holder(nursery_name(machine.run)) == pid)  # type: ignore[misc]
+                fork_server = machine.fork_server()
+                machine.tell(fork_server, ("start", "node-1", machine.spec("node-1")))
+                pid = fork_server.pid
+                await machine.until(lambda pid=pid: holder(fork_server_name(machine.run)) == pid)  # type: ignore[misc]
                 link = await asyncio.to_thread(Link, machine.run)
                 assert await asyncio.to_thread(link.ask, "orphan") == "node-1"
                 link.close()
@@ -179,32 +179,32 @@ def test_nodes_outlive_their_nurseries_and_each_next_one_finds_them() -> None:
     asyncio.run(play())
 
 
-def test_a_keeper_adopts_a_node_that_has_none() -> None:
-    """On one of several machines: the nursery is started by who needs it, and goes on without."""
+def test_a_supervisor_adopts_a_node_that_has_none() -> None:
+    """On one of several machines: the fork server is started by who needs it, and goes on without."""
 
     async def play() -> None:
         async with a_machine() as machine:
-            keeper = await asyncio.to_thread(Link, machine.run)
+            supervisor = await asyncio.to_thread(Link, machine.run)
             try:
-                assert keeper.ask("orphan") == ""
-                pid = keeper.ask("keep", "node-1", machine.spec("node-1"))
+                assert supervisor.ask("orphan") == ""
+                pid = supervisor.ask("keep", "node-1", machine.spec("node-1"))
                 assert (await machine.hello()).pid == pid
                 other = await asyncio.to_thread(Link, machine.run)
-                assert other.pid == keeper.pid
+                assert other.pid == supervisor.pid
                 assert other.ask("orphan") == ""
-                keeper.close()
+                supervisor.close()
                 await machine.until(lambda: other.ask("orphan") == "node-1")
-                assert living(machine.run) == ["node-1"]
+                assert running_nodes(machine.run) == ["node-1"]
                 assert other.ask("keep", "node-1", machine.spec("node-1")) == pid
                 # It lives elsewhere by now: here another one does.
                 moved = other.ask("keep", "node-2", machine.spec("node-2"))
                 assert (await machine.hello(node_id="node-2")).pid == moved != pid
-                assert living(machine.run) == ["node-2"]
+                assert running_nodes(machine.run) == ["node-2"]
                 assert not alive(pid)
                 other.close()
             finally:
-                os.kill(keeper.pid, signal.SIGKILL)
-                for node_id in living(machine.run):
+                os.kill(supervisor.pid, signal.SIGKILL)
+                for node_id in running_nodes(machine.run):
                     os.kill(holder(node_name(machine.run, node_id)) or 0, signal.SIGKILL)
 
     asyncio.run(play())
@@ -214,9 +214,9 @@ def test_a_keeper_adopts_a_node_that_has_none() -> None:
 def test_the_master_ends_a_node(again: bool) -> None:
     async def play() -> None:
         async with a_machine() as machine:
-            nursery = machine.nursery()
+            fork_server = machine.fork_server()
             for node_id in ("node-1", "node-2"):
-                machine.tell(nursery, ("start", node_id, machine.spec(node_id)))
+                machine.tell(fork_server, ("start", node_id, machine.spec(node_id)))
             node, other = await machine.hello(), await machine.hello(node_id="node-2")
             assert machine.channel.send(node.peer, End(again))
             await machine.until(lambda: not alive(node.pid))
@@ -226,7 +226,7 @@ def test_the_master_ends_a_node(again: bool) -> None:
                 # The other one's death is answered by a new life, the first one's is not.
                 os.kill(other.pid, signal.SIGKILL)
                 await machine.hello(2, "node-2")
-                assert living(machine.run) == ["node-2"]
+                assert running_nodes(machine.run) == ["node-2"]
 
     asyncio.run(play())
 
@@ -234,12 +234,12 @@ def test_the_master_ends_a_node(again: bool) -> None:
 def test_everything_ends_with_the_master() -> None:
     async def play() -> None:
         async with a_machine() as machine:
-            nursery = machine.nursery()
-            machine.tell(nursery, ("start", "node-1", machine.spec("node-1")))
+            fork_server = machine.fork_server()
+            machine.tell(fork_server, ("start", "node-1", machine.spec("node-1")))
             node = await machine.hello()
-            assert nursery.stdin is not None
-            nursery.stdin.close()
-            assert await asyncio.to_thread(nursery.wait, 20) == 0
+            assert fork_server.stdin is not None
+            fork_server.stdin.close()
+            assert await asyncio.to_thread(fork_server.wait, 20) == 0
             assert not alive(node.pid)
 
     asyncio.run(play())

@@ -1,4 +1,4 @@
-"""Ray is started until it is there, and its keepers adopt the nodes that live; over a Ray that is none."""
+"""Ray is started until it is there, and its supervisors adopt the nodes that live; over a Ray that is none."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from cluster.api import FleetError
-from cluster.drivers import node_supervisor
-from cluster.drivers.node_supervisor import NodeSupervisor
+from cluster.drivers import node_placement
+from cluster.drivers.node_placement import NodePlacement
 from cluster.drivers.ray_cluster import ActorDied, RayFacts, RayRefused
 from cluster.drivers.ray_process import RayLost
 from cluster.network.channel import ChannelAddress
@@ -53,9 +53,9 @@ class FakeRay:
     fates: list[Callable[[], Awaitable[None]]]
     machines = 0
     orphans: list[str]
-    """Nodes that live without a keeper."""
+    """Nodes that live without a supervisor."""
     faults: list[str]
-    """Reasons for which the next keepers' calls fail; the keepers live."""
+    """Reasons for which the next supervisors' calls fail; the supervisors live."""
 
     def __init__(self, address: str) -> None:
         self.pid = len(self.lives) + 1
@@ -69,7 +69,7 @@ class FakeRay:
         """Keepers that have a place."""
         self.dying: dict[int, asyncio.Event] = {}
         self.nurseries = asyncio.Event()
-        """All nurseries are ready."""
+        """All fork servers are ready."""
         self.nurseries.set()
         self.lives.append(self)
 
@@ -132,7 +132,7 @@ class FakeRay:
 
 
 class Log:
-    """A `cluster.drivers.node_supervisor.Master`."""
+    """A `cluster.drivers.node_placement.Master`."""
 
     def __init__(self) -> None:
         self.said: list[tuple[str, object]] = []
@@ -175,9 +175,9 @@ async def until(condition: Callable[[], object]) -> None:
 @pytest.fixture(autouse=True)
 def fake(monkeypatch: pytest.MonkeyPatch) -> None:
     FakeRay.lives, FakeRay.fates, FakeRay.orphans, FakeRay.faults, FakeRay.machines = [], [], [], [], 0
-    monkeypatch.setattr(node_supervisor, "RayProcess", FakeRay)
-    monkeypatch.setattr(node_supervisor, "_LONGEST_PAUSE_S", 0.01)
-    monkeypatch.setattr(node_supervisor, "_OPENING_S", 0.05)
+    monkeypatch.setattr(node_placement, "RayProcess", FakeRay)
+    monkeypatch.setattr(node_placement, "_LONGEST_PAUSE_S", 0.01)
+    monkeypatch.setattr(node_placement, "_OPENING_S", 0.05)
 
 
 def test_ray_is_started_until_it_is_there() -> None:
@@ -186,7 +186,7 @@ def test_ray_is_started_until_it_is_there() -> None:
     log = Log()
 
     async def play() -> None:
-        supervisor = NodeSupervisor(ADDRESS, log, spec)
+        supervisor = NodePlacement(ADDRESS, log, spec)
         supervisor.open()
         await until(lambda: log.named("ray_started") == [2])
         FakeRay.lives[1].over.set()
@@ -206,12 +206,12 @@ def test_ray_is_started_until_it_is_there() -> None:
     assert all(life.closed for life in FakeRay.lives)
 
 
-def test_one_keeper_more_than_there_are_machines_waits() -> None:
+def test_one_supervisor_more_than_there_are_machines_waits() -> None:
     FakeRay.fates, FakeRay.machines = [opens], 2
     log = Log()
 
     async def play() -> None:
-        supervisor = NodeSupervisor(ADDRESS, log, spec)
+        supervisor = NodePlacement(ADDRESS, log, spec)
         supervisor.open()
         await until(lambda: FakeRay.lives and len(FakeRay.lives[0].kept) == 2)
         (ray,) = FakeRay.lives
@@ -225,12 +225,12 @@ def test_one_keeper_more_than_there_are_machines_waits() -> None:
 
 
 def test_machines_that_join_at_once_do_not_wait_for_each_other() -> None:
-    """Nor for a machine whose nursery is never ready."""
+    """Nor for a machine whose fork server is never ready."""
     FakeRay.fates = [opens]
     log = Log()
 
     async def play() -> None:
-        supervisor = NodeSupervisor(ADDRESS, log, spec)
+        supervisor = NodePlacement(ADDRESS, log, spec)
         supervisor.open()
         await until(lambda: FakeRay.lives and FakeRay.lives[0].actors == 1)
         (ray,) = FakeRay.lives
@@ -252,7 +252,7 @@ def test_the_keepers_of_the_next_ray_adopt_the_nodes_that_live() -> None:
     log = Log()
 
     async def play() -> None:
-        supervisor = NodeSupervisor(ADDRESS, log, spec)
+        supervisor = NodePlacement(ADDRESS, log, spec)
         supervisor.open()
         await until(lambda: FakeRay.lives and len(FakeRay.lives[0].kept) == 3)
         log.live = {"node-1", "node-2", "node-3"}
@@ -265,7 +265,7 @@ def test_the_keepers_of_the_next_ray_adopt_the_nodes_that_live() -> None:
 
     asyncio.run(play())
     assert log.named("node_starting") == ["node-1", "node-2", "node-3"]
-    assert not log.named("keeper_lost")
+    assert not log.named("supervisor_lost")
 
 
 def test_a_place_takes_no_number_of_a_node_that_lives_elsewhere() -> None:
@@ -274,14 +274,14 @@ def test_a_place_takes_no_number_of_a_node_that_lives_elsewhere() -> None:
     log = Log()
 
     async def play() -> None:
-        supervisor = NodeSupervisor(ADDRESS, log, spec)
+        supervisor = NodePlacement(ADDRESS, log, spec)
         supervisor.open()
         await until(lambda: FakeRay.lives and FakeRay.lives[0].kept)
         (ray,) = FakeRay.lives
         log.live = {"node-1"}
         ray.free = asyncio.Semaphore(0)
         ray.dying[1].set()
-        await until(lambda: log.named("keeper_lost"))
+        await until(lambda: log.named("supervisor_lost"))
         lost = ray.orphans.pop()
         ray.free.release()  # another machine
         await until(lambda: ray.kept)
@@ -296,15 +296,15 @@ def test_a_place_takes_no_number_of_a_node_that_lives_elsewhere() -> None:
     asyncio.run(play())
 
 
-def test_a_keeper_whose_call_fails_gives_its_place_back() -> None:
-    FakeRay.fates, FakeRay.machines, FakeRay.faults = [opens], 1, ["no nursery"]
+def test_a_supervisor_whose_call_fails_gives_its_place_back() -> None:
+    FakeRay.fates, FakeRay.machines, FakeRay.faults = [opens], 1, ["no fork server"]
     log = Log()
 
     async def play() -> None:
-        supervisor = NodeSupervisor(ADDRESS, log, spec)
+        supervisor = NodePlacement(ADDRESS, log, spec)
         supervisor.open()
         await until(lambda: FakeRay.lives and FakeRay.lives[0].kept)
         await supervisor.close()
 
     asyncio.run(play())
-    assert log.named("keeper_lost") == ["no nursery"]
+    assert log.named("supervisor_lost") == ["no fork server"]

@@ -23,15 +23,15 @@ def test_a_node_that_dies_in_a_search() -> None:
     bench.feed(NodeLost("n2", "its process died"), 40)
     lost_ms = bench.now
     bench.feed(NodeJoined("n2"), 40)
-    story = bench.coordinator.story("n2")
-    assert story[0].what == "joined, with ''"
-    [sent] = [step for step in story if step.what.startswith(f"job {job} sent: 0 moves on")]
+    history = bench.coordinator.history("n2")
+    assert history[0].what == "joined, with ''"
+    [sent] = [step for step in history if step.what.startswith(f"job {job} sent: 0 moves on")]
     assert TIMED.search_id in sent.about
-    [lost] = [step for step in story if step.what == "lost: its process died"]
+    [lost] = [step for step in history if step.what == "lost: its process died"]
     assert lost.at_ms == lost_ms
-    assert not any("n1" in step.about for step in story)
-    assert story[-1].at_ms == bench.now
-    assert len(bench.coordinator.story()) > len(story)
+    assert not any("n1" in step.about for step in history)
+    assert history[-1].at_ms == bench.now
+    assert len(bench.coordinator.history()) > len(history)
 
 
 def test_a_search_from_its_start_to_its_decision() -> None:
@@ -40,11 +40,11 @@ def test_a_search_from_its_start_to_its_decision() -> None:
     bench.report("n1", 9, 30, "7g7f", "3c3d")
     bench.done("n1", 5000)
     bench.feed(StopSearch(TIMED.search_id), 100)
-    told = [step.what for step in bench.coordinator.story(TIMED.search_id)]
+    told = [step.what for step in bench.coordinator.history(TIMED.search_id)]
     assert told[0] == "start: soft 1000 ms, hard 3000 ms, 0 moves made"
     assert any(what.startswith("job 1 over: 5000 nodes") for what in told)
     assert any(what.startswith("decision: 7g7f by vote, depth 9") for what in told)
-    assert bench.coordinator.story(999) == []
+    assert bench.coordinator.history(999) == []
 
 
 def test_its_state_is_what_runs() -> None:

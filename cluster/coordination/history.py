@@ -33,7 +33,7 @@ Key = int | str
 
 
 @dataclass(frozen=True, slots=True)
-class Happened:
+class HistoryEntry:
     """An event or an instruction, in words. ``at_ms``: on the coordinator's clock."""
 
     at_ms: int
@@ -42,16 +42,16 @@ class Happened:
     what: str
 
 
-class Story:
+class History:
     """The last events and instructions of a coordinator."""
 
     def __init__(self) -> None:
         self._kept: deque[tuple[int, tuple[Key, ...], str, tuple[object, ...]]] = deque(maxlen=_REMEMBERED)
 
-    def of(self, key: Key | None) -> list[Happened]:
+    def of(self, key: Key | None) -> list[HistoryEntry]:
         """The history of the search or the node of that id, oldest first, as far as it is remembered; None: of all."""
         return [
-            Happened(at_ms, about, words.format(*values))
+            HistoryEntry(at_ms, about, words.format(*values))
             for at_ms, about, words, values in self._kept
             if key is None or key in about
         ]
