@@ -81,7 +81,7 @@ def test_a_strict_machine_keeps_to_its_table() -> None:
     with pytest.raises(TransitionError, match="from GREEN to RED"):
         light.to(Light.RED, 3)
     assert light.now is Light.GREEN
-    [only] = light.story()
+    [only] = light.history()
     assert (only.at_ms, only.before, only.after, only.why) == (2, Light.RED, Light.GREEN, "go")
 
 
@@ -89,4 +89,4 @@ def test_another_goes_on_and_says_so() -> None:
     light = States(WAYS, Light.GREEN)
     light.to(Light.RED, 5)
     assert light.now is Light.RED
-    assert [step.why for step in light.story()] == ["unforeseen"]
+    assert [step.why for step in light.history()] == ["unforeseen"]

@@ -25,8 +25,8 @@ How to use it::
 """
 
 from worker.clock.delays import Delays
-from worker.clock.game_clock import Budget, GameClock
+from worker.clock.game_clock import GameClock, TimeBudget
 from worker.clock.outlook import Outlook, Signs, Watch
 from worker.clock.settings import ClockSettings
 
-__all__ = ["Budget", "ClockSettings", "Delays", "GameClock", "Outlook", "Signs", "Watch"]
+__all__ = ["ClockSettings", "Delays", "GameClock", "Outlook", "Signs", "TimeBudget", "Watch"]

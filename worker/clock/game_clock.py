@@ -25,7 +25,7 @@ _FINE_MS = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class TimeBudget:
     """Time for one move, in milliseconds since it was asked for."""
 
     soft_ms: int
@@ -163,7 +163,7 @@ class GameClock:
         max_moves: int | None = None,
         known_ms: float = 0.0,
         score: int | None = None,
-    ) -> Budget:
+    ) -> TimeBudget:
         """The thinking time of the side to move, counted from ``now_ms``.
 
         Args:
@@ -191,7 +191,7 @@ class GameClock:
         self._plan = replace(plan, hard_ms=hard)
         self._aim(target, soft, now_ms)
         least = self.settings.least_ms
-        return Budget(max(least, int(soft - gone)), max(least, int(hard - gone)))
+        return TimeBudget(max(least, int(soft - gone)), max(least, int(hard - gone)))
 
     def reconsidered(self, outlook: Outlook, now_ms: float | None = None) -> int:
         """The soft time of this turn's budget again, counted as that was, now that more is known of the position.

@@ -10,7 +10,7 @@ from worker.clock.game_clock import GameClock
 from worker.clock.outlook import Watch
 from worker.clock.promise import Promise
 from worker.clock.timecontrol import TimeControl
-from worker.clock.turn import Habits, Turn
+from worker.clock.turn import TimeOptions, Turn
 
 CLOCK_WORDS: Final = frozenset({"btime", "wtime", "byoyomi", "binc", "winc"})
 _SECOND_MS: Final = 1000
@@ -36,7 +36,7 @@ class GuiClock:
         numbers: Mapping[str, int],
         sfen: str,
         moves: tuple[str, ...],
-        habits: Habits,
+        time_options: TimeOptions,
         *,
         colour: int,
         ply: int,
@@ -66,16 +66,16 @@ class GuiClock:
         if not numbers.keys() & CLOCK_WORDS:
             return None
         clock = GameClock(
-            (_control(numbers, "b", habits), _control(numbers, "w", habits)),
-            habits.clock,
+            (_control(numbers, "b", time_options), _control(numbers, "w", time_options)),
+            time_options.clock,
             turn=colour,
             now_ms=began_ms,
-            delays=self.charges.delays(habits.clock.network_margin_ms),
+            delays=self.charges.delays(time_options.clock.network_margin_ms),
             typical_stretch=self._typical_stretch,
         )
         score = self.promised(sfen, moves)
-        budget = clock.budget(now_ms, ply, habits.max_moves or None, known_ms, score)
-        least_ms = habits.least_ms - gone
+        budget = clock.budget(now_ms, ply, time_options.max_moves or None, known_ms, score)
+        least_ms = time_options.least_ms - gone
         soonest_ms = min(max(clock.soonest_ms(), least_ms), budget.hard_ms)
         watch = watch or Watch(score)
         return Turn(budget.soft_ms, budget.hard_ms, soonest_ms, clock, watch, least_ms, began_ms, now_ms)
@@ -104,10 +104,10 @@ class GuiClock:
             self._promise = Promise(sfen, moves, score)
 
 
-def _control(numbers: Mapping[str, int], side: str, habits: Habits) -> TimeControl:
+def _control(numbers: Mapping[str, int], side: str, time_options: TimeOptions) -> TimeControl:
     total, increment, byoyomi = (numbers.get(word, 0) for word in (f"{side}time", f"{side}inc", "byoyomi"))
     if not total + increment + byoyomi and any(numbers.get(word) for word in CLOCK_WORDS):
         total = 1  # no game without limit: our flag is about to fall
     # A time with a fraction of a second was counted in milliseconds: there the flag falls within a second too.
-    whole = habits.full_seconds and (total + increment + byoyomi) % _SECOND_MS == 0
+    whole = time_options.full_seconds and (total + increment + byoyomi) % _SECOND_MS == 0
     return TimeControl(total, byoyomi, increment, unit_ms=_SECOND_MS if whole else 1)

@@ -15,7 +15,7 @@ _BEGIN_SHARE: Final = 0.6
 
 
 @dataclass(frozen=True, slots=True)
-class Habits:
+class TimeOptions:
     """The options about time."""
 
     clock: ClockSettings

@@ -296,7 +296,7 @@ class Thinking(ABC, Generic[S]):
             order.numbers,
             board.sfen,
             board.moves,
-            self.options.habits,
+            self.options.time_options,
             colour=board.position.turn,
             ply=board.position.move_number - 1,
             began_ms=asked.began_ms,

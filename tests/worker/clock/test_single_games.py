@@ -67,7 +67,7 @@ def play(
             times,
             STARTPOS,
             line,
-            values.habits,
+            values.time_options,
             colour=0,
             ply=2 * number,
             began_ms=now,
