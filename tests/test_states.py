@@ -13,7 +13,8 @@ import pytest
 from cluster.coordination.states import COORDINATOR, GROUP, SEARCH
 from master.player.states import TRANSITIONS as PLAYER
 from worker.states import States, TransitionError
-from worker.usi.states import FRONT, THINKING
+from worker.usi.front import FRONT
+from worker.usi.thinking import THINKING
 
 DIAGRAMS = Path(__file__).resolve().parents[1] / "docs" / "explanation" / "diagrams"
 ARROW = re.compile(r"\s*(\w+) --> (\w+): (.+)")

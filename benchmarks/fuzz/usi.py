@@ -28,7 +28,8 @@ from worker.usi.events import (
     Tick,
 )
 from worker.usi.gui_reader import GuiReader
-from worker.usi.lines import (
+from worker.usi.loop import UsiLoop
+from worker.usi.process import (
     dialect_of,
     go_line,
     parse_bestmove,
@@ -36,7 +37,6 @@ from worker.usi.lines import (
     parse_nodes,
     parse_option,
 )
-from worker.usi.loop import UsiLoop
 from worker.warm import warm_up
 
 _DIALOGUES: Final = (

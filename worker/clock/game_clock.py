@@ -6,11 +6,9 @@ import math
 from dataclasses import dataclass, replace
 
 from worker.clock.delays import Delays
-from worker.clock.holding import Holding
 from worker.clock.outlook import Outlook
-from worker.clock.plan import moves_to_limit, share
-from worker.clock.settings import ClockSettings
-from worker.clock.timecontrol import TimeControl
+from worker.clock.plan import Holding, moves_to_limit, share
+from worker.clock.timecontrol import ClockSettings, TimeControl
 
 _MOST_KNOWN = 0.75
 """The largest share of a move's cost that is saved because something is known already."""

@@ -23,8 +23,7 @@ from worker.engine import Bound, EngineError, InfoCallback, Limits, SearchInfo, 
 from worker.rules import Rules
 from worker.shogi import STARTPOS, MoveError, Position, SfenError, move_to_usi
 from worker.shogi.replay import Replay
-from worker.usi.lines import dialect_of, go_line, parse_bestmove, parse_info, parse_nodes
-from worker.usi.process import UsiProcess
+from worker.usi.process import UsiProcess, dialect_of, go_line, parse_bestmove, parse_info, parse_nodes
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from worker.clock.settings import ClockSettings
-from worker.clock.turn import TimeOptions
+from worker.clock.gui_clock import TimeOptions
+from worker.clock.timecontrol import ClockSettings
 from worker.rules import EnteringKingRule, Rules
 from worker.score import MAX_EVAL
 from worker.search.effort import ROOT_MATE_NODES

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from worker.clock.turn import Turn
+from worker.clock.gui_clock import Turn
 from worker.search.engine import NumbaEngine
 from worker.usi.gui_reader import GuiReader
 from worker.usi.loop import UsiLoop

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from worker.run_folder import RunFolder
+from lab.run_folder import RunFolder
 
 
 class Refused(Exception):
