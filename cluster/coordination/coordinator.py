@@ -43,7 +43,7 @@ from cluster.coordination.states import COORDINATOR, CoordinatorState
 from cluster.coordination.story import Happened, Key, Story
 from cluster.network.messages import Done, Heartbeat, Report
 from cluster.split.tree import TreeLine
-from worker.shogi.replay import Replay
+from worker.shogi.position import Replay
 from worker.states import States
 
 

@@ -16,11 +16,10 @@ from worker.nnue.evaluation import evaluate_score
 from worker.score import INFINITE, MATE, MATE_BOUND, NO_SCORE
 from worker.search import parameters as p
 from worker.search.alphabeta import search
-from worker.search.check_squares import checks_by, note_checks
 from worker.search.correction import corrected, correction_of, correction_slope, learn_correction, note_keys
 from worker.search.history import learn_best, learn_continuations, slot_of
 from worker.search.late_moves import is_worth_a_ply, late_reduction, reduction, statistics
-from worker.search.node import ALL, CUT, PV, do_move, enter_node, update_pv
+from worker.search.node import ALL, CUT, PV, checks_by, do_move, enter_node, note_checks, update_pv
 from worker.search.parts import part
 from worker.search.picker import EVASIONS, MAIN, next_move, start_picker
 from worker.search.state import OFFSET, TRIED

@@ -22,7 +22,7 @@ from typing import Final
 from worker.engine import Bound, EngineError, InfoCallback, Limits, SearchInfo, SearchResult
 from worker.rules import Rules
 from worker.shogi import STARTPOS, MoveError, Position, SfenError, move_to_usi
-from worker.shogi.replay import Replay
+from worker.shogi.position import Replay
 from worker.usi.process import UsiProcess, dialect_of, go_line, parse_bestmove, parse_info, parse_nodes
 
 

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Final
 
-from worker.shogi.replay import Replay
+from worker.shogi.position import Replay
 from worker.shogi.sfen import canonical
 from worker.states import States
 from worker.usi.events import (

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from worker.clock.gui_clock import TimeOptions
 from worker.clock.timecontrol import ClockSettings
+from worker.engine import ROOT_MATE_NODES
 from worker.rules import EnteringKingRule, Rules
 from worker.score import MAX_EVAL
-from worker.search.effort import ROOT_MATE_NODES
 
 if TYPE_CHECKING:
     from worker.book import BookSettings
