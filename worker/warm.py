@@ -66,6 +66,8 @@ _STAGES: Final[tuple[Stage, ...]] = (
     ("mate search", expansion.evaluate, (MS, int64, int64, boolean)),
     ("mate search", expansion.path_push, (MS, int64, uint64, int64, uint64)),
     ("mate search", hand_of, (POS, int64)),
+    ("root search", root.first_window, (TH, int64)),
+    ("root search", root.next_window, (int64, int64, int64, int64, int64, int64)),
     ("root search", root.search_root_in, (POS[::1], NN[::1], TH[::1], int64, int64, int64, int64, int64)),
 )
 

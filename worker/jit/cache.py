@@ -36,7 +36,7 @@ from worker.jit.options import (
     TUNING,
     WITHOUT,
 )
-from worker.trust import own_folder, trusted
+from worker.trust import only_ours, own_folder
 
 _WORKER: Final = Path(__file__).resolve().parent.parent
 _COMPILED_ROOMS: Final = ("jit", "shogi", "nnue", "search", "mate")
@@ -154,9 +154,9 @@ def _find_cache() -> Path:
     usual = Path(named) if named else (Path(xdg) if xdg else Path(os.path.expanduser("~")) / ".cache") / "gougi"
     name = f"jit-{_fingerprint()}"
     try:
-        return _usable(usual, name)
+        return _usable(usual / name)
     except OSError as error:
-        why = f"{usual}: {error.strerror or error}" if error.filename else str(error)
+        why = f"{usual}: {error.strerror or error}" if error.filename else error.strerror or str(error)
         try:
             base = own_folder(Path(tempfile.gettempdir()), f"gougi-{os.geteuid()}")
         except OSError as other:
@@ -169,16 +169,9 @@ def _find_cache() -> Path:
         return folder
 
 
-def _usable(base: Path, name: str) -> Path:
-    """Return the folder of that name under ``base``, where it can be written and nobody else writes.
-
-    Raises:
-        OSError: it is not so.
-    """
-    base.mkdir(0o700, parents=True, exist_ok=True)
-    folder = trusted(base) / name
-    folder.mkdir(0o700, exist_ok=True)
-    trusted(folder)
+def _usable(folder: Path) -> Path:
+    """Make the folder where it is missing, and return it where it can be written, by this user alone. Raises OSError."""
+    only_ours(folder)
     with tempfile.TemporaryFile(dir=folder):
         return folder
 

@@ -258,6 +258,27 @@ def search_root(pos: Any, nn: Any, th: Any, alpha: int, beta: int, depth: int, f
     return best
 
 
+@jit()
+def first_window(th: Any, first: int) -> Any:
+    """The aspiration window of an iteration for the move at ``first``: its centre and its half width (int64, cp)."""
+    return th.root_averages[first], p.WINDOW + abs(th.root_squares[first]) // p.WINDOW_SPREAD
+
+
+@jit()
+def next_window(alpha: int, beta: int, delta: int, score: int, floor: int, ceiling: int) -> Any:
+    """The window for another search, and its half width: (alpha, beta, delta), int64.
+
+    ``score`` fell out of (alpha, beta) on a side that is not yet at the limit, ``floor`` or ``ceiling``.
+    """
+    if score <= alpha:
+        beta = alpha
+        alpha = max(floor, score - delta) if score > -MATE_BOUND else floor
+    else:
+        alpha = max(alpha, beta - delta)
+        beta = min(ceiling, score + delta) if score < MATE_BOUND else ceiling
+    return alpha, beta, delta + delta // p.WINDOW_GROWTH
+
+
 @jit(whole=True)
 def search_root_in(
     positions: Any, evaluations: Any, threads: Any, alpha: int, beta: int, depth: int, first: int, begin: int

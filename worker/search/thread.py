@@ -13,9 +13,9 @@ from worker.engine import Bound
 from worker.nnue import Network, NnueState
 from worker.rules import Rules
 from worker.score import INFINITE, MATE, MATE_BOUND, NO_SCORE, is_mate, mate_distance
-from worker.search.parameters import WINDOW, WINDOW_GROWTH, WINDOW_SPREAD
+from worker.search.parameters import WINDOW
 from worker.search.parts import part
-from worker.search.root import search_root_in
+from worker.search.root import first_window, next_window, search_root_in
 from worker.search.state import MAX_DEPTH, NEVER, PV_ROW, Histories, ThreadState, begin_search
 from worker.search.tt import Outbox, TranspositionTable, entry_move, probe
 from worker.shogi import Position
@@ -256,8 +256,7 @@ class SearchThread(ThreadState):
         before = self.lines[first].score if first < len(self.lines) else 0
         delta, centre = 2 * INFINITE, before
         if _ASPIRATION and first < len(self.lines) and not is_mate(before):
-            delta = WINDOW + abs(int(th.root_squares[first])) // WINDOW_SPREAD
-            centre = int(th.root_averages[first])
+            centre, delta = first_window(self.record, first)
         floor, ceiling = window
         alpha, beta = max(floor, centre - delta), min(ceiling, centre + delta)
         if floor > -INFINITE and (not self.lines or before <= floor or beta <= floor):
@@ -281,18 +280,11 @@ class SearchThread(ThreadState):
                     found = self._line(depth, int(th.root_scores[first]), alpha, beta)
                 return found
             found = self._line(depth, score, alpha, beta)
-            if score <= alpha and alpha > floor:
-                beta = alpha
-                alpha = max(floor, score - delta) if score > -MATE_BOUND else floor
-                failed_high = 0
-            elif score >= beta and beta < ceiling:
-                alpha = max(alpha, beta - delta)
-                beta = min(ceiling, score + delta) if score < MATE_BOUND else ceiling
-                failed_high += 1
-            else:
+            if (score > alpha or alpha == floor) and (score < beta or beta == ceiling):
                 return found
             on_news(found)
-            delta += delta // WINDOW_GROWTH
+            failed_high = 0 if score <= alpha else failed_high + 1
+            alpha, beta, delta = next_window(alpha, beta, delta, score, floor, ceiling)
 
     def _settled(self, task: Task, depth: int) -> bool:
         """Whether a mate was searched far beyond its length: more depth would find nothing else."""
