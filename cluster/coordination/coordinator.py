@@ -43,7 +43,7 @@ from cluster.coordination.settings import Settings
 from cluster.coordination.states import COORDINATOR, CoordinatorState
 from cluster.network.messages import Done, Heartbeat, Report
 from cluster.split.tree import TreeLine
-from worker.shogi.replay import Replay
+from worker.shogi.position import Replay
 from worker.states import States
 
 

@@ -131,8 +131,8 @@ def tune(
     from lab.tuning.folder import TuningFolder
     from lab.tuning.settings import GameSettings, PlayError, TuneSettings, TuningError
     from lab.tuning.spsa import Parameter, SpsaError, SpsaSettings
+    from lab.tuning.tunable import TunableError, chosen
     from worker.nnue.format import NetworkFileError
-    from worker.search.tunable import TunableError, chosen
 
     if games_per_iteration % 2:
         raise CommandError(f"--games-per-iteration {games_per_iteration}: expected an even number")
@@ -323,7 +323,7 @@ def export(
       gougi tune export runs/tuned
     """
     from worker.search import parameters
-    from worker.search.vector import VectorError, values_of, vector_text, with_vector
+    from worker.search.parameters import VectorError, values_of, vector_text, with_vector
 
     _, run = _known(folder)
     constants = vars(parameters)

@@ -10,8 +10,8 @@ from lab.learning.ledger import Generation, Kind, Ledger, LedgerError, from_json
 from lab.learning.page import page
 from lab.learning.plot import plot
 from lab.learning.recipe import net_path, trained_path
+from lab.run_folder import RunFolder
 from worker.files import replace_file
-from worker.run_folder import RunFolder
 
 _BEST: Final = "best.bin"
 

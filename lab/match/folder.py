@@ -12,8 +12,8 @@ import cluster
 import lab
 import worker
 from lab.match.openings import OpeningError, read_openings, write_openings
+from lab.run_folder import RunFolder
 from worker.files import append_text, reason
-from worker.run_folder import RunFolder
 
 _SEARCH_VARIABLES: Final = ("GOUGI_WITHOUT", "GOUGI_PARAMETERS")
 """Variables that change the search (`worker.jit.options`)."""

@@ -9,10 +9,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
+from lab.run_folder import RunFolder
 from lab.teaching.terms import FolderError, Made, ShardTerms
 from lab.training.shard import Shard, ShardError, Tree, read_shard
 from worker.files import replace_file
-from worker.run_folder import RunFolder
 
 _SHARD: Final = re.compile(r"shard-(\d{6,})\.games")
 

@@ -26,8 +26,8 @@ from lab.training.entering import entering_start
 from lab.training.packed import PACKED_BYTES
 from lab.training.replay import game_hash
 from lab.training.shard import ENTERING, NATURAL, PLAYED_OUT, UNUSUAL, Game, Shard
+from worker.jit.cache import source_digest
 from worker.jit.memory import aligned_zeros
-from worker.jit.options import source_digest
 from worker.nnue import Network, NnueState
 from worker.nnue.features import K_P, tables
 from worker.rules import Rules

@@ -35,7 +35,7 @@ class PairTerms:
 def code_version() -> str:
     """A digest of what decides a game beside the terms: the sources, and which parts and values are compiled in."""
     from lab.match.folder import sources
-    from worker.jit.options import source_digest
+    from worker.jit.cache import source_digest
 
     return f"{sources()}-{source_digest()[:8]}"
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any, Final
 
+from lab.svg import document, text
 from lab.tuning.run import Run
-from worker.svg import document, text
 
 _SPARKS: Final = "▁▂▃▄▅▆▇█"
 _COLUMNS: Final = 4

@@ -21,7 +21,7 @@ from master.book.style import StyleWeights, style_weights
 from master.player.instructions import AskBook, BookAnswer
 from worker.book import Book, BookMove, BookSettings, Lookup, eligible, legal_entries
 from worker.shogi import MoveError, Position
-from worker.shogi.replay import Replay
+from worker.shogi.position import Replay
 
 LEARNED: Final = "learned"
 """The source of a move that the player found itself."""

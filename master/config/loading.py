@@ -27,7 +27,6 @@ ENV_OTHER = frozenset(
     {
         "GOUGI_CONFIG",
         "GOUGI_CACHE_DIR",
-        "GOUGI_CACHE_TRUST",
         "GOUGI_CPU",
         "GOUGI_CHECK",
         "GOUGI_PARAMETERS",

@@ -14,7 +14,7 @@ from master.player.events import Clocks, MoveComment, MovePlayed
 from master.player.instructions import PlayerSettings
 from master.player.judging import Judge
 from worker.careful import careful_move
-from worker.clock import Budget, GameClock
+from worker.clock import GameClock, TimeBudget
 from worker.shogi import MoveError, move_to_usi
 
 
@@ -66,7 +66,7 @@ class Game:
             len(self.moves), made.colour, made.mine, usi, made.csa, made.consumed_ms, sfen, clocks, comment
         )
 
-    def budget(self, now_ms: float, known_ms: float = 0) -> Budget:
+    def budget(self, now_ms: float, known_ms: float = 0) -> TimeBudget:
         """The time for our move; ``known_ms``: as `GameClock.budget`."""
         return self.clock.budget(now_ms, len(self.moves), self.judge.max_moves, known_ms, self.judge.score)
 

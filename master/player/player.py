@@ -113,7 +113,7 @@ class Player:
 
     def story(self) -> tuple[Transition[PlayerState], ...]:
         """The transitions that led to its present state."""
-        return self._states.story()
+        return self._states.history()
 
     def handle(self, event: Input, now_ms: float) -> list[Instruction]:
         """Take an event that happened at ``now_ms`` (any steady clock) and say what is to be done, in this order."""

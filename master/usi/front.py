@@ -14,8 +14,7 @@ from master.usi.options import FleetOptions
 from master.usi.report import event_line
 from master.usi.thinking import FleetThinking
 from worker.usi.events import Prepared
-from worker.usi.front import UsiFront
-from worker.usi.states import FrontState
+from worker.usi.front import FrontState, UsiFront
 
 
 class FleetFront(UsiFront):

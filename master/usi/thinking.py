@@ -27,8 +27,7 @@ from cluster.coordination.settings import Settings
 from master.usi.options import FleetOptions
 from master.usi.report import Reporter, error_line
 from worker.clock import Signs, Watch
-from worker.usi.states import ThinkingState
-from worker.usi.thinking import Asked, Search, SearchOutcome, Thinking
+from worker.usi.thinking import Asked, Search, SearchOutcome, Thinking, ThinkingState
 from worker.usi.words import best_line
 
 LINGER_MS: Final = 2000
@@ -144,7 +143,7 @@ class FleetThinking(Thinking[_FleetSearch]):
         request = replace(self._request(asked, live_nodes), searchmoves=order.searchmoves)
         known = None if pondering is None else pondering.known(request, self._now_ms)
         move, known_ms = ("", 0) if known is None else (known.move, known.fleet_ms)
-        promised = self._clock.promised(request.sfen, request.moves)
+        promised = self._clock.expected_score(request.sfen, request.moves)
         turn = self._turn(asked, Watch(promised, move, known_ms), known_ms)
         if turn is not None:
             hard_ms = turn.hard_ms if turn.clock is not None else turn.hard_ms + _BEYOND_MS

@@ -9,7 +9,7 @@ import lab
 import worker
 from lab.jit import FOLDER, SOURCES
 from worker.jit import cache_dir, jit_of
-from worker.jit.options import _COMPILED_ROOMS, OUTSIDE
+from worker.jit.cache import _COMPILED_ROOMS, OUTSIDE
 
 LAB = Path(lab.__path__[0])
 WORKER = Path(worker.__path__[0])

@@ -19,7 +19,7 @@ from lab.training.replay import TRAINING, VALIDATION
 from lab.training.shard import Shard, ShardError
 from tests.lab.selfplay.games import games_of, made
 from worker.nnue import Network, NnueState, evaluate_full, reference
-from worker.nnue.accumulator import refresh
+from worker.nnue.evaluation import refresh
 from worker.nnue.features import FEATURE_SETS, KingRule
 from worker.nnue.format import Architecture
 from worker.search.tt import EXACT

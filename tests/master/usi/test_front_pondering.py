@@ -12,7 +12,7 @@ from tests.usi_bench import TIMES
 from worker.book import BookReply
 from worker.shogi import STARTPOS
 from worker.usi.events import BookReplied, Prepare, Prepared, Quit
-from worker.usi.states import ThinkingState
+from worker.usi.thinking import ThinkingState
 
 KNOWN = make_known("2g2f", 20, 7, 900, 3000, 3000, ("2g2f", "8c8d"))
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from worker.run_folder import RunFolder
+from lab.run_folder import RunFolder
 
 
 class Refused(Exception):
@@ -20,7 +20,7 @@ class Folder(RunFolder):
 
 def test_one_process_at_a_time(tmp_path: Path) -> None:
     folder = tmp_path / "runs" / "mine"
-    script = "import sys; from pathlib import Path; from tests.worker.test_run_folder import Folder\n"
+    script = "import sys; from pathlib import Path; from tests.lab.test_run_folder import Folder\n"
     script += "with Folder(Path(sys.argv[1])).held(): print('held', flush=True); sys.stdin.read()"
     words = [sys.executable, "-c", script, str(folder)]
     root = Path(__file__).parents[2]

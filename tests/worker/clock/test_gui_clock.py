@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from worker.clock.charges import Answered, Asked, Charges
+from worker.clock.gui_clock import Answered, Asked, Charges, LastScore
 from worker.shogi import STARTPOS
 
 FIRST = Asked(STARTPOS, ("7g7f", "3c3d"), 60_000, 0, 0)
@@ -71,3 +71,20 @@ def test_another_start_value_begins_anew() -> None:
     charges = Charges()
     assert charges.delays(100) is charges.delays(100)
     assert charges.delays(100) is not charges.delays(200)
+
+
+LAST = LastScore(STARTPOS, ("7g7f",), 80)
+
+
+def test_the_next_moves_of_the_game_know_it() -> None:
+    assert LAST.at(STARTPOS, ("7g7f", "3c3d", "2g2f")) == 80
+    assert LAST.at(STARTPOS, ("7g7f", "3c3d")) == -80  # the other side is to move
+
+
+def test_another_game_knows_nothing() -> None:
+    assert LAST.at("other", ("7g7f", "3c3d", "2g2f")) is None
+    assert LAST.at(STARTPOS, ("2g2f", "3c3d", "7g7f")) is None
+    assert LAST.at(STARTPOS, ("7g7f",)) is None
+    assert LAST.at(STARTPOS, ()) is None
+    assert LAST.at(STARTPOS, ("7g7f", "3c3d", "2g2f", "8c8d", "2f2e", "8d8e")) is None
+    assert LastScore().at(STARTPOS, ("7g7f",)) is None
