@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lab.match.statistics import Sprt
     from lab.strategies.folder import LabFolder
     from lab.strategies.progress import GamesProgress
-    from lab.strategies.records import GameRecord
+    from lab.strategies.records import GameResult
     from lab.strategies.report import PointResult
     from lab.strategies.schedule import Plan
     from lab.strategies.settings import LabSettings
@@ -260,9 +260,9 @@ def _openings(folder: LabFolder, settings: LabSettings, plan: Plan, net: Path | 
 
 
 def _take(
-    games: Generator[GameRecord],
+    games: Generator[GameResult],
     folder: LabFolder,
-    records: list[GameRecord],
+    records: list[GameResult],
     progress: GamesProgress,
     keep: Callable[[], object],
 ) -> bool:

@@ -192,14 +192,14 @@ def _sprt(bounds: str | None, alpha: float, beta: float) -> Sprt | None:
 
 def _run(settings: MatchSettings, folder: MatchFolder, as_json: bool) -> int:
     from lab.match.match_loop import MatchError
-    from lab.match.report import facts, finished, standing, table
+    from lab.match.report import facts, finished, table, tally_of
 
     notice(folder.claim(settings))
     games, dropped = folder.read()
     notice(dropped)
     whole = True
     try:
-        if not finished(settings, standing(games)):
+        if not finished(settings, tally_of(games)):
             whole = _play(settings, folder, games, _openings(settings, folder))
     except MatchError:
         folder.keep_result(facts(settings, games))
@@ -216,7 +216,7 @@ def _play(settings: MatchSettings, folder: MatchFolder, games: list[PlayedGame],
     ``games`` gets each game that is kept.
     """
     from lab.match.match_loop import fault_text, play_match
-    from lab.match.report import finished, standing, words
+    from lab.match.report import finished, tally_of, words
     from lab.match.schedule import games_left
     from master.ui.progress import Bars
 
@@ -229,7 +229,7 @@ def _play(settings: MatchSettings, folder: MatchFolder, games: list[PlayedGame],
             games.append(game)
             if game.at_fault is not None:
                 bars.note(f"game {game.number}: {settings.names[game.at_fault]} lost: {fault_text(game)}")
-            result = standing(games)
+            result = tally_of(games)
             bar.show(len(games), words(settings, result), tell=True)
             if finished(settings, result):
                 break

@@ -28,7 +28,7 @@ from worker.files import described
 if TYPE_CHECKING:
     from lab.tuning.folder import TuningFolder
     from lab.tuning.games import PairTerms
-    from lab.tuning.run import Run
+    from lab.tuning.run import TuningRun
     from lab.tuning.settings import TuneSettings
     from worker.search.engine import NumbaEngine
 
@@ -185,7 +185,7 @@ def _run(
     as_json: bool,
 ) -> int:
     from lab.tuning.games import PairTerms, code_version
-    from lab.tuning.progress import facts_of, line, print_whole, standing_table
+    from lab.tuning.progress import facts_of, line, parameter_table, print_whole
     from lab.tuning.report import plot
 
     terms = PairTerms(settings.games, settings.names, code_version())
@@ -198,7 +198,7 @@ def _run(
     whole = run.finished or _play(folder, run, terms, networks, concurrency or processors(), address)
     folder.keep_plot(plot(run, folder.path.name))
     if not as_json:
-        print_whole(standing_table(run))
+        print_whole(parameter_table(run))
     print(json.dumps(facts_of(run, str(folder.path))) if as_json else line(run))
     return exit_code(whole, folder.path)
 
@@ -240,7 +240,12 @@ def _settle_openings(folder: TuningFolder, settings: TuneSettings, network: byte
 
 
 def _play(
-    folder: TuningFolder, run: Run, terms: PairTerms, networks: Sequence[bytes], processes: int, address: str | None
+    folder: TuningFolder,
+    run: TuningRun,
+    terms: PairTerms,
+    networks: Sequence[bytes],
+    processes: int,
+    address: str | None,
 ) -> bool:
     """Play what is missing. False: Ctrl-C or SIGTERM ended it."""
     import asyncio
@@ -262,7 +267,7 @@ def _play(
     return block.finished
 
 
-def _known(path: Path) -> tuple[TuningFolder, Run]:
+def _known(path: Path) -> tuple[TuningFolder, TuningRun]:
     """A folder and its run, as far as it is played."""
     from lab.tuning.folder import TuningFolder
     from lab.tuning.settings import TuningError
@@ -289,7 +294,7 @@ def show(
 
       gougi tune show runs/tuned
     """
-    from lab.tuning.progress import facts_of, line, print_whole, standing_table
+    from lab.tuning.progress import facts_of, line, parameter_table, print_whole
     from lab.tuning.report import plot
     from worker.files import replace_file
 
@@ -299,7 +304,7 @@ def show(
     if as_json:
         print(json.dumps(facts_of(run, str(place.path))))
         return
-    print_whole(standing_table(run))
+    print_whole(parameter_table(run))
     print(line(run))
 
 

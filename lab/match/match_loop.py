@@ -11,7 +11,7 @@ from cluster.machine.side_by_side import side_by_side
 from lab.match.contestants import SettingsError
 from lab.match.match_engine import MatchEngine, SilentError
 from lab.match.referee import Referee
-from lab.match.schedule import Faults, PlayedGame, SideFigures, colour_of_a, pair_of
+from lab.match.schedule import Faults, PlayedGame, PlayerFigures, colour_of_a, pair_of
 from lab.match.settings import MatchSettings, Pace
 from master.records.csa import GameRecord
 from worker.engine import EngineError
@@ -44,12 +44,12 @@ def play_match(
         SettingsError: a player does not start, refuses an option, or cannot search at this pace.
         MatchError: a player cannot be started again, or loses game after game by its own fault.
     """
-    tables = [_Table(settings, openings) for _ in range(min(settings.concurrency, len(numbers)))]
+    pairs = [_PlayerPair(settings, openings) for _ in range(min(settings.concurrency, len(numbers)))]
     faults = Faults()
     try:
-        for engine in tables[0].engines if tables else ():
+        for engine in pairs[0].engines if pairs else ():
             check_contestant(engine, settings.pace)
-        with closing(side_by_side(tables, numbers)) as playing:
+        with closing(side_by_side(pairs, numbers)) as playing:
             for game, record in playing:
                 yield game, record
                 guilty = faults.too_many(game)
@@ -57,8 +57,8 @@ def play_match(
                     words = f"{settings.names[guilty]} has lost game after game by its own fault"
                     raise MatchError(f"{words}; the last, game {game.number}: {fault_text(game)}")
     finally:
-        for table in tables:
-            table.end()
+        for pair in pairs:
+            pair.end()
 
 
 def fault_text(game: PlayedGame) -> str:
@@ -88,7 +88,7 @@ def check_contestant(engine: MatchEngine, pace: Pace) -> None:
         raise SettingsError(f"player {name}: {error}") from error
 
 
-class _Table:
+class _PlayerPair:
     """Two engines that play with each other, as a workplace of `cluster.machine.side_by_side`."""
 
     def __init__(self, settings: MatchSettings, openings: Sequence[str]) -> None:
@@ -127,7 +127,7 @@ class _Table:
             started=datetime.now(),
             moves=referee.moves,
         )
-        figures = (SideFigures(), SideFigures())
+        figures = (PlayerFigures(), PlayerFigures())
         before = [engine.cpu_ms() for engine in sides]
         while referee.ending is None:
             self._turn(referee, sides[referee.turn], figures[referee.turn])
@@ -152,7 +152,7 @@ class _Table:
                 if attempt == _TRIES:
                     raise MatchError(f"player {engine.contestant.name} cannot be started again: {error}") from error
 
-    def _turn(self, referee: Referee, engine: MatchEngine, figures: SideFigures) -> None:
+    def _turn(self, referee: Referee, engine: MatchEngine, figures: PlayerFigures) -> None:
         """One move."""
         allowed_ms = referee.clock.allowed_ms(referee.turn)
         try:
@@ -168,7 +168,7 @@ class _Table:
             self._leave_if_ended()
             referee.crashed(str(error))
             return
-        figures.add(SideFigures(1, answer.nodes, answer.depth, answer.elapsed_ms))
+        figures.add(PlayerFigures(1, answer.nodes, answer.depth, answer.elapsed_ms))
         referee.answered(answer)
 
     def _leave_if_ended(self) -> None:

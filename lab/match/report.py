@@ -1,16 +1,16 @@
-"""The standing of a match, in words and in plain values. Pure."""
+"""The result of a match so far, in words and in plain values. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from lab.match.schedule import PlayedGame, SideFigures, results_of
+from lab.match.schedule import PlayedGame, PlayerFigures, results_of
 from lab.match.settings import MatchSettings
 from lab.match.statistics import Strength, Tally, Verdict, result_facts, strength, tally
 
 
-def standing(games: Sequence[PlayedGame]) -> Tally:
+def tally_of(games: Sequence[PlayedGame]) -> Tally:
     """The results of the games so far, for A."""
     return tally(results_of(games))
 
@@ -26,7 +26,7 @@ def finished(settings: MatchSettings, result: Tally) -> bool:
 
 
 def words(settings: MatchSettings, result: Tally) -> str:
-    """The standing in some words: ``+3 =1 -2, Elo +58 (-90 to +240)``."""
+    """The result so far in some words: ``+3 =1 -2, Elo +58 (-90 to +240)``."""
     parts = [f"+{result.wins} ={result.draws} -{result.losses}", f"Elo {strength(result)}"]
     if settings.sprt is not None:
         lower, upper = settings.sprt.bounds
@@ -36,7 +36,7 @@ def words(settings: MatchSettings, result: Tally) -> str:
 
 def facts(settings: MatchSettings, games: Sequence[PlayedGame]) -> dict[str, Any]:
     """The match in plain values."""
-    result = standing(games)
+    result = tally_of(games)
     found: dict[str, Any] = {
         "a": settings.players[0].name,
         "b": settings.players[1].name,
@@ -61,9 +61,9 @@ def _endings(games: Sequence[PlayedGame]) -> dict[str, int]:
     return {end: ends.count(end) for end in sorted(set(ends), key=lambda end: (-ends.count(end), end))}
 
 
-def _searching(figures: Sequence[SideFigures]) -> dict[str, float | None]:
+def _searching(figures: Sequence[PlayerFigures]) -> dict[str, float | None]:
     """Figures of a contestant's searches: means a move, and nodes by each of the two clocks. None: not known."""
-    total = SideFigures()
+    total = PlayerFigures()
     for one in figures:
         total.add(one)
 

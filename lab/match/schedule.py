@@ -33,7 +33,7 @@ def games_left(games: int, played: Collection[int]) -> Iterator[int]:
 
 
 @dataclass(slots=True)
-class SideFigures:
+class PlayerFigures:
     """Figures of one contestant in a game: moves that it searched, and over these the sums of what it told."""
 
     moves: int = 0
@@ -44,7 +44,7 @@ class SideFigures:
     cpu_ms: int = 0
     """CPU time of the process; 0 where the system does not tell."""
 
-    def add(self, other: SideFigures) -> None:
+    def add(self, other: PlayerFigures) -> None:
         """Count ``other`` in."""
         for name in ("moves", "nodes", "depth", "time_ms", "cpu_ms"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
@@ -63,8 +63,8 @@ class PlayedGame:
     """Further words about the end."""
     plies: int
     """Moves made, without those of the opening."""
-    a: SideFigures = field(default_factory=SideFigures)
-    b: SideFigures = field(default_factory=SideFigures)
+    a: PlayerFigures = field(default_factory=PlayerFigures)
+    b: PlayerFigures = field(default_factory=PlayerFigures)
 
     def __post_init__(self) -> None:
         if self.number < 1 or self.points not in (0.0, 0.5, 1.0):

@@ -6,19 +6,19 @@ from pathlib import Path
 from typing import Any
 
 from lab.match.folder import GamesFolder, sources
-from lab.strategies.records import GameRecord
+from lab.strategies.records import GameResult
 from lab.strategies.settings import LabError, LabSettings
 from worker.files import replace_file
 
 
-class LabFolder(GamesFolder[GameRecord]):
+class LabFolder(GamesFolder[GameResult]):
     """A folder with ``lab.json``, ``openings.txt``, ``games.jsonl``, and at the end ``result.json`` and ``elo.svg``."""
 
     command = "gougi lab"
     refused = LabError
 
     def __init__(self, path: Path) -> None:
-        super().__init__(path, "games.jsonl", GameRecord.from_line, lambda record: str(record.game))
+        super().__init__(path, "games.jsonl", GameResult.from_line, lambda record: str(record.game))
         self.settings = path / "lab.json"
         self.result = path / "result.json"
         self.plot = path / "elo.svg"

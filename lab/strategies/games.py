@@ -10,8 +10,8 @@ from cluster.coordination.strategies import SINGLE, Strategy, strategy
 from lab.match.adjudication import Adjudicator
 from lab.match.game import Choice, play_game
 from lab.strategies.engines import EnginePool, MakeEngine
-from lab.strategies.records import GameRecord, SideFigures
-from lab.strategies.schedule import Game
+from lab.strategies.records import FleetFigures, GameResult
+from lab.strategies.schedule import ScheduledGame
 from lab.strategies.settings import LabSettings
 from lab.strategies.virtual.driver import VirtualFleet
 from lab.strategies.virtual.node import VirtualNode
@@ -27,7 +27,7 @@ class Side:
     fleet: VirtualFleet
     budget: int
     ponders: bool = False
-    figures: SideFigures = field(default_factory=SideFigures)
+    figures: FleetFigures = field(default_factory=FleetFigures)
 
     def move(self, number: int, sfen: str, moves: tuple[str, ...]) -> Decision:
         """Search the position after ``moves``; ``number`` rises from turn to turn.
@@ -41,7 +41,7 @@ class Side:
         decision = self.fleet.search(limited)
         if decision.source != "forced":
             dealt = [str(event.fields["why"]) for _, event in self.fleet.log if event.name == "dealt"]
-            self.figures.add(SideFigures.of(decision, dealt))
+            self.figures.add(FleetFigures.of(decision, dealt))
         return decision
 
     def ponder(self, number: int, sfen: str, moves: tuple[str, ...], for_ms: int) -> None:
@@ -57,7 +57,7 @@ class Arena:
         self._settings = settings
         self._pool = EnginePool(make_engine)
 
-    def play(self, game: Game, sfen: str) -> GameRecord:
+    def play(self, game: ScheduledGame, sfen: str) -> GameResult:
         """Play ``game`` from the opening ``sfen``. Depends on nothing that was played before."""
         settings, point, opponent = self._settings, game.point, self._settings.opponent
         theirs = strategy(opponent.strategy) if opponent.strategy else SINGLE
@@ -71,7 +71,7 @@ class Arena:
             b.fleet.rest()
         points = 0.5 if winner is None else float(players[winner] is a)
         a.figures.agreement, b.figures.agreement = (round(side.figures.agreement, 6) for side in (a, b))
-        return GameRecord(game, points, end, moves, a.figures, b.figures)
+        return GameResult(game, points, end, moves, a.figures, b.figures)
 
     def _side(self, name: str, count: int, budget: int, how: Strategy) -> Side:
         """A fleet whose engines forget what they knew; its searches take `SEARCH_MS`."""

@@ -11,17 +11,17 @@ from functools import partial
 from cluster.machine.work_process import ProcessWorkplace
 from lab.strategies.engines import MakeEngine
 from lab.strategies.games import Arena
-from lab.strategies.records import GameRecord
-from lab.strategies.schedule import Game
+from lab.strategies.records import GameResult
+from lab.strategies.schedule import ScheduledGame
 from lab.strategies.settings import LabError, LabSettings
 
-Task = tuple[Game, str]
+Task = tuple[ScheduledGame, str]
 """A game and the SFEN of its opening."""
 
 
 def virtual_workplaces(
     settings: LabSettings, make_engine: MakeEngine, count: int
-) -> list[ProcessWorkplace[Task, GameRecord]]:
+) -> list[ProcessWorkplace[Task, GameResult]]:
     """Processes that play, as workplaces of `cluster.machine.side_by_side`. A game that cannot be played: LabError."""
 
     def refused(task: Task, error: Exception) -> LabError:
@@ -30,5 +30,5 @@ def virtual_workplaces(
     return [ProcessWorkplace(partial(_play, Arena(settings, make_engine)), refused) for _ in range(count)]
 
 
-def _play(arena: Arena, _tell: object, task: Task) -> GameRecord:
+def _play(arena: Arena, _tell: object, task: Task) -> GameResult:
     return arena.play(*task)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from master.ui.progress import Bars
 
 if TYPE_CHECKING:
-    from lab.strategies.records import GameRecord
+    from lab.strategies.records import GameResult
     from lab.strategies.schedule import Plan, Point
 
 
@@ -18,7 +18,7 @@ class GamesProgress(Bars):
         records: the games that are there; those that are played come to them.
     """
 
-    def __init__(self, plan: Plan, records: list[GameRecord]) -> None:
+    def __init__(self, plan: Plan, records: list[GameResult]) -> None:
         super().__init__("games")
         self._records = records
         self._games = plan.games

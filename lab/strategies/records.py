@@ -10,12 +10,12 @@ from typing import Any
 import msgspec
 
 from cluster.api import Decision
-from lab.strategies.schedule import Game, Point
+from lab.strategies.schedule import Point, ScheduledGame
 from lab.strategies.settings import LabError
 
 
 @dataclass(slots=True)
-class SideFigures:
+class FleetFigures:
     """Figures of one side in a game, or in many."""
 
     moves: int = 0
@@ -34,7 +34,7 @@ class SideFigures:
     """Moves whose position was being pondered when their search began."""
 
     @classmethod
-    def of(cls, decision: Decision, dealt: Sequence[str]) -> SideFigures:
+    def of(cls, decision: Decision, dealt: Sequence[str]) -> FleetFigures:
         """Count one move that was searched; ``dealt``: why a tree was dealt, each time (the event's ``why``)."""
         found = cls(1, decision.nodes, decision.wasted, len(dealt) - dealt.count("presearch"))
         if len(decision.ballots) > 1:
@@ -42,22 +42,22 @@ class SideFigures:
         found.hits = int(decision.pondered_ms > 0)
         return found
 
-    def add(self, other: SideFigures) -> None:
+    def add(self, other: FleetFigures) -> None:
         for item in fields(self):
             setattr(self, item.name, getattr(self, item.name) + getattr(other, item.name))
 
 
 @dataclass(frozen=True, slots=True)
-class GameRecord:
+class GameResult:
     """A game that is over. ``points`` are A's: 0, 1/2 or 1; ``moves`` are USI, from the opening on."""
 
-    game: Game
+    game: ScheduledGame
     points: float
     end: str
     """The end in words: one of `lab.match.game.End`, ``score`` or ``resignation``."""
     moves: tuple[str, ...]
-    a: SideFigures
-    b: SideFigures
+    a: FleetFigures
+    b: FleetFigures
 
     def to_line(self) -> str:
         """One line of JSON, without the line's end."""
@@ -78,7 +78,7 @@ class GameRecord:
         return json.dumps(_rounded(msgspec.to_builtins(line)), ensure_ascii=False)
 
     @classmethod
-    def from_line(cls, text: str) -> GameRecord:
+    def from_line(cls, text: str) -> GameResult:
         """Read what `to_line` wrote.
 
         Raises:
@@ -90,7 +90,7 @@ class GameRecord:
             raise LabError(f"not the line of a game: {error}") from error
         if line.points not in (0.0, 0.5, 1.0):
             raise LabError(f"points: a game scores 0, 0.5 or 1, not {line.points}")
-        game = Game(Point(line.strategy, line.nodes), line.game)
+        game = ScheduledGame(Point(line.strategy, line.nodes), line.game)
         return cls(game, line.points, line.end, tuple(line.moves.split()), line.a, line.b)
 
 
@@ -105,8 +105,8 @@ class _Line(msgspec.Struct, omit_defaults=True):
     points: float
     end: str
     plies: int
-    a: SideFigures
-    b: SideFigures
+    a: FleetFigures
+    b: FleetFigures
     moves: str
 
 

@@ -11,7 +11,7 @@ from cluster.coordination.settings import Mode
 from cluster.coordination.strategies import strategy
 from cluster.engine_spec import Variety
 from lab.match.statistics import Sprt, Strength, Tally, Verdict, result_facts, strength, tally
-from lab.strategies.records import GameRecord, SideFigures
+from lab.strategies.records import FleetFigures, GameResult
 from lab.strategies.schedule import Point
 from lab.strategies.settings import LabError, LabSettings
 
@@ -24,8 +24,8 @@ class PointResult:
     tally: Tally
     strength: Strength
     plies: int
-    a: SideFigures
-    b: SideFigures
+    a: FleetFigures
+    b: FleetFigures
 
     @property
     def agreement(self) -> float | None:
@@ -48,9 +48,9 @@ class PointResult:
         return self.a.hits / max(1, self.a.moves) if strategy(self.point.strategy).ponder else None
 
 
-def summarize(records: Sequence[GameRecord]) -> list[PointResult]:
+def summarize(records: Sequence[GameResult]) -> list[PointResult]:
     """The result of every point that has games, by strategy in the order in which they came, then by nodes."""
-    by_point: dict[Point, list[GameRecord]] = {}
+    by_point: dict[Point, list[GameResult]] = {}
     for record in records:
         by_point.setdefault(record.game.point, []).append(record)
     order = list(dict.fromkeys(point.strategy for point in by_point))
@@ -60,10 +60,10 @@ def summarize(records: Sequence[GameRecord]) -> list[PointResult]:
     ]
 
 
-def _result(point: Point, records: Sequence[GameRecord]) -> PointResult:
+def _result(point: Point, records: Sequence[GameResult]) -> PointResult:
     # In the order of the schedule: the sums are of floats, and must not depend on which game ended first.
     records = sorted(records, key=lambda record: record.game.number)
-    a, b = SideFigures(), SideFigures()
+    a, b = FleetFigures(), FleetFigures()
     for record in records:
         a.add(record.a)
         b.add(record.b)
@@ -88,7 +88,7 @@ def facts(
     }
 
 
-def undecided(records: Sequence[GameRecord], point: Point, sprt: Sprt) -> bool:
+def undecided(records: Sequence[GameResult], point: Point, sprt: Sprt) -> bool:
     """Whether the test of a point is still open."""
     own = [(record.game.pair, record.points) for record in records if record.game.point == point]
     return sprt.verdict(tally(own).pairs) is Verdict.OPEN

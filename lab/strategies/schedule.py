@@ -21,7 +21,7 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
-class Game:
+class ScheduledGame:
     """A game of a point. Games 2n and 2n + 1 are pair n: one opening, colours swapped."""
 
     point: Point
@@ -69,17 +69,17 @@ class Plan:
     def points(self) -> tuple[Point, ...]:
         return tuple(Point(name, count) for name in self.strategies for count in self.nodes)
 
-    def left(self, played: Collection[Game]) -> Iterator[Game]:
+    def left(self, played: Collection[ScheduledGame]) -> Iterator[ScheduledGame]:
         """The games still to play: pair after pair, each over all points, so that all points grow together."""
         done = set(played)
         for pair in range(self.games // 2):
             for point in self.points:
-                for game in (Game(point, 2 * pair), Game(point, 2 * pair + 1)):
+                for game in (ScheduledGame(point, 2 * pair), ScheduledGame(point, 2 * pair + 1)):
                     if game not in done:
                         yield game
 
 
-class Due(Iterator[tuple[Game, str]]):
+class Due(Iterator[tuple[ScheduledGame, str]]):
     """Games with their openings, in order, each as long as its point is open.
 
     It may be asked again after it had nothing: a point whose test is decided may be opened again by a game that ends
@@ -90,11 +90,11 @@ class Due(Iterator[tuple[Game, str]]):
         is_open: whether more games of a point are wanted; asked each time.
     """
 
-    def __init__(self, left: Iterable[tuple[Game, str]], is_open: Callable[[Point], bool]) -> None:
+    def __init__(self, left: Iterable[tuple[ScheduledGame, str]], is_open: Callable[[Point], bool]) -> None:
         self._left = list(left)
         self._is_open = is_open
 
-    def __next__(self) -> tuple[Game, str]:
+    def __next__(self) -> tuple[ScheduledGame, str]:
         closed = set[Point]()  # to ask takes a look at all games that were played
         for index, (game, _) in enumerate(self._left):
             if game.point in closed:

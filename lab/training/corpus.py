@@ -31,7 +31,7 @@ from lab.training.replay import (
     game_hash,
     replay_games,
 )
-from lab.training.shard import Game, Shard, ShardError, Tree, read_shard
+from lab.training.shard import Shard, ShardError, TeacherGame, Tree, read_shard
 from lab.training.tally import BINS, add_points, fitted_scale
 from worker.nnue.features import K_P, tables
 from worker.shogi.state import new_record
@@ -103,7 +103,7 @@ def _threshold(validation: float) -> int:
     return min(int(validation * 2.0**64), (1 << 64) - 1)
 
 
-def is_for_validation(game: Game, validation: float) -> bool:
+def is_for_validation(game: TeacherGame, validation: float) -> bool:
     """Whether a training run that keeps this share of the games for validation learns nothing from a game."""
     content = np.frombuffer(game.to_bytes(), np.uint8)
     return int(game_hash(content.ctypes.data, len(game.moves))) < _threshold(validation)

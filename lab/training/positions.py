@@ -12,7 +12,7 @@ import numpy.typing as npt
 from lab.selfplay.state import LONGEST_GAME
 from lab.selfplay.walk import QUIET_SCORE, RECORD_BYTES, walk_game
 from lab.training.packed import PackedError, unpacked_position
-from lab.training.shard import Game, Shard, ShardError
+from lab.training.shard import Shard, ShardError, TeacherGame
 from worker.jit.memory import aligned_zeros
 
 PACKED_SFEN_VALUE: Final = np.dtype(
@@ -35,7 +35,7 @@ class WalkedGame:
 
     number: int
     """The game's place in its shard, from 0."""
-    game: Game
+    game: TeacherGame
     keys: npt.NDArray[np.uint64]
     facts: npt.NDArray[np.uint8]
     """`lab.selfplay.walk.IN_CHECK`, `CAPTURES`, `PROMOTES`."""
@@ -52,7 +52,7 @@ class WalkedGame:
 
 
 def walk(
-    shard: Shard, *, records: bool = False, wanted: Callable[[Game], bool] = lambda _game: True
+    shard: Shard, *, records: bool = False, wanted: Callable[[TeacherGame], bool] = lambda _game: True
 ) -> Iterator[WalkedGame]:
     """Go through a shard's games, those that are ``wanted``.
 
@@ -83,12 +83,12 @@ def walk(
         yield WalkedGame(number, game, keys[:count], facts[:count], outcomes, None if out is None else out[:count])
 
 
-def _turn(game: Game) -> int:
+def _turn(game: TeacherGame) -> int:
     """The side to move at the start: the lowest bit of its position."""
     return game.start[0] & 1
 
 
-def _fill(records: Any, game: Game, outcomes: npt.NDArray[np.int8]) -> None:
+def _fill(records: Any, game: TeacherGame, outcomes: npt.NDArray[np.int8]) -> None:
     records["score"] = game.scores
     records["game_ply"] = game.move_number + np.arange(len(game.scores))
     records["game_result"] = outcomes

@@ -13,7 +13,7 @@ from lab.selfplay.walk import whole_move
 from lab.training.corpus import CorpusError, is_for_validation
 from lab.training.packed import unpacked_position
 from lab.training.positions import walk
-from lab.training.shard import Game, ShardError, read_shard
+from lab.training.shard import ShardError, TeacherGame, read_shard
 from lab.training.train_settings import HELD_OUT
 from worker.shogi import Position
 
@@ -84,7 +84,7 @@ def teacher_samples(files: Sequence[Path], count: int) -> list[Sample]:
 def _of_shard(path: Path, held_out: bool, most: int) -> list[Sample]:
     """Quiet positions of the games that are held out, or of the others: all, or ``most`` and evenly."""
 
-    def is_wanted(game: Game) -> bool:
+    def is_wanted(game: TeacherGame) -> bool:
         return is_for_validation(game, HELD_OUT) is held_out
 
     found: list[Sample] = []

@@ -47,7 +47,7 @@ class ShardError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Game:
+class TeacherGame:
     """A game. Arrays are views of the shard."""
 
     start: bytes
@@ -80,7 +80,7 @@ class Shard:
     ``positions``, ``nodes`` and ``rejected`` openings."""
     payload: bytes
 
-    def games(self) -> Iterator[Game]:
+    def games(self) -> Iterator[TeacherGame]:
         """Its games. Raises ShardError: they are not what the header says."""
         at = games = positions = 0
         while at < len(self.payload):
@@ -96,7 +96,7 @@ class Shard:
             at += 4 * length
             games += 1
             positions += length
-            yield Game(start, number, result, end, flags, plies, moves, scores)
+            yield TeacherGame(start, number, result, end, flags, plies, moves, scores)
         if (games, positions) != (self.header["games"], self.header["positions"]):
             raise ShardError(f"{games} games and {positions} positions, and not what its header says")
 

@@ -25,7 +25,7 @@ from lab.training import entering, shard
 from lab.training.entering import entering_start
 from lab.training.packed import PACKED_BYTES
 from lab.training.replay import game_hash
-from lab.training.shard import ENTERING, NATURAL, PLAYED_OUT, UNUSUAL, Game, Shard
+from lab.training.shard import ENTERING, NATURAL, PLAYED_OUT, UNUSUAL, Shard, TeacherGame
 from worker.jit.memory import aligned_zeros
 from worker.jit.options import source_digest
 from worker.nnue import Network, NnueState
@@ -252,14 +252,14 @@ class Teacher:
                     return position, plies + quick
             rewind(position.record)
 
-    def _play(self, position: Position, plies: int, th: Any, sp: Any, flags: int) -> Game:
+    def _play(self, position: Position, plies: int, th: Any, sp: Any, flags: int) -> TeacherGame:
         start = aligned_zeros(PACKED_BYTES, np.uint8)
         pack(position.record, start.ctypes.data)
         number = position.move_number
         sp.decided = 0 if flags & PLAYED_OUT else self._settings.score_of(self._settings.decided)
         play(position.record, self._nnue.record, th, sp)
         count = int(sp.count)
-        return Game(
+        return TeacherGame(
             start.tobytes(),
             number,
             int(sp.result),

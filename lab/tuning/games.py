@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lab.tuning.run import GamePair, Played
+from lab.tuning.run import GamePair, PairResult
 from lab.tuning.settings import GameSettings, PlayError
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def code_version() -> str:
     return f"{sources()}-{source_digest()[:8]}"
 
 
-class Table:
+class PairPlayer:
     """Two searchers for each network, which play pair after pair.
 
     Args:
@@ -59,7 +59,7 @@ class Table:
             for one in networks
         ]
 
-    def play(self, pair: GamePair) -> Played:
+    def play(self, pair: GamePair) -> PairResult:
         """Play both games. At a node limit they depend on nothing that was played before."""
         began = time.process_time()
         plus, minus = self._engines[pair.network]
@@ -70,7 +70,7 @@ class Table:
         points = tuple(0.5 if winner is None else float(winner == plus_colour) for plus_colour, (winner, _, _) in (
             (0, first), (1, second),
         ))  # fmt: skip
-        return Played(
+        return PairResult(
             pair.iteration,
             pair.pair,
             (points[0], points[1]),
@@ -102,11 +102,11 @@ class Table:
         return outcome.winner, len(outcome.moves), nodes
 
 
-_tables: dict[tuple[PairTerms, int], Table] = {}
+_players: dict[tuple[PairTerms, int], PairPlayer] = {}
 """The last one of this process: a process plays many pairs."""
 
 
-def play_pair(nets: Sequence[bytes], terms: PairTerms, pair: GamePair) -> Played:
+def play_pair(nets: Sequence[bytes], terms: PairTerms, pair: GamePair) -> PairResult:
     """Play a pair in this process; compile first, where this was not done yet on this machine.
 
     Args:
@@ -124,8 +124,8 @@ def play_pair(nets: Sequence[bytes], terms: PairTerms, pair: GamePair) -> Played
     if (own := code_version()) != terms.code:
         raise PlayError(f"{os.uname().nodename} has another version of Gougi ({own}, not {terms.code})")
     key = (terms, os.getpid())
-    if key not in _tables:
+    if key not in _players:
         warm_up()
-        _tables.clear()
-        _tables[key] = Table(nets, terms)
-    return _tables[key].play(pair)
+        _players.clear()
+        _players[key] = PairPlayer(nets, terms)
+    return _players[key].play(pair)

@@ -17,7 +17,7 @@ from master.ui.progress import span
 
 if TYPE_CHECKING:
     from lab.tuning.ray_tasks import Event
-    from lab.tuning.run import Run
+    from lab.tuning.run import TuningRun
     from lab.tuning.settings import TuneSettings
 
 _EVERY_S: Final = 60.0
@@ -60,7 +60,7 @@ def plan_table(settings: TuneSettings) -> RenderableType:
     return Group(table, Text(words))
 
 
-def standing_table(run: Run, most: int | None = None) -> Table:
+def parameter_table(run: TuningRun, most: int | None = None) -> Table:
     """The parameters as a table.
 
     Args:
@@ -89,7 +89,7 @@ def standing_table(run: Run, most: int | None = None) -> Table:
     return table
 
 
-def line(run: Run, played: int = 0, seconds: float = 0.0) -> str:
+def line(run: TuningRun, played: int = 0, seconds: float = 0.0) -> str:
     """The standing in one line.
 
     Args:
@@ -110,7 +110,7 @@ def line(run: Run, played: int = 0, seconds: float = 0.0) -> str:
     return text
 
 
-def facts_of(run: Run, folder: str) -> dict[str, Any]:
+def facts_of(run: TuningRun, folder: str) -> dict[str, Any]:
     """The facts that ``--json`` prints."""
     from lab.tuning.report import facts
 
@@ -124,7 +124,7 @@ class TuningProgress:
         run: what is shown; it goes on meanwhile.
     """
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: TuningRun) -> None:
         self._run = run
         self._console = Console(stderr=True)
         self._live = Live(console=self._console, auto_refresh=False, transient=True) if sys.stderr.isatty() else None
@@ -163,7 +163,7 @@ class TuningProgress:
             tell(self._line())
         else:
             rows = max(1, self._console.size.height - _OTHER_LINES)
-            self._live.update(Group(standing_table(self._run, rows), Text(self._line())), refresh=True)
+            self._live.update(Group(parameter_table(self._run, rows), Text(self._line())), refresh=True)
         return True
 
     def _line(self) -> str:

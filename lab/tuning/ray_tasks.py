@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from cluster.drivers.task_pool import Losses, Opened, run_tasks, run_tasks_here
 from lab.tuning.games import PairTerms, play_pair
-from lab.tuning.run import PairName, Played, Run
+from lab.tuning.run import PairName, PairResult, TuningRun
 from lab.tuning.settings import PlayError
 
 
@@ -19,14 +19,14 @@ class PairLost:
     why: str
 
 
-Event = Opened | Played | PairLost
+Event = Opened | PairResult | PairLost
 
 
 class _Pairs:
     """The pairs of a run that are still to be played."""
 
     def __init__(
-        self, run: Run, terms: PairTerms, keep: Callable[[Played], None], on_event: Callable[[Event], None]
+        self, run: TuningRun, terms: PairTerms, keep: Callable[[PairResult], None], on_event: Callable[[Event], None]
     ) -> None:
         self._run = run
         self._terms = terms
@@ -41,7 +41,7 @@ class _Pairs:
         pair = self._run.take_pair()
         return None if pair is None else (pair.name, (self._terms, pair))
 
-    def done(self, result: Played) -> None:
+    def done(self, result: PairResult) -> None:
         self._keep(result)
         self._run.take(result)
         self._on_event(result)
@@ -56,8 +56,8 @@ def play_here(
     processes: int,
     nets: Sequence[bytes],
     terms: PairTerms,
-    run: Run,
-    keep: Callable[[Played], None],
+    run: TuningRun,
+    keep: Callable[[PairResult], None],
     on_event: Callable[[Event], None],
 ) -> None:
     """Play what is missing of ``run`` in that many processes of this machine. The rest is as for `play_on_ray`.
@@ -72,8 +72,8 @@ async def play_on_ray(
     address: str,
     nets: Sequence[bytes],
     terms: PairTerms,
-    run: Run,
-    keep: Callable[[Played], None],
+    run: TuningRun,
+    keep: Callable[[PairResult], None],
     on_event: Callable[[Event], None],
 ) -> None:
     """Play what is missing of ``run`` on a fleet.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any, Final
 
-from lab.tuning.run import Run
+from lab.tuning.run import TuningRun
 from worker.svg import document, text
 
 _SPARKS: Final = "▁▂▃▄▅▆▇█"
@@ -21,7 +21,7 @@ _LEAST_SPAN: Final = 2.0
 """Steps from the lowest to the highest value of a plot, at least: less would make much of nothing."""
 
 
-def facts(run: Run) -> dict[str, Any]:
+def facts(run: TuningRun) -> dict[str, Any]:
     """The run in plain values."""
     spsa, settings = run.spsa, run.settings
     last = max(0, min(spsa.taken, settings.spsa.iterations) - 1)
@@ -53,7 +53,7 @@ def facts(run: Run) -> dict[str, Any]:
     }
 
 
-def signal(run: Run) -> float:
+def signal(run: TuningRun) -> float:
     """The root of the mean square of the parameters' signals (`Spsa.signals`): near 1 where only chance decides.
 
     By chance it varies by `signal_error`.
@@ -62,12 +62,12 @@ def signal(run: Run) -> float:
     return math.sqrt(sum(one**2 for one in signals) / len(signals))
 
 
-def signal_error(run: Run) -> float:
+def signal_error(run: TuningRun) -> float:
     """The standard deviation of `signal` where there is nothing but chance."""
     return 1 / math.sqrt(2 * len(run.settings.spsa.parameters))
 
 
-def sampled(run: Run, place: int, points: int) -> list[float]:
+def sampled(run: TuningRun, place: int, points: int) -> list[float]:
     """The path of the parameter at ``place``: ``points`` values of it at most, the first and the last among them."""
     path = run.spsa.path
     count = min(points, len(path))
@@ -82,7 +82,7 @@ def sparkline(values: Sequence[float], least_span: float) -> str:
     return "".join(_SPARKS[min(len(_SPARKS) - 1, int((value - low) / (high - low) * len(_SPARKS)))] for value in values)
 
 
-def spark_of(run: Run, place: int, width: int) -> str:
+def spark_of(run: TuningRun, place: int, width: int) -> str:
     """The sparkline of a parameter."""
     return sparkline(sampled(run, place, width), _LEAST_SPAN * run.settings.spsa.parameters[place].step)
 
@@ -93,7 +93,7 @@ def _span(values: Sequence[float], least: float) -> tuple[float, float]:
     return low - more, high + more
 
 
-def plot(run: Run, title: str) -> str:
+def plot(run: TuningRun, title: str) -> str:
     """The SVG: a small chart for each parameter, its start dashed, all at one scale of games from left to right.
 
     Args:
@@ -110,7 +110,7 @@ def plot(run: Run, title: str) -> str:
     return document(width, height, parts)
 
 
-def _chart(run: Run, place: int) -> str:
+def _chart(run: TuningRun, place: int) -> str:
     one = run.settings.spsa.parameters[place]
     values = sampled(run, place, _POINTS)
     low, high = _span([*values, one.start], _LEAST_SPAN * one.step)

@@ -43,7 +43,7 @@ class GamePair:
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class PairResult:
     """A pair of games that is over."""
 
     iteration: int
@@ -74,7 +74,7 @@ class Played:
         return json.dumps(asdict(self))
 
     @classmethod
-    def from_line(cls, text: str) -> Played:
+    def from_line(cls, text: str) -> PairResult:
         """Read a line of `to_line`. Raises TuningError: it is none."""
         try:
             return msgspec.json.decode(text, type=cls)
@@ -82,7 +82,7 @@ class Played:
             raise TuningError(f"not the line of a pair of games: {error}") from error
 
 
-class Run:
+class TuningRun:
     """A run from its settings, its openings and the results so far.
 
     Args:
@@ -133,7 +133,7 @@ class Run:
         """A pair that was begun is not being played any more: it can be taken again."""
         self._begun.discard(name)
 
-    def take(self, played: Played) -> None:
+    def take(self, played: PairResult) -> None:
         """Take a result.
 
         Raises:

@@ -35,7 +35,7 @@ from cluster.coordination.events import (
     Tick,
 )
 from cluster.coordination.settings import Settings
-from lab.strategies.virtual.node import Run, VirtualNode, exchange
+from lab.strategies.virtual.node import JobRun, VirtualNode, exchange
 from worker.engine import SharesTable
 
 _LONE_SLICE_MS: Final = 1000
@@ -59,7 +59,7 @@ class VirtualFleet:
     """Progress published in the last search."""
     _coordinator: Coordinator = field(init=False)
     _by_id: dict[str, VirtualNode] = field(init=False)
-    _runs: dict[str, Run] = field(init=False, default_factory=dict)
+    _runs: dict[str, JobRun] = field(init=False, default_factory=dict)
     """The jobs that run by steps."""
     _horizon_ms: int = field(init=False, default=0)
     """End of the present slice, up to which these jobs have run."""
@@ -209,7 +209,7 @@ class VirtualFleet:
             match instruction:
                 case SendJob(node_id, job):
                     self._end(node_id)
-                    self._runs[node_id] = Run(self._by_id[node_id], job, self.now_ms)
+                    self._runs[node_id] = JobRun(self._by_id[node_id], job, self.now_ms)
                     self._advance(node_id)
                 case StopNode(node_id, _):
                     self._end(node_id)

@@ -31,7 +31,7 @@ class VirtualNode:
         return NodeJoined(self.node_id, self.engine.name[:128], self.engine.can_split, self.nps)
 
 
-class Run:
+class JobRun:
     """A job on a virtual node, as far as virtual time has come. An engine that cannot be driven by steps is at the end
     of its job from the beginning."""
 

@@ -10,7 +10,7 @@ from lab.selfplay.opening import below
 from lab.selfplay.state import ADJUDICATED, DECLARED, MATE_END, MOVE_LIMIT, PERPETUAL, REPEATED, new_record
 from lab.selfplay.walk import whole_move
 from lab.training.packed import unpacked_position
-from lab.training.shard import ENTERING, PLAYED_OUT, UNUSUAL, Game
+from lab.training.shard import ENTERING, PLAYED_OUT, UNUSUAL, TeacherGame
 from lab.training.teacher import Teacher
 from tests.lab.selfplay.games import games_of, made, tiny
 from worker.nnue import default_network
@@ -19,7 +19,7 @@ from worker.search.state import ThreadState
 from worker.shogi import Position, Repetition
 
 
-def final_position(game: Game) -> Position:
+def final_position(game: TeacherGame) -> Position:
     """Play a game again, each move looked at by the rules."""
     position = unpacked_position(game.start, game.move_number)
     moves = [int(move) for move in game.moves]

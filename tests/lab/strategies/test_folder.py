@@ -10,7 +10,7 @@ import pytest
 
 import lab.strategies.folder
 from lab.strategies.folder import LabFolder
-from lab.strategies.records import GameRecord
+from lab.strategies.records import GameResult
 from lab.strategies.settings import LabError, LabSettings
 from tests.lab.strategies.games import record
 from worker.shogi import STARTPOS
@@ -111,9 +111,9 @@ def test_other_damage_is_an_error_that_names_the_line(folder: LabFolder) -> None
 def test_a_line_is_checked(change: dict[str, object], words: str) -> None:
     plain = json.loads(record(0, 1.0).to_line()) | change
     with pytest.raises(LabError, match=words):
-        GameRecord.from_line(json.dumps(plain))
+        GameResult.from_line(json.dumps(plain))
     with pytest.raises(LabError, match="Expected `object`, got `array`"):
-        GameRecord.from_line("[]")
+        GameResult.from_line("[]")
 
 
 def test_openings_may_only_grow(folder: LabFolder) -> None:

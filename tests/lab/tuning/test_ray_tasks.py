@@ -19,7 +19,7 @@ from cluster.drivers.task_pool import Opened
 from lab.teaching.terms import digest_of
 from lab.tuning.games import PairTerms
 from lab.tuning.ray_tasks import Event, PairLost, play_here, play_on_ray
-from lab.tuning.run import Played, Run
+from lab.tuning.run import PairResult, TuningRun
 from lab.tuning.settings import GameSettings, PlayError
 from tests.cluster.processes import family
 from tests.cluster.ray_head import ray_head
@@ -70,9 +70,9 @@ def test_a_killed_worker_loses_one_pair_and_the_run_is_the_same(terms: PairTerms
 
 
 def _kill_one(terms: PairTerms, address: str | None) -> None:
-    def play(heard: list[Event]) -> Run:
-        run = Run(settings(4, games=GAMES), OPENINGS)
-        kept: list[Played] = []
+    def play(heard: list[Event]) -> TuningRun:
+        run = TuningRun(settings(4, games=GAMES), OPENINGS)
+        kept: list[PairResult] = []
         if address is None:
             play_here(2, NETS, terms, run, kept.append, heard.append)
         else:
@@ -104,7 +104,7 @@ def _kill_one(terms: PairTerms, address: str | None) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_other_sources_are_refused_after_some_tries(terms: PairTerms) -> None:
-    run = Run(settings(1, 1, games=GAMES), OPENINGS)
+    run = TuningRun(settings(1, 1, games=GAMES), OPENINGS)
     other = PairTerms(terms.games, terms.names, "other")
     with (
         ray_head(1) as head,
@@ -116,7 +116,7 @@ def test_other_sources_are_refused_after_some_tries(terms: PairTerms) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_other_sources_are_refused_here(terms: PairTerms) -> None:
-    run = Run(settings(1, 1, games=GAMES), OPENINGS)
+    run = TuningRun(settings(1, 1, games=GAMES), OPENINGS)
     other = PairTerms(terms.games, terms.names, "other")
     with pytest.raises(PlayError, match=r"pair 0 of iteration 0: .*another version of Gougi"):
         play_here(1, NETS, other, run, lambda _: None, lambda _: None)
