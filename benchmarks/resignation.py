@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from lab.teaching.folder import shards_in
-from lab.training.shard import PLAYED_OUT, TeacherGame
+from lab.selfplay.folder import shards_in
+from lab.selfplay.shard import PLAYED_OUT, TeacherGame
 
 
 def first_row(scores: np.ndarray, limit: int, moves: int) -> bool:

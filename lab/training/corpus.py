@@ -1,6 +1,6 @@
 """The positions that a net is trained on: the shards, their games for validation, and the order.
 
-A shard is one of games, or one of positions of the trees of their searches (`lab.training.shard`). The latter are
+A shard is one of games, or one of positions of the trees of their searches (`lab.selfplay.shard`). The latter are
 mapped, never read as a whole: a chunk of them is in memory at a time.
 
 Nothing of an order is left to chance, or to what came before: shards, chunks and batches follow from the seed, so a run
@@ -20,19 +20,18 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from lab.selfplay.positions import BINS, add_points, fitted_scale
+from lab.selfplay.shard import Shard, ShardError, TeacherGame, Tree, read_shard
 from lab.selfplay.state import LONGEST_GAME
-from lab.selfplay.walk import RECORD_DTYPE
+from lab.selfplay.walk import RECORD_DTYPE, game_hash
 from lab.training.replay import (
     CUT,
     ILLEGAL,
     NO_POSITION,
     TRAINING,
     VALIDATION,
-    game_hash,
     replay_games,
 )
-from lab.training.shard import Shard, ShardError, TeacherGame, Tree, read_shard
-from lab.training.tally import BINS, add_points, fitted_scale
 from worker.nnue.features import K_P, tables
 from worker.shogi.state import new_record
 

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from lab.match.folder import GamesFolder
-from lab.tuning.run import PairResult, TuningRun
-from lab.tuning.settings import TuneSettings, TuningError
+from lab.tuning.run import PairResult, TuneSettings, TuningError, TuningRun
 from lab.tuning.spsa import SpsaError
 from worker.files import replace_file
 

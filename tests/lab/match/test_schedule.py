@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from lab.match.schedule import (
+from lab.match.results import (
     MOST_FAULTS,
     Faults,
     PlayedGame,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from lab.training.shard import Shard, TeacherGame
-from lab.training.teacher import Teacher, TeacherSettings
+from lab.selfplay.shard import Shard, TeacherGame
+from lab.selfplay.teacher import Teacher, TeacherSettings
 from worker.nnue import default_network
 
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lab.selfplay.game import _is_over
-from lab.selfplay.opening import below
+from lab.selfplay.game import _is_over, below
+from lab.selfplay.shard import ENTERING, PLAYED_OUT, UNUSUAL, TeacherGame, unpacked_position
 from lab.selfplay.state import ADJUDICATED, DECLARED, MATE_END, MOVE_LIMIT, PERPETUAL, REPEATED, new_record
+from lab.selfplay.teacher import Teacher
 from lab.selfplay.walk import whole_move
-from lab.training.packed import unpacked_position
-from lab.training.shard import ENTERING, PLAYED_OUT, UNUSUAL, TeacherGame
-from lab.training.teacher import Teacher
 from tests.lab.selfplay.games import games_of, made, tiny
 from worker.nnue import default_network
 from worker.score import MATE_BOUND

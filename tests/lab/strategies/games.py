@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lab.strategies.records import FleetFigures, GameResult
-from lab.strategies.schedule import Point, ScheduledGame
+from lab.strategies.settings import Point, ScheduledGame
 
 
 def record(number: int, points: float, strategy: str = "split", nodes: int = 2, **figures: float) -> GameResult:

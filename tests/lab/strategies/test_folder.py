@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-import lab.strategies.folder
-from lab.strategies.folder import LabFolder
-from lab.strategies.records import GameResult
+import lab.strategies.records
+from lab.strategies.records import GameResult, LabFolder
 from lab.strategies.settings import LabError, LabSettings
 from tests.lab.strategies.games import record
 from worker.shogi import STARTPOS
@@ -36,7 +35,7 @@ def test_the_same_settings_go_on_and_others_are_refused(folder: LabFolder) -> No
 
 
 def test_other_sources_are_told(folder: LabFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lab.strategies.folder, "sources", lambda: "others")
+    monkeypatch.setattr(lab.strategies.records, "sources", lambda: "others")
     (notice,) = folder.claim(SETTINGS)
     assert "the sources are not those" in notice
 

@@ -10,12 +10,9 @@ import pytest
 
 from cluster.engine_spec import EngineSpec, Variety
 from cluster.machine.side_by_side import side_by_side
-from lab.strategies.engines import EngineMaker, EnginePool, MakeEngine
-from lab.strategies.games import Arena
-from lab.strategies.processes import Task, virtual_workplaces
+from lab.strategies.games import Arena, EngineMaker, EnginePool, MakeEngine, Task, virtual_workplaces
 from lab.strategies.records import GameResult
-from lab.strategies.schedule import Plan, Point, ScheduledGame
-from lab.strategies.settings import LabError, LabSettings
+from lab.strategies.settings import LabError, LabSettings, Plan, Point, ScheduledGame
 from tests.cluster.engines import HashEngine, broken_engine
 from worker.engine import EngineError, InfoCallback, Limits, SearchResult
 from worker.shogi import STARTPOS, Position

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lab.strategies.schedule import Due, Plan, Point, ScheduledGame
-from lab.strategies.settings import LabError
+from lab.strategies.settings import Due, LabError, Plan, Point, ScheduledGame
 
 
 def test_all_points_grow_together_a_pair_at_a_time() -> None:

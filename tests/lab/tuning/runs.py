@@ -5,8 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from lab.tuning.run import GamePair, PairResult
-from lab.tuning.settings import GameSettings, TuneSettings
+from lab.tuning.run import GamePair, GameSettings, PairResult, TuneSettings
 from lab.tuning.spsa import Parameter, SpsaSettings
 from worker.shogi import STARTPOS
 

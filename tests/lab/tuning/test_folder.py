@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from lab.tuning.folder import TuningFolder
-from lab.tuning.run import TuningRun
-from lab.tuning.settings import GameSettings, TuningError
+from lab.tuning.run import GameSettings, TuningError, TuningRun
 from tests.lab.tuning.runs import OPENINGS, played, settings
 
 

@@ -16,11 +16,9 @@ from pathlib import Path
 import pytest
 
 from cluster.drivers.task_pool import Opened
-from lab.teaching.terms import digest_of
-from lab.tuning.games import PairTerms
-from lab.tuning.ray_tasks import Event, PairLost, play_here, play_on_ray
-from lab.tuning.run import PairResult, TuningRun
-from lab.tuning.settings import GameSettings, PlayError
+from lab.selfplay.run import digest_of
+from lab.tuning.play import Event, PairLost, PairTerms, play_here, play_on_ray
+from lab.tuning.run import GameSettings, PairResult, PlayError, TuningRun
 from tests.cluster.processes import family
 from tests.cluster.ray_head import ray_head
 from tests.lab.tuning.runs import OPENINGS, settings
@@ -32,7 +30,7 @@ NETS = (NET, NET)
 GAMES = GameSettings((digest_of(NET),) * 2, nodes=300, hash_mb=1)
 
 ASK = """
-from lab.tuning.games import code_version
+from lab.tuning.play import code_version
 from worker.warm import warm_up
 
 warm_up()

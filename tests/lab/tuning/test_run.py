@@ -8,8 +8,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from lab.tuning.report import facts, plot, sampled, sparkline
-from lab.tuning.run import GamePair, PairResult, TuningRun
-from lab.tuning.settings import GameSettings, TuneSettings, TuningError
+from lab.tuning.run import GamePair, GameSettings, PairResult, TuneSettings, TuningError, TuningRun
 from tests.lab.tuning.runs import OPENINGS, played, settings
 
 
