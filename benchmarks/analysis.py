@@ -27,9 +27,8 @@ from typing import Any
 
 from cluster.drivers.local_driver import LocalSearcher
 from cluster.engine_spec import EngineSpec
-from lab.match.adjudication import Adjudicator, Resignation
 from lab.match.folder import sources
-from lab.match.game import Choice, play_game
+from lab.match.game import Adjudicator, Choice, Resignation, play_game
 from lab.match.openings import make_openings
 from master.analysis.game import Game, PlayedMove
 from master.analysis.judgement import LEVELS, Judged, Sureness, doubtful, judge

@@ -29,8 +29,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from lab.training.compare import evaluations
-from lab.training.samples import Sample
+from lab.training.compare import Sample, evaluations
 from master.analysis.game import Game, GameFileError, read_games
 from worker.engine import Limits
 from worker.files import described

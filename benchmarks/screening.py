@@ -41,7 +41,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lab.match.folder import sources
-from lab.tuning.games import BUILD
+from lab.tuning.play import BUILD
 from lab.tuning.tunable import GROUPS, TunableError, tunable
 from master.analysis.game import Game, GameFileError, read_games
 from master.analysis.network import network_hash

@@ -8,10 +8,8 @@ from xml.etree import ElementTree
 import pytest
 
 from lab.match.statistics import Sprt
-from lab.strategies.plot import plot
-from lab.strategies.report import facts, sprt_table, summarize, table, undecided
-from lab.strategies.schedule import Point
-from lab.strategies.settings import LabSettings
+from lab.strategies.report import facts, plot, sprt_table, summarize, table, undecided
+from lab.strategies.settings import LabSettings, Point
 from tests.lab.strategies.games import record
 
 SVG = "{http://www.w3.org/2000/svg}"
