@@ -31,7 +31,7 @@ from lab.match.adjudication import Adjudicator, Resignation
 from lab.match.folder import sources
 from lab.match.game import Choice, play_game
 from lab.match.openings import make_openings
-from master.analysis.game import Game, PlayedMove
+from master.analysis.game import PlayedMove, RecordedGame
 from master.analysis.judgement import LEVELS, Judged, Sureness, doubtful, judge
 from master.analysis.network import network_hash
 from master.analysis.plan import evaluations, plan, searches
@@ -119,9 +119,9 @@ def play_all(folder: Path, levels: list[int], games: int) -> list[dict[str, obje
     return wanted
 
 
-def _games(played: list[dict[str, object]]) -> list[Game]:
+def _games(played: list[dict[str, object]]) -> list[RecordedGame]:
     return [
-        Game(str(number), 0, ("", ""), str(game["sfen"]), tuple(map(PlayedMove, game["moves"])))  # type: ignore[call-overload]
+        RecordedGame(str(number), 0, ("", ""), str(game["sfen"]), tuple(map(PlayedMove, game["moves"])))  # type: ignore[call-overload]
         for number, game in enumerate(played)
     ]
 
@@ -177,7 +177,7 @@ def told(pairs: Sequence[tuple[Judged, Judged]]) -> list[tuple[Judged, Judged]]:
 
 
 async def verdicts(
-    folder: Path, games: Sequence[Game], nodes: int
+    folder: Path, games: Sequence[RecordedGame], nodes: int
 ) -> tuple[list[tuple[Judged, ...]], list[tuple[Judged, ...]]]:
     """The moves of each game by one search of each position, and with a second one of what is told."""
     store = Store(folder / "positions.jsonl")

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from master.analysis.game import Game
+from master.analysis.game import RecordedGame
 from master.analysis.judgement import Judged, Quality
 from master.analysis.notation import before, move_words, pv_words, score_words
 from master.analysis.plan import Evaluation, Point
-from master.analysis.report import GameReport, Settings, black_bound, black_view
+from master.analysis.report import GameReport, ReportSettings, black_bound, black_view
 from master.records.csa import Ending, GameRecord, RecordedMove, Variation
 from master.records.endings import FROM_RSSHOGI
 from master.records.kif import time_of
@@ -28,7 +28,7 @@ _NAMES = {"site": "場所", "impasse_rule": "持将棋", "comment": "備考"}
 """KIF's words for the facts that a reader gives other names."""
 
 
-def annotated(report: GameReport, settings: Settings) -> GameRecord:
+def annotated(report: GameReport, settings: ReportSettings) -> GameRecord:
     """The record with comments. What CSA lacks of it (the variations of a KIF) it has in KIF."""
     told = {point.ply: (point, found) for point, found in zip(report.points, report.known, strict=True)}
     judged = {move.number: move for move in report.moves}
@@ -45,7 +45,7 @@ def annotated(report: GameReport, settings: Settings) -> GameRecord:
     return source
 
 
-def record_of(game: Game) -> GameRecord:
+def record_of(game: RecordedGame) -> GameRecord:
     """A record of another program, to be written again."""
     source = game.reading
     assert source is not None

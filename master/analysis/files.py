@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from master.analysis.annotate import annotated
 from master.analysis.html import game_page, summary_page
-from master.analysis.report import GameReport, Settings, players
+from master.analysis.report import GameReport, ReportSettings, players
 from master.analysis.strength import Calibration
 from master.records.kif import kif_bytes
 from worker.files import replace_file
@@ -19,7 +19,7 @@ def page_of(folder: Path, stem: str) -> Path:
     return folder / f"{stem}.html"
 
 
-def write_game(folder: Path, stem: str, report: GameReport, settings: Settings) -> None:
+def write_game(folder: Path, stem: str, report: GameReport, settings: ReportSettings) -> None:
     """The page of a game, and its annotated records. Raises OSError."""
     _write(page_of(folder, stem), game_page(report, settings).encode(errors="replace"))
     record = annotated(report, settings)
@@ -32,7 +32,7 @@ def write_summary(
     stems: Sequence[str],
     reports: Sequence[GameReport],
     calibration: Calibration | None,
-    settings: Settings,
+    settings: ReportSettings,
 ) -> Path:
     """The page of several games, which leads to those of each; returns it. Raises OSError."""
     page = folder / "index.html"

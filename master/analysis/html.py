@@ -21,7 +21,7 @@ from master.analysis.plan import Evaluation, Point
 from master.analysis.report import (
     GameReport,
     PlayerReport,
-    Settings,
+    ReportSettings,
     black_bound,
     black_view,
     player_facts,
@@ -53,7 +53,7 @@ _ENDINGS = {
 """rsshogi's kinds of endings, in words."""
 
 
-def game_page(report: GameReport, settings: Settings) -> str:
+def game_page(report: GameReport, settings: ReportSettings) -> str:
     """The page of one game."""
     game = report.game
     data = {
@@ -75,7 +75,9 @@ def game_page(report: GameReport, settings: Settings) -> str:
     return _page(" - ".join(game.names), data)
 
 
-def summary_page(reports: Sequence[tuple[GameReport, str]], players: Sequence[PlayerReport], settings: Settings) -> str:
+def summary_page(
+    reports: Sequence[tuple[GameReport, str]], players: Sequence[PlayerReport], settings: ReportSettings
+) -> str:
     """The page of several games.
 
     Args:
@@ -114,7 +116,7 @@ def _score(score: int | None, bound: Bound = Bound.EXACT) -> str:
     return score_said(score_words(score, bound), page_say)
 
 
-def _common(players: Sequence[PlayerReport], settings: Settings) -> dict[str, Any]:
+def _common(players: Sequence[PlayerReport], settings: ReportSettings) -> dict[str, Any]:
     return {
         "players": [
             (facts := player_facts(player))

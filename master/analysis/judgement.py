@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from master.analysis.game import Game
+from master.analysis.game import RecordedGame
 from master.analysis.plan import Evaluation, Point, opposite
 from worker.engine import Bound
 from worker.score import from_child, is_mate, winning_probability
@@ -159,7 +159,7 @@ def accuracy(loss: float) -> float:
 
 
 def judge(
-    game: Game,
+    game: RecordedGame,
     points: Sequence[Point],
     known: Sequence[Evaluation | None],
     again: Sequence[Evaluation | None] | None = None,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from master.analysis.game import Game
+from master.analysis.game import RecordedGame
 from master.analysis.judgement import Judged, Quality, judge, turning_points, win_probability
 from master.analysis.plan import Evaluation, Point, evaluations, opposite
 from master.analysis.statistics import BANDS, EDGES, PlayerStatistics, Rates, band_range, statistics
@@ -21,7 +21,7 @@ Say = Callable[..., str]
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ReportSettings:
     """Settings of the analysis, for the reader of the report."""
 
     engine: str
@@ -43,7 +43,7 @@ class PlayerReport:
 
 @dataclass(frozen=True, slots=True)
 class GameReport:
-    game: Game
+    game: RecordedGame
     points: tuple[Point, ...]
     known: tuple[Evaluation | None, ...]
     """Evaluation of each point."""
@@ -57,7 +57,7 @@ class GameReport:
 
 
 def report(
-    game: Game,
+    game: RecordedGame,
     points: Sequence[Point],
     found: Mapping[tuple[str, ...], Evaluation],
     calibration: Calibration | None,
@@ -102,8 +102,8 @@ def _player(one: PlayerStatistics, calibration: Calibration | None) -> PlayerRep
     return PlayerReport(one, None if calibration is None else strength(one.losses, calibration))
 
 
-def strength_words(player: PlayerReport, settings: Settings, text: Say = page_say) -> str:
-    """A sentence about the strength, or about why nothing is said of it; empty: `Settings.no_strength` says why."""
+def strength_words(player: PlayerReport, settings: ReportSettings, text: Say = page_say) -> str:
+    """A sentence about the strength, or about why nothing is said of it; empty: `ReportSettings` says it for all."""
     found = player.strength
     if found is None:
         fields = {"moves": len(player.statistics.losses), "least": LEAST_MOVES}
@@ -206,7 +206,7 @@ def _position_facts(point: Point, found: Evaluation | None) -> dict[str, Any]:
     }
 
 
-def _move_facts(move: Judged, game: Game) -> dict[str, Any]:
+def _move_facts(move: Judged, game: RecordedGame) -> dict[str, Any]:
     played = game.moves[move.number - 1]
     return {
         "number": move.number,

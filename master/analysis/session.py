@@ -9,7 +9,7 @@ from typing import Final, Self
 
 from cluster.api import Decision, FleetError, Listener, Searcher, SearchListener, SearchRequest
 from cluster.drivers.faults import FleetFault
-from master.analysis.game import Game
+from master.analysis.game import RecordedGame
 from master.analysis.plan import Alternative, Evaluation
 from master.analysis.store import Store, store_key
 
@@ -74,7 +74,7 @@ class Session:
         await self._searcher.close()
 
     async def search(
-        self, game: Game, positions: Sequence[tuple[str, ...]], on_found: Found, times: int = 1
+        self, game: RecordedGame, positions: Sequence[tuple[str, ...]], on_found: Found, times: int = 1
     ) -> dict[tuple[str, ...], Evaluation]:
         """Search positions of ``game``, in this order, those apart that the store has.
 

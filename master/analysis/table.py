@@ -15,7 +15,7 @@ from master.analysis.notation import before, move_words, pv_words, score_said, s
 from master.analysis.report import (
     GameReport,
     PlayerReport,
-    Settings,
+    ReportSettings,
     black_bound,
     black_view,
     range_words,
@@ -166,7 +166,7 @@ def players_table(players: Sequence[PlayerReport], terminal: Terminal, marks: Se
     return table
 
 
-def strength_lines(players: Sequence[PlayerReport], settings: Settings, terminal: Terminal) -> Text:
+def strength_lines(players: Sequence[PlayerReport], settings: ReportSettings, terminal: Terminal) -> Text:
     """A line for each player: how strong, or why that cannot be said."""
     text = Text()
     for player in players:
@@ -228,7 +228,7 @@ def turning_panels(report: GameReport, terminal: Terminal) -> Iterator[Renderabl
         yield Panel(drawn, title=head, width=BOARD_COLUMNS + 16, title_align="left")
 
 
-def notes(settings: Settings, terminal: Terminal) -> Text:
+def notes(settings: ReportSettings, terminal: Terminal) -> Text:
     """The meaning of the figures, in short."""
     texts = [
         terminal.say("{engine}; {effort}.", engine=settings.engine, effort=settings.effort),

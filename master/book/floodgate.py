@@ -42,7 +42,7 @@ class Skipped(enum.StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class GameRules:
+class GameFilter:
     """The rules by which games are taken."""
 
     min_rating: float | None = None
@@ -74,7 +74,7 @@ class BookPly:
     """The score that the player gave, in centipawns from their side; None where the record does not say."""
 
 
-def read_games(path: Path, rules: GameRules) -> Iterator[list[BookPly] | tuple[Skipped, str]]:
+def read_games(path: Path, rules: GameFilter) -> Iterator[list[BookPly] | tuple[Skipped, str]]:
     """The book's part of each game of a CSA file, or why it is left out.
 
     Beside `Skipped` stands what is wrong with a game that is broken or empty, in words that name file and line; nothing
@@ -102,7 +102,7 @@ def read_games(path: Path, rules: GameRules) -> Iterator[list[BookPly] | tuple[S
         yield (game, "") if isinstance(game, Skipped) else game
 
 
-def _judged(reading: Reading, text: str, rules: GameRules) -> list[BookPly] | Skipped:
+def _judged(reading: Reading, text: str, rules: GameFilter) -> list[BookPly] | Skipped:
     won = _black_won(reading)
     if won is None or _ABNORMAL.search(text):
         return Skipped.UNFINISHED

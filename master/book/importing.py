@@ -12,7 +12,7 @@ from typing import Final
 from cluster.machine.side_by_side import side_by_side
 from cluster.machine.work_process import ProcessWorkplace
 from cluster.processors import processors
-from master.book.floodgate import GameRules, Skipped
+from master.book.floodgate import GameFilter, Skipped
 from master.book.tally import Part, Tally, count_games
 from worker.book import BookError
 
@@ -58,7 +58,7 @@ def find_records(folders: Sequence[Path]) -> list[Path]:
 
 def count_records(
     paths: Sequence[Path],
-    rules: GameRules,
+    rules: GameFilter,
     tally: Tally,
     merge_colours: bool,
     jobs: int = 0,
@@ -85,12 +85,14 @@ def count_records(
     return summary
 
 
-def _here(chunks: Sequence[Sequence[Path]], rules: GameRules, merge_colours: bool) -> Iterator[Part]:
+def _here(chunks: Sequence[Sequence[Path]], rules: GameFilter, merge_colours: bool) -> Iterator[Part]:
     for chunk in chunks:
         yield count_games(chunk, rules, merge_colours)
 
 
-def _in_processes(chunks: Sequence[Sequence[Path]], rules: GameRules, merge_colours: bool, jobs: int) -> Iterator[Part]:
+def _in_processes(
+    chunks: Sequence[Sequence[Path]], rules: GameFilter, merge_colours: bool, jobs: int
+) -> Iterator[Part]:
     """The parts as they come. A process waits with its next one until this one has taken the last: memory stays small.
 
     Closing the iterator, or an exception in its caller (Ctrl-C), ends the processes at once.
@@ -99,7 +101,7 @@ def _in_processes(chunks: Sequence[Sequence[Path]], rules: GameRules, merge_colo
     return side_by_side([ProcessWorkplace(work, _refused) for _ in range(jobs)], chunks)
 
 
-def _count(rules: GameRules, merge_colours: bool, _tell: object, chunk: Sequence[Path]) -> Part:
+def _count(rules: GameFilter, merge_colours: bool, _tell: object, chunk: Sequence[Path]) -> Part:
     return count_games(chunk, rules, merge_colours)
 
 

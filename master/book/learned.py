@@ -38,7 +38,7 @@ _IMPORT_MORE: Final = _IMPORT.format(newer="(?5, ?6) > (depth, count)", count="c
 
 
 @dataclass(frozen=True, slots=True)
-class PlayedGame:
+class FinishedGame:
     """A finished game, for the book's memory."""
 
     name: str
@@ -99,7 +99,7 @@ class LearnedBook(Tables):
 
     # Games and lessons
 
-    def add_game(self, game: PlayedGame, lessons: Sequence[Lesson] = ()) -> None:
+    def add_game(self, game: FinishedGame, lessons: Sequence[Lesson] = ()) -> None:
         """Remember a game, and queue what it leaves to study, the most important first. All of it or nothing.
 
         It is then no running game any more.

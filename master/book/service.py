@@ -25,7 +25,7 @@ from typing import Any, Final, TypeVar
 import structlog
 
 from cluster.api import Decision
-from master.book.learned import LearnedBook, PlayedGame
+from master.book.learned import FinishedGame, LearnedBook
 from master.book.lessons import UNKNOWN, Lesson, OwnMove, StudySettings, earlier_lesson, judged, plan_lessons
 from master.book.notes import GameNotes
 from master.book.opening import OpeningBook, OpeningSettings
@@ -205,7 +205,7 @@ class BookService:
             seconds = {sfen: search.seconds for sfen, search in found.items() if search is not None}
             reason = outcome.reason if outcome.conclusion is Conclusion.LOSE else UNKNOWN
             lessons = plan_lessons(notes.start_sfen, notes.own, reason, seconds, self._study)
-        game = PlayedGame(
+        game = FinishedGame(
             notes.name, notes.opponent, notes.colour, outcome.conclusion.value, outcome.reason, tuple(notes.own)
         )
         self._learned.add_game(game, lessons)

@@ -19,7 +19,7 @@ from typing import Final, Self
 from rsshogi.core import Board
 
 from master.book.dbfile import WrittenMove
-from master.book.floodgate import BookPly, GameRules, Skipped, read_games
+from master.book.floodgate import BookPly, GameFilter, Skipped, read_games
 from worker.book import BookError, BookMove
 from worker.book.format import flip_key, flip_move
 from worker.files import reason
@@ -75,7 +75,7 @@ class Part:
                 row[4] += 1
 
 
-def count_games(paths: Sequence[Path], rules: GameRules, merge_colours: bool) -> Part:
+def count_games(paths: Sequence[Path], rules: GameFilter, merge_colours: bool) -> Part:
     """Read and count some games; may run in a process of its own."""
     part = Part(files=len(paths))
     for path in paths:

@@ -22,9 +22,9 @@ from master.ui.texts import page_say
 
 if TYPE_CHECKING:
     from cluster.api import Searcher
-    from master.analysis.game import Game
+    from master.analysis.game import RecordedGame
     from master.analysis.plan import Evaluation, Point
-    from master.analysis.report import GameReport, Say, Settings
+    from master.analysis.report import GameReport, ReportSettings, Say
     from master.analysis.session import Pace
     from master.analysis.strength import Calibration
     from master.analysis.table import Terminal
@@ -121,7 +121,7 @@ def _with_nodes(settings: Config) -> Config:
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    game: Game
+    game: RecordedGame
     points: tuple[Point, ...]
     stem: str
     """Stem of the names of the files about it."""
@@ -192,11 +192,11 @@ class _Analysis:
         searched = [version("gougi"), self.net(), engine, "single" if self.single else fleet, pace]
         return json.dumps(searched, sort_keys=True)
 
-    def words(self, text: Say) -> Settings:
+    def words(self, text: Say) -> ReportSettings:
         """For the reader of the report, in the language of ``text``."""
         from importlib.metadata import version
 
-        from master.analysis.report import Settings
+        from master.analysis.report import ReportSettings
 
         eval_file, pace = self.config.engine.eval_file, self.pace
         net = Path(eval_file).name if eval_file else text("its own network")
@@ -214,7 +214,7 @@ class _Analysis:
         elif self.nodes > 1:
             effort += text(", of {nodes} nodes", nodes=self.nodes)
         why = "" if self.misfit is None else text(self.misfit.message, **self.misfit.fields)
-        return Settings(engine, effort, why)
+        return ReportSettings(engine, effort, why)
 
     def calibration(self, found: Sequence[Evaluation]) -> Calibration | None:
         """The package's, where it fits what was searched; else None, and ``misfit`` says why."""

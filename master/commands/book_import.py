@@ -15,7 +15,7 @@ from master.commands.kinds import Kind, check_kind
 
 if TYPE_CHECKING:
     from master.book.dbfile import WrittenMove
-    from master.book.floodgate import GameRules
+    from master.book.floodgate import GameFilter
     from master.book.importing import ImportSummary
     from master.book.tally import CandidateRules
     from worker.book import BookMove
@@ -98,7 +98,7 @@ def import_(
       gougi book import --from standard.db --from mine.db --out both.db
     """
     from master.book.dbfile import check_target
-    from master.book.floodgate import GameRules
+    from master.book.floodgate import GameFilter
     from master.book.tally import CandidateRules
     from worker.book import BookError
 
@@ -117,7 +117,7 @@ def import_(
         if books:
             _import_books(books, out)
         else:
-            rules = GameRules(min_rating, max_gap, min_plies, plies, one_sided or None)
+            rules = GameFilter(min_rating, max_gap, min_plies, plies, one_sided or None)
             # A book that learns knows a position and its turned twin as one.
             candidates = CandidateRules(min_games, min_wins, scores, depth, merge_colours or out.suffix in SQLITE)
             _import_records(sources, out, rules, candidates, jobs)
@@ -131,7 +131,7 @@ def _refuse_records_options(context: typer.Context) -> None:
             raise CommandError(f"{parameter.opts[0]}: it chooses from records, and --from names books")
 
 
-def _import_records(sources: list[Path], out: Path, rules: GameRules, candidates: CandidateRules, jobs: int) -> None:
+def _import_records(sources: list[Path], out: Path, rules: GameFilter, candidates: CandidateRules, jobs: int) -> None:
     from master.book.importing import count_records, find_records
     from master.book.tally import Tally
     from master.ui.progress import Bars

@@ -19,22 +19,22 @@ _NEVER: Final = {
 _NOT_NOW: Final = ("starting new games is not allowed",)
 
 
-class Hope(enum.Enum):
-    """Whether a player who is logged in, and waits, may still get a game."""
+class Severity(enum.Enum):
+    """What an ``##[ERROR]`` line means for a player who is logged in and waits for a game."""
 
-    THIS_LOGIN = "this login"
-    """The line is about something else."""
-    LATER_LOGIN = "a later login"
-    """Not with this login; the server may begin games again later."""
-    NONE = "none"
-    """Not before the user logs in with something else."""
+    IGNORABLE = "ignorable"
+    """It is about something else."""
+    TEMPORARY = "temporary"
+    """This login brings no game; the server may begin games again later."""
+    PERMANENT = "permanent"
+    """No game before the user logs in with something else."""
 
 
-def hope_after(text: str) -> Hope:
-    """The hope that is left after an ``##[ERROR]`` line; ``text``: the words behind the mark."""
+def severity_of(text: str) -> Severity:
+    """The severity of an ``##[ERROR]`` line; ``text``: the words behind the mark."""
     if _advice(text):
-        return Hope.NONE
-    return Hope.LATER_LOGIN if any(words in text.lower() for words in _NOT_NOW) else Hope.THIS_LOGIN
+        return Severity.PERMANENT
+    return Severity.TEMPORARY if any(words in text.lower() for words in _NOT_NOW) else Severity.IGNORABLE
 
 
 def with_advice(text: str) -> str:

@@ -6,7 +6,7 @@ import enum
 from dataclasses import dataclass
 from typing import Final
 
-from master.csa.complaints import Hope
+from master.csa.complaints import Severity
 from master.csa.summary import GameSummary
 
 REASONS: Final = frozenset(
@@ -113,7 +113,7 @@ class Complaint:
 
     text: str
     """The words behind the mark."""
-    hope: Hope
+    severity: Severity
 
 
 @dataclass(frozen=True, slots=True)

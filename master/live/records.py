@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from master.analysis.game import Game, read_games
+from master.analysis.game import RecordedGame, read_games
 from master.live.facts import Fact
 from master.records.endings import FROM_RSSHOGI
 from worker.score import MATE, is_mate
@@ -36,7 +36,7 @@ def facts_of(path: Path, notice: Callable[[str], None] = lambda _: None) -> list
     return [fact for game in games for fact in _game(game)]
 
 
-def _analysed(game: Game) -> list[int | None]:
+def _analysed(game: RecordedGame) -> list[int | None]:
     """The analysis' score after each move, from black's view; None: it has none."""
     entries = () if game.reading is None else game.reading.moves
     found = [_told("\n".join(entry.comments)) for entry in entries]
@@ -52,7 +52,7 @@ def _told(comment: str) -> int | None:
     return None
 
 
-def _game(game: Game) -> list[Fact]:
+def _game(game: RecordedGame) -> list[Fact]:
     scores = _analysed(game)
     analysed = any(score is not None for score in scores)
     first = game.start_sfen.split()[1] == "w"

@@ -138,7 +138,7 @@ def make_app(hub: Hub, token: str) -> ASGIApp:
         Route("/words/ja", words),
         *(Route(f"/{path.relative_to(STATIC)}", file(str(path.relative_to(STATIC)))) for path in static),
     ]
-    return _Door(Starlette(routes=routes), token)
+    return _AccessControl(Starlette(routes=routes), token)
 
 
 class _Events(Response):
@@ -195,7 +195,7 @@ class _Events(Response):
         return f'event: state\ndata: {{{",".join(parts)},"sections":{{{sections}}}}}\n\n'
 
 
-class _Door:
+class _AccessControl:
     """Lets in who may read, and gives each answer the headers that keep the page to itself."""
 
     def __init__(self, app: ASGIApp, token: str) -> None:

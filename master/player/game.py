@@ -18,7 +18,7 @@ from worker.clock import Budget, GameClock
 from worker.shogi import MoveError, move_to_usi
 
 
-class Game:
+class ActiveGame:
     """One game, from its offer on.
 
     Raises (constructor):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from cluster.api import Known, Progress, SearchRequest
-from master.player.game import Game
+from master.player.game import ActiveGame
 from master.player.inputs import PonderFound
 from worker.clock import GameClock, Signs, Watch
 
@@ -39,7 +39,7 @@ class RunningSearch:
     """The best line known so far."""
 
     @classmethod
-    def begin(cls, search_id: int, game: Game, known: Known | None, now_ms: float, guard_ms: int) -> Self:
+    def begin(cls, search_id: int, game: ActiveGame, known: Known | None, now_ms: float, guard_ms: int) -> Self:
         """Make the search that begins now; ``known``: the result of pondering, ``guard_ms``: see `PlayerSettings`."""
         # Where nothing is heard of the search, what is known already is better than any move.
         move, known_ms, pv = ("", 0, game.expected) if known is None else (known.move, known.fleet_ms, known.pv)
@@ -67,11 +67,11 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class LimitWait:
     """The server may say that the game has ended at its move limit."""
 
     deadline_ms: float
     """Then we play on."""
 
 
-Wait = Question | RunningSearch | Patience
+Wait = Question | RunningSearch | LimitWait

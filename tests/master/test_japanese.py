@@ -18,7 +18,7 @@ import pytest
 from master.analysis.html import _ENDINGS as ENDINGS
 from master.analysis.html import game_page
 from master.analysis.judgement import Sureness
-from master.analysis.report import Settings as ReportSettings
+from master.analysis.report import ReportSettings as ReportSettings
 from master.analysis.statistics import BANDS
 from master.cli import run
 from master.player.events import Conclusion, GameOutcome

@@ -10,7 +10,7 @@ import pytest
 import uvloop
 
 from master.analysis.files import write_game
-from master.analysis.report import Settings
+from master.analysis.report import ReportSettings
 from master.game.replay import Replay, read_log
 from master.live import logs, records
 from master.live.logs import LogReader
@@ -207,7 +207,7 @@ def test_a_record(tmp_path: Path) -> None:
 
 
 def test_an_annotated_record_has_the_analysis_scores_and_its_players(tmp_path: Path) -> None:
-    write_game(tmp_path, "game", blunder_report(), Settings("Gougi", "50000 nodes a position"))
+    write_game(tmp_path, "game", blunder_report(), ReportSettings("Gougi", "50000 nodes a position"))
     for name in ("game.annotated.csa", "game.annotated.kif"):
         site = Site(HEAD)
         for fact in facts_of(tmp_path / name):

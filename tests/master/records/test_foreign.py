@@ -14,7 +14,7 @@ from lab.match.referee import BestMove, Referee
 from lab.match.settings import MatchSettings, Pace
 from master.analysis.annotate import annotated
 from master.analysis.game import parse_games
-from master.analysis.report import Settings
+from master.analysis.report import ReportSettings
 from master.practice.server_game import GameRules, ServerGame, StartPosition
 from master.records.csa import Ending, GameRecord, RecordedMove, RecordFile, Variation
 from master.records.kif import kif_bytes
@@ -175,7 +175,7 @@ def player_game() -> GameRecord:
 
 def analysed_game() -> GameRecord:
     """As `gougi analyze` annotates it."""
-    return annotated(blunder_report(), Settings("Gougi", "50000 nodes a position"))
+    return annotated(blunder_report(), ReportSettings("Gougi", "50000 nodes a position"))
 
 
 @pytest.mark.parametrize(("name", "read"), READERS)
