@@ -32,13 +32,10 @@ from lab.match.folder import sources
 from lab.match.game import Choice, play_game
 from lab.match.openings import make_openings
 from master.analysis.game import PlayedMove, RecordedGame
-from master.analysis.judgement import LEVELS, Judged, Sureness, doubtful, judge
-from master.analysis.network import network_hash
+from master.analysis.judgement import LEVELS, Judged, Sureness, doubtful, judge, statistics
 from master.analysis.plan import evaluations, plan, searches
-from master.analysis.session import AGAIN_TIMES, Pace, Session
-from master.analysis.statistics import statistics
-from master.analysis.store import Store
-from master.analysis.strength import Calibration, Level, elo_of, virtual_score
+from master.analysis.session import AGAIN_TIMES, Pace, Session, Store
+from master.analysis.strength import Calibration, Level, elo_of, network_hash, virtual_score
 from worker.engine import Limits
 from worker.search.engine import NumbaEngine
 from worker.shogi import Position

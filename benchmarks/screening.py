@@ -43,7 +43,7 @@ import numpy.typing as npt
 from lab.match.folder import sources
 from lab.tuning.games import BUILD
 from master.analysis.game import GameFileError, RecordedGame, read_games
-from master.analysis.network import network_hash
+from master.analysis.strength import network_hash
 from worker.files import append_text, described
 from worker.search.tunable import GROUPS, TunableError, tunable
 from worker.search.vector import VectorError, parse_vector

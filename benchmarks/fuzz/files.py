@@ -13,9 +13,9 @@ from rsshogi.core import Board
 
 from benchmarks.fuzz.target import FIXTURES, Target
 from master.analysis.game import GameFileError, parse_games
-from master.book.floodgate import GameFilter, read_games
+from master.book.importing import GameFilter, read_games
 from master.config import ConfigError, load_config, sample
-from master.game.replay import ReplayError, read_log
+from master.game.journal import ReplayError, read_log
 from worker.book import Book, BookError
 from worker.nnue.format import NetworkFileError, parse_network, serialise_network
 from worker.nnue.network import default_file

@@ -107,7 +107,7 @@ def lab(
     from lab.strategies.folder import LabFolder
     from lab.strategies.schedule import Plan
     from lab.strategies.settings import LabError, LabSettings
-    from master.analysis.network import network_hash
+    from master.analysis.strength import network_hash
 
     if list_names:
         print("strategies:", *offered())

@@ -16,17 +16,21 @@ from importlib import resources
 from typing import Any
 
 from master.analysis.judgement import LEVELS, Judged, Quality
-from master.analysis.notation import before, move_words, pv_words, score_said, score_words
 from master.analysis.plan import Evaluation, Point
 from master.analysis.report import (
     GameReport,
     PlayerReport,
     ReportSettings,
+    before,
     black_bound,
     black_view,
+    move_words,
     player_facts,
+    pv_words,
     range_words,
     score_facts,
+    score_said,
+    score_words,
     strength_words,
 )
 from master.ui.texts import page_say, page_words

@@ -1,4 +1,4 @@
-"""Facts about analysed games for every form of output (``table``, ``html``, ``annotate``). Pure."""
+"""Facts about analysed games for every form of output (``table``, ``html``, ``files``), and their words. Pure."""
 
 from __future__ import annotations
 
@@ -8,10 +8,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from master.analysis.game import RecordedGame
-from master.analysis.judgement import Judged, Quality, judge, turning_points, win_probability
+from master.analysis.judgement import (
+    BANDS,
+    EDGES,
+    Judged,
+    PlayerStatistics,
+    Quality,
+    Rates,
+    band_range,
+    judge,
+    statistics,
+    turning_points,
+    win_probability,
+)
 from master.analysis.plan import Evaluation, Point, evaluations, opposite
-from master.analysis.statistics import BANDS, EDGES, PlayerStatistics, Rates, band_range, statistics
 from master.analysis.strength import LEAST_MOVES, Calibration, Interval, Strength, strength, virtual_score
+from master.records.notation import pv_text, score_text, usi_target
 from master.ui.texts import page_say
 from worker.engine import Bound
 from worker.score import is_mate, mate_distance
@@ -262,3 +274,52 @@ def _interval_facts(found: Interval | None) -> dict[str, Any] | None:
         return None
     values = {"value": found.value, "low": found.low, "high": found.high}
     return {name: round(value, 3) if math.isfinite(value) else None for name, value in values.items()}
+
+
+DECLARATION = "入玉宣言"
+
+
+def move_words(point: Point, usi: str, before: str | None = None) -> str:
+    """A legal move of the position, or ``win``.
+
+    Args:
+        before: the move that led to the position.
+    """
+    if usi == "win":
+        return DECLARATION
+    return pv_text(point.sfen, (usi,), usi_target(before))
+
+
+def pv_words(point: Point, pv: tuple[str, ...], before: str | None = None) -> list[str]:
+    """A variation from the position on, a text for each move."""
+    if pv == ("win",):
+        return [DECLARATION]
+    return pv_text(point.sfen, pv, usi_target(before)).split()
+
+
+def before(report: GameReport, point: Point) -> str | None:
+    """The game's move that led to the point."""
+    return report.game.moves[point.ply - 1].usi if point.ply else None
+
+
+def score_words(score: int | None, bound: Bound = Bound.EXACT) -> str:
+    """A score from black's view: ``+120``; ``☗ mates in 7``, ``☖ has mated``; ``≥ +120`` where it is a bound.
+
+    Args:
+        bound: from black's view too.
+    """
+    if bound is not Bound.EXACT:
+        return ("≤ " if bound is Bound.UPPER else "≥ ") + score_words(score)
+    if score is None or not is_mate(score):
+        return score_text(score)
+    side, plies = "☗" if score > 0 else "☖", abs(mate_distance(score))
+    return f"{side} mates in {plies}" if plies else f"{side} has mated"
+
+
+def score_said(words: str, text: Callable[..., str]) -> str:
+    """`score_words` in the language of ``text``."""
+    head, _, rest = words.partition(" mates in ")
+    if rest:
+        return text("{side} mates in {plies}", side=head, plies=rest)
+    head, found, _ = words.partition(" has mated")
+    return text("{side} has mated", side=head) if found else words

@@ -10,18 +10,21 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from master.analysis.judgement import LEVELS, TOLD_LOSS, Judged, Quality
-from master.analysis.notation import before, move_words, pv_words, score_said, score_words
+from master.analysis.judgement import BANDS, LEVELS, TOLD_LOSS, Judged, Quality, Rates
 from master.analysis.report import (
     GameReport,
     PlayerReport,
     ReportSettings,
+    before,
     black_bound,
     black_view,
+    move_words,
+    pv_words,
     range_words,
+    score_said,
+    score_words,
     strength_words,
 )
-from master.analysis.statistics import BANDS, Rates
 from master.records.notation import usi_target
 from master.ui.board import BOARD_COLUMNS, board_text, hand_text
 from master.ui.texts import later, page_say, page_words, say

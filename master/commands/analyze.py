@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from cluster.processors import processors
-from master.commands.checks import check_fleet, check_folder
+from master.commands.checks import Kind, check_fleet, check_folder, check_kind
 from master.commands.common import BAD_INPUT, FAILED, INTERRUPTED, CommandError, compile_searcher, notice, tell
-from master.commands.kinds import Kind, check_kind
 from master.commands.options import Address, Single
 from master.commands.settings import ConfigFile, load
 from master.ui.texts import page_say
@@ -168,7 +167,7 @@ class _Analysis:
 
     def net(self) -> str:
         """The network by its content; one that only the nodes have, by its path."""
-        from master.analysis.network import network_hash
+        from master.analysis.strength import network_hash
 
         try:
             return network_hash(self.config.engine.eval_file)
@@ -220,7 +219,7 @@ class _Analysis:
         """The package's, where it fits what was searched; else None, and ``misfit`` says why."""
         from statistics import median
 
-        from master.analysis.calibration import read_calibration
+        from master.analysis.strength import read_calibration
 
         calibration = read_calibration()
         known = [one.nodes for one in found if one.nodes]
@@ -284,7 +283,7 @@ def _names(stem: str) -> Iterator[str]:
 
 def _run(analysis: _Analysis, as_json: bool, boards: bool) -> int:
     from cluster.api import FleetError
-    from master.analysis.store import Store
+    from master.analysis.session import Store
     from master.commands.lifetime import Interrupted, run_to_end
     from master.ui.texts import say
 

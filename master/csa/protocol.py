@@ -20,8 +20,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
-from master.csa.complaints import MARK, Severity, severity_of
 from master.csa.events import (
+    MARK,
     REASONS,
     BadOffer,
     Complaint,
@@ -37,10 +37,12 @@ from master.csa.events import (
     Notice,
     OfferRejected,
     Result,
+    Severity,
     SpecialMade,
     Unexpected,
+    severity_of,
 )
-from master.csa.names import LOGIN_NAME
+from master.csa.login import LOGIN_NAME
 from master.csa.position import SIGNS
 from master.csa.summary import MOVE_PATTERN, GameSummary, SummaryError, parse_summary
 

@@ -34,8 +34,8 @@ from cluster.api import (
     StartSearch,
     StopSearch,
 )
-from master.csa.address import ServerAddress
 from master.csa.client import CONNECT_TIMEOUT_S, CsaConnection, CsaConnectionError
+from master.csa.login import ServerAddress
 from master.csa.offer import warm_up_rules
 from master.csa.protocol import CsaProtocol, ProtocolError, State
 from master.game.journal import LOGGER, Journal

@@ -27,8 +27,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from master.live.cursor import Cursor
-from master.live.page import GAME_SECTIONS, Site
+from master.live.page import GAME_SECTIONS, Cursor, Site
 from worker.text import japanese
 
 STATIC: Final = Path(__file__).with_name("static")

@@ -27,7 +27,7 @@ from dataclasses import replace
 
 from cluster.api import Decision, PonderSearch, Progress, RetimeSearch, StartSearch, StopSearch
 from master.csa import events as csa
-from master.csa.complaints import Severity, with_advice
+from master.csa.events import Severity, with_advice
 from master.csa.offer import UnplayableError, other_game
 from master.csa.protocol import CsaProtocol, State
 from master.csa.summary import GameSummary
@@ -44,7 +44,18 @@ from master.player.events import (
     Note,
     ThinkingBegan,
 )
-from master.player.game import ActiveGame
+from master.player.game import (
+    ActiveGame,
+    LimitWait,
+    Pondering,
+    Question,
+    RunningSearch,
+    Wait,
+    comment_on,
+    left,
+    line_lost,
+    with_result,
+)
 from master.player.inputs import (
     BookReplied,
     Connected,
@@ -71,10 +82,7 @@ from master.player.instructions import (
     Send,
 )
 from master.player.judging import Verdict, patience_ms
-from master.player.move_comment import comment_on
-from master.player.outcomes import left, line_lost, with_result
 from master.player.states import TRANSITIONS, PlayerState
-from master.player.turn import LimitWait, Pondering, Question, RunningSearch, Wait
 from worker.shogi import MoveError, move_to_csa, move_to_usi
 from worker.states import States, Transition
 

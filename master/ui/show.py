@@ -16,9 +16,9 @@ from master.records.notation import Notation
 from master.ui.console import Console
 from master.ui.lines import LineView
 from master.ui.model import GameView, SeriesView
+from master.ui.outlet import SteadyWriter
 from master.ui.progress import span
 from master.ui.screen import REFRESH_S, GameScreen
-from master.ui.steady import SteadyWriter
 from master.ui.texts import later, say
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger("output")

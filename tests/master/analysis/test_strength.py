@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 from benchmarks.analysis import calibration_json
-from master.analysis.calibration import read_calibration
+from master.analysis.judgement import statistics
 from master.analysis.report import PlayerReport, ReportSettings, strength_words
-from master.analysis.statistics import statistics
-from master.analysis.strength import LEAST_MOVES, Calibration, Level, elo_of, strength, virtual_score
+from master.analysis.strength import LEAST_MOVES, Calibration, Level, elo_of, read_calibration, strength, virtual_score
 
 
 def player(loss_cp: int, moves: int = 700) -> tuple[tuple[int, int], ...]:

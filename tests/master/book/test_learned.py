@@ -11,9 +11,7 @@ import pytest
 
 from master.book.dbfile import write_positions
 from master.book.learned import FinishedGame, LearnedBook
-from master.book.lessons import Lesson, OwnMove
-from master.book.notes import GameNotes
-from master.book.searches import BookSearch
+from master.book.lessons import BookSearch, GameNotes, Lesson, OwnMove
 from worker.book import BookError, BookMove
 from worker.score import mate_in, mated_in
 from worker.shogi import STARTPOS, Position

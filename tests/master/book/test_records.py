@@ -8,9 +8,18 @@ from pathlib import Path
 import pytest
 
 from master.book.dbfile import WrittenMove, read_positions, write_positions
-from master.book.floodgate import BookPly, GameFilter, Skipped, read_games
-from master.book.importing import count_records, find_records
-from master.book.tally import CandidateRules, Part, Tally, value_of_wins
+from master.book.importing import (
+    BookPly,
+    CandidateRules,
+    GameFilter,
+    Part,
+    Skipped,
+    Tally,
+    count_records,
+    find_records,
+    read_games,
+    value_of_wins,
+)
 from tests.master.book.games import LINE, record
 from worker.book import Book, BookError, BookMove
 from worker.shogi import STARTPOS, Position

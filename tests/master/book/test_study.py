@@ -12,8 +12,7 @@ import pytest
 
 from cluster.api import Decision, FleetError, Listener, SearchListener, SearchRequest
 from master.book.learned import FinishedGame, LearnedBook
-from master.book.lessons import Lesson
-from master.book.searches import BookSearch
+from master.book.lessons import BookSearch, Lesson
 from master.book.service import BookService
 from master.book.study import Studied, StudyingSearcher
 from master.player.events import GameFound, LoggedIn

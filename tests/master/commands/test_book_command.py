@@ -8,9 +8,7 @@ from pathlib import Path
 import pytest
 
 from master.book.learned import FinishedGame, LearnedBook
-from master.book.lessons import Lesson, OwnMove
-from master.book.notes import GameNotes
-from master.book.searches import BookSearch
+from master.book.lessons import BookSearch, GameNotes, Lesson, OwnMove
 from master.commands.book import app
 from master.commands.common import CommandError
 from tests.master.book.games import record

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from master.csa.complaints import Severity, severity_of, with_advice
+from master.csa.events import Severity, severity_of, with_advice
 
 
 @pytest.mark.parametrize(

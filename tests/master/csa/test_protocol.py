@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from master.csa.complaints import Severity
 from master.csa.events import (
     BadOffer,
     Complaint,
@@ -20,6 +19,7 @@ from master.csa.events import (
     Notice,
     OfferRejected,
     Result,
+    Severity,
     SpecialMade,
     Unexpected,
 )

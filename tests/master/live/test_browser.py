@@ -13,7 +13,7 @@ import pytest
 from master.analysis.files import write_game
 from master.analysis.report import ReportSettings
 from master.live.facts import Fact, Teller, fleet_fact
-from master.live.records import facts_of
+from master.live.sources import facts_of
 from master.player.events import GameBegan, GameEvent
 from tests.master.analysis.browser import SIDEWAYS, Browser, installed
 from tests.master.analysis.records import blunder_report
