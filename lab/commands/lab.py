@@ -104,7 +104,7 @@ def lab(
     from cluster.coordination.strategies import adjustable, offered
     from lab.strategies.records import LabFolder
     from lab.strategies.settings import LabError, LabSettings, Plan
-    from master.analysis.network import network_hash
+    from master.analysis.strength import network_hash
 
     if list_names:
         print("strategies:", *offered())

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lab.training.run import compile_training
+from master.commands.checks import Kind, only
 from master.commands.common import FAILED, CommandError, EndsOn, interruptible
-from master.commands.kinds import Kind, only
 from master.commands.options import Json
 from master.commands.plain import PlainCommand
 from worker.files import described
@@ -303,7 +303,7 @@ def _compare_text(
 
 def _show(sample: Sample, a: int, b: int) -> None:
     from lab.training.compare import played_text
-    from master.commands.book_show import print_board
+    from master.commands.book import print_board
     from master.ui.console import Console
 
     move = played_text(sample)

@@ -17,8 +17,8 @@ from lab.match.openings import OpeningError, read_openings, write_openings
 from lab.match.results import PlayedGame
 from lab.match.settings import FREE, MatchSettings
 from lab.run_folder import RunFolder
-from master.analysis.network import network_hash
-from master.records.csa import GameRecord
+from master.analysis.strength import network_hash
+from master.records.record import GameRecord
 from worker.files import append_text, reason, replace_file
 from worker.usi.options import NETWORK_NAME
 
@@ -188,7 +188,7 @@ class MatchFolder(GamesFolder[PlayedGame]):
 
 
 def _nets(settings: MatchSettings) -> list[str]:
-    """The network of each side, as `master.analysis.network.network_hash` has it; empty: it is no searcher of ours, or
+    """The network of each side, as `master.analysis.strength.network_hash` has it; empty: it is no searcher of ours, or
     has no network, as it will say itself."""
     found = []
     for player in settings.players:

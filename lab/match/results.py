@@ -61,7 +61,7 @@ class PlayedGame:
     points: float
     """Points of A: 0, 1/2 or 1."""
     end: str
-    """As `master.records.csa.Ending.reason`."""
+    """As `master.records.record.Ending.reason`."""
     comment: str
     """Further words about the end."""
     plies: int

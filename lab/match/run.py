@@ -13,7 +13,7 @@ from lab.match.match_engine import MatchEngine, SilentError
 from lab.match.referee import Referee
 from lab.match.results import Faults, PlayedGame, PlayerFigures, colour_of_a, pair_of
 from lab.match.settings import MatchSettings, Pace
-from master.records.csa import GameRecord
+from master.records.record import GameRecord
 from worker.engine import EngineError
 
 _FIRST_SEARCH_MS: Final = 60_000

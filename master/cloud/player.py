@@ -8,8 +8,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from master.config import CsaConfig
-from master.csa.address import ServerAddress
-from master.csa.login import LoginError, check_login
+from master.csa.login import LoginError, ServerAddress, check_login
 from master.words import fault
 from worker.files import reason
 

@@ -14,20 +14,19 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 import typer
 
 from master.commands.common import INTERRUPTED, CommandError, EndsOn, interruptible, tell
-from master.commands.options import Address, Nodes, Single
-from master.commands.output import NamedStream
-from master.commands.page import PageOption, live_page
+from master.commands.options import Address, Nodes, PageOption, Single
 from master.commands.players import make_fleet, nodes_asked
+from master.commands.services import live_page
 from master.commands.settings import ConfigFile, load
+from master.ui.terminal import NamedStream
 from worker.files import reason
 from worker.usi.gui_reader import GuiReader, introduction
 
 if TYPE_CHECKING:
     from cluster.api import Searcher
-    from master.commands.metrics_endpoint import Metrics
+    from master.commands.services import Metrics
     from master.config import Config
-    from master.usi.events import FleetPlan
-    from master.usi.options import FleetOptions
+    from master.usi.options import FleetOptions, FleetPlan
 
     Log = Callable[[str, dict[str, object]], None]
 
@@ -88,8 +87,7 @@ def _serve_single(gui: GuiReader, write: Callable[[str], None]) -> int:
 def _fleet(settings: Config, records: str | None) -> int:
     from importlib.metadata import version
 
-    from master.usi.events import FleetPlan
-    from master.usi.options import FleetOptions
+    from master.usi.options import FleetOptions, FleetPlan
 
     engine, cluster = settings.engine, settings.cluster
     plan = FleetPlan(
@@ -112,7 +110,7 @@ def _serve_fleet(
     settings: Config, options: FleetOptions, gui: GuiReader, write: Callable[[str], None], on_event: Log
 ) -> int:
     from master.commands.lifetime import Interrupted, run_to_end
-    from master.commands.metrics_endpoint import serving
+    from master.commands.services import serving
     from master.ui.texts import say
     from master.usi.driver import UsiDriver
 

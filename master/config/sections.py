@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, fi
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from cluster.voting import Vote
-from master.csa.names import LOGIN_NAME
+from master.csa.login import LOGIN_NAME
 from master.live.listening import parse
 from worker.rules import DECLARATIONS, EnteringKingRule
 

@@ -28,9 +28,8 @@ from cluster.api import (
     StartSearch,
     StopSearch,
 )
-from master.usi.events import Event, FleetEvent, FleetPlan, Instruction
 from master.usi.front import FleetFront
-from master.usi.options import FleetOptions
+from master.usi.options import Event, FleetEvent, FleetOptions, FleetPlan, Instruction
 from worker.book import BookPlayer
 from worker.usi.events import (
     AskBook,

@@ -18,7 +18,7 @@ from typer.main import get_command
 
 from lab.learning.folder import LearnFolder
 from lab.tuning.folder import TuningFolder
-from master.book.tally import CandidateRules, Part, Tally
+from master.book.importing import CandidateRules, Part, Tally
 from master.cli import app
 from master.commands.common import DISK_FULL
 from tests.lab.tuning.runs import OPENINGS, settings

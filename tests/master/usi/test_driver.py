@@ -16,8 +16,7 @@ from cluster.api import FleetError, Searcher
 from cluster.coordination.settings import Settings
 from cluster.drivers.local_driver import LocalSearcher
 from master.usi.driver import UsiDriver
-from master.usi.events import FleetPlan
-from master.usi.options import FleetOptions
+from master.usi.options import FleetOptions, FleetPlan
 from tests.cluster.engines import HashEngine
 from tests.master.command import Running
 from tests.master.usi.bench import PLAN

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cluster.api import Pondered, PonderSearch, StartSearch, StopSearch
-from master.usi.thinking import LINGER_MS
+from master.usi.front import LINGER_MS
 from tests.answers import make_known
 from tests.master.usi.bench import Bench, thinking
 from tests.usi_bench import TIMES
