@@ -148,8 +148,7 @@ class Answer:
     that of ``move``; there is none where no search stands behind it."""
     source: str = ""
     """``split``, ``vote`` or ``forced`` (one legal move, none, a declaration). Where no node had an answer:
-    ``fallback``; without its word ``earlier`` (what the search before expected here), ``last_resort`` (a few plies at
-    once, of the master itself), ``none`` (by material alone)."""
+    ``fallback``; without its word ``none`` (by material alone)."""
     ballots: tuple[Ballot, ...] = ()
     agreement: float = 1.0
     """The share of the vote's weight that is for ``move``, 0 to 1; 1 where there was no vote."""

@@ -26,6 +26,7 @@ from cluster.api import SearchRequest
 from cluster.coordination.settings import Mode, Settings
 from cluster.coordination.strategies import strategy
 from cluster.engine_spec import Variety
+from cluster.sharing.table import SharingSettings
 from cluster.voting import Vote
 from worker.files import reason, replace_file
 
@@ -60,7 +61,10 @@ class Measured:
 
     def __post_init__(self) -> None:
         found = strategy(self.strategy)
-        if found.settings.mode is Mode.AUTO or found.variety != Variety():
+        if found.settings.mode is Mode.AUTO or (found.variety, found.share_depth) != (
+            Variety(),
+            SharingSettings().depth,
+        ):
             raise ValueError(f"{self.strategy}: expected a strategy that needs no other nodes than any other")
 
     @property

@@ -1,117 +1,40 @@
-"""The history of one search or one node: the coordinator's last events and instructions, by their subject.
+"""The history of one search or one node: the coordinator's last events and instructions, for whoever looks for a fault.
 
-Kept for whoever looks for a fault: cheap to write, and put into words only where it is asked for. Without reports,
-heartbeats, ticks and what is published, which come by the hundred.
+Without reports, heartbeats, ticks and what is published, which come by the hundred.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Final
 
-from cluster.api import Decision, PonderSearch, RetimeSearch, StartSearch, StopSearch
-from cluster.coordination.events import (
-    AskLastResort,
-    Event,
-    Instruction,
-    LogEvent,
-    NodeJoined,
-    NodeLost,
-    Received,
-    SendJob,
-    StopNode,
-)
-from cluster.network.messages import Done
+from cluster.api import Pondered, Progress
+from cluster.coordination.events import Event, Instruction, LogEvent, Tick
 
 _REMEMBERED: Final = 4000
 """Events and instructions: some ten searches of 64 nodes."""
-
-Key = int | str
-"""A search id or a node id."""
-
-
-@dataclass(frozen=True, slots=True)
-class HistoryEntry:
-    """An event or an instruction, in words. ``at_ms``: on the coordinator's clock."""
-
-    at_ms: int
-    about: tuple[Key, ...]
-    """The search and the nodes that it concerns."""
-    what: str
 
 
 class History:
     """The last events and instructions of a coordinator."""
 
     def __init__(self) -> None:
-        self._kept: deque[tuple[int, tuple[Key, ...], str, tuple[object, ...]]] = deque(maxlen=_REMEMBERED)
+        self._kept: deque[tuple[int, Event | Instruction]] = deque(maxlen=_REMEMBERED)
 
-    def of(self, key: Key | None) -> list[HistoryEntry]:
-        """The history of the search or the node of that id, oldest first, as far as it is remembered; None: of all."""
-        return [
-            HistoryEntry(at_ms, about, words.format(*values))
-            for at_ms, about, words, values in self._kept
-            if key is None or key in about
-        ]
+    def add(self, at_ms: int, what: Event | Instruction) -> None:
+        """Remember it. ``at_ms``: on the coordinator's clock."""
+        if not isinstance(what, Tick | Progress | Pondered):
+            self._kept.append((at_ms, what))
 
-    def tell(self, at_ms: int, about: tuple[Key, ...], words: str, *values: object) -> None:
-        """Remember something. ``words``: a format for ``values``."""
-        self._kept.append((at_ms, about, words, values))
+    def of(self, key: int | str | None) -> list[tuple[int, Event | Instruction]]:
+        """What concerned the search or the node of that id, oldest first, as far as it is remembered; None: all."""
+        return [(at_ms, what) for at_ms, what in self._kept if key is None or key in _about(what)]
 
-    def heard(self, event: Event, at_ms: int) -> None:
-        """An event was taken."""
-        if isinstance(event, Received):  # by far the most, and first: reports are not remembered
-            if isinstance(done := event.message, Done):
-                about = (done.search_id, done.node_id)
-                words = "job {} over: {} nodes in {} ms {}"
-                self.tell(at_ms, about, words, done.job_id, done.nodes, done.time_ms, done.error)
-            return
-        match event:
-            case StartSearch(request):
-                self.tell(
-                    at_ms, (request.search_id,), "start: soft {} ms, hard {} ms, {} moves made",
-                    request.soft_ms, request.hard_ms, len(request.moves),
-                )  # fmt: skip
-            case PonderSearch(request, expected):
-                self.tell(
-                    at_ms, (request.search_id,), "ponder: {} moves made, expected {!r}", len(request.moves), expected
-                )
-            case RetimeSearch(search_id, soft_ms):
-                self.tell(at_ms, (search_id,), "retime: soft {} ms", soft_ms)
-            case StopSearch(search_id):
-                self.tell(at_ms, (search_id,), "stop")
-            case NodeJoined(node_id, engine):
-                self.tell(at_ms, (node_id,), "joined, with {!r}", engine)
-            case NodeLost(node_id, reason):
-                self.tell(at_ms, (node_id,), "lost: {}", reason)
-            case _:
-                pass
 
-    def said(self, instructions: Iterable[Instruction], at_ms: int) -> None:
-        """Instructions were given."""
-        for instruction in instructions:
-            match instruction:
-                case SendJob(node_id, job):
-                    self.tell(
-                        at_ms, (job.search_id, node_id), "job {} sent: {} moves on, searchmoves {}, ignoremoves {}",
-                        job.job_id, len(job.moves), job.searchmoves, job.ignoremoves,
-                    )  # fmt: skip
-                case AskLastResort(job):
-                    self.tell(at_ms, (job.search_id,), "last resort asked")
-                case StopNode(node_id, job_id):
-                    self.tell(at_ms, (node_id,), "job {} stopped", job_id)
-                case Decision():
-                    self.tell(
-                        at_ms, (instruction.search_id,), "decision: {} by {}, depth {}, {} nodes",
-                        instruction.move, instruction.source, instruction.depth, instruction.nodes,
-                    )  # fmt: skip
-                case LogEvent(name, fields):
-                    about = tuple(
-                        value for key in ("search_id", "node") if isinstance(value := fields.get(key), int | str)
-                    )
-                    small = {key: value for key, value in fields.items() if not isinstance(value, dict)}
-                    self.tell(at_ms, about, "{} {}", name, small)
-                case _:
-                    pass
+def _about(what: Event | Instruction) -> Iterator[object]:
+    """The ids of the search and of the nodes that it concerns."""
+    if isinstance(what, LogEvent):
+        yield from (what.fields.get("search_id"), what.fields.get("node"))
+    for part in (what, *(getattr(what, name, None) for name in ("request", "job", "message"))):
+        yield from (getattr(part, "search_id", None), getattr(part, "node_id", None))

@@ -90,12 +90,6 @@ class Settings:
     progress_ms: int = 100
     """The shortest time between two `Progress` of one search."""
 
-    share_depth: int = 2
-    """Nodes send each other what they write into their tables from this depth on, or from a deeper one where that would
-    be too much (`cluster.sharing.table`); 0: nothing."""
-    share_bytes_per_s: int = 8_000_000
-    """Bytes a second that a node may send to all its listeners together; the same amount comes in."""
-
     fallback_wait_ms: int = 50
     """Time that the nodes have for their first line before the fallback begins, while a node runs beside it on the
     master's own machine and so needs the CPU. (The last of eight nodes begins to search after 7 ms, as

@@ -1,7 +1,7 @@
 """Strategies by name: what `cluster.coordination.settings` offers, as words of a command line.
 
 A name is ``MODE``, ``MODE:VOTE``, and behind it any number of ``+SETTING=NUMBER``, the settings of
-`cluster.engine_spec.Variety` and ``ponder`` among them::
+`cluster.engine_spec.Variety`, ``share_depth`` and ``ponder`` among them::
 
     split    consult:majority+dropout=0.05+noise=20    split+presearch_share=0.2+takeover.margin=40
 """
@@ -14,6 +14,7 @@ from typing import Any
 
 from cluster.coordination.settings import USUAL_VOTE, Mode, Settings
 from cluster.engine_spec import Variety
+from cluster.sharing.table import SharingSettings
 from cluster.voting import Vote
 
 _VARIETY = tuple(item.name for item in fields(Variety))
@@ -30,6 +31,8 @@ class Strategy:
     name: str
     settings: Settings
     variety: Variety = field(default_factory=Variety)
+    share_depth: int = SharingSettings().depth
+    """As `SharingSettings.depth`."""
     ponder: bool = False
     """Whether it searches on the opponent's time."""
 
@@ -62,7 +65,7 @@ def strategy(text: str) -> Strategy:
         raise StrategyError(
             f"no strategy {head!r}: there are auto, {', '.join(offered())}; other modes take a vote behind a colon too"
         ) from None
-    settings, variety, ponder = Settings(mode=mode, vote=vote), Variety(), False
+    settings, variety, share_depth, ponder = Settings(mode=mode, vote=vote), Variety(), SharingSettings().depth, False
     names = [f"{mode}:{vote}" if colon or mode is Mode.CONSULT else str(mode)]
     for change in changes:
         key, equals, value = change.partition("=")
@@ -70,17 +73,21 @@ def strategy(text: str) -> Strategy:
             raise StrategyError(f"{text!r}: {change!r}: expected SETTING=NUMBER")
         if key == "ponder":
             ponder = _switch(value, f"{text!r}: {key}")
+        elif key == "share_depth":
+            if not value.isdecimal():
+                raise StrategyError(f"{text!r}: {key}: {value!r} is no depth")
+            share_depth = int(value)
         elif key in _VARIETY:
             variety = _varied(variety, key, value, text)
         else:
             settings = _changed(settings, key.split("."), value, f"{text!r}: {key}")
         names.append(f"{key}={value}")
-    return Strategy("+".join(names), settings, variety, ponder)
+    return Strategy("+".join(names), settings, variety, share_depth, ponder)
 
 
 def adjustable() -> tuple[str, ...]:
     """The names of the settings that are numbers, those of a part with a dot: ``takeover.margin``."""
-    return (*_numbers(Settings(), ""), *_VARIETY, "ponder")
+    return (*_numbers(Settings(), ""), *_VARIETY, "share_depth", "ponder")
 
 
 def _numbers(settings: Any, prefix: str) -> list[str]:

@@ -78,7 +78,7 @@ class Arena:
         engines = self._pool.engines(name, how.variety, count)
         nps = budget * 1000 // SEARCH_MS
         nodes = [VirtualNode(f"n{number}", engine, nps) for number, engine in enumerate(engines, start=1)]
-        fleet = VirtualFleet(nodes, how.settings)
+        fleet = VirtualFleet(nodes, how.settings, how.share_depth)
         fleet.new_game()
         return Side(fleet, budget, how.ponder)
 

@@ -35,6 +35,7 @@ from cluster.coordination.events import (
     Tick,
 )
 from cluster.coordination.settings import Settings
+from cluster.sharing.table import SharingSettings
 from lab.strategies.virtual.node import Run, VirtualNode, exchange
 from worker.engine import SharesTable
 
@@ -51,6 +52,8 @@ class VirtualFleet:
 
     nodes: Sequence[VirtualNode]
     settings: Settings = field(default_factory=Settings)
+    share_depth: int = SharingSettings().depth
+    """As `SharingSettings.depth`."""
     now_ms: int = 0
     slice_ms: int = SLICE_MS
     log: list[tuple[int, LogEvent]] = field(default_factory=list)
@@ -80,9 +83,9 @@ class VirtualFleet:
             if isinstance(node.engine, SharesTable):
                 alike[node.engine.entries_meaning()].append(node.engine)
         for engines in alike.values():
-            shares = self.settings.share_depth and len(engines) > 1
+            shares = self.share_depth and len(engines) > 1
             for engine in engines:
-                engine.share(self.settings.share_depth if shares else None)
+                engine.share(self.share_depth if shares else None)
             if shares:
                 self._sharers.append(engines)
         if len(self.nodes) == 1:

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-import cluster.coordination.group
+import cluster.coordination.split_group
 from cluster.api import SearchRequest, StartSearch, StopSearch
-from cluster.coordination.assignment import Assignment
 from cluster.coordination.events import NodeJoined, NodeLost, Received
-from cluster.coordination.group import Group
+from cluster.coordination.group import Assignment
 from cluster.coordination.settings import Settings
+from cluster.coordination.split_group import SplitGroup
 from cluster.coordination.states import Phase
 from cluster.network.messages import Heartbeat, Job
 from cluster.split.dealing import Dealing, deal
@@ -385,12 +385,12 @@ def test_a_deal_over_many_decided_leaves_tries_few_trees(monkeypatch: pytest.Mon
         parts.append(count)
         return deal(known, legal, count, dealing, takeover)
 
-    monkeypatch.setattr(cluster.coordination.group, "deal", counted)
+    monkeypatch.setattr(cluster.coordination.split_group, "deal", counted)
 
     def legal(path: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(f"m{len(path)}_{number}" for number in range(80)) if len(path) < 8 else ()
 
-    group = Group("split", [Assignment(f"n{number}") for number in range(256)])
+    group = SplitGroup("split", [Assignment(f"n{number}") for number in range(256)])
     group.choose_root_searchers(group.assignments, 0.75, {})
     group.enter(Phase.PRESEARCH)
     group.begin_split([line(50 - 6 * number, f"m0_{number}", "m1_0", "m2_0") for number in range(7)])
@@ -398,9 +398,9 @@ def test_a_deal_over_many_decided_leaves_tries_few_trees(monkeypatch: pytest.Mon
     for leaf in tuple(leaves(group.tree))[1:]:
         first = next(move for move in legal(leaf.path) if leaf.covers(move))
         if leaf.path:
-            group.lines[leaf] = line(45, *leaf.path, first, f"m{len(leaf.path) + 1}_3")
+            group.leaf_lines[leaf] = line(45, *leaf.path, first, f"m{len(leaf.path) + 1}_3")
         else:
-            group.lines[leaf] = line(20, first, "m1_1", "m2_1", bound=Bound.UPPER, depth=14)
+            group.leaf_lines[leaf] = line(20, first, "m1_1", "m2_1", bound=Bound.UPPER, depth=14)
     parts.clear()
     group.deal(group.assignments, legal, Settings(), {})
     assert 1 < len(parts) <= 4
