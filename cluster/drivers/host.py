@@ -18,11 +18,10 @@ from cluster.api import (
     Pondered,
     PonderSearch,
     Progress,
-    RetimeSearch,
+    Searcher,
     SearchListener,
-    SearchRequest,
+    SearchOrder,
     StartSearch,
-    StopSearch,
 )
 from cluster.coordination.chooser import standard_table
 from cluster.coordination.coordinator import Coordinator
@@ -179,35 +178,20 @@ class CoordinatorHost:
         self.handle(Tick())
 
 
-class HostedSearcher:
-    """The methods that every `cluster.api.Searcher` over a `CoordinatorHost` shares. ``_host`` is None while it is not
-    open."""
+class HostedSearcher(Searcher):
+    """A `cluster.api.Searcher` over a `CoordinatorHost`. ``_host`` is None while it is not open."""
 
-    name: str
     _host: CoordinatorHost | None
 
-    def start(self, request: SearchRequest, listener: SearchListener = SILENT) -> None:
-        """See `cluster.api.Searcher.start`."""
-        self._opened().begin(StartSearch(request), listener)
-
-    def ponder(self, request: SearchRequest, listener: SearchListener = SILENT, expected: str = "") -> None:
-        """See `cluster.api.Searcher.ponder`."""
-        self._opened().begin(PonderSearch(request, expected), listener)
-
-    def retime(self, search_id: int, soft_ms: int) -> None:
-        """See `cluster.api.Searcher.retime`."""
-        if self._host is not None:
-            self._host.handle(RetimeSearch(search_id, soft_ms))
-
-    def stop(self, search_id: int) -> None:
-        """See `cluster.api.Searcher.stop`."""
-        if self._host is not None:
-            self._host.handle(StopSearch(search_id))
-
-    def _opened(self) -> CoordinatorHost:
-        if self._host is None:
+    def handle(self, order: SearchOrder, listener: SearchListener = SILENT) -> None:
+        """See `cluster.api.OpenSearcher.handle`."""
+        begins = isinstance(order, StartSearch | PonderSearch)
+        if self._host is None and begins:
             raise FleetError(f"{self.name} is not open")
-        return self._host
+        if self._host is not None and begins:
+            self._host.begin(order, listener)
+        elif self._host is not None:
+            self._host.handle(order)
 
 
 def _guarded(call: Callable[[], None]) -> None:
