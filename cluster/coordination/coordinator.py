@@ -26,13 +26,13 @@ Invariants, checked after each event with `Settings.validate`:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import Final
 
-from cluster.api import Decision, PonderSearch, RetimeSearch, SearchRequest, StartSearch, StopSearch
-from cluster.coordination.chooser import Measured, budget, resolved
+from cluster.api import Decision, Pondered, PonderSearch, Progress, RetimeSearch, SearchRequest, StartSearch, StopSearch
 from cluster.coordination.decision import say_decision
-from cluster.coordination.events import FALLBACK, Event, Instruction, NodeJoined, NodeLost, Received, Tick
-from cluster.coordination.history import History
+from cluster.coordination.events import FALLBACK, Event, Instruction, LogEvent, NodeJoined, NodeLost, Received, Tick
 from cluster.coordination.invariants import check
 from cluster.coordination.jobs import Dispatch
 from cluster.coordination.pondering import Pondering
@@ -42,9 +42,37 @@ from cluster.coordination.search_run import SearchRun, stop_the_idle
 from cluster.coordination.search_state import Search, is_infinite, lines_below
 from cluster.coordination.settings import Settings
 from cluster.coordination.states import COORDINATOR, CoordinatorState
+from cluster.coordination.strategies import Measured, budget, resolved
 from cluster.network.messages import Done, Heartbeat, Report
 from worker.shogi.replay import Replay
 from worker.states import States
+
+_REMEMBERED: Final = 4000
+"""Events and instructions: some ten searches of 64 nodes."""
+
+
+class History:
+    """The last events and instructions of a coordinator."""
+
+    def __init__(self) -> None:
+        self._kept: deque[tuple[int, Event | Instruction]] = deque(maxlen=_REMEMBERED)
+
+    def add(self, at_ms: int, what: Event | Instruction) -> None:
+        """Remember it. ``at_ms``: on the coordinator's clock."""
+        if not isinstance(what, Tick | Progress | Pondered):
+            self._kept.append((at_ms, what))
+
+    def of(self, key: int | str | None) -> list[tuple[int, Event | Instruction]]:
+        """What concerned the search or the node of that id, oldest first, as far as it is remembered; None: all."""
+        return [(at_ms, what) for at_ms, what in self._kept if key is None or key in _about(what)]
+
+
+def _about(what: Event | Instruction) -> Iterator[object]:
+    """The ids of the search and of the nodes that it concerns."""
+    if isinstance(what, LogEvent):
+        yield from (what.fields.get("search_id"), what.fields.get("node"))
+    for part in (what, *(getattr(what, name, None) for name in ("request", "job", "message"))):
+        yield from (getattr(part, "search_id", None), getattr(part, "node_id", None))
 
 
 class Coordinator:

@@ -12,8 +12,8 @@ from cluster.coordination.search_state import Search
 from cluster.coordination.split_group import SplitGroup
 from cluster.coordination.states import Phase
 from cluster.network.messages import Job
+from cluster.split.evaluation import OPEN, Window
 from cluster.split.tree import Leaf
-from cluster.split.windows import OPEN, Window
 
 
 class Dispatch:

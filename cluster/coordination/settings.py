@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from cluster.split.dealing import Dealing
-from cluster.split.ranges import check_numbers
 from cluster.split.redeal import RedealLimits
-from cluster.split.tree import TakeoverMargin
+from cluster.split.tree import TakeoverMargin, check_numbers
 from cluster.voting import Vote
 
 USUAL_VOTE: Final = Vote.MAJORITY
@@ -22,7 +21,7 @@ class Mode(enum.StrEnum):
 
     AUTO = "auto"
     """The mode that the laboratory found best for the number of nodes and the budget
-    (`cluster.coordination.chooser`)."""
+    (`cluster.coordination.strategies`)."""
     SPLIT = "split"
     """Share the root moves; below two nodes or a small budget all search the same, as in ``CONSULT``."""
     CONSULT = "consult"

@@ -20,9 +20,8 @@ from cluster.coordination.roster import speed_class
 from cluster.coordination.settings import Settings
 from cluster.coordination.states import Phase
 from cluster.network.messages import Job
-from cluster.split.dealing import deal
-from cluster.split.evaluation import TreeEvaluation
-from cluster.split.ranking import Presearch
+from cluster.split.dealing import Presearch, deal
+from cluster.split.evaluation import TreeEvaluation, Window, windows
 from cluster.split.redeal import contention, is_decided, match, reason, window_is_lost
 from cluster.split.tree import (
     Leaf,
@@ -36,7 +35,6 @@ from cluster.split.tree import (
     proves_mate,
     replaces,
 )
-from cluster.split.windows import Window, windows
 from worker.engine import Bound
 
 _SMALL = 16

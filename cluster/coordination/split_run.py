@@ -10,7 +10,7 @@ from cluster.coordination.jobs import Dispatch
 from cluster.coordination.search_state import Search
 from cluster.coordination.split_group import SplitGroup
 from cluster.coordination.states import Phase, SearchState
-from cluster.split.ranking import Presearch
+from cluster.split.dealing import Presearch
 
 
 class SplitRun:

@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING
 from cluster.api import FleetError, Listener
 from cluster.coordination.events import FALLBACK, NodeJoined, Received
 from cluster.coordination.settings import Settings
-from cluster.drivers.fallback import Fallback
-from cluster.drivers.faults import Faults
-from cluster.drivers.fleet import Change, Fleet, node_name, number_of
+from cluster.drivers.child_processes import Fallback, LocalForkServer
+from cluster.drivers.fleet import Change, Faults, Fleet, node_name, number_of
 from cluster.drivers.host import CoordinatorHost, HostedSearcher, now_ms, prepare_this_machine
 from cluster.engine_spec import EngineSpec, FleetSpec
 from cluster.machine.status import StatusFile
@@ -43,7 +42,6 @@ from cluster.network.messages import (
 )
 from cluster.network.own_host import machine_name
 from cluster.network.refusals import Refusals
-from cluster.node.local_fork_server import LocalForkServer
 from cluster.node.process import NodeSpec
 from cluster.sharing.master import FleetSharing
 from cluster.sharing.table import SharingSettings

@@ -23,7 +23,6 @@ from cluster.api import (
     SearchOrder,
     StartSearch,
 )
-from cluster.coordination.chooser import standard_table
 from cluster.coordination.coordinator import Coordinator
 from cluster.coordination.events import (
     Event,
@@ -35,6 +34,7 @@ from cluster.coordination.events import (
 )
 from cluster.coordination.root import prepare_rules
 from cluster.coordination.settings import Settings
+from cluster.coordination.strategies import standard_table
 from cluster.network.messages import Job, NewGame, Stop
 from worker.threads import spare_the_collector
 from worker.warming import Warming, WarmingError

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from cluster.machine.work_process import ProcessWorkplace
+from cluster.machine.side_by_side import ProcessWorkplace
 from lab.strategies.engines import MakeEngine
 from lab.strategies.games import Arena
 from lab.strategies.records import GameRecord

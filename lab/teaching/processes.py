@@ -8,7 +8,7 @@ from functools import partial
 from multiprocessing.connection import Connection, wait
 
 from cluster.drivers.task_pool import Losses
-from cluster.machine.work_process import ProcessDied, WorkFailed, WorkProcess
+from cluster.machine.side_by_side import ProcessDied, WorkFailed, WorkProcess
 from lab.teaching.terms import (
     Event,
     Listener,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final, Self
 
 from cluster.api import Decision, FleetError, Listener, Searcher, SearchListener, SearchRequest
-from cluster.drivers.faults import FleetFault
+from cluster.drivers.fleet import FleetFault
 from master.analysis.game import Game
 from master.analysis.plan import Alternative, Evaluation
 from master.analysis.store import Store, store_key

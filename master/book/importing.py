@@ -9,8 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from cluster.machine.side_by_side import side_by_side
-from cluster.machine.work_process import ProcessWorkplace
+from cluster.machine.side_by_side import ProcessWorkplace, side_by_side
 from cluster.processors import processors
 from master.book.floodgate import GameRules, Skipped
 from master.book.tally import Part, Tally, count_games

@@ -47,7 +47,7 @@ def watch(
       gougi fleet watch --run-dir /run/gougi --archive reports
     """
     from cluster.machine.presence import present
-    from cluster.node.instance_metadata import InstanceMetadata
+    from cluster.node.departure import InstanceMetadata
     from master.cloud.archive import open_archive
     from master.cloud.node_watch import NodeWatch
 
@@ -91,7 +91,7 @@ def keep(
 
       gougi fleet keep --archive copies
     """
-    from cluster.node.instance_metadata import InstanceMetadata, MetadataError
+    from cluster.node.departure import InstanceMetadata, MetadataError
     from master.cloud.archive import open_archive
     from master.cloud.cloud import Cloud
     from master.cloud.drained import Drained

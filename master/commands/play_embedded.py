@@ -30,7 +30,7 @@ def _play(settings: Config, show: Show, total_s: int, increment_s: int, max_move
     import asyncio
 
     from cluster.api import FleetError
-    from cluster.drivers.faults import FleetFault
+    from cluster.drivers.fleet import FleetFault
     from master.commands.lifetime import Interrupted, run_to_end
     from master.commands.metrics_endpoint import serving
     from master.logs.log import fleet_listener

@@ -34,7 +34,7 @@ def _play(settings: Config, show: Show, hangup: Hangup) -> int:
     import asyncio
 
     from cluster.api import FleetError
-    from cluster.drivers.faults import FleetFault
+    from cluster.drivers.fleet import FleetFault
     from master.book.study import StudyingSearcher
     from master.commands.book_settings import open_books
     from master.commands.lifetime import Interrupted, run_to_end

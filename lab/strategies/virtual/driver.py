@@ -22,7 +22,6 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from cluster.api import Decision, FleetError, PonderSearch, Progress, SearchRequest, StartSearch, StopSearch
-from cluster.coordination.chooser import standard_table
 from cluster.coordination.coordinator import Coordinator
 from cluster.coordination.events import (
     Event,
@@ -35,6 +34,7 @@ from cluster.coordination.events import (
     Tick,
 )
 from cluster.coordination.settings import Settings
+from cluster.coordination.strategies import standard_table
 from cluster.sharing.table import SharingSettings
 from lab.strategies.virtual.node import Run, VirtualNode, exchange
 from worker.engine import SharesTable

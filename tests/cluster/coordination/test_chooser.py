@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from cluster.api import SearchRequest
-from cluster.coordination.chooser import (
+from cluster.coordination.settings import Mode, Settings
+from cluster.coordination.strategies import (
     Measured,
     TableError,
     budget,
@@ -19,7 +20,6 @@ from cluster.coordination.chooser import (
     standard_table,
     write_table,
 )
-from cluster.coordination.settings import Mode, Settings
 from cluster.voting import Vote
 from worker.shogi import STARTPOS
 

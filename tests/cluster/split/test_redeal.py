@@ -15,10 +15,9 @@ from cluster.coordination.split_group import SplitGroup
 from cluster.coordination.states import Phase
 from cluster.network.messages import Heartbeat, Job
 from cluster.split.dealing import Dealing, deal
-from cluster.split.evaluation import TreeEvaluation
+from cluster.split.evaluation import OPEN, TreeEvaluation, Window
 from cluster.split.redeal import RedealLimits, contention, is_decided, match, reason, window_is_lost
 from cluster.split.tree import KnownLines, Leaf, Legal, Split, TakeoverMargin, Tree, TreeLine, leaves
-from cluster.split.windows import OPEN, Window
 from tests.cluster.coordination.bench import SETTINGS, TIMED, Bench
 from worker.engine import Bound
 from worker.score import mate_in

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster.node.instance_metadata import InstanceMetadata
+from cluster.node.departure import InstanceMetadata
 from master.cloud import costs, reports
 from master.cloud import keep as module
 from master.cloud.archive import Archive, ArchiveError, FolderArchive
