@@ -11,7 +11,7 @@ from lab.selfplay.deepen import deepen, list_root_moves
 from lab.selfplay.harvest import harvest
 from lab.selfplay.opening import below
 from lab.selfplay.state import ADJUDICATED, DECLARED, MATE_END, MOVE_LIMIT, PERPETUAL, REPEATED
-from worker.jit.bitboard import count
+from worker.jit.bits import count
 from worker.score import MATE_BOUND
 from worker.shogi.attacks import occupied
 from worker.shogi.declaration import wins_by

@@ -170,7 +170,7 @@ def _find_cache() -> Path:
 
 
 def _usable(folder: Path) -> Path:
-    """Make the folder where it is missing, and return it where it can be written, by this user alone. Raises OSError."""
+    """Make the folder where it is missing; return it where this user alone can write to it. Raises OSError."""
     only_ours(folder)
     with tempfile.TemporaryFile(dir=folder):
         return folder

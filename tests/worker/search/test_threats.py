@@ -10,7 +10,7 @@ import pytest
 from benchmarks.playouts import positions
 from tests.worker.search.picking import picked
 from worker.jit import jit
-from worker.jit.bitboard import high, low
+from worker.jit.bits import high, low
 from worker.search.parameters import THREAT
 from worker.search.picker import MAIN, threat_score, threats
 from worker.search.state import ThreadState
