@@ -1,5 +1,6 @@
-"""One search thread: iterative deepening with aspiration windows over the compiled root search. And Lazy SMP: the depths
-that a thread leaves out, and the vote on the move when all have ended.
+"""One search thread: iterative deepening with aspiration windows over the compiled root search.
+
+Lazy SMP: helper threads leave out depths (`skips`), and when all have ended they vote on the move (`elect`).
 """
 
 from __future__ import annotations
