@@ -48,7 +48,6 @@ PLAIN_SOURCES: Final = frozenset(
         "search/bench.py",
         "search/engine.py",
         "search/root_mate.py",
-        "search/steps.py",
         "search/thread.py",
         "shogi/notation.py",
         "shogi/position.py",

@@ -11,7 +11,9 @@ from msgspec import structs
 
 from cluster.coordination.events import NodeJoined
 from cluster.network.messages import Done, Job, Report
-from worker.engine import Engine, EngineError, SearchInfo, SearchResult, SharesTable, Steppable, SteppedSearch
+from lab.strategies.virtual.steps import Steps
+from worker.engine import Engine, EngineError, SearchInfo, SearchResult, SharesTable
+from worker.search.engine import NumbaEngine
 
 _ENDLESS: Final = 1 << 50
 """More nodes than any search has."""
@@ -41,7 +43,7 @@ class Run:
         self._began_ms = now_ms
         self._infos: list[SearchInfo] = []
         self._told = 0
-        self._search: SteppedSearch | None = None
+        self._search: Steps | None = None
         self._result: SearchResult | None = None
         self._error = ""
         self.over = False
@@ -49,8 +51,8 @@ class Run:
         try:
             node.engine.rules = job.rules(node.engine.rules)
             node.engine.set_position(job.sfen, job.moves)
-            if isinstance(node.engine, Steppable):
-                self._search = node.engine.steps(limits, self._infos.append)
+            if isinstance(node.engine, NumbaEngine):
+                self._search = Steps(node.engine, limits, self._infos.append)
             elif limits.nodes == _ENDLESS:
                 raise EngineError(
                     f"{node.engine.name} cannot be driven by steps, and nothing else would end this search"
@@ -85,7 +87,7 @@ class Run:
         if self._search is not None:
             self._search.close()
 
-    def _step(self, search: SteppedSearch, nodes: int) -> None:
+    def _step(self, search: Steps, nodes: int) -> None:
         try:
             if search.run_to(nodes):
                 self._result = search.result()
