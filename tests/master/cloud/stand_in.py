@@ -19,7 +19,7 @@ from moto.ec2.models import ec2_backends
 from moto.ec2.responses import EC2Response
 from moto.server import ThreadedMotoServer
 
-from master.cloud.reports import MachineReport
+from master.cloud.reports import MachineReport, key
 from tests.master.command import ROOT
 from tests.terraform import provider
 
@@ -148,7 +148,7 @@ class Machines:
         for group in groups["AutoScalingGroups"]:
             for number, instance in enumerate(group["Instances"], 1):
                 said = MachineReport(instance["InstanceId"], time.time(), "ready", (f"node-{number}",), 1_000_000)
-                self._s3.put_object(Bucket=self._bucket, Key=f"{self._fleet}/{said.key}", Body=said.encode())
+                self._s3.put_object(Bucket=self._bucket, Key=f"{self._fleet}/{key(said.machine)}", Body=said.encode())
 
 
 def clean(extra: Mapping[str, str]) -> dict[str, str]:

@@ -163,7 +163,7 @@ def test_whoever_scales_changes_nothing_else(tmp_path: Path, more: dict[str, obj
 def test_whoever_scales_changes_nothing_else_of_the_group(tmp_path: Path, after: dict[str, object]) -> None:
     owner = Owner(tmp_path)
     owner.played.changes = [group(desired_capacity=5, **after)]
-    with pytest.raises(TooMuchChanges, match="aws_autoscaling_group.workers"):
+    with pytest.raises(TooMuchChanges, match=r"aws_autoscaling_group\.workers"):
         owner.plan_size(5, owner.told.append)
 
 
