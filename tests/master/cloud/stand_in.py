@@ -13,7 +13,6 @@ from typing import Any, Final
 
 import boto3
 import pytest
-from moto.autoscaling.responses import AutoScalingResponse
 from moto.core.authorization import ActionAuthenticatorMixin
 from moto.ec2.models import ec2_backends
 from moto.ec2.responses import EC2Response
@@ -96,15 +95,6 @@ def placement_groups(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
     items = "".join(f"<item><groupName>{name}</groupName><state>available</state></item>" for name in names)
     answer = f"<Response><placementGroupSet>{items}</placementGroupSet></Response>"
     monkeypatch.setattr(EC2Response, "describe_placement_groups", lambda _self: answer, raising=False)
-
-
-def instance_refresh(monkeypatch: pytest.MonkeyPatch, status: str = "", percent: int = 0) -> None:
-    """Give moto in this process an answer about instance refreshes, which it does not know. No status: none."""
-    found = f"<Status>{status}</Status><PercentageComplete>{percent}</PercentageComplete>"
-    items = f"<InstanceRefreshes>{f'<member>{found}</member>' if status else ''}</InstanceRefreshes>"
-    name = "DescribeInstanceRefreshes"
-    answer = f"<{name}Response><{name}Result>{items}</{name}Result></{name}Response>"
-    monkeypatch.setattr(AutoScalingResponse, "describe_instance_refreshes", lambda _self: answer, raising=False)
 
 
 def asked_by_terraform(monkeypatch: pytest.MonkeyPatch) -> set[str]:
