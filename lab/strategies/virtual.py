@@ -2,7 +2,7 @@
 
 A virtual node searches ``nps`` nodes in a virtual second: a line that its engine reports after n nodes arrives
 n / nps seconds after the job did. Time goes on in slices: in each, the engines run one after the other as far as the
-slice allows (`lab.strategies.virtual.steps`), and at its end those that share their tables exchange what is new. What
+slice allows (`lab.strategies.steps`), and at its end those that share their tables exchange what is new. What
 happens within a slice is handled in its order; a stop or a newer job then finds an engine a slice ahead at most, and
 what it found beyond is thrown away, as a real node would never have found it.
 
