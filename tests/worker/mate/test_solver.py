@@ -100,7 +100,7 @@ def test_the_whole_truth_of_small_positions() -> None:
     assert min(seen.values()) >= 5
 
 
-@pytest.mark.parametrize("number", [20, pytest.param(40, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("number", [20])
 def test_no_mate_by_other_rules(number: int) -> None:
     """Refutations against the whole graph of rsshogi's moves."""
     solver = MateSolver(1, keep=True)
@@ -116,7 +116,7 @@ def test_no_mate_by_other_rules(number: int) -> None:
             break
 
 
-@pytest.mark.parametrize(("number", "plies"), [(150, 3), pytest.param(300, 5, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("number", "plies"), [(150, 3)])
 def test_mates_by_other_rules(number: int, plies: int) -> None:
     """Short mates, found and not found, against brute force over rsshogi's moves."""
     solver = MateSolver(1, keep=True)
