@@ -95,13 +95,12 @@ def test_the_whole_truth_of_small_positions() -> None:
         result = solver.solve(position, max_nodes=400_000)
         assert result.status is (MateStatus.MATE if truth[0] else MateStatus.NO_MATE), position
         seen[truth[0]] += 1
-        if sum(seen.values()) == 24:
+        if sum(seen.values()) == 14:
             break
-    assert min(seen.values()) >= 5
+    assert min(seen.values()) >= 3
 
 
-@pytest.mark.parametrize("number", [20])
-def test_no_mate_by_other_rules(number: int) -> None:
+def test_no_mate_by_other_rules() -> None:
     """Refutations against the whole graph of rsshogi's moves."""
     solver = MateSolver(1, keep=True)
     compared = 0
@@ -112,34 +111,33 @@ def test_no_mate_by_other_rules(number: int) -> None:
         truth = oracle.mates(position.sfen(), 400)
         assert not truth, position
         compared += truth is not None
-        if compared == number:
+        if compared == 10:
             break
 
 
-@pytest.mark.parametrize(("number", "plies"), [(150, 3)])
-def test_mates_by_other_rules(number: int, plies: int) -> None:
+def test_mates_by_other_rules() -> None:
     """Short mates, found and not found, against brute force over rsshogi's moves."""
     solver = MateSolver(1, keep=True)
     compared = found = 0
     for position in random_positions(78):
-        if compared == number:
+        if compared == 150:
             break
         result = solver.solve(position, max_nodes=3000)
-        if result.nodes < 3 or len(position.legal_moves()) > (60 if plies > 3 else 120):
+        if result.nodes < 3 or len(position.legal_moves()) > 120:
             continue
-        brute = oracle.mates_within(position.sfen(), plies)
+        brute = oracle.mates_within(position.sfen(), 3)
         if brute:
             assert result.status is MateStatus.MATE, position
         else:
-            assert result.status is not MateStatus.MATE or result.longest > plies, position
+            assert result.status is not MateStatus.MATE or result.longest > 3, position
         compared += 1
         found += brute
-    assert found >= number // 20
+    assert found >= 7
 
 
 def test_against_brute_force() -> None:
     solver = MateSolver(4)
-    rich = itertools.chain(itertools.islice(random_positions(2), 500), positions(9, 300))
+    rich = itertools.chain(itertools.islice(random_positions(2), 250), positions(9, 150))
     compared = found = 0
     for position in rich:
         record = position.record
@@ -155,8 +153,8 @@ def test_against_brute_force() -> None:
         elif result.status is MateStatus.MATE:
             assert len(result.line) > 3, position
             check_line(position.sfen(), result)
-    assert compared >= 300
-    assert found >= 15
+    assert compared >= 150
+    assert found >= 7
 
 
 def _play_out(solver: MateSolver, position: Position, proven: set[int], path: set[int]) -> None:
@@ -336,7 +334,7 @@ def test_the_longest_line_is_no_shorter_than_the_mate(solver: MateSolver) -> Non
             shortest = _longest_defence(position, result.longest)
             assert shortest is not None and shortest <= result.longest, position
             compared += 1
-            if compared == 60:
+            if compared == 30:
                 break
 
 
