@@ -58,7 +58,7 @@ def test_a_terminal_that_stands_still_holds_up_no_game(tmp_path: Path) -> None:
 
 
 def test_a_node_that_is_killed_costs_no_game(start: Start, tmp_path: Path) -> None:
-    running = start("--time", "1+1", "--max-moves", "10", "--name", "team")
+    running = start("--time", "1+1", "--max-moves", "8", "--name", "team")
     line = running.wait_for("node-1 is ready")
     match = re.search(r"process (\d+)", line)
     assert match is not None
@@ -67,14 +67,14 @@ def test_a_node_that_is_killed_costs_no_game(start: Start, tmp_path: Path) -> No
     assert running.end(200) == 0, running.output
     path = only_record(tmp_path)
     assert f"record: {path.relative_to(tmp_path)}" in running.lines
-    assert "result for team: drawn by the 10-move limit, 10 moves" in running.lines
+    assert "result for team: drawn by the 8-move limit, 8 moves" in running.lines
     assert any("node-1" in line and "node-2" in line and "votes" in line for line in running.lines)
-    assert len(Record.from_csa_str(path.read_text(encoding="utf-8")).moves) == 10
+    assert len(Record.from_csa_str(path.read_text(encoding="utf-8")).moves) == 8
     events = [entry["event"] for entry in logged(tmp_path)]
     assert events.count("game_over") == 1
     # The log holds every line of the server, so that the game can be replayed from it.
     received = [str(entry["line"]) for entry in logged(tmp_path) if entry.get("kind") == "ServerLine"]
-    assert sum(bool(re.fullmatch(r"[+-]\d{4}[A-Z]{2},T\d+", line)) for line in received) == 20
+    assert sum(bool(re.fullmatch(r"[+-]\d{4}[A-Z]{2},T\d+", line)) for line in received) == 16
     assert any("warning: node_lost" in line and "node-1" in line for line in running.lines)
     # On a busy machine others may be out of hearing for a second, too.
     assert "node-1" in [entry["node"] for entry in logged(tmp_path) if entry["event"] == "node_lost"]
