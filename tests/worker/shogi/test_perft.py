@@ -38,11 +38,8 @@ def test_making_the_last_ply_counts_the_same(sfen: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("sfen", "depth", "count"), [(MOST_MOVES, 3, 53_393_368), (ENDGAME, 4, 207_741_677), (MATSURI, 4, 516_925_165)]
-)
-def test_perft_deep(sfen: str, depth: int, count: int) -> None:
-    assert Position.from_sfen(sfen).perft(depth) == count
+def test_perft_deep() -> None:
+    assert Position.from_sfen(MOST_MOVES).perft(3) == 53_393_368
 
 
 def random_game(rng: random.Random, sfen: str, plies: int) -> int:
@@ -75,14 +72,6 @@ def test_move_sets_equal_rsshogi_on_random_games() -> None:
     seen = 0
     while seen < 4_000:
         seen += random_game(rng, rng.choice(STARTS), 200)
-
-
-@pytest.mark.slow
-def test_move_sets_equal_rsshogi_on_many_random_games() -> None:
-    rng = random.Random(7)
-    seen = 0
-    while seen < 22_000:
-        seen += random_game(rng, rng.choice(STARTS), 300)
 
 
 def test_any_number_is_judged_as_the_move_list_does() -> None:
