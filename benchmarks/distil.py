@@ -108,7 +108,7 @@ def main() -> None:
         data = arguments.out / f"labels-{positions}"
         count = label(arguments.data, arguments.teacher, data, positions)
         if held is None:
-            corpus = Corpus.index(shard_files([data]), Split(_HELD_OUT, every=False, use="tree"))
+            corpus = Corpus.index(shard_files([data]), Split(_HELD_OUT, use="tree"))
             held = corpus.validation_records(200_000)
             before = difference(read_network(arguments.pupil), teacher, held, arguments.scale)
             print(f"| {count:,} | 0 | the pupil as it was | {before:.4f} |", flush=True)

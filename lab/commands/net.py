@@ -93,7 +93,7 @@ def _records(data: list[Path], most: int) -> Any:
 
     with EndsOn(CorpusError, ShardError, code=FAILED):
         files = shard_files(data)
-        replayer = Replayer(Split(1e-9, every=False))
+        replayer = Replayer(Split(1e-9))
         chosen = files[:: max(1, len(files) // 8)]
         found = np.concatenate([replayer.records(read_shard(path), TRAINING) for path in chosen])
     if not len(found):

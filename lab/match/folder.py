@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, Generic, Protocol, TypeVar
@@ -38,22 +38,55 @@ Result = TypeVar("Result", bound=HasLine)
 
 
 class GamesFolder(RunFolder, Generic[Result]):
-    """A folder with ``openings.txt``, and a file to which every game, or pair of games, adds its line when it is over.
+    """A folder with settings, ``openings.txt``, and a file to which every game, or pair of games, adds its line.
 
     Args:
-        results: the file's name.
+        settings: name of the file of the settings.
+        results: name of the file of the games.
         parse: reads a line; raises ValueError, or the folder's own error.
         words: names a result, for people; two of one name are an error.
     """
 
     def __init__(
-        self, path: Path, results: str, parse: Callable[[str], Result], words: Callable[[Result], str]
+        self, path: Path, settings: str, results: str, parse: Callable[[str], Result], words: Callable[[Result], str]
     ) -> None:
         super().__init__(path)
+        self.settings = path / settings
         self.openings = path / "openings.txt"
         self.results = path / results
         self._parse = parse
         self._words = words
+
+    def comparable(self, facts: dict[str, Any]) -> dict[str, Any]:
+        """The settings in a shape in which a difference says what it is about."""
+        return facts
+
+    def begin(self, settings: dict[str, Any], version: str, free: Collection[str] = ()) -> str:
+        """Note the settings if no game was played yet; else check that they are those that games were played with.
+
+        Args:
+            version: of the sources.
+            free: settings that may differ.
+
+        Returns:
+            What the user should know, or nothing: games of another version of the sources are in the folder.
+
+        Raises:
+            refused: the folder was begun with other settings; the text names them.
+            OSError: it cannot be read or written.
+        """
+        if not self.results.exists():
+            self.openings.unlink(missing_ok=True)  # it may be of another seed
+            self.keep_facts(self.settings, {"sources": version, **settings})
+            return ""
+        known = self.known_facts(self.settings)
+        wanted = {key: value for key, value in settings.items() if key not in free}
+        self.check_settings(self.comparable(known), self.comparable(wanted))
+        if free:
+            self.keep_facts(self.settings, {"sources": version, **settings})
+        if known.get("sources") == version:
+            return ""
+        return f"{self.path}: the sources are not those it was begun with: games of both are counted together"
 
     def known_openings(self) -> list[str]:
         """The SFENs of the openings; none where there is no file yet. Raises ``refused``: the file is damaged."""
@@ -125,14 +158,13 @@ class MatchFolder(GamesFolder[PlayedGame]):
     refused = SettingsError
 
     def __init__(self, path: Path) -> None:
-        super().__init__(path, "games.jsonl", PlayedGame.from_line, lambda game: f"game {game.number}")
-        self.settings = path / "match.json"
+        super().__init__(path, "match.json", "games.jsonl", PlayedGame.from_line, lambda game: f"game {game.number}")
         self.records = path / "records"
         self.result = path / "result.json"
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """As `RunFolder.held`. Raises SettingsError where the folder cannot be made, too."""
+        """As `RunFolder.held`. Raises SettingsError if the folder cannot be made, too."""
         try:
             self.records.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -140,34 +172,21 @@ class MatchFolder(GamesFolder[PlayedGame]):
         with super().held():
             yield
 
-    def claim(self, settings: MatchSettings) -> str:
-        """Note the settings, where no game was played yet; else check that they are those that games were played with.
+    def comparable(self, facts: dict[str, Any]) -> dict[str, Any]:
+        """The settings with the players under ``a`` and ``b``, so that a difference says whose it is."""
+        return {**facts, "players": dict(zip("ab", facts["players"], strict=True))} if "players" in facts else facts
 
-        Returns:
-            What the user should know, or nothing: our own searcher plays, and its sources are not those of the games
-            that are there.
+    def claim(self, settings: MatchSettings) -> str:
+        """As `begin`; version and networks are those of our own searcher, if it plays.
 
         Raises:
             SettingsError: the folder holds another match.
             OSError: it cannot be read or written.
         """
-        wanted = settings.to_json()
+        if not self.results.exists() and not self.settings.exists() and any(self.records.iterdir()):
+            raise SettingsError(f"{self.records} holds other records: choose another folder")
         ours = any(player.is_ours for player in settings.players)
-        now = {"sources": sources(), "nets": _nets(settings)} if ours else {}
-        known: dict[str, Any] = {}
-        if not self.results.exists():
-            if any(self.records.iterdir()) and not self.settings.exists():
-                raise SettingsError(f"{self.records} holds other records: choose another folder")
-            self.openings.unlink(missing_ok=True)
-        else:
-            known = self.known_facts(self.settings)
-            self.check_settings(_by_side(known), _by_side({key: wanted[key] for key in wanted if key not in FREE}))
-            if known.get("nets") and ours:  # begun by a version that notes them
-                self.check_settings({"nets": known["nets"]}, {"nets": now["nets"]})
-        self.keep_facts(self.settings, wanted | now)
-        if ours and known and known.get("sources") != now["sources"]:
-            return f"{self.path}: our sources are not those it was begun with: games of both are counted together"
-        return ""
+        return self.begin({**settings.to_json(), "nets": _nets(settings)}, sources() if ours else "", FREE)
 
     def add(self, game: PlayedGame, record: GameRecord) -> None:
         """Keep a game: its record first, so that a game that counts has one.
@@ -199,9 +218,3 @@ def _nets(settings: MatchSettings) -> list[str]:
         except OSError:
             found.append("")
     return found
-
-
-def _by_side(facts: dict[str, Any]) -> dict[str, Any]:
-    """The settings with the players under ``a`` and ``b``, so that a difference says whose it is."""
-    players = facts.get("players")
-    return {**facts, "players": dict(zip("ab", players, strict=False)) if isinstance(players, list) else players}

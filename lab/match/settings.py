@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 import json
 from dataclasses import asdict, dataclass
 from typing import Any, Final
@@ -14,13 +13,6 @@ from worker.clock.timecontrol import TimeControl
 
 FREE: Final = ("games", "concurrency")
 """Settings that may differ when a match is gone on with: no game that was played would have been another one."""
-
-
-class ResignBy(enum.StrEnum):
-    """The contestants whose scores end a game that is decided."""
-
-    BOTH = "both"
-    OWN = "own"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +70,6 @@ class MatchSettings:
     resign_cp: int = 2000
     """A side is lost that is so far behind, `resign_moves` moves of a side in a row; 0: games are played to the end."""
     resign_moves: int = 3
-    resign_by: ResignBy = ResignBy.BOTH
     opening_file: str | None = None
     """`lab.match.openings.NATURAL` for those that travel with the package."""
     opening_plies: int = DEFAULT_PLIES

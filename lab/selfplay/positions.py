@@ -21,22 +21,24 @@ from lab.selfplay.shard import (
     unpacked_position,
 )
 from lab.selfplay.state import END_NAMES, LONGEST_GAME, MOVE_LIMIT, REPEATED
-from lab.selfplay.walk import CAPTURES, IN_CHECK, PROMOTES, QUIET_SCORE, RECORD_BYTES, walk_game
+from lab.selfplay.walk import CAPTURES, IN_CHECK, PROMOTES, QUIET_SCORE, walk_game
 from worker.jit.memory import aligned_zeros
 from worker.score import MATE_BOUND
+from worker.shogi import Position
 
-PACKED_SFEN_VALUE: Final = np.dtype(
-    [
-        ("sfen", np.uint8, (32,)),
-        ("score", "<i2"),  # centipawns, from the side to move
-        ("move", "<u2"),  # to | from << 7 | drop << 14 | promotion << 15; from of a drop: the piece type
-        ("game_ply", "<u2"),
-        ("game_result", np.int8),  # 1: the side to move wins, -1: it loses, 0: a draw
-        ("padding", np.uint8),
-    ]
-)
-"""The field's record of a position."""
-assert PACKED_SFEN_VALUE.itemsize == RECORD_BYTES
+_EDGES: Final = (0, 100, 200, 300, 500, 750, 1000, 1500, 2000, 3000, 5000, MATE_BOUND)
+"""Edges of the histogram of scores, by their size in centipawns."""
+_MOST_KEYS: Final = 1 << 25
+"""Positions among which duplicates are looked for: 256 MB."""
+_BIN: Final = 10
+"""Centipawns that the fit of the scale takes for one score."""
+BINS: Final = 2 * QUIET_SCORE // _BIN
+"""The number of bins of scores for `fitted_scale`."""
+_BAR: Final = 40
+"""Letters of the longest bar of the histogram."""
+_STEPS: Final = 50
+_STEEPEST: Final = 1.0
+"""Per centipawn: beyond it every score but 0 decides, and nothing is to be fitted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +52,7 @@ class WalkedGame:
     facts: npt.NDArray[np.uint8]
     """`lab.selfplay.walk.IN_CHECK`, `CAPTURES`, `PROMOTES`."""
     outcomes: npt.NDArray[np.int8]
-    """The result as the side to move sees it."""
-    records: npt.NDArray[np.void] | None
-    """`PACKED_SFEN_VALUE`, where they were asked for."""
+    """The result as the side to move sees it: 1 for a win, -1 for a loss, 0 for a draw."""
 
     @property
     def quiet(self) -> npt.NDArray[np.bool_]:
@@ -61,9 +61,7 @@ class WalkedGame:
         return quiet
 
 
-def walk(
-    shard: Shard, *, records: bool = False, wanted: Callable[[TeacherGame], bool] = lambda _game: True
-) -> Iterator[WalkedGame]:
+def walk(shard: Shard, wanted: Callable[[TeacherGame], bool] = lambda _game: True) -> Iterator[WalkedGame]:
     """Go through a shard's games, those that are ``wanted``.
 
     Raises:
@@ -71,58 +69,27 @@ def walk(
     """
     keys = aligned_zeros(LONGEST_GAME, np.uint64)
     facts = aligned_zeros(LONGEST_GAME, np.uint8)
-    out = aligned_zeros(LONGEST_GAME, PACKED_SFEN_VALUE) if records else None
     for number, game in enumerate(shard.games()):
         if not wanted(game):
             continue
         count = len(game.moves)
-        try:
-            position = unpacked_position(game.start, game.move_number)
-        except PackedError as error:
-            raise ShardError(f"game {number}: its start: {error}") from error
+        position = game_start(number, game)
+        turn = position.turn
         moves = np.ascontiguousarray(game.moves, np.uint16)
-        address = 0 if out is None else out.ctypes.data
-        legal = walk_game(position.record, moves.ctypes.data, count, keys.ctypes.data, facts.ctypes.data, address)
+        legal = walk_game(position.record, moves.ctypes.data, count, keys.ctypes.data, facts.ctypes.data)
         if legal < count:
             raise ShardError(f"game {number}: its move {legal + 1} is not legal")
-        black_first = 1 - 2 * (np.arange(count, dtype=np.int64) & 1)
-        first = -game.result if _turn(game) else game.result
-        outcomes = (first * black_first).astype(np.int8)
-        if out is not None:
-            _fill(out[:count], game, outcomes)
-        yield WalkedGame(number, game, keys[:count], facts[:count], outcomes, None if out is None else out[:count])
+        first = game.result if turn == 0 else -game.result
+        outcomes = (first * (1 - 2 * (np.arange(count) & 1))).astype(np.int8)
+        yield WalkedGame(number, game, keys[:count], facts[:count], outcomes)
 
 
-def _turn(game: TeacherGame) -> int:
-    """The side to move at the start: the lowest bit of its position."""
-    return game.start[0] & 1
-
-
-def _fill(records: Any, game: TeacherGame, outcomes: npt.NDArray[np.int8]) -> None:
-    records["score"] = game.scores
-    records["game_ply"] = game.move_number + np.arange(len(game.scores))
-    records["game_result"] = outcomes
-    records["padding"] = 0
-
-
-def packed_records(shard: Shard, *, only_quiet: bool = True) -> Iterator[bytes]:
-    """The `PACKED_SFEN_VALUE` records of a shard, game by game. Raises ShardError."""
-    for walked in walk(shard, records=True):
-        assert walked.records is not None
-        yield (walked.records[walked.quiet] if only_quiet else walked.records).tobytes()
-
-
-_EDGES: Final = (0, 100, 200, 300, 500, 750, 1000, 1500, 2000, 3000, 5000, MATE_BOUND)
-"""Edges of the histogram of scores, by their size in centipawns."""
-_MOST_KEYS: Final = 1 << 25
-"""Positions among which duplicates are looked for: 256 MB."""
-_BIN: Final = 10
-"""Centipawns that the fit of the scale takes for one score."""
-BINS: Final = 2 * QUIET_SCORE // _BIN
-"""The number of bins of scores for `fitted_scale`."""
-_STEPS: Final = 50
-_STEEPEST: Final = 1.0
-"""Per centipawn: beyond it every score but 0 decides, and nothing is to be fitted."""
+def game_start(number: int, game: TeacherGame) -> Position:
+    """The position in which the game of this number begins. Raises ShardError: it is none."""
+    try:
+        return unpacked_position(game.start, game.move_number)
+    except PackedError as error:
+        raise ShardError(f"game {number}: its start: {error}") from error
 
 
 class ShardTally:
@@ -254,3 +221,42 @@ def fitted_scale(weights: npt.NDArray[np.float64], points: npt.NDArray[np.float6
         if steepness > _STEEPEST or steepness < 1e-6:
             return None
     return 1 / steepness
+
+
+def stats_text(facts: dict[str, Any]) -> str:
+    """The counts of ``gougi selfplay stats`` as a table."""
+    games, length, scale = facts["games"], facts["length"], facts["win_rate_scale"]
+    played = {name: count for name, count in facts["ends"].items() if count}
+    rows = [
+        ("shards", f"{facts['shards']:,}"),
+        ("games", f"{games:,}"),
+        ("positions", f"{facts['positions']:,} ({facts['bytes_per_position']:.2f} bytes each)"),
+        ("kept as quiet", f"{facts['kept']:,} ({facts['kept_share']:.1%})"),
+        ("in check", f"{facts['in_check_share']:.1%}"),
+        ("best move captures", f"{facts['capture_share']:.1%}"),
+        ("best move promotes", f"{facts['promotion_share']:.1%}"),
+        (f"score {QUIET_SCORE} and more", f"{facts['decided_share']:.1%}"),
+        ("duplicates", f"{facts['duplicate_share']:.2%} of {facts['duplicates_among']:,}"),
+        ("black / draw / white", f"{facts['black_wins']:,} / {facts['draws']:,} / {facts['white_wins']:,}"),
+        ("ends", ", ".join(f"{name} {count:,} ({count / games:.1%})" for name, count in played.items())),
+        ("kings far up at the start", f"{facts['entering_starts']:,} games"),
+        ("unusual at the start", f"{facts['unusual_starts']:,} games"),
+        ("played to the end", f"{facts['played_out']:,} games"),
+        (
+            "moves of a game",
+            f"{length['mean']:.0f} on average, {length['median']:.0f} median, {length['shortest']} to"
+            f" {length['longest']}",
+        ),
+        ("openings rejected", f"{facts['rejected_openings']:,}"),
+        ("nodes of a move", f"{facts['nodes_per_position']:,.0f}"),
+        ("win-rate scale", "not to be fitted" if scale is None else f"{scale:,.0f} centipawns"),
+    ]
+    width = max(len(name) for name, _ in rows)
+    lines = [f"{name:{width}}  {value}" for name, value in rows]
+    most = max((row["positions"] for row in facts["scores"]), default=0) or 1
+    lines.append("\nscores, by their size")
+    for row in facts["scores"]:
+        below = "mate" if row["below"] is None else f"to {row['below']:,}"
+        bar = "#" * round(_BAR * row["positions"] / most)
+        lines.append(f"{row['from']:>6,} {below:>9}  {row['positions']:>12,}  {bar}".rstrip())
+    return "\n".join(lines)

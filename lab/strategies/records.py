@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 
 from cluster.api import Decision
-from lab.match.folder import GamesFolder, sources
-from lab.strategies.settings import LabError, LabSettings, Point, ScheduledGame
+from lab.match.folder import GamesFolder
+from lab.strategies.settings import LabError, Point, ScheduledGame
 from worker.files import replace_file
 
 
@@ -129,37 +129,9 @@ class LabFolder(GamesFolder[GameResult]):
     refused = LabError
 
     def __init__(self, path: Path) -> None:
-        super().__init__(path, "games.jsonl", GameResult.from_line, lambda record: str(record.game))
-        self.settings = path / "lab.json"
+        super().__init__(path, "lab.json", "games.jsonl", GameResult.from_line, lambda result: str(result.game))
         self.result = path / "result.json"
         self.plot = path / "elo.svg"
-
-    def claim(self, settings: LabSettings) -> list[str]:
-        """Note the settings in a new folder, or check that those of an old one are the same.
-
-        Returns:
-            What the user should know: games of an earlier version of the sources are in the folder.
-
-        Raises:
-            LabError: the folder was begun with other settings; the text names them.
-            OSError: it cannot be read or written.
-        """
-        wanted, now = settings.plain(), sources()
-        if not self.settings.exists():
-            self.keep_facts(self.settings, {"settings": wanted, "sources": now})
-            return []
-        notices: list[str] = []
-        known = self.known_facts(self.settings)
-        try:
-            before, version = dict(known["settings"]), known.get("sources")
-        except (KeyError, TypeError, ValueError) as error:
-            raise LabError(f"{self.settings}: not readable: {error!r}") from error
-        self.check_settings(before, wanted)
-        if version != now:
-            notices.append(
-                f"{self.path}: the sources are not those it was begun with: games of both are counted together"
-            )
-        return notices
 
     def keep_openings(self, openings: list[str]) -> None:
         """Write a longer list. Raises LabError: it does not begin with the openings that games were played from."""

@@ -1,4 +1,5 @@
-"""Positions over which networks are compared: of teacher games, or of random games."""
+"""Two networks over the same positions, of teacher games or of random ones: their evaluations, the moves they prefer,
+the results they foretell."""
 
 from __future__ import annotations
 
@@ -10,8 +11,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from lab.selfplay.positions import BINS, add_points, fitted_scale, walk
-from lab.selfplay.shard import ShardError, TeacherGame, read_shard, unpacked_position
+from lab.selfplay.positions import BINS, add_points, fitted_scale, game_start, walk
+from lab.selfplay.shard import ShardError, TeacherGame, read_shard
 from lab.selfplay.walk import QUIET_SCORE, whole_move
 from lab.training.corpus import CorpusError, is_for_validation
 from lab.training.kernels import rank_moves
@@ -91,16 +92,16 @@ def _of_shard(path: Path, held_out: bool, most: int) -> list[Sample]:
 
     found: list[Sample] = []
     try:
-        for walked in walk(read_shard(path), records=True, wanted=is_wanted):
-            assert walked.records is not None
-            for place in np.flatnonzero(walked.quiet):
-                record = walked.records[place]
-                ply = int(record["game_ply"])
-                position = unpacked_position(record["sfen"].tobytes(), ply)
-                move = int(whole_move(position.record, int(walked.game.moves[place])))
-                points = (int(record["game_result"]) + 1) / 2
-                where = f"{path.name}, game {walked.number}, move {ply}"
-                found.append(Sample(position.sfen(), ply, where, move, points, held_out))
+        for walked in walk(read_shard(path), is_wanted):
+            game, quiet = walked.game, walked.quiet
+            position = game_start(walked.number, game)
+            for place, short in enumerate(game.moves):
+                move = int(whole_move(position.record, int(short)))
+                if quiet[place]:
+                    ply, points = game.move_number + place, (int(walked.outcomes[place]) + 1) / 2
+                    where = f"{path.name}, game {walked.number}, move {ply}"
+                    found.append(Sample(position.sfen(), ply, where, move, points, held_out))
+                position.push(move)
     except ShardError as error:
         raise CorpusError(str(error) if str(path) in str(error) else f"{path}: {error}") from error
     return _evenly(found, most)

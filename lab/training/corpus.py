@@ -79,8 +79,8 @@ class Split:
 
     validation: float
     """Share of the games."""
-    every: bool
-    """Whether positions that are not quiet are used too."""
+    every: bool = False
+    """Whether positions that are not quiet are used too; no run learns from them, but they show what a shard has."""
     decided: bool = False
     """Whether decided positions are used too (`lab.training.replay.QUIET_SCORE`)."""
     horizon: float = 0.0

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import signal
 import time
-from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -23,7 +21,6 @@ from master.commands.common import (
     tell,
 )
 from master.ui.progress import Bars
-from worker.svg import document, line, text
 
 if TYPE_CHECKING:
     from lab.training.corpus import Corpus
@@ -108,7 +105,11 @@ def _trainer(
             tell(f"reading shard {number + 1} of {total}")
 
     split = Split(
-        settings.validation, settings.every, settings.decided, settings.horizon, settings.use, settings.least_depth
+        settings.validation,
+        decided=settings.decided,
+        horizon=settings.horizon,
+        use=settings.use,
+        least_depth=settings.least_depth,
     )
     corpus, notices = interruptible(lambda: folder.corpus(data, split, on_shard))
     state, more = read_checkpoint(folder.path)
@@ -153,13 +154,7 @@ def _learn(folder: TrainFolder, trainer: Trainer, progress: TrainingProgress) ->
     def on_row(row: Row) -> None:
         rows.append(asdict(row))
         progress.row(row)
-        keep_log()
-
-    def keep_log() -> None:
-        from worker.files import replace_file
-
         folder.keep_log(rows)
-        replace_file(folder.plot, plot(rows, folder.path.resolve().name).encode())
 
     before = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
@@ -226,24 +221,24 @@ def _export(
 _EACH_S: Final = 0.25
 
 
-class TrainingProgress:
-    """The standing on stderr: a bar at a terminal, else a line for each validation. A context manager."""
+class TrainingProgress(Bars):
+    """The progress on stderr: a bar at a terminal, else a line for each validation."""
 
     def __init__(self) -> None:
-        self._bars = Bars()
-        self._bar = self._bars.bar("", None)
-        self._first: tuple[float, int] | None = None
+        super().__init__()
+        self._bar = self.bar("", None)
+        self._began: tuple[float, int] | None = None
         self._shown = 0.0
         self._last: Progress | None = None
 
     def take(self, progress: Progress) -> None:
         """A batch was learned from."""
         now = time.monotonic()
-        if self._first is None:
-            self._first = (now, progress.positions)
+        if self._began is None:
+            self._began = (now, progress.positions)
             self._bar.begin(progress.over)
         self._last = progress
-        if self._bars.live and now - self._shown >= _EACH_S:
+        if self.live and now - self._shown >= _EACH_S:
             self._shown = now
             self._show(progress, validation=progress.validation_loss)
 
@@ -252,34 +247,15 @@ class TrainingProgress:
         if self._last is not None:
             self._show(self._last, validation=row.validation_loss, quantised=row.quantised, tell=True)
 
-    def tell(self, text: str) -> None:
-        """A line that stays, above the bar."""
-        self._bars.note(text)
-
-    def rate(self) -> float:
-        """Positions a second of wall time; 0: not known yet."""
-        if self._first is None or self._last is None:
-            return 0.0
-        began, positions = self._first
-        spent = time.monotonic() - began
-        return (self._last.positions - positions) / spent if spent > 0 else 0.0
-
     def _show(self, last: Progress, *, validation: float | None, quantised: bool = False, tell: bool = False) -> None:
         words = f"{last.positions:,} positions, epoch {last.epoch + 1}"
         if last.loss:
             words += f", loss {last.loss:.5f}"
         if validation is not None:
             words += f", validation {validation:.5f}" + (" in integers" if quantised else "")
-        if self.rate():
-            words += f", {self.rate():,.0f} positions a second"
+        if self._began is not None and (spent := time.monotonic() - self._began[0]) > 0:
+            words += f", {(last.positions - self._began[1]) / spent:,.0f} positions a second"
         self._bar.show(last.over, words, total=last.total, tell=tell)
-
-    def __enter__(self) -> TrainingProgress:
-        self._bars.__enter__()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._bars.__exit__()
 
 
 def summary(report: dict[str, Any]) -> str:
@@ -293,57 +269,3 @@ def summary(report: dict[str, Any]) -> str:
             f"integers against floating point: {report['quantised_rms']:.1f} centipawns rms ({layers})",
         )
     )
-
-
-_WIDTH, _HEIGHT = 760, 420
-_LEFT, _RIGHT, _TOP, _BOTTOM = 80, 50, 60, 60
-_LINES: Final = (("training_loss", "training", "#56b4e9"), ("validation_loss", "validation", "#d55e00"))
-_TICKS: Final = (1, 1.5, 2, 3, 5, 7)
-
-
-def plot(rows: Sequence[Mapping[str, Any]], title: str) -> str:
-    """The SVG.
-
-    Args:
-        rows: of the log, as `lab.training.network.trainer.Row` has them; may be empty.
-        title: stands above, as it is.
-    """
-    values = [row[name] for row in rows for name, _, _ in _LINES if row[name] > 0] or [0.01, 0.1]
-    low, high = math.log(min(values)) - 0.03, math.log(max(values)) + 0.03
-    last = max((row["positions"] for row in rows), default=1)
-
-    def x(positions: float) -> float:
-        return _LEFT + positions / last * (_WIDTH - _LEFT - _RIGHT)
-
-    def y(loss: float) -> float:
-        share = (high - math.log(loss)) / (high - low) if loss > 0 else 1.0
-        return _TOP + share * (_HEIGHT - _TOP - _BOTTOM)
-
-    parts = [
-        text(_LEFT, 30, title, size=16),
-        text((_LEFT + _WIDTH - _RIGHT) / 2, _HEIGHT - 12, "positions learned from", anchor="middle"),
-    ]
-    for tick in _ticks(low, high):
-        parts.append(line(_LEFT, y(tick), _WIDTH - _RIGHT, y(tick), "#ddd"))
-        parts.append(text(_LEFT - 8, y(tick) + 4, f"{tick:.4g}", anchor="end"))
-    for quarter in range(5):
-        at = last * quarter / 4
-        parts.append(line(x(at), _HEIGHT - _BOTTOM, x(at), _HEIGHT - _BOTTOM + 5, "#888"))
-        parts.append(text(x(at), _HEIGHT - _BOTTOM + 20, f"{at:,.0f}", anchor="middle"))
-    whole = next((row["positions"] for row in rows if row["quantised"]), None)
-    if whole is not None:
-        parts.append(line(x(whole), _TOP, x(whole), _HEIGHT - _BOTTOM, "#888"))
-        parts.append(text(x(whole) - 4, _TOP - 6, "in integers from here", anchor="end"))
-    for place, (name, words, colour) in enumerate(_LINES):
-        path = " ".join(f"{x(row['positions']):.1f},{y(row[name]):.1f}" for row in rows)
-        parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
-        left = _WIDTH - _RIGHT - 220 + 110 * place
-        parts.append(line(left, 26, left + 22, 26, colour))
-        parts.append(text(left + 28, 30, words))
-    return document(_WIDTH, _HEIGHT, parts)
-
-
-def _ticks(low: float, high: float) -> list[float]:
-    """Round numbers between two logarithms."""
-    decades = range(math.floor(low / math.log(10)), math.ceil(high / math.log(10)) + 1)
-    return [tick * 10.0**ten for ten in decades for tick in _TICKS if low <= math.log(tick * 10.0**ten) <= high]

@@ -21,7 +21,7 @@ class TrainFolderError(Exception):
 
 
 class TrainFolder(RunFolder):
-    """``train.json``, ``data.json``, ``checkpoint.pt`` and the one before, ``log.jsonl``, ``loss.svg``, ``nn.bin``."""
+    """``train.json``, ``data.json``, ``checkpoint.pt`` and the one before, ``log.jsonl``, ``nn.bin``."""
 
     command = "gougi train"
     refused = TrainFolderError
@@ -31,7 +31,6 @@ class TrainFolder(RunFolder):
         self.settings = path / "train.json"
         self.data = path / "data.json"
         self.log = path / "log.jsonl"
-        self.plot = path / "loss.svg"
         self.net = path / "nn.bin"
         self.report = path / "report.json"
 

@@ -66,7 +66,6 @@ APART = {
     "match": "tests/lab/match",
     "train": "tests/lab/training/test_network.py",
     "selfplay stats": "tests/lab/commands/test_selfplay_command.py",
-    "selfplay export": "tests/lab/commands/test_selfplay_command.py",
 }
 LOG = (
     '{"event": "player_begins", "game": 1, "name": "anna", "server": "x:1", "settings": {}}\n'
@@ -98,7 +97,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         assert gougi(*f"{IMPORT} --out {out}".split(), cwd=folder).returncode == 0
     tuned = TuningFolder(folder / "tuned")
     with tuned.held():
-        tuned.claim(settings(), "code")
+        tuned.begin(settings().to_json(), "code")
         tuned.keep_openings(list(OPENINGS))
     networks = LearnFolder(folder / "networks")
     with networks.held():

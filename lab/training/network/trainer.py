@@ -130,7 +130,7 @@ class Trainer:
         self._to_logit = OUTPUT_ONE / fv_scale / scale
         self._threads = threads
         self._tables = row_tables(settings.architecture.features)
-        self._mirror = mirrored_tables(self._tables) if settings.mirror else None
+        self._mirror = mirrored_tables(self._tables)
         self.model = Model(begin, settings.architecture, factorise=settings.has_factors, device=device, threads=threads)
         self._optimizer = torch.optim.AdamW(
             self.model.parameters.values(), lr=settings.rate, betas=(0.9, 0.999), weight_decay=settings.decay

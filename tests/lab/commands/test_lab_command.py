@@ -14,7 +14,7 @@ from lab.commands.lab import lab
 from master.commands.common import CommandError
 from tests.master.command import Running, gougi
 
-TINY = ("--budget", "200", "--games", "4", "--max-moves", "40", "--opening-plies", "4", "--hash", "1")
+TINY = ("--budget", "200", "--games", "4", "--max-moves", "40", "--hash", "1")
 SPLIT = "split+min_split_nodes=100"
 """The budget of these tests is one at which all would consult."""
 

@@ -67,7 +67,6 @@ def played(folder: Path) -> list[PlayedGame]:
         (("sh", "cat", "--nodes", "5", "--games", "5"), "even number"),
         (("sh", "cat", "--nodes", "5", "--sprt", "5"), "expected two numbers"),
         (("sh", "cat", "--nodes", "5", "--sprt", "5,0"), "elo0"),
-        (("sh", "cat", "--nodes", "5", "--resign-by", "him"), "expected both or own"),
         (("sh", "cat", "--nodes", "5", "--openings", "/no/such/file"), "cannot be read"),
         (("false", "cat", "--nodes", "5"), r"player false: .*false: ended with exit code 1"),
         ((shuffler(), "cat", "--nodes", "5", "-A", "Hash=1"), r"player python.*: .*no option 'Hash'"),

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
-import lab.strategies.records
 from lab.strategies.records import GameResult, LabFolder
 from lab.strategies.settings import LabError, LabSettings
 from tests.lab.strategies.games import record
@@ -21,23 +20,19 @@ SETTINGS = LabSettings(4000)
 def folder(tmp_path: Path) -> LabFolder:
     found = LabFolder(tmp_path / "deep" / "lab")
     with found.held():
-        assert found.claim(SETTINGS) == []
+        assert found.begin(asdict(SETTINGS), "one") == ""
     return found
 
 
 def test_the_same_settings_go_on_and_others_are_refused(folder: LabFolder) -> None:
-    assert folder.claim(SETTINGS) == []
+    folder.append(record(0, 1.0))
+    assert folder.begin(asdict(SETTINGS), "one") == ""
+    assert "the sources are not those" in folder.begin(asdict(SETTINGS), "other")
     with pytest.raises(LabError, match=r"\(budget was 4000 and is 5000; against was '1x' and is '2x'\)"):
-        folder.claim(replace(SETTINGS, budget=5000, against="2x"))
-    folder.settings.write_text("[]")
+        folder.begin(asdict(replace(SETTINGS, budget=5000, against="2x")), "one")
+    folder.settings.write_text("[1]")
     with pytest.raises(LabError, match="not readable"):
-        folder.claim(SETTINGS)
-
-
-def test_other_sources_are_told(folder: LabFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lab.strategies.records, "sources", lambda: "others")
-    (notice,) = folder.claim(SETTINGS)
-    assert "the sources are not those" in notice
+        folder.begin(asdict(SETTINGS), "one")
 
 
 def test_one_process_at_a_time(folder: LabFolder) -> None:

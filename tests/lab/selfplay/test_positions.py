@@ -1,4 +1,4 @@
-"""The field's records, against rsshogi, which reads and writes them too."""
+"""Positions out of games, against rsshogi; and counts of them."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from rsshogi.core import Board
 
-from lab.selfplay.positions import PACKED_SFEN_VALUE, packed_records, walk
+from lab.selfplay.positions import BINS, ShardTally, fitted_scale, walk
 from lab.selfplay.shard import PackedError, unpack, unpacked_position
 from lab.selfplay.walk import CAPTURES, IN_CHECK, PROMOTES, QUIET_SCORE, pack, whole_move
-from tests.lab.selfplay.games import made
+from tests.lab.selfplay.games import games_of, made
 from worker.jit.memory import aligned_zeros
 from worker.shogi import STARTPOS, Position, move_to_usi
 
@@ -43,51 +43,25 @@ def test_positions_are_packed_and_read_as_by_the_field(sfen: str) -> None:
     assert unpacked_position(theirs, position.move_number).sfen() == position.sfen()
 
 
-def test_whole_games_are_exported_as_the_field_writes_them() -> None:
+def test_what_goes_on_in_a_position_is_as_rsshogi_sees_it() -> None:
     shard = made(games=8, entering=0.5)
-    records = np.frombuffer(b"".join(packed_records(shard, only_quiet=False)), PACKED_SFEN_VALUE)
-    assert len(records) == shard.header["positions"]
-    at = 0
     facts_seen = 0
     for walked in walk(shard):
         game = walked.game
         position = unpacked_position(game.start, game.move_number)
         for i, short in enumerate(game.moves):
-            record = records[at]
             board = Board(position.sfen())
             move = int(whole_move(position.record, int(short)))
             captures = not move & 1 << 15 and position.piece_on(move & 127) != 0
             facts = (IN_CHECK if board.is_in_check() else 0) | (CAPTURES if captures else 0)
             facts |= PROMOTES if move_to_usi(move).endswith("+") else 0
             assert int(walked.facts[i]) == facts
+            assert bool(walked.quiet[i]) == (facts == 0 and abs(int(game.scores[i])) < QUIET_SCORE)
             facts_seen |= facts
             assert int(walked.keys[i]) == position.key
-            outcome = game.result if position.turn == 0 else -game.result
-            assert int(record["game_result"]) == outcome
-            assert int(record["score"]) == int(game.scores[i])
-            assert int(record["game_ply"]) == position.move_number
-            board.set_packed_sfen(record["sfen"].tobytes())
-            assert board.to_sfen().split()[:3] == position.sfen().split()[:3]
-            usi = move_to_usi(move)
-            theirs = next(m for m in board.legal_moves() if m.to_usi() == usi)
-            value = board.to_psv(theirs, score=int(game.scores[i]), game_ply=position.move_number)
-            (value,) = np.frombuffer(value, PACKED_SFEN_VALUE)
-            assert all(value[name] == record[name] for name in ("score", "move", "game_ply"))
-            assert unpacked_position(value["sfen"].tobytes()).key == position.key
+            assert int(walked.outcomes[i]) == (game.result if position.turn == 0 else -game.result)
             position.push(move)
-            at += 1
     assert facts_seen == IN_CHECK | CAPTURES | PROMOTES
-
-
-def test_quiet_positions_are_those_the_filter_says() -> None:
-    shard = made(games=8)
-    quiet = np.frombuffer(b"".join(packed_records(shard)), PACKED_SFEN_VALUE)
-    expected = sum(
-        int(((walked.facts == 0) & (abs(walked.game.scores.astype(int)) < QUIET_SCORE)).sum()) for walked in walk(shard)
-    )
-    assert 0 < len(quiet) == expected < shard.header["positions"]
-    assert np.abs(quiet["score"].astype(int)).max() < QUIET_SCORE
-    assert not any(unpacked_position(record["sfen"].tobytes()).in_check() for record in quiet[:200])
 
 
 @pytest.mark.parametrize(
@@ -103,3 +77,37 @@ def test_what_is_no_position_is_refused(data: bytes, words: str) -> None:
     with pytest.raises(PackedError, match=words):
         unpacked_position(data)
     assert unpack(packed(Position.startpos())).turn == 0
+
+
+@pytest.mark.parametrize("scale", [300, 600, 1400, 5000])
+def test_the_scale_that_made_the_results_is_found(scale: float) -> None:
+    scores = (np.arange(BINS) + 0.5) * 10 - QUIET_SCORE
+    weights = np.linspace(50, 2000, BINS)
+    found = fitted_scale(weights, weights / (1 + np.exp(-scores / scale)))
+    assert found == pytest.approx(scale, rel=1e-6)
+
+
+def test_results_that_no_score_explains_have_no_scale() -> None:
+    assert fitted_scale(np.zeros(BINS), np.zeros(BINS)) is None
+    weights = np.ones(BINS)
+    assert fitted_scale(weights, weights / 2) is None
+    assert fitted_scale(weights, (np.arange(BINS) >= BINS // 2).astype(float)) is None
+
+
+def test_counts_are_those_of_the_games() -> None:
+    shards = [made(0, games=8, entering=0.5), made(1, games=8, entering=0.5)]
+    tally = ShardTally()
+    for shard in shards:
+        tally.add(shard)
+    facts = tally.facts()
+    games = [game for shard in shards for game in games_of(shard)]
+    positions = sum(len(game.moves) for game in games)
+    assert (facts["shards"], facts["games"], facts["positions"]) == (2, 16, positions)
+    assert facts["kept"] == sum(int(walked.quiet.sum()) for shard in shards for walked in walk(shard))
+    assert facts["black_wins"] == sum(game.result == 1 for game in games)
+    assert facts["black_wins"] + facts["draws"] + facts["white_wins"] == 16 == sum(facts["ends"].values())
+    assert sum(row["positions"] for row in facts["scores"]) == positions
+    assert facts["length"]["longest"] == max(len(game.moves) for game in games)
+    assert facts["bytes_per_position"] == sum(len(shard.to_bytes()) for shard in shards) / positions
+    tally.add(shards[0])
+    assert tally.facts()["duplicate_share"] > facts["duplicate_share"] + 0.2, "the same games again"

@@ -62,7 +62,7 @@ def test_other_sources_of_ours_are_told(folder: MatchFolder, monkeypatch: pytest
     folder.add(game(1), record(1))
     assert not folder.claim(ours)
     monkeypatch.undo()
-    assert "our sources are not those it was begun with" in folder.claim(ours)
+    assert "the sources are not those it was begun with" in folder.claim(ours)
     assert not folder.claim(ours), "it is told once"
 
 
