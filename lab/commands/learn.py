@@ -131,8 +131,8 @@ def learn(
     Each generation has four steps: games of the best net, training, a gate (a match of the new net against the best
     one), and promotion. Each step is a command that you can run by hand (gougi selfplay, train, net compare, match) in
     a folder of its own. Ctrl-C, a kill, a full disk or the end of --hours interrupt a step; the same command goes on
-    with it. FOLDER gets best.bin, every promoted net (nets/), the page nets.md with tables and all commands, and
-    elo.svg. You may change options before you go on: they hold for steps that have not begun. docs/how-to/training.md
+    with it. FOLDER gets best.bin, every promoted net (nets/), and the page nets.md with tables and all
+    commands. You may change options before you go on: they hold for steps that have not begun. docs/how-to/training.md
     explains the loop.
 
     Examples:

@@ -15,9 +15,7 @@ from master.commands.options import JsonAtEnd, OpeningBest, OpeningMargin, Openi
 if TYPE_CHECKING:
     from lab.match.settings import Pace
 
-PLAYER_HELP = (
-    "A USI command in quotes; or the word gougi, our own single searcher; or one of our configuration files (.toml)."
-)
+PLAYER_HELP = "A USI command in quotes; or the word gougi, our own single searcher."
 
 
 def match(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import typer
 
 from cluster.processors import processors
 from lab.commands.options import GROUP_SETTINGS, Hash, Out, Processes, TeacherGamesFolder
 from master.commands.checks import network_file
-from master.commands.common import FAILED, CommandError, EndsOn, compile_searcher, interruptible
+from master.commands.common import FAILED, CommandError, EndsOn, interruptible
 from master.commands.options import FleetAddress, FvScale, Json, JsonAtEnd, NetFile
 from master.commands.plain import PlainCommand, PlainGroup
 from worker.files import described
@@ -174,30 +174,17 @@ def _plies(text: str) -> tuple[int, int]:
 def stats(folder: TeacherGamesFolder, as_json: Json = False) -> None:
     """Count what is in the games.
 
-    It counts lengths, ends, duplicates and scores, and the share of the positions that training keeps, and fits the
-    scale.
+    It counts lengths, ends, starts and results, and the share of the positions that training keeps, and fits the scale.
 
     Examples:
 
       gougi selfplay stats runs/games1
     """
-    from lab.selfplay.folder import shards_in
-    from lab.selfplay.positions import ShardTally, stats_text
     from lab.selfplay.run import TeachingError
-    from lab.selfplay.shard import ShardError
-    from lab.selfplay.warm import warm_up_selfplay
+    from lab.training.run import compile_training
+    from lab.training.tally import count_games, counts_text
 
-    compile_searcher(lambda: warm_up_selfplay)
-
-    def count() -> dict[str, Any]:
-        tally = ShardTally()
-        for shard in shards_in(folder):
-            try:
-                tally.add(shard)
-            except ShardError as error:
-                raise TeachingError(f"{folder}, shard {shard.header['shard']}: {error}") from error
-        return tally.facts()
-
+    compile_training()
     with EndsOn(TeachingError, OSError, code=FAILED):
-        facts = interruptible(count)
-    print(json.dumps(facts) if as_json else stats_text(facts))
+        facts = interruptible(lambda: count_games(folder))
+    print(json.dumps(facts) if as_json else counts_text(facts))

@@ -1,4 +1,4 @@
-"""The folder of a run of ``gougi learn``: its ledger, its nets, and a page and a plot for readers."""
+"""The folder of a run of ``gougi learn``: its ledger, its nets, and a page for readers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Final
 
 from lab.learning.ledger import Generation, Kind, Ledger, LedgerError, from_json
 from lab.learning.recipe import net_path, trained_path
-from lab.match.elo_plot import Spot, elo_plot
 from lab.match.statistics import Strength
 from worker.files import replace_file
 from worker.run_folder import RunFolder
@@ -23,7 +22,7 @@ class LearnFolderError(Exception):
 
 
 class LearnFolder(RunFolder):
-    """A folder with ``learn.json``, ``nets/``, ``best.bin``, ``nets.md``, ``elo.svg``, and one for each generation."""
+    """A folder with ``learn.json``, ``nets/``, ``best.bin``, ``nets.md``, and one for each generation."""
 
     command = "gougi learn"
     refused = LearnFolderError
@@ -33,7 +32,6 @@ class LearnFolder(RunFolder):
         self.ledger_path = path / "learn.json"
         self.best_path = path / _BEST
         self.page_path = path / "nets.md"
-        self.plot_path = path / "elo.svg"
 
     def open(self, first: bytes | None, default: bytes) -> Ledger:
         """The run's ledger: a new one where there is none.
@@ -110,10 +108,9 @@ class LearnFolder(RunFolder):
             raise LearnFolderError(f"{file}: {error}") from error
 
     def keep(self, ledger: Ledger) -> None:
-        """Write the ledger, then the page and the plot. Raises OSError."""
+        """Write the ledger, then the page. Raises OSError."""
         self.keep_facts(self.ledger_path, ledger.as_json())
         replace_file(self.page_path, page(ledger, str(self.path)).encode())
-        replace_file(self.plot_path, plot(ledger).encode())
 
     def with_games(self) -> frozenset[int]:
         """Numbers of the generations whose games are here: not those that another machine made."""
@@ -228,19 +225,3 @@ def _match_rows(ledger: Ledger) -> list[tuple[str, ...]]:
 def _markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def plot(ledger: Ledger) -> str:
-    """The SVG: a line for each opponent, and for the gates."""
-    width = max(len(ledger.generations) - 1, 1)
-    places = {one.number: (one.number - 1) / width for one in ledger.generations}
-    series: dict[str, list[Spot]] = {}
-    for one in ledger.generations:
-        for step in one.steps:
-            if step.kind in (Kind.GATE, Kind.MATCH):
-                name = f"against {step.name or 'its teacher (gate)'}"
-                strength = Strength.of_facts(step.result)
-                tip = f"generation {one.number} {name}: {strength}, {step.result['games']} games"
-                series.setdefault(name, []).append(Spot(places[one.number], strength, tip))
-    labels = {str(number): at for number, at in places.items()}
-    return elo_plot("Elo of each generation's net", "generation", labels, series)

@@ -1,6 +1,6 @@
-"""The contestants of a match as the command line names them: a USI command, our own searcher, a configuration of it.
+"""The contestants of a match as the command line names them: a USI command, or our own searcher.
 
-Pure but for the look for programs and the reading of a configuration.
+Pure but for the look for programs.
 """
 
 from __future__ import annotations
@@ -49,9 +49,8 @@ def contestant(spec: str, name: str | None, options: Sequence[str], timed: bool 
     """Read a contestant from the command line.
 
     Args:
-        spec: a USI command as a shell would take it; or ``gougi``, our own single searcher as it is installed here;
-            or a configuration file of ours (``*.toml``), whose engine section sets that searcher up. ``env NAME=VALUE
-            …``, ``taskset -c CPUS`` and ``nice -n N`` may stand before each.
+        spec: a USI command as a shell would take it; or ``gougi``, our own single searcher as it is installed here.
+            ``env NAME=VALUE …`` may stand before each.
         name: what it is called; None: by its program.
         options: USI options as ``NAME=VALUE``.
         timed: whether the match has a clock. The referee keeps a margin then, so our searcher, or our fleet (``gougi
@@ -60,24 +59,21 @@ def contestant(spec: str, name: str | None, options: Sequence[str], timed: bool 
             (``0-3,6``); empty: any.
 
     Raises:
-        SettingsError: the program does not exist, the file cannot be read, an option has no ``=``, or a core is not
-            there.
+        SettingsError: the program does not exist, an option has no ``=``, or a core is not there.
     """
     try:
         words = shlex.split(spec)
     except ValueError as error:
         raise SettingsError(f"{spec!r} is no command: {error}") from error
-    before, words = _wrappers(words)
+    before, words = _environment(words)
     if not words:
-        raise SettingsError("a player is empty: expected a USI command, gougi, or a configuration file")
+        raise SettingsError("a player is empty: expected a USI command or gougi")
     given: dict[str, str] = {}
-    alone = len(words) == 1 and (words[0] == OURSELVES or words[0].endswith(".toml"))
+    alone = words == [OURSELVES]
     if timed and (alone or words[:2] == [OURSELVES, "usi"]):
         given |= {"NetworkDelay": "0", "NetworkDelay2": "0", "MinimumThinkingTime": "0"}
         given["RoundUpToFullSecond"] = "false"
     if alone:
-        if words[0] != OURSELVES:
-            given |= _options_of(Path(words[0]))
         command = list(_OUR_COMMAND)
     else:
         command = [_program(words[0]), *words[1:]]
@@ -103,26 +99,14 @@ def _checked(cores: str) -> str:
     return cores
 
 
-def _wrappers(words: list[str]) -> tuple[list[str], list[str]]:
-    """The programs in front of a player that only start it, and the rest."""
-    before: list[str] = []
-    while words:
-        end = 1
-        match Path(words[0]).name:
-            case "env":
-                while end < len(words) and _ASSIGNMENT.fullmatch(words[end]):
-                    end += 1
-            case "taskset":
-                while end < len(words) and words[end].startswith("-"):
-                    end += 1
-                end += 1  # the CPUs
-            case "nice":
-                end = 3 if words[1:2] == ["-n"] else 1
-            case _:
-                break
-        before += [_program(words[0]), *words[1:end]]
-        words = words[end:]
-    return before, words
+def _environment(words: list[str]) -> tuple[list[str], list[str]]:
+    """The program ``env`` with its variables in front of a player, if it is there, and the rest."""
+    if words[:1] != ["env"]:
+        return [], words
+    end = 1
+    while end < len(words) and _ASSIGNMENT.fullmatch(words[end]):
+        end += 1
+    return [_program("env"), *words[1:end]], words[end:]
 
 
 def _program(word: str) -> str:
@@ -133,22 +117,6 @@ def _program(word: str) -> str:
     if found is None:
         raise SettingsError(f"{word}: no such program")
     return os.path.abspath(found)
-
-
-def _options_of(file: Path) -> dict[str, str]:
-    """The USI options that our searcher's part of a configuration file stands for."""
-    from master.config import ConfigError, load_config
-
-    try:
-        engine = load_config(None, file).engine
-    except ConfigError as error:
-        raise SettingsError(str(error)) from error
-    options = {"USI_Hash": str(engine.hash_mb), "Threads": str(engine.threads or 1)}
-    if engine.eval_file:
-        options["EvalFile"] = engine.eval_file
-    if engine.fv_scale:
-        options["FV_SCALE"] = str(engine.fv_scale)
-    return options
 
 
 def with_names(a: Contestant, b: Contestant) -> tuple[Contestant, Contestant]:

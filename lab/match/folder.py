@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, TypeVar
+
+import msgspec
 
 import cluster
 import lab
@@ -26,15 +30,20 @@ _SEARCH_VARIABLES: Final = ("GOUGI_WITHOUT", "GOUGI_PARAMETERS")
 """Variables that change the search (`worker.jit.options`)."""
 
 
-class HasLine(Protocol):
-    """A result that can be kept."""
-
-    def to_line(self) -> str:
-        """One line of JSON, without its end."""
-        ...
+Result = TypeVar("Result")
 
 
-Result = TypeVar("Result", bound=HasLine)
+def to_line(result: Any) -> str:
+    """A result, a dataclass, as a line of JSON without its end."""
+    return json.dumps(asdict(result), ensure_ascii=False)
+
+
+def from_line(line: bytes | str, kind: type[Result]) -> Result:
+    """Read what `to_line` wrote. Raises ValueError: it is no result of that kind."""
+    try:
+        return msgspec.json.decode(line, type=kind)
+    except msgspec.MsgspecError as error:
+        raise ValueError(f"not the line of a game: {error}") from error
 
 
 class GamesFolder(RunFolder, Generic[Result]):
@@ -43,19 +52,15 @@ class GamesFolder(RunFolder, Generic[Result]):
     Args:
         settings: name of the file of the settings.
         results: name of the file of the games.
-        parse: reads a line; raises ValueError, or the folder's own error.
-        words: names a result, for people; two of one name are an error.
+        kind: of the results: a dataclass whose str is its name; two of one name are an error.
     """
 
-    def __init__(
-        self, path: Path, settings: str, results: str, parse: Callable[[str], Result], words: Callable[[Result], str]
-    ) -> None:
+    def __init__(self, path: Path, settings: str, results: str, kind: type[Result]) -> None:
         super().__init__(path)
         self.settings = path / settings
         self.openings = path / "openings.txt"
         self.results = path / results
-        self._parse = parse
-        self._words = words
+        self._kind = kind
 
     def comparable(self, facts: dict[str, Any]) -> dict[str, Any]:
         """The settings in a shape in which a difference says what it is about."""
@@ -101,7 +106,7 @@ class GamesFolder(RunFolder, Generic[Result]):
 
     def append(self, result: Result) -> None:
         """Add a result: a whole line, or none. Raises OSError that names the file."""
-        append_text(self.results, result.to_line() + "\n")
+        append_text(self.results, to_line(result) + "\n")
 
     def read(self, *, mend: bool = True) -> tuple[list[Result], str]:
         """The results, and what the user should know (or nothing).
@@ -121,15 +126,15 @@ class GamesFolder(RunFolder, Generic[Result]):
             try:
                 if not line.endswith(b"\n"):
                     raise ValueError("the line has no end")
-                result = self._parse(line.decode("utf-8"))
-            except (ValueError, self.refused) as error:
+                result = from_line(line, self._kind)
+            except ValueError as error:
                 if number < len(lines):
                     raise self.refused(f"{self.results}, line {number}: {reason(error)}") from error
                 if mend:
                     os.truncate(self.results, len(data) - len(line))
                 notice = f"{self.results}: the last line was damaged and is dropped ({reason(error)})"
                 return list(found.values()), notice
-            name = self._words(result)
+            name = str(result)
             if name in found:
                 raise self.refused(f"{self.results}, line {number}: {name} again")
             found[name] = result
@@ -158,7 +163,7 @@ class MatchFolder(GamesFolder[PlayedGame]):
     refused = SettingsError
 
     def __init__(self, path: Path) -> None:
-        super().__init__(path, "match.json", "games.jsonl", PlayedGame.from_line, lambda game: f"game {game.number}")
+        super().__init__(path, "match.json", "games.jsonl", PlayedGame)
         self.records = path / "records"
         self.result = path / "result.json"
 
@@ -200,10 +205,6 @@ class MatchFolder(GamesFolder[PlayedGame]):
             self.append(game)
         except OSError as error:
             raise OSError(f"{self.path}: game {game.number} cannot be kept: {error.strerror or error}") from error
-
-    def keep_result(self, facts: dict[str, Any]) -> None:
-        """Write the result. Raises OSError."""
-        self.keep_facts(self.result, facts)
 
 
 def _nets(settings: MatchSettings) -> list[str]:

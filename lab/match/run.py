@@ -211,10 +211,10 @@ def run(settings: MatchSettings, folder: MatchFolder, as_json: bool) -> int:
         if not finished(settings, tally_of(games)):
             whole = _play(settings, folder, games, _openings(settings, folder))
     except MatchError:
-        folder.keep_result(facts(settings, games))
+        folder.keep_facts(folder.result, facts(settings, games))
         raise
     found = facts(settings, games)
-    folder.keep_result(found)
+    folder.keep_facts(folder.result, found)
     print(json.dumps(found, ensure_ascii=False) if as_json else table(settings, found))
     return exit_code(whole, folder.path)
 

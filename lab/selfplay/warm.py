@@ -21,7 +21,6 @@ _STAGES: Final[tuple[Stage, ...]] = (
     ("trees", harvest.harvest, (POS, TH, SP, int64)),
     ("games", game.play, (POS, NN, TH, SP)),
     ("positions", walk.pack, (POS, int64)),
-    ("positions", walk.walk_game, (POS, int64, int64, int64, int64)),
 )
 
 

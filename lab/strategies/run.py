@@ -21,7 +21,6 @@ from lab.strategies.report import (
     check_for_table,
     facts,
     measured,
-    plot,
     sprt_table,
     summarize,
     table,
@@ -103,7 +102,7 @@ def _run(
     def keep(finished: bool) -> tuple[list[PointResult], dict[str, Any]]:
         points = summarize(results)
         found = facts(settings, points, finished, sprt)
-        folder.keep_result(found, plot(points, settings.title))
+        folder.keep_facts(folder.result, found)
         return points, found
 
     whole = True
@@ -126,7 +125,7 @@ def _run(
         print(json.dumps(found, ensure_ascii=False))
     else:
         test = "" if sprt is None else sprt_table(points, sprt)
-        parts = (settings.title, table(points), test, f"plot: {folder.plot}")
+        parts = (settings.title, table(points), test)
         print("\n\n".join(part for part in parts if part))
     return exit_code(whole, folder.path)
 

@@ -3,22 +3,23 @@ the results they foretell."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from lab.selfplay.positions import BINS, add_points, fitted_scale, game_start, walk
-from lab.selfplay.shard import ShardError, TeacherGame, read_shard
+from lab.selfplay.shard import ShardError, read_shard
 from lab.selfplay.walk import QUIET_SCORE, whole_move
-from lab.training.corpus import CorpusError, is_for_validation
+from lab.training.corpus import CorpusError, is_for_validation, unpacked_position
 from lab.training.kernels import rank_moves
+from lab.training.scale import BINS, add_points, fitted_scale
 from lab.training.train_settings import HELD_OUT
 from worker.nnue import Network, NnueState, centipawns, evaluate_full
-from worker.shogi import Position, move_to_usi
+from worker.shogi import MoveError, Position
+from worker.shogi.pieces import DROP_BIT, PROMOTE_BIT
 
 _MOST_SHARDS: Final = 40
 _PLIES: Final = (4, 100)
@@ -86,25 +87,28 @@ def teacher_samples(files: Sequence[Path], count: int) -> list[Sample]:
 
 def _of_shard(path: Path, held_out: bool, most: int) -> list[Sample]:
     """Quiet positions of the games that are held out, or of the others: all, or ``most`` and evenly."""
-
-    def is_wanted(game: TeacherGame) -> bool:
-        return is_for_validation(game, HELD_OUT) is held_out
-
     found: list[Sample] = []
     try:
-        for walked in walk(read_shard(path), is_wanted):
-            game, quiet = walked.game, walked.quiet
-            position = game_start(walked.number, game)
-            for place, short in enumerate(game.moves):
+        for number, game in enumerate(read_shard(path).games()):
+            if is_for_validation(game, HELD_OUT) is not held_out:
+                continue
+            position = unpacked_position(game.start, game.move_number)
+            for ply, (short, score) in enumerate(zip(game.moves, game.scores, strict=True), game.move_number):
                 move = int(whole_move(position.record, int(short)))
-                if quiet[place]:
-                    ply, points = game.move_number + place, (int(walked.outcomes[place]) + 1) / 2
-                    where = f"{path.name}, game {walked.number}, move {ply}"
+                if _is_quiet(position, move) and abs(int(score)) < QUIET_SCORE:
+                    points = (1 + (game.result if position.turn == 0 else -game.result)) / 2
+                    where = f"{path.name}, game {number}, move {ply}"
                     found.append(Sample(position.sfen(), ply, where, move, points, held_out))
                 position.push(move)
-    except ShardError as error:
+    except (ShardError, MoveError) as error:
         raise CorpusError(str(error) if str(path) in str(error) else f"{path}: {error}") from error
     return _evenly(found, most)
+
+
+def _is_quiet(position: Position, move: int) -> bool:
+    """Whether there is no check, and the move takes and promotes nothing."""
+    takes = not move & DROP_BIT and position.piece_on(move & 127) != 0
+    return not (takes or move & PROMOTE_BIT or position.in_check())
 
 
 def _evenly(samples: list[Sample], count: int) -> list[Sample]:
@@ -208,30 +212,52 @@ def _parted(values: npt.NDArray[np.float64], first: npt.NDArray[np.bool_]) -> tu
     return values[first], values[~first]
 
 
-def comparison(first: Values, second: Values) -> dict[str, float | int | None]:
-    """Figures of two networks' evaluations, as plain values; scores beyond `QUIET_SCORE` count as that."""
-    a, b = (values.clip(-QUIET_SCORE, QUIET_SCORE).astype(np.float64) for values in (first, second))
-    spread = float(a.std() * b.std())
-    correlation = float(((a - a.mean()) * (b - b.mean())).mean() / spread) if spread else None
-    square = float((a * a).sum())
-    return {
-        "positions": len(a),
-        "rms": float(np.sqrt(((a - b) ** 2).mean())),
-        "mean": float((b - a).mean()),
+def comparison(a: Network, b: Network, samples: Sequence[Sample]) -> dict[str, Any]:
+    """Figures of two networks over positions, as plain values; scores beyond `QUIET_SCORE` count as that."""
+    values = [evaluations(network, samples) for network in (a, b)]
+    first, second = (one.clip(-QUIET_SCORE, QUIET_SCORE).astype(np.float64) for one in values)
+    spread = float(first.std() * second.std())
+    correlation = float(((first - first.mean()) * (second - second.mean())).mean() / spread) if spread else None
+    square = float((first * first).sum())
+    facts: dict[str, Any] = {
+        "positions": len(first),
+        "held_out": sum(sample.is_held_out for sample in samples),
+        "rms": float(np.sqrt(((first - second) ** 2).mean())),
+        "mean": float((second - first).mean()),
         "correlation": correlation,
-        "slope": float((a * b).sum() / square) if square else None,
-        "same_side": float((np.sign(a) == np.sign(b)).mean()),
-        "deviation_a": float(a.std()),
-        "deviation_b": float(b.std()),
+        "slope": float((first * second).sum() / square) if square else None,
+        "same_side": float((np.sign(first) == np.sign(second)).mean()),
+        "deviation_a": float(first.std()),
+        "deviation_b": float(second.std()),
     }
+    for name, network, own in zip("ab", (a, b), values, strict=True):
+        rank, loss = ranking(network, samples), result_loss(own, samples)
+        facts[f"ranking_{name}"] = None if rank is None else asdict(rank)
+        facts[f"results_{name}"] = None if loss is None else asdict(loss)
+    return facts
 
 
-def most_different(first: Values, second: Values, count: int) -> list[int]:
-    """The places of the positions over which they differ most, the first one most."""
-    apart = np.abs(first.clip(-QUIET_SCORE, QUIET_SCORE) - second.clip(-QUIET_SCORE, QUIET_SCORE))
-    return [int(place) for place in np.argsort(-apart, kind="stable")[:count]]
-
-
-def played_text(one: Sample) -> str:
-    """The teacher's move in USI; empty where there is none."""
-    return move_to_usi(one.move) if one.move else ""
+def comparison_text(facts: Mapping[str, Any], names: Sequence[str]) -> str:
+    """The same as a table."""
+    rows = [
+        ("A", names[0]),
+        ("B", names[1]),
+        ("positions", f"{facts['positions']:,}, {facts['held_out']:,} of them of games that gougi train holds out"),
+        ("B less A", f"{facts['rms']:.1f} centipawns rms, {facts['mean']:+.1f} on average"),
+        ("correlation", "none" if facts["correlation"] is None else f"{facts['correlation']:.4f}"),
+        ("B by A", "none" if facts["slope"] is None else f"{facts['slope']:.3f}"),
+        ("same side ahead", f"{facts['same_side']:.1%}"),
+    ]
+    for name in "AB":
+        if (rank := facts[f"ranking_{name.lower()}"]) is not None:
+            words = f"pair rate {rank['pair_rate']:.1%}, mean rank {rank['mean_rank']:.2f}, first {rank['first']:.1%}"
+            rows.append((f"teacher's moves, {name}", words))
+    for name in "AB":
+        if (loss := facts[f"results_{name.lower()}"]) is not None:
+            parts = [(f"before move {LATE_PLY}", loss["early"]), ("later", loss["late"])]
+            words = ", ".join(f"{where} {part:.4f}" for where, part in parts if part is not None)
+            rows.append(
+                (f"result loss, {name}", f"{loss['loss']:.4f} ({words}); scale {loss['scale']:,.0f} centipawns")
+            )
+    wide = max(len(name) for name, _ in rows)
+    return "\n".join(f"{name:{wide}}  {value}" for name, value in rows)

@@ -173,7 +173,7 @@ def _export(
     tolerance: float,
 ) -> dict[str, Any]:
     """Write nn.bin where its integers are as good as what was learned; returns what is to be said of it."""
-    from lab.training.net_facts import measure
+    from lab.training.net_facts import rounding_error
     from lab.training.train_settings import Schedule
     from lab.training.weights import to_file
     from worker.files import replace_file
@@ -182,12 +182,12 @@ def _export(
     architecture = settings.architecture if source is None else source.architecture
     network = to_file(outcome.net, architecture)
     wanted = Schedule.of(settings, corpus.training).validation_positions
-    found = interruptible(lambda: measure(outcome.net, network, corpus.validation_records(wanted), _fv_scale(source)))
-    if not found.rms <= tolerance:
+    records = interruptible(lambda: corpus.validation_records(wanted))
+    error = interruptible(lambda: rounding_error(outcome.net, network, records, _fv_scale(source)))
+    if not error <= tolerance:
         raise CommandError(
-            f"{folder.path}: the net in integers differs from the one in floating point by {found.rms:.1f} centipawns "
-            f"rms, more than {tolerance:g}; {found.worst} is most to blame: a longer --quantised part helps, "
-            "--tolerance allows it",
+            f"{folder.path}: the net in integers differs from the one in floating point by {error:.1f} centipawns "
+            f"rms, more than {tolerance:g}: a longer --quantised part helps, --tolerance allows it",
             FAILED,
         )
     data = serialise_network(network)
@@ -211,8 +211,7 @@ def _export(
         "validation_loss": last.validation_loss,
         "score_loss": last.score_loss,
         "result_loss": last.result_loss,
-        "quantised_rms": found.rms,
-        "quantised_rms_by_layer": dict(found.layers),
+        "quantised_rms": error,
     }
     replace_file(folder.report, (json.dumps(report, indent=2) + "\n").encode())
     return report
@@ -260,12 +259,11 @@ class TrainingProgress(Bars):
 
 def summary(report: dict[str, Any]) -> str:
     """The report of a run as lines."""
-    layers = ", ".join(f"{name} {rms:.1f}" for name, rms in report["quantised_rms_by_layer"].items())
     return "\n".join(
         (
             f"{report['net']}: {report['positions']:,} positions of {report['games']:,} games, "
             f"validation loss {report['validation_loss']:.5f}",
             f"win-rate scale {report['scale']:,.0f} centipawns",
-            f"integers against floating point: {report['quantised_rms']:.1f} centipawns rms ({layers})",
+            f"integers against floating point: {report['quantised_rms']:.1f} centipawns rms",
         )
     )

@@ -17,9 +17,7 @@ class TuningFolder(GamesFolder[PairResult]):
     refused = TuningError
 
     def __init__(self, path: Path) -> None:
-        super().__init__(
-            path, "tune.json", "results.jsonl", PairResult.from_line, lambda result: f"pair {result.iteration}"
-        )
+        super().__init__(path, "tune.json", "results.jsonl", PairResult)
 
     def comparable(self, facts: dict[str, Any]) -> dict[str, Any]:
         """The settings with each parameter under its name, so that a difference names it; ``after``: their order."""

@@ -100,17 +100,8 @@ class PairResult:
         """Points of the plus side less those of the other: -2 to 2."""
         return 2 * sum(self.points) - len(self.points)
 
-    def to_line(self) -> str:
-        """One line of JSON, without its end."""
-        return json.dumps(asdict(self))
-
-    @classmethod
-    def from_line(cls, text: str) -> PairResult:
-        """Read a line of `to_line`. Raises TuningError: it is none."""
-        try:
-            return msgspec.json.decode(text, type=cls)
-        except msgspec.MsgspecError as error:
-            raise TuningError(f"not the line of a pair of games: {error}") from error
+    def __str__(self) -> str:
+        return f"pair {self.iteration}"
 
 
 class TuningRun:

@@ -52,7 +52,7 @@ ON_STDOUT = {
     "tune show": "tune show tuned",
     "tune export": "tune export --env tuned",
     "net info": f"net info {NET}",
-    "net compare": f"net compare {NET} {NET} --positions 60 --show 1",
+    "net compare": f"net compare {NET} {NET} --positions 60",
     "net blend": f"net blend {NET} {NET} --out blended.bin",
     "watch": "watch log.jsonl",
     "learn show": "learn show networks",

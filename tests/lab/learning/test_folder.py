@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
 
-from lab.learning.folder import LearnFolder, LearnFolderError, page, plot
+from lab.learning.folder import LearnFolder, LearnFolderError, page
 from lab.learning.ledger import Done, Generation, Kind, Ledger, from_json
 from tests.lab.learning.ledgers import RESULTS, match, with_generation, with_match
 
@@ -134,12 +133,3 @@ def test_the_page_has_tables_matches_and_commands() -> None:
 
 def test_a_page_of_nothing() -> None:
     assert page(EMPTY, "run").count("\n|") == 2
-
-
-def test_the_plot_is_a_picture_also_of_nothing_and_of_endless_elo() -> None:
-    for ledger in (EMPTY, EMPTY.begun(1), with_match(with_generation(EMPTY), 1, "<one> & other", 9, 0)):
-        root = ET.fromstring(plot(ledger))
-        assert root.tag.endswith("svg")
-    assert (
-        "against &lt;one&gt; &amp; other" in plot(ledger) and "<polygon" in plot(ledger) and "<circle" in plot(ledger)
-    )

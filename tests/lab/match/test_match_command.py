@@ -17,6 +17,7 @@ import typer
 
 from lab.commands.match import match
 from lab.match.contestants import Contestant
+from lab.match.folder import from_line
 from lab.match.results import MOST_FAULTS, PlayedGame, facts, table, words
 from lab.match.settings import MatchSettings, Pace
 from lab.match.statistics import Sprt, Tally
@@ -51,7 +52,7 @@ def common(tmp_path: Path, folder: Path) -> list[str]:
 
 
 def played(folder: Path) -> list[PlayedGame]:
-    return [PlayedGame.from_line(text) for text in (folder / "games.jsonl").read_text(encoding="utf-8").splitlines()]
+    return [from_line(text, PlayedGame) for text in (folder / "games.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from lab.match.contestants import SettingsError
+from lab.match.folder import from_line, to_line
 from lab.match.results import (
     MOST_FAULTS,
     Faults,
@@ -29,14 +30,14 @@ def test_pairs_have_both_colours() -> None:
 
 
 def test_a_game_survives_its_line() -> None:
-    assert PlayedGame.from_line(GAME.to_line()) == GAME
+    assert from_line(to_line(GAME), PlayedGame) == GAME
     assert results_of([GAME]) == [(1, 0.0)]
 
 
-@pytest.mark.parametrize("line", ["", "{}", "[]", "7", '{"number": 1}', GAME.to_line().replace("0.0", "0.7")])
+@pytest.mark.parametrize("line", ["", "{}", "[]", "7", '{"number": 1}', to_line(GAME).replace("0.0", "0.7")])
 def test_lines_that_are_no_game(line: str) -> None:
     with pytest.raises(ValueError, match=r".+"):
-        PlayedGame.from_line(line)
+        from_line(line, PlayedGame)
 
 
 def test_whose_fault_it_was() -> None:

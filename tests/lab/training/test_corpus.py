@@ -16,6 +16,7 @@ from lab.training import corpus as corpus_module
 from lab.training.batches import START, Batch, BatchNumber, cut, training_batches
 from lab.training.corpus import Corpus, CorpusError, Split, is_for_validation, shard_files
 from lab.training.features import row_tables
+from lab.training.tally import count_games
 from lab.training.train_folder import CHECKPOINT, TrainFolder, TrainFolderError
 from tests.lab.selfplay.games import made
 from tests.lab.training.shards import corpus_of, folder_of, tree_folder_of
@@ -110,14 +111,9 @@ def test_validation_shares_no_game_with_training(tmp_path: Path) -> None:
     assert len(few) == 20
 
 
-def test_the_scale_is_that_of_the_tally(tmp_path: Path) -> None:
-    from lab.selfplay.positions import ShardTally
-
-    corpus = corpus_of(folder_of(tmp_path, shards=4, games=20), validation=0.1)
-    tally = ShardTally()
-    for number in range(4):
-        tally.add(made(number, games=20))
-    assert corpus.scale == pytest.approx(tally.facts()["win_rate_scale"], rel=0.15)
+def test_the_scale_is_that_of_the_counts(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, shards=4, games=20)
+    assert corpus_of(folder, validation=0.1).scale == pytest.approx(count_games(folder)["win_rate_scale"], rel=0.15)
 
 
 def test_a_run_may_be_continued_from_another_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

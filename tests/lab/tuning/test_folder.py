@@ -60,7 +60,7 @@ def test_a_damaged_line_and_a_pair_that_is_there_twice_are_named(folder: TuningF
     with pytest.raises(TuningError, match=r"results\.jsonl, line 6: pair 4 again"):
         folder.run(settings(), mend=True)
     folder.results.write_text("".join([lines[0], "rubbish\n", *lines[1:]]))
-    with pytest.raises(TuningError, match=r"results\.jsonl, line 2: not the line of a pair"):
+    with pytest.raises(TuningError, match=r"results\.jsonl, line 2: not the line of a game"):
         folder.run(settings(), mend=True)
 
 

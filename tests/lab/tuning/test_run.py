@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from lab.match.folder import from_line, to_line
 from lab.tuning.report import facts, sampled, sparkline
 from lab.tuning.spsa import SpsaError
 from lab.tuning.state import GamePair, GameSettings, PairResult, TuneSettings, TuningError, TuningRun
@@ -75,11 +76,11 @@ def test_a_result_twice_or_of_no_pair_is_refused(iteration: int) -> None:
 
 def test_a_line_of_a_pair_is_read_again_and_others_are_not() -> None:
     one = PairResult(3, (0.5, 1.0), 170, 90_000, 1.25)
-    assert PairResult.from_line(one.to_line()) == one
+    assert from_line(to_line(one), PairResult) == one
     assert one.lead == 1.0
-    for text in ("", "[]", "{}", one.to_line().replace("0.5", "0.7"), one.to_line()[:-9]):
-        with pytest.raises(TuningError, match="not the line"):
-            PairResult.from_line(text)
+    for text in ("", "[]", "{}", to_line(one).replace("0.5", "0.7"), to_line(one)[:-9]):
+        with pytest.raises(ValueError, match="not the line"):
+            from_line(text, PairResult)
 
 
 def test_settings_are_read_again() -> None:
