@@ -74,7 +74,7 @@ def train(data: Path, pupil: Path, out: Path, samples: int, scale: float, option
     """Train the pupil with ``gougi train``; its net."""
     words = [
         sys.executable, "-m", "master", "train", "--data", str(data), "--use", "tree", "--from", str(pupil),
-        "--positions", str(samples), "--scale", str(scale), "--validation", str(_HELD_OUT), "--patience", "0",
+        "--positions", str(samples), "--scale", str(scale), "--validation", str(_HELD_OUT),
         "--tolerance", "1000", "--out", str(out), *shlex.split(options),
     ]  # fmt: skip
     if not (out / "report.json").exists():

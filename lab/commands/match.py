@@ -90,11 +90,10 @@ def match(
 
       gougi match gougi gpsusi -B BookDepth=0 --byoyomi 0.5 --margin-ms 1000
     """
-    from lab.match.contestants import SettingsError, contestant, with_names
     from lab.match.folder import MatchFolder
     from lab.match.openings import named_openings
     from lab.match.run import MatchError, run
-    from lab.match.settings import MatchSettings
+    from lab.match.settings import MatchSettings, SettingsError, contestant, with_names
     from lab.match.statistics import Sprt
 
     with EndsOn(ValueError):
@@ -129,8 +128,7 @@ def match(
 
 
 def _pace(nodes: int | None, depth: int | None, byoyomi_s: float, time: str | None, margin_ms: int) -> Pace:
-    from lab.match.contestants import SettingsError
-    from lab.match.settings import Pace
+    from lab.match.settings import Pace, SettingsError
 
     main_s = increment_s = 0.0
     if not math.isfinite(byoyomi_s):

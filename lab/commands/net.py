@@ -9,7 +9,6 @@ from typing import Annotated
 
 import typer
 
-from lab.training.run import compile_training
 from master.commands.common import FAILED, CommandError, EndsOn, interruptible
 from master.commands.kinds import Kind, only
 from master.commands.options import Json
@@ -154,6 +153,7 @@ def compare(
     """
     from lab.training.compare import comparison, comparison_text, random_samples, teacher_samples
     from lab.training.corpus import CorpusError, shard_files
+    from lab.training.run import compile_training
     from worker.nnue import NetworkFileError, load_network
 
     with EndsOn(NetworkFileError, OSError):

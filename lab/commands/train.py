@@ -108,14 +108,6 @@ def train(
             metavar="SHARE", help="Share of the run, at its end, whose mean of the weights is tried as well. 0: none."
         ),
     ] = 0.1,
-    patience: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            metavar="N",
-            help="Number of validations without a better loss after which a part of the run ends. 0: never.",
-        ),
-    ] = 10,
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of the first weights and of the order.")] = 1,
     tolerance: Annotated[
         float,
@@ -149,8 +141,7 @@ def train(
     from lab.training.network.checkpoint import CheckpointError
     from lab.training.network.model import find_device
     from lab.training.network.trainer import TrainingError
-    from lab.training.run import run
-    from lab.training.train_folder import TrainFolder, TrainFolderError
+    from lab.training.run import TrainFolder, TrainFolderError, run
     from lab.training.train_settings import TrainSettings
     from worker.nnue.format import NetworkFileError, read_network
 
@@ -163,7 +154,7 @@ def train(
             positions=positions, batch=batch, rate=rate, decay=decay, score_from=first,
             score_to=last, horizon=horizon, scale=scale, quantised=quantised, validation=validation,
             decided=decided, use=use, least_depth=least_depth, exponent=exponent,
-            average=average, patience=patience, seed=seed,
+            average=average, seed=seed,
         )  # fmt: skip
         where = find_device(device)
         wanted = {

@@ -21,11 +21,10 @@ from typing import Any, Final
 from lab.learning.folder import LearnFolder, page
 from lab.learning.ledger import Done, Kind, Ledger
 from lab.learning.recipe import Recipe, Step, command, next_step, words
-from lab.match.contestants import SettingsError, contestant
 from lab.match.match_engine import MatchEngine
 from lab.match.openings import OpeningError, openings_of
 from lab.match.run import check_contestant
-from lab.match.settings import Pace
+from lab.match.settings import Pace, SettingsError, contestant
 from lab.match.statistics import Sprt, Strength
 from lab.training import generation0
 from master.commands.common import DISK_FULL, FAILED, INTERRUPTED, CommandError, Stoppable, exit_code, tell

@@ -16,10 +16,9 @@ import msgspec
 import cluster
 import lab
 import worker
-from lab.match.contestants import SettingsError
 from lab.match.openings import OpeningError, read_openings, write_openings
 from lab.match.results import PlayedGame
-from lab.match.settings import FREE, MatchSettings
+from lab.match.settings import FREE, MatchSettings, SettingsError
 from master.analysis.network import network_hash
 from master.records.csa import GameRecord
 from worker.files import append_text, reason, replace_file

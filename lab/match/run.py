@@ -9,7 +9,6 @@ from datetime import datetime
 from typing import Final
 
 from cluster.machine.side_by_side import side_by_side
-from lab.match.contestants import SettingsError
 from lab.match.folder import MatchFolder
 from lab.match.match_engine import MatchEngine, SilentError
 from lab.match.openings import OpeningError, made_openings, openings_of
@@ -27,7 +26,7 @@ from lab.match.results import (
     tally_of,
     words,
 )
-from lab.match.settings import MatchSettings, Pace
+from lab.match.settings import MatchSettings, Pace, SettingsError
 from master.commands.common import Stoppable, exit_code, notice
 from master.records.csa import GameRecord
 from master.ui.progress import Bars

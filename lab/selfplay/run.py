@@ -10,19 +10,25 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
+from numba import int64, uint64
 
 from cluster.drivers.task_pool import Losses, Opened, run_tasks, run_tasks_here
+from lab.jit import FOLDER
+from lab.selfplay import game, harvest, walk
 from lab.selfplay.shard import tree_to_bytes
+from lab.selfplay.state import SP
 from lab.selfplay.teacher import Teacher, TeacherSettings, code_version
-from lab.selfplay.warm import warm_up_selfplay
 from master.commands.common import Stoppable, compile_searcher, exit_code, notice
 from master.ui.progress import Bars
-from worker.nnue import Network
+from worker.nnue import NN, Network
 from worker.nnue.format import parse_network
+from worker.search.state import TH
+from worker.shogi.state import POS
+from worker.warm import Progress, Stage, compile_once, warm_up
 
 if TYPE_CHECKING:
     from lab.selfplay.folder import TeacherFolder
@@ -267,3 +273,19 @@ def run(folder: TeacherFolder, terms: ShardTerms, net: bytes, shards: int, place
     found = {"folder": str(folder.path), "finished": whole, **progress.facts()}
     print(json.dumps(found) if as_json else progress.summary())
     return exit_code(whole, folder.path)
+
+
+_STAGES: Final[tuple[Stage, ...]] = (
+    ("openings", game.below, (SP, uint64)),
+    ("openings", game.rewind, (POS,)),
+    ("openings", game.open_game, (POS, NN, TH, SP, int64, int64, int64)),
+    ("trees", harvest.harvest, (POS, TH, SP, int64)),
+    ("games", game.play, (POS, NN, TH, SP)),
+    ("positions", walk.pack, (POS, int64)),
+)
+
+
+def warm_up_selfplay(progress: Progress | None = None) -> bool:
+    """`worker.warm.warm_up`, and self-play after it. Returns False where the cache was warm already."""
+    fresh = warm_up(progress)
+    return compile_once(_STAGES, f"{FOLDER}/complete-selfplay", progress) or fresh

@@ -26,7 +26,7 @@ from lab.strategies.report import (
     table,
     undecided,
 )
-from lab.strategies.settings import Due, LabError, LabSettings, Plan, Point
+from lab.strategies.settings import LabError, LabSettings, Plan, Point
 from master.commands.checks import check_folder
 from master.commands.common import Stoppable, compile_searcher, exit_code, notice
 from master.ui.progress import Bars
@@ -108,9 +108,8 @@ def _run(
     whole = True
     if left:
         openings = _openings(folder, settings, plan, net)
-        # Asked when a game is due: a test that was decided meanwhile ends its point, until a late game opens it again.
-        due = [(game, openings[game.pair]) for game in left]
-        tasks = Due(due, lambda point: sprt is None or undecided(results, point, sprt))
+        # Asked when a game is due: a test may have been decided meanwhile.
+        tasks = ((game, openings[game.pair]) for game in left if sprt is None or undecided(results, game.point, sprt))
         spec = EngineSpec(settings.hash_mb, 1, None if net is None else str(net.resolve()), settings.fv_scale)
         places = virtual_workplaces(settings, EngineMaker(spec), concurrency)
         with Stoppable() as block, closing(side_by_side(places, tasks)) as games, GamesProgress(plan, results) as bars:

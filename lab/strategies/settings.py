@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from cluster.coordination.strategies import StrategyError, strategy
@@ -180,29 +180,3 @@ class Plan:
                 for game in (ScheduledGame(point, 2 * pair), ScheduledGame(point, 2 * pair + 1)):
                     if game not in done:
                         yield game
-
-
-class Due(Iterator[tuple[ScheduledGame, str]]):
-    """Games with their openings, in order, each as long as its point is open.
-
-    It may be asked again after it had nothing: a point whose test is decided may be opened again by a game that ends
-    late.
-
-    Args:
-        left: what is to be played.
-        is_open: whether more games of a point are wanted; asked each time.
-    """
-
-    def __init__(self, left: Iterable[tuple[ScheduledGame, str]], is_open: Callable[[Point], bool]) -> None:
-        self._left = list(left)
-        self._is_open = is_open
-
-    def __next__(self) -> tuple[ScheduledGame, str]:
-        closed = set[Point]()  # to ask takes a look at all games that were played
-        for index, (game, _) in enumerate(self._left):
-            if game.point in closed:
-                continue
-            if self._is_open(game.point):
-                return self._left.pop(index)
-            closed.add(game.point)
-        raise StopIteration

@@ -13,9 +13,8 @@ import numpy.typing as npt
 
 from lab.selfplay.shard import ShardError, read_shard
 from lab.selfplay.walk import QUIET_SCORE, whole_move
-from lab.training.corpus import CorpusError, is_for_validation, unpacked_position
+from lab.training.corpus import BINS, CorpusError, add_points, fitted_scale, is_for_validation, unpacked_position
 from lab.training.kernels import rank_moves
-from lab.training.scale import BINS, add_points, fitted_scale
 from lab.training.train_settings import HELD_OUT
 from worker.nnue import Network, NnueState, centipawns, evaluate_full
 from worker.shogi import MoveError, Position

@@ -6,40 +6,149 @@ import hashlib
 import json
 import signal
 import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from numba import float32, float64, int32, int64, uint64
+
+from lab.jit import FOLDER
+from lab.selfplay.run import warm_up_selfplay
+from lab.training import kernels, replay
+from lab.training.corpus import Corpus, Split, shard_files
 from master.commands.common import (
     FAILED,
     INTERRUPTED,
     CommandError,
-    WarmUp,
     compile_searcher,
     interruptible,
     notice,
     tell,
 )
 from master.ui.progress import Bars
+from worker.files import replace_file
+from worker.nnue import NN
+from worker.run_folder import RunFolder
+from worker.shogi.state import POS
+from worker.warm import Progress as OnStage
+from worker.warm import Stage, compile_once
 
 if TYPE_CHECKING:
-    from lab.training.corpus import Corpus
     from lab.training.network.trainer import Outcome, Progress, Row, Trainer
-    from lab.training.train_folder import TrainFolder
     from lab.training.train_settings import TrainSettings
     from lab.training.weights import FloatNet
     from worker.nnue.format import NetworkFile
 
 
+_VALUES: Final = float32[:, ::1]
+_LINE: Final = float32[::1]
+_ROWS: Final = int32[:, ::1]
+_STAGES: Final[tuple[Stage, ...]] = (
+    (
+        "games",
+        replay.replay_games,
+        (POS, *(int64,) * 3, uint64, *(int64,) * 3, *(float64,) * 2, *(int64,) * 3, int64[::1]),
+    ),
+    ("rows", replay.write_rows, (int64,) * 9),
+    ("sums", kernels.sum_rows, (_VALUES, _LINE, _ROWS, _VALUES, int64, float32, int64, int64)),
+    ("slopes", kernels.add_slopes, (_ROWS, _VALUES, _VALUES, int64, float32, _VALUES, _LINE, int64, int64)),
+    ("evaluation", kernels.evaluate_records, (POS, NN, *(int64,) * 4)),
+    ("ranks", kernels.rank_moves, (POS, NN, int64, int64[::1])),
+)
+
+
+def warm_up_training(on_stage: OnStage | None = None) -> bool:
+    """`lab.selfplay.run.warm_up_selfplay`, and the trainer after it. Returns False where all was there already."""
+    fresh = warm_up_selfplay(on_stage)
+    return compile_once(_STAGES, f"{FOLDER}/complete-training", on_stage) or fresh
+
+
+CHECKPOINT: Final = "checkpoint.pt"
+CHECKPOINT_BEFORE: Final = "checkpoint-before.pt"
+
+
+class TrainFolderError(Exception):
+    """A folder cannot be used for the command; the text says why."""
+
+
+class TrainFolder(RunFolder):
+    """``train.json``, ``data.json``, ``checkpoint.pt`` and the one before, ``log.jsonl``, ``nn.bin``."""
+
+    command = "gougi train"
+    refused = TrainFolderError
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.settings = path / "train.json"
+        self.data = path / "data.json"
+        self.log = path / "log.jsonl"
+        self.net = path / "nn.bin"
+        self.report = path / "report.json"
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """As `RunFolder.held`; what a process that was killed while it wrote has left is removed."""
+        with super().held():
+            for name in ("*.pt", "*.json", "*.jsonl", "*.svg", "*.bin"):
+                for path in self.path.glob(f".{name}.*"):
+                    path.unlink()
+            yield
+
+    def claim(self, wanted: Mapping[str, Any]) -> None:
+        """Note the settings in a new folder, or check those of an old one.
+
+        A folder in which nothing was learned yet is a new one: its settings, and its shards, are forgotten.
+
+        Raises:
+            TrainFolderError: it was begun with others, named; or it cannot be read.
+            OSError: it cannot be written.
+        """
+        learned = (CHECKPOINT, CHECKPOINT_BEFORE, self.net.name, self.report.name)
+        is_new = self.settings.exists() and not any((self.path / name).exists() for name in learned)
+        if is_new and self.known_facts(self.settings).keys() >= wanted.keys():  # else it is somebody else's
+            self.data.unlink(missing_ok=True)
+            self.settings.unlink()
+        self.claim_settings(self.settings, wanted)
+
+    def corpus(
+        self, folders: Sequence[Path], split: Split, on_shard: Callable[[int, int], None]
+    ) -> tuple[Corpus, list[str]]:
+        """The shards that the run was begun with, read for the first time where it is new, and what the user should
+        know of them.
+
+        Raises:
+            TrainFolderError: what was noted cannot be read.
+            CorpusError: a shard cannot be used.
+            OSError: one cannot be read.
+        """
+        files = shard_files(folders, split.use)
+        if not self.data.exists():
+            corpus = Corpus.index(files, split, on_shard)
+            self.keep_facts(self.data, corpus.to_json())
+            return corpus, []
+        try:
+            corpus = Corpus.from_json(self.known_facts(self.data), split)
+        except (KeyError, TypeError) as error:
+            raise TrainFolderError(f"{self.data}: not readable: {error!r}") from error
+        known = {str(Path(source.path).resolve()) for source in corpus.sources}
+        if more := sum(str(path) not in known for path in files):
+            return corpus, [f"{more} shards came later than this run: it goes on with its own {len(known)}"]
+        return corpus, []
+
+    def keep_log(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Write the log: a JSON object a line. Raises OSError."""
+        replace_file(self.log, "".join(json.dumps(row) + "\n" for row in rows).encode())
+
+    def known_report(self) -> dict[str, Any] | None:
+        """The report of a finished run on its net; None: the run has none yet. Raises TrainFolderError."""
+        return self.known_facts(self.report) if self.report.exists() and self.net.exists() else None
+
+
 def compile_training() -> None:
     """Compile the searcher, self-play and the trainer if they are not in the cache, with progress on stderr."""
-
-    def find() -> WarmUp:
-        from lab.training.warm import warm_up_training
-
-        return warm_up_training
-
-    compile_searcher(find)
+    compile_searcher(lambda: warm_up_training)
 
 
 def run(
@@ -235,7 +344,7 @@ class TrainingProgress(Bars):
         now = time.monotonic()
         if self._began is None:
             self._began = (now, progress.positions)
-            self._bar.begin(progress.over)
+            self._bar.begin(progress.positions)
         self._last = progress
         if self.live and now - self._shown >= _EACH_S:
             self._shown = now
@@ -254,7 +363,7 @@ class TrainingProgress(Bars):
             words += f", validation {validation:.5f}" + (" in integers" if quantised else "")
         if self._began is not None and (spent := time.monotonic() - self._began[0]) > 0:
             words += f", {(last.positions - self._began[1]) / spent:,.0f} positions a second"
-        self._bar.show(last.over, words, total=last.total, tell=tell)
+        self._bar.show(min(last.positions, last.total), words, total=last.total, tell=tell)
 
 
 def summary(report: dict[str, Any]) -> str:

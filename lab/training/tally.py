@@ -12,9 +12,8 @@ from lab.selfplay.folder import shards_in
 from lab.selfplay.run import TeachingError
 from lab.selfplay.shard import ENTERING, NATURAL, PLAYED_OUT, UNUSUAL, ShardError
 from lab.selfplay.state import END_NAMES, MOVE_LIMIT, REPEATED
-from lab.training.corpus import Replayer, Split
+from lab.training.corpus import BINS, Replayer, Split, add_points, fitted_scale
 from lab.training.replay import TRAINING
-from lab.training.scale import BINS, add_points, fitted_scale
 
 
 def count_games(folder: Path) -> dict[str, Any]:

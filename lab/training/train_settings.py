@@ -14,7 +14,7 @@ LAST_RATE: Final = 0.01
 WARM_UP: Final = 0.02
 """Share of the run over which the learning rate rises."""
 VALIDATIONS: Final = 50
-"""Validations of a run, when no early stop ends it."""
+"""Validations of a run."""
 HELD_OUT: Final = 0.02
 """Share of the games that a run learns nothing from, unless it is given another one."""
 _VALIDATION_POSITIONS: Final = (20_000, 200_000)
@@ -64,8 +64,6 @@ class TrainSettings:
     """Power of the difference between chances to win that is the loss; 0: cross-entropy."""
     average: float = 0.1
     """Share of the run, at its end, of which the mean of the weights is tried as well; 0: none."""
-    patience: int = 10
-    """Validations without a better loss that end the first part of a run, and then the second; 0: none do."""
     seed: int = 1
 
     def __post_init__(self) -> None:
@@ -91,7 +89,6 @@ class TrainSettings:
             ("exponent", 0, 4),
             ("average", 0, 0.5),
             ("validation", 1e-6, 0.5),
-            ("patience", 0, 10**6),
         ):
             value = getattr(self, name)
             if value is not None and not least <= value <= most:
@@ -162,4 +159,4 @@ class Schedule:
 
     def validations(self, over: int) -> int:
         """The number of validations that are due up to this moment."""
-        return over * VALIDATIONS // self.total
+        return min(over, self.total) * VALIDATIONS // self.total

@@ -11,8 +11,8 @@ from typing import Any
 from numba.core.dispatcher import Dispatcher
 
 import lab
-import lab.selfplay.warm
-import lab.training.warm
+import lab.selfplay.run
+import lab.training.run
 import worker
 import worker.warm
 from lab.jit import FOLDER, SOURCES
@@ -81,7 +81,7 @@ def called(function: Any, seen: set[Any]) -> None:
 def test_the_warm_up_compiles_all_that_python_calls() -> None:
     """Else every process compiles it for itself."""
     warm: set[Any] = set()
-    for stages in (worker.warm._STAGES, lab.selfplay.warm._STAGES, lab.training.warm._STAGES):
+    for stages in (worker.warm._STAGES, lab.selfplay.run._STAGES, lab.training.run._STAGES):
         for _, function, _ in stages:
             called(function, warm)
     for source in LAB.rglob("*.py"):

@@ -27,7 +27,7 @@ while read -r line; do
   esac
 done
 """
-_TRAIN = "--width 128 --hidden 8-8 --batch 64 --validation 0.2 --scale 2000 --tolerance 1000 --patience 0"
+_TRAIN = "--width 128 --hidden 8-8 --batch 64 --validation 0.2 --scale 2000 --tolerance 1000"
 TINY = (
     "--games", "20", "--nodes", "30,40", "--epochs", "8", "--processes", "1",
     "--games-options", "--shard 10 --hash 1",

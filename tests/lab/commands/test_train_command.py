@@ -103,7 +103,7 @@ def test_errors_are_one_line_and_leave_no_folder(
 @needs_torch
 @pytest.mark.slow
 def test_from_games_to_a_net_that_plays(games: Path, tmp_path: Path) -> None:
-    settings = ("--data", str(games), *TINY, "--epochs", "20", "--patience", "0")
+    settings = ("--data", str(games), *TINY, "--epochs", "20")
     words = ("train", "--out", "net", *settings)
     done = gougi(*words, "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr

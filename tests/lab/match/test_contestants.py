@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.match.contestants import Contestant, SettingsError, contestant, with_names
+from lab.match.settings import Contestant, SettingsError, contestant, with_names
 
 
 def names(a: Contestant, b: Contestant) -> list[str]:

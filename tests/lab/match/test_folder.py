@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from lab.match.contestants import SettingsError, contestant
 from lab.match.folder import MatchFolder
+from lab.match.settings import SettingsError, contestant
 from master.records.csa import Ending, GameRecord, RecordedMove
 from tests.lab.match.matches import game, settings
 from worker.clock.timecontrol import TimeControl

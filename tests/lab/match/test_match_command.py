@@ -16,10 +16,9 @@ import pytest
 import typer
 
 from lab.commands.match import match
-from lab.match.contestants import Contestant
 from lab.match.folder import from_line
 from lab.match.results import MOST_FAULTS, PlayedGame, facts, table, words
-from lab.match.settings import MatchSettings, Pace
+from lab.match.settings import Contestant, MatchSettings, Pace
 from lab.match.statistics import Sprt, Tally
 from master.commands.common import CommandError
 from tests.master.command import GOUGI, Running, environment, gougi

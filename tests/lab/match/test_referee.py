@@ -6,10 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from lab.match.contestants import Contestant
 from lab.match.match_engine import reached
 from lab.match.referee import BestMove, Clock, Referee
-from lab.match.settings import MatchSettings, Pace
+from lab.match.settings import Contestant, MatchSettings, Pace
 from master.records.csa import Ending
 from worker.shogi import STARTPOS
 

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from lab.match.contestants import SettingsError
 from lab.match.folder import from_line, to_line
 from lab.match.results import (
     MOST_FAULTS,
@@ -18,7 +17,7 @@ from lab.match.results import (
     pair_of,
     results_of,
 )
-from lab.match.settings import Pace
+from lab.match.settings import Pace, SettingsError
 from tests.lab.match.matches import settings
 
 GAME = PlayedGame(3, 0.0, "TIME_UP", "no move in 1 s", 40, PlayerFigures(20, 400, 80, 900, 700), PlayerFigures(20))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lab.strategies.settings import Due, LabError, LabSettings, Opponent, Plan, Point, ScheduledGame
+from lab.strategies.settings import LabError, LabSettings, Opponent, Plan, Point, ScheduledGame
 
 
 @pytest.mark.parametrize(
@@ -90,27 +90,3 @@ def test_what_was_played_is_left_out_and_the_plan_may_grow() -> None:
 def test_what_cannot_be_planned(strategies: tuple[str, ...], nodes: tuple[int, ...], games: int, words: str) -> None:
     with pytest.raises(LabError, match=words):
         Plan(strategies, nodes, games)
-
-
-def test_a_point_that_is_opened_again_gets_its_games() -> None:
-    one, other = Point("split", 2), Point("split", 4)
-    games = [ScheduledGame(point, number) for number in (0, 1) for point in (one, other)]
-    shut = {one}
-    due = Due([(game, "") for game in games], lambda point: point not in shut)
-    assert [game for game, _ in due] == [ScheduledGame(other, 0), ScheduledGame(other, 1)]
-    assert list(due) == []
-    shut.clear()
-    assert [game for game, _ in due] == [ScheduledGame(one, 0), ScheduledGame(one, 1)]
-
-
-def test_each_point_is_asked_about_once_for_a_game() -> None:
-    one, other = Point("split", 2), Point("split", 4)
-    games = [ScheduledGame(point, number) for number in range(100) for point in (one, other)]
-    asked: list[Point] = []
-
-    def is_open(point: Point) -> bool:
-        asked.append(point)
-        return point != one
-
-    assert len(list(Due([(game, "") for game in games], is_open))) == 100
-    assert len(asked) <= 202

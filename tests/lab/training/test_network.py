@@ -24,7 +24,7 @@ from lab.training.net_facts import evaluator_raw, float_raw, rounding_error
 from lab.training.network.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
 from lab.training.network.model import FACTOR, Model, SparseSums, bag_sums, find_device
 from lab.training.network.trainer import Outcome, Row, Trainer, TrainingError, loss_of, teaches
-from lab.training.train_folder import CHECKPOINT, CHECKPOINT_BEFORE
+from lab.training.run import CHECKPOINT, CHECKPOINT_BEFORE
 from lab.training.train_settings import Schedule, TrainSettings
 from lab.training.weights import LAYER_LIMIT, OUTPUT_ONE, FloatNet, from_file, random_net, to_file
 from tests.lab.training.shards import corpus_of, folder_of, tree_folder_of
@@ -129,7 +129,7 @@ def test_a_bound_teaches_only_who_does_not_keep_to_it() -> None:
 def trainer_settings(**changes: Any) -> TrainSettings:
     return TrainSettings(
         **{
-            "width": 128, "hidden1": 16, "hidden2": 8, "batch": 128, "epochs": 2.0, "rate": 0.01, "patience": 0,
+            "width": 128, "hidden1": 16, "hidden2": 8, "batch": 128, "epochs": 2.0, "rate": 0.01,
             "quantised": 0.4, **changes,
         }
     )  # fmt: skip
@@ -191,13 +191,6 @@ def test_a_run_that_was_stopped_ends_as_one_that_was_not(
     assert content(run(trainer_of(corpus, seed=2))) != expected
 
 
-def test_validations_without_a_gain_end_the_first_part_and_then_the_second(corpus: Corpus) -> None:
-    whole = run(trainer_of(corpus, rate=1e-9, decay=0.0, epochs=20.0))
-    early = run(trainer_of(corpus, rate=1e-9, decay=0.0, epochs=20.0, patience=2))
-    assert early.finished and early.positions < whole.positions * 0.8
-    assert {row.quantised for row in early.rows} == {False, True}
-
-
 def test_a_net_learns_from_trees_by_bounds_and_exponent(tmp_path: Path) -> None:
     corpus = corpus_of(tree_folder_of(tmp_path), use="tree")
     for exponent in (0.0, 2.5):
@@ -218,7 +211,7 @@ def test_the_mean_of_the_last_weights_is_tried_at_the_end(corpus: Corpus, tmp_pa
         nonlocal over
         if schedule.is_averaged(over):
             weights.append(trainer.model.parameters["weight1"].detach().numpy().copy())
-        over = progress.over
+        over = progress.positions
 
     outcome = trainer.run(note, lambda _row: None, lambda _state: None)
     assert len(outcome.rows) == len(without.rows) + 1 and outcome.rows[:-1] == without.rows

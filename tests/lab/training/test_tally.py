@@ -11,8 +11,7 @@ from rsshogi.core import Board
 from lab.selfplay.folder import shards_in
 from lab.selfplay.shard import ShardError
 from lab.selfplay.walk import QUIET_SCORE, pack
-from lab.training.corpus import unpacked_position
-from lab.training.scale import BINS, fitted_scale
+from lab.training.corpus import BINS, fitted_scale, unpacked_position
 from lab.training.tally import count_games, counts_text
 from tests.lab.selfplay.games import games_of
 from tests.lab.training.shards import folder_of
