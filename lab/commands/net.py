@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from lab.commands.options import TeacherGames
 from master.commands.common import FAILED, CommandError, EndsOn, interruptible
 from master.commands.kinds import Kind, only
 from master.commands.options import Json
@@ -33,12 +34,6 @@ app = typer.Typer(
 _NET = Annotated[
     Path,
     typer.Argument(exists=True, dir_okay=False, metavar="FILE", help="Network file (nn.bin).", callback=only(Kind.NET)),
-]
-_DATA = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--data", exists=True, file_okay=False, metavar="FOLDER", help="Folder of gougi selfplay. May be repeated."
-    ),
 ]
 
 
@@ -130,38 +125,30 @@ def compare(
     second: Annotated[
         Path, typer.Argument(exists=True, dir_okay=False, metavar="B", help="Another one.", callback=only(Kind.NET))
     ],
-    data: _DATA = None,
+    data: TeacherGames,
     positions: Annotated[int, typer.Option(min=2, metavar="N", help="Number of positions.")] = 5000,
     as_json: Json = False,
 ) -> None:
-    """Compare the evaluations of two networks in the same positions.
+    """Compare the evaluations of two networks in quiet positions of teacher games.
 
-    It prints the rms difference and the correlation. The positions are quiet ones of teacher games (--data), else of
-    random games.
-
-    With teacher games it also prints how each network ranks the teacher's move among the legal moves, by its evaluation
-    after each move, without a search. The pair rate is the share of pairs of moves that it orders as the teacher does;
-    the mean rank is that of the teacher's move. The result loss says how well it foretells the results of the games (in
-    nats: less is better, chance has 0.693). Positions that gougi train keeps for validation come first, because no
-    network has learned from them.
+    It prints the rms difference, the correlation, and how well each network foretells the results of the games, without
+    a search (result loss, in nats: less is better, chance has 0.693). Positions that gougi train keeps for validation
+    come first, because no network has learned from them.
 
     Examples:
 
-      gougi net compare runs/net1/nn.bin runs/net2/nn.bin
-
       gougi net compare runs/net1/nn.bin runs/net2/nn.bin --data runs/games2
     """
-    from lab.training.compare import comparison, comparison_text, random_samples, teacher_samples
+    from lab.training.compare import comparison, comparison_text, quiet_records
     from lab.training.corpus import CorpusError, shard_files
     from lab.training.run import compile_training
-    from worker.nnue import NetworkFileError, load_network
+    from worker.nnue.format import NetworkFileError, read_network
 
     with EndsOn(NetworkFileError, OSError):
-        networks = [load_network(path) for path in (first, second)]
+        a, b = (read_network(path) for path in (first, second))
     compile_training()
     with EndsOn(CorpusError, OSError, code=FAILED):
-        samples = interruptible(
-            lambda: teacher_samples(shard_files(data), positions) if data else random_samples(positions)
-        )
-    facts = {"a": str(first), "b": str(second), **interruptible(lambda: comparison(networks[0], networks[1], samples))}
-    print(json.dumps(facts) if as_json else comparison_text(facts, [network.name for network in networks]))
+        records, held_out = interruptible(lambda: quiet_records(shard_files(data, "games"), positions))
+    facts = {"a": str(first), "b": str(second), "held_out": held_out}
+    facts |= interruptible(lambda: comparison(a, b, records))
+    print(json.dumps(facts) if as_json else comparison_text(facts))

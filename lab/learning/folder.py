@@ -134,7 +134,7 @@ def _digest(net: bytes) -> str:
 
 
 _HEAD: Final = (
-    "generation", "teacher", "games", "positions", "learned from", "loss", "integers, cp rms", "pair rate, mean rank",
+    "generation", "teacher", "games", "positions", "learned from", "loss", "integers, cp rms",
     "result loss", "gate: Elo", "", "hours",
 )  # fmt: skip
 
@@ -142,9 +142,8 @@ _HEADING: Final = """# Networks
 
 `gougi learn` writes this page. Generation 0 is the net that the run began with; a teacher's net plays the games, and
 the gate is the match of the new net against it. Loss in nats; integers: how far the exported net is from the one in
-floating point; pair rate and mean rank: how the net's evaluation alone ranks the moves that the teacher played; result
-loss: how well it foretells the results of the teacher's games (nats; all positions, and those from move 100 on). If
-several nets were trained, the gate is for their mean; loss and integers are those of the first.
+floating point; result loss: how well it foretells the results of the teacher's games (nats; all positions, and those
+from move 100 on). If several nets were trained, the gate is for their mean; loss and integers are those of the first.
 
 """
 
@@ -184,7 +183,6 @@ def table(ledger: Ledger) -> str:
 def _row(one: Generation) -> tuple[str, ...]:
     games, report = one.result(Kind.GAMES), one.result(Kind.TRAIN)
     compared, gate = one.result(Kind.COMPARE), one.result(Kind.GATE)
-    ranking = compared and compared["ranking_b"]
     foretold = compared and compared.get("results_b")
     word = {True: "promoted", False: "refused", None: "under way"}[one.promoted]
     spent = one.spent_s + sum(step.spent_s for step in one.steps)
@@ -196,7 +194,6 @@ def _row(one: Generation) -> tuple[str, ...]:
         f"{report['training_positions']:,}" if report else "",
         f"{report['validation_loss']:.5f}" if report else "",
         f"{report['quantised_rms']:.1f}" if report else "",
-        f"{ranking['pair_rate']:.1%}, {ranking['mean_rank']:.2f}" if ranking else "",
         _foretold_text(foretold) if foretold else "",
         str(Strength.of_facts(gate)) if gate else "",
         word,
@@ -205,7 +202,7 @@ def _row(one: Generation) -> tuple[str, ...]:
 
 
 def _foretold_text(loss: Mapping[str, float | None]) -> str:
-    late = loss["late"]
+    late = loss.get("late")  # ledgers of earlier versions have it
     return f"{loss['loss']:.4f}" + (f", {late:.4f}" if late is not None else "")
 
 

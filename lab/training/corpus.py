@@ -20,9 +20,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from lab.selfplay.shard import Shard, ShardError, TeacherGame, Tree, read_shard
+from lab.selfplay.shard import Shard, ShardError, Tree, read_shard
 from lab.selfplay.state import LONGEST_GAME
-from lab.selfplay.walk import QUIET_SCORE, RECORD_DTYPE, game_hash
+from lab.selfplay.walk import QUIET_SCORE, RECORD_DTYPE
 from lab.training.replay import (
     CUT,
     ILLEGAL,
@@ -30,12 +30,8 @@ from lab.training.replay import (
     TRAINING,
     VALIDATION,
     replay_games,
-    unpack,
 )
 from worker.nnue.features import K_P, tables
-from worker.shogi import Position, SfenError
-from worker.shogi.pieces import SQUARES
-from worker.shogi.sfen import Setup, write
 from worker.shogi.state import new_record
 
 CHUNK_SHARDS: Final = 32
@@ -103,26 +99,6 @@ class Split:
 def _threshold(validation: float) -> int:
     """The games whose hash is below it are for validation."""
     return min(int(validation * 2.0**64), (1 << 64) - 1)
-
-
-def is_for_validation(game: TeacherGame, validation: float) -> bool:
-    """Whether a training run that keeps this share of the games for validation learns nothing from a game."""
-    content = np.frombuffer(game.to_bytes(), np.uint8)
-    return int(game_hash(content.ctypes.data, len(game.moves))) < _threshold(validation)
-
-
-def unpacked_position(packed: bytes, move_number: int = 1) -> Position:
-    """The position of the 32 bytes in which a game begins. Raises ShardError: they are none."""
-    record, content = new_record(), np.frombuffer(packed + bytes(8), np.uint8)
-    if not unpack(record, content.ctypes.data):
-        raise ShardError("its start is no position")
-    hands = [int(count) for count in record.hand]
-    board = tuple(int(piece) for piece in record.board[:SQUARES])
-    try:
-        setup = Setup(board, (tuple(hands[:8]), tuple(hands[8:16])), int(record.side), move_number)
-        return Position.from_sfen(write(setup))
-    except SfenError as error:
-        raise ShardError(f"its start: {error}") from error
 
 
 class Replayer:

@@ -55,7 +55,6 @@ _STAGES: Final[tuple[Stage, ...]] = (
     ("sums", kernels.sum_rows, (_VALUES, _LINE, _ROWS, _VALUES, int64, float32, int64, int64)),
     ("slopes", kernels.add_slopes, (_ROWS, _VALUES, _VALUES, int64, float32, _VALUES, _LINE, int64, int64)),
     ("evaluation", kernels.evaluate_records, (POS, NN, *(int64,) * 4)),
-    ("ranks", kernels.rank_moves, (POS, NN, int64, int64[::1])),
 )
 
 

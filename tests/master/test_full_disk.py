@@ -52,7 +52,6 @@ ON_STDOUT = {
     "tune show": "tune show tuned",
     "tune export": "tune export --env tuned",
     "net info": f"net info {NET}",
-    "net compare": f"net compare {NET} {NET} --positions 60",
     "net blend": f"net blend {NET} {NET} --out blended.bin",
     "watch": "watch log.jsonl",
     "learn show": "learn show networks",
@@ -65,6 +64,7 @@ APART = {
     "warm": "writes nothing to standard output",
     "match": "tests/lab/match",
     "train": "tests/lab/training/test_network.py",
+    "net compare": "tests/lab/commands/test_train_command.py",
     "selfplay stats": "tests/lab/commands/test_selfplay_command.py",
 }
 LOG = (

@@ -162,25 +162,21 @@ def test_from_games_to_a_net_that_plays(games: Path, tmp_path: Path) -> None:
     assert "8<-256" in text and report["sha256"] in text
 
 
-def test_net_compare_shows_where_two_networks_differ(games: Path, tmp_path: Path) -> None:
+def test_net_compare_shows_how_two_networks_differ(games: Path, tmp_path: Path) -> None:
     from benchmarks.random_networks import random_network
     from worker.nnue.features import K_P
     from worker.nnue.format import Architecture, write_network
 
     write_network(tmp_path / "other.bin", random_network(Architecture(K_P, 128, 8, 8), 1))
-    words = ("net", "compare", OURS, "other.bin", "--positions", "60")
-    same = json.loads(gougi("net", "compare", OURS, OURS, "--positions", "60", "--json", cwd=tmp_path).stdout)
-    assert same["rms"] == 0 and same["correlation"] == pytest.approx(1)
-    assert same["ranking_a"] is same["results_a"] is None
-    done = gougi(*words, "--data", str(games), "--json", cwd=tmp_path)
+    words = ("net", "compare", OURS, "other.bin", "--positions", "60", "--data", str(games))
+    done = gougi(*words, "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     facts = json.loads(done.stdout)
     assert facts["positions"] == 60 and facts["rms"] > 0 and abs(facts["correlation"]) < 0.9
-    assert facts["ranking_a"]["pair_rate"] > facts["ranking_b"]["pair_rate"]
     # A random net may explain nothing at all.
     assert facts["results_a"]["loss"] < (facts["results_b"] or {"loss": 0.6932})["loss"]
-    text = gougi(*words, "--data", str(games), cwd=tmp_path).stdout
-    assert "correlation" in text and "pair rate" in text and "result loss, A" in text
+    text = gougi(*words, cwd=tmp_path).stdout
+    assert "correlation" in text and "result loss, A" in text
     assert gougi("net", "info", "missing.bin", cwd=tmp_path).returncode == 2
     (tmp_path / "broken.bin").write_bytes(b"no network")
     broken = gougi("net", "info", "broken.bin", cwd=tmp_path)

@@ -12,8 +12,7 @@ from lab.selfplay.shard import ENTERING, PLAYED_OUT, UNUSUAL, TeacherGame
 from lab.selfplay.state import ADJUDICATED, DECLARED, MATE_END, MOVE_LIMIT, PERPETUAL, REPEATED, new_record
 from lab.selfplay.teacher import Teacher, entering_start
 from lab.selfplay.walk import whole_move
-from lab.training.corpus import unpacked_position
-from tests.lab.selfplay.games import games_of, made, tiny
+from tests.lab.selfplay.games import games_of, made, tiny, unpacked_position
 from worker.nnue import default_network
 from worker.score import MATE_BOUND
 from worker.search.state import ThreadState

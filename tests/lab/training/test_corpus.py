@@ -14,7 +14,7 @@ from lab.selfplay.shard import read_shard
 from lab.selfplay.walk import game_hash
 from lab.training import corpus as corpus_module
 from lab.training.batches import START, Batch, BatchNumber, cut, training_batches
-from lab.training.corpus import Corpus, CorpusError, Split, is_for_validation, shard_files
+from lab.training.corpus import Corpus, CorpusError, Split, shard_files
 from lab.training.features import row_tables
 from lab.training.run import CHECKPOINT, TrainFolder, TrainFolderError
 from lab.training.tally import count_games
@@ -202,12 +202,9 @@ def test_a_game_and_its_trees_are_on_the_same_side_of_the_split(trees: Path) -> 
     """No position of a tree in training belongs to a game that is for validation."""
     share = 0.4
     corpus = corpus_of(trees, share, use="tree")
-    held = {
-        int(game_hash(np.frombuffer(game.to_bytes(), np.uint8).ctypes.data, len(game.moves))) >> 48
-        for path in shard_files([trees], "games")
-        for game in read_shard(path).games()
-        if is_for_validation(game, share)
-    }
+    games = [game for path in shard_files([trees], "games") for game in read_shard(path).games()]
+    hashes = [int(game_hash(np.frombuffer(game.to_bytes(), np.uint8).ctypes.data, len(game.moves))) for game in games]
+    held = {value >> 48 for value in hashes if value < share * 2**64}
     training = corpus.chunk(corpus.sources, 0, 0, 0, _pool(), 1)[0]
     validation = corpus.validation_records(10**6)
     assert held and set(validation["part"].tolist()) <= held

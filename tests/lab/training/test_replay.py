@@ -12,11 +12,11 @@ from benchmarks.random_networks import random_network
 from lab.selfplay.shard import Shard, ShardError
 from lab.selfplay.walk import QUIET_SCORE, whole_move
 from lab.training.batches import make_batch
-from lab.training.corpus import Replayer, Split, unpacked_position
+from lab.training.corpus import Replayer, Split
 from lab.training.features import TRAINABLE, factors, mirrored_tables, row_tables
 from lab.training.net_facts import evaluator_raw
 from lab.training.replay import TRAINING, VALIDATION
-from tests.lab.selfplay.games import games_of, made
+from tests.lab.selfplay.games import games_of, made, unpacked_position
 from worker.nnue import Network, NnueState, evaluate_full, reference
 from worker.nnue.accumulator import refresh
 from worker.nnue.features import FEATURE_SETS, KingRule

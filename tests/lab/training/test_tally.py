@@ -9,9 +9,8 @@ import pytest
 from rsshogi.core import Board
 
 from lab.selfplay.folder import shards_in
-from lab.selfplay.shard import ShardError
 from lab.selfplay.walk import QUIET_SCORE, pack
-from lab.training.corpus import BINS, fitted_scale, unpacked_position
+from lab.training.corpus import BINS, fitted_scale
 from lab.training.tally import count_games, counts_text
 from tests.lab.selfplay.games import games_of
 from tests.lab.training.shards import folder_of
@@ -45,14 +44,6 @@ def test_positions_are_packed_and_read_as_by_the_field(sfen: str) -> None:
     assert board.to_sfen().split()[:3] == Board(sfen).to_sfen().split()[:3]
     if not any(position.hand(0)) and not any(position.hand(1)):
         assert packed(position) == theirs
-    assert unpacked_position(theirs, position.move_number).sfen() == position.sfen()
-
-
-@pytest.mark.parametrize("data", [b"\xff" * 32, b"\0" * 32, packed(Position.startpos())[:-1] + b"\xff"])
-def test_what_is_no_position_is_refused(data: bytes) -> None:
-    with pytest.raises(ShardError):
-        unpacked_position(data)
-    assert unpacked_position(packed(Position.startpos())).turn == 0
 
 
 @pytest.mark.parametrize("scale", [300, 600, 1400, 5000])
