@@ -131,8 +131,8 @@ def selfplay(
     if context.invoked_subcommand is not None:
         return 0
     from cluster.api import FleetError
-    from lab.selfplay.folder import TeacherFolder
-    from lab.selfplay.run import FolderError, ShardTerms, TeachingError, digest_of, run
+    from lab.selfplay.folder import FolderError, ShardTerms, TeacherFolder, TeachingError
+    from lab.selfplay.run import digest_of, run
     from lab.selfplay.teacher import TeacherSettings, code_version
     from worker.nnue.format import NetworkFileError
 
@@ -180,7 +180,7 @@ def stats(folder: TeacherGamesFolder, as_json: Json = False) -> None:
 
       gougi selfplay stats runs/games1
     """
-    from lab.selfplay.run import TeachingError
+    from lab.selfplay.folder import TeachingError
     from lab.training.run import compile_training
     from lab.training.tally import count_games, counts_text
 

@@ -10,7 +10,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -19,9 +19,10 @@ from numba import int64, uint64
 from cluster.drivers.task_pool import Losses, Opened, run_tasks, run_tasks_here
 from lab.jit import FOLDER
 from lab.selfplay import game, harvest, walk
+from lab.selfplay.folder import Made, ShardTerms, TeacherFolder, TeachingError
 from lab.selfplay.shard import tree_to_bytes
 from lab.selfplay.state import SP
-from lab.selfplay.teacher import Teacher, TeacherSettings, code_version
+from lab.selfplay.teacher import Teacher, code_version
 from master.commands.common import Stoppable, compile_searcher, exit_code, notice
 from master.ui.progress import Bars
 from worker.nnue import NN, Network
@@ -29,44 +30,6 @@ from worker.nnue.format import parse_network
 from worker.search.state import TH
 from worker.shogi.state import POS
 from worker.warm import Progress, Stage, compile_once, warm_up
-
-if TYPE_CHECKING:
-    from lab.selfplay.folder import TeacherFolder
-
-
-class TeachingError(Exception):
-    """Teacher games cannot be made or kept; the text says what is wrong, and where."""
-
-
-class FolderError(TeachingError):
-    """A folder is not one for what is ordered; the text says why."""
-
-
-@dataclass(frozen=True, slots=True)
-class ShardTerms:
-    """The terms on which shards are made. The same for all of a folder."""
-
-    settings: TeacherSettings
-    net_digest: str
-    """SHA-256 of the network's file."""
-    fv_scale: int | None
-    code: str
-    """The version of the ordering process's sources (`code_version`)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Made:
-    """A shard, whole."""
-
-    number: int
-    data: bytes
-    games: int
-    positions: int
-    cpu_s: float
-    """Seconds of processor time for the whole shard."""
-    tree: bytes | None = None
-    """The file of the positions of its searches' trees, if they are kept."""
-    tree_positions: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from lab.jit import FOLDER
 from lab.selfplay.run import warm_up_selfplay
 from lab.training import kernels, replay
 from lab.training.corpus import Corpus, Split, shard_files
+from lab.training.train_settings import CHECKPOINT, CHECKPOINT_BEFORE
 from master.commands.common import (
     FAILED,
     INTERRUPTED,
@@ -62,10 +63,6 @@ def warm_up_training(on_stage: OnStage | None = None) -> bool:
     """`lab.selfplay.run.warm_up_selfplay`, and the trainer after it. Returns False where all was there already."""
     fresh = warm_up_selfplay(on_stage)
     return compile_once(_STAGES, f"{FOLDER}/complete-training", on_stage) or fresh
-
-
-CHECKPOINT: Final = "checkpoint.pt"
-CHECKPOINT_BEFORE: Final = "checkpoint-before.pt"
 
 
 class TrainFolderError(Exception):

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from lab.selfplay.folder import shards_in
-from lab.selfplay.run import TeachingError
+from lab.selfplay.folder import TeachingError, shards_in
 from lab.selfplay.shard import ENTERING, NATURAL, PLAYED_OUT, UNUSUAL, ShardError
 from lab.selfplay.state import END_NAMES, MOVE_LIMIT, REPEATED
 from lab.training.corpus import BINS, Replayer, Split, add_points, fitted_scale

@@ -9,6 +9,8 @@ from typing import Final
 from lab.training.features import TRAINABLE
 from worker.nnue.format import Architecture
 
+CHECKPOINT: Final = "checkpoint.pt"
+CHECKPOINT_BEFORE: Final = "checkpoint-before.pt"
 LAST_RATE: Final = 0.01
 """The learning rate at the end, as a share of the highest."""
 WARM_UP: Final = 0.02

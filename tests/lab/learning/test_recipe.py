@@ -119,7 +119,7 @@ def test_opponents_that_are_none(text: str) -> None:
 
 EMPTY = Ledger("0" * 64)
 NO_MATCHES = Recipe(match_games=0)
-RECIPE = Recipe(opponents=(Opponent("other", "other.bin"),), match_nodes=(5000, 20_000))
+PLAN = Recipe(opponents=(Opponent("other", "other.bin"),), match_nodes=(5000, 20_000))
 
 
 def run_all(ledger: Ledger, recipe: Recipe, generations: int, verdict: str) -> tuple[Ledger, list[str]]:
@@ -135,7 +135,7 @@ def run_all(ledger: Ledger, recipe: Recipe, generations: int, verdict: str) -> t
 
 
 def test_each_generation_goes_through_all_steps() -> None:
-    ledger, taken = run_all(EMPTY, RECIPE, 2, "H1")
+    ledger, taken = run_all(EMPTY, PLAN, 2, "H1")
     steps = ["games", "train", "compare", "gate", "match against generation-0@5000"]
     steps += ["match against other@5000", "match against other@20000"]
     assert taken == [f"generation {number}: {step}" for number in (1, 2) for step in steps]
@@ -143,7 +143,7 @@ def test_each_generation_goes_through_all_steps() -> None:
 
 
 def test_a_net_that_the_gate_refuses_plays_no_match_and_teaches_nobody() -> None:
-    ledger, taken = run_all(EMPTY, RECIPE, 3, "H0")
+    ledger, taken = run_all(EMPTY, PLAN, 3, "H0")
     assert len(taken) == 12 and not any("match" in step for step in taken)
     assert [one.teacher for one in ledger.generations] == [0, 0, 0] and ledger.best == 0
 
@@ -173,18 +173,18 @@ def test_a_gate_with_a_verdict_is_over() -> None:
 def test_an_opponent_that_comes_later_meets_earlier_nets_too() -> None:
     ledger, _ = run_all(EMPTY, Recipe(), 2, "H1")
     assert next_step(ledger, Recipe(), 2) is None
-    assert next_step(ledger, RECIPE, 2) == Step(1, Kind.MATCH, "other@5000")
+    assert next_step(ledger, PLAN, 2) == Step(1, Kind.MATCH, "other@5000")
     ledger = with_match(ledger, 1, "other@5000")
-    assert next_step(ledger, RECIPE, 2) == Step(1, Kind.MATCH, "other@20000"), "one match for each pace"
-    assert next_step(with_match(ledger, 1, "other@20000"), RECIPE, 2) == Step(2, Kind.MATCH, "other@5000")
+    assert next_step(ledger, PLAN, 2) == Step(1, Kind.MATCH, "other@20000"), "one match for each pace"
+    assert next_step(with_match(ledger, 1, "other@20000"), PLAN, 2) == Step(2, Kind.MATCH, "other@5000")
     # Of a run of another machine only the best net is here.
-    assert next_step(ledger, RECIPE, 2, nets=frozenset({0, 2})) == Step(2, Kind.MATCH, "other@5000")
-    assert next_step(ledger, RECIPE, 3, nets=frozenset({0})) == Step(3, Kind.GAMES)
+    assert next_step(ledger, PLAN, 2, nets=frozenset({0, 2})) == Step(2, Kind.MATCH, "other@5000")
+    assert next_step(ledger, PLAN, 3, nets=frozenset({0})) == Step(3, Kind.GAMES)
 
 
 def test_fewer_generations_than_are_there_leave_the_last_one_no_half_thing() -> None:
     ledger = with_generation(with_generation(EMPTY, verdict="H0"), upto=Kind.TRAIN)
-    assert next_step(ledger, RECIPE, 1) == Step(2, Kind.COMPARE)
+    assert next_step(ledger, PLAN, 1) == Step(2, Kind.COMPARE)
 
 
 def test_several_trainings_and_their_mean() -> None:
@@ -212,7 +212,7 @@ def test_a_net_that_is_made_stays_as_it_is_if_the_recipe_changes() -> None:
 
 
 def test_no_matches_where_none_are_wanted() -> None:
-    assert next_step(with_generation(EMPTY), replace(RECIPE, match_games=0), 1) is None
+    assert next_step(with_generation(EMPTY), replace(PLAN, match_games=0), 1) is None
 
 
 @pytest.mark.parametrize(

@@ -15,15 +15,8 @@ import pytest
 
 from cluster.api import FleetError
 from cluster.drivers.task_pool import Opened
-from lab.selfplay.run import (
-    Event,
-    Made,
-    ShardLost,
-    ShardsProgress,
-    TeachingError,
-    make_shard,
-    make_shards,
-)
+from lab.selfplay.folder import Made, TeachingError
+from lab.selfplay.run import Event, ShardLost, ShardsProgress, make_shard, make_shards
 from tests.cluster.processes import family
 from tests.cluster.ray_head import Head, ray_head
 from tests.lab.selfplay.terms import NET, terms

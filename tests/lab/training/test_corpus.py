@@ -16,8 +16,9 @@ from lab.training import corpus as corpus_module
 from lab.training.batches import START, Batch, BatchNumber, cut, training_batches
 from lab.training.corpus import Corpus, CorpusError, Split, shard_files
 from lab.training.features import row_tables
-from lab.training.run import CHECKPOINT, TrainFolder, TrainFolderError
+from lab.training.run import TrainFolder, TrainFolderError
 from lab.training.tally import count_games
+from lab.training.train_settings import CHECKPOINT
 from tests.lab.selfplay.games import made
 from tests.lab.training.shards import corpus_of, folder_of, tree_folder_of
 from worker.nnue.features import K_P

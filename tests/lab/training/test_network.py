@@ -24,8 +24,7 @@ from lab.training.net_facts import evaluator_raw, float_raw, rounding_error
 from lab.training.network.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
 from lab.training.network.model import FACTOR, Model, SparseSums, bag_sums, find_device
 from lab.training.network.trainer import Outcome, Row, Trainer, TrainingError, loss_of, teaches
-from lab.training.run import CHECKPOINT, CHECKPOINT_BEFORE
-from lab.training.train_settings import Schedule, TrainSettings
+from lab.training.train_settings import CHECKPOINT, CHECKPOINT_BEFORE, Schedule, TrainSettings
 from lab.training.weights import LAYER_LIMIT, OUTPUT_ONE, FloatNet, from_file, random_net, to_file
 from tests.lab.training.shards import corpus_of, folder_of, tree_folder_of
 from worker.nnue.features import FEATURE_SETS, HALF_KA_HM1, HALF_KP, K_P

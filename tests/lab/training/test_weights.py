@@ -63,7 +63,6 @@ def test_no_unit_begins_at_an_end() -> None:
     assert np.allclose(net.weight3 @ np.full(32, 0.5) + net.bias3, 0, atol=1e-4)
 
 
-SMALL = Architecture(K_P, 128, 16, 8)
 A, B, C = (random_network(SMALL, seed) for seed in (1, 2, 3))
 
 
