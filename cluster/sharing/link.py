@@ -20,8 +20,7 @@ import zmq
 from zmq.auth.thread import ThreadAuthenticator
 from zmq.utils.monitor import recv_monitor_message
 
-from cluster.network.channel import ChannelAddress, give_up_the_dead
-from cluster.network.own_host import own_host
+from cluster.network.channel import ChannelAddress, give_up_the_dead, own_host
 from cluster.sharing.table import MOST_BATCH_BYTES
 
 _log = logging.getLogger(__name__)

@@ -89,11 +89,6 @@ def test_whoever_names_a_vote_gets_it() -> None:
     assert resolved(replace(AUTO, vote=Vote.SCORE_SUM), (), 4, 4000).vote is Vote.SCORE_SUM
 
 
-def test_whoever_names_a_mode_gets_it() -> None:
-    tiers = Settings(mode=Mode.TIERS, vote=Vote.OPTIMISTIC)
-    assert resolved(tiers, TABLE, 4, 4000) is tiers
-
-
 def test_without_a_choice_all_consult() -> None:
     assert resolved(AUTO, (), 4, 4000).mode is Mode.CONSULT
     assert resolved(AUTO, TABLE, 1, 4000).mode is Mode.CONSULT

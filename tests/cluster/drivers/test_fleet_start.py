@@ -172,7 +172,7 @@ def test_a_process_that_hangs_counts_as_lost(monkeypatch: pytest.MonkeyPatch) ->
         os.kill(pid, signal.SIGSTOP)
         async with asyncio.timeout(30):
             with pytest.raises(RayLost, match="hangs"):
-                await ray.spawn("run")
+                await ray.ask("spawn", "run")
             assert "its process hangs" in await ray.ended()
             await ray.close()
         assert not alive(pid)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 from prometheus_client import CollectorRegistry, Counter
 
-from cluster.metrics.server import ListenAddress, MetricsServer, targets
+from cluster.metrics.server import ListenAddress, MetricsServer
 
 NODES = {"node-2": "http://10.0.0.2:9500/metrics", "node-10": "", "node-1": "http://10.0.0.1:9500/metrics"}
 
@@ -75,7 +75,3 @@ def test_a_port_that_is_taken(registry: CollectorRegistry, server: MetricsServer
 def test_addresses() -> None:
     assert ListenAddress("0.0.0.0", 9500).moved(3) == ListenAddress("0.0.0.0", 9503)
     assert ListenAddress("0.0.0.0").moved(3) == ListenAddress("0.0.0.0")
-
-
-def test_no_target_without_an_address() -> None:
-    assert targets({"node-1": ""}) == "[]"

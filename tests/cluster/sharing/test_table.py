@@ -14,15 +14,12 @@ from cluster.sharing.master import Peering, SharedSum
 from cluster.sharing.table import (
     DEEPEST,
     ENTRY_BYTES,
-    MOST_BATCH_BYTES,
     MOST_ENTRIES,
     Batch,
     BatchError,
-    ForeignBatch,
     Sequences,
     ShareDepth,
     TokenBucket,
-    Traffic,
     decode_batch,
     encode_batch,
     header_bytes,
@@ -62,15 +59,6 @@ def test_a_batch_comes_back_as_it_went(peer: str, sequence: int, pairs: list[tup
     assert (batch.peer, batch.sequence) == (peer, sequence)
     assert batch.entries.dtype == np.uint64
     assert batch.entries.tolist() == [list(pair) for pair in pairs]
-
-
-def test_the_largest_batch() -> None:
-    words = np.arange(2 * MOST_ENTRIES, dtype=np.uint64).reshape(MOST_ENTRIES, 2)
-    data = encode_batch("n" * 255, MEANING, 0, words)
-    assert len(data) == MOST_BATCH_BYTES
-    assert np.array_equal(decode_batch(data, MEANING, "").entries, words)
-    with pytest.raises(ValueError, match=rf"entries: shape \({MOST_ENTRIES + 1}, 2\)"):
-        encode_batch("n", MEANING, 0, np.zeros((MOST_ENTRIES + 1, 2), np.uint64))
 
 
 @pytest.mark.parametrize(("peer", "meaning"), [("", MEANING), ("n" * 256, MEANING), ("n", MEANING[1:])])
@@ -115,12 +103,6 @@ def test_a_damaged_batch_is_refused_or_well_formed(cut: int, change: int, at: in
 def test_a_refusal_says_what_and_where(data: bytes, why: str) -> None:
     with pytest.raises(BatchError, match=why):
         decode_batch(data, MEANING, "n1")
-
-
-def test_entries_of_another_network_are_foreign() -> None:
-    data = encode_batch("n1/ab", MEANING, 7, entries((1, 2)))
-    with pytest.raises(ForeignBatch, match="n1/ab"):
-        decode_batch(data, bytes(16), "n1")
 
 
 # --- rates
@@ -189,11 +171,6 @@ def test_what_is_missing_is_counted() -> None:
 
     assert [lost("a", 5), lost("a", 6), lost("a", 9), lost("b", 100), lost("a", 10)] == [0, 0, 2, 0, 0]
     assert [lost("a", 0), lost("a", 1)] == [0, 0]
-
-
-def test_traffic_says_whether_there_was_any() -> None:
-    assert not Traffic()
-    assert Traffic(refused=1)
 
 
 # --- who hears whom
