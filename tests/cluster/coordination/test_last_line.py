@@ -94,7 +94,7 @@ def test_the_leaf_of_one_reply_says_nothing_exact_of_its_move() -> None:
     for node, move, score in (("n1", "7g7f", 30), ("n2", "2g2f", 10)):
         bench.report(node, 5, score, move, "3c3d")
     bench.tick(300)
-    for assignment in bench.coordinator._run.search.assignments.values():  # type: ignore[union-attr]
+    for assignment in bench.coordinator.run.search.assignments.values():  # type: ignore[union-attr]
         assert all(line.bound is Bound.EXACT for line in assignment.exact.values())
         if assignment.leaf.path:
             bench.report(assignment.node_id, 9, -500, next(iter(assignment.leaf.moves), "8c8d"))
