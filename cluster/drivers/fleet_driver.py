@@ -24,7 +24,7 @@ from cluster.engine_spec import EngineSpec, FleetSpec
 from cluster.machine.status import StatusFile
 from cluster.metrics.fleet import FleetMetrics
 from cluster.metrics.server import ListenAddress
-from cluster.network.channel import ChannelServer, machine_name
+from cluster.network.channel import ChannelServer
 from cluster.network.messages import (
     EVERY_JOB,
     Begun,
@@ -40,6 +40,7 @@ from cluster.network.messages import (
     Starves,
     Stop,
 )
+from cluster.network.own_host import machine_name
 from cluster.node.process import NodeSpec
 from cluster.sharing.master import FleetSharing
 from cluster.sharing.table import SharingSettings

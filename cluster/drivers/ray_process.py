@@ -6,7 +6,7 @@ another. The process ends with its standard input, and so with the master howeve
 
 It leads a session of its own, so that Ctrl-C is the master's alone, and whatever is left of it can be ended as one.
 
-Requests and replies are frames (`cluster.network.frames`): ``(number, method, arguments)`` over standard input,
+Requests and replies are frames (`cluster.machine.processes`): ``(number, method, arguments)`` over standard input,
 ``(number, error kind, value)`` over standard output; number 0 says why Ray was lost.
 """
 

@@ -12,8 +12,8 @@ from cluster.metrics import catalogue
 from cluster.metrics.catalogue import NODE, Meters
 from cluster.metrics.fleet import entries_of
 from cluster.metrics.server import ListenAddress, MetricsServer
-from cluster.network.channel import own_host
 from cluster.network.messages import Done, Hello, Report, Shared, Starves
+from cluster.network.own_host import own_host
 
 _log = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ directions, so orders keep their order.
 
 **Keys.** Every connection is CURVE-encrypted. The master makes key pairs each time it opens: its own, whose public half
 tells nodes that they talk to their master; one for each node, which a peer must hold to be let in, and which says who
-it is; and the fleet's, by which nodes know each other (`cluster.sharing.link`). Nodes get what they need
+it is; and the fleet's, by which nodes know each other (`cluster.sharing.node`). Nodes get what they need
 (`ChannelAddress`) from the process that starts them, never through an argument or a log.
 
 A peer's name is its `Begun.peer`, and goes before each of its messages. It holds the node's id, which must be the one
@@ -20,13 +20,11 @@ import asyncio
 import contextlib
 import logging
 import math
-import socket
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import cast
-from urllib.parse import urlsplit
 
 import zmq
 import zmq.asyncio
@@ -35,29 +33,6 @@ from zmq.utils.monitor import recv_monitor_message
 
 from cluster.network.messages import MAX_BYTES, Begun, Heartbeat, Hello, Message, MessageError, Order, decode, encode
 from worker.threads import show_name
-
-
-def machine_name() -> str:
-    """The name of this machine, as a `cluster.network.messages.Hello` gives it."""
-    return socket.gethostname()[:128]
-
-
-def own_host(master_url: str) -> str:
-    """The address of this machine by which it reaches the master: so the others of the fleet can reach it too.
-
-    Raises:
-        OSError: there is no way to the master.
-    """
-    parts = urlsplit(master_url)
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            # Sends nothing: it only has the system choose the way.
-            probe.connect((parts.hostname or "", parts.port or 0))
-        except OSError as error:
-            raise OSError(f"no way to {master_url}: {error}") from error
-        host: str = probe.getsockname()[0]
-        return host
-
 
 _log = logging.getLogger(__name__)
 
@@ -81,7 +56,7 @@ def give_up_the_dead(end: zmq.Socket[bytes]) -> None:
     To be called before the socket listens or connects.
 
     Not by ZeroMQ's heartbeats at an end to which many connect: where a queue is full and a peer goes, they end the
-    process (libzmq 4.3.5, three times of three with the sockets of `cluster.sharing.link`).
+    process (libzmq 4.3.5, three times of three with the sockets of `cluster.sharing.node`).
     """
     end.setsockopt(zmq.TCP_KEEPALIVE, 1)
     end.setsockopt(zmq.TCP_KEEPALIVE_IDLE, 1)

@@ -24,8 +24,9 @@ from cluster.machine.presence import NodeState, Presence
 from cluster.machine.status import sweep
 from cluster.metrics.node import NodeMetrics
 from cluster.metrics.server import ListenAddress
-from cluster.network.channel import ChannelAddress, ChannelClient, machine_name
+from cluster.network.channel import ChannelAddress, ChannelClient
 from cluster.network.messages import EVERY_JOB, Begun, End, Failed, Hello, Job, Leave, Order, Peers, Stop
+from cluster.network.own_host import machine_name
 from cluster.node.runner import NodeRunner
 from cluster.sharing.node import TableSharing
 from worker.engine import Engine, EngineError, Limits, SharesTable
