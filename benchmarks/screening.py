@@ -152,7 +152,7 @@ def replayed(game: RecordedGame, name: str) -> Iterator[Replayed]:
         plies = tuple(
             ply
             for ply, move in enumerate(game.moves)
-            if ply % 2 == side and move.own_score is not None and abs(move.own_score) < _FAR_AHEAD_CP
+            if ply % 2 == side and move.score is not None and abs(move.score) < _FAR_AHEAD_CP
         )
         if len(plies) >= _LEAST_POSITIONS:
             colour = "white" if (first + side) % 2 else "black"

@@ -189,7 +189,7 @@ def _move(report: GameReport, point: Point, move: Judged) -> dict[str, Any]:
         "missed": move.missed_mate,
         "allowed": move.allowed_mate,
         "ms": played.ms,
-        "own": played.own_score,
+        "own": played.score,
     }
 
 

@@ -52,7 +52,7 @@ def test_the_players_own_scores_and_times_stay() -> None:
         ("a.kif", annotated(blunder_report(), SETTINGS).to_kif()),
     ):
         (back,) = parse_games(text.encode(), name)
-        assert [move.own_score for move in back.moves] == [30, -40, None, None]
+        assert [move.score for move in back.moves] == [30, -40, None, None]
         assert [move.ms for move in back.moves] == [3000, 12000, 1000, 2000]
         assert back.names == ("anna", "bert & <son>")
         assert (back.key, back.winner) == (game().key, 1)

@@ -29,7 +29,7 @@ def test_csa() -> None:
     assert found.names == ("anna", "bert & <son>")
     assert [move.usi for move in found.moves] == ["7g7f", "3c3d", "8h2b+", "3a2b"]
     assert [move.ms for move in found.moves] == [3000, 12000, 1000, 2000]
-    assert [move.own_score for move in found.moves] == [30, -40, None, None]
+    assert [move.score for move in found.moves] == [30, -40, None, None]
     assert (found.ending, found.winner, found.event, found.stem) == ("RESIGN", 1, "cup", "game")
 
 
@@ -39,7 +39,7 @@ def test_kif_in_any_encoding_with_a_handicap_and_a_branch(encoding: str) -> None
     assert found.names == ("安奈", "弁太")
     assert found.start_sfen.split()[1] == "w"
     assert [move.usi for move in found.moves] == ["7a6b", "7g7f", "5c5d"]
-    assert [move.own_score for move in found.moves] == [None, 700, 650], "black's view, whoever moved"
+    assert [move.score for move in found.moves] == [None, 700, 650], "black's view, whoever moved"
     assert (found.winner, found.ending) == (None, "INTERRUPT")
 
 
@@ -47,12 +47,6 @@ def test_kif_in_any_encoding_with_a_handicap_and_a_branch(encoding: str) -> None
 def test_the_format_is_found_by_name_or_content(name: str, text: str) -> None:
     (found,) = parse_games(text.encode(), name)
     assert len(found.moves) in (3, 4)
-
-
-def test_jkf() -> None:
-    text = game().record.to_jkf()
-    (found,) = parse_games(text.encode(), "a.jkf")
-    assert [move.usi for move in found.moves] == ["7g7f", "3c3d", "8h2b+", "3a2b"]
 
 
 def test_csa_v3_with_several_games_in_one_file() -> None:
@@ -79,8 +73,6 @@ def test_statements_in_one_line() -> None:
         ("x.ki2", KI2.replace("▲２二角成", "▲２九角成"), "x.ki2, line 6: move 3 is not legal"),
         ("x.csa", "V2.2\nPI\n+\n%TORYO\n", "x.csa: no moves in it"),
         ("x.csa", "", "no moves"),
-        ("x.jkf", "{", "no JKF record"),
-        ("x.jkf", '{"moves": 3}', "no JKF record"),
         ("x.csa", "hello\n", "x.csa, line 1: 'hello' is no line of a CSA record"),
     ],
 )

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from master.analysis.game import GameFileError, PlayedMove, RecordedGame
+from master.analysis.game import GameFileError, RecordedGame
 from master.analysis.plan import Evaluation, evaluations, plan, searches
+from master.records.reading import ReadMove
 from tests.master.analysis.records import MATE, game
 from worker.score import mate_in, mated_in
 from worker.shogi import STARTPOS
@@ -13,7 +14,7 @@ ONE_REPLY = "8k/7l1/9/9/9/9/9/9/4K3R w - 1"
 
 
 def played(sfen: str, *moves: str) -> RecordedGame:
-    return RecordedGame("x.csa", 0, ("a", "b"), sfen, tuple(map(PlayedMove, moves)))
+    return RecordedGame("x.csa", 0, ("a", "b"), sfen, tuple(map(ReadMove, moves)))
 
 
 def test_every_position_is_searched_once_the_last_one_first() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from master.analysis.game import GameFileError, RecordedGame, parse_games
+from master.records.reading import Line
 from worker.shogi import STARTPOS
 
 HEAD = "手合割：平手\n先手：A\n後手：B\n手数----指手---------消費時間--\n"
@@ -200,9 +201,8 @@ def test_endings(word: str, end: tuple[str, int | None]) -> None:
     """White is to move after one move from the usual start."""
     game = read(HEAD + FIRST + f"   2 {word}         ( 0:03/00:00:04)\n*said at the end\n")
     assert (game.ending, game.winner) == end
-    assert game.record.main_terminal.comment == "said at the end"
-    assert game.record.result.is_black_win() is (end[1] == 0)
-    assert game.record.result.is_white_win() is (end[1] == 1)
+    assert game.reading is not None
+    assert game.reading.end_comments == ["said at the end"]
 
 
 @pytest.mark.parametrize(
@@ -255,13 +255,12 @@ VARIED = (
 )
 
 
-def tree(record: Any, node: int = 0) -> dict[str, Any]:
-    """The moves after a node, each with those after it."""
-    found = {}
-    for child in record.children(node):
-        if (entry := record.node_move(child)) is not None:
-            found[entry.move.to_usi()] = tree(record, child)
-    return found
+def tree(line: Line | None, first: int = 0) -> dict[str, Any]:
+    """The moves of a line from an index on, and those beside them, each with those after it."""
+    assert line is not None
+    beside = line.moves[first].beside if first < len(line.moves) else line.after
+    own = {line.moves[first].usi: tree(line, first + 1)} if first < len(line.moves) else {}
+    return {**own, **{move: after for other in beside for move, after in tree(other).items()}}
 
 
 @pytest.mark.parametrize("name", ["x.kif", "x.ki2"])
@@ -274,7 +273,7 @@ def test_variations_stay_in_the_record(name: str) -> None:
         )
     game = read(text, name)
     assert ([move.usi for move in game.moves], game.notice) == (["7g7f", "3c3d"], "")
-    assert tree(game.record) == {
+    assert tree(game.reading) == {
         "7g7f": {"3c3d": {"2g2f": {"8c8d": {}, "4c4d": {}}}, "8c8d": {"2g2f": {}}},
         "2g2f": {},
     }
@@ -283,7 +282,7 @@ def test_variations_stay_in_the_record(name: str) -> None:
 def test_any_number_of_variations_at_one_move() -> None:
     moves = ("２六歩(27)", "１六歩(17)", "９六歩(97)", "３六歩(37)") * 400
     text = HEAD + FIRST + "   2 投了\n" + "".join(f"変化：1手\n   1 {move}\n" for move in moves)
-    assert set(tree(read(text).record)) == {"7g7f", "2g2f", "1g1f", "9g9f", "3g3f"}
+    assert set(tree(read(text).reading)) == {"7g7f", "2g2f", "1g1f", "9g9f", "3g3f"}
 
 
 @pytest.mark.parametrize(
@@ -299,7 +298,7 @@ def test_a_variation_that_cannot_be_read_is_named_and_kept_as_far_as_it_goes(mor
     game = read(HEAD + FIRST + SECOND + "   3 投了\n\n" + more)
     assert len(game.moves) == 2
     assert game.notice == "x.kif: 1 of 1 variations (変化) cannot be read to their end, the first in line 9"
-    assert tree(game.record) == {"7g7f": {"3c3d": {}, **kept}}
+    assert tree(game.reading) == {"7g7f": {"3c3d": {}, **kept}}
 
 
 KI2 = "先手：a\n後手：b\n\n"
