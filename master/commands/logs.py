@@ -277,7 +277,6 @@ def watch(
 
     from master.analysis.game import GameFileError
     from master.commands.lifetime import Interrupted, run_to_end
-    from master.live.listening import LOOPBACK, parse
     from master.live.sources import facts_of
     from master.live.watching import Watch, show
     from master.ui.texts import say
@@ -289,7 +288,7 @@ def watch(
     is_log = source.is_dir() or source.suffix in _LOGS or not source.exists()
     with EndsOn(GameFileError):
         seen = Watch(source, []) if is_log else Watch(None, facts_of(source, notice))
-    place = parse(settings.page.listen) or (LOOPBACK, 0)
+    place = settings.page.place or ("127.0.0.1", 0)
     token = page_token(settings, place[0])
     head = {"command": "watch", "version": version("gougi")}
 

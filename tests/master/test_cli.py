@@ -382,12 +382,6 @@ def test_a_password_that_others_can_read(tmp_path: Path) -> None:
     assert "hush" not in message
 
 
-def test_certificates_that_cannot_be_read(tmp_path: Path) -> None:
-    env = {"GOUGI_CSA_TLS": "true", "GOUGI_CSA_TLS_CA_FILE": "missing.pem", "GOUGI_CSA_PASSWORD": "hush"}
-    result = gougi("play", "--server", "127.0.0.1:4081", cwd=tmp_path, env=env)
-    assert error_of(result) == "missing.pem: cannot read the certificates to trust: No such file or directory"
-
-
 def play_on(folder: Path, server: str, *words: str) -> Running:
     return Running(
         ["play", "--server", server, "--game", "test-1-1F", "--hash", "16", "--nodes", "1", *words],

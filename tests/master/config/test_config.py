@@ -258,7 +258,6 @@ eval_file = "~/nn.bin"
 kinds = [{eval_file = "~/other.bin"}]
 [csa]
 password_file = "~/secret"
-tls_ca_file = "~/ca.pem"
 [book]
 files = ["~/a.db", "b~.db"]
 learn = "~/learn.sqlite"
@@ -266,7 +265,7 @@ learn = "~/learn.sqlite"
     config = load_config(file=write(tmp_path / "paths.toml", text))
     assert (config.records.folder, config.engine.eval_file) == (f"{home}/shogi", f"{home}/nn.bin")
     assert config.cluster.kinds[0].eval_file == f"{home}/other.bin"
-    assert (config.csa.password_file, config.csa.tls_ca_file) == (f"{home}/secret", f"{home}/ca.pem")
+    assert config.csa.password_file == f"{home}/secret"
     assert (config.book.files, config.book.learn) == ((f"{home}/a.db", "b~.db"), f"{home}/learn.sqlite")
 
 
