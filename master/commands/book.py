@@ -306,24 +306,17 @@ def learn(
     from worker.book import BookError
 
     with EndsOn(BookError), LearnedBook(path, write=False) as reader:
-        stats, broken_off = reader.stats(), reader.running() is not None
-    if not stats.lessons and not broken_off:
+        stats = reader.stats()
+    if not stats.lessons:
         print(f"{path}: nothing is left to study")
         return 0
     check_fleet(settings, single=single, net_option="")
     check_folder(Path(settings.records.folder), "[records] folder")
     compile_searcher()
     service = BookService(learn=path, study=study_settings(settings.book))
-    try:
+    with EndsOn(BookError):
         service.open()
-    except BookError as error:
-        if not stats.lessons:  # the game did not break off: another process plays it
-            print(f"{path}: nothing is left to study")
-            return 0
-        raise CommandError(str(error)) from error
     print(f"{path}: {stats.lessons} lessons of {stats.lesson_seconds:.1f} reference seconds in all", flush=True)
-    if broken_off:
-        print("a game that broke off is looked at too", flush=True)
     console = Console(stderr=True)
     board = Progress(
         TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), console=console, transient=True

@@ -219,16 +219,6 @@ class BookConfig(_Section):
     look_ahead: Literal["off", "worst", "likely"] = "worst"
     """The value of a move: what the book says of it ("off"), or what the opponent's best ("worst") or most played
     ("likely") reply leaves, where the book knows replies."""
-    ibisha: Annotated[float, Field(ge=0, le=1000)] = 1.0
-    """Weight of openings in which the rook stays on its file, beside the weights below. 0: never from a book."""
-    nakabisha: Annotated[float, Field(ge=0, le=1000)] = 1.0
-    """Weight of openings with the rook on the fifth file."""
-    shikenbisha: Annotated[float, Field(ge=0, le=1000)] = 1.0
-    """Weight of openings with the rook on the sixth file (as black counts)."""
-    sankenbisha: Annotated[float, Field(ge=0, le=1000)] = 1.0
-    """Weight of openings with the rook on the seventh file."""
-    mukaibisha: Annotated[float, Field(ge=0, le=1000)] = 1.0
-    """Weight of openings with the rook on the eighth file."""
     answer_ms: Annotated[int, Field(ge=1, le=10_000)] = 300
     """Milliseconds that a book has to answer, at most a quarter of the move's time. After that the search begins."""
     learn: _Path = ""

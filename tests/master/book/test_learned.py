@@ -11,7 +11,7 @@ import pytest
 
 from master.book.dbfile import write_positions
 from master.book.learned import FinishedGame, LearnedBook
-from master.book.lessons import BookSearch, GameNotes, Lesson, OwnMove
+from master.book.lessons import BookSearch, Lesson, OwnMove
 from worker.book import BookError, BookMove
 from worker.score import mate_in, mated_in
 from worker.shogi import STARTPOS, Position
@@ -83,23 +83,6 @@ def test_the_pieces_of_a_lesson_stay_with_it(tmp_path: Path) -> None:
         book.finish_lesson(found, replace(pieces[1], seconds=5.0))
         book.add_game(FinishedGame("a", "b", 0, "LOSE", "RESIGN"), [turned])
         assert book.next_lesson() == turned
-
-
-def test_a_game_that_runs_is_kept_until_it_has_ended(tmp_path: Path) -> None:
-    own = OwnMove(1, STARTPOS, (), "7g7f", SEARCH, 35)
-    notes = GameNotes(STARTPOS, "a", "b", 0, ["7g7f", "3c3d"], [own])
-    with LearnedBook(tmp_path / "learned.sqlite") as book:
-        assert book.running() is None
-        book.set_running(notes)
-    with LearnedBook(tmp_path / "learned.sqlite") as book:
-        running = book.running()
-        assert running is not None
-        assert (running.opponent, running.moves, running.own[0].seconds) == ("b", notes.moves, 2.5)
-        book.run("UPDATE running SET own = 'x'")
-        with pytest.raises(BookError, match="the running game is damaged"):
-            book.running()
-        book.add_game(FinishedGame("a", "b", 0, "WIN", "RESIGN"))
-        assert book.running() is None
 
 
 def test_what_comes_of_a_lesson_is_after_the_others_of_its_game(tmp_path: Path) -> None:

@@ -75,29 +75,6 @@ def test_a_move_that_nothing_decided_on_has_no_search() -> None:
     assert (book.search, book.known_score) == (None, 12)
 
 
-def test_a_game_is_taken_up_where_it_was_kept() -> None:
-    game = Game(WHITE)
-    for usi, decided, score in (
-        ("7g7f", None, None),
-        ("3c3d", decision("3c3d", -70), 70),
-        ("2g2f", None, None),
-        ("8c8d", None, None),
-    ):
-        game.play(usi, decided, score)
-    kept = game.notes
-    again = GameNotes.taken_up(kept.start_sfen, kept.name, kept.opponent, kept.colour, kept.moves, kept.own_text())
-    assert [(own.ply, own.sfen, own.moves, own.move, own.known_score, own.seconds) for own in again.own] == [
-        (own.ply, own.sfen, own.moves, own.move, own.known_score, own.seconds) for own in kept.own
-    ]
-    assert [own.seconds for own in again.own] == [0.5, 0.0]
-    game.notes = again
-    assert game.play("2f2e") is None
-    last = game.play("8d8e", decision("8d8e", -90), 90)
-    assert last is not None
-    assert last.moves == ("7g7f", "3c3d", "2g2f", "8c8d", "2f2e")
-    assert len(kept.own) == 2
-
-
 def test_what_is_no_search() -> None:
     assert book_search_of(decision("7g7f", None)) is None
     assert book_search_of(decision("7g7f", nodes=0)) is None

@@ -1,4 +1,4 @@
-"""Which move the books give: what was learned, then the files, by the options, the style and the replies."""
+"""Which move the books give: what was learned, then the files, by the options and the replies."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from master.book.learned import LearnedBook
 from master.book.lessons import BookSearch
-from master.book.opening import LookAhead, OpeningBook, OpeningSettings, Style, StyleWeights
+from master.book.opening import LookAhead, OpeningBook, OpeningSettings
 from master.player.instructions import AskBook, BookAnswer
 from worker.book import BookError, BookSettings
 from worker.shogi import STARTPOS, Position
@@ -98,20 +98,6 @@ def _at(moves: tuple[str, ...], *candidates: str) -> str:
     position = Position.startpos()
     position.push_all(moves)
     return "\n".join([f"sfen {position.sfen()}", *(f"{move} none 0 20 1" for move in candidates), ""])
-
-
-def test_style(tmp_path: Path) -> None:
-    wanted = StyleWeights({Style.IBISHA: 0.0})
-    assert set(played(book(tmp_path, style=wanted))) == {"2h6h"}
-    mostly = played(book(tmp_path, style=StyleWeights({Style.SHIKENBISHA: 8.0})))
-    assert 130 < mostly["2h6h"] < 190
-    assert set(mostly) == {"2h6h", "2g2f", "7g7f"}
-
-
-def test_what_is_not_wanted_is_no_measure(tmp_path: Path) -> None:
-    """The others are 50 and 60 worse than 2h6h allows, and still it may be played: they are out."""
-    strict = BookSettings(any_ply=True, eval_diff=0, eval_limits=(-9999, -9999), depth_limit=0)
-    assert set(played(book(tmp_path, style=StyleWeights({Style.IBISHA: 0.0}), choice=strict))) == {"2h6h"}
 
 
 def test_look_ahead(tmp_path: Path) -> None:

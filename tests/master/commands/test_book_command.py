@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from master.book.learned import FinishedGame, LearnedBook
-from master.book.lessons import BookSearch, GameNotes, Lesson, OwnMove
+from master.book.lessons import BookSearch, Lesson
 from master.commands.book import app
 from master.commands.common import CommandError
 from tests.master.book.games import record
-from tests.master.command import Running, gougi
+from tests.master.command import Running
 from worker.book import Book
 from worker.shogi import STARTPOS
 
@@ -170,29 +170,6 @@ def test_nothing_to_learn(capsys: pytest.CaptureFixture[str]) -> None:
     LearnedBook(Path("learned.sqlite")).close()
     assert run("learn", "--book", "learned.sqlite") == 0
     assert "nothing is left to study" in capsys.readouterr().out
-
-
-def test_a_game_that_another_process_plays_is_left_to_it(capsys: pytest.CaptureFixture[str]) -> None:
-    with LearnedBook(Path("learned.sqlite")) as player:
-        player.set_running(GameNotes(STARTPOS, "a", "b", 0, ["7g7f"], []))
-        assert run("learn", "--book", "learned.sqlite") == 0
-        assert "nothing is left to study" in capsys.readouterr().out
-        assert player.running() is not None
-
-
-@pytest.mark.slow
-def test_a_game_that_broke_off_is_learned_from(tmp_path: Path) -> None:
-    path = tmp_path / "learned.sqlite"
-    own = [OwnMove(1, STARTPOS, (), "7g7f", BookSearch("7g7f", -900, 5, 0.01), -900)]
-    with LearnedBook(path) as book:
-        book.set_running(GameNotes(STARTPOS, "a", "b", 0, ["7g7f"], own))
-    done = gougi("book", "learn", "--book", str(path), "--single", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "game_taken_up" in done.stderr
-    assert "1 lessons learned" in done.stdout
-    with LearnedBook(path) as book:
-        assert book.running() is None
-        assert book.stats().games == {"DISCONNECTED": 1}
 
 
 @pytest.mark.slow
