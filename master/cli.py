@@ -97,8 +97,6 @@ def _callback_of(group: typer.Typer) -> Any:
 
 
 class _Group(TyperGroup):
-    """The group of all commands."""
-
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
         self.commands: Any = _Commands(self.commands)

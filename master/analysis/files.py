@@ -139,7 +139,6 @@ def _line(point: Point, pv: tuple[str, ...], last: str | None) -> str:
 
 
 def page_of(folder: Path, stem: str) -> Path:
-    """The page of the game ``stem``."""
     return folder / f"{stem}.html"
 
 

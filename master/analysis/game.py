@@ -36,8 +36,6 @@ class GameFileError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RecordedGame:
-    """A game to analyse."""
-
     file: str
     number: int
     """Number of the game in the file, from 1; 0 where it holds one."""

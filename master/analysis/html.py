@@ -58,7 +58,6 @@ _ENDINGS = {
 
 
 def game_page(report: GameReport, settings: ReportSettings) -> str:
-    """The page of one game."""
     game = report.game
     data = {
         "kind": "game",

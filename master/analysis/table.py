@@ -41,8 +41,6 @@ _WIDE = 72
 
 @dataclass(frozen=True, slots=True)
 class Terminal:
-    """The abilities of a terminal."""
-
     width: int
     encoding: str = "utf-8"
 
@@ -61,7 +59,6 @@ class Terminal:
         return bool(page_words()) and shows_kanji(self.encoding)
 
     def fit(self, text: str) -> str:
-        """The text in signs that it has."""
         return fitted(text, self.encoding)
 
     @property

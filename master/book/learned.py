@@ -170,7 +170,6 @@ class Tables:
             raise BookError(f"book {self.path}: {error}") from error
 
     def cursor(self, statement: str, *values: object) -> Iterator[Any]:
-        """The rows, one by one."""
         try:
             yield from self._connection.cursor().execute(statement, values)
         except sqlite3.Error as error:

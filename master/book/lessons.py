@@ -87,8 +87,6 @@ _BLAMELESS = ("TIME_UP", "ILLEGAL_MOVE", "ILLEGAL_ACTION", UNKNOWN)
 
 @dataclass(frozen=True, slots=True)
 class OwnMove:
-    """A move of ours in a game."""
-
     ply: int
     """Its number in the game, 1 for the first of the game."""
     sfen: str

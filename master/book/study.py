@@ -207,7 +207,6 @@ class StudyingSearcher:
     # The searcher, for a game
 
     async def open(self, listener: Listener) -> None:
-        """See `cluster.api.Searcher.open`."""
         await self._searcher.open(listener)
 
     async def new_game(self) -> None:
@@ -218,21 +217,17 @@ class StudyingSearcher:
         await self._searcher.new_game()
 
     def start(self, request: SearchRequest, listener: SearchListener = SILENT) -> None:
-        """See `cluster.api.Searcher.start`."""
         self._abandon()
         self._searcher.start(request, listener)
 
     def ponder(self, request: SearchRequest, listener: SearchListener = SILENT, expected: str = "") -> None:
-        """See `cluster.api.Searcher.ponder`."""
         self._abandon()
         self._searcher.ponder(request, listener, expected)
 
     def retime(self, search_id: int, soft_ms: int) -> None:
-        """See `cluster.api.Searcher.retime`."""
         self._searcher.retime(search_id, soft_ms)
 
     def stop(self, search_id: int) -> None:
-        """See `cluster.api.Searcher.stop`."""
         self._searcher.stop(search_id)
 
     async def close(self) -> None:

@@ -364,7 +364,6 @@ class LogConfig(_Section):
     """Least level of messages on the terminal."""
 
     def options(self) -> dict[str, Any]:
-        """As `master.logs.log.open_log` wants them."""
         return {
             "file_level": self.file_level,
             "console_level": self.console_level,

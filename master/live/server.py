@@ -267,7 +267,6 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def address_of(sock: socket.socket, host: str, token: str) -> str:
-    """The address to open, the token in it."""
     name = socket.gethostname() if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
     return f"http://{name}:{sock.getsockname()[1]}/" + (f"?token={quote(token, safe='')}" if token else "")
 

@@ -61,8 +61,6 @@ class GameRules:
 
 @dataclass(frozen=True, slots=True)
 class SendToSide:
-    """Send a line to one side."""
-
     colour: int
     line: str
 

@@ -60,8 +60,6 @@ class SendLine:
 
 @dataclass(frozen=True, slots=True)
 class CloseConnection:
-    """Close it once all lines are out."""
-
     conn: int
 
 
@@ -85,8 +83,6 @@ Effect = SendLine | CloseConnection | RecordChanged | RoomNote
 
 @dataclass(slots=True)
 class _Visitor:
-    """One connection."""
-
     conn: int
     since_ms: float
     name: str = ""

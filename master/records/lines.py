@@ -185,7 +185,6 @@ class MoveLines:
         return self._csa[: len(moves)]
 
     def kif(self, moves: Sequence[RecordedMove]) -> list[list[str]]:
-        """As `csa`."""
         self._add(moves)
         return self._kif[: len(moves)]
 
