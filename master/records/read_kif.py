@@ -1,8 +1,8 @@
 """KIF and KI2 records as games.
 
 Source: kakinoki.o.oo7.jp/kif_format.html. Its whole list is read: lines of ``#`` anywhere, comments (``*``), bookmarks
-(``&``), facts (``棋戦：``), diagrams with their counts of moves, the words of every ending. Variations (``変化：``) are left
-out. A move of KI2 has the target square, the piece, and no more of its origin than tells it from its like.
+(``&``), facts (``棋戦：``), diagrams with their counts of moves, the words of every ending. Variations (``変化：``) are
+left out. A move of KI2 has the target square, the piece, and no more of its origin than tells it from its like.
 """
 
 from __future__ import annotations

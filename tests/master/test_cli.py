@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import resource
 import signal
 import socket
@@ -22,7 +21,7 @@ import pytest
 from typer.main import get_command
 
 from master.cli import app, run
-from tests.master.command import GOUGI, ROOT, Running, environment, gougi
+from tests.master.command import ROOT, Running, environment, gougi
 from worker.nnue.network import default_file
 
 STARTPOS = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1"
@@ -82,21 +81,6 @@ def test_the_help_of_a_command_begins_with_an_example(
     assert not any("Examples:" in line for line in rest)
 
 
-def test_no_words_show_the_help(tmp_path: Path) -> None:
-    result = gougi(cwd=tmp_path)
-    assert result.returncode == 0
-    assert "Commands:" in result.stdout
-
-
-def test_version(tmp_path: Path) -> None:
-    assert re.fullmatch(r"gougi \d+\.\d+\.\d+\n", gougi("--version", cwd=tmp_path).stdout)
-
-
-def test_unknown_words(tmp_path: Path) -> None:
-    assert "'plya': no such command" in error_of(gougi("plya", cwd=tmp_path))
-    assert "--nodse" in error_of(gougi("play", "--nodse", "2", cwd=tmp_path))
-
-
 # perft
 
 
@@ -105,15 +89,6 @@ def test_perft(tmp_path: Path) -> None:
     assert gougi("perft", "0", cwd=tmp_path).stdout == "1\n"
     most_moves = "R8/2K1S1SSk/4B4/9/9/9/9/9/1L1L1L3 b RBGSNLP3g3n17p 1"
     assert gougi("perft", "1", "--sfen", most_moves, cwd=tmp_path).stdout == "593\n"
-
-
-def test_perft_divide(tmp_path: Path) -> None:
-    *lines, total = gougi("perft", "2", "--divide", cwd=tmp_path).stdout.splitlines()
-    assert total == "900"
-    counts = dict(line.split(": ") for line in lines)
-    assert len(counts) == 30
-    assert sum(map(int, counts.values())) == 900
-    assert counts["7g7f"] == "30"
 
 
 @pytest.mark.parametrize(
@@ -134,11 +109,6 @@ def test_a_bad_sfen(tmp_path: Path, sfen: str, says: str) -> None:
     assert error_of(gougi("eval", "--sfen", sfen, cwd=tmp_path)) == message
 
 
-def test_perft_of_something_else(tmp_path: Path) -> None:
-    assert error_of(gougi("perft", "three", cwd=tmp_path)) == "N: 'three' is not a whole number"
-    assert error_of(gougi("perft", "--", "-1", cwd=tmp_path)).startswith("N: ")
-
-
 # eval
 
 
@@ -148,16 +118,6 @@ def test_eval(tmp_path: Path) -> None:
     assert sfen == STARTPOS
     assert int(centipawns) == int(int(raw) / 16)
     assert abs(int(centipawns)) < 200
-
-
-def test_eval_of_a_file(tmp_path: Path) -> None:
-    without_rook = STARTPOS.replace("1r5b1", "7b1")
-    (tmp_path / "positions.txt").write_text(f"\ufeff{STARTPOS}\n\n{without_rook}\n", encoding="utf-8")
-    lines = gougi("eval", "--file", "positions.txt", cwd=tmp_path).stdout.splitlines()
-    assert [line.split("\t")[0] for line in lines] == [STARTPOS, without_rook]
-    assert int(lines[1].split("\t")[2]) > 400
-    piped = gougi("eval", "--file", "-", cwd=tmp_path, text=f"\ufeff{STARTPOS}\n{without_rook}\n")
-    assert piped.stdout.splitlines() == lines
 
 
 def test_eval_names_the_bad_line(tmp_path: Path) -> None:
@@ -197,11 +157,6 @@ def test_bench_is_the_same_in_every_process(tmp_path: Path) -> None:
 
 
 # usi
-
-
-def test_usi_wants_options_that_fit(tmp_path: Path) -> None:
-    assert error_of(gougi("usi", "--single", "--nodes", "2", cwd=tmp_path)).startswith("--single: it has no fleet")
-    assert "[cluster] nodes" in error_of(gougi("usi", "--nodes", "-1", cwd=tmp_path))
 
 
 def test_usi_tells_its_options_before_there_is_a_fleet(tmp_path: Path) -> None:
@@ -279,16 +234,6 @@ def test_config(tmp_path: Path) -> None:
     assert error_of(gougi("config", cwd=tmp_path)).startswith("gougi.toml: [engine] threds: no such key")
 
 
-def test_help_of_a_command() -> None:
-    for words in ([], ["play"], ["book", "import"]):
-        asked, usual = (
-            subprocess.run([*GOUGI, *each], capture_output=True, cwd=ROOT)
-            for each in (["help", *words], [*words, "--help"])
-        )
-        assert asked.returncode == 0
-        assert asked.stdout.split() == usual.stdout.split()
-
-
 def test_a_host_that_does_not_resolve_is_told_before_anything_begins(tmp_path: Path) -> None:
     words = ("play", "--server", "no.such.host.invalid:4081", "--game", "test-60-5F")
     done = gougi(*words, cwd=tmp_path, env={"GOUGI_CSA_PASSWORD": "hush"})
@@ -334,24 +279,6 @@ def test_records_that_cannot_be_written(tmp_path: Path) -> None:
 def test_play_without_a_password(tmp_path: Path) -> None:
     message = error_of(gougi("play", "--server", "127.0.0.1:4081", "--game", "test-60-5F", cwd=tmp_path))
     assert "GOUGI_CSA_PASSWORD" in message
-
-
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (["--server", "nowhere:port"], "--server: 'nowhere:port' is not HOST:PORT"),
-        (["--time", "ten"], "--time: 'ten': expected whole seconds"),
-        (["--time", "0+0"], "--time: '0+0'"),
-        (["--nodes", "-1"], "command line: [cluster] nodes"),
-        (["--vote", "loudest"], "'loudest' is none of: auto, majority, optimistic"),
-        (["--games", "many"], "--games: 'many' is not a whole number"),
-        (["--name", "two words"], "command line: [csa] name"),
-        (["--games", "-1"], "command line: [csa] games"),
-        (["--config", "missing.toml"], "missing.toml: no such file"),
-    ],
-)
-def test_play_with_bad_words(tmp_path: Path, words: list[str], says: str) -> None:
-    assert says in error_of(gougi("play", *words, cwd=tmp_path))
 
 
 @pytest.mark.parametrize(

@@ -57,10 +57,6 @@ def test_csa_v3_with_several_games_in_one_file() -> None:
     assert first.key == second.key, "the same game"
 
 
-def test_statements_in_one_line() -> None:
-    assert len(game("V2.2\nN+a,b -1\nPI\n+\n+7776FU,T3\n-3334FU,T2\n").moves) == 2
-
-
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [
@@ -97,10 +93,6 @@ def test_a_record_that_breaks_off_is_read_as_far_as_it_goes_and_says_so(
     last = parse_games(text.encode(), name)[-1]
     assert len(last.moves) == moves
     assert last.notice.startswith(words)
-
-
-def test_a_record_that_is_whole_says_nothing() -> None:
-    assert [game.notice for game in parse_games((CSA + "/\n" + CSA).encode(), "x.csa")] == ["", ""]
 
 
 def test_a_record_that_breaks_off_within_a_character() -> None:

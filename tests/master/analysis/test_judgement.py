@@ -9,14 +9,12 @@ from master.analysis.judgement import (
     Judged,
     Quality,
     Sureness,
-    accuracy,
     doubtful,
     judge,
     turning_points,
-    win_probability,
 )
 from master.analysis.plan import Evaluation, evaluations, plan
-from tests.master.analysis.records import MATE, blunder_report, evaluated, game
+from tests.master.analysis.records import blunder_report, evaluated, game
 from worker.engine import Bound
 from worker.score import mate_in, mated_in
 
@@ -26,13 +24,6 @@ def judged(best: Evaluation, behind: int) -> Judged:
     of = game()
     points, found = evaluated(of, {0: best, 1: Evaluation(behind, "8c8d", ("8c8d",))})
     return judge(of, points, evaluations(points, found))[0]
-
-
-@pytest.mark.parametrize(
-    ("score", "expected"), [(0, 0.5), (600, 0.731), (-600, 0.269), (mate_in(3), 1.0), (mated_in(4), 0.0)]
-)
-def test_win_probability(score: int, expected: float) -> None:
-    assert win_probability(score) == pytest.approx(expected, abs=0.001)
 
 
 @pytest.mark.parametrize(
@@ -75,13 +66,6 @@ def test_a_move_into_a_mate() -> None:
     move = judged(Evaluation(0, "2g2f"), mate_in(7))
     assert (move.allowed_mate, move.quality, move.loss_cp) == (True, Quality.BLUNDER, MOST_CP)
     assert not judged(Evaluation(mated_in(6), "2g2f"), mate_in(3)).allowed_mate, "it was lost before"
-
-
-def test_a_mate_on_the_board_is_the_best() -> None:
-    of = game(MATE)
-    points, found = evaluated(of, {0: Evaluation(mate_in(1), "G*2b", ("G*2b",))})
-    (move,) = judge(of, points, evaluations(points, found))
-    assert (move.quality, move.after, move.loss) == (Quality.GOOD, mate_in(1), 0.0)
 
 
 def test_what_was_not_searched_is_unknown_and_does_not_count() -> None:
@@ -144,8 +128,3 @@ def test_scores_of_different_effort_are_not_compared() -> None:
     assert moves[1].first is not None and moves[1].loss == pytest.approx(0.0, abs=0.01)
     assert [move.first for move in (moves[0], moves[2], moves[3])] == [None, None, None]
     assert moves[0].loss == moves[2].loss == 0.0, "their points were searched once"
-
-
-@pytest.mark.parametrize(("loss", "expected"), [(0.0, 100.0), (0.1, 63.6), (1.0, 0.0)])
-def test_accuracy(loss: float, expected: float) -> None:
-    assert accuracy(loss) == pytest.approx(expected, abs=0.1)

@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 
 from master.book.lessons import (
-    UNKNOWN,
     BookSearch,
     Lesson,
     OwnMove,
@@ -18,7 +17,6 @@ from master.book.lessons import (
     judged,
     plan_lessons,
 )
-from worker.score import mate_in, mated_in
 from worker.shogi import STARTPOS
 
 
@@ -68,14 +66,6 @@ def test_pieces_add_up_and_the_move_of_most_of_the_time_is_taken() -> None:
     assert judged(()) is None
 
 
-def test_a_mate_counts_for_more_than_time() -> None:
-    long = BookSearch("2g2f", 150, 20, 8.0)
-    win, slower = BookSearch("7g7f", mate_in(5), 9, 1.0), BookSearch("7g7f", mate_in(9), 9, 3.0)
-    assert judged((long, slower, win)) == win
-    lost = BookSearch("2g2f", mated_in(8), 21, 1.0)
-    assert judged((long, lost)) == lost
-
-
 def test_the_moves_before_the_turn_get_twice_the_time() -> None:
     assert plan(game([0, 0, 0, 0, 0, -400, -900])) == [(11, 2.0), (9, 2.0), (7, 2.0), (5, 2.0)]
 
@@ -108,12 +98,3 @@ def test_a_position_that_was_bad_already_leads_further_back() -> None:
     assert following(-900, None) is None
     assert following(-900, replace(before, studied=True)) is None
     assert following(-900, replace(before, seconds=settings.most_seconds)) is None
-
-
-@pytest.mark.parametrize(("reason", "lessons"), [("RESIGN", 3), ("TIME_UP", 0), ("ILLEGAL_MOVE", 0), (UNKNOWN, 0)])
-def test_a_loss_out_of_the_blue(reason: str, lessons: int) -> None:
-    assert len(plan(game([0, 0, 20]), reason)) == lessons
-
-
-def test_time_lost_in_a_lost_position() -> None:
-    assert len(plan(game([0, 0, -400]), "TIME_UP")) == 3

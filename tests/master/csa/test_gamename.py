@@ -7,25 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from master.csa.login import DEFAULT_GAME, GameNameError, check_game_name, parse_game_name, split_password
-from worker.clock.timecontrol import TimeControl
-
-
-@pytest.mark.parametrize(
-    ("text", "game", "time", "side"),
-    [
-        ("floodgate-300-10F", "floodgate-300-10F", TimeControl(300_000, increment_ms=10_000), "*"),
-        ("test-60-5F-B", "test-60-5F", TimeControl(60_000, increment_ms=5_000), "B"),
-        ("test-60-10-w", "test-60-10", TimeControl(60_000, byoyomi_ms=10_000), "W"),
-        ("a.b@c_d-e-0-0", "a.b@c_d-e-0-0", TimeControl(), "*"),
-        ("wcsc-2026-900-5F", "wcsc-2026-900-5F", TimeControl(900_000, increment_ms=5_000), "*"),
-        ("x" * 32 + "-1-1", "x" * 32 + "-1-1", TimeControl(1_000, byoyomi_ms=1_000), "*"),
-    ],
-)
-def test_what_a_name_says(text: str, game: str, time: TimeControl, side: str) -> None:
-    name = parse_game_name(text)
-    assert name is not None
-    assert (name.game, name.time(), name.side) == (game, time, side)
-    assert check_game_name(text) == []
 
 
 @pytest.mark.parametrize("text", ["floodgate300-10F", "test", "test-60", "test-60-5f", "x" * 33 + "-1-1", "-60-5F", ""])
@@ -107,18 +88,6 @@ def test_names_that_bring_no_game_are_refused(text: str, says: str) -> None:
 def test_a_password_is_taken_apart_as_the_server_does_it(password: str, game: str | None, trip: str) -> None:
     name, said = split_password(password)
     assert (None if name is None else name.game, said) == (game, trip)
-
-
-def test_offered_times() -> None:
-    name = parse_game_name("test-60-5F")
-    assert name is not None
-    assert name.allows(TimeControl(60_000, increment_ms=5_000, least_ms=1_000, delay_ms=1))
-    assert name.allows(TimeControl(60_000, increment_ms=5_000, unit_ms=1))
-    for other in (TimeControl(60_000, byoyomi_ms=5_000), TimeControl(59_000, increment_ms=5_000), TimeControl()):
-        assert not name.allows(other)
-    watch = parse_game_name("test-900-060")  # the server's stop watch: seconds, said to be minutes
-    assert watch is not None
-    assert not watch.allows(TimeControl(54_000_000, byoyomi_ms=3_600_000, unit_ms=60_000))
 
 
 @given(st.one_of(st.text(max_size=40), st.from_regex(r"[A-Za-z_-]{0,12}[0-9]{0,7}[-_ ,+]?[0-9]{0,7}[Ff]?(-[BWbwx])?")))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import socket
 import time
 
@@ -38,14 +37,6 @@ def test_the_page_asks_nobody_else() -> None:
             assert (answer.status, answer.getheader("Content-Type")) == (200, f"{kind}; charset=utf-8")
             assert answer.getheader("Content-Security-Policy") == policy
             answer.read()
-
-
-@pytest.mark.parametrize(
-    "path", ["/../page.py", "/static/main.js", "/%2e%2e/server.py", "/vendor/tsshogi.LICENSE", "/words/en"]
-)
-def test_no_other_file_is_served(path: str) -> None:
-    with Served() as served:
-        assert served.get(path).status == 404
 
 
 def test_the_stream_brings_the_state_and_then_what_changes() -> None:
@@ -84,17 +75,6 @@ def test_a_viewer_misses_what_is_old() -> None:
         assert len(entries) == 200
 
 
-def test_what_was_thought_at_a_move() -> None:
-    with Served(site()) as served:
-        for key in ("1", "latest"):
-            thoughts = json.load(served.get(f"/games/{key}/0"))["thoughts"]
-            assert thoughts[0]["move"] == "7g7f" and thoughts[1] is None
-        assert json.load(served.get("/games/1/77"))["thoughts"] == [None, None]
-        assert json.load(served.get("/games/9/0"))["thoughts"] == [None, None]
-        assert served.get("/games/1/x").status == 404
-        assert json.load(served.get("/words/ja"))["votes"] == "投票"
-
-
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS"])
 def test_nothing_can_be_changed(method: str) -> None:
     with Served() as served:
@@ -115,17 +95,6 @@ def test_nothing_can_be_changed(method: str) -> None:
 def test_without_a_token_only_this_machines_names_are_answered(host: str, status: int) -> None:
     with Served() as served:
         assert served.get("/", Host=host).status == status
-
-
-@pytest.mark.parametrize("token", ["a+b/c==&d#e%20f-of-24-chars", "合議" * 8])
-def test_the_printed_address_opens_the_page_whatever_the_token(token: str) -> None:
-    with Served(token=token) as served:
-        address = server.address_of(served.sock, "127.0.0.1", token)
-        assert address.startswith(f"http://127.0.0.1:{served.port}/?token=")
-        answer = served.get(address.removeprefix(f"http://127.0.0.1:{served.port}"))
-        assert answer.status == 303
-        cookie = answer.getheader("Set-Cookie") or ""
-        assert served.get("/", Cookie=cookie.partition(";")[0]).status == 200
 
 
 def test_each_game_has_its_own_sections() -> None:

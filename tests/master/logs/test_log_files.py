@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from master.logs.files import NotTextError, Place, is_log, read_lines
-from tests.master.logs.written import NAME, Written, full_behind, names, no_gap, numbers
+from master.logs.files import Place, is_log, read_lines
+from tests.master.logs.written import NAME, Written, full_behind, names, numbers
 
 
 def test_it_is_cut_packed_and_read_as_one(tmp_path: Path) -> None:
@@ -57,14 +57,6 @@ def test_only_what_has_exactly_our_names_is_deleted(tmp_path: Path) -> None:
             os.utime(tmp_path / name, (0, 0))
     log = Written(tmp_path, keep=1)
     assert names(tmp_path) == sorted([*others, recent, log.path.name])
-
-
-def test_what_packing_left_is_deleted_though_all_logs_are_kept(tmp_path: Path) -> None:
-    for name in (".gougi-20200101-000000-7.0001.jsonl.gz", "gougi-20200101-000000-7.0001.jsonl"):
-        (tmp_path / name).write_text("")
-        os.utime(tmp_path / name, (0, 0))
-    log = Written(tmp_path)
-    assert names(tmp_path) == ["gougi-20200101-000000-7.0001.jsonl", log.path.name]
 
 
 def test_a_full_disk_costs_lines_and_no_more(tmp_path: Path) -> None:
@@ -129,35 +121,6 @@ def test_a_gap_is_told_once_to_who_comes_again(tmp_path: Path) -> None:
         list(read_lines(log.path, gaps.append, place))
     assert len(gaps) == 1
     assert [json.loads(line).get("number") for _, _, line in read_lines(log.path, gaps.append)][3:5] == [None, 5]
-
-
-def test_a_disk_that_is_full_twice(tmp_path: Path) -> None:
-    """Also where there is room for no more than the line about the gap."""
-    log = Written(tmp_path)
-    log.lines(range(2))
-    for room in (0, 120):
-        with full_behind(log.path.stat().st_size + room):
-            log.lines(range(2, 4))
-    log.lines(range(4, 5))
-    with full_behind(log.path.stat().st_size):
-        log.lines(range(5, 6))
-    log.lines(range(6, 7))
-    assert numbers(log.path, lambda _: None) == [0, 1, -4, 4, -1, 6]
-
-
-@pytest.mark.parametrize("before", [b"", b'{"number": 0}\n', b'{"number": 0}\n{"number": 1}\n'])
-def test_a_log_that_is_no_text_is_named_with_the_byte(tmp_path: Path, before: bytes) -> None:
-    path = tmp_path / "notes.jsonl"
-    path.write_bytes(before + b"{}\x8e\n")
-    with pytest.raises(NotTextError) as error:
-        list(read_lines(path, no_gap))
-    assert str(error.value) == f"{path}: not a text file: byte {len(before) + 2} is not UTF-8"
-
-
-def test_a_byte_order_mark_is_passed_over(tmp_path: Path) -> None:
-    path = tmp_path / "notes.jsonl"
-    path.write_bytes(b'\xef\xbb\xbf{"number": 0}\n{"number": 1}\n')
-    assert numbers(path) == [0, 1]
 
 
 def refuse(*_: object, **__: object) -> None:

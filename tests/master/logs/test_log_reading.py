@@ -86,11 +86,6 @@ def test_a_part_is_packed_as_it_is_opened(tmp_path: Path, monkeypatch: pytest.Mo
     assert names(tmp_path)[0] == f"{NAME}.0001.jsonl.gz"
 
 
-def test_there_is_none(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
-        numbers(tmp_path / f"{NAME}.jsonl")
-
-
 def test_what_a_crash_leaves_is_read_once(tmp_path: Path) -> None:
     log = Written(tmp_path, part_bytes=2_000)
     log.lines(range(50))
@@ -152,11 +147,3 @@ def test_a_part_that_goes_while_it_is_read_is_told(tmp_path: Path) -> None:
     read += [json.loads(line)["number"] for _, _, line in lines]
     assert read == list(range(50))  # of the first all was read, which cannot be known
     assert gaps == [f"{tmp_path / NAME}.0002.jsonl.gz: the parts before it are missing"]
-
-
-def test_half_a_line_at_the_end_is_left_out(tmp_path: Path) -> None:
-    log = Written(tmp_path)
-    log.lines(range(3))
-    with log.path.open("ab") as file:
-        file.write('{"name": "七'.encode()[:-1])
-    assert numbers(log.path) == [0, 1, 2]

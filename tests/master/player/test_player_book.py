@@ -14,7 +14,6 @@ from master.player.events import Conclusion, MoveComment, MovePlayed
 from master.player.inputs import BookReplied, ConnectionLost, GiveUp, Tick
 from master.player.instructions import AskBook, BookAnswer, PlayerSettings, Send
 from tests.master.player.table import BLACK, ENTERED, MATED, Table, decision
-from tests.master.player.table import WHITE as WHITE_SUMMARY
 from worker.shogi import STARTPOS, Position, Repetition, move_to_csa, move_to_usi
 
 WITH_BOOK = PlayerSettings(book_ms=300)
@@ -39,12 +38,6 @@ def test_the_book_is_asked_before_any_search() -> None:
     assert table.player.deadline_ms == table.now + 300
 
 
-def test_without_time_for_it_nobody_asks() -> None:
-    table = Table().begin()
-    assert questions(table) == []
-    assert len(table.requests) == 1
-
-
 def test_a_book_move_goes_out_with_its_score() -> None:
     table = Table(WITH_BOOK).begin()
     reply(table, ANSWER)
@@ -58,19 +51,6 @@ def test_a_book_move_goes_out_with_its_score() -> None:
     table.hear("-3334FU,T1")
     assert len(questions(table)) == 2
     assert questions(table)[1].moves == ("7g7f", "3c3d")
-
-
-def test_a_score_is_told_from_blacks_view() -> None:
-    table = Table(WITH_BOOK).begin(WHITE_SUMMARY)
-    table.hear("+7776FU,T1")
-    reply(table, BookAnswer("3c3d", "book.db", 40))
-    assert table.lines[-1] == "-3334FU,'* -40"
-
-
-def test_a_book_without_scores_says_that_it_is_one() -> None:
-    table = Table(WITH_BOOK).begin()
-    reply(table, BookAnswer("7g7f", "book.db"))
-    assert table.lines[-1] == "+7776FU,'* book"
 
 
 @pytest.mark.parametrize(
@@ -108,12 +88,6 @@ def test_a_slow_book_is_not_waited_for() -> None:
     assert table.decide("2g2f") == "+2726FU,'* 0"
     reply(table, ANSWER)
     assert table.lines[-1] == "+2726FU,'* 0"
-
-
-def test_with_little_time_a_quarter_of_it_is_waited() -> None:
-    table = Table(PlayerSettings(book_ms=100_000)).begin()
-    (question,) = questions(table)
-    assert table.player.deadline_ms == table.now + question.soft_ms / 4
 
 
 def test_a_search_that_then_hangs_ends_by_the_hard_deadline() -> None:

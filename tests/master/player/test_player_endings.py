@@ -14,7 +14,6 @@ from master.player.inputs import ConnectionLost, Prepared
 from master.player.instructions import PlayerSettings
 from tests.master.player.table import BLACK, ENTERED, MATED, WHITE, Table, decision
 from worker.rules import EnteringKingRule
-from worker.score import MATE, mated_in
 from worker.shogi import Position
 
 
@@ -110,29 +109,3 @@ def test_a_wrong_declaration_is_not_sent() -> None:
 
 
 # Resigning
-
-
-def test_resigns_after_several_bad_scores() -> None:
-    table = Table(PlayerSettings(resign_score=2000, resign_moves=2)).begin(replace(BLACK, max_moves=None))
-    assert table.decide("7g7f", -2500).startswith("+7776FU")
-    table.hear("+7776FU,T0", "-3334FU,T0")
-    assert table.decide("2g2f", -1999).startswith("+2726FU")
-    table.hear("+2726FU,T0", "-8384FU,T0")
-    assert table.decide("2f2e", mated_in(8)).startswith("+2625FU")
-    table.hear("+2625FU,T0", "-8485FU,T0")
-    assert table.decide("6i7h", -2000) == "%TORYO"
-
-
-def test_never_resigns_by_score_where_that_is_switched_off_or_a_draw_is_near() -> None:
-    for settings_, limit in ((PlayerSettings(resign_score=None), None), (PlayerSettings(resign_moves=1), 20)):
-        table = Table(settings_).begin(replace(BLACK, max_moves=limit))
-        for number, move in enumerate(["2h3h", "3h2h"] * 3):
-            assert table.decide(move, mated_in(2)).startswith("+")
-            table.hear(("+2838HI", "+3828HI")[number % 2], ("-8272HI", "-7282HI")[number % 2])
-
-
-def test_a_resignation_holds_only_in_a_lost_position() -> None:
-    table = Table().begin()
-    assert table.decide("resign", None)[0] == "+"
-    table.hear("+7776FU,T0" if table.lines[-1] == "+7776FU" else f"{table.lines[-1]},T0", "-3334FU,T0")
-    assert table.decide("resign", -MATE + 2) == "%TORYO"

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from cluster.api import Pondered, PonderSearch
+from cluster.api import PonderSearch
 from master.player.events import (
     ThinkingBegan,
 )
-from master.player.inputs import ConnectionLost, GiveUp, PonderFound, Tick
+from master.player.inputs import ConnectionLost, GiveUp, Tick
 from master.player.instructions import Emit, PlayerSettings, Send
 from tests.answers import make_known
-from tests.master.player.table import BLACK, Table, decision, progress
+from tests.master.player.table import BLACK, Table, decision
 from worker.score import MATE
 
 
@@ -55,36 +55,6 @@ def test_what_pondering_found_counts_until_the_reply() -> None:
     table.hear("-3334FU,T1", after_ms=1_500)
     began = [event for event in table.events if isinstance(event, ThinkingBegan)]
     assert began[1].known == make_known("2g2f", 30, 12, 10_000, 5500, 2750)
-
-
-@pytest.mark.parametrize("case", ["another reply", "an older pondering"])
-def test_what_is_known_of_something_else_counts_for_nothing(case: str) -> None:
-    table = Table().begin()
-    known = make_known("2g2f", 30, 12, 10_000, 4000, 2000)
-    table.decide("7g7f")
-    table.hear("+7776FU,T0")
-    table.ponder("8c8d", known)
-    if case == "an older pondering":
-        table.hear("-3334FU,T0")
-        table.decide("2g2f")
-        table.hear("+2726FU,T0")
-        table.tell(PonderFound(Pondered(table.pondered[0].search_id, {"8c8d": known}), table.now))
-        table.hear("-8384FU,T0")
-    else:
-        table.hear("-3334FU,T0")
-    began = [event for event in table.events if isinstance(event, ThinkingBegan)]
-    assert [event.known for event in began] == [None] * len(began)
-
-
-def test_nothing_of_pondering_is_sent() -> None:
-    table = Table().begin()
-    table.decide("7g7f")
-    table.hear("+7776FU,T0")
-    before = len(table.all)
-    table.tell(progress(2, "3c3d"))
-    table.tell(decision(2, "3c3d"))
-    table.tell(Tick(), table.now + 10**6)
-    assert len(table.all) == before
 
 
 @pytest.mark.parametrize("ending", ["result", "line", "abort"])

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cluster.api import RetimeSearch
-from master.player.events import Conclusion
-from master.player.inputs import GiveUp, LineSent, Tick
+from master.player.inputs import LineSent, Tick
 from master.player.instructions import PlayerSettings
 from tests.answers import make_progress
 from tests.master.player.table import BLACK, Table, progress
@@ -81,15 +80,6 @@ def at_the_limit() -> Table:
     return table
 
 
-def test_a_position_at_the_move_limit_is_not_searched() -> None:
-    table = at_the_limit()
-    assert len(table.requests) == 1
-    assert len(table.lines) == 3
-    table.hear("#MAX_MOVES", "#CENSORED")
-    assert table.outcome.conclusion is Conclusion.CENSORED
-    assert table.player.deadline_ms is None
-
-
 def test_a_server_that_does_not_keep_to_its_limit_is_answered() -> None:
     table = at_the_limit()
     assert table.player.deadline_ms == table.now + 2000
@@ -113,13 +103,6 @@ def test_a_server_that_plays_for_us_at_the_limit_leaves_nothing_to_wait_for() ->
     table.hear("-8384FU,T0")
     assert len(table.requests) == 1  # the search from before the limit: this one is waited at again
     assert table.player.deadline_ms is not None
-
-
-def test_giving_up_at_the_limit() -> None:
-    table = at_the_limit()
-    table.tell(GiveUp("Ctrl-C"))
-    assert table.player.deadline_ms is None
-    assert table.lines[-1] == "%TORYO"
 
 
 def test_a_mate_by_the_last_move_is_played_without_a_search() -> None:

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cluster.api import Pondered, PonderSearch, StartSearch, StopSearch
+from cluster.api import Pondered, PonderSearch, StopSearch
 from master.usi.front import LINGER_MS
 from tests.answers import make_known
 from tests.master.usi.bench import Bench, thinking
 from tests.usi_bench import TIMES
-from worker.book import BookReply
-from worker.shogi import STARTPOS
-from worker.usi.events import BookReplied, Prepare, Prepared, Quit
-from worker.usi.states import ThinkingState
 
 KNOWN = make_known("2g2f", 20, 7, 900, 3000, 3000, ("2g2f", "8c8d"))
 
@@ -47,13 +43,6 @@ class TestPonder:
         bench.decide("2g2f")
         assert bench.moves() == ["bestmove 2g2f"]
         assert not bench.of(StopSearch), "the fleet goes on from what it has"
-
-    def test_times_may_come_with_the_hit(self) -> None:
-        """ShogiHome's early ponder."""
-        bench = self.pondering("go ponder")
-        bench.send("ponderhit btime 2000 wtime 2000 byoyomi 0")
-        assert bench.request.hard_ms is not None
-        assert bench.request.hard_ms < 2000
 
     def test_what_was_pondered_is_what_is_searched_then(self) -> None:
         """Else it would be no hit."""
@@ -108,56 +97,9 @@ class TestPonder:
         assert len(bench.moves()) == 1
         assert bench.of(StopSearch)
 
-    def test_a_hit_without_ponder_is_an_error(self) -> None:
-        bench = Bench()
-        bench.send("ponderhit")
-        assert bench.take() == ["info string error: ponderhit: nothing is pondered on"]
-
     def test_a_first_move_is_nothing_to_ponder_on(self) -> None:
         bench = thinking("go ponder btime 1000 wtime 1000")
         assert not bench.of(PonderSearch)
         bench.tick(1000)
         bench.send("ponderhit")
         assert bench.request.hard_ms is not None
-
-    def test_an_endless_ponder_stays_so_after_the_hit(self) -> None:
-        bench = self.pondering("go ponder infinite")
-        bench.send("ponderhit")
-        bench.decide("2g2f")
-        assert bench.moves() == []
-        bench.send("stop")
-        assert bench.moves() == ["bestmove 2g2f"]
-
-    def test_lines_wait_for_the_book(self) -> None:
-        bench = Bench()
-        bench.book = None
-        bench.send("position startpos", f"go {TIMES}", "stop", "isready")
-        assert (bench.take(), bench.done) == ([], [])
-        assert bench.front.thinking is ThinkingState.BOOK
-        bench.feed(BookReplied(BookReply(None)))
-        kinds = [type(found) for found in bench.done]
-        assert kinds == [StartSearch, StopSearch, Prepare], "each line in its turn"
-        bench.decide("7g7f")
-        bench.feed(Prepared())
-        assert bench.take() == [
-            "info depth 9 multipv 1 score cp 30 nodes 5000 nps 7142 time 700 pv 7g7f",
-            "bestmove 7g7f",
-            "readyok",
-        ]
-        [asked] = bench.asked
-        assert (asked.position.sfen(), asked.only) == (STARTPOS, ())
-
-    def test_a_gui_that_goes_while_the_book_is_asked(self) -> None:
-        bench = Bench()
-        bench.book = None
-        bench.send("position startpos", "go", "quit")
-        assert bench.done == [Quit(0)]
-        assert bench.feed(BookReplied(BookReply(None))) == []
-
-    def test_a_hit_that_the_book_answers(self) -> None:
-        bench = self.pondering()
-        bench.book = BookReply("2g2f")
-        bench.send("ponderhit")
-        assert bench.moves() == ["bestmove 2g2f"]
-        assert bench.of(StopSearch)
-        assert not bench.of(StartSearch)
