@@ -1,3 +1,5 @@
+"""The verdict on moves, and a player's rates."""
+
 from __future__ import annotations
 
 from dataclasses import replace
@@ -5,12 +7,16 @@ from dataclasses import replace
 import pytest
 
 from master.analysis.judgement import (
+    BANDS,
     MOST_CP,
     Judged,
     Quality,
     Sureness,
+    band,
+    band_range,
     doubtful,
     judge,
+    statistics,
     turning_points,
 )
 from master.analysis.plan import Evaluation, evaluations, plan
@@ -128,3 +134,55 @@ def test_scores_of_different_effort_are_not_compared() -> None:
     assert moves[1].first is not None and moves[1].loss == pytest.approx(0.0, abs=0.01)
     assert [move.first for move in (moves[0], moves[2], moves[3])] == [None, None, None]
     assert moves[0].loss == moves[2].loss == 0.0, "their points were searched once"
+
+
+def move(score: int, quality: Quality = Quality.GOOD, loss: float = 0.0, loss_cp: int = 0, **more: bool) -> Judged:
+    return Judged(1, 0, "7g7f", quality, Evaluation(score, "2g2f"), score - loss_cp, loss, loss_cp, **more)
+
+
+@pytest.mark.parametrize(
+    ("score", "name"),
+    [
+        (mated_in(2), "lost"), (-1501, "lost"), (-1500, "bad"), (-700, "worse"), (-251, "worse"), (-250, "even"),
+        (0, "even"), (250, "even"), (251, "better"), (700, "better"), (1500, "good"), (1501, "won"),
+        (mate_in(9), "won"),
+    ],
+)  # fmt: skip
+def test_bands(score: int, name: str) -> None:
+    assert BANDS[band(score)] == name
+
+
+def test_ranges_in_words() -> None:
+    assert [band_range(index) for index in (0, 1, 3, 6)] == [
+        "below -1500",
+        "-1500 to -700",
+        "-250 to 250",
+        "above 1500",
+    ]
+
+
+def test_rates_by_band() -> None:
+    found = statistics(
+        "a",
+        [
+            move(0, Quality.BEST),
+            move(10, Quality.DUBIOUS, 0.12, 300),
+            move(800, Quality.INACCURACY, 0.06, 200),
+            move(2000, Quality.BLUNDER, 0.6, 2000, missed_mate=True),
+            move(0, Quality.FORCED),
+            move(0, Quality.UNKNOWN),
+        ],
+        games=2,
+    )
+    assert (found.total.moves, found.games, found.missed_mates) == (4, 2, 1)
+    even = found.bands[BANDS.index("even")]
+    assert (even.moves, even.best, even.bad, even.loss, even.loss_cp) == (2, 0.5, 0.5, 0.06, 150)
+    assert found.bands[BANDS.index("good")].bad == 0.0, "an inaccuracy is no bad move"
+    assert found.bands[BANDS.index("lost")].moves == 0
+    assert found.counts == {Quality.BEST: 1, Quality.DUBIOUS: 1, Quality.INACCURACY: 1, Quality.BLUNDER: 1}
+    assert found.losses == ((3, 0), (3, 300), (5, 200), (6, 2000))
+
+
+def test_no_moves() -> None:
+    found = statistics("a", [])
+    assert (found.total.moves, found.accuracy, found.losses) == (0, None, ())

@@ -1,13 +1,150 @@
-"""Names and passwords, looked at before anything is started."""
+"""What a login is made of, what the server says to it, and what it offers."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from master.csa.login import LoginError, check_login, login_password
+from master.csa.events import Severity, severity_of, with_advice
+from master.csa.login import (
+    DEFAULT_GAME,
+    GameNameError,
+    LoginError,
+    check_game_name,
+    check_login,
+    login_password,
+    parse_game_name,
+    split_password,
+)
+from master.csa.offer import other_game
 from master.csa.protocol import CsaProtocol
+from master.csa.summary import parse_summary
+from tests.master.csa.transcripts import WITH_SUMMARY, summary_lines
+from worker.clock.timecontrol import TimeControl
+
+
+@pytest.mark.parametrize(
+    ("text", "severity", "advice"),
+    [
+        (
+            "You are not allowed to specify TEBAN + for the game floodgate-300-10F",
+            Severity.PERMANENT,
+            "leave -B or -W out",
+        ),
+        ("Random turn preference is not allowed for handicapped games", Severity.PERMANENT, "put -B or -W behind"),
+        ("bad game name: floodgate300-10F.", Severity.PERMANENT, "NAME-TOTAL-BYOYOMI"),
+        ("game name should consist of three parts like game-1500-60.", Severity.PERMANENT, "NAME-TOTAL-BYOYOMI"),
+        ("invalid identifiers are found or too many characters are used.", Severity.PERMANENT, "NAME-TOTAL-BYOYOMI"),
+        (
+            "As the service is going to shutdown shortly, starting new games is not allowed now.",
+            Severity.TEMPORARY,
+            "",
+        ),
+        ("unknown command: x", Severity.IGNORABLE, ""),
+        ("you are in agree_waiting status. GAME is valid in connected or game_waiting status", Severity.IGNORABLE, ""),
+        ("", Severity.IGNORABLE, ""),
+    ],
+)
+def test_what_the_server_says_and_what_it_means(text: str, severity: Severity, advice: str) -> None:
+    assert severity_of(text) is severity
+    said = with_advice(text)
+    assert said.startswith(text.rstrip("."))
+    assert advice in said
+    assert (";" in said) == bool(advice)
+
+
+@pytest.mark.parametrize("text", ["floodgate300-10F", "test", "test-60", "test-60-5f", "x" * 33 + "-1-1", "-60-5F", ""])
+def test_what_the_server_takes_for_its_default_game(text: str) -> None:
+    assert parse_game_name(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("floodgate300-10F", "floodgate-300-10F"),
+        ("floodgate-300-10f", "floodgate-300-10F"),
+        ("floodgate_300_10F", "floodgate-300-10F"),
+        ("floodgate-300+10F", "floodgate-300-10F"),
+        ("floodgate-300,10F", "floodgate-300-10F"),
+        ("floodgate 300 10F", "floodgate-300-10F"),
+        ("floodgate-600-F10", "floodgate-300-10F"),
+        ("floodgate", "floodgate-300-10F"),
+        ("Floodgate-300-10F", "floodgate-300-10F"),
+        ("floodgat-600-10F", "floodgate-600-10F"),
+        ("floodgate--300-10F", "floodgate-300-10F"),
+        ("flodgate300", "floodgate-300-10F"),
+        ("test60-5F", "test-60-5F"),
+        ("test-60-5f-b", "test-60-5F-B"),
+        ("my game-60-5F", "my_game-60-5F"),
+    ],
+)
+def test_a_misspelling_is_refused_with_the_likely_name(text: str, meant: str) -> None:
+    with pytest.raises(GameNameError) as caught:
+        check_game_name(text)
+    assert str(caught.value).startswith(repr(text))
+    assert str(caught.value).endswith(f"; did you mean {meant}?")
+    assert check_game_name(meant) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("wcsc36", DEFAULT_GAME),
+        ("denryu-2025", DEFAULT_GAME),
+        ("test60-5", "did you mean test-60-5?"),
+        ("floodgate-300-10", "did you mean floodgate-300-10F?"),
+        ("floodgate-60-5F", "floodgate is not known to pair floodgate-60-5F"),
+    ],
+)
+def test_other_names_are_allowed_with_a_warning(text: str, says: str) -> None:
+    (warning,) = check_game_name(text)
+    assert says in warning
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("floodgate-300-10F-B", "nobody chooses a side on floodgate; the name is floodgate-300-10F"),
+        ("hc2p_test-60-5F", "hc2p_test-60-5F-B"),
+        ("x" * 33 + "-60-5F", "33 characters"),
+        ("テスト", "'テ' has no place"),
+        ("a,b", "',' has no place"),
+    ],
+)
+def test_names_that_bring_no_game_are_refused(text: str, says: str) -> None:
+    with pytest.raises(GameNameError, match="^" + repr(text)) as caught:
+        check_game_name(text)
+    assert says in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("password", "game", "trip"),
+    [
+        ("test-60-5F,pwa", "test-60-5F", "pwa"),
+        ("test-60-5F-B,tr,ip", "test-60-5F", "tr,ip"),
+        ("test-60-5F", "test-60-5F", ""),
+        ("justapassword", None, "justapassword"),
+        ("floodgate300-10F,trip", None, "trip"),
+        ("test-60-5F,", None, "test-60-5F,"),
+        ("test-60-5F,trip,", "test-60-5F", "trip"),
+    ],
+)
+def test_a_password_is_taken_apart_as_the_server_does_it(password: str, game: str | None, trip: str) -> None:
+    name, said = split_password(password)
+    assert (None if name is None else name.game, said) == (game, trip)
+
+
+@given(st.one_of(st.text(max_size=40), st.from_regex(r"[A-Za-z_-]{0,12}[0-9]{0,7}[-_ ,+]?[0-9]{0,7}[Ff]?(-[BWbwx])?")))
+def test_any_text_is_taken_or_refused(text: str) -> None:
+    try:
+        warnings = check_game_name(text)
+    except GameNameError:
+        return
+    assert warnings or parse_game_name(text) is not None
+
 
 GAME = "test-60-5F"
 
@@ -72,3 +209,42 @@ def test_a_password_that_is_not_known_here_is_looked_at_elsewhere() -> None:
     assert check_login("gougi", GAME, None) == check_login("gougi", "", None) == []
     with pytest.raises(LoginError, match="did you mean floodgate-300-10F"):
         check_login("gougi", "floodgate300-10F", None)
+
+
+OFFER = parse_summary(summary_lines("01_fischer_toryo.black")[1:-1])
+DEFAULT = replace(OFFER, game_id="test+default-1500-0+alice+bob+20261121082246", time=(TimeControl(1_500_000),) * 2)
+
+
+@pytest.mark.parametrize("name", WITH_SUMMARY)
+def test_the_recorded_games_are_what_was_asked_for(name: str) -> None:
+    summary = parse_summary(summary_lines(name)[1:-1])
+    assert other_game(summary, summary.game_id.split("+")[-4]) == ""
+
+
+@pytest.mark.parametrize("asked", ["", "test-60-5F", "test-60-5F-B", "issued2026"])
+def test_what_may_be_played(asked: str) -> None:
+    assert other_game(OFFER, asked) == ""
+
+
+def test_the_default_game_of_a_misspelt_name() -> None:
+    for asked in ("floodgate300-10F", "floodgate-300-10F", "issued2026", "test-1500-0"):
+        assert other_game(DEFAULT, asked) == f"asked for the game {asked}, and the server offers default-1500-0"
+    namesake = replace(OFFER, game_id="test+test-60-5F+default-1500-0+bob+20261121082246")
+    assert other_game(namesake, "test-60-5F") == other_game(DEFAULT, "default-1500-0") == ""
+    assert other_game(DEFAULT, "") == ""
+
+
+@pytest.mark.parametrize(
+    ("offered", "words"),
+    [
+        (TimeControl(1_500_000), "1500 s"),
+        (TimeControl(60_000, byoyomi_ms=5_000), "60 s, byoyomi 5 s"),
+        (TimeControl(60_500, increment_ms=5_000, unit_ms=1), "60.5 s + 5 s a move"),
+        (TimeControl(), "no time limit"),
+    ],
+)
+@pytest.mark.parametrize("side", [0, 1])
+def test_other_times_are_told(offered: TimeControl, words: str, side: int) -> None:
+    times = (offered, OFFER.time[1]) if side == 0 else (OFFER.time[0], offered)
+    said = other_game(replace(OFFER, time=times), "test-60-5F")
+    assert said == f"the game test-60-5F is 60 s + 5 s a move, and the server offers {words}"

@@ -24,8 +24,7 @@ from master.csa.events import (
     Unexpected,
 )
 from master.csa.protocol import MAX_LINE, CsaProtocol, ProtocolError, State
-from tests.master.csa.summaries import summary_lines
-from tests.master.csa.transcripts import NAMES, load, server_lines
+from tests.master.csa.transcripts import NAMES, load, server_lines, summary_lines
 
 # What the recorded clients said and this one refuses to say, by session. The server answered to it all the same.
 REFUSED: dict[str, list[str]] = {

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from master.csa.offer import read_offer
 from master.csa.summary import SummaryError, format_summary, parse_summary
-from tests.master.csa.summaries import WITH_SUMMARY, summary_lines
+from tests.master.csa.transcripts import WITH_SUMMARY, summary_lines
 from worker.clock.timecontrol import TimeControl
 
 BUOY = summary_lines("24_buoy.white")[1:-1]

@@ -14,7 +14,7 @@ from master.csa.summary import parse_summary
 from master.player.instructions import PlayerSettings
 from master.player.judging import Judge, Judgement, Verdict
 from tests.answers import make_decision
-from tests.master.csa.summaries import summary_lines
+from tests.master.csa.transcripts import summary_lines
 from worker.score import MATE, mated_in
 from worker.shogi import Position, SfenError, move_to_usi
 

@@ -23,8 +23,7 @@ from master.player.events import (
 )
 from master.player.inputs import ConnectionLost, GiveUp, Prepared, SearchFailed, Tick
 from master.player.instructions import PlayerSettings, PrepareSearcher, Send
-from tests.master.csa.summaries import summary_lines
-from tests.master.csa.transcripts import NAMES, server_lines
+from tests.master.csa.transcripts import NAMES, server_lines, summary_lines
 from tests.master.player.table import BLACK, WHITE, Table, decision, progress
 from worker.clock import ClockSettings
 from worker.clock.timecontrol import TimeControl

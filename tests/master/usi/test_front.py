@@ -1,4 +1,4 @@
-"""The USI front, line by line, in virtual time."""
+"""The USI front with a fleet behind it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from cluster.api import RetimeSearch, StartSearch
+from cluster.api import Pondered, PonderSearch, RetimeSearch, StartSearch, StopSearch
+from master.usi.front import LINGER_MS
 from master.usi.options import FleetEvent
+from tests.answers import make_known
 from tests.master.usi.bench import PLAN, Bench, decision, thinking
 from tests.usi_bench import TIMES
 from worker.book import BookReply
@@ -291,3 +293,98 @@ class TestLines:
         assert bench.done[-1] == Quit(0)
         bench.send("go")
         assert bench.take() == []
+
+
+KNOWN = make_known("2g2f", 20, 7, 900, 3000, 3000, ("2g2f", "8c8d"))
+
+
+class TestPonder:
+    def pondering(self, go: str = f"go ponder {TIMES}") -> Bench:
+        return thinking(go, "position startpos moves 7g7f 3c3d")
+
+    def test_the_fleet_ponders_on_all_replies_and_nothing_is_answered(self) -> None:
+        bench = self.pondering()
+        request = bench.pondered
+        assert (request.moves, request.soft_ms, request.hard_ms) == (("7g7f",), None, None)
+        assert bench.done[-1] == PonderSearch(request, "3c3d")
+        bench.tick(10_000)
+        assert bench.take() == [], "nothing is known yet"
+        bench.find(KNOWN, "8c8d")
+        assert bench.take() == [], "of the reply that the GUI named nothing is known"
+        bench.find(KNOWN, "3c3d", "8c8d")
+        assert bench.take() == ["info depth 7 multipv 1 score cp 20 nodes 900 nps 300 time 3000 pv 2g2f 8c8d"]
+        assert bench.moves() == []
+
+    def test_a_hit_starts_the_time(self) -> None:
+        bench = self.pondering()
+        bench.tick(30_000)
+        bench.find(KNOWN, "3c3d")
+        bench.send("ponderhit")
+        assert bench.request.moves == ("7g7f", "3c3d")
+        assert bench.request.soft_ms is not None
+        fresh = thinking(f"go {TIMES}", "position startpos moves 7g7f 3c3d")
+        assert fresh.request.soft_ms is not None
+        assert bench.request.soft_ms < fresh.request.soft_ms, "what is known saves time"
+        bench.decide("2g2f")
+        assert bench.moves() == ["bestmove 2g2f"]
+        assert not bench.of(StopSearch), "the fleet goes on from what it has"
+
+    def test_what_was_pondered_is_what_is_searched_then(self) -> None:
+        """Else it would be no hit."""
+        bench = Bench()
+        bench.send("setoption name MultiPV value 2", "setoption name DepthLimit value 9")
+        bench.send("position startpos moves 7g7f 3c3d", "go ponder byoyomi 1000", "ponderhit")
+        times = {"soft_ms": None, "hard_ms": None, "search_id": 0}
+        assert replace(bench.request, **times) == replace(bench.pondered, moves=("7g7f", "3c3d"), **times)  # type: ignore[arg-type]
+
+    def test_a_miss_is_answered_at_once_and_the_fleet_goes_on_for_the_real_reply(self) -> None:
+        bench = self.pondering()
+        bench.find(KNOWN, "3c3d", "8c8d")
+        bench.take()
+        bench.send("stop")
+        assert bench.take() == ["bestmove 2g2f ponder 8c8d"]
+        bench.send("position startpos moves 7g7f 8c8d", f"go {TIMES}", after=50)
+        assert not bench.of(StopSearch)
+        assert bench.request.moves == ("7g7f", "8c8d")
+        fresh = thinking(f"go {TIMES}", "position startpos moves 7g7f 8c8d")
+        assert bench.request.soft_ms is not None
+        assert fresh.request.soft_ms is not None
+        assert bench.request.soft_ms < fresh.request.soft_ms, "the reply was among the others that were pondered on"
+
+    def test_what_an_older_pondering_found_counts_for_nothing(self) -> None:
+        bench = self.pondering()
+        found = Pondered(bench.pondered.search_id, {"3c3d": KNOWN})
+        bench.send("stop", f"go ponder {TIMES}")
+        bench.take()
+        bench.feed(found)
+        assert bench.take() == []
+        bench.send("ponderhit")
+        fresh = thinking(f"go {TIMES}", "position startpos moves 7g7f 3c3d")
+        assert bench.request.soft_ms == fresh.request.soft_ms
+
+    def test_after_a_stop_that_nothing_follows_the_fleet_rests(self) -> None:
+        bench = self.pondering()
+        bench.send("stop")
+        [move] = bench.moves()
+        assert len(move.split()[1]) in (4, 5), "a legal move where nothing is known"
+        bench.tick(LINGER_MS + 1)
+        assert bench.of(StopSearch) == [StopSearch(bench.pondered.search_id)]
+        bench.tick(60_000)
+        assert bench.front.wake_ms() is None
+
+    def test_the_end_of_the_game(self) -> None:
+        bench = self.pondering()
+        bench.send("stop", "gameover win")
+        assert len(bench.moves()) == 1
+        assert bench.of(StopSearch) == [StopSearch(bench.pondered.search_id)]
+        bench = self.pondering()
+        bench.send("gameover win")
+        assert len(bench.moves()) == 1
+        assert bench.of(StopSearch)
+
+    def test_a_first_move_is_nothing_to_ponder_on(self) -> None:
+        bench = thinking("go ponder btime 1000 wtime 1000")
+        assert not bench.of(PonderSearch)
+        bench.tick(1000)
+        bench.send("ponderhit")
+        assert bench.request.hard_ms is not None
