@@ -101,13 +101,6 @@ def test_a_record_that_breaks_off_is_read_as_far_as_it_goes_and_says_so(
     assert last.notice.startswith(words)
 
 
-def test_a_record_that_breaks_off_within_a_character() -> None:
-    data = KIF.encode("cp932")
-    at = data.index("７六歩(77)".encode("cp932")) + 3
-    (found,) = parse_games(data[:at], "x.kif")
-    assert len(found.moves) == 1 and "line 7: the record breaks off there" in found.notice
-
-
 def test_other_bytes_and_missing_files(tmp_path: Path) -> None:
     with pytest.raises(GameFileError, match=r"x\.csa, line 2: neither UTF-8 nor Shift_JIS nor EUC-JP"):
         parse_games(b"V2.2\nN+\x81\x01\n", "x.csa")

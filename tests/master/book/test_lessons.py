@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -21,18 +20,13 @@ from master.book.lessons import (
     find_turn,
     judged,
     plan_lessons,
-    reference_seconds,
 )
 from master.book.service import Speed
 from master.csa.summary import GameSummary
 from master.player.events import Clocks, GameBegan, MoveComment, MovePlayed, ThinkingBegan
 from tests.answers import make_decision
-from tests.master.player.table import BLACK, WHITE
-from worker.shogi import STARTPOS, Position, move_to_usi
-
-
-def test_units() -> None:
-    assert reference_seconds(2_500_000) == 2.5
+from tests.master.player.table import BLACK
+from worker.shogi import STARTPOS, Position
 
 
 def test_a_transposition_has_the_same_key() -> None:
@@ -49,30 +43,6 @@ def test_colours_are_one() -> None:
     turned = Position.from_sfen(STARTPOS.replace(" b ", " w "))
     assert PositionKey.of(start.sfen()).text == PositionKey.of(turned.sfen()).text
     assert (PositionKey.of(start.sfen()).flipped, PositionKey.of(turned.sfen()).flipped) == (False, True)
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_a_search_turned_is_legal_on_the_board_turned(seed: int) -> None:
-    rng = random.Random(seed)
-    position = Position.startpos()
-    for _ in range(rng.randrange(80)):
-        if moves := position.legal_moves():
-            position.push(rng.choice(moves))
-    if not position.legal_moves():
-        return
-    key = PositionKey.of(position.sfen())
-    there = Position.from_sfen(f"{key.text} 1")
-    move = move_to_usi(rng.choice(position.legal_moves()))
-    turned = key.turn(BookSearch(move, 12, 3, 0.5, (move,)))
-    there.push_usi(turned.move)
-    assert key.turn(turned).move == move
-    assert turned.pv == (turned.move,)
-    assert len(there.legal_moves()) == _replies(position, move)
-
-
-def _replies(position: Position, move: str) -> int:
-    position.push_usi(move)
-    return len(position.legal_moves())
 
 
 CLOCKS = Clocks((1, 1), 0)
@@ -114,16 +84,6 @@ def test_moves_with_their_history() -> None:
     assert (second.ply, second.moves, second.sfen.split()[3]) == (3, ("7g7f", "3c3d"), "3")
     assert game.notes.own == [first, second]
     assert (game.notes.name, game.notes.opponent) == BLACK.names
-
-
-def test_scores_are_ours() -> None:
-    game = Game(WHITE)
-    game.play("7g7f")
-    own = game.play("3c3d", decision("3c3d", -70), score=70)  # from black's view
-    assert own is not None
-    assert own.known_score == -70
-    assert own.search is not None
-    assert own.search.score == -70
 
 
 def test_a_move_that_nothing_decided_on_has_no_search() -> None:

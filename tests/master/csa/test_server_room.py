@@ -99,17 +99,6 @@ def test_login_forms(name: str) -> None:
     assert hall.closed == {0}
 
 
-def test_bad_logins() -> None:
-    hall = Hall()
-    hall.connect(0)
-    for said in load("11_bad_login.bad"):
-        if said.who == "C":
-            hall.say(0, said.text)
-    assert [line for line in hall.heard[0] if line.startswith("LOGIN:")] == ["LOGIN:incorrect"] * 7
-    assert sum(line.startswith("type 'LOGIN") for line in hall.heard[0]) == 2
-    assert hall.say(0, "LOGIN alice pw") == ["LOGIN:alice OK"]
-
-
 def test_a_second_login_while_waiting_takes_the_place_with_the_same_password_only() -> None:
     hall = Hall()
     hall.connect(0, 1, 2)
@@ -265,12 +254,6 @@ def test_who_has_left_loses_whatever_the_other_one_does(last: str) -> None:
     assert (ending.reason, ending.winner, ending.comment) == ("RESIGN", 0, "logged out")
 
 
-def test_least_time_per_move() -> None:
-    hall = Hall(RoomOptions(least_ms=1000))
-    hall.start("test-10-0")
-    assert hall.say(0, "+7776FU", after_ms=10) == ["+7776FU,T1"]
-
-
 def test_mate_is_for_the_players_to_see() -> None:
     hall = Hall(RoomOptions(start=MATE_IN_ONE))
     hall.start()
@@ -364,16 +347,6 @@ def test_leaving_off_turn_loses_when_the_turn_comes() -> None:
     assert hall.say(0, "+7776FU") == ["+7776FU,T0", "%TORYO", "#RESIGN", "#WIN"]
     assert hall.games[-1].record.ending is not None
     assert hall.games[-1].record.ending.comment == "disconnected"
-
-
-def test_both_leave() -> None:
-    hall = Hall()
-    hall.start()
-    hall.leave(1)
-    hall.leave(0)
-    assert hall.room.games == ()
-    assert hall.games[-1].record.ending is not None
-    assert hall.games[-1].record.ending.winner == 1
 
 
 def test_the_record_is_to_be_written_at_the_start_after_each_move_and_at_the_end() -> None:

@@ -204,19 +204,6 @@ def test_a_reader_that_comes_again_goes_on_where_it_was(tmp_path: Path, monkeypa
     assert [json.loads(line)["number"] for _, _, line in read_lines(log.path, no_gap, place)] == [120, 121]
 
 
-def test_a_reader_that_comes_again_goes_on_within_a_part_behind_missing_ones(tmp_path: Path) -> None:
-    log = Written(tmp_path, part_bytes=2_000)
-    log.lines(range(100))
-    for part in (1, 3):
-        (tmp_path / f"{NAME}.000{part}.jsonl.gz").unlink()
-    gaps: list[str] = []
-    whole = numbers(log.path, gaps.append)
-    place, told = Place(), list[str]()
-    read = [json.loads(next(read_lines(log.path, told.append, place))[2])["number"] for _ in whole]
-    assert read == whole and 0 < len(whole) < 70
-    assert told == gaps and len(gaps) == 1
-
-
 @pytest.mark.parametrize("moment", ["before the open", "behind the open"])
 def test_it_is_cut_as_a_file_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str) -> None:
     log = Written(tmp_path, part_bytes=2_000)
@@ -301,16 +288,3 @@ def test_a_part_that_is_gone_is_told(tmp_path: Path) -> None:
     gaps: list[str] = []
     assert len(numbers(log.path, gaps.append)) == 100 - 2 * 19
     assert gaps == [f"{tmp_path / NAME}.0004.jsonl.gz: the parts before it are missing"]  # the oldest may be deleted
-
-
-def test_a_part_that_goes_while_it_is_read_is_told(tmp_path: Path) -> None:
-    log = Written(tmp_path, part_bytes=2_000)
-    log.lines(range(5))
-    gaps: list[str] = []
-    lines = read_lines(log.path, gaps.append)
-    read = [json.loads(next(lines)[2])["number"] for _ in range(5)]
-    log.lines(range(5, 50))
-    (tmp_path / f"{NAME}.0001.jsonl.gz").unlink()
-    read += [json.loads(line)["number"] for _, _, line in lines]
-    assert read == list(range(50))  # of the first all was read, which cannot be known
-    assert gaps == [f"{tmp_path / NAME}.0002.jsonl.gz: the parts before it are missing"]

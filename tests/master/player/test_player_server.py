@@ -40,17 +40,6 @@ def test_nobody_waits_for_a_game_that_cannot_come(text: str, conclusion: Conclus
     assert table.lines[-1] == "LOGOUT"
 
 
-def test_other_complaints_are_told_and_change_nothing() -> None:
-    table = Table()
-    table.hear("LOGIN:alice OK", "##[ERROR] unknown command: x")
-    table.hear(*format_summary(BLACK), f"##[ERROR] {TEBAN}")
-    table.tell(Prepared())
-    table.hear(f"START:{BLACK.game_id}", f"##[ERROR] {CLOSING}")
-    assert [event.warning for event in table.events if isinstance(event, Note)] == [True] * 3
-    assert table.decide("7g7f") == "+7776FU,'* 0"
-    assert table.player.outcome is None
-
-
 # Another game than the one that was asked for
 
 
@@ -168,19 +157,6 @@ def test_an_ending_whose_result_was_not_heard_is_not_made_up() -> None:
     assert table.outcome.reason == "Ctrl-C (the server had said #SENNICHITE)"
 
 
-def test_abort_while_our_move_is_under_way() -> None:
-    table = Table().begin()
-    table.decide("7g7f")
-    before = len(table.lines)
-    table.tell(GiveUp("Ctrl-C"))
-    table.hear("+7776FU,T0")
-    assert table.lines[before:] == []
-    table.tell(Leave())
-    assert table.lines[before:] == ["LOGOUT"]
-    table.tell(ConnectionLost("closed"))
-    assert (table.outcome.conclusion, table.outcome.winner, table.outcome.plies) == (Conclusion.LOSE, 1, 1)
-
-
 def test_leaving_with_our_move_not_echoed() -> None:
     table = Table().begin()
     table.decide("7g7f")
@@ -247,13 +223,6 @@ def test_what_the_last_search_expected_is_played_where_this_one_says_nothing(rep
     table.hear(f"{reply},T4", after_ms=4_100)
     table.tell(Tick(), table.now + 10**6)
     assert (table.lines[-1] == "+2726FU") is (answer is not None)
-
-
-def test_the_deadline_is_in_front_of_the_flag() -> None:
-    summary = replace(BLACK, time=(TimeControl(byoyomi_ms=1000),) * 2)
-    table = Table().begin(summary)
-    assert table.player.deadline_ms is not None
-    assert table.player.deadline_ms < table.now + 1000 - 200
 
 
 def test_a_search_that_cannot_begin() -> None:

@@ -187,9 +187,3 @@ def test_declared_encodings(declared: str, encoding: str, name: str) -> None:
     text = f"'CSA encoding={declared}\nV3.0\nN+{name}\nPI\n+\n{PLAYED}%TORYO\n"
     (game,) = parse_games(text.encode(encoding), "x.csa")
     assert game.names[0] == name
-
-
-@pytest.mark.parametrize("name", ["ﾔﾏﾀﾞ", "ｶﾄｳ", "ﾊﾌﾞ", "先手ｱﾝﾅ"])
-def test_half_width_katakana_are_not_taken_for_euc_jp(name: str) -> None:
-    (game,) = parse_games(f"V2.2\nN+{name}\nPI\n+\n{PLAYED}%TORYO\n".encode("cp932"), "x.csa")
-    assert game.names[0] == name

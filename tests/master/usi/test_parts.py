@@ -29,19 +29,6 @@ class TestOptions:
         options.set("EvalFile", "<empty>")
         assert options.plan.eval_file == ""
 
-    def test_machines_that_are_there_have_a_number_of_their_own(self) -> None:
-        options = FleetOptions(PLAN, own_fleet=False)
-        assert "Nodes" not in options.table
-        assert options.plan == PLAN
-
-    def test_delays(self) -> None:
-        options = FleetOptions(PLAN)
-        options.set("NetworkDelay", "200")
-        options.set("NetworkDelay2", "900")
-        assert (options.habits.clock.network_margin_ms, options.habits.clock.most_reserve_ms) == (200, 700)
-        options.set("NetworkDelay2", "100")
-        assert options.habits.clock.most_reserve_ms == 0
-
 
 def view(node: str, move: str, **fields: object) -> NodeView:
     return replace(NodeView(node, True, "all", 9, 5, 1000, 40, (move,)), **fields)  # type: ignore[arg-type]
@@ -59,11 +46,6 @@ class TestReport:
         assert info_lines(self.LINES, 5000, 250, fleet) == [
             "info depth 12 seldepth 20 multipv 1 score cp 34 nodes 5000 nps 80 hashfull 200 time 250 pv 7g7f 3c3d",
             "info depth 11 seldepth 31 multipv 2 score mate -4 nodes 5000 nps 80 hashfull 200 time 250 pv 2g2f",
-        ]
-
-    def test_what_is_not_known_is_left_out(self) -> None:
-        assert info_lines(self.LINES[:1], 500, 250) == [
-            "info depth 12 multipv 1 score cp 34 nodes 500 nps 2000 time 250 pv 7g7f 3c3d"
         ]
 
     def test_lines_come_at_intervals_and_only_where_they_say_something(self) -> None:
