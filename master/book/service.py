@@ -19,6 +19,7 @@ import concurrent.futures
 import random
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -170,7 +171,7 @@ class BookService:
             return
         own = self._notes.take(event)
         if own is not None and own.search is not None:
-            self._submit(lambda: self._keep(own), "a move")
+            self._submit(partial(self._keep, own), "a move")
         if isinstance(event, GameEnded):
             notes, self._notes = self._notes, None
             self._submit(lambda: self._add_game(notes, event.outcome), "a game")

@@ -33,7 +33,7 @@ from cluster.api import (
     StartSearch,
     StopSearch,
 )
-from master.csa.client import CONNECT_TIMEOUT_S, CsaConnection, CsaConnectionError
+from master.csa.client import CsaConnection, CsaConnectionError
 from master.csa.login import ServerAddress
 from master.csa.offer import warm_up_rules
 from master.csa.protocol import CsaProtocol, ProtocolError, State
@@ -143,7 +143,6 @@ class GameSettings:
     player: PlayerSettings = field(default_factory=PlayerSettings)
     record_folder: Path | None = None
     """The folder for the game's record; None: no record."""
-    connect_timeout_s: float = CONNECT_TIMEOUT_S
     prepare_timeout_s: float = 60.0
     """Seconds that the searcher has to get ready before the game is agreed to (the server gives up after 120 s)."""
     book: PlayersBook | None = None
@@ -235,7 +234,6 @@ class _Game:
                 on_line=self._on_line,
                 on_lost=self._on_lost,
                 on_echo=lambda ms: self._tell(LineMeasured(ms)),
-                timeout_s=self._settings.connect_timeout_s,
             )
             self._journal.begin(self._name, str(address), self._player.settings)
             self._do(Connected())
