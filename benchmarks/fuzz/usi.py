@@ -8,12 +8,14 @@ from typing import Final
 
 from benchmarks.fuzz.target import Target
 from cluster.api import Decision, StartSearch
+from master.usi.events import Event, FleetPlan
 from master.usi.front import FleetFront
-from master.usi.options import Event, FleetOptions, FleetPlan
+from master.usi.options import FleetOptions
 from worker.book import BookReply
 from worker.engine import EngineError, Limits
 from worker.mate import MateResult, MateStatus
 from worker.shogi import Position, move_to_usi
+from worker.usi.door import Door
 from worker.usi.events import (
     AskBook,
     BookReplied,
@@ -26,7 +28,6 @@ from worker.usi.events import (
     SolveMate,
     Tick,
 )
-from worker.usi.gui_reader import GuiReader
 from worker.usi.lines import (
     dialect_of,
     go_line,
@@ -103,7 +104,7 @@ class Single(Target):
             for line in data.decode("utf-8", "replace").split("\n")
             if not (line.split()[:1] == ["setoption"] and any(name in line for name in _LARGE))
         ]
-        UsiLoop(lambda _line: None).run(GuiReader([*lines, "quit"], lambda _line: None, ""))
+        UsiLoop(lambda _line: None).run(Door([*lines, "quit"], lambda _line: None, ""))
 
 
 class Engine(Target):

@@ -20,7 +20,7 @@ from master.commands.services import live_page
 from master.commands.settings import ConfigFile, load
 from master.ui.terminal import NamedStream
 from worker.files import reason
-from worker.usi.gui_reader import GuiReader, introduction
+from worker.usi.door import Door, introduction
 
 if TYPE_CHECKING:
     from cluster.api import Searcher
@@ -70,11 +70,11 @@ def _single() -> int:
     from worker.usi.options import OPTIONS
 
     with _gui() as write:
-        gui = GuiReader(_lines(), write, introduction(f"Gougi {version('gougi')}", OPTIONS))
+        gui = Door(_lines(), write, introduction(f"Gougi {version('gougi')}", OPTIONS))
         return interruptible(lambda: _serve_single(gui, write))
 
 
-def _serve_single(gui: GuiReader, write: Callable[[str], None]) -> int:
+def _serve_single(gui: Door, write: Callable[[str], None]) -> int:
     from worker.usi.loop import UsiLoop
 
     loop = UsiLoop(write)
@@ -101,13 +101,13 @@ def _fleet(settings: Config, records: str | None) -> int:
     )
     options = FleetOptions(plan, own_fleet=not cluster.address)
     with _gui() as write:
-        gui = GuiReader(_lines(), write, introduction(f"Gougi {version('gougi')} fleet", options.table))
+        gui = Door(_lines(), write, introduction(f"Gougi {version('gougi')} fleet", options.table))
         with _logged(settings, records) as on_event:
             return _serve_fleet(settings, options, gui, write, on_event)
 
 
 def _serve_fleet(
-    settings: Config, options: FleetOptions, gui: GuiReader, write: Callable[[str], None], on_event: Log
+    settings: Config, options: FleetOptions, gui: Door, write: Callable[[str], None], on_event: Log
 ) -> int:
     from master.commands.lifetime import Interrupted, run_to_end
     from master.commands.services import serving

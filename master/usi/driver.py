@@ -31,7 +31,8 @@ from cluster.api import (
 from master.usi.front import FleetFront
 from master.usi.options import Event, FleetEvent, FleetOptions, FleetPlan, Instruction
 from worker.book import BookPlayer
-from worker.usi.book_and_mate import Mates, ask_book, open_book
+from worker.usi.aides import Mates, ask_book, open_book
+from worker.usi.door import Door
 from worker.usi.events import (
     AskBook,
     Failed,
@@ -46,7 +47,6 @@ from worker.usi.events import (
     StopMate,
     Tick,
 )
-from worker.usi.gui_reader import GuiReader
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("usi")
 
@@ -98,7 +98,7 @@ class UsiDriver:
         self.error = ""
         """The reason for an exit code other than 0."""
 
-    async def run(self, gui: GuiReader) -> int:
+    async def run(self, gui: Door) -> int:
         """Serve until ``quit`` or the end of the GUI's lines. Returns the exit code.
 
         Cancelled, or at the end, everything that was opened is closed.

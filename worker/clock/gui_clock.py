@@ -7,8 +7,8 @@ from typing import Final
 
 from worker.clock.charges import Asked, Charges
 from worker.clock.game_clock import GameClock
-from worker.clock.last_score import LastScore
 from worker.clock.outlook import Watch
+from worker.clock.promise import Promise
 from worker.clock.timecontrol import TimeControl
 from worker.clock.turn import Habits, Turn
 
@@ -24,12 +24,12 @@ class GuiClock:
 
     def __init__(self) -> None:
         self.charges = Charges()
-        self._last_score = LastScore()
+        self._promise = Promise()
         self._typical_stretch = 1.0
 
-    def last_score(self, sfen: str, moves: tuple[str, ...]) -> int | None:
-        """The score that our last move left to the side to move; None: there is none."""
-        return self._last_score.at(sfen, moves)
+    def promised(self, sfen: str, moves: tuple[str, ...]) -> int | None:
+        """The score that our last move promises to the side to move; None: none."""
+        return self._promise.at(sfen, moves)
 
     def turn(
         self,
@@ -73,7 +73,7 @@ class GuiClock:
             delays=self.charges.delays(habits.clock.network_margin_ms),
             typical_stretch=self._typical_stretch,
         )
-        score = self.last_score(sfen, moves)
+        score = self.promised(sfen, moves)
         budget = clock.budget(now_ms, ply, habits.max_moves or None, known_ms, score)
         least_ms = habits.least_ms - gone
         soonest_ms = min(max(clock.soonest_ms(), least_ms), budget.hard_ms)
@@ -101,7 +101,7 @@ class GuiClock:
         self.charges.answered(turn.answered(now_ms, aimed=aimed))
         self._typical_stretch = turn.clock.typical_stretch
         if score is not None:
-            self._last_score = LastScore(sfen, moves, score)
+            self._promise = Promise(sfen, moves, score)
 
 
 def _control(numbers: Mapping[str, int], side: str, habits: Habits) -> TimeControl:

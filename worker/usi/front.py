@@ -4,7 +4,7 @@ A line that cannot be heeded is answered by ``info string error: …``, which sa
 no position is set after a wrong ``position``. Of ``searchmoves`` the legal ones are searched; nothing else is played.
 Every ``go`` is answered by one ``bestmove``, every ``go mate`` by one ``checkmate``, every ``isready`` by one
 ``readyok``, or the process ends with exit code 1: whoever waits for ``readyok`` would wait for ever. ``usi`` is
-answered before this is loaded (`worker.usi.gui_reader`).
+answered before this is loaded (`worker.usi.door`).
 
 The searcher is opened at ``isready``, and again at a later one where an option that decides over it has changed. That
 may take long: the GUI gets an empty line now and then, which keeps it from giving up. Its own lines wait until then.

@@ -160,7 +160,7 @@ class SingleThinking(Thinking[_SingleSearch]):
     def _search_for(self, asked: Asked) -> None:
         """Begin a search. While pondering the clock does not run yet."""
         order, sfen, moves = asked.order, asked.board.sfen, asked.board.moves
-        watch = Watch(self._clock.last_score(sfen, moves))
+        watch = Watch(self._clock.promised(sfen, moves))
         turn = None if order.ponder else self._turn(asked, watch, 0.0)
         endless = self._is_endless(asked, turn)
         is_blind = order.ponder and self.options.flag("Stochastic_Ponder") and bool(moves)

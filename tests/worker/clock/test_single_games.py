@@ -62,7 +62,7 @@ def play(
     for number in range(moves):
         line = ("7g7f", "3c3d") * number
         times = {"btime": int(left), "wtime": 1000, "binc": increment_ms, "byoyomi": byoyomi_ms}
-        watch = Watch(clock.last_score(STARTPOS, line))
+        watch = Watch(clock.promised(STARTPOS, line))
         turn = clock.turn(
             times,
             STARTPOS,

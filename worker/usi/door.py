@@ -22,7 +22,7 @@ def introduction(name: str, options: Mapping[str, Option]) -> str:
     return "\n".join([*lines, *(option.line(word) for word, option in options.items()), "usiok"])
 
 
-class GuiReader:
+class Door:
     """Reads the GUI's lines on a thread of its own: answers ``usi``, and hands on all others, in their order.
 
     Args:
@@ -37,11 +37,11 @@ class GuiReader:
         self._lock = threading.Lock()
         self._kept: list[str | None] = []
         self._take = self._kept.append
-        threading.Thread(target=self._serve, args=(lines,), name="gui-in", daemon=True).start()
+        threading.Thread(target=self._serve, args=(lines,), name="gui-door", daemon=True).start()
 
     def pour(self, take: Callable[[str | None], None]) -> None:
         """Hand on the lines, each without its end, at last None: those so far at once, the others as they come, on the
-        reader's thread."""
+        door's thread."""
         with self._lock:
             for line in self._kept:
                 take(line)

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Final
 
 _MOST_PLIES: Final = 4
-"""A score from longer ago says nothing."""
+"""A score from longer ago promises nothing."""
 
 
 @dataclass(frozen=True, slots=True)
-class LastScore:
+class Promise:
     """A search's score, and the position that it is of: a start and the moves since. Without arguments: none."""
 
     sfen: str = ""
@@ -18,7 +18,7 @@ class LastScore:
     score: int = 0
 
     def at(self, sfen: str, moves: tuple[str, ...]) -> int | None:
-        """The score for the side to move after ``moves``; None: this is not the same game some plies on."""
+        """The score promised to the side to move after ``moves``; None: this is not the same game some plies on."""
         plies = len(moves) - len(self.moves)
         if sfen != self.sfen or moves[: len(self.moves)] != self.moves or not 0 < plies <= _MOST_PLIES:
             return None

@@ -1,4 +1,4 @@
-"""The GUI's reader: ``usi`` is answered before the engine is there, and nothing else is lost or turned around."""
+"""The door: ``usi`` is answered before the engine is there, and nothing else is lost or turned around."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.master.command import ROOT
-from worker.usi.gui_reader import GuiReader
+from worker.usi.door import Door
 
 
 class Gui:
@@ -20,8 +20,8 @@ class Gui:
         self.lines: queue.Queue[str | BaseException | None] = queue.Queue()
         self.heard: queue.Queue[str] = queue.Queue()
         self.poured: queue.Queue[str | None] = queue.Queue()
-        """The lines that come through the reader."""
-        self.reader = GuiReader(self._lines(), self.heard.put, "id name x\nusiok")
+        """The lines that come through the door."""
+        self.door = Door(self._lines(), self.heard.put, "id name x\nusiok")
 
     def _lines(self) -> Iterator[str]:
         while (line := self.lines.get()) is not None:
@@ -34,7 +34,7 @@ class Gui:
             self.lines.put(line)
 
     def comes(self) -> list[str | None]:
-        """The lines that come through the reader, to the end."""
+        """The lines that come through the door, to the end."""
         lines: list[str | None] = []
         while not lines or lines[-1] is not None:
             lines.append(self.poured.get(timeout=20))
@@ -45,14 +45,14 @@ def test_usi_is_answered_though_nobody_serves() -> None:
     gui = Gui()
     gui.send("\ufeffsetoption name A value b", " usi ", "isready", "\ufeffusi")
     assert [gui.heard.get(timeout=20) for _ in range(2)] == ["id name x\nusiok"] * 2
-    gui.reader.pour(gui.poured.put)
+    gui.door.pour(gui.poured.put)
     gui.send("usinewgame", " quit", None)
     assert gui.comes() == ["setoption name A value b", "isready", "usinewgame", " quit", None]
 
 
 def test_a_line_comes_as_soon_as_it_is_read() -> None:
     gui = Gui()
-    gui.reader.pour(gui.poured.put)
+    gui.door.pour(gui.poured.put)
     for line in ("isready", "quit"):
         gui.send(line)
         assert gui.poured.get(timeout=20) == line
@@ -62,11 +62,11 @@ def test_a_line_comes_as_soon_as_it_is_read() -> None:
 def test_what_cannot_be_read_is_the_end(error: Exception) -> None:
     gui = Gui()
     gui.send("isready", error)
-    gui.reader.pour(gui.poured.put)
+    gui.door.pour(gui.poured.put)
     assert gui.comes() == ["isready", None]
 
 
-@pytest.mark.parametrize("module", ["worker.usi.gui_reader", "worker.usi.options", "master.usi.options"])
+@pytest.mark.parametrize("module", ["worker.usi.door", "worker.usi.options", "master.usi.options"])
 def test_nothing_compiled_is_loaded_for_the_answer_to_usi(module: str) -> None:
     script = f"import sys, {module}; print(*({{'numba', 'llvmlite', 'numpy', 'ray'}} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
