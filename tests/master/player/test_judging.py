@@ -10,6 +10,7 @@ import pytest
 from rsshogi.core import Board
 
 from cluster.api import Decision
+from cluster.network.messages import LONGEST_GAME
 from master.csa.summary import parse_summary
 from master.player.instructions import PlayerSettings
 from master.player.judging import Judge, Judgement, Verdict
@@ -221,3 +222,4 @@ def test_what_the_search_is_told_of_the_limit() -> None:
     assert not wcsc.at_limit(319)
     wcsc.plays_on()
     assert wcsc.search_limit == 0
+    assert [judge(max_moves=LONGEST_GAME + more).search_limit for more in (0, 1)] == [LONGEST_GAME, 0]
