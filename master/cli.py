@@ -63,6 +63,7 @@ class _Commands(Mapping[str, Any]):
     def __getitem__(self, word: str) -> Any:
         if word not in self._made:
             found = self._load(word)
+            command: Any
             if isinstance(found, typer.Typer):
                 command = get_group(found)
                 command.name = word

@@ -318,15 +318,17 @@ def learn(
         service.open()
     print(f"{path}: {stats.lessons} lessons of {stats.lesson_seconds:.1f} reference seconds in all", flush=True)
     console = Console(stderr=True)
-    board = Progress(
+    progress_bar = Progress(
         TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), console=console, transient=True
     )
-    task = board.add_task("opening the fleet", total=None)
+    task = progress_bar.add_task("opening the fleet", total=None)
 
     def show(lesson: Lesson, progress: SearchProgress) -> None:
         words = f"move {lesson.ply}: depth {progress.depth} {score_text(progress.score)} {' '.join(progress.pv[:1])}"
         had = lesson.seconds - lesson.left_seconds
-        board.update(task, description=words, total=lesson.seconds, completed=had + reference_seconds(progress.nodes))
+        progress_bar.update(
+            task, description=words, total=lesson.seconds, completed=had + reference_seconds(progress.nodes)
+        )
 
     def tell(studied: Studied) -> None:
         lesson, decision = studied.lesson, studied.decision
@@ -350,7 +352,10 @@ def learn(
             await service.close()
 
     try:
-        with logged(settings, console.print, console.print), board if console.is_terminal else contextlib.nullcontext():
+        with (
+            logged(settings, console.print, console.print),
+            progress_bar if console.is_terminal else contextlib.nullcontext(),
+        ):
             finished = run_to_end(main)
     except FleetError as error:
         raise CommandError(str(error), FAILED) from error

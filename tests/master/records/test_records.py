@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from rsshogi.record import Record
 
-from master.records.record import Ending, RecordedMove, RecordError, RecordFile
+from master.records.lines import RecordedMove
+from master.records.record import Ending, RecordError, RecordFile
 from tests.master.command import ROOT
 from tests.master.records.games import START, record
 
@@ -174,7 +175,8 @@ SAVES = """
 import sys
 from pathlib import Path
 from tests.master.records.games import record
-from master.records.record import RecordFile, RecordedMove
+from master.records.record import RecordFile
+from master.records.lines import RecordedMove
 
 file = RecordFile(Path(sys.argv[1]), record())
 while True:
