@@ -27,7 +27,8 @@ _Path = Annotated[str, AfterValidator(os.path.expanduser)]
 
 
 if TYPE_CHECKING:
-    _VoteName = _ModeName = str
+    _VoteName = str
+    _ModeName = str
 else:
     _VoteName = Literal[("auto", *(vote.value for vote in Vote))]
     _ModeName = Literal[tuple(mode.value for mode in Mode)]
