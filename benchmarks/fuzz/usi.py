@@ -8,9 +8,8 @@ from typing import Final
 
 from benchmarks.fuzz.target import Target
 from cluster.api import Decision, StartSearch
-from master.usi.events import Event, FleetPlan
 from master.usi.front import FleetFront
-from master.usi.options import FleetOptions
+from master.usi.options import Event, FleetOptions, FleetPlan
 from worker.book import BookReply
 from worker.engine import EngineError, Limits
 from worker.mate import MateResult, MateStatus
