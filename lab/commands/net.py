@@ -303,7 +303,7 @@ def _compare_text(
 
 def _show(sample: Sample, a: int, b: int) -> None:
     from lab.training.compare import played_text
-    from master.commands.book import print_board
+    from master.ui.board import print_board
     from master.ui.console import Console
 
     move = played_text(sample)

@@ -70,6 +70,7 @@ def show(
 
       gougi book show "lnsgkgsnl/1r5b1/p1ppppppp/1p7/9/2P6/PP1PPPPPP/1B5R1/LNSGKGSNL b - 3" 2g2f
     """
+    from master.ui.board import print_board
     from master.ui.console import Console
     from worker.book import BookError, legal_entries
 
@@ -80,7 +81,7 @@ def show(
         raise CommandError("no book: give --book FILE, or name one in the configuration ([book] files, learn)")
     choice = choice_settings(settings.book)
     console = Console(highlight=False)
-    _print_board(console, here)
+    print_board(console, here)
     with EndsOn(BookError):
         for path in files:
             if _learns(path):
@@ -90,18 +91,6 @@ def show(
             else:
                 entries, _ = legal_entries(_open_file(path, settings.book.on_the_fly), here, choice)
             _print_candidates(console, str(path), here, entries)
-
-
-def _print_board(console: Console, position: Position) -> None:
-    """The board with both hands, and the position as text."""
-    from master.ui.board import board_text, hand_text
-    from worker.text import shows_kanji
-
-    kanji = shows_kanji(console.encoding)
-    console.print(hand_text(position, 1, kanji))
-    console.print(board_text(position, kanji=kanji))
-    console.print(hand_text(position, 0, kanji))
-    console.print(f"sfen {position.sfen()}\n")
 
 
 def _print_search(console: Console, name: str, position: Position, search: BookSearch | None) -> None:
