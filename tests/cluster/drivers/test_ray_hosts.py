@@ -38,6 +38,8 @@ HEALTH_CHECKS = {
     "RAY_health_check_failure_threshold": "3",
 }
 """As docs/how-to/several-machines.md has them for several hosts."""
+BUSY = {"RAY_raylet_start_wait_time_s": "120"}
+"""Seconds that a raylet has to start; Ray's 30 are too few on a machine with other work, and it begins anew each time."""
 WITHOUT_HEAD = {"RAY_gcs_rpc_server_reconnect_timeout_s": "4"}
 """Seconds that a raylet waits for a head that is gone; Ray's default is a minute, too long for a test."""
 
@@ -53,6 +55,7 @@ class Fleet:
         self.environment = {
             **os.environ,
             **HEALTH_CHECKS,
+            **BUSY,
             **WITHOUT_HEAD,
             "RAY_USAGE_STATS_ENABLED": "0",
             "RAY_AUTH_MODE": "token",
@@ -218,6 +221,10 @@ def opened() -> Iterator[Fleet]:
     fleet = Fleet()
     try:
         fleet.open()
+    except BaseException:
+        fleet.network.close()
+        raise
+    try:
         yield fleet
     finally:
         fleet.close()
