@@ -39,7 +39,7 @@ HEALTH_CHECKS = {
 }
 """As docs/how-to/several-machines.md has them for several hosts."""
 BUSY = {"RAY_raylet_start_wait_time_s": "120"}
-"""Seconds that a raylet has to start; Ray's 30 are too few on a machine with other work, and it begins anew each time."""
+"""Seconds that a raylet has to start. Ray's 30 are too few on a busy machine, and it begins anew each time."""
 WITHOUT_HEAD = {"RAY_gcs_rpc_server_reconnect_timeout_s": "4"}
 """Seconds that a raylet waits for a head that is gone; Ray's default is a minute, too long for a test."""
 
