@@ -38,8 +38,6 @@ HEALTH_CHECKS = {
     "RAY_health_check_failure_threshold": "3",
 }
 """As docs/how-to/several-machines.md has them for several hosts."""
-BUSY = {"RAY_raylet_start_wait_time_s": "120"}
-"""Seconds that a raylet has to start. Ray's 30 are too few on a busy machine, and it begins anew each time."""
 WITHOUT_HEAD = {"RAY_gcs_rpc_server_reconnect_timeout_s": "4"}
 """Seconds that a raylet waits for a head that is gone; Ray's default is a minute, too long for a test."""
 
@@ -55,7 +53,7 @@ class Fleet:
         self.environment = {
             **os.environ,
             **HEALTH_CHECKS,
-            **BUSY,
+            "RAY_raylet_start_wait_time_s": "20",  # as in `tests.cluster.ray_head`
             **WITHOUT_HEAD,
             "RAY_USAGE_STATS_ENABLED": "0",
             "RAY_AUTH_MODE": "token",
