@@ -58,8 +58,8 @@ def ray_head(places: int) -> Iterator[Head]:
         "RAY_AUTH_TOKEN": token,
         "RAY_USAGE_STATS_ENABLED": "0",
         "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # the loopback stays the loopback
-        # A raylet whose agent is not there after 15 s crashes, unseen by `ray start`, which then waits until 30 s are over
-        # (https://github.com/ray-project/ray/issues/65983). The next attempt finds a machine with less to do.
+        # A raylet whose agent is not there after 15 s crashes, unseen by `ray start`, which then waits until 30 s are
+        # over (https://github.com/ray-project/ray/issues/65983). The next attempt finds a machine with less to do.
         "RAY_raylet_start_wait_time_s": "20",
         "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
     }
