@@ -30,7 +30,7 @@ pytestmark = [
 CONTESTED = 600
 """Centipawns up to which a game is open."""
 LEFT, RIGHT, HOME, END = "\ue012", "\ue014", "\ue011", "\ue010"
-NODES, MOVES = (4, 256) if "PICTURES" in os.environ else (2, 10)
+NODES, MOVES = (4, 256) if "PICTURES" in os.environ else (2, 14)
 
 
 def wait_for(what: Callable[[], Any], timeout_s: float = 240) -> Any:
