@@ -58,7 +58,9 @@ def ray_head(places: int) -> Iterator[Head]:
         "RAY_AUTH_TOKEN": token,
         "RAY_USAGE_STATS_ENABLED": "0",
         "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # the loopback stays the loopback
-        "RAY_raylet_start_wait_time_s": "120",  # on a machine with other work the 30 s of the default are too short
+        # A raylet whose agent is not there after 15 s crashes, unseen by `ray start`, which then waits until 30 s are
+        # over (https://github.com/ray-project/ray/issues/65983). The next attempt finds a machine with less to do.
+        "RAY_raylet_start_wait_time_s": "20",
         "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
     }
     before = {name: os.environ.get(name) for name in given}
@@ -78,7 +80,7 @@ def ray_head(places: int) -> Iterator[Head]:
                 start_new_session=True,
             )
         try:
-            deadline = time.monotonic() + 150
+            deadline = time.monotonic() + 200
             while "Ray runtime started" not in (text := said.read_text(errors="replace")):
                 assert time.monotonic() < deadline, text
                 time.sleep(0.1)

@@ -18,7 +18,7 @@ from tests.master.terminal import Terminal
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(280)]
 
 PASSWORD = {"GOUGI_CSA_PASSWORD": "hush"}
-MOVES = 12
+MOVES = 6
 SMALL = ("--hash", "16", "--nodes", "1", "--threads", "1")
 
 

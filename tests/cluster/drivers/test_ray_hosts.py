@@ -53,6 +53,7 @@ class Fleet:
         self.environment = {
             **os.environ,
             **HEALTH_CHECKS,
+            "RAY_raylet_start_wait_time_s": "20",  # as in `tests.cluster.ray_head`
             **WITHOUT_HEAD,
             "RAY_USAGE_STATS_ENABLED": "0",
             "RAY_AUTH_MODE": "token",
@@ -218,6 +219,10 @@ def opened() -> Iterator[Fleet]:
     fleet = Fleet()
     try:
         fleet.open()
+    except BaseException:
+        fleet.network.close()
+        raise
+    try:
         yield fleet
     finally:
         fleet.close()

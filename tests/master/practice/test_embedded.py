@@ -6,8 +6,6 @@ import json
 import os
 import re
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -130,24 +128,3 @@ def test_kill_dash_nine_leaves_nothing(start: Start) -> None:
     running.process.kill()
     assert running.end() == -signal.SIGKILL
     assert not running.left_behind(60)
-
-
-@pytest.mark.timeout(400)
-def test_ctrl_c_while_compiling_leaves_a_cache_that_works(start: Start, tmp_path: Path) -> None:
-    """Compiled functions are used, the others are compiled: here no more than counting moves needs."""
-    cold = {"GOUGI_CACHE_DIR": str(tmp_path / "cache")}
-    running = start(env=cold)
-    running.wait_for("compiling the searcher 8/", timeout_s=200)
-    running.press_ctrl_c()
-    assert running.end() == 130, running.output
-    assert "Traceback" not in running.output
-    script = "from worker.shogi import Position; print(Position.startpos().perft(3))"
-    again = subprocess.run(
-        [sys.executable, "-c", script],
-        env={**os.environ, **cold},
-        capture_output=True,
-        text=True,
-        timeout=350,
-        check=True,
-    )
-    assert again.stdout == "25470\n"
