@@ -51,6 +51,7 @@ ON_STDOUT = {
     "book learn": "book learn --book learned.sqlite --single",
     "tune show": "tune show tuned",
     "tune export": "tune export --env tuned",
+    "net list": "net list",
     "net info": f"net info {NET}",
     "net compare": f"net compare {NET} {NET} --positions 60 --show 1",
     "net blend": f"net blend {NET} {NET} --out blended.bin",
@@ -65,6 +66,7 @@ APART = {
     "warm": "writes nothing to standard output",
     "match": "tests/lab/match",
     "train": "tests/lab/training/test_network.py",
+    "net get": "tests/master/nets/test_net_get.py",
     "selfplay stats": "tests/lab/commands/test_selfplay_command.py",
     "selfplay export": "tests/lab/commands/test_selfplay_command.py",
 }
