@@ -232,7 +232,7 @@ def _choice(nets: list[Member], wanted: str | None) -> Member:
     if wanted is None and sys.stdin.isatty():
         for number, net in enumerate(nets, 1):
             tell(f"{number}: {net.name} ({net.size:,} bytes)")
-        answer = typer.prompt("which one (number)", type=int, err=True)
+        answer: int = typer.prompt("which one (number)", type=int, err=True)
         if not 1 <= answer <= len(nets):
             raise CommandError(f"{answer}: expected 1 to {len(nets)}")
         return nets[answer - 1]

@@ -119,7 +119,7 @@ class _Transfer:
             return
         with contextlib.closing(answer):
             total = self._begin(answer)
-            with self._part.open("r+b" if self.at else "wb", buffering=0) as file:
+            with self._part.open("r+b", buffering=0) as file:
                 file.seek(self.at)
                 while chunk := self._read(answer):
                     self.came = True
@@ -174,15 +174,14 @@ class _Transfer:
         total = int(length) if length.isdecimal() else None
         if answer.status == 206:
             place = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", answer.headers.get("Content-Range", ""))
-            if place is None or int(place[1]) != self.at:
+            if not self.at or place is None or int(place[1]) != self.at:
                 self._refuse("the server sent another part than it was asked for")
             if place[2] != "*":
                 total = int(place[2])
             elif total is not None:
                 total += self.at
         else:
-            self.at = 0
-            self._keep_tag(answer.headers)
+            self._start_anew(answer.headers)
         if total is not None and total > MAX_BYTES:
             self._refuse(f"it has {total:,} bytes, more than {MAX_BYTES:,}")
         if total is not None and self._size not in (None, total):
@@ -196,11 +195,13 @@ class _Transfer:
         forget(self._part)
         raise DownloadError(f"{self._url}: {why}")
 
-    def _keep_tag(self, headers: http.client.HTTPMessage) -> None:
-        """Keep by what the server knows this version of the file again, if it can send parts of one."""
+    def _start_anew(self, headers: http.client.HTTPMessage) -> None:
+        """Empty the file, and keep by what the server knows this version of it again, if it can send parts of one."""
+        self._tag.unlink(missing_ok=True)  # first: it must never stand beside another version
+        self._part.write_bytes(b"")
+        self.at = 0
         tag = headers.get("ETag", "")
         tag = tag if tag.startswith('"') else headers.get("Last-Modified", "")
-        self._tag.unlink(missing_ok=True)
         if tag and headers.get("Accept-Ranges") != "none":
             self._tag.write_text(tag, encoding="utf-8")
 
@@ -228,5 +229,5 @@ def _words(error: Exception) -> str:
     reason = getattr(error, "reason", error)
     if isinstance(reason, TimeoutError):
         return f"no answer within {_TIMEOUT_S} s"
-    words = reason.strerror if isinstance(reason, OSError) and reason.strerror else str(reason)
-    return words.lower() if words.istitle() else words or type(error).__name__
+    words = reason.strerror if isinstance(reason, OSError) else None
+    return words or str(reason) or type(reason).__name__

@@ -143,7 +143,7 @@ def test_a_full_disk_is_told_before_anything_comes(site: Site, tmp_path: Path, m
     monkeypatch.setattr("shutil.disk_usage", lambda _path: SimpleNamespace(free=len(CONTENT) - 1))
     with pytest.raises(OSError, match="No space left"):
         fetch(site, tmp_path / "x.part")
-    assert not (tmp_path / "x.part").exists()
+    assert (tmp_path / "x.part").stat().st_size == 0
 
 
 def test_a_disk_that_is_full_on_the_way(site: Site, tmp_path: Path) -> None:

@@ -133,6 +133,15 @@ def test_ctrl_c(
     assert not (nets / "own").exists()
 
 
+def test_on_a_terminal_a_bar_shows_how_far_it_is(
+    listed: Callable[..., None], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    listed(NET)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    assert run(["net", "get", "own"]) == 0
+    assert "893.9/893.9 kB" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("facts", "words"),
     [
