@@ -13,7 +13,12 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("worker", "cluster", "master", "lab")
-MODULE_OF = {"prometheus-client": "prometheus_client", "pyzmq": "zmq", "pydantic-settings": "pydantic_settings"}
+MODULE_OF = {
+    "libarchive-c": "libarchive",
+    "prometheus-client": "prometheus_client",
+    "pyzmq": "zmq",
+    "pydantic-settings": "pydantic_settings",
+}
 
 
 def tracked(*patterns: str) -> list[Path]:

@@ -1,4 +1,4 @@
-"""``gougi net``: contents of a network file, differences of two, and the mean of some."""
+"""``gougi net``: contents of a network file, differences of two, the mean of some; networks of others."""
 
 from __future__ import annotations
 
@@ -14,15 +14,18 @@ from master.commands.checks import Kind, only
 from master.commands.common import FAILED, CommandError, EndsOn, interruptible
 from master.commands.options import Json
 from master.commands.plain import PlainCommand
+from master.nets.command import get, list_nets
 from worker.files import described
 
 app = typer.Typer(
     rich_markup_mode=None,
     add_completion=False,
     no_args_is_help=True,
-    help="""Show, compare and blend network files (nn.bin).
+    help="""List and fetch the networks that others publish; show, compare and blend network files (nn.bin).
 
     Examples:
+
+      gougi net get suisho5
 
       gougi net info runs/net1/nn.bin
 
@@ -30,6 +33,8 @@ app = typer.Typer(
     """,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command("list", cls=PlainCommand)(list_nets)
+app.command("get", cls=PlainCommand)(get)
 
 _NET = Annotated[
     Path,

@@ -1,0 +1,222 @@
+"""Networks in an archive (zip, 7z, tar): which there are, and the bytes of one.
+
+Nothing is unpacked under a name of the archive's own: a member is read as a stream of bytes, and links, devices and
+folders are passed over. So a path in an archive leads nowhere.
+"""
+
+from __future__ import annotations
+
+import bz2
+import contextlib
+import errno
+import gzip
+import lzma
+import stat
+import struct
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import IO, Any, Final, cast
+
+from worker.nnue.format import VERSION
+
+MAGIC: Final = VERSION.to_bytes(4, "little")
+"""The first bytes of a network file."""
+MAX_NET_BYTES: Final = 4 << 30
+"""A network larger than this is taken for an archive bomb; the largest known has 0.4 GB."""
+_MAX_ALL_BYTES: Final = 16 << 30
+_MAX_MEMBERS: Final = 10_000
+_MAX_HEADER_BYTES: Final = 1 << 20
+"""Of a tar header, which the reader takes into memory as a whole."""
+_CHUNK: Final = 1 << 16
+
+_COMPRESSED: Final = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ\0", lzma.open))
+_BROKEN: Final = (
+    zipfile.BadZipFile, tarfile.TarError, gzip.BadGzipFile, lzma.LZMAError, zlib.error, struct.error, EOFError,
+    LookupError, MemoryError, OverflowError, RuntimeError, ValueError,
+)  # fmt: skip
+_NO_LIBRARY: Final = (
+    "to unpack a 7z archive Gougi needs the library libarchive, which is not installed (on Debian: apt install "
+    "libarchive13); or unpack it yourself and give the file"
+)
+
+
+class ArchiveError(Exception):
+    """An archive that is damaged, too large when unpacked, or of a kind that cannot be read here."""
+
+
+class LibraryMissingError(ArchiveError):
+    """A 7z archive, and libarchive is not installed."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """A file in an archive: its path there, and its size in bytes."""
+
+    name: str
+    size: int
+
+
+_Entry = tuple[Member, Callable[[], Iterator[bytes]]]
+
+
+def is_archive(path: Path) -> bool:
+    """Whether a file is an archive that `nets_in` reads."""
+    return _reader(path) is not None
+
+
+def nets_in(path: Path) -> list[Member]:
+    """The networks in an archive, by their first bytes.
+
+    Raises:
+        ArchiveError: it cannot be read.
+        OSError: nor can the file.
+    """
+    return [member for member, chunks in _walk(path) if next(chunks(), b"").startswith(MAGIC)]
+
+
+def unpack(path: Path, wanted: Member) -> Iterator[bytes]:
+    """The bytes of a network in an archive.
+
+    Raises:
+        ArchiveError: it cannot be read, or the member is longer or shorter than it says.
+        OSError: the file cannot be read.
+    """
+    for member, chunks in _walk(path):
+        if member != wanted:
+            continue
+        left = member.size
+        for chunk in chunks():
+            left -= len(chunk)
+            if left < 0:
+                break
+            yield chunk
+        if left:
+            raise ArchiveError(f"{path.name}: damaged archive: {member.name} has not the {member.size:,} bytes it says")
+        return
+    raise ArchiveError(f"{path.name}: {wanted.name} is no longer in it")
+
+
+def _walk(path: Path) -> Iterator[_Entry]:
+    """The regular files of an archive, within the limits. The bytes of one can be read until the next is asked for."""
+    reader = _reader(path)
+    if reader is None:
+        raise ArchiveError(f"{path.name}: not a zip, 7z or tar archive")
+    total = 0
+    with _faults(path):
+        for number, (member, chunks) in enumerate(reader(path)):
+            total += member.size
+            if number == _MAX_MEMBERS:
+                raise ArchiveError(f"{path.name}: more than {_MAX_MEMBERS:,} files in it")
+            if member.size > MAX_NET_BYTES or total > _MAX_ALL_BYTES:
+                raise ArchiveError(f"{path.name}: unpacked it is larger than any network: an archive bomb?")
+            yield member, partial(_guarded, path, chunks)
+
+
+def _guarded(path: Path, chunks: Callable[[], Iterator[bytes]]) -> Iterator[bytes]:
+    with _faults(path):
+        yield from chunks()
+
+
+@contextlib.contextmanager
+def _faults(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (*_BROKEN, OSError) as error:
+        if isinstance(error, OSError) and not isinstance(error, gzip.BadGzipFile) and error.errno != errno.EINVAL:
+            raise  # of the disk; EINVAL: a seek to where an archive says that something is
+        raise ArchiveError(f"{path.name}: damaged archive, or of an unknown kind: {error}") from error
+
+
+def _reader(path: Path) -> Callable[[Path], Iterator[_Entry]] | None:
+    with path.open("rb") as file:
+        head = file.read(512)
+    if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        return _zip
+    if head.startswith(b"7z\xbc\xaf\x27\x1c"):
+        return _seven_zip
+    if head.startswith(tuple(magic for magic, _ in _COMPRESSED)) or head[257:262] == b"ustar":
+        return _tar
+    return None
+
+
+def _pieces(file: IO[bytes]) -> Iterator[bytes]:
+    with file:
+        while chunk := file.read(_CHUNK):
+            yield chunk
+
+
+def _zip(path: Path) -> Iterator[_Entry]:
+    with zipfile.ZipFile(path) as archive:
+        for info in archive.infolist():
+            kind = stat.S_IFMT(info.external_attr >> 16)
+            if not info.is_dir() and kind in (0, stat.S_IFREG):
+                yield Member(info.filename, info.file_size), partial(_zip_pieces, archive, info)
+
+
+def _zip_pieces(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[bytes]:
+    yield from _pieces(archive.open(info))
+
+
+class _ShortReads:
+    """A stream that refuses to read much at once, as tarfile does when a header says that it is huge."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.seek, self.tell = file.seek, file.tell
+
+    def read(self, size: int = -1) -> bytes:
+        """Read up to ``size`` bytes."""
+        if not 0 <= size <= _MAX_HEADER_BYTES:
+            raise tarfile.ReadError(f"a header of {size:,} bytes")
+        return self._file.read(size)
+
+
+def _tar(path: Path) -> Iterator[_Entry]:
+    with path.open("rb") as raw:
+        head = raw.read(8)
+        raw.seek(0)
+        opened = next((reader for magic, reader in _COMPRESSED if head.startswith(magic)), None)
+        plain = raw if opened is None else cast(IO[bytes], opened(raw))
+        with tarfile.open(fileobj=cast(IO[bytes], _ShortReads(plain)), mode="r:") as archive:
+            for info in archive:
+                if info.isreg():
+                    yield Member(info.name, info.size), partial(_tar_pieces, archive, info)
+
+
+def _tar_pieces(archive: tarfile.TarFile, info: tarfile.TarInfo) -> Iterator[bytes]:
+    file = archive.extractfile(info)
+    if file is not None:
+        yield from _pieces(file)
+
+
+def _seven_zip(path: Path) -> Iterator[_Entry]:
+    library = _libarchive()
+    try:
+        with library.file_reader(str(path), "7zip", "none") as archive:
+            for entry in archive:
+                if entry.isfile and not entry.linkpath:
+                    yield Member(entry.pathname or "", entry.size or 0), partial(_seven_zip_pieces, library, entry)
+    except library.ArchiveError as error:
+        raise EOFError(str(error)) from error
+
+
+def _seven_zip_pieces(library: ModuleType, entry: Any) -> Iterator[bytes]:
+    try:
+        yield from entry.get_blocks(_CHUNK)
+    except library.ArchiveError as error:
+        raise EOFError(str(error)) from error
+
+
+def _libarchive() -> ModuleType:
+    """The binding, which loads the system's library when it is imported."""
+    try:
+        import libarchive
+    except (ImportError, OSError, AttributeError, TypeError) as error:
+        raise LibraryMissingError(_NO_LIBRARY) from error
+    return cast(ModuleType, libarchive)

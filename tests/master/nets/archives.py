@@ -1,0 +1,45 @@
+"""Archives for the tests: honest ones, and some that nobody should unpack."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from worker.nnue.network import default_file
+
+NET = default_file().read_bytes()
+"""A network that this version of Gougi reads."""
+STRANGE = NET[:12] + b"Features=Nobody(Knows)[1->2x2]".ljust(len(NET) - 12, b"\x07")
+"""The first bytes of a network, then an architecture of which nobody has heard."""
+
+
+def zipped(path: Path, files: Mapping[str, bytes]) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return path
+
+
+def tarred(path: Path, files: Mapping[str, bytes], mode: str = "w:gz") -> Path:
+    with tarfile.open(path, mode) as archive:  # type: ignore[call-overload]
+        for name, content in files.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
+    return path
+
+
+def seven_zipped(path: Path, files: Mapping[str, bytes]) -> Path:
+    try:
+        import libarchive
+    except (ImportError, OSError, AttributeError, TypeError):
+        pytest.skip("libarchive is not installed")
+    with libarchive.file_writer(str(path), "7zip") as archive:
+        for name, content in files.items():
+            archive.add_file_from_memory(name, len(content), content)
+    return path
