@@ -1,4 +1,4 @@
-"""The calibration that comes with the package, and its file; docs/measurements/analysis.md has how it was measured."""
+"""The calibration that comes with the package, and its file; docs/notebook/analysis.md has how it was measured."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ in_a_browser = pytest.mark.skipif(
     not installed(), reason="no browser: apt-get install chromium chromium-driver (.ci/run does)"
 )
 READ = ["index.html", "tutorial/first-game.html", "explanation/state-machines.html", "reference/configuration.html",
-        "reference/cli.html", "reference/api/fleet.html", "measurements/index.html"]  # fmt: skip
+        "reference/cli.html", "reference/api/fleet.html", "notebook/index.html"]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
