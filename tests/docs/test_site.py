@@ -102,7 +102,7 @@ def test_a_reader_without_network_reads_and_searches(site: Path, tmp_path: Path)
             browser.open(site / "index.html")
             browser.click(".md-search__input")
             browser.run(
-                "const box = document.querySelector('.md-search__input'); box.focus(); box.value = 'nursery';"
+                "const box = document.querySelector('.md-search__input'); box.focus(); box.value = 'byoyomi';"
                 "box.dispatchEvent(new Event('input', {bubbles: true}));"
                 "box.dispatchEvent(new KeyboardEvent('keyup', {bubbles: true}));"
             )
