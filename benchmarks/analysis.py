@@ -27,18 +27,14 @@ from typing import Any
 
 from cluster.drivers.local_driver import LocalSearcher
 from cluster.engine_spec import EngineSpec
-from lab.match.adjudication import Adjudicator, Resignation
 from lab.match.folder import sources
-from lab.match.game import Choice, play_game
+from lab.match.game import Adjudicator, Choice, Resignation, play_game
 from lab.match.openings import make_openings
-from master.analysis.game import Game, PlayedMove
-from master.analysis.judgement import LEVELS, Judged, Sureness, doubtful, judge
-from master.analysis.network import network_hash
+from master.analysis.game import PlayedMove, RecordedGame
+from master.analysis.judgement import LEVELS, Judged, Sureness, doubtful, judge, statistics
 from master.analysis.plan import evaluations, plan, searches
-from master.analysis.session import AGAIN_TIMES, Pace, Session
-from master.analysis.statistics import statistics
-from master.analysis.store import Store
-from master.analysis.strength import Calibration, Level, elo_of, virtual_score
+from master.analysis.session import AGAIN_TIMES, Pace, Session, Store
+from master.analysis.strength import Calibration, Level, elo_of, network_hash, virtual_score
 from worker.engine import Limits
 from worker.search.engine import NumbaEngine
 from worker.shogi import Position
@@ -119,9 +115,9 @@ def play_all(folder: Path, levels: list[int], games: int) -> list[dict[str, obje
     return wanted
 
 
-def _games(played: list[dict[str, object]]) -> list[Game]:
+def _games(played: list[dict[str, object]]) -> list[RecordedGame]:
     return [
-        Game(str(number), 0, ("", ""), str(game["sfen"]), tuple(map(PlayedMove, game["moves"])))  # type: ignore[call-overload]
+        RecordedGame(str(number), 0, ("", ""), str(game["sfen"]), tuple(map(PlayedMove, game["moves"])))  # type: ignore[call-overload]
         for number, game in enumerate(played)
     ]
 
@@ -177,7 +173,7 @@ def told(pairs: Sequence[tuple[Judged, Judged]]) -> list[tuple[Judged, Judged]]:
 
 
 async def verdicts(
-    folder: Path, games: Sequence[Game], nodes: int
+    folder: Path, games: Sequence[RecordedGame], nodes: int
 ) -> tuple[list[tuple[Judged, ...]], list[tuple[Judged, ...]]]:
     """The moves of each game by one search of each position, and with a second one of what is told."""
     store = Store(folder / "positions.jsonl")

@@ -33,9 +33,8 @@ import numpy as np
 from cluster.api import SearchRequest
 from cluster.coordination.strategies import SINGLE, StrategyError, strategy
 from cluster.engine_spec import EngineSpec, Networks
-from lab.strategies.engines import EngineMaker
-from lab.strategies.virtual.driver import VirtualFleet
-from lab.strategies.virtual.node import VirtualNode
+from lab.strategies.games import EngineMaker
+from lab.strategies.virtual import VirtualFleet, VirtualNode
 from worker.engine import Limits
 from worker.score import MATE
 

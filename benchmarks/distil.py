@@ -24,9 +24,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from lab.selfplay.shard import Tree, tree_to_bytes
 from lab.training.corpus import Corpus, Split, shard_files
-from lab.training.exactness import evaluator_raw
-from lab.training.shard import Tree, tree_to_bytes
+from lab.training.net_facts import evaluator_raw
 from worker.files import replace_file
 from worker.nnue.format import NetworkFile, read_network
 from worker.nnue.network import DEFAULT_FV_SCALE

@@ -29,9 +29,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from lab.training.compare import evaluations
-from lab.training.samples import Sample
-from master.analysis.game import Game, GameFileError, read_games
+from lab.training.compare import Sample, evaluations
+from master.analysis.game import GameFileError, RecordedGame, read_games
 from worker.engine import Limits
 from worker.files import described
 from worker.nnue import Network, NetworkFileError, load_network
@@ -59,7 +58,7 @@ class Row:
     """Centipawns to a logistic unit, as the results fit it."""
 
 
-def samples_of(game: Game, count: int, rng: random.Random) -> list[Sample]:
+def samples_of(game: RecordedGame, count: int, rng: random.Random) -> list[Sample]:
     """Draw quiet positions of a game that somebody won, in the order of its moves."""
     position = Position.from_sfen(game.start_sfen)
     found = []

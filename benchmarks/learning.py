@@ -34,7 +34,7 @@ from cluster.engine_spec import EngineSpec
 from master.book.opening import OpeningSettings
 from master.book.service import BookService
 from master.book.study import Studied, StudyingSearcher
-from master.csa.address import ServerAddress
+from master.csa.login import ServerAddress
 from master.game.driver import GameSettings, next_search_id, play_game
 from master.player.events import GameEvent, GameOutcome, MovePlayed
 from master.player.instructions import Login, PlayerSettings

@@ -22,8 +22,7 @@ from benchmarks.random_networks import HALF_KP_256, random_network
 from worker.jit import HAS_AVX2, HAS_VNNI, jit
 from worker.jit.memory import st64
 from worker.nnue import Network, NnueState, default_network, load_network
-from worker.nnue.accumulator import accumulator, refresh
-from worker.nnue.evaluation import evaluate
+from worker.nnue.evaluation import accumulator, evaluate, refresh
 from worker.nnue.format import parse_architecture
 from worker.nnue.kernels import kernels
 from worker.nnue.state import SLOTS

@@ -1,11 +1,11 @@
 """The time until a fleet on this machine is whole again, after each kind of loss.
 
-    python -m benchmarks.recovery [--nodes 3] [--rounds 5] [--load 8] [--fault node --fault nursery …] [--json]
+    python -m benchmarks.recovery [--nodes 3] [--rounds 5] [--load 8] [--fault node --fault fork server …] [--json]
 
 A search without end runs all the time. The faults:
 
 - ``node``, ``nodes``: SIGKILL to one node, to all; until all have joined the search again;
-- ``nursery``: SIGKILL to it; until the next one answers.
+- ``fork server``: SIGKILL to it; until the next one answers.
 
 ``lost`` is the number of nodes that the search lost besides those that were killed: 0 where all is well. ``start``
 gives the times until a search could begin, and until all nodes were there. What befalls Ray is in
@@ -29,7 +29,7 @@ import typer
 from benchmarks.figures import busy, machine
 from cluster.api import Listener, SearchRequest
 from cluster.drivers.fleet_driver import FleetSearcher
-from cluster.node.nursery_link import holder, nursery_name
+from cluster.node.fork_server_link import fork_server_name, holder
 from worker.shogi import STARTPOS
 
 _PATIENCE_S = 300.0
@@ -99,10 +99,10 @@ async def _back(fleet: Fleet, since: float, count: int) -> tuple[float, int]:
     return took, len(fleet.named("node_lost", since)) - count
 
 
-async def _nursery(fleet: Fleet, since: float) -> tuple[float, int]:
-    nursery = fleet.searcher._nursery
-    assert nursery is not None
-    name = nursery_name(nursery.run)
+async def _fork_server(fleet: Fleet, since: float) -> tuple[float, int]:
+    fork_server = fleet.searcher._fork_server
+    assert fork_server is not None
+    name = fork_server_name(fork_server.run)
     before = holder(name)
     assert before is not None
     _send([before])
@@ -113,7 +113,7 @@ async def _nursery(fleet: Fleet, since: float) -> tuple[float, int]:
 FAULTS: dict[str, Callable[[Fleet, float], Any]] = {
     "node": _node,
     "nodes": _nodes,
-    "nursery": _nursery,
+    "fork server": _fork_server,
 }
 
 

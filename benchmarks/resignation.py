@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from lab.teaching.folder import shards_in
-from lab.training.shard import PLAYED_OUT, Game
+from lab.selfplay.folder import shards_in
+from lab.selfplay.shard import PLAYED_OUT, TeacherGame
 
 
 def first_row(scores: np.ndarray, limit: int, moves: int) -> bool:
@@ -27,7 +27,7 @@ def first_row(scores: np.ndarray, limit: int, moves: int) -> bool:
     return False
 
 
-def sides(game: Game) -> list[tuple[np.ndarray, int]]:
+def sides(game: TeacherGame) -> list[tuple[np.ndarray, int]]:
     """Scores and result (1 won, 0 drawn, -1 lost) of the side that begins, and of the other."""
     white_begins = game.start[0] & 1
     result = -game.result if white_begins else game.result

@@ -41,12 +41,12 @@ import numpy as np
 import numpy.typing as npt
 
 from lab.match.folder import sources
-from lab.tuning.games import BUILD
-from master.analysis.game import Game, GameFileError, read_games
-from master.analysis.network import network_hash
+from lab.tuning.play import BUILD
+from lab.tuning.tunable import GROUPS, TunableError, tunable
+from master.analysis.game import GameFileError, RecordedGame, read_games
+from master.analysis.strength import network_hash
 from worker.files import append_text, described
-from worker.search.tunable import GROUPS, TunableError, tunable
-from worker.search.vector import VectorError, parse_vector
+from worker.search.parameters import VectorError, parse_vector
 
 if TYPE_CHECKING:
     from worker.search.engine import NumbaEngine
@@ -145,7 +145,7 @@ def vectors_of(ways: Sequence[Direction], signs: npt.NDArray[np.int64]) -> tuple
     return first, second
 
 
-def replayed(game: Game, name: str) -> Iterator[Replayed]:
+def replayed(game: RecordedGame, name: str) -> Iterator[Replayed]:
     """The two sides of a game, as far as there is something to search."""
     first = 1 if game.start_sfen.split()[1] == "w" else 0
     for side in (0, 1):

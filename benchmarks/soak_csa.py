@@ -36,16 +36,15 @@ from benchmarks.figures import Figures, machine
 from cluster.api import Listener
 from cluster.drivers.local_driver import LocalSearcher
 from cluster.engine_spec import EngineSpec
-from master.csa.address import ServerAddress
+from master.csa.login import ServerAddress
 from master.game.connection_thread import play_games_on_thread
 from master.game.driver import GameSettings
-from master.game.loop import Series
-from master.game.replay import read_log
+from master.game.journal import read_log
+from master.game.loop import Backoff, Series
 from master.logs.log import open_log
 from master.player.events import Conclusion, GameEnded, GameEvent, GameOutcome, Note
 from master.player.inputs import ServerLine
 from master.player.instructions import Login, PlayerSettings
-from master.player.retry import Backoff
 from worker.clock import ClockSettings
 
 TIMES = ("5-1F", "0-1")

@@ -1,4 +1,4 @@
-"""Storms of supervision in virtual time: nodes, keepers, raylets and Ray die, machines freeze, join and go.
+"""Storms of supervision in virtual time: nodes, supervisors, raylets and Ray die, machines freeze, join and go.
 
 Each time the fleet must be whole again (`tests.cluster.supervision`).
 

@@ -18,11 +18,9 @@ import time
 from collections import defaultdict
 
 from benchmarks.figures import machine
+from lab.selfplay.run import Event, Made, ShardTerms, digest_of, make_here, make_on_ray
+from lab.selfplay.teacher import TeacherSettings, code_version
 from lab.selfplay.warm import warm_up_selfplay
-from lab.teaching.processes import make_here
-from lab.teaching.ray_tasks import make_on_ray
-from lab.teaching.terms import Event, Made, ShardTerms, digest_of
-from lab.training.teacher import TeacherSettings, code_version
 from tests.cluster.ray_head import ray_head
 from worker.nnue.network import default_file
 

@@ -12,8 +12,8 @@ from worker.jit import jit_of
 
 _LAB: Final = Path(__file__).parent
 SOURCES: Final = (
-    *_LAB.glob("selfplay/*.py"),
-    *(_LAB / "training" / f"{name}.py" for name in ("evaluate", "replay", "sparse")),
+    *(_LAB / "selfplay" / f"{name}.py" for name in ("deepen", "game", "harvest", "state", "walk")),
+    *(_LAB / "training" / f"{name}.py" for name in ("kernels", "replay")),
 )
 """Every file that compiled code of the laboratory calls, or takes a constant from."""
 

@@ -1,68 +1,125 @@
-"""The ``gougi`` command. ``gougi --help`` imports neither Ray nor numba: each word brings its own when it runs."""
+"""The ``gougi`` command. Each word imports its own module when it runs, so help is quick, and so is each other word."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import sys
-from collections.abc import Sequence
-from importlib.metadata import entry_points
-from typing import Annotated
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, distribution
+from typing import Annotated, Any, Final
 
 import typer
+from typer.core import TyperGroup
+from typer.main import get_command, get_group
 
-from master.commands import (
-    analyze,
-    book,
-    engine,
-    fleet,
-    log,
-    play,
-    replay,
-    serve,
-    settings,
-    status,
-    usi,
-    watch,
-)
 from master.commands.common import DISK_FULL, FAILED, INTERRUPTED, CommandError
-from master.commands.output import name_streams
 from master.commands.plain import PlainCommand, complaint
-from master.ui.terminal import guarded
+from master.ui.terminal import guarded, name_streams
 from master.ui.texts import error_words
 from worker.files import described, disk_is_full
 
+COMMANDS: Final = {
+    "play": ("master.commands.play:play", "Play games on a tournament server, or one on this machine."),
+    "serve": ("master.commands.play:serve", "Run a practice server: the CSA protocol, for games at home."),
+    "usi": ("master.commands.usi:usi", "Speak USI on standard input and output: an engine for any GUI."),
+    "watch": ("master.commands.logs:watch", "Show games and fleets in a browser."),
+    "analyze": ("master.commands.analyze:analyze", "Analyse finished games: bad moves, better moves, strength."),
+    "replay": ("master.commands.logs:replay", "Play a game again from its log, in the terminal."),
+    "log": ("master.commands.logs:log", "Sum up game logs: results, time used, nodes lost, warnings."),
+    "status": ("master.commands.status:status", "Show the fleets that you run on this machine."),
+    "stop": ("master.commands.status:stop", "Let a player of yours end after its game."),
+    "book": ("master.commands.book:app", "Make opening books, look at them, and learn from lost games."),
+    "fleet": ("master.commands.fleet:app", "Make, use and remove a fleet of machines on AWS."),
+    "config": ("master.commands.settings:config", "Print the configuration in force, and where each value comes from."),
+    "perft": ("master.commands.engine:perft", "Count the legal move sequences of N plies: a test of the rules."),
+    "eval": ("master.commands.engine:evaluate", "Evaluate positions with the network, without a search."),
+    "bench": ("master.commands.engine:bench", "Search fixed positions to a fixed depth."),
+    "warm": ("master.commands.engine:warm", "Compile the searcher now."),
+}
+"""By word: a function or a group of commands, and what it does; the help of all words imports none of them."""
+
+
+class _Commands(Mapping[str, Any]):
+    """The commands by word, each imported when it is asked for.
+
+    Packages above this one bring theirs as entry points of our own distribution.
+    """
+
+    def __init__(self, own: Mapping[str, Any]) -> None:
+        self._made = dict(own)
+        self._places = {word: place for word, (place, _) in COMMANDS.items()}
+        with contextlib.suppress(PackageNotFoundError):
+            points = distribution("gougi").entry_points.select(group="gougi.commands")
+            self._places |= {point.name: point.value for point in points}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys((*self._places, *self._made)))
+
+    def __len__(self) -> int:
+        return len(set(self))
+
+    def __getitem__(self, word: str) -> Any:
+        if word not in self._made:
+            found = self._load(word)
+            if isinstance(found, typer.Typer):
+                command = get_group(found)
+                command.name = word
+            else:
+                single = typer.Typer(add_completion=False, rich_markup_mode=None)
+                single.command(name=word, cls=PlainCommand)(found)
+                command = get_command(single)
+            self._made[word] = command
+        return self._made[word]
+
+    def line(self, word: str) -> str:
+        """What the command does, in a line."""
+        if word in COMMANDS:
+            return COMMANDS[word][1]
+        if word in self._made:
+            return str(self._made[word].get_short_help_str(200))
+        found = self._load(word)
+        if isinstance(found, typer.Typer):
+            text = found.info.help if isinstance(found.info.help, str) else _callback_of(found).__doc__
+        else:
+            text = found.__doc__
+        return str(text).strip().partition("\n")[0]
+
+    def _load(self, word: str) -> Any:
+        module, _, name = self._places[word].partition(":")
+        return getattr(import_module(module), name)
+
+
+def _callback_of(group: typer.Typer) -> Any:
+    """The function whose text explains a group that was given none."""
+    return group.registered_callback and group.registered_callback.callback
+
+
+class _Group(TyperGroup):
+    """The group of all commands."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self.commands: Any = _Commands(self.commands)
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(self.commands)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(word, self.commands.line(word)) for word in self.commands])
+
+
 app = typer.Typer(
     name="gougi",
+    cls=_Group,
     help="A shogi player that searches on a fleet of machines. Without a server at hand: gougi play",
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-app.command(name="play", cls=PlainCommand)(play.play)
-app.command(name="serve", cls=PlainCommand)(serve.serve)
-app.command(name="usi", cls=PlainCommand)(usi.usi)
-app.command(name="watch", cls=PlainCommand)(watch.watch)
-app.command(name="perft", cls=PlainCommand)(engine.perft)
-app.command(name="eval", cls=PlainCommand)(engine.evaluate)
-app.command(name="bench", cls=PlainCommand)(engine.bench)
-app.command(name="warm", cls=PlainCommand)(engine.warm)
-app.add_typer(book.app, name="book")
-app.command(name="analyze", cls=PlainCommand)(analyze.analyze)
-app.command(name="replay", cls=PlainCommand)(replay.replay)
-app.command(name="log", cls=PlainCommand)(log.log)
-app.command(name="status", cls=PlainCommand)(status.status)
-app.command(name="stop", cls=PlainCommand)(status.stop)
-app.add_typer(fleet.app, name="fleet")
-app.command(name="config", cls=PlainCommand, context_settings={"allow_interspersed_args": False})(settings.config)
-# Packages above this one bring their commands as entry points: a function, or a group of commands.
-for _point in entry_points(group="gougi.commands"):
-    _command = _point.load()
-    if isinstance(_command, typer.Typer):
-        app.add_typer(_command, name=_point.name)
-    else:
-        app.command(name=_point.name, cls=PlainCommand)(_command)
 
 
 @app.command(name="help", cls=PlainCommand)

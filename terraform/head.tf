@@ -86,19 +86,3 @@ resource "aws_ec2_instance_state" "head" {
   instance_id = aws_instance.head.id
   state       = "running"
 }
-
-# Faults of the hardware below it: the same head, with its disk and address, on another machine.
-resource "aws_cloudwatch_metric_alarm" "head" {
-  alarm_name          = "${var.name}-head-recover"
-  alarm_description   = "The machine below the head is at fault: move the head to another one"
-  namespace           = "AWS/EC2"
-  metric_name         = "StatusCheckFailed_System"
-  dimensions          = { InstanceId = aws_instance.head.id }
-  statistic           = "Maximum"
-  comparison_operator = "GreaterThanThreshold"
-  threshold           = 0
-  period              = 60
-  evaluation_periods  = 2
-  alarm_actions       = ["arn:${local.partition}:automate:${local.region}:ec2:recover"]
-  tags                = local.tags
-}

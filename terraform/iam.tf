@@ -27,13 +27,13 @@ locals {
 
   head_statements = concat(local.statements_of_all, local.kms_statement_head, [
     { Sid = "MakeToken", Effect = "Allow", Action = ["ssm:GetParameter", "ssm:PutParameter"], Resource = [local.token_arn] },
-    # `gougi fleet keep`: games, logs, books, and the ledger of what the fleet costs.
-    { Sid = "Keep", Effect = "Allow", Action = ["s3:PutObject"], Resource = [for prefix in ["records", "logs", "books", "fleet"] : "${local.store_arn}/${prefix}/*"] },
-    { Sid = "Ledger", Effect = "Allow", Action = ["s3:GetObject"], Resource = ["${local.store_arn}/fleet/*"] },
-    { Sid = "EndTheFleet", Effect = "Allow", Action = ["autoscaling:SetDesiredCapacity", "autoscaling:DeleteScheduledAction"], Resource = [local.asg_arn] },
+    # keep-books.sh, keep-records.sh.
+    { Sid = "Keep", Effect = "Allow", Action = ["s3:PutObject"], Resource = [for prefix in ["records", "logs", "books"] : "${local.store_arn}/${prefix}/*"] },
     # `gougi fleet keep`: a worker that has drained need not wait for its hook.
+    { Sid = "Reports", Effect = "Allow", Action = ["s3:GetObject"], Resource = ["${local.store_arn}/fleet/machines/*"] },
+    { Sid = "EndTheFleet", Effect = "Allow", Action = ["autoscaling:SetDesiredCapacity", "autoscaling:DeleteScheduledAction"], Resource = [local.asg_arn] },
     { Sid = "LetDrainedGo", Effect = "Allow", Action = ["autoscaling:CompleteLifecycleAction"], Resource = [local.asg_arn] },
-    { Sid = "LookAtTheFleet", Effect = "Allow", Action = ["autoscaling:DescribeAutoScalingGroups", "autoscaling:DescribeScheduledActions", "ec2:DescribeInstances", "ec2:DescribeSpotPriceHistory", "pricing:GetProducts"], Resource = "*" },
+    { Sid = "LookAtTheFleet", Effect = "Allow", Action = ["autoscaling:DescribeAutoScalingGroups", "autoscaling:DescribeScheduledActions"], Resource = "*" },
     ], length(local.password_arns) == 0 ? [] : [
     { Sid = "Password", Effect = "Allow", Action = ["ssm:GetParameter"], Resource = local.password_arns },
   ])
@@ -54,7 +54,7 @@ resource "aws_iam_role" "head" {
 
 resource "aws_iam_role_policy" "head" {
   # checkov:skip=CKV_AWS_290: the actions with Resource "*" (Session Manager's channels) know no resources
-  # checkov:skip=CKV_AWS_355: as above, and the Describe actions and the price list know none either
+  # checkov:skip=CKV_AWS_355: as above, and the Describe actions know none either
   name   = "head"
   role   = aws_iam_role.head.id
   policy = jsonencode({ Version = "2012-10-17", Statement = local.head_statements })

@@ -1,7 +1,7 @@
 # One zone: traffic between zones costs 0.01 US dollars a GB at either end, and a node that shares its table sends
 # 8 MB/s. The head has a public address, for it plays on a server in the Internet; nobody can connect to it. The workers
-# have no way to the Internet at all: S3 through a gateway endpoint (free), SSM through interface endpoints, which cost
-# less than a NAT gateway, and keep what is on a worker from being sent anywhere but to this bucket.
+# have no route to the Internet (only its names: the VPC's DNS answers for all): S3 through a gateway endpoint (free), SSM
+# through interface endpoints, which cost less than a NAT gateway, and let nothing through but to this bucket and account.
 
 locals {
   make_network     = var.network == null
@@ -134,4 +134,17 @@ resource "aws_vpc_endpoint" "interface" {
   security_group_ids  = [aws_security_group.endpoints[0].id]
   private_dns_enabled = true
   tags                = merge(local.tags, { Name = "${var.name}-${each.value}" })
+
+  # Keys of somebody else's account, brought to a worker, get nothing out of the fleet this way.
+  policy = jsonencode({
+    Version = "2012-10-17"
+    Statement = [{
+      Sid       = "OwnAccount"
+      Effect    = "Allow"
+      Principal = "*"
+      Action    = "*"
+      Resource  = "*"
+      Condition = { StringEquals = { "aws:PrincipalAccount" = local.account } }
+    }]
+  })
 }

@@ -126,7 +126,6 @@ resource "aws_autoscaling_group" "workers" {
     aws_ssm_parameter.ray_token,
     aws_iam_role_policy.worker,
     aws_route_table_association.workers,
-    aws_vpc_endpoint.interface,
     aws_vpc_security_group_egress_rule.workers_s3,
     aws_vpc_security_group_egress_rule.workers_endpoints,
   ]
@@ -134,7 +133,7 @@ resource "aws_autoscaling_group" "workers" {
 
 # A worker that is to go waits in this hook while it drains (less than a second, once it knows): it reads its target state
 # from the metadata service, so that it needs neither a permission nor a way to the auto-scaling API. The head lets it go
-# (master/cloud/drained.py); where it does not, the hook runs out.
+# (master/cloud/keep.py); where it does not, the hook runs out.
 resource "aws_autoscaling_lifecycle_hook" "drain" {
   name                   = "drain"
   autoscaling_group_name = aws_autoscaling_group.workers.name

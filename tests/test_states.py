@@ -13,7 +13,8 @@ import pytest
 from cluster.coordination.states import COORDINATOR, GROUP, SEARCH
 from master.player.states import TRANSITIONS as PLAYER
 from worker.states import States, TransitionError
-from worker.usi.states import FRONT, THINKING
+from worker.usi.front import FRONT
+from worker.usi.thinking import THINKING
 
 DIAGRAMS = Path(__file__).resolve().parents[1] / "docs" / "explanation" / "diagrams"
 ARROW = re.compile(r"\s*(\w+) --> (\w+): (.+)")
@@ -81,7 +82,7 @@ def test_a_strict_machine_keeps_to_its_table() -> None:
     with pytest.raises(TransitionError, match="from GREEN to RED"):
         light.to(Light.RED, 3)
     assert light.now is Light.GREEN
-    [only] = light.story()
+    [only] = light.history()
     assert (only.at_ms, only.before, only.after, only.why) == (2, Light.RED, Light.GREEN, "go")
 
 
@@ -89,4 +90,4 @@ def test_another_goes_on_and_says_so() -> None:
     light = States(WAYS, Light.GREEN)
     light.to(Light.RED, 5)
     assert light.now is Light.RED
-    assert [step.why for step in light.story()] == ["unforeseen"]
+    assert [step.why for step in light.history()] == ["unforeseen"]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from worker.search.values import PROMOTION_GAIN, VALUE
+from worker.search.exchange import PROMOTION_GAIN, VALUE
 from worker.shogi import Position, makemove, move_to_usi
 from worker.shogi.attacks import is_attacked
 

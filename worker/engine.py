@@ -13,12 +13,16 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, runtime_checkable
 
 if TYPE_CHECKING:
     import numpy as np
 
     from worker.rules import Rules
+
+
+ROOT_MATE_NODES: Final = 300_000
+"""Visits of nodes that our own search for mate at the root may take; about a quarter of a second of one core."""
 
 
 class Bound(enum.IntEnum):

@@ -46,7 +46,7 @@ class States(Generic[S]):
         self.now = first
         self._table = table
         self._strict = strict
-        self._story: deque[Transition[S]] = deque(maxlen=_REMEMBERED)
+        self._history: deque[Transition[S]] = deque(maxlen=_REMEMBERED)
 
     def to(self, state: S, at_ms: float) -> None:
         """Go to ``state``; nothing where that is the present one and the table has no way from it to itself.
@@ -59,9 +59,9 @@ class States(Generic[S]):
             return
         if words is None and self._strict:
             raise TransitionError(f"from {self.now.name} to {state.name}: not in the table")
-        self._story.append(Transition(at_ms, self.now, state, words or "unforeseen"))
+        self._history.append(Transition(at_ms, self.now, state, words or "unforeseen"))
         self.now = state
 
-    def story(self) -> tuple[Transition[S], ...]:
+    def history(self) -> tuple[Transition[S], ...]:
         """The last transitions, the oldest first."""
-        return tuple(self._story)
+        return tuple(self._history)

@@ -15,13 +15,13 @@ from typing import Any, Final
 from numba import boolean, int64, uint64
 
 from worker.jit import cache_dir
-from worker.jit.cache_folders import keep, prune
-from worker.mate import dfpn, expansion, hands
-from worker.mate.state import MS
+from worker.jit.cache import keep, prune
+from worker.mate import dfpn, expansion
+from worker.mate.state import MS, hand_of
 from worker.nnue import NN, evaluate, evaluate_full
-from worker.search import alphabeta, exchange, mate1, outbox, picker, quiescence, root, tt
+from worker.search import alphabeta, exchange, mate1, picker, quiescence, root, tt
 from worker.search.state import TH, begin_search
-from worker.shogi import attacks, declaration, makemove, movegen, walk
+from worker.shogi import attacks, declaration, makemove, movegen
 from worker.shogi.state import POS
 
 Progress = Callable[[str, int, int], None]
@@ -41,7 +41,7 @@ _STAGES: Final[tuple[Stage, ...]] = (
     ("move generation", movegen.generate, (POS, int64, int64)),
     ("move generation", makemove.legal_moves, (POS, int64, int64)),
     ("legality", makemove.check_move, (POS, int64)),
-    ("legality", walk.legal_length, (POS, int64[::1], int64)),
+    ("legality", makemove.legal_length, (POS, int64[::1], int64)),
     ("repetition", makemove.perpetual_check, (POS, int64)),
     ("declaration", declaration.wins_by, (POS, int64)),
     ("declaration", declaration.try_move, (POS,)),
@@ -53,7 +53,7 @@ _STAGES: Final[tuple[Stage, ...]] = (
     ("transposition table", tt.entry_move, (POS, uint64)),
     ("transposition table", tt.absorb, (TH, int64, int64)),
     ("transposition table", tt._count_fresh, (int64, int64)),
-    ("outbox", outbox.collect, (int64, int64, int64, int64, int64)),
+    ("transposition table", tt.collect, (int64, int64, int64, int64, int64)),
     ("search", begin_search, (TH,)),
     ("move picking", picker.next_move, (POS, TH, int64, int64, int64)),
     ("mate in one", mate1.mate_in_one, (POS, int64)),
@@ -65,7 +65,9 @@ _STAGES: Final[tuple[Stage, ...]] = (
     ("mate search", expansion.expand, (POS, MS, int64, int64)),
     ("mate search", expansion.evaluate, (MS, int64, int64, boolean)),
     ("mate search", expansion.path_push, (MS, int64, uint64, int64, uint64)),
-    ("mate search", hands.hand_of, (POS, int64)),
+    ("mate search", hand_of, (POS, int64)),
+    ("root search", root.first_window, (TH, int64)),
+    ("root search", root.next_window, (int64, int64, int64, int64, int64, int64)),
     ("root search", root.search_root_in, (POS[::1], NN[::1], TH[::1], int64, int64, int64, int64, int64)),
 )
 

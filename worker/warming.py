@@ -14,7 +14,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from worker.jit import cache_dir
-from worker.jit.cache_folders import keep
+from worker.jit.cache import keep
 
 if TYPE_CHECKING:
     from worker.warm import Progress

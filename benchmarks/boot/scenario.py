@@ -16,7 +16,15 @@ from benchmarks.boot.machine import REBOOT, Machine, MachineError
 from benchmarks.boot.owner import GAME, TRIP, Owner
 from tests.master.cloud.stand_in import client
 
-HEAD_UNITS = ("gougi-setup", "gougi-warm", "gougi-head", "gougi-keep", "gougi-master", "gougi-stop.timer")
+HEAD_UNITS = (
+    "gougi-setup",
+    "gougi-warm",
+    "gougi-head",
+    "gougi-keep",
+    "gougi-master",
+    "gougi-records.timer",
+    "gougi-stop.timer",
+)
 NODE_UNITS = ("gougi-setup", "gougi-warm", "gougi-node", "gougi-spot-watch")
 RAY = "/opt/gougi/venv/bin/ray"
 

@@ -13,9 +13,9 @@ from rsshogi.core import Board
 
 from benchmarks.fuzz.target import FIXTURES, Target
 from master.analysis.game import GameFileError, parse_games
-from master.book.floodgate import GameRules, read_games
+from master.book.importing import GameFilter, read_games
 from master.config import ConfigError, load_config, sample
-from master.game.replay import ReplayError, read_log
+from master.game.journal import ReplayError, read_log
 from worker.book import Book, BookError
 from worker.nnue.format import NetworkFileError, parse_network, serialise_network
 from worker.nnue.network import default_file
@@ -170,7 +170,7 @@ class FloodgateRecords(Target):
 
     def one(self, data: bytes) -> None:
         self._path.write_bytes(data)
-        for game in read_games(self._path, GameRules(min_plies=1, min_rating=None)):
+        for game in read_games(self._path, GameFilter(min_plies=1, min_rating=None)):
             if isinstance(game, list):
                 for ply in game:
                     Board(f"{ply.key} {ply.ply}")

@@ -8,14 +8,12 @@ from typing import Final
 
 from benchmarks.fuzz.target import Target
 from cluster.api import Decision, StartSearch
-from master.usi.events import Event, FleetPlan
 from master.usi.front import FleetFront
-from master.usi.options import FleetOptions
+from master.usi.options import Event, FleetOptions, FleetPlan
 from worker.book import BookReply
 from worker.engine import EngineError, Limits
 from worker.mate import MateResult, MateStatus
 from worker.shogi import Position, move_to_usi
-from worker.usi.door import Door
 from worker.usi.events import (
     AskBook,
     BookReplied,
@@ -28,7 +26,9 @@ from worker.usi.events import (
     SolveMate,
     Tick,
 )
-from worker.usi.lines import (
+from worker.usi.gui_reader import GuiReader
+from worker.usi.loop import UsiLoop
+from worker.usi.process import (
     dialect_of,
     go_line,
     parse_bestmove,
@@ -36,7 +36,6 @@ from worker.usi.lines import (
     parse_nodes,
     parse_option,
 )
-from worker.usi.loop import UsiLoop
 from worker.warm import warm_up
 
 _DIALOGUES: Final = (
@@ -104,7 +103,7 @@ class Single(Target):
             for line in data.decode("utf-8", "replace").split("\n")
             if not (line.split()[:1] == ["setoption"] and any(name in line for name in _LARGE))
         ]
-        UsiLoop(lambda _line: None).run(Door([*lines, "quit"], lambda _line: None, ""))
+        UsiLoop(lambda _line: None).run(GuiReader([*lines, "quit"], lambda _line: None, ""))
 
 
 class Engine(Target):

@@ -34,7 +34,7 @@ from benchmarks.nemesis.schedule import ENDING, Kind, Strike, burst
 _APART = "NEMESIS_APART"
 _DISK_MB = 64
 _GONE_S = 75.0
-"""A node whose master and nursery were both killed ends after a minute (docs/explanation/failures.md)."""
+"""A node whose master and fork server were both killed ends after a minute (docs/explanation/failures.md)."""
 
 
 class Nemesis:
@@ -128,8 +128,8 @@ class Nemesis:
                 return player.node_pids()
             case Kind.KILL_FALLBACK:
                 return player.fallback_pids()
-            case Kind.KILL_NURSERY:
-                return [pid for pid in player.pids("cluster.node.nursery") if pid not in player.node_pids()]
+            case Kind.KILL_FORK_SERVER:
+                return [pid for pid in player.pids("cluster.node.fork_server") if pid not in player.node_pids()]
         return []
 
     def _end(self, orderly: bool) -> None:

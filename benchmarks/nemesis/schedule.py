@@ -14,7 +14,7 @@ class Kind(enum.StrEnum):
     KILL_NODE = "kill a node"
     KILL_NODES = "kill all nodes"
     KILL_FALLBACK = "kill the fallback"
-    KILL_NURSERY = "kill a nursery"
+    KILL_FORK_SERVER = "kill a fork server"
     KILL_PLAYER = "kill the player"
     STOP_NODE = "stop a node"
     STOP_NODES = "stop all nodes"

@@ -31,6 +31,7 @@ from collections.abc import Sequence
 from cluster.api import Decision, PonderSearch, RetimeSearch, SearchRequest, StartSearch, StopSearch
 from cluster.coordination.chooser import Measured, budget, resolved
 from cluster.coordination.events import FALLBACK, Event, Instruction, LastWord, NodeJoined, NodeLost, Received, Tick
+from cluster.coordination.history import History, HistoryEntry, Key
 from cluster.coordination.invariants import check
 from cluster.coordination.jobs import Dispatch
 from cluster.coordination.pondering import Pondering
@@ -40,10 +41,9 @@ from cluster.coordination.search_run import SearchRun, say_decision, stop_the_id
 from cluster.coordination.search_state import Search, is_infinite, lines_below
 from cluster.coordination.settings import Settings
 from cluster.coordination.states import COORDINATOR, CoordinatorState
-from cluster.coordination.story import Happened, Key, Story
 from cluster.network.messages import Done, Heartbeat, Report
 from cluster.split.tree import TreeLine
-from worker.shogi.replay import Replay
+from worker.shogi.position import Replay
 from worker.states import States
 
 
@@ -75,7 +75,7 @@ class Coordinator:
         self._last_search_id = -1
         self._replay = Replay()
         self._states = States(COORDINATOR, CoordinatorState.IDLE, strict=self.settings.validate)
-        self._story = Story()
+        self._history = History()
 
     @property
     def state(self) -> CoordinatorState:
@@ -89,10 +89,10 @@ class Coordinator:
     def pondering(self) -> bool:
         return self.state is CoordinatorState.PONDERING
 
-    def story(self, key: Key | None = None) -> list[Happened]:
+    def history(self, key: Key | None = None) -> list[HistoryEntry]:
         """The history of a search (by its id), of a node (by its name), or of all, oldest first, as far as it is
         remembered: to look for a fault."""
-        return self._story.of(key)
+        return self._history.of(key)
 
     @property
     def live(self) -> tuple[str, ...]:
@@ -106,7 +106,7 @@ class Coordinator:
                 rise); the coordinator is as it was.
         """
         self.dispatch.out = []
-        self._story.heard(event, now_ms)
+        self._history.heard(event, now_ms)
         match event:
             case Received():
                 self._received(event.message, now_ms)
@@ -141,7 +141,7 @@ class Coordinator:
                 self._run.publish(now_ms)
         elif self._pondering is not None:
             self._pondering.advance(now_ms)
-        self._story.said(self.dispatch.out, now_ms)
+        self._history.said(self.dispatch.out, now_ms)
         if self.settings.validate:
             self._check()
         return self.dispatch.out

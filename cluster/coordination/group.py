@@ -27,13 +27,13 @@ from cluster.coordination.settings import Settings
 from cluster.coordination.states import GROUP, Phase
 from cluster.network.messages import Job
 from cluster.split.dealing import deal
+from cluster.split.evaluation import TreeEvaluation
 from cluster.split.ranking import Presearch
 from cluster.split.redeal import contention, is_decided, match, reason, window_is_lost
-from cluster.split.standing import Standing
 from cluster.split.tree import (
-    Caution,
     Leaf,
     Legal,
+    TakeoverMargin,
     Tree,
     TreeLine,
     as_seen,
@@ -90,7 +90,7 @@ class Group:
     """The leaf that the root searchers have, as a part of the whole root."""
     _unlooked: int = 0
     """Reports since it was last asked whether the tree should be dealt again."""
-    _standing: Standing | None = None
+    _evaluation: TreeEvaluation | None = None
     """The tree with its lines; None: something changed since it was asked for."""
     _merged: TreeLine | None = None
     """The group's line, merged from the tree and the root searchers."""
@@ -135,7 +135,7 @@ class Group:
 
     def _found(self, assignment: Assignment) -> None:
         assignment.job_counts = True
-        self._standing = None
+        self._evaluation = None
         self._unlooked += 1
 
     def _learn(self, leaf: Leaf, line: TreeLine) -> None:
@@ -147,17 +147,17 @@ class Group:
         if replaces(line, self.known.get(key)):
             self.known[key] = line
 
-    def merged(self, caution: Caution) -> TreeLine | None:
+    def merged(self, takeover: TakeoverMargin) -> TreeLine | None:
         """The answer of a group in ``SPLIT``: what its tree comes to, or None where nothing is known of it."""
-        self.standing(caution)
+        self.evaluation(takeover)
         return self._merged
 
-    def standing(self, caution: Caution) -> Standing:
+    def evaluation(self, takeover: TakeoverMargin) -> TreeEvaluation:
         """The tree with its lines as they are now."""
-        if self._standing is None:
-            self._standing = Standing(self.tree, self.lines, caution)
-            self._merged = self._standing.best(self.root_result)
-        return self._standing
+        if self._evaluation is None:
+            self._evaluation = TreeEvaluation(self.tree, self.lines, takeover)
+            self._merged = self._evaluation.best(self.root_result)
+        return self._evaluation
 
     def choose_root_searchers(
         self, nodes: Sequence[Assignment], share: float, speeds: Mapping[str, float], least: int = 0
@@ -202,11 +202,11 @@ class Group:
         """The presearch is over; ``found``: `ranked`, one line at least."""
         self.enter(Phase.SPLIT)
         self.root_result = found[0] if self.root_searchers else None
-        self._standing = None  # there may be nobody yet to deal the tree to
+        self._evaluation = None  # there may be nobody yet to deal the tree to
         self.known = {line.pv[:1]: line for line in found}
         self.known[()] = found[0]
 
-    def voters(self, caution: Caution) -> list[tuple[str, str, TreeLine, int, int]]:
+    def voters(self, takeover: TakeoverMargin) -> list[tuple[str, str, TreeLine, int, int]]:
         """Name, engine, answer, nodes searched and members of each voter that has an answer: the group where it has
         dealt its tree, else each of its nodes."""
         if self.phase is not Phase.SPLIT:
@@ -215,7 +215,7 @@ class Group:
                 for assignment in self.assignments
                 if assignment.ballot is not None
             ]
-        line = self.merged(caution)
+        line = self.merged(takeover)
         if line is None:
             return []
         searched = [assignment.nodes for assignment in self.assignments if assignment.nodes]
@@ -230,12 +230,12 @@ class Group:
         for assignment in self._ended:
             if assignment.done:
                 return f"the job of {assignment.leaf.label} is over"
-        patience = settings.patience
-        standing, best = self.standing(settings.caution), self.merged(settings.caution)
-        why = reason(standing, self.contenders, best)
+        redeal = settings.redeal
+        evaluation, best = self.evaluation(settings.takeover), self.merged(settings.takeover)
+        why = reason(evaluation, self.contenders, best)
         if why is not None:
             return why
-        wanted = windows(standing)
+        wanted = windows(evaluation)
         held = {assignment.leaf for assignment in self.assignments if assignment.job is not None}
         if self.root_searchers and self._first is not None:
             held.add(self._first)
@@ -243,13 +243,13 @@ class Group:
             leaf = assignment.leaf
             if assignment.job is None or leaf not in wanted or assignment in self.root_searchers:
                 continue
-            if window_is_lost(assignment.job, leaf, self.lines.get(leaf), wanted[leaf], patience.window_slack):
+            if window_is_lost(assignment.job, leaf, self.lines.get(leaf), wanted[leaf], redeal.window_slack):
                 return f"the window of {leaf.label} is lost"
-            if is_decided(leaf, standing, best, patience.ahead):
+            if is_decided(leaf, evaluation, best, redeal.ahead):
                 return f"{leaf.label} is decided"
         held |= self._settled(wanted, settings)
         for leaf in wanted:
-            if leaf not in held and not is_decided(leaf, standing, best, patience.ahead):
+            if leaf not in held and not is_decided(leaf, evaluation, best, redeal.ahead):
                 return f"{leaf.label} is due"
         return None
 
@@ -262,7 +262,7 @@ class Group:
 
     def _settled(self, wanted: Mapping[Leaf, Window], settings: Settings) -> set[Leaf]:
         """The leaves of the tree whose jobs are over, if what they were to find out still matters."""
-        slack = settings.patience.window_slack
+        slack = settings.redeal.window_slack
         return {
             leaf
             for leaf, job in self._finished.items()
@@ -283,9 +283,9 @@ class Group:
         Returns:
             Who is to be given which leaf, and whose job is to be taken away.
         """
-        caution, patience = settings.caution, settings.patience
-        standing, best = self.standing(caution), self.merged(caution)
-        self.known.update(standing.survey())
+        takeover, redeal = settings.takeover, settings.redeal
+        evaluation, best = self.evaluation(takeover), self.merged(takeover)
+        self.known.update(evaluation.survey())
         if best is not None:
             self.known[()] = self.known[best.pv[:1]] = best
         self.choose_root_searchers(nodes, settings.root_share, speeds)
@@ -294,12 +294,12 @@ class Group:
         elif self.root_result is None:
             self.root_result = best  # they begin now, and answer for the group only once they are as deep
         others = [assignment for assignment in nodes if assignment not in self.root_searchers]
-        waiting = self._settled(windows(standing), settings)
-        waiting.update(leaf for leaf in self.lines if is_decided(leaf, standing, best, patience.ahead))
+        waiting = self._settled(windows(evaluation), settings)
+        waiting.update(leaf for leaf in self.lines if is_decided(leaf, evaluation, best, redeal.ahead))
         if len(nodes) == 1:
             waiting.clear()  # one node has the whole root
         for more in dict.fromkeys((len(waiting), len(waiting) // 2, len(waiting) // 4, 0)):  # each costs a deal
-            tree = deal(self.known, legal, len(others) + bool(self.root_searchers) + more, settings.dealing, caution)
+            tree = deal(self.known, legal, len(others) + bool(self.root_searchers) + more, settings.dealing, takeover)
             self._first, *rest = leaves(tree)
             wanted = dict.fromkeys(
                 leaf for leaf in (rest if self.root_searchers else (self._first, *rest)) if leaf not in waiting
@@ -308,12 +308,12 @@ class Group:
                 break
         kept = {leaf: line for leaf in leaves(tree) if (line := self.lines.get(leaf)) is not None}
         self.tree = tree
-        self.lines = inherit(tree, self.known, legal, caution) | kept
-        dealt = Standing(tree, self.lines, caution)
+        self.lines = inherit(tree, self.known, legal, takeover) | kept
+        dealt = TreeEvaluation(tree, self.lines, takeover)
         self.windows = windows(dealt)
         self.contenders = contention(dealt)
         self.dealt_furthest = self.furthest
-        self._standing, self._unlooked = None, 0
+        self._evaluation, self._unlooked = None, 0
         usable = set(others)
         given: list[tuple[Assignment, Leaf]] = []
         free: list[Assignment] = []
@@ -328,7 +328,7 @@ class Group:
                 (free if assignment in usable else taken).append(assignment)
                 continue
             del wanted[leaf]
-            lost = window_is_lost(assignment.job, leaf, self.lines.get(leaf), self.windows[leaf], patience.window_slack)
+            lost = window_is_lost(assignment.job, leaf, self.lines.get(leaf), self.windows[leaf], redeal.window_slack)
             if lost and assignment in usable:
                 given.append((assignment, leaf))
         self._ended.clear()

@@ -10,7 +10,7 @@ from cluster.coordination.root import Root
 from cluster.coordination.search_state import Search
 from cluster.coordination.states import Phase
 from cluster.split.dealing import check_tree
-from cluster.split.standing import Standing
+from cluster.split.evaluation import TreeEvaluation
 from cluster.split.tree import leaves
 
 
@@ -38,8 +38,8 @@ def check(search: Search, live: Collection[str]) -> None:
     for group in search.groups:
         _check_group(group, root)
         if group.phase is Phase.SPLIT:
-            merged = Standing(group.tree, group.lines, search.settings.caution).best(group.root_result)
-            assert group.merged(search.settings.caution) == merged, f"{group.name}: its answer is out of date"
+            merged = TreeEvaluation(group.tree, group.lines, search.settings.takeover).best(group.root_result)
+            assert group.merged(search.settings.takeover) == merged, f"{group.name}: its answer is out of date"
 
 
 def _check_fallback(search: Search) -> None:

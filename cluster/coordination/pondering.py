@@ -33,7 +33,7 @@ from cluster.coordination.settings import Mode, Settings
 from cluster.coordination.states import SearchState
 from cluster.split.dealing import likelihood
 from cluster.split.tree import TreeLine
-from worker.shogi.replay import Replay
+from worker.shogi.position import Replay
 
 _REFRESH_MS: Final = 1000
 """Milliseconds between two publications where only node counts have changed."""

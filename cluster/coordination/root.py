@@ -9,7 +9,7 @@ from cluster.network.messages import LONGEST_GAME, MAX_MULTIPV
 from worker.careful import careful_move
 from worker.score import MAX_EVAL
 from worker.shogi import STARTPOS, MoveError, move_to_usi
-from worker.shogi.replay import Replay
+from worker.shogi.position import Replay
 
 _CACHE_SIZE = 4096
 

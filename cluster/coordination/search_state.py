@@ -226,16 +226,16 @@ class Search:
         )
 
     def may_redeal(self, group: Group, now_ms: int) -> bool:
-        """Whether `Patience` allows that ``group`` deals its tree again now, only for what its nodes have found."""
-        patience = self.settings.patience
+        """Whether `RedealLimits` allows that ``group`` deals its tree again now, only for what its nodes have found."""
+        redeal = self.settings.redeal
         if self.request.nodes is not None:
             rested, spent, budget = group.furthest - group.dealt_furthest, group.furthest, self.request.nodes
         else:
             rested, spent = now_ms - group.dealt_ms, now_ms - self.started_ms
             if self.soft_ms is None:
-                return rested >= max(patience.rest_ms, patience.rest * spent)
+                return rested >= max(redeal.rest_ms, redeal.rest * spent)
             budget = self.soft_ms - self.started_ms
-        return not self.stopped and rested >= patience.rest * budget and spent <= patience.last * budget
+        return not self.stopped and rested >= redeal.rest * budget and spent <= redeal.last * budget
 
     # --- what is known --------------------------------------------------------------------------------------------
 
@@ -317,7 +317,7 @@ class Search:
         """One group that has dealt its tree speaks for itself; otherwise it is a vote."""
         by_engine: dict[str, list[Ballot]] = {}
         for group in self.groups:
-            for name, engine, line, nodes, members in group.voters(self.settings.caution):
+            for name, engine, line, nodes, members in group.voters(self.settings.takeover):
                 by_engine.setdefault(engine, []).append(Ballot(name, line, nodes, members))
         # Each engine counts depth in its own way.
         slack = self.settings.ballot_depth_slack
@@ -344,7 +344,7 @@ class Search:
     # --- the end --------------------------------------------------------------------------------------------------
 
     def time_is_up(self, now_ms: int) -> bool:
-        """Whether the search ends now. At the soft time an answer is needed too: the nodes', or after some patience the
+        """Whether the search ends now. At the soft time an answer is needed too: the nodes', or after a while the
         fallback's."""
         if self.hard_ms is not None and now_ms >= self.hard_ms:
             return True
@@ -352,8 +352,8 @@ class Search:
             return False
         if self.nodes_answer() is not None or (self.stopped and self._nothing_runs()):
             return True
-        patience_over = now_ms >= self.soft_ms + self.settings.answer_grace_ms or not self.busy()
-        return self.fallback_line is not None and patience_over
+        grace_over = now_ms >= self.soft_ms + self.settings.answer_grace_ms or not self.busy()
+        return self.fallback_line is not None and grace_over
 
     def nothing_to_gain(self) -> bool:
         """Whether waiting any longer can bring nothing: a proven mate, or every job over."""

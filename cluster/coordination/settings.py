@@ -8,8 +8,8 @@ from typing import Final
 
 from cluster.split.dealing import Dealing
 from cluster.split.ranges import check_numbers
-from cluster.split.redeal import Patience
-from cluster.split.tree import Caution
+from cluster.split.redeal import RedealLimits
+from cluster.split.tree import TakeoverMargin
 from cluster.voting import Vote
 
 USUAL_VOTE: Final = Vote.MAJORITY
@@ -46,9 +46,9 @@ class Settings:
     vote: Vote | None = None
     """The rule that counts ballots, whatever the mode. None: what was measured as best, in ``AUTO``; else
     `USUAL_VOTE`."""
-    caution: Caution = field(default_factory=Caution)
+    takeover: TakeoverMargin = field(default_factory=TakeoverMargin)
     dealing: Dealing = field(default_factory=Dealing)
-    patience: Patience = field(default_factory=Patience)
+    redeal: RedealLimits = field(default_factory=RedealLimits)
     root_share: float = 0.75
     """Share of a group's nodes that search the whole root all the time, while the others test its moves: one node at
     least, and all but one at most; 0: none, every node has a leaf of its own."""

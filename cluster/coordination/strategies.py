@@ -3,7 +3,7 @@
 A name is ``MODE``, ``MODE:VOTE``, and behind it any number of ``+SETTING=NUMBER``, the settings of
 `cluster.engine_spec.Variety` and ``ponder`` among them::
 
-    split    consult:majority+dropout=0.05+noise=20    split+presearch_share=0.2+caution.margin=40
+    split    consult:majority+dropout=0.05+noise=20    split+presearch_share=0.2+takeover.margin=40
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def strategy(text: str) -> Strategy:
 
 
 def adjustable() -> tuple[str, ...]:
-    """The names of the settings that are numbers, those of a part with a dot: ``caution.margin``."""
+    """The names of the settings that are numbers, those of a part with a dot: ``takeover.margin``."""
     return (*_numbers(Settings(), ""), *_VARIETY, "ponder")
 
 

@@ -49,7 +49,7 @@ class Fallback(KeptProcess):
         on_event: told of ``fallback_failed`` with the last words of a process that ended.
     """
 
-    pause_s, longest_pause_s, good_life_s = 0.5, 10.0, 60.0
+    pause_s, longest_pause_s, good_run_s = 0.5, 10.0, 60.0
     closing_s = 1.0
     own_session = False
 

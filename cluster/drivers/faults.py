@@ -16,22 +16,22 @@ class Faults:
 
     Args:
         local: the nodes are processes of this machine, all with what this machine has. Elsewhere one machine may lack
-            what the others have: the fleet is broken where no node has lived and none of the places has one.
+            what the others have: the fleet is broken where no node has come up and none of the places has one.
     """
 
     local: bool
     broken: str = ""
     """The reason why there will be no fleet, in words for a person; empty: there may be one. The first fault stays."""
-    _lived: set[str] = field(default_factory=set)
+    _up: set[str] = field(default_factory=set)
     _failed: set[str] = field(default_factory=set)
 
     def refused(self, why: str) -> None:
         """The cluster does not let us in."""
         self._break(why)
 
-    def lives(self, node_id: str) -> None:
+    def came_up(self, node_id: str) -> None:
         """Note that a node, or the fallback, can search: a later fault of it may pass."""
-        self._lived.add(node_id)
+        self._up.add(node_id)
         self._failed.discard(node_id)
 
     def failed(self, node_id: str, why: str, places: int | None) -> None:
@@ -42,7 +42,7 @@ class Faults:
             why: as it said.
             places: how many nodes the machines offer; None or 0: not known yet.
         """
-        if node_id in self._lived:
+        if node_id in self._up:
             return
         if node_id == FALLBACK:
             self._break(f"the fallback cannot start: {node_id}: {why}")
@@ -50,7 +50,7 @@ class Faults:
         self._failed.add(node_id)
         if self.local:
             self._break(f"a node cannot start: {node_id}: {why}")
-        elif not self._lived - {FALLBACK} and places and len(self._failed) >= places:
+        elif not self._up - {FALLBACK} and places and len(self._failed) >= places:
             self._break(f"no node can start: {node_id}: {why}")
 
     def _break(self, why: str) -> None:

@@ -1,8 +1,9 @@
 """The nodes of a fleet: they join, die, fall silent and come back. Pure; time is an argument.
 
-A node is known by its id; each life of its process is an *incarnation*. A node is **live** from its `Hello` until the
-next life of it has begun, it leaves, or nothing was heard of it for ``timeout_ms``. One that was only silent (a stopped
-process, a cut cable) is live again with its next message; one that is gone comes back with a new incarnation's `Hello`.
+A node is known by its id; each of its processes is an *incarnation*. A node is **live** from its `Hello` until the
+next incarnation has begun, it leaves, or nothing was heard of it for ``timeout_ms``. One that was only silent (a
+stopped process, a cut cable) is live again with its next message; one that is gone comes back with a new incarnation's
+`Hello`.
 
 What comes out are the coordinator's events, `NodeJoined` and `NodeLost`.
 """
@@ -18,7 +19,7 @@ Change = NodeJoined | NodeLost
 
 
 def node_name(number: int) -> str:
-    """The id of a node by its number, 1 for the first: it keeps it through all its lives."""
+    """The id of a node by its number, 1 for the first: it keeps it through all its incarnations."""
     return f"node-{number}"
 
 
@@ -101,7 +102,7 @@ class Fleet:
         return [self._joined(member.hello)]
 
     def gone(self, peer: str, reason: str) -> list[Change]:
-        """End that life of the node: it died, or leaves. No effect where a newer one has begun."""
+        """End that incarnation of the node: it died, or leaves. No effect where a newer one has begun."""
         member = self.members.get(peer.rpartition("/")[0])
         if member is None or member.hello.peer != peer or member.gone:
             return []
@@ -114,12 +115,12 @@ class Fleet:
         return {node_id: max(0, now_ms - member.heard_ms) / 1000 for node_id, member in members if member.live}
 
     def is_gone(self, peer: str) -> bool:
-        """Whether that life of a node is known to be over."""
+        """Whether that incarnation of a node is known to be over."""
         member = self.members.get(peer.rpartition("/")[0])
         return member is not None and member.hello.peer == peer and member.gone
 
     def is_superseded(self, peer: str) -> bool:
-        """Whether another life of that node has said hello since."""
+        """Whether another incarnation of that node has said hello since."""
         return peer in self._superseded
 
     def expire(self, now_ms: int) -> list[Change]:
@@ -147,8 +148,8 @@ class Fleet:
         return max(1, min(first - now_ms, self.timeout_ms // 4))
 
     def _is_older(self, peer: str, member: FleetMember | None) -> bool:
-        """Whether that life of a node began before the one that is known: it was cut off meanwhile, and the node began
-        elsewhere. It is superseded then."""
+        """Whether that incarnation of a node began before the one that is known: it was cut off meanwhile, and the
+        node began elsewhere. It is superseded then."""
         place = self._order.setdefault(peer, len(self._order))
         if member is None or place >= self._order[member.hello.peer]:
             return False

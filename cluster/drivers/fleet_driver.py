@@ -1,7 +1,7 @@
 """The whole fleet: the coordinator on real nodes, with the channel and the fallback.
 
-On one machine the master's nursery makes the nodes, and makes them again when they end. On several machines Ray says
-where they run (`cluster.drivers.node_supervisor`); only then is anything of Ray loaded.
+On one machine the master's fork server makes the nodes, and makes them again when they end. On several machines Ray
+says where they run (`cluster.drivers.node_placement`); only then is anything of Ray loaded.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ from cluster.network.messages import (
 )
 from cluster.network.own_host import machine_name
 from cluster.network.refusals import Refusals
-from cluster.node.local_nursery import LocalNursery
+from cluster.node.local_fork_server import LocalForkServer
 from cluster.node.process import NodeSpec
 from cluster.sharing.master import FleetSharing
 from worker.engine import Engine
 
 if TYPE_CHECKING:
-    from cluster.drivers.node_supervisor import NodeSupervisor
+    from cluster.drivers.node_placement import NodePlacement
     from cluster.drivers.ray_cluster import RayFacts
 
 _log = logging.getLogger(__name__)
@@ -109,9 +109,9 @@ class FleetSearcher(HostedSearcher):
         self._metrics = metrics
         self._node_metrics = node_metrics
         self._address = address
-        self._nursery: LocalNursery | None = None
+        self._fork_server: LocalForkServer | None = None
         """Of a fleet of this machine."""
-        self._supervisor: NodeSupervisor | None = None
+        self._supervisor: NodePlacement | None = None
         """Of a fleet of several machines."""
         self._fleet = Fleet(host=machine_name())
         self._channel: ChannelServer | None = None
@@ -194,9 +194,9 @@ class FleetSearcher(HostedSearcher):
         if self._fallback is not None:
             await self._fallback.close()
             self._fallback = None
-        if self._nursery is not None:
-            await self._nursery.close()
-            self._nursery = None
+        if self._fork_server is not None:
+            await self._fork_server.close()
+            self._fork_server = None
         if self._supervisor is not None:
             await self._supervisor.close()
             self._supervisor = None
@@ -261,19 +261,19 @@ class FleetSearcher(HostedSearcher):
         if self._address is None:
             self._start_here()
         else:
-            from cluster.drivers.node_supervisor import NodeSupervisor
+            from cluster.drivers.node_placement import NodePlacement
 
-            self._supervisor = NodeSupervisor(self._address, self, self._spec)
+            self._supervisor = NodePlacement(self._address, self, self._spec)
             self._supervisor.open()
         await self._can_begin()
 
     def _start_here(self) -> None:
         """Start the nodes of a fleet of this machine."""
-        nursery = self._nursery = LocalNursery(lambda name, fields: self.log(name, **fields))
-        nursery.open()
+        fork_server = self._fork_server = LocalForkServer(lambda name, fields: self.log(name, **fields))
+        fork_server.open()
         for node_id in map(node_name, range(1, self._wanted + 1)):
             self.log("node_starting", node=node_id)
-            nursery.start(self._spec(node_id, self._wanted))
+            fork_server.start(self._spec(node_id, self._wanted))
 
     def _spec(self, node_id: str, places: int) -> NodeSpec:
         """The values that the node of that id needs, on a machine of ``places`` nodes."""
@@ -299,33 +299,33 @@ class FleetSearcher(HostedSearcher):
         self._begun = True
 
     def ray_found(self, facts: RayFacts) -> None:
-        """`cluster.drivers.node_supervisor.Master`."""
+        """`cluster.drivers.node_placement.Master`."""
         self._host_of_ray = facts.host
         self._capacity = facts.capacity
         self._changed.set()
 
     def has_places(self, places: int) -> None:
-        """`cluster.drivers.node_supervisor.Master`."""
+        """`cluster.drivers.node_placement.Master`."""
         self._capacity = max(self._capacity or 0, places)
 
     def ray_refused(self, why: str) -> None:
-        """`cluster.drivers.node_supervisor.Master`: while the fleet opens, that is the end of it."""
+        """`cluster.drivers.node_placement.Master`: while the fleet opens, that is the end of it."""
         self._look_for_a_fault(lambda: self._faults.refused(why))
 
     def is_live(self, node_id: str) -> bool:
-        """`cluster.drivers.node_supervisor.Master`."""
+        """`cluster.drivers.node_placement.Master`."""
         return self._fleet.peer(node_id) is not None
 
     def adopted(self, node_id: str) -> None:
-        """`cluster.drivers.node_supervisor.Master`. A node that was sent away gives its place up: another life of it
-        begins.
+        """`cluster.drivers.node_placement.Master`. A node that was sent away gives its place up: another incarnation of
+        it begins.
         """
         member = self._fleet.members.get(node_id)
         if member is not None and member.gone:
             self._tell(member.hello.peer, End(again=True))
 
     def log(self, name: str, **fields: object) -> None:
-        """`cluster.drivers.node_supervisor.Master`: tell the listener."""
+        """`cluster.drivers.node_placement.Master`: tell the listener."""
         if self._host is not None:
             self._host.log(name, **fields)
 
@@ -433,7 +433,7 @@ class FleetSearcher(HostedSearcher):
     def _apply(self, changes: list[Change]) -> None:
         for change in changes:
             if isinstance(change, NodeJoined):
-                self._faults.lives(change.node_id)
+                self._faults.came_up(change.node_id)
             if self._host is not None:
                 self._host.handle(change)
             if self._sharing is not None:

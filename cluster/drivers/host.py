@@ -45,8 +45,8 @@ from worker.warming import Warming, WarmingError
 
 _log = logging.getLogger(__name__)
 
-_STORY = 50
-"""Steps of a story that are logged beside a fault."""
+_LAST_STEPS = 50
+"""Steps of the history that are logged beside a fault."""
 
 
 class Transport(Protocol):
@@ -129,7 +129,7 @@ class CoordinatorHost:
         except ValueError:
             raise
         except Exception:
-            steps = self.coordinator.story()[-_STORY:]
+            steps = self.coordinator.history()[-_LAST_STEPS:]
             words = "; ".join(f"{step.at_ms}: {step.what}" for step in steps)
             _log.error("the coordinator failed at %r; before that: %s", event, words)
             raise

@@ -1,8 +1,8 @@
 """Everything that touches Ray: the way into a cluster that runs, and its actors.
 
-Ray says where nodes are to be, and has a keeper there (`cluster.drivers.keeper`), and no more: the nodes' processes are
-not Ray's, and what they say goes another way (`cluster.network.channel` says why). Ray's driver runs in a process of
-its own (`cluster.drivers.ray_process` says why). All calls are made on one thread, because they block.
+Ray says where nodes are to be, and has a supervisor there (`cluster.drivers.supervisor_actor`), and no more: the nodes'
+processes are not Ray's, and what they say goes another way (`cluster.network.channel` says why). Ray's driver runs in a
+process of its own (`cluster.drivers.ray_process` says why). All calls are made on one thread, because they block.
 
 Measured (Ray 2.60): a dead actor is known after 11 ms, where ``max_restarts`` would let 1.8 s pass before anyone hears
 of it. Hence actors are made without restarts.
@@ -20,7 +20,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from cluster.api import FleetError
-from cluster.drivers.keeper import RESOURCE, Keeper
+from cluster.drivers.supervisor_actor import RESOURCE, SupervisorActor
 
 if TYPE_CHECKING:
     from ray.exceptions import RayError
@@ -46,7 +46,7 @@ class RayRefused(FleetError):
 
 
 class ActorDied(Exception):
-    """A keeper's process ended, or a call of it failed; the text says how."""
+    """A supervisor's process ended, or a call of it failed; the text says how."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class RayCluster:
         return await self._call(_places)
 
     async def spawn(self, run: str) -> int:
-        """Ask for a keeper of that master's run; it starts as soon as a machine has room for it."""
+        """Ask for a supervisor of that master's run; it starts as soon as a machine has room for it."""
         number = next(self._numbers)
         self._actors[number] = await self._call(lambda: self._spawn(run))
         return number
@@ -127,7 +127,7 @@ class RayCluster:
         return result
 
     async def placed(self, number: int) -> int:
-        """Wait until a machine has room for the keeper; `cluster.drivers.keeper.Keeper.placed`.
+        """Wait until a machine has room for the supervisor; `cluster.drivers.supervisor_actor.SupervisorActor.placed`.
 
         Raises:
             ActorDied: it ended, as all that follows.
@@ -136,22 +136,22 @@ class RayCluster:
         return int(await self._ask(lambda: actor.placed.remote()))
 
     async def orphan(self, number: int) -> str:
-        """`cluster.drivers.keeper.Keeper.orphan`."""
+        """`cluster.drivers.supervisor_actor.SupervisorActor.orphan`."""
         actor = self._actors[number]
         return str(await self._ask(lambda: actor.orphan.remote()))
 
     async def keep(self, number: int, node_id: str, spec: bytes) -> None:
-        """`cluster.drivers.keeper.Keeper.keep`."""
+        """`cluster.drivers.supervisor_actor.SupervisorActor.keep`."""
         actor = self._actors[number]
         await self._ask(lambda: actor.keep.remote(node_id, spec))
 
     async def watch(self, number: int) -> None:
-        """Wait for the keeper's end."""
+        """Wait for the supervisor's end."""
         actor = self._actors[number]
         await self._ask(lambda: actor.watch.options(concurrency_group="watch").remote())
 
     async def end(self, number: int) -> None:
-        """End the keeper's process. More than once does no harm."""
+        """End the supervisor's process. More than once does no harm."""
         import ray
 
         actor = self._actors.pop(number, None)
@@ -173,7 +173,7 @@ class RayCluster:
                 return why
 
     async def leave(self) -> None:
-        """Say goodbye to a cluster that goes on without us: it ends the keepers. No call is valid after."""
+        """Say goodbye to a cluster that goes on without us: it ends the supervisors. No call is valid after."""
         if "ray" in sys.modules:
             import ray
 
@@ -213,7 +213,7 @@ class RayCluster:
             max_restarts=0,
             max_task_retries=0,
             concurrency_groups={"watch": 1},
-        )(Keeper)
+        )(SupervisorActor)
         return actor_class.remote(run)
 
     async def _ask(self, call: Callable[[], Any]) -> Any:

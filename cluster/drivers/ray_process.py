@@ -42,11 +42,11 @@ _FIRST_ANSWER_S = 60.0
 
 
 class RayLost(ActorDied):
-    """Ray itself is gone, and with it, soon or already, its keepers."""
+    """Ray itself is gone, and with it, soon or already, its supervisors."""
 
 
 class RayProcess:
-    """The master's side: the methods of `RayCluster`, for one life of the process. All from one asyncio loop.
+    """The master's side: the methods of `RayCluster`, for one run of the process. All from one asyncio loop.
 
     Args:
         address: as for `RayCluster`.

@@ -13,12 +13,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from cluster.api import FleetError
-from cluster.drivers.keeper import RESOURCE
+from cluster.drivers.supervisor_actor import RESOURCE
 from cluster.machine.processes import child_environment
 
 LIMIT_S: Final = 20.0
 """Ray's import takes 1 to 2 s, on a busy machine some more; where nobody answers it tries for 15 s."""
-_KEEPER: Final = "Keeper"
+_SUPERVISOR: Final = "SupervisorActor"
 _PLAYER: Final = "cluster.drivers.ray_process"
 """Text in the command of a player's process for Ray."""
 
@@ -59,22 +59,22 @@ def facts(
 
     Args:
         nodes: Ray's machines.
-        actors: all of them; ours are the keepers, one for each node of a fleet.
+        actors: all of them; ours are the supervisors, one for each node of a fleet.
         jobs: who has connected; players are those of `cluster.drivers.ray_process`. ``StartTime`` in ms since 1970.
         free: by Ray's id of a machine, what of its resources is not taken.
 
     Returns:
         ``machines``: each with ``host``, ``address``, ``alive``, ``places`` (for nodes), ``taken`` and ``players`` (how
-        many keepers each player's job has there). ``players``: each with ``job``, ``address``, ``began`` (seconds since
-        1970), ``nodes`` (keepers that have a machine) and ``waiting`` (those that wait for one).
+        many supervisors each player's job has there). ``players``: each with ``job``, ``address``, ``began`` (seconds
+        since 1970), ``nodes`` (supervisors that have a machine) and ``waiting`` (those that wait for one).
     """
     playing = {job["JobID"]: job for job in jobs if not job["IsDead"] and _PLAYER in job["Entrypoint"]}
-    keepers = [actor for actor in actors if actor["ActorClassName"] == _KEEPER and actor["State"] != "DEAD"]
+    supervisors = [actor for actor in actors if actor["ActorClassName"] == _SUPERVISOR and actor["State"] != "DEAD"]
     # One that waits for a place may name a machine too: the one that was asked to make it.
-    placed = [keeper for keeper in keepers if keeper["State"] == "ALIVE"]
+    placed = [supervisor for supervisor in supervisors if supervisor["State"] == "ALIVE"]
     machines = []
     for node in nodes:
-        here = [keeper["JobID"] for keeper in placed if keeper["Address"]["NodeID"] == node["NodeID"]]
+        here = [supervisor["JobID"] for supervisor in placed if supervisor["Address"]["NodeID"] == node["NodeID"]]
         places = int(node["Resources"].get(RESOURCE, 0))
         left = int(free.get(node["NodeID"], {}).get(RESOURCE, 0))
         machines.append(
@@ -89,14 +89,14 @@ def facts(
         )
     players = []
     for job_id, job in sorted(playing.items()):
-        there = sum(keeper["JobID"] == job_id for keeper in placed)
+        there = sum(supervisor["JobID"] == job_id for supervisor in placed)
         players.append(
             {
                 "job": job_id,
                 "address": job["DriverIPAddress"],
                 "began": job["StartTime"] / 1000,
                 "nodes": there,
-                "waiting": sum(keeper["JobID"] == job_id for keeper in keepers) - there,
+                "waiting": sum(supervisor["JobID"] == job_id for supervisor in supervisors) - there,
             }
         )
     return {"machines": sorted(machines, key=lambda each: (not each["alive"], each["host"])), "players": players}

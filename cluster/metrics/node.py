@@ -34,11 +34,11 @@ class NodeMetrics:
 
         def pass_on(message: _T) -> None:
             send(message)
-            self.told(message)
+            self.count(message)
 
         return pass_on
 
-    def told(self, message: object) -> None:
+    def count(self, message: object) -> None:
         """The node says something to its master."""
         meters = self._meters
         match message:
@@ -102,10 +102,10 @@ class NodeEndpoint:
         """As `NodeMetrics.watching`; ``send`` itself where nothing is served."""
         return send if self._metrics is None else self._metrics.watching(send)
 
-    def told(self, message: object) -> None:
-        """As `NodeMetrics.told`."""
+    def count(self, message: object) -> None:
+        """As `NodeMetrics.count`."""
         if self._metrics is not None:
-            self._metrics.told(message)
+            self._metrics.count(message)
 
     def close(self) -> None:
         """End the server. More than once does no harm."""

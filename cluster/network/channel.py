@@ -45,8 +45,8 @@ _AT_ONCE = 50
 _MARGIN = 256
 """Bytes of a frame beyond those of what it carries, encrypted."""
 _MOST_NAME = 257
-_MOST_LIVES = 8
-"""Lives of one node that can be reached at a time: its process and those that it has replaced."""
+_MOST_INCARNATIONS = 8
+"""Incarnations of one node that can be reached at a time: its process and those that it has replaced."""
 _PARTS = 2
 """Frames of a peer's message: its name, and the text."""
 
@@ -142,7 +142,8 @@ class ChannelServer:
         return self._url
 
     def admit(self, node_id: str) -> ChannelAddress:
-        """Let a node of that id in, all its lives long. Returns what it needs for that, and nobody else may have."""
+        """Let a node of that id in, in all its incarnations. Returns what it needs for that, and nobody else may
+        have."""
         if node_id not in self._keys:
             self._keys[node_id] = zmq.curve_keypair()
         public, secret = self._keys[node_id]
@@ -223,7 +224,7 @@ class ChannelServer:
         routes = self._routes.setdefault(node_id, {})
         if isinstance(message, (Begun, Hello)) or peer not in routes:
             routes[peer] = route.bytes  # one that connects anew is believed
-            if len(routes) > _MOST_LIVES:
+            if len(routes) > _MOST_INCARNATIONS:
                 del routes[next(iter(routes))]
         self._on_message(peer, message)
 

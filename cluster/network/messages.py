@@ -144,7 +144,7 @@ class End(_Body, frozen=True, tag="end"):
 
 
 class Begun(_Body, frozen=True, tag="begun"):
-    """The first message of a node's life: its process runs, and so no earlier one of that node does. It makes its
+    """The first message of an incarnation: its process runs, and so no earlier one of that node does. It makes its
     engine now; `Hello` follows, or `Failed`."""
 
     node_id: _Name

@@ -18,7 +18,7 @@ from cluster.node.departure import Notices
 ENDPOINT: Final = "http://169.254.169.254"
 ENDPOINT_VARIABLE: Final = "AWS_EC2_METADATA_SERVICE_ENDPOINT"
 """The variable that the AWS SDKs use."""
-_TOKEN_LIFE_S: Final = 21_600
+_TOKEN_LIFETIME_S: Final = 21_600
 _LONGEST: Final = 64 * 1024
 
 
@@ -82,7 +82,7 @@ class InstanceMetadata:
         request = urllib.request.Request(
             f"{self.endpoint}/latest/api/token",
             method="PUT",
-            headers={"X-aws-ec2-metadata-token-ttl-seconds": str(_TOKEN_LIFE_S)},
+            headers={"X-aws-ec2-metadata-token-ttl-seconds": str(_TOKEN_LIFETIME_S)},
         )
         try:
             self._token = self._open(request)

@@ -24,9 +24,9 @@ class KeptProcess(ABC):
     """
 
     pause_s: ClassVar[float]
-    """Seconds before the next start; they double after a life shorter than ``good_life_s``, to ``longest_pause_s``."""
+    """Seconds before the next start; they double after a run shorter than ``good_run_s``, to ``longest_pause_s``."""
     longest_pause_s: ClassVar[float]
-    good_life_s: ClassVar[float]
+    good_run_s: ClassVar[float]
     closing_s: ClassVar[float]
     """Seconds that it has to end when its input has ended."""
     own_session: ClassVar[bool]
@@ -70,18 +70,18 @@ class KeptProcess(ABC):
         while True:
             began = asyncio.get_running_loop().time()
             try:
-                last_words = await self._live()
+                last_words = await self._run()
             except (OSError, ValueError) as error:  # no process to be had, or a line of its errors without end
                 last_words = str(error)
             if self._task is None:
                 return
             self._on_end(last_words)
-            good = asyncio.get_running_loop().time() - began > self.good_life_s
+            good = asyncio.get_running_loop().time() - began > self.good_run_s
             pause_s = self.pause_s if good else min(pause_s * 2, self.longest_pause_s)
             await asyncio.sleep(pause_s)
 
-    async def _live(self) -> str:
-        """One life of the process; returns its last words."""
+    async def _run(self) -> str:
+        """One run of the process; returns its last words."""
         process = self._process = await asyncio.create_subprocess_exec(
             *self._command,
             stdin=asyncio.subprocess.PIPE,

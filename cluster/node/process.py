@@ -1,7 +1,7 @@
-"""A node as a process: engine, runner and channel together; made by fork (`cluster.node.nursery`), or as the fallback's
-own.
+"""A node as a process: engine, runner and channel together; made by fork (`cluster.node.fork_server`), or as the
+fallback's own.
 
-Everything about a node's life goes over the channel: that its process began, that its engine cannot be made, that it
+Everything about a node goes over the channel: that its process began, that its engine cannot be made, that it
 can search, that it leaves, and the master's word to end. So it needs neither Ray nor whoever made it.
 """
 
@@ -98,7 +98,7 @@ class NodeService:
             self._channel.close()
             raise
         self.hello = hello
-        self._metrics.told(hello)
+        self._metrics.count(hello)
         self._presence = self._enter()
         self._channel.greet(hello)
 
@@ -206,9 +206,9 @@ class NodeService:
             self._presence.leave()
 
 
-def live(spec: NodeSpec, before: str, pause_s: float) -> int:
-    """One life of a node in this process, whose main thread this is. Returns the exit status. For the arguments see
-    `NodeService`.
+def run_node(spec: NodeSpec, before: str, pause_s: float) -> int:
+    """One incarnation of a node in this process, whose main thread this is. Returns the exit status. For the arguments
+    see `NodeService`.
 
     SIGTERM is the sign that its machine or its service ends: the node leaves in order.
     """
@@ -230,7 +230,7 @@ def live(spec: NodeSpec, before: str, pause_s: float) -> int:
     status = service.wait()
     service.close()
     if status == ALONE:
-        sweep()  # the nursery, which would, may have been killed with the master
+        sweep()  # the fork server, which would, may have been killed with the master
     return status
 
 

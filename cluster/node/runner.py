@@ -21,7 +21,6 @@ from functools import partial
 from typing import Final
 
 from cluster.network.messages import Done, Job, NewGame, Report, Starves, Stop
-from cluster.node.appetite import Appetite
 from cluster.processors import processors
 from worker.engine import Engine, EngineError, SearchInfo, SearchResult
 from worker.threads import core_time, give_way
@@ -35,6 +34,42 @@ _EARLY_S: Final = 0.005
 would cost the master as much as a late one, and the next one is there in a moment."""
 _SEARCHES: Final = 0.5
 """Share of a search that a thread which searches runs, or waits for a core, at the least."""
+_LOOKED_AT_S: Final = 3.0
+_ENOUGH: Final = 0.75
+_AGAIN_S: Final = 60.0
+
+
+class CoreShare:
+    """Whether a node gets the core that it searches on. Pure.
+
+    A search is to have its core whenever it can run. Where its thread had to wait for one clearly often over some
+    seconds, others want the same cores: more nodes than the machine has, a backup, somebody else's work.
+    """
+
+    def __init__(self) -> None:
+        self._ran_s = self._waited_s = 0.0
+        self._quiet_until_s = 0.0
+
+    def note(self, ran_s: float, waited_s: float, now_s: float) -> int | None:
+        """A search is over. The percentage of a core that the last ones had, where it is worth telling: it was too
+        little over 3 s, and nothing was told within the last minute.
+
+        Args:
+            ran_s: how long its thread ran.
+            waited_s: how long it could have run, and had no core.
+            now_s: any steady clock.
+        """
+        self._ran_s += ran_s
+        self._waited_s += waited_s
+        wanted_s = self._ran_s + self._waited_s
+        if wanted_s < _LOOKED_AT_S:
+            return None
+        share = self._ran_s / wanted_s
+        self._ran_s = self._waited_s = 0.0
+        if share >= _ENOUGH or now_s < self._quiet_until_s:
+            return None
+        self._quiet_until_s = now_s + _AGAIN_S
+        return round(100 * share)
 
 
 class NodeRunner:
@@ -55,7 +90,7 @@ class NodeRunner:
         self.node_id = node_id
         self.engine = engine
         self._emit = emit
-        self._appetite = Appetite()
+        self._core_share = CoreShare()
         self._wake = threading.Condition()
         # All below is guarded by _wake.
         self._next: Job | None = None
@@ -206,6 +241,6 @@ class NodeRunner:
             ran_s, waited_s = (after - earlier for after, earlier in zip(core_time(), before, strict=True))
             # A thread that slept most of the time only listened to an engine that searches in a process of its own.
             searched = ran_s + waited_s >= _SEARCHES * (now_s - began_s)
-            percent = self._appetite.note(ran_s, waited_s, now_s) if searched else None
+            percent = self._core_share.note(ran_s, waited_s, now_s) if searched else None
             if percent is not None:
                 self._emit(Starves(self.node_id, percent, processors()))

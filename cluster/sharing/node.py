@@ -17,9 +17,9 @@ from cluster.sharing.link import ShareLink, Source
 from cluster.sharing.table import (
     MEANING_BYTES,
     BatchError,
-    Budget,
     Sequences,
     ShareDepth,
+    TokenBucket,
     Traffic,
     decode_batch,
     encode_batch,
@@ -87,7 +87,7 @@ class TableSharing:
         self._sequences = Sequences()
         self._complaints: set[str] = set()
         self._depth = ShareDepth(shallowest)
-        self._budget = Budget()
+        self._budget = TokenBucket()
         self._bytes_per_s = 0
         self._written = 0
         self._judged = self._refilled = self._marked = self._began = time.monotonic()

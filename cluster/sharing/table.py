@@ -4,9 +4,9 @@ A node that searches sends the entries that it wrote, from some depth on, every 
 listen to it, and takes over what they send (Stockfish's MPI cluster did so with depth over 3 and truncated keys; ours
 are whole). Entries are perishable: what cannot go at once is dropped, never queued, and nothing waits for a peer.
 
-`ShareDepth` keeps the stream within a rate, `Budget` is the hard limit behind it, `encode_batch` and `decode_batch` are
-the border, `listens_to` says who hears whom. `cluster.sharing.link` has the sockets and `cluster.sharing.node` the
-thread.
+`ShareDepth` keeps the stream within a rate, `TokenBucket` is the hard limit behind it, `encode_batch` and
+`decode_batch` are the border, `listens_to` says who hears whom. `cluster.sharing.link` has the sockets and
+`cluster.sharing.node` the thread.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ def thinned(entries: Entries, most: int) -> Entries:
     return entries[np.linspace(0, len(entries) - 1, most).astype(np.int64)]
 
 
-class Budget:
+class TokenBucket:
     """A bucket that fills at the rate and holds a quarter of a second: what does not fit in is not sent."""
 
     _HOLDS_S: Final = 0.25

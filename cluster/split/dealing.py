@@ -25,7 +25,18 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from cluster.split.ranges import check_numbers
-from cluster.split.tree import Caution, KnownLines, Leaf, Legal, Split, Tree, TreeLine, as_seen, best_first, leaves
+from cluster.split.tree import (
+    KnownLines,
+    Leaf,
+    Legal,
+    Split,
+    TakeoverMargin,
+    Tree,
+    TreeLine,
+    as_seen,
+    best_first,
+    leaves,
+)
 from worker.score import MATE_BOUND
 
 
@@ -52,14 +63,14 @@ class Dealing:
         check_numbers(self, counts={"width"})
 
 
-def deal(known: KnownLines, legal: Legal, parts: int, dealing: Dealing, caution: Caution) -> Tree:
+def deal(known: KnownLines, legal: Legal, parts: int, dealing: Dealing, takeover: TakeoverMargin) -> Tree:
     """The tree for ``parts`` nodes.
 
     Args:
         known: what was found out so far; of the root itself, what would be played now.
         legal: asked for the root and for each position that is split.
         parts: 1 or more. There may be fewer leaves, where there are fewer moves.
-        caution: what another move must show to be ranked before the first one (`cluster.split.tree.takes_over`).
+        takeover: what another move must show to be ranked before the first one (`cluster.split.tree.takes_over`).
 
     Raises:
         ValueError: no move at the root, or no part.
@@ -67,7 +78,7 @@ def deal(known: KnownLines, legal: Legal, parts: int, dealing: Dealing, caution:
     moves = legal(())
     if not moves or parts < 1:
         raise ValueError(f"cannot deal {len(moves)} moves into {parts} parts")
-    split = _Dealer(known, legal, dealing, caution).position((), tuple(moves), parts)
+    split = _Dealer(known, legal, dealing, takeover).position((), tuple(moves), parts)
     return Leaf() if _is_one_leaf(split) else split
 
 
@@ -76,14 +87,14 @@ class _Dealer:
     known: KnownLines
     legal: Legal
     dealing: Dealing
-    caution: Caution
+    takeover: TakeoverMargin
 
     def position(self, path: tuple[str, ...], moves: tuple[str, ...], parts: int) -> Split:
         """Deal the ``moves`` after ``path``."""
         if parts == 1:
             return Split(path, (Leaf(path),))
         ply = len(path)
-        ranked = [line for line in best_first(self.known, path, self.caution) if line.pv[ply] in moves]
+        ranked = [line for line in best_first(self.known, path, self.takeover) if line.pv[ply] in moves]
         order = list(dict.fromkeys((*(line.pv[ply] for line in ranked), *moves)))
         named = min(len(ranked), self.dealing.width)
         weights = self._weights([as_seen(line, ply) for line in ranked[:named]], len(moves), ply)

@@ -9,7 +9,7 @@ A tree is dealt by what is known at that time. During the search
   wanted elsewhere, and comes back when the best leaf has become as deep.
 
 Then it is dealt again, with what is known by then; leaves that stay go on where they run. Each new job costs its node
-the first iterations again, so that there is a rest between two deals, and none near the end (`Patience`).
+the first iterations again, so that there is a rest between two deals, and none near the end (`RedealLimits`).
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from cluster.network.messages import Job
+from cluster.split.evaluation import TreeEvaluation, Value
 from cluster.split.ranges import check_numbers
-from cluster.split.standing import Standing, Value
-from cluster.split.tree import Caution, Leaf, Split, TreeLine, as_seen
+from cluster.split.tree import Leaf, Split, TakeoverMargin, TreeLine, as_seen
 from cluster.split.windows import Window
 from worker.engine import Bound
 
@@ -29,7 +29,7 @@ _CANDIDATES = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class RedealLimits:
     """Conditions under which a tree may be dealt again. Shares are of the search's budget (time or nodes).
 
     Raises (constructor):
@@ -51,52 +51,52 @@ class Patience:
         check_numbers(self, shares={"rest", "last"})
 
 
-def reason(standing: Standing, contenders: frozenset[str], best: TreeLine | None) -> str | None:
+def reason(evaluation: TreeEvaluation, contenders: frozenset[str], best: TreeLine | None) -> str | None:
     """The reason to deal the tree again by its scores, in words for the log; None: there is none.
 
     Args:
         contenders: what `contention` said when it was dealt.
         best: what would be played now.
     """
-    tree = standing.tree
+    tree = evaluation.tree
     if isinstance(tree, Leaf) or best is None:
         return None
     first = tree.children[0]
     if not first.holds(best.pv):
         return f"{best.pv[0]} is preferred"
     while isinstance(first, Split):
-        values = standing.values(first)
-        value = standing.preferred(values)
+        values = evaluation.values(first)
+        value = evaluation.preferred(values)
         if value is None or values[0] is None:
             break
         if value is not values[0]:
             return f"{' '.join((*first.path, value.line.pv[len(first.path)]))} is preferred"
         first = first.children[0]
-    risen = contention(standing) - contenders
+    risen = contention(evaluation) - contenders
     return f"{' '.join(sorted(risen))} in contention" if risen else None
 
 
-def contention(standing: Standing) -> frozenset[str]:
+def contention(evaluation: TreeEvaluation) -> frozenset[str]:
     """The root's moves that are known to be no worse than the best one by more than the noise."""
-    if isinstance(standing.tree, Leaf):
+    if isinstance(evaluation.tree, Leaf):
         return frozenset()
-    values = standing.values(standing.tree)
-    best, caution = standing.preferred(values), standing.caution
-    return frozenset(value.line.pv[0] for value in values if value is not None and _contends(value, best, caution))
+    values = evaluation.values(evaluation.tree)
+    best, takeover = evaluation.preferred(values), evaluation.takeover
+    return frozenset(value.line.pv[0] for value in values if value is not None and _contends(value, best, takeover))
 
 
-def _contends(value: Value, best: Value | None, caution: Caution) -> bool:
-    return best is not None and value.below and value.line.score >= best.line.score - caution.needed(value.line.depth)
+def _contends(value: Value, best: Value | None, takeover: TakeoverMargin) -> bool:
+    return best is not None and value.below and value.line.score >= best.line.score - takeover.needed(value.line.depth)
 
 
-def is_decided(leaf: Leaf, standing: Standing, best: TreeLine | None, ahead: int) -> bool:
+def is_decided(leaf: Leaf, evaluation: TreeEvaluation, best: TreeLine | None, ahead: int) -> bool:
     """Whether more depth of ``leaf`` can wait: it is known to be out of contention, ``ahead`` plies deeper than the
     line that would be played (``best``).
 
     Only leaves of the root are: what refutes or saves a move further down is the business of the nodes there.
     """
-    line = standing.lines.get(leaf)
-    if line is None or best is None or leaf.path or isinstance(standing.tree, Leaf) or leaf.holds(best.pv):
+    line = evaluation.lines.get(leaf)
+    if line is None or best is None or leaf.path or isinstance(evaluation.tree, Leaf) or leaf.holds(best.pv):
         return False
     return line.bound is Bound.UPPER and line.score < best.score and line.depth >= best.depth + ahead
 

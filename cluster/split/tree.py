@@ -79,7 +79,7 @@ class TreeLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Caution:
+class TakeoverMargin:
     """Settings of `takes_over`: how much better than the incumbent a challenger must be, in centipawns.
 
     Raises (constructor):
@@ -122,21 +122,21 @@ def line_from_root(leaf: Leaf, depth: int, score: int, bound: Bound, pv: Sequenc
     return TreeLine(depth + len(leaf.path), score, bound, (*leaf.path, *pv))
 
 
-def takes_over(challenger: TreeLine, incumbent: TreeLine, caution: Caution) -> bool:
+def takes_over(challenger: TreeLine, incumbent: TreeLine, takeover: TakeoverMargin) -> bool:
     """Whether ``challenger`` is preferred to ``incumbent``, both seen by the side that chooses.
 
     - A challenger that is known only from above (`Bound.UPPER`: its refutation is still unknown) never is.
     - A known win is, over all but a known win that is as short. A known loss is only over a quicker one.
     - Anything is over a known loss.
-    - Otherwise the score must be higher by what `Caution.needed` asks at the challenger's depth and for every ply by
-      which it falls short of the incumbent's.
+    - Otherwise the score must be higher by what `TakeoverMargin.needed` asks at the challenger's depth and for every
+      ply by which it falls short of the incumbent's.
     """
     if challenger.bound is Bound.UPPER:
         return False
     if max(abs(challenger.score), abs(incumbent.score)) >= MATE_BOUND:
         return challenger.score > incumbent.score
     deficit = max(0, incumbent.depth - challenger.depth)
-    return challenger.score >= incumbent.score + caution.needed(challenger.depth, deficit)
+    return challenger.score >= incumbent.score + takeover.needed(challenger.depth, deficit)
 
 
 Legal = Callable[[tuple[str, ...]], Sequence[str]]
@@ -147,7 +147,7 @@ KnownLines = Mapping[tuple[str, ...], TreeLine]
 path, and about everything that can follow."""
 
 
-def best_first(known: KnownLines, path: tuple[str, ...], caution: Caution) -> list[TreeLine]:
+def best_first(known: KnownLines, path: tuple[str, ...], takeover: TakeoverMargin) -> list[TreeLine]:
     """Lines of the moves after ``path``, one a move: the move that would be played there first, the others by their
     score.
 
@@ -173,13 +173,13 @@ def best_first(known: KnownLines, path: tuple[str, ...], caution: Caution) -> li
     found = [as_seen(line, ply) for line in (by_move.pop(first), *by_move.values())]
     best = found[0]
     for line in found[1:]:
-        if takes_over(line, best, caution):
+        if takes_over(line, best, takeover):
             best = line
     others = sorted((line for line in found if line is not best), key=lambda line: -line.score)
     return [as_seen(line, ply) for line in (best, *others)]
 
 
-def inherit(tree: Tree, known: KnownLines, legal: Legal, caution: Caution) -> dict[Leaf, TreeLine]:
+def inherit(tree: Tree, known: KnownLines, legal: Legal, takeover: TakeoverMargin) -> dict[Leaf, TreeLine]:
     """The lines that are already known of the leaves of a new tree: for each leaf the first of its moves in
     `best_first`.
 
@@ -191,7 +191,7 @@ def inherit(tree: Tree, known: KnownLines, legal: Legal, caution: Caution) -> di
     for leaf in leaves(tree):
         path = leaf.path
         if path not in ranked:
-            ranked[path] = best_first(known, path, caution)
+            ranked[path] = best_first(known, path, takeover)
         line = next((line for line in ranked[path] if leaf.covers(line.pv[len(path)])), None)
         whole = known.get(path)
         if line is None and whole is not None:

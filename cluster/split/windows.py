@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from cluster.split.standing import Standing
+from cluster.split.evaluation import TreeEvaluation
 from cluster.split.tree import Leaf, Tree
 from worker.score import MATE_BOUND
 
@@ -40,23 +40,23 @@ OPEN: Final = Window()
 """Every score is to be exact."""
 
 
-def windows(standing: Standing) -> dict[Leaf, Window]:
+def windows(evaluation: TreeEvaluation) -> dict[Leaf, Window]:
     """The window for each leaf of a tree, from the side to move after the leaf's path."""
     found: dict[Leaf, Window] = {}
-    _collect(standing, standing.tree, OPEN, found)
+    _collect(evaluation, evaluation.tree, OPEN, found)
     return found
 
 
-def _collect(standing: Standing, tree: Tree, window: Window, found: dict[Leaf, Window]) -> None:
+def _collect(evaluation: TreeEvaluation, tree: Tree, window: Window, found: dict[Leaf, Window]) -> None:
     """``window`` is from the side to move at the position that ``tree`` is a part of."""
     if isinstance(tree, Leaf):
         found[tree] = window
         return
-    values = standing.values(tree)
-    best = standing.preferred(values)
+    values = evaluation.values(tree)
+    best = evaluation.preferred(values)
     bounds = best is not None and best.below and abs(best.line.score) < MATE_BOUND
     for child, value in zip(tree.children, values, strict=True):
         inner = window
         if best is not None and bounds and value is not best:
-            inner = window.at_least(best.line.score - standing.caution.needed(best.line.depth))
-        _collect(standing, child, inner if isinstance(child, Leaf) else inner.turned(), found)
+            inner = window.at_least(best.line.score - evaluation.takeover.needed(best.line.depth))
+        _collect(evaluation, child, inner if isinstance(child, Leaf) else inner.turned(), found)

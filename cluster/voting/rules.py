@@ -88,7 +88,7 @@ def optimistic(ballots: Sequence[Ballot]) -> Count:
 
 
 def weighted(ballots: Sequence[Ballot]) -> Count:
-    """Stockfish's vote of its threads (`worker.search.smp.elect`), times the nodes that the voter has searched.
+    """Stockfish's vote of its threads (`worker.search.thread.elect`), times the nodes that the voter has searched.
 
     These are its speed where all search for the same time: a node with four times the nodes is worth more than four
     voters. A known win goes to the highest score; a known loss weighs nothing while another ballot is open.

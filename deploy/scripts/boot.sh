@@ -7,7 +7,7 @@ release=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 
 case "$FLEET_ROLE" in
   head)
-    units=(gougi-head.service gougi-keep.service gougi-stop.timer)
+    units=(gougi-head.service gougi-keep.service gougi-records.timer gougi-stop.timer)
     [ -z "$FLEET_PASSWORD_PARAMETER" ] || units+=(gougi-master.service)
     ;;
   node) units=(gougi-node.service gougi-spot-watch.service) ;;

@@ -20,7 +20,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.segment import Segment
 from rich.terminal_theme import DIMMED_MONOKAI
 
-from master.game.replay import Replay, read_log
+from master.game.journal import Replay, read_log
 from master.player.instructions import Emit
 from master.ui.model import GameView
 from master.ui.screen import GameScreen

@@ -17,12 +17,10 @@ from master.commands.options import FvScale, JsonAtEnd, OpeningMargin, OpeningPl
 if TYPE_CHECKING:
     from cluster.coordination.chooser import Measured
     from lab.match.statistics import Sprt
-    from lab.strategies.folder import LabFolder
-    from lab.strategies.progress import GamesProgress
-    from lab.strategies.records import GameRecord
+    from lab.strategies.records import GameResult, LabFolder
     from lab.strategies.report import PointResult
-    from lab.strategies.schedule import Plan
-    from lab.strategies.settings import LabSettings
+    from lab.strategies.run import GamesProgress
+    from lab.strategies.settings import LabSettings, Plan
 
 
 def lab(
@@ -100,14 +98,13 @@ def lab(
 
       gougi lab --nodes 4,8 --strategy split --against consult:majority --out runs/lab-vote
 
-      gougi lab --nodes 4 --strategy split,split+presearch_share=0.2+caution.margin=40
+      gougi lab --nodes 4 --strategy split,split+presearch_share=0.2+takeover.margin=40
     """
     from cluster.coordination.chooser import TableError
     from cluster.coordination.strategies import adjustable, offered
-    from lab.strategies.folder import LabFolder
-    from lab.strategies.schedule import Plan
-    from lab.strategies.settings import LabError, LabSettings
-    from master.analysis.network import network_hash
+    from lab.strategies.records import LabFolder
+    from lab.strategies.settings import LabError, LabSettings, Plan
+    from master.analysis.strength import network_hash
 
     if list_names:
         print("strategies:", *offered())
@@ -194,12 +191,10 @@ def _run(
 ) -> int:
     from cluster.engine_spec import EngineSpec
     from cluster.machine.side_by_side import side_by_side
-    from lab.strategies.engines import EngineMaker
-    from lab.strategies.plot import plot
-    from lab.strategies.processes import virtual_workplaces
-    from lab.strategies.progress import GamesProgress
-    from lab.strategies.report import facts, sprt_table, summarize, table, undecided
-    from lab.strategies.schedule import Due
+    from lab.strategies.games import EngineMaker, virtual_workplaces
+    from lab.strategies.report import facts, plot, sprt_table, summarize, table, undecided
+    from lab.strategies.run import GamesProgress
+    from lab.strategies.settings import Due
 
     for words in folder.claim(settings):
         notice(words)
@@ -237,8 +232,7 @@ def _run(
 
 def _openings(folder: LabFolder, settings: LabSettings, plan: Plan, net: Path | None) -> list[str]:
     """An opening for each pair; those that are missing are made, and kept."""
-    from lab.commands.openings import made_openings
-    from lab.match.openings import OpeningError
+    from lab.match.openings import OpeningError, made_openings
     from lab.strategies.settings import LabError
 
     wanted = plan.games // 2
@@ -260,9 +254,9 @@ def _openings(folder: LabFolder, settings: LabSettings, plan: Plan, net: Path | 
 
 
 def _take(
-    games: Generator[GameRecord],
+    games: Generator[GameResult],
     folder: LabFolder,
-    records: list[GameRecord],
+    records: list[GameResult],
     progress: GamesProgress,
     keep: Callable[[], object],
 ) -> bool:

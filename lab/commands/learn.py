@@ -214,8 +214,7 @@ def show(
     """
     import json
 
-    from lab.learning.folder import LearnFolder, LearnFolderError
-    from lab.learning.page import page
+    from lab.learning.folder import LearnFolder, LearnFolderError, page
 
     with EndsOn(LearnFolderError):
         ledger = LearnFolder(folder).read()
@@ -269,12 +268,11 @@ def _even(option: str, games: int) -> int:
 
 def _check(recipe: Recipe) -> None:
     """Find what a step would refuse only hours later. Raises CommandError, RecipeError."""
-    from lab.commands.openings import openings_of
     from lab.learning.recipe import words
     from lab.match.contestants import SettingsError, contestant
     from lab.match.match_engine import MatchEngine
-    from lab.match.match_loop import check_contestant
-    from lab.match.openings import OpeningError
+    from lab.match.openings import OpeningError, openings_of
+    from lab.match.run import check_contestant
     from lab.match.settings import Pace
     from lab.match.statistics import Sprt
     from worker.nnue.format import NetworkFileError, read_network

@@ -15,8 +15,8 @@ from master.commands.common import FAILED, CommandError, Stoppable, exit_code, n
 from master.commands.options import JsonAtEnd, OpeningBest, OpeningMargin, OpeningPlies, Openings
 
 if TYPE_CHECKING:
-    from lab.match.match_folder import MatchFolder
-    from lab.match.schedule import PlayedGame
+    from lab.match.folder import MatchFolder
+    from lab.match.results import PlayedGame
     from lab.match.settings import MatchSettings, Pace, ResignBy
     from lab.match.statistics import Sprt
 
@@ -114,10 +114,10 @@ def match(
 
       gougi match gougi gpsusi -B BookDepth=0 --byoyomi 0.5 --margin-ms 1000
     """
-    from lab.commands.openings import named_openings
     from lab.match.contestants import SettingsError, contestant, with_names
-    from lab.match.match_folder import MatchFolder
-    from lab.match.match_loop import MatchError
+    from lab.match.folder import MatchFolder
+    from lab.match.openings import named_openings
+    from lab.match.run import MatchError
     from lab.match.settings import MatchSettings
 
     try:
@@ -191,15 +191,15 @@ def _sprt(bounds: str | None, alpha: float, beta: float) -> Sprt | None:
 
 
 def _run(settings: MatchSettings, folder: MatchFolder, as_json: bool) -> int:
-    from lab.match.match_loop import MatchError
-    from lab.match.report import facts, finished, standing, table
+    from lab.match.results import facts, finished, table, tally_of
+    from lab.match.run import MatchError
 
     notice(folder.claim(settings))
     games, dropped = folder.read()
     notice(dropped)
     whole = True
     try:
-        if not finished(settings, standing(games)):
+        if not finished(settings, tally_of(games)):
             whole = _play(settings, folder, games, _openings(settings, folder))
     except MatchError:
         folder.keep_result(facts(settings, games))
@@ -215,9 +215,8 @@ def _play(settings: MatchSettings, folder: MatchFolder, games: list[PlayedGame],
 
     ``games`` gets each game that is kept.
     """
-    from lab.match.match_loop import fault_text, play_match
-    from lab.match.report import finished, standing, words
-    from lab.match.schedule import games_left
+    from lab.match.results import finished, games_left, tally_of, words
+    from lab.match.run import fault_text, play_match
     from master.ui.progress import Bars
 
     numbers = list(games_left(settings.games, {game.number for game in games}))
@@ -229,7 +228,7 @@ def _play(settings: MatchSettings, folder: MatchFolder, games: list[PlayedGame],
             games.append(game)
             if game.at_fault is not None:
                 bars.note(f"game {game.number}: {settings.names[game.at_fault]} lost: {fault_text(game)}")
-            result = standing(games)
+            result = tally_of(games)
             bar.show(len(games), words(settings, result), tell=True)
             if finished(settings, result):
                 break
@@ -238,9 +237,8 @@ def _play(settings: MatchSettings, folder: MatchFolder, games: list[PlayedGame],
 
 def _openings(settings: MatchSettings, folder: MatchFolder) -> list[str]:
     """An opening for each pair. Those that are missing are made, or read, and kept."""
-    from lab.commands.openings import made_openings, openings_of
     from lab.match.contestants import SettingsError
-    from lab.match.openings import OpeningError
+    from lab.match.openings import OpeningError, made_openings, openings_of
     from worker.search.engine import NumbaEngine
 
     wanted = settings.games // 2

@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lab.training.run import compile_training
+from master.commands.checks import Kind, only
 from master.commands.common import FAILED, CommandError, EndsOn, interruptible
-from master.commands.kinds import Kind, only
 from master.commands.options import Json
 from master.commands.plain import PlainCommand
 from worker.files import described
 
 if TYPE_CHECKING:
-    from lab.training.compare import Ranking, ResultLoss
-    from lab.training.samples import Sample
+    from lab.training.compare import Ranking, ResultLoss, Sample
     from worker.nnue import Network
 
 app = typer.Typer(
@@ -88,9 +87,9 @@ def _records(data: list[Path], most: int) -> Any:
     """Quiet positions of some shards, evenly."""
     import numpy as np
 
+    from lab.selfplay.shard import ShardError, read_shard
     from lab.training.corpus import CorpusError, Replayer, Split, shard_files
     from lab.training.replay import TRAINING
-    from lab.training.shard import ShardError, read_shard
 
     with EndsOn(CorpusError, ShardError, code=FAILED):
         files = shard_files(data)
@@ -170,8 +169,8 @@ def blend(
     """
     if len(nets) < 2:
         raise CommandError(f"{nets[0]}: expected two networks or more")
-    from lab.training.blend import BlendError
-    from lab.training.blend import blend as mean
+    from lab.training.weights import BlendError
+    from lab.training.weights import blend as mean
     from worker.files import replace_file
     from worker.nnue.format import NetworkFileError, read_network, serialise_network
 
@@ -234,11 +233,12 @@ def compare(
         comparison,
         evaluations,
         most_different,
+        random_samples,
         ranking,
         result_loss,
+        teacher_samples,
     )
     from lab.training.corpus import CorpusError, shard_files
-    from lab.training.samples import random_samples, teacher_samples
     from worker.nnue import NetworkFileError, load_network
 
     with EndsOn(NetworkFileError, OSError):
@@ -303,7 +303,7 @@ def _compare_text(
 
 def _show(sample: Sample, a: int, b: int) -> None:
     from lab.training.compare import played_text
-    from master.commands.book_show import print_board
+    from master.commands.book import print_board
     from master.ui.console import Console
 
     move = played_text(sample)

@@ -26,9 +26,8 @@ from master.commands.plain import PlainCommand, PlainGroup
 from worker.files import described, replacing
 
 if TYPE_CHECKING:
-    from lab.teaching.folder import TeacherFolder
-    from lab.teaching.progress import ShardsProgress
-    from lab.teaching.terms import ShardTerms
+    from lab.selfplay.folder import TeacherFolder
+    from lab.selfplay.run import ShardsProgress, ShardTerms
 
 OUR_SCALE: Final = 1006
 """Win-rate scale of the network that ships, as its training fitted it (``docs/nets.json``)."""
@@ -175,9 +174,9 @@ def selfplay(
     if context.invoked_subcommand is not None:
         return 0
     from cluster.api import FleetError
-    from lab.teaching.folder import TeacherFolder
-    from lab.teaching.terms import FolderError, ShardTerms, TeachingError, digest_of
-    from lab.training.teacher import TeacherSettings, code_version
+    from lab.selfplay.folder import TeacherFolder
+    from lab.selfplay.run import FolderError, ShardTerms, TeachingError, digest_of
+    from lab.selfplay.teacher import TeacherSettings, code_version
     from worker.nnue.format import NetworkFileError
 
     first, last = _plies(plies)
@@ -223,7 +222,7 @@ def _run(
     address: str | None,
     as_json: bool,
 ) -> int:
-    from lab.teaching.progress import ShardsProgress
+    from lab.selfplay.run import ShardsProgress
 
     known, notices = folder.known(terms, shards)
     for text in notices:
@@ -248,9 +247,7 @@ def _make(
     progress: ShardsProgress,
 ) -> bool:
     """Make the shards that are missing. False: Ctrl-C or SIGTERM ended it."""
-    from lab.teaching.processes import make_here
-    from lab.teaching.ray_tasks import make_on_ray
-    from lab.teaching.terms import Event, Made
+    from lab.selfplay.run import Event, Made, make_here, make_on_ray
 
     def on_event(event: Event) -> None:
         if isinstance(event, Made):
@@ -286,11 +283,10 @@ def stats(
 
       gougi selfplay stats runs/games1
     """
-    from lab.teaching.folder import shards_in
-    from lab.teaching.progress import stats_text
-    from lab.teaching.terms import TeachingError
-    from lab.training.shard import ShardError
-    from lab.training.tally import ShardTally
+    from lab.selfplay.folder import shards_in
+    from lab.selfplay.positions import ShardTally
+    from lab.selfplay.run import TeachingError, stats_text
+    from lab.selfplay.shard import ShardError
 
     _compile()
 
@@ -331,10 +327,10 @@ def export(
 
       gougi selfplay export runs/games1 --out positions.bin
     """
-    from lab.teaching.folder import shards_in
-    from lab.teaching.terms import TeachingError
-    from lab.training.positions import packed_records
-    from lab.training.shard import ShardError
+    from lab.selfplay.folder import shards_in
+    from lab.selfplay.positions import packed_records
+    from lab.selfplay.run import TeachingError
+    from lab.selfplay.shard import ShardError
 
     _compile()
 

@@ -175,7 +175,7 @@ def train(
         raise CommandError(NO_TORCH, FAILED)
     from lab.training.corpus import CorpusError
     from lab.training.network.checkpoint import CheckpointError
-    from lab.training.network.device import find_device
+    from lab.training.network.model import find_device
     from lab.training.network.trainer import TrainingError
     from lab.training.run import run
     from lab.training.train_folder import TrainFolder, TrainFolderError

@@ -27,9 +27,8 @@ from worker.files import described
 
 if TYPE_CHECKING:
     from lab.tuning.folder import TuningFolder
-    from lab.tuning.games import PairTerms
-    from lab.tuning.run import Run
-    from lab.tuning.settings import TuneSettings
+    from lab.tuning.play import PairTerms
+    from lab.tuning.run import TuneSettings, TuningRun
     from worker.search.engine import NumbaEngine
 
 MOST_OPENINGS = 500
@@ -122,17 +121,17 @@ def tune(
     """
     if context.invoked_subcommand is not None:
         return 0
-    from lab.tuning.games import BUILD
+    from lab.tuning.play import BUILD
 
     # Before anything of the searcher is imported; the processes of this one get the same build.
     os.environ[BUILD] = "1"
     from cluster.api import FleetError
-    from lab.teaching.terms import digest_of
+    from lab.selfplay.run import digest_of
     from lab.tuning.folder import TuningFolder
-    from lab.tuning.settings import GameSettings, PlayError, TuneSettings, TuningError
+    from lab.tuning.run import GameSettings, PlayError, TuneSettings, TuningError
     from lab.tuning.spsa import Parameter, SpsaError, SpsaSettings
+    from lab.tuning.tunable import TunableError, chosen
     from worker.nnue.format import NetworkFileError
-    from worker.search.tunable import TunableError, chosen
 
     if games_per_iteration % 2:
         raise CommandError(f"--games-per-iteration {games_per_iteration}: expected an even number")
@@ -166,7 +165,7 @@ def tune(
 
 
 def _show_plan(settings: TuneSettings, as_json: bool) -> int:
-    from lab.tuning.progress import plan_table, print_whole
+    from lab.tuning.report import plan_table, print_whole
 
     if as_json:
         print(json.dumps(settings.to_json()))
@@ -184,9 +183,8 @@ def _run(
     address: str | None,
     as_json: bool,
 ) -> int:
-    from lab.tuning.games import PairTerms, code_version
-    from lab.tuning.progress import facts_of, line, print_whole, standing_table
-    from lab.tuning.report import plot
+    from lab.tuning.play import PairTerms, code_version
+    from lab.tuning.report import facts_of, line, parameter_table, plot, print_whole
 
     terms = PairTerms(settings.games, settings.names, code_version())
     notice(folder.claim(settings, terms.code))
@@ -198,7 +196,7 @@ def _run(
     whole = run.finished or _play(folder, run, terms, networks, concurrency or processors(), address)
     folder.keep_plot(plot(run, folder.path.name))
     if not as_json:
-        print_whole(standing_table(run))
+        print_whole(parameter_table(run))
     print(json.dumps(facts_of(run, str(folder.path))) if as_json else line(run))
     return exit_code(whole, folder.path)
 
@@ -209,9 +207,8 @@ def _settle_openings(folder: TuningFolder, settings: TuneSettings, network: byte
     Raises:
         TuningError: it holds others than those of ``file``, or the file has none.
     """
-    from lab.commands.openings import made_openings, named_openings, openings_of
-    from lab.match.openings import OpeningError
-    from lab.tuning.settings import TuningError
+    from lab.match.openings import OpeningError, made_openings, named_openings, openings_of
+    from lab.tuning.run import TuningError
 
     known = folder.known_openings()
     try:
@@ -240,14 +237,18 @@ def _settle_openings(folder: TuningFolder, settings: TuneSettings, network: byte
 
 
 def _play(
-    folder: TuningFolder, run: Run, terms: PairTerms, networks: Sequence[bytes], processes: int, address: str | None
+    folder: TuningFolder,
+    run: TuningRun,
+    terms: PairTerms,
+    networks: Sequence[bytes],
+    processes: int,
+    address: str | None,
 ) -> bool:
     """Play what is missing. False: Ctrl-C or SIGTERM ended it."""
     import asyncio
 
-    from lab.tuning.progress import TuningProgress
-    from lab.tuning.ray_tasks import Event, play_here, play_on_ray
-    from lab.tuning.report import plot
+    from lab.tuning.play import Event, play_here, play_on_ray
+    from lab.tuning.report import TuningProgress, plot
 
     with Stoppable() as block, TuningProgress(run) as progress:
 
@@ -262,10 +263,10 @@ def _play(
     return block.finished
 
 
-def _known(path: Path) -> tuple[TuningFolder, Run]:
+def _known(path: Path) -> tuple[TuningFolder, TuningRun]:
     """A folder and its run, as far as it is played."""
     from lab.tuning.folder import TuningFolder
-    from lab.tuning.settings import TuningError
+    from lab.tuning.run import TuningError
 
     folder = TuningFolder(path)
     with EndsOn(TuningError):
@@ -289,8 +290,7 @@ def show(
 
       gougi tune show runs/tuned
     """
-    from lab.tuning.progress import facts_of, line, print_whole, standing_table
-    from lab.tuning.report import plot
+    from lab.tuning.report import facts_of, line, parameter_table, plot, print_whole
     from worker.files import replace_file
 
     place, run = _known(folder)
@@ -299,7 +299,7 @@ def show(
     if as_json:
         print(json.dumps(facts_of(run, str(place.path))))
         return
-    print_whole(standing_table(run))
+    print_whole(parameter_table(run))
     print(line(run))
 
 
@@ -323,7 +323,7 @@ def export(
       gougi tune export runs/tuned
     """
     from worker.search import parameters
-    from worker.search.vector import VectorError, values_of, vector_text, with_vector
+    from worker.search.parameters import VectorError, values_of, vector_text, with_vector
 
     _, run = _known(folder)
     constants = vars(parameters)

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import json
 import math
+import os
 import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from master.commands.common import DISK_FULL, FAILED, INTERRUPTED, CommandError, Stoppable, exit_code, tell
 from master.ui.progress import span
@@ -16,8 +24,7 @@ from master.ui.progress import span
 if TYPE_CHECKING:
     from lab.learning.folder import LearnFolder
     from lab.learning.ledger import Ledger
-    from lab.learning.plan import Step
-    from lab.learning.recipe import Recipe
+    from lab.learning.recipe import Recipe, Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +77,8 @@ def run(
         CommandError: a step failed; the text names it.
         RecipeError, LearnFolderError, OSError: as the parts raise them.
     """
-    from lab.learning.page import page
-    from lab.learning.plan import next_step
+    from lab.learning.folder import page
+    from lab.learning.recipe import next_step
     from lab.training import generation0
     from worker.nnue.format import serialise_network
 
@@ -109,7 +116,6 @@ def _take(folder: LearnFolder, recipe: Recipe, ledger: Ledger, step: Step, budge
     """
     from lab.learning.ledger import Done, Kind
     from lab.learning.recipe import command
-    from lab.learning.runner import run_command
 
     if ledger.generation(step.number) is None:
         ledger = ledger.begun(step.number)
@@ -154,3 +160,102 @@ def _gate_words(ledger: Ledger, number: int, facts: Any) -> str:
 
 def _end(code: int) -> str:
     return f"signal {-code}" if code < 0 else f"exit code {code}"
+
+
+_PR_SET_PDEATHSIG: Final = 1
+_OURS: Final = (sys.executable, "-P", "-m", "master")
+"""Without -P the sources in the current folder would run, not those that are installed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A command's end.
+
+    Attributes:
+        code: exit code; negative: the signal that killed it.
+        result: the JSON of its last line; None: there is none.
+        spent_s: wall time.
+        interrupted: whether a KeyboardInterrupt came; the command may have come to its end all the same.
+    """
+
+    code: int
+    result: Mapping[str, Any] | None
+    spent_s: float
+    interrupted: bool = False
+
+
+def run_command(words: Sequence[str], limit_s: float) -> Ended:
+    """Run ``gougi WORDS``, and stop it by SIGINT after ``limit_s`` or at a KeyboardInterrupt; its stderr is ours.
+
+    The child has a process group of its own, so that Ctrl-C reaches it once, from here; and it is stopped in the same
+    way where this process is killed.
+    """
+    began = time.monotonic()
+    interrupted = False
+    with _noted_signals() as noted:
+        child = subprocess.Popen(
+            [*_OURS, *words],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            process_group=0,
+            preexec_fn=_follow(os.getpid()),
+        )
+    with child:
+        try:
+            if noted:
+                raise KeyboardInterrupt
+            output = _read(child, limit_s)
+        except KeyboardInterrupt:
+            interrupted = True
+            child.send_signal(signal.SIGINT)
+            output = child.communicate()[0]
+    return Ended(child.returncode, _last_json(output), time.monotonic() - began, interrupted)
+
+
+@contextmanager
+def _noted_signals() -> Iterator[list[int]]:
+    """Note SIGINT and SIGTERM instead of raising KeyboardInterrupt, which Python drops in the hooks of a fork."""
+    noted: list[int] = []
+    before = {
+        number: signal.signal(number, lambda number, _frame: noted.append(number))
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        yield noted
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _read(child: subprocess.Popen[bytes], limit_s: float) -> bytes:
+    try:
+        return child.communicate(timeout=None if limit_s == float("inf") else max(limit_s, 0.0))[0]
+    except subprocess.TimeoutExpired:
+        child.send_signal(signal.SIGINT)
+        return child.communicate()[0]
+
+
+def _follow(parent: int) -> Any:
+    """Prepare the child before it begins: it asks for SIGINT at its parent's end, and takes Ctrl-C as usual.
+
+    But not while its interpreter starts, where that would be a traceback: `master.__main__` lets the signal through.
+    """
+    libc = ctypes.CDLL(None)
+
+    def follow() -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGINT, 0, 0, 0)
+        if os.getppid() != parent:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    return follow
+
+
+def _last_json(output: bytes) -> Mapping[str, Any] | None:
+    lines = output.decode(errors="replace").strip().splitlines()
+    try:
+        found = json.loads(lines[-1]) if lines else None
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None

@@ -9,7 +9,7 @@ from html import escape
 from typing import Final
 
 from lab.match.statistics import Strength
-from worker.svg import document, line, text
+from lab.svg import document, line, text
 
 _COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8c564b")
 """Okabe and Ito's, told apart by colour-blind eyes too."""

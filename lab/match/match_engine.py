@@ -13,8 +13,7 @@ from cluster.machine.processes import descendants, stat_of
 from lab.match.contestants import Contestant
 from lab.match.referee import BestMove
 from worker.engine import EngineError
-from worker.usi.lines import dialect_of, parse_bestmove, parse_info, parse_nodes
-from worker.usi.process import UsiProcess
+from worker.usi.process import UsiProcess, dialect_of, parse_bestmove, parse_info, parse_nodes
 
 _START_S: Final = 60.0
 """Seconds to ``usiok``; on a busy machine an interpreter with its libraries takes its time."""

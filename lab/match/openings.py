@@ -16,11 +16,16 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from master.commands.common import compile_searcher, interruptible
 from worker.engine import Engine, Limits
 from worker.files import reason, replace_file
 from worker.shogi import STARTPOS, MoveError, Position, SfenError, move_to_usi
+
+if TYPE_CHECKING:
+    from worker.engine import Engine
+
 
 DEFAULT_PLIES: Final = 12
 DEFAULT_MARGIN_CP: Final = 120
@@ -162,3 +167,43 @@ def _position(words: Sequence[str]) -> Position:
 def write_openings(path: Path, openings: Sequence[str]) -> None:
     """Write a file for `read_openings`, as a whole. Raises OSError."""
     replace_file(path, "".join(f"sfen {sfen}\n" for sfen in openings).encode())
+
+
+def named_openings(option: Path | None) -> str | None:
+    """The value of ``--openings`` as settings keep it: `NATURAL`, or a whole path; None: none was given."""
+    return None if option is None else NATURAL if str(option) == NATURAL else str(option.resolve())
+
+
+def openings_of(name: str, seed: int) -> list[str]:
+    """The openings of a name that `named_openings` gave; natural ones in the seed's order. Raises OpeningError."""
+    return natural_openings(seed) if name == NATURAL else read_openings(Path(name))
+
+
+def made_openings(
+    count: int,
+    seed: int,
+    engine: Callable[[], Engine],
+    plies: int = DEFAULT_PLIES,
+    margin_cp: int = DEFAULT_MARGIN_CP,
+    best: int = 0,
+) -> list[str]:
+    """`lab.match.openings.make_openings`, with its progress on stderr.
+
+    Args:
+        engine: makes the engine that judges them, once the searcher is compiled.
+
+    Raises:
+        OpeningError: as there.
+    """
+    from master.ui.progress import Bars
+
+    compile_searcher()
+
+    def make() -> list[str]:
+        with Bars("openings", stays=False) as bars:
+            bars.tell(f"making {count} openings")
+            bar = bars.bar("making openings", count)
+            bar.begin()
+            return make_openings(count, seed, engine(), plies, margin_cp, bar.show, best)
+
+    return interruptible(make)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from lab.match.adjudication import Adjudicator, Resignation
-from lab.match.game import End, ruled
+from lab.match.game import Adjudicator, End, Resignation, ruled
 from lab.match.settings import MatchSettings, Pace, ResignBy
-from master.records.csa import Ending, RecordedMove
+from master.records.record import Ending, RecordedMove
 from worker.shogi import STARTPOS, MoveError, Position
 
 _COLOURS: Final = ("black", "white")

@@ -11,8 +11,7 @@ import numpy as np
 
 from lab.jit import jit
 from worker.score import INFINITE, MATE, MATE_BOUND, NO_SCORE
-from worker.search.parameters import WINDOW, WINDOW_GROWTH, WINDOW_SPREAD
-from worker.search.root import search_root
+from worker.search.root import first_window, next_window, search_root
 from worker.search.state import MAX_DEPTH, NEVER, begin_search
 from worker.search.tt import GENERATIONS
 from worker.shogi.makemove import legal_moves
@@ -57,10 +56,9 @@ def deepen(pos: Any, nn: Any, th: Any, soft_nodes: int, hard_nodes: int) -> Any:
     for depth in range(one, np.int64(MAX_DEPTH + 1)):
         delta, centre = np.int64(2 * INFINITE), zero
         if depth > 1 and abs(best) < MATE_BOUND:
-            delta = np.int64(WINDOW) + abs(th.root_squares[0]) // WINDOW_SPREAD
-            centre = th.root_averages[0]
-        alpha = max(np.int64(-INFINITE), centre - delta)
-        beta = min(np.int64(INFINITE), centre + delta)
+            centre, delta = first_window(th, zero)
+        floor, ceiling = np.int64(-INFINITE), np.int64(INFINITE)
+        alpha, beta = max(floor, centre - delta), min(ceiling, centre + delta)
         th.seldepth = 0
         th.root_depth = depth
         failed_high = zero
@@ -77,17 +75,10 @@ def deepen(pos: Any, nn: Any, th: Any, soft_nodes: int, hard_nodes: int) -> Any:
                 return best_move, best
             best_move = th.root_moves[0]
             best = score
-            if score <= alpha and alpha > -INFINITE:
-                beta = alpha
-                alpha = max(np.int64(-INFINITE), score - delta) if score > -MATE_BOUND else np.int64(-INFINITE)
-                failed_high = zero
-            elif score >= beta and beta < INFINITE:
-                alpha = max(alpha, beta - delta)
-                beta = min(np.int64(INFINITE), score + delta) if score < MATE_BOUND else np.int64(INFINITE)
-                failed_high += 1
-            else:
+            if (score > alpha or alpha == floor) and (score < beta or beta == ceiling):
                 break
-            delta += delta // WINDOW_GROWTH
+            failed_high = zero if score <= alpha else failed_high + 1
+            alpha, beta, delta = next_window(alpha, beta, delta, score, floor, ceiling)
         _note_line(th)
         if th.nodes >= soft_nodes:
             break

@@ -38,7 +38,7 @@ END_NAMES: Final = {
 SP_DTYPE: Final = np.dtype(
     [
         # Settings.
-        ("random", np.uint64),  # state of the generator (lab.selfplay.opening)
+        ("random", np.uint64),  # state of the generator (lab.selfplay.game)
         ("soft_nodes", np.int64),  # no iteration begins after so many nodes
         ("hard_nodes", np.int64),  # an iteration that gets there is cut short
         ("opening_nodes", np.int64),  # soft limit of the search that judges an opening

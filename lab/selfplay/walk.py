@@ -18,6 +18,9 @@ from worker.shogi.attacks import in_check
 from worker.shogi.makemove import check_move, make
 from worker.shogi.pieces import DROP_BIT, GOLD, KING, PAWN, PROMOTE_BIT, PROMOTED, SQUARES
 
+GAME_HEAD: Final = 40
+"""Bytes of a game before its moves (`lab.selfplay.shard`)."""
+
 IN_CHECK: Final = 1
 CAPTURES: Final = 2
 """The move takes a piece."""
@@ -188,3 +191,15 @@ def write_record(pos: Any, tables: int, record: int, score: int, result: int, bo
     st8(record + 2 * PIECES + 5, depth)
     st16(record + 2 * PIECES + 6, np.int64(0))
     return True
+
+
+@jit()
+def game_hash(game: int, length: int) -> Any:
+    """A number (uint64) that start and moves decide, the same everywhere: by it games are split."""
+    value = np.uint64(0x9E3779B97F4A7C15)
+    for i in range(16 + length):
+        word = ldu16(game + 2 * i) if i < 16 else ldu16(game + GAME_HEAD + 2 * (i - 16))
+        value = (value ^ np.uint64(word)) * np.uint64(0xFF51AFD7ED558CCD)
+        value ^= value >> np.uint64(32)
+    value *= np.uint64(0xC4CEB9FE1A85EC53)
+    return value ^ (value >> np.uint64(29))

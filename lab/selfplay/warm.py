@@ -7,7 +7,7 @@ from typing import Final
 from numba import int64, uint64
 
 from lab.jit import FOLDER
-from lab.selfplay import game, harvest, opening, walk
+from lab.selfplay import game, harvest, walk
 from lab.selfplay.state import SP
 from worker.nnue import NN
 from worker.search.state import TH
@@ -15,9 +15,9 @@ from worker.shogi.state import POS
 from worker.warm import Progress, Stage, compile_once, warm_up
 
 _STAGES: Final[tuple[Stage, ...]] = (
-    ("openings", opening.below, (SP, uint64)),
-    ("openings", opening.rewind, (POS,)),
-    ("openings", opening.open_game, (POS, NN, TH, SP, int64, int64, int64)),
+    ("openings", game.below, (SP, uint64)),
+    ("openings", game.rewind, (POS,)),
+    ("openings", game.open_game, (POS, NN, TH, SP, int64, int64, int64)),
     ("trees", harvest.harvest, (POS, TH, SP, int64)),
     ("games", game.play, (POS, NN, TH, SP)),
     ("positions", walk.pack, (POS, int64)),

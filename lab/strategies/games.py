@@ -1,20 +1,66 @@
-"""One game between two virtual fleets."""
+"""Games between virtual fleets: one at a time in each of several processes.
+
+Nothing of a game depends on the process or on the games before it, so the results are the same whatever the number of
+processes; only the order in which they come is not.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from cluster.api import Decision, SearchRequest
 from cluster.coordination.strategies import SINGLE, Strategy, strategy
-from lab.match.adjudication import Adjudicator
-from lab.match.game import Choice, play_game
-from lab.strategies.engines import EnginePool, MakeEngine
-from lab.strategies.records import GameRecord, SideFigures
-from lab.strategies.schedule import Game
-from lab.strategies.settings import LabSettings
-from lab.strategies.virtual.driver import VirtualFleet
-from lab.strategies.virtual.node import VirtualNode
+from cluster.engine_spec import EngineSpec, Networks, Variety
+from cluster.machine.work_process import ProcessWorkplace
+from lab.match.game import Adjudicator, Choice, play_game
+from lab.strategies.records import FleetFigures, GameResult
+from lab.strategies.settings import LabError, LabSettings, ScheduledGame
+from lab.strategies.virtual import VirtualFleet, VirtualNode
+from worker.engine import Engine
+
+MakeEngine = Callable[[Variety, int], Engine]
+"""Makes the searcher of a virtual node from its fleet's variety and its number: one that answers alike every time after
+`new_game`. Goes to other processes, so it must pickle."""
+
+_MOST_KEPT = 64
+"""Engines, of some 30 MB each, before those that were not used for longest are thrown away."""
+
+
+class EngineMaker:
+    """`MakeEngine` for our own searcher; engines of one process share networks that are the same."""
+
+    def __init__(self, base: EngineSpec) -> None:
+        self._base = base
+        self._networks = Networks()
+
+    def __call__(self, variety: Variety, number: int) -> Engine:
+        """Make it. Raises EngineError."""
+        return variety.vary(self._base, number).build(self._networks)
+
+
+class EnginePool:
+    """The engines of both sides of a game."""
+
+    def __init__(self, make_engine: MakeEngine) -> None:
+        self._make_engine = make_engine
+        self._kept: dict[tuple[str, Variety], list[Engine]] = {}
+        """By side and variety, those that were used last in the end."""
+
+    def engines(self, side: str, variety: Variety, count: int) -> Sequence[Engine]:
+        """The engines of nodes 0 to ``count`` - 1 of ``side``, as earlier games left them."""
+        key = side, variety
+        own = self._kept.pop(key, [])
+        # The ones that were used last may be the other side's in the same game.
+        while len(self._kept) > 1 and sum(map(len, self._kept.values())) + count > _MOST_KEPT:
+            for engine in self._kept.pop(next(iter(self._kept))):
+                engine.close()
+        own += [self._make_engine(variety, number) for number in range(len(own), count)]
+        self._kept[key] = own
+        return own[:count]
+
 
 SEARCH_MS: Final = 1000
 """Virtual time of a search."""
@@ -27,7 +73,7 @@ class Side:
     fleet: VirtualFleet
     budget: int
     ponders: bool = False
-    figures: SideFigures = field(default_factory=SideFigures)
+    figures: FleetFigures = field(default_factory=FleetFigures)
 
     def move(self, number: int, sfen: str, moves: tuple[str, ...]) -> Decision:
         """Search the position after ``moves``; ``number`` rises from turn to turn.
@@ -41,7 +87,7 @@ class Side:
         decision = self.fleet.search(limited)
         if decision.source != "forced":
             dealt = [str(event.fields["why"]) for _, event in self.fleet.log if event.name == "dealt"]
-            self.figures.add(SideFigures.of(decision, dealt))
+            self.figures.add(FleetFigures.of(decision, dealt))
         return decision
 
     def ponder(self, number: int, sfen: str, moves: tuple[str, ...], for_ms: int) -> None:
@@ -57,7 +103,7 @@ class Arena:
         self._settings = settings
         self._pool = EnginePool(make_engine)
 
-    def play(self, game: Game, sfen: str) -> GameRecord:
+    def play(self, game: ScheduledGame, sfen: str) -> GameResult:
         """Play ``game`` from the opening ``sfen``. Depends on nothing that was played before."""
         settings, point, opponent = self._settings, game.point, self._settings.opponent
         theirs = strategy(opponent.strategy) if opponent.strategy else SINGLE
@@ -71,7 +117,7 @@ class Arena:
             b.fleet.rest()
         points = 0.5 if winner is None else float(players[winner] is a)
         a.figures.agreement, b.figures.agreement = (round(side.figures.agreement, 6) for side in (a, b))
-        return GameRecord(game, points, end, moves, a.figures, b.figures)
+        return GameResult(game, points, end, moves, a.figures, b.figures)
 
     def _side(self, name: str, count: int, budget: int, how: Strategy) -> Side:
         """A fleet whose engines forget what they knew; its searches take `SEARCH_MS`."""
@@ -96,3 +142,22 @@ class Arena:
         adjudicator = Adjudicator(self._settings.resign_cp, self._settings.resign_moves)
         outcome = play_game(sfen, think, adjudicator, self._settings.max_moves)
         return outcome.winner, outcome.end, outcome.moves
+
+
+Task = tuple[ScheduledGame, str]
+"""A game and the SFEN of its opening."""
+
+
+def virtual_workplaces(
+    settings: LabSettings, make_engine: MakeEngine, count: int
+) -> list[ProcessWorkplace[Task, GameResult]]:
+    """Processes that play, as workplaces of `cluster.machine.side_by_side`. A game that cannot be played: LabError."""
+
+    def refused(task: Task, error: Exception) -> LabError:
+        return LabError(f"{task[0]}: {error}")
+
+    return [ProcessWorkplace(partial(_play, Arena(settings, make_engine)), refused) for _ in range(count)]
+
+
+def _play(arena: Arena, _tell: object, task: Task) -> GameResult:
+    return arena.play(*task)

@@ -1,7 +1,8 @@
-"""Figures of the games by point, as plain values and as a table. Pure."""
+"""Figures of the games by point: plain values, a table, and a plot. Pure."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,10 +11,10 @@ from cluster.coordination.chooser import Measured
 from cluster.coordination.settings import Mode
 from cluster.coordination.strategies import strategy
 from cluster.engine_spec import Variety
+from lab.match.elo_plot import Spot, elo_plot
 from lab.match.statistics import Sprt, Strength, Tally, Verdict, result_facts, strength, tally
-from lab.strategies.records import GameRecord, SideFigures
-from lab.strategies.schedule import Point
-from lab.strategies.settings import LabError, LabSettings
+from lab.strategies.records import FleetFigures, GameResult
+from lab.strategies.settings import LabError, LabSettings, Point
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +25,8 @@ class PointResult:
     tally: Tally
     strength: Strength
     plies: int
-    a: SideFigures
-    b: SideFigures
+    a: FleetFigures
+    b: FleetFigures
 
     @property
     def agreement(self) -> float | None:
@@ -48,9 +49,9 @@ class PointResult:
         return self.a.hits / max(1, self.a.moves) if strategy(self.point.strategy).ponder else None
 
 
-def summarize(records: Sequence[GameRecord]) -> list[PointResult]:
+def summarize(records: Sequence[GameResult]) -> list[PointResult]:
     """The result of every point that has games, by strategy in the order in which they came, then by nodes."""
-    by_point: dict[Point, list[GameRecord]] = {}
+    by_point: dict[Point, list[GameResult]] = {}
     for record in records:
         by_point.setdefault(record.game.point, []).append(record)
     order = list(dict.fromkeys(point.strategy for point in by_point))
@@ -60,10 +61,10 @@ def summarize(records: Sequence[GameRecord]) -> list[PointResult]:
     ]
 
 
-def _result(point: Point, records: Sequence[GameRecord]) -> PointResult:
+def _result(point: Point, records: Sequence[GameResult]) -> PointResult:
     # In the order of the schedule: the sums are of floats, and must not depend on which game ended first.
     records = sorted(records, key=lambda record: record.game.number)
-    a, b = SideFigures(), SideFigures()
+    a, b = FleetFigures(), FleetFigures()
     for record in records:
         a.add(record.a)
         b.add(record.b)
@@ -88,7 +89,7 @@ def facts(
     }
 
 
-def undecided(records: Sequence[GameRecord], point: Point, sprt: Sprt) -> bool:
+def undecided(records: Sequence[GameResult], point: Point, sprt: Sprt) -> bool:
     """Whether the test of a point is still open."""
     own = [(record.game.pair, record.points) for record in records if record.game.point == point]
     return sprt.verdict(tally(own).pairs) is Verdict.OPEN
@@ -194,3 +195,21 @@ def _row(result: PointResult) -> tuple[str, ...]:
         f"{result.wasted:.1%}",
         "-" if result.hits is None else f"{result.hits:.0%}",
     )
+
+
+def plot(results: Sequence[PointResult], title: str) -> str:
+    """The SVG, with a logarithmic scale of nodes.
+
+    Args:
+        results: as `lab.strategies.report.summarize` gives them; may be empty.
+        title: the text above the plot, unchanged.
+    """
+    counts = sorted({result.point.nodes for result in results}) or [1]
+    first, last = math.log2(counts[0]), math.log2(counts[-1])
+    places = {count: (math.log2(count) - first) / (last - first) if last > first else 0.5 for count in counts}
+    series: dict[str, list[Spot]] = {}
+    for result in results:
+        tip = f"{result.point}: {result.strength}, {result.tally.games} games"
+        spot = Spot(places[result.point.nodes], result.strength, tip)
+        series.setdefault(result.point.strategy, []).append(spot)
+    return elo_plot(title, "nodes", {str(count): at for count, at in places.items()}, series)

@@ -1,6 +1,6 @@
 """The positions that a net is trained on: the shards, their games for validation, and the order.
 
-A shard is one of games, or one of positions of the trees of their searches (`lab.training.shard`). The latter are
+A shard is one of games, or one of positions of the trees of their searches (`lab.selfplay.shard`). The latter are
 mapped, never read as a whole: a chunk of them is in memory at a time.
 
 Nothing of an order is left to chance, or to what came before: shards, chunks and batches follow from the seed, so a run
@@ -20,19 +20,18 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from lab.selfplay.positions import BINS, add_points, fitted_scale
+from lab.selfplay.shard import Shard, ShardError, TeacherGame, Tree, read_shard
 from lab.selfplay.state import LONGEST_GAME
-from lab.selfplay.walk import RECORD_DTYPE
+from lab.selfplay.walk import RECORD_DTYPE, game_hash
 from lab.training.replay import (
     CUT,
     ILLEGAL,
     NO_POSITION,
     TRAINING,
     VALIDATION,
-    game_hash,
     replay_games,
 )
-from lab.training.shard import Game, Shard, ShardError, Tree, read_shard
-from lab.training.tally import BINS, add_points, fitted_scale
 from worker.nnue.features import K_P, tables
 from worker.shogi.state import new_record
 
@@ -103,7 +102,7 @@ def _threshold(validation: float) -> int:
     return min(int(validation * 2.0**64), (1 << 64) - 1)
 
 
-def is_for_validation(game: Game, validation: float) -> bool:
+def is_for_validation(game: TeacherGame, validation: float) -> bool:
     """Whether a training run that keeps this share of the games for validation learns nothing from a game."""
     content = np.frombuffer(game.to_bytes(), np.uint8)
     return int(game_hash(content.ctypes.data, len(game.moves))) < _threshold(validation)

@@ -16,7 +16,17 @@ import numpy as np
 
 from lab.jit import jit
 from lab.selfplay.state import LONGEST_GAME
-from lab.selfplay.walk import CODE_BITS, CODES, PIECES, QUIET_SCORE, RECORD, whole_move, write_record
+from lab.selfplay.walk import (
+    CODE_BITS,
+    CODES,
+    GAME_HEAD,
+    PIECES,
+    QUIET_SCORE,
+    RECORD,
+    game_hash,
+    whole_move,
+    write_record,
+)
 from worker.jit.memory import ld16, ld32, ldu8, ldu16, ldu64, st16, st32
 from worker.nnue.features import PIECE_NUMBERS
 from worker.search.tt import EXACT
@@ -33,8 +43,6 @@ NO_POSITION: Final = 2
 ILLEGAL: Final = 3
 TOO_MANY: Final = 4
 
-_HEAD: Final = 40
-"""Bytes of a game before its moves (`lab.training.shard`)."""
 _LENGTH_AT, _RESULT_AT = 34, 36
 _LEAST_CHANCE: Final = 1e-9
 _LARGEST_LABEL: Final = 32_000.0
@@ -139,18 +147,6 @@ def unpack(pos: Any, address: int) -> bool:
 
 
 @jit()
-def game_hash(game: int, length: int) -> Any:
-    """A number (uint64) that start and moves decide, the same everywhere: by it games are split."""
-    value = np.uint64(0x9E3779B97F4A7C15)
-    for i in range(16 + length):
-        word = ldu16(game + 2 * i) if i < 16 else ldu16(game + _HEAD + 2 * (i - 16))
-        value = (value ^ np.uint64(word)) * np.uint64(0xFF51AFD7ED558CCD)
-        value ^= value >> np.uint64(32)
-    value *= np.uint64(0xC4CEB9FE1A85EC53)
-    return value ^ (value >> np.uint64(29))
-
-
-@jit()
 def look_ahead(scores: int, count: int, own: float, scale: float, labels: int) -> None:
     """Mix each score of a game with those of the moves that followed.
 
@@ -196,7 +192,7 @@ def replay_games(
     """Go through a shard's games and write a record of each position that is kept.
 
     Args:
-        payload: address of the games (`lab.training.shard`), and ``size`` in bytes.
+        payload: address of the games (`lab.selfplay.shard`), and ``size`` in bytes.
         below: games whose `game_hash` is below it (uint64) are for validation.
         part: `TRAINING` or `VALIDATION`: which games are wanted.
         every: 1: positions that are not quiet are kept too.
@@ -216,10 +212,10 @@ def replay_games(
         game = payload + at
         told[2] = told[0]
         told[3] = 0
-        if at + _HEAD > size:
+        if at + GAME_HEAD > size:
             return -CUT
         length = ldu16(game + _LENGTH_AT)
-        at += _HEAD + 4 * length
+        at += GAME_HEAD + 4 * length
         if at > size or length > LONGEST_GAME:
             return -CUT
         told[0] += 1
@@ -230,10 +226,10 @@ def replay_games(
             return -NO_POSITION
         result = ldu8(game + _RESULT_AT)  # a signed byte
         result = result - 256 if result > 127 else result
-        look_ahead(game + _HEAD + 2 * length, length, own, scale, labels)
+        look_ahead(game + GAME_HEAD + 2 * length, length, own, scale, labels)
         for i in range(length):
-            short = ldu16(game + _HEAD + 2 * i)
-            score = ld16(game + _HEAD + 2 * (length + i))
+            short = ldu16(game + GAME_HEAD + 2 * i)
+            score = ld16(game + GAME_HEAD + 2 * (length + i))
             move = whole_move(pos, short)
             told[3] = i
             if move <= 0 or not check_move(pos, move):

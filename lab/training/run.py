@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import signal
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from lab.svg import document, line, text
 from master.commands.common import (
     FAILED,
     INTERRUPTED,
@@ -19,11 +23,11 @@ from master.commands.common import (
     notice,
     tell,
 )
+from master.ui.progress import Bars
 
 if TYPE_CHECKING:
     from lab.training.corpus import Corpus
-    from lab.training.network.trainer import Outcome, Row, Trainer
-    from lab.training.progress import TrainingProgress
+    from lab.training.network.trainer import Outcome, Progress, Row, Trainer
     from lab.training.train_folder import TrainFolder
     from lab.training.train_settings import TrainSettings
     from lab.training.weights import FloatNet
@@ -64,7 +68,6 @@ def run(
         CommandError: the integers differ by more, or the games fit no scale.
         CorpusError, CheckpointError, TrainingError, TrainFolderError, OSError: as the parts raise them.
     """
-    from lab.training.progress import TrainingProgress, summary
 
     report = folder.known_report()
     if report is None:
@@ -109,8 +112,8 @@ def _trainer(
     )
     corpus, notices = interruptible(lambda: folder.corpus(data, split, on_shard))
     state, more = read_checkpoint(folder.path)
-    for text in notices + more:
-        notice(text)
+    for words in notices + more:
+        notice(words)
     scale = settings.scale or corpus.scale
     if scale is None:
         raise CommandError("the games fit no win-rate scale: there are too few; give one by --scale")
@@ -137,7 +140,6 @@ def _fv_scale(source: NetworkFile | None) -> int:
 def _learn(folder: TrainFolder, trainer: Trainer, progress: TrainingProgress) -> Outcome:
     """Learn until the end, or until Ctrl-C or SIGTERM; a second one does not wait for the checkpoint."""
     from lab.training.network.checkpoint import write_checkpoint
-    from lab.training.plot import plot
 
     stopped = False
     rows = [asdict(row) for row in trainer.outcome().rows]
@@ -176,7 +178,7 @@ def _export(
     tolerance: float,
 ) -> dict[str, Any]:
     """Write nn.bin where its integers are as good as what was learned; returns what is to be said of it."""
-    from lab.training.exactness import measure
+    from lab.training.net_facts import measure
     from lab.training.train_settings import Schedule
     from lab.training.weights import to_file
     from worker.files import replace_file
@@ -219,3 +221,129 @@ def _export(
     }
     replace_file(folder.report, (json.dumps(report, indent=2) + "\n").encode())
     return report
+
+
+_EACH_S: Final = 0.25
+
+
+class TrainingProgress:
+    """The standing on stderr: a bar at a terminal, else a line for each validation. A context manager."""
+
+    def __init__(self) -> None:
+        self._bars = Bars()
+        self._bar = self._bars.bar("", None)
+        self._first: tuple[float, int] | None = None
+        self._shown = 0.0
+        self._last: Progress | None = None
+
+    def take(self, progress: Progress) -> None:
+        """A batch was learned from."""
+        now = time.monotonic()
+        if self._first is None:
+            self._first = (now, progress.positions)
+            self._bar.begin(progress.over)
+        self._last = progress
+        if self._bars.live and now - self._shown >= _EACH_S:
+            self._shown = now
+            self._show(progress, validation=progress.validation_loss)
+
+    def row(self, row: Row) -> None:
+        """A validation is over."""
+        if self._last is not None:
+            self._show(self._last, validation=row.validation_loss, quantised=row.quantised, tell=True)
+
+    def tell(self, text: str) -> None:
+        """A line that stays, above the bar."""
+        self._bars.note(text)
+
+    def rate(self) -> float:
+        """Positions a second of wall time; 0: not known yet."""
+        if self._first is None or self._last is None:
+            return 0.0
+        began, positions = self._first
+        spent = time.monotonic() - began
+        return (self._last.positions - positions) / spent if spent > 0 else 0.0
+
+    def _show(self, last: Progress, *, validation: float | None, quantised: bool = False, tell: bool = False) -> None:
+        words = f"{last.positions:,} positions, epoch {last.epoch + 1}"
+        if last.loss:
+            words += f", loss {last.loss:.5f}"
+        if validation is not None:
+            words += f", validation {validation:.5f}" + (" in integers" if quantised else "")
+        if self.rate():
+            words += f", {self.rate():,.0f} positions a second"
+        self._bar.show(last.over, words, total=last.total, tell=tell)
+
+    def __enter__(self) -> TrainingProgress:
+        self._bars.__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bars.__exit__()
+
+
+def summary(report: dict[str, Any]) -> str:
+    """The report of a run as lines."""
+    layers = ", ".join(f"{name} {rms:.1f}" for name, rms in report["quantised_rms_by_layer"].items())
+    return "\n".join(
+        (
+            f"{report['net']}: {report['positions']:,} positions of {report['games']:,} games, "
+            f"validation loss {report['validation_loss']:.5f}",
+            f"win-rate scale {report['scale']:,.0f} centipawns",
+            f"integers against floating point: {report['quantised_rms']:.1f} centipawns rms ({layers})",
+        )
+    )
+
+
+_WIDTH, _HEIGHT = 760, 420
+_LEFT, _RIGHT, _TOP, _BOTTOM = 80, 50, 60, 60
+_LINES: Final = (("training_loss", "training", "#56b4e9"), ("validation_loss", "validation", "#d55e00"))
+_TICKS: Final = (1, 1.5, 2, 3, 5, 7)
+
+
+def plot(rows: Sequence[Mapping[str, Any]], title: str) -> str:
+    """The SVG.
+
+    Args:
+        rows: of the log, as `lab.training.network.trainer.Row` has them; may be empty.
+        title: stands above, as it is.
+    """
+    values = [row[name] for row in rows for name, _, _ in _LINES if row[name] > 0] or [0.01, 0.1]
+    low, high = math.log(min(values)) - 0.03, math.log(max(values)) + 0.03
+    last = max((row["positions"] for row in rows), default=1)
+
+    def x(positions: float) -> float:
+        return _LEFT + positions / last * (_WIDTH - _LEFT - _RIGHT)
+
+    def y(loss: float) -> float:
+        share = (high - math.log(loss)) / (high - low) if loss > 0 else 1.0
+        return _TOP + share * (_HEIGHT - _TOP - _BOTTOM)
+
+    parts = [
+        text(_LEFT, 30, title, size=16),
+        text((_LEFT + _WIDTH - _RIGHT) / 2, _HEIGHT - 12, "positions learned from", anchor="middle"),
+    ]
+    for tick in _ticks(low, high):
+        parts.append(line(_LEFT, y(tick), _WIDTH - _RIGHT, y(tick), "#ddd"))
+        parts.append(text(_LEFT - 8, y(tick) + 4, f"{tick:.4g}", anchor="end"))
+    for quarter in range(5):
+        at = last * quarter / 4
+        parts.append(line(x(at), _HEIGHT - _BOTTOM, x(at), _HEIGHT - _BOTTOM + 5, "#888"))
+        parts.append(text(x(at), _HEIGHT - _BOTTOM + 20, f"{at:,.0f}", anchor="middle"))
+    whole = next((row["positions"] for row in rows if row["quantised"]), None)
+    if whole is not None:
+        parts.append(line(x(whole), _TOP, x(whole), _HEIGHT - _BOTTOM, "#888"))
+        parts.append(text(x(whole) - 4, _TOP - 6, "in integers from here", anchor="end"))
+    for place, (name, words, colour) in enumerate(_LINES):
+        path = " ".join(f"{x(row['positions']):.1f},{y(row[name]):.1f}" for row in rows)
+        parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
+        left = _WIDTH - _RIGHT - 220 + 110 * place
+        parts.append(line(left, 26, left + 22, 26, colour))
+        parts.append(text(left + 28, 30, words))
+    return document(_WIDTH, _HEIGHT, parts)
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """Round numbers between two logarithms."""
+    decades = range(math.floor(low / math.log(10)), math.ceil(high / math.log(10)) + 1)
+    return [tick * 10.0**ten for ten in decades for tick in _TICKS if low <= math.log(tick * 10.0**ten) <= high]

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+from lab.run_folder import RunFolder
 from lab.training.corpus import Corpus, Split, shard_files
 from worker.files import replace_file
-from worker.run_folder import RunFolder
 
 CHECKPOINT: Final = "checkpoint.pt"
 CHECKPOINT_BEFORE: Final = "checkpoint-before.pt"

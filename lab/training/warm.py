@@ -8,7 +8,7 @@ from numba import float32, float64, int32, int64, uint64
 
 from lab.jit import FOLDER
 from lab.selfplay.warm import warm_up_selfplay
-from lab.training import evaluate, replay, sparse
+from lab.training import kernels, replay
 from worker.nnue import NN
 from worker.shogi.state import POS
 from worker.warm import Progress, Stage, compile_once
@@ -23,10 +23,10 @@ _STAGES: Final[tuple[Stage, ...]] = (
         (POS, *(int64,) * 3, uint64, *(int64,) * 3, *(float64,) * 2, *(int64,) * 3, int64[::1]),
     ),
     ("rows", replay.write_rows, (int64,) * 9),
-    ("sums", sparse.sum_rows, (_VALUES, _LINE, _ROWS, _VALUES, int64, float32, int64, int64)),
-    ("slopes", sparse.add_slopes, (_ROWS, _VALUES, _VALUES, int64, float32, _VALUES, _LINE, int64, int64)),
-    ("evaluation", evaluate.evaluate_records, (POS, NN, *(int64,) * 4)),
-    ("ranks", evaluate.rank_moves, (POS, NN, int64, int64[::1])),
+    ("sums", kernels.sum_rows, (_VALUES, _LINE, _ROWS, _VALUES, int64, float32, int64, int64)),
+    ("slopes", kernels.add_slopes, (_ROWS, _VALUES, _VALUES, int64, float32, _VALUES, _LINE, int64, int64)),
+    ("evaluation", kernels.evaluate_records, (POS, NN, *(int64,) * 4)),
+    ("ranks", kernels.rank_moves, (POS, NN, int64, int64[::1])),
 )
 
 

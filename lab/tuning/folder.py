@@ -6,20 +6,19 @@ from pathlib import Path
 from typing import Any
 
 from lab.match.folder import GamesFolder
-from lab.tuning.run import Played, Run
-from lab.tuning.settings import TuneSettings, TuningError
+from lab.tuning.run import PairResult, TuneSettings, TuningError, TuningRun
 from lab.tuning.spsa import SpsaError
 from worker.files import replace_file
 
 
-class TuningFolder(GamesFolder[Played]):
+class TuningFolder(GamesFolder[PairResult]):
     """A folder with ``tune.json``, ``openings.txt``, ``results.jsonl`` and ``parameters.svg``."""
 
     command = "gougi tune"
     refused = TuningError
 
     def __init__(self, path: Path) -> None:
-        super().__init__(path, "results.jsonl", Played.from_line, lambda played: str(played.name))
+        super().__init__(path, "results.jsonl", PairResult.from_line, lambda played: str(played.name))
         self.settings = path / "tune.json"
         self.plot = path / "parameters.svg"
 
@@ -56,7 +55,7 @@ class TuningFolder(GamesFolder[Played]):
         except (KeyError, TuningError) as error:
             raise TuningError(f"{self.settings}: {error}") from error
 
-    def run(self, settings: TuneSettings, *, mend: bool) -> tuple[Run, str]:
+    def run(self, settings: TuneSettings, *, mend: bool) -> tuple[TuningRun, str]:
         """The part of the run that is played, and what the user should know (or nothing). ``mend``: as for `read`.
 
         Raises:
@@ -66,7 +65,7 @@ class TuningFolder(GamesFolder[Played]):
         openings = self.known_openings()
         if not openings:
             raise TuningError(f"{self.path}: the run has not begun: it has no openings yet")
-        run = Run(settings, openings)
+        run = TuningRun(settings, openings)
         results, notice = self.read(mend=mend)
         for number, played in enumerate(results, start=1):
             try:

@@ -1,4 +1,4 @@
-"""A run as a state machine: which pair of games is to be played next, and what the results so far make of the
+"""A run as a state machine: its settings, the pair of games to be played next, and what the results so far make of the
 parameters. Pure."""
 
 from __future__ import annotations
@@ -6,12 +6,93 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
-from lab.tuning.settings import TuneSettings, TuningError
-from lab.tuning.spsa import Spsa
+from lab.tuning.spsa import Spsa, SpsaSettings
+
+
+class TuningError(Exception):
+    """A run cannot be begun or gone on with; the text says what is wrong, and where."""
+
+
+class PlayError(TuningError):
+    """The settings are right, but the games cannot be played; results so far are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class GameSettings:
+    """Settings of the games; every node gets them with each pair.
+
+    Raises:
+        TuningError: a value is out of range.
+    """
+
+    net_digests: tuple[str, ...]
+    """SHA-256 of each network's file. Pairs take the networks in turn."""
+    fv_scale: int | None = None
+    nodes: int | None = 20_000
+    """Node limit of a move; None: by time."""
+    movetime_ms: int | None = None
+    hash_mb: int = 16
+    max_moves: int = 320
+    resign_cp: int = 2000
+    """A game is over where both see one side so far ahead, `resign_moves` moves of each in a row; 0: never."""
+    resign_moves: int = 3
+
+    def __post_init__(self) -> None:
+        if not self.net_digests:
+            raise TuningError("there is no network to play with")
+        if (self.nodes is None) == (self.movetime_ms is None):
+            raise TuningError("give the nodes of a move, or its time")
+        for name, value, least in (
+            ("nodes", self.nodes, 1),
+            ("movetime", self.movetime_ms, 1),
+            ("hash", self.hash_mb, 1),
+            ("max-moves", self.max_moves, 10),
+            ("resign", self.resign_cp, 0),
+            ("resign-moves", self.resign_moves, 1),
+        ):
+            if value is not None and value < least:
+                raise TuningError(f"{name} is {value}: expected {least} or more")
+
+    @property
+    def pace(self) -> str:
+        """Nodes or time of a move, in words."""
+        return f"{self.movetime_ms} ms a move" if self.nodes is None else f"{self.nodes:,} nodes a move"
+
+
+@dataclass(frozen=True, slots=True)
+class TuneSettings:
+    """Everything that decides how a run goes. Two runs of one folder must agree in all of it."""
+
+    spsa: SpsaSettings
+    games: GameSettings
+    pairs: int = 1
+    """Pairs of games of an iteration: each from one opening, with colours swapped."""
+
+    def __post_init__(self) -> None:
+        if self.pairs < 1:
+            raise TuningError(f"{self.pairs} pairs of games an iteration: expected 1 or more")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the parameters."""
+        return tuple(one.name for one in self.spsa.parameters)
+
+    def to_json(self) -> dict[str, Any]:
+        """The settings as plain values."""
+        plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        return plain
+
+    @classmethod
+    def from_json(cls, facts: Mapping[str, Any]) -> TuneSettings:
+        """Read what `to_json` gave. Raises TuningError: it is not that."""
+        try:
+            return msgspec.convert(facts, cls)
+        except msgspec.ValidationError as error:
+            raise TuningError(f"no settings of gougi tune: {error}") from error
 
 
 class PairName(NamedTuple):
@@ -43,7 +124,7 @@ class GamePair:
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class PairResult:
     """A pair of games that is over."""
 
     iteration: int
@@ -74,7 +155,7 @@ class Played:
         return json.dumps(asdict(self))
 
     @classmethod
-    def from_line(cls, text: str) -> Played:
+    def from_line(cls, text: str) -> PairResult:
         """Read a line of `to_line`. Raises TuningError: it is none."""
         try:
             return msgspec.json.decode(text, type=cls)
@@ -82,7 +163,7 @@ class Played:
             raise TuningError(f"not the line of a pair of games: {error}") from error
 
 
-class Run:
+class TuningRun:
     """A run from its settings, its openings and the results so far.
 
     Args:
@@ -133,7 +214,7 @@ class Run:
         """A pair that was begun is not being played any more: it can be taken again."""
         self._begun.discard(name)
 
-    def take(self, played: Played) -> None:
+    def take(self, played: PairResult) -> None:
         """Take a result.
 
         Raises:

@@ -49,7 +49,7 @@ class PlayedMove:
 
 
 @dataclass(frozen=True, slots=True)
-class Game:
+class RecordedGame:
     """A game to analyse."""
 
     file: str
@@ -92,7 +92,7 @@ class Game:
 Refuse = Callable[[GameFileError], None]
 
 
-def read_games(path: Path, refuse: Refuse | None = None) -> list[Game]:
+def read_games(path: Path, refuse: Refuse | None = None) -> list[RecordedGame]:
     """The games of a file, at least one.
 
     Args:
@@ -108,7 +108,7 @@ def read_games(path: Path, refuse: Refuse | None = None) -> list[Game]:
     return parse_games(data, str(path), refuse)
 
 
-def parse_games(data: bytes, name: str, refuse: Refuse | None = None) -> list[Game]:
+def parse_games(data: bytes, name: str, refuse: Refuse | None = None) -> list[RecordedGame]:
     """As `read_games`, from the content of a file called ``name``. Pure.
 
     Raises:
@@ -124,7 +124,7 @@ def parse_games(data: bytes, name: str, refuse: Refuse | None = None) -> list[Ga
     parts = list(csa_parts(lines)) if kind == "CSA" else [(0, lines)]
     if len(parts) == 1:
         return [_game(parts[0][1], 0, name, 0, kind, cut)]
-    games: list[Game] = []
+    games: list[RecordedGame] = []
     fault: GameFileError | None = None
     for number, (first, part) in enumerate(parts, start=1):
         try:
@@ -164,7 +164,7 @@ def _told(error: RecordFault, name: str, first: int) -> GameFileError:
     return GameFileError(f"{name}{where}: {error}")
 
 
-def _game(lines: list[str], first: int, name: str, number: int, kind: str, cut: bool) -> Game:
+def _game(lines: list[str], first: int, name: str, number: int, kind: str, cut: bool) -> RecordedGame:
     """The game of these lines; where it breaks off within the last one, read up to there.
 
     Args:
@@ -196,9 +196,9 @@ def _game(lines: list[str], first: int, name: str, number: int, kind: str, cut: 
     return replace(game, notice="\n".join(notices))
 
 
-def _plain(reading: Reading, file: str, number: int) -> Game:
+def _plain(reading: Reading, file: str, number: int) -> RecordedGame:
     end = reading.end
-    return Game(
+    return RecordedGame(
         file=file,
         number=number,
         names=(reading.names[0] or "black", reading.names[1] or "white"),

@@ -16,17 +16,21 @@ from importlib import resources
 from typing import Any
 
 from master.analysis.judgement import LEVELS, Judged, Quality
-from master.analysis.notation import before, move_words, pv_words, score_said, score_words
 from master.analysis.plan import Evaluation, Point
 from master.analysis.report import (
     GameReport,
     PlayerReport,
-    Settings,
+    ReportSettings,
+    before,
     black_bound,
     black_view,
+    move_words,
     player_facts,
+    pv_words,
     range_words,
     score_facts,
+    score_said,
+    score_words,
     strength_words,
 )
 from master.ui.texts import page_say, page_words
@@ -53,7 +57,7 @@ _ENDINGS = {
 """rsshogi's kinds of endings, in words."""
 
 
-def game_page(report: GameReport, settings: Settings) -> str:
+def game_page(report: GameReport, settings: ReportSettings) -> str:
     """The page of one game."""
     game = report.game
     data = {
@@ -75,7 +79,9 @@ def game_page(report: GameReport, settings: Settings) -> str:
     return _page(" - ".join(game.names), data)
 
 
-def summary_page(reports: Sequence[tuple[GameReport, str]], players: Sequence[PlayerReport], settings: Settings) -> str:
+def summary_page(
+    reports: Sequence[tuple[GameReport, str]], players: Sequence[PlayerReport], settings: ReportSettings
+) -> str:
     """The page of several games.
 
     Args:
@@ -114,7 +120,7 @@ def _score(score: int | None, bound: Bound = Bound.EXACT) -> str:
     return score_said(score_words(score, bound), page_say)
 
 
-def _common(players: Sequence[PlayerReport], settings: Settings) -> dict[str, Any]:
+def _common(players: Sequence[PlayerReport], settings: ReportSettings) -> dict[str, Any]:
     return {
         "players": [
             (facts := player_facts(player))

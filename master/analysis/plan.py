@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from master.analysis.game import Game, GameFileError
+from master.analysis.game import GameFileError, RecordedGame
 from worker.engine import Bound
 from worker.score import DRAW, from_child, mate_in, mated_in
 from worker.shogi import MoveError, Position, SfenError, move_to_usi
@@ -64,7 +64,7 @@ class Point:
     """The only legal moves in a row, from here to what is searched."""
 
 
-def plan(game: Game, first: int = 1, last: int | None = None) -> tuple[Point, ...]:
+def plan(game: RecordedGame, first: int = 1, last: int | None = None) -> tuple[Point, ...]:
     """The positions that judging the moves ``first`` to ``last`` needs: those before each, and the one behind the last.
 
     Args:

@@ -1,4 +1,4 @@
-"""Facts about analysed games for every form of output (``table``, ``html``, ``annotate``). Pure."""
+"""Facts about analysed games for every form of output (``table``, ``html``, ``files``), and their words. Pure."""
 
 from __future__ import annotations
 
@@ -7,11 +7,23 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from master.analysis.game import Game
-from master.analysis.judgement import Judged, Quality, judge, turning_points, win_probability
+from master.analysis.game import RecordedGame
+from master.analysis.judgement import (
+    BANDS,
+    EDGES,
+    Judged,
+    PlayerStatistics,
+    Quality,
+    Rates,
+    band_range,
+    judge,
+    statistics,
+    turning_points,
+    win_probability,
+)
 from master.analysis.plan import Evaluation, Point, evaluations, opposite
-from master.analysis.statistics import BANDS, EDGES, PlayerStatistics, Rates, band_range, statistics
 from master.analysis.strength import LEAST_MOVES, Calibration, Interval, Strength, strength, virtual_score
+from master.records.notation import pv_text, score_text, usi_target
 from master.ui.texts import page_say
 from worker.engine import Bound
 from worker.score import is_mate, mate_distance
@@ -21,7 +33,7 @@ Say = Callable[..., str]
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ReportSettings:
     """Settings of the analysis, for the reader of the report."""
 
     engine: str
@@ -43,7 +55,7 @@ class PlayerReport:
 
 @dataclass(frozen=True, slots=True)
 class GameReport:
-    game: Game
+    game: RecordedGame
     points: tuple[Point, ...]
     known: tuple[Evaluation | None, ...]
     """Evaluation of each point."""
@@ -57,7 +69,7 @@ class GameReport:
 
 
 def report(
-    game: Game,
+    game: RecordedGame,
     points: Sequence[Point],
     found: Mapping[tuple[str, ...], Evaluation],
     calibration: Calibration | None,
@@ -102,8 +114,8 @@ def _player(one: PlayerStatistics, calibration: Calibration | None) -> PlayerRep
     return PlayerReport(one, None if calibration is None else strength(one.losses, calibration))
 
 
-def strength_words(player: PlayerReport, settings: Settings, text: Say = page_say) -> str:
-    """A sentence about the strength, or about why nothing is said of it; empty: `Settings.no_strength` says why."""
+def strength_words(player: PlayerReport, settings: ReportSettings, text: Say = page_say) -> str:
+    """A sentence about the strength, or about why nothing is said of it; empty: `ReportSettings` says it for all."""
     found = player.strength
     if found is None:
         fields = {"moves": len(player.statistics.losses), "least": LEAST_MOVES}
@@ -206,7 +218,7 @@ def _position_facts(point: Point, found: Evaluation | None) -> dict[str, Any]:
     }
 
 
-def _move_facts(move: Judged, game: Game) -> dict[str, Any]:
+def _move_facts(move: Judged, game: RecordedGame) -> dict[str, Any]:
     played = game.moves[move.number - 1]
     return {
         "number": move.number,
@@ -262,3 +274,52 @@ def _interval_facts(found: Interval | None) -> dict[str, Any] | None:
         return None
     values = {"value": found.value, "low": found.low, "high": found.high}
     return {name: round(value, 3) if math.isfinite(value) else None for name, value in values.items()}
+
+
+DECLARATION = "入玉宣言"
+
+
+def move_words(point: Point, usi: str, before: str | None = None) -> str:
+    """A legal move of the position, or ``win``.
+
+    Args:
+        before: the move that led to the position.
+    """
+    if usi == "win":
+        return DECLARATION
+    return pv_text(point.sfen, (usi,), usi_target(before))
+
+
+def pv_words(point: Point, pv: tuple[str, ...], before: str | None = None) -> list[str]:
+    """A variation from the position on, a text for each move."""
+    if pv == ("win",):
+        return [DECLARATION]
+    return pv_text(point.sfen, pv, usi_target(before)).split()
+
+
+def before(report: GameReport, point: Point) -> str | None:
+    """The game's move that led to the point."""
+    return report.game.moves[point.ply - 1].usi if point.ply else None
+
+
+def score_words(score: int | None, bound: Bound = Bound.EXACT) -> str:
+    """A score from black's view: ``+120``; ``☗ mates in 7``, ``☖ has mated``; ``≥ +120`` where it is a bound.
+
+    Args:
+        bound: from black's view too.
+    """
+    if bound is not Bound.EXACT:
+        return ("≤ " if bound is Bound.UPPER else "≥ ") + score_words(score)
+    if score is None or not is_mate(score):
+        return score_text(score)
+    side, plies = "☗" if score > 0 else "☖", abs(mate_distance(score))
+    return f"{side} mates in {plies}" if plies else f"{side} has mated"
+
+
+def score_said(words: str, text: Callable[..., str]) -> str:
+    """`score_words` in the language of ``text``."""
+    head, _, rest = words.partition(" mates in ")
+    if rest:
+        return text("{side} mates in {plies}", side=head, plies=rest)
+    head, found, _ = words.partition(" has mated")
+    return text("{side} has mated", side=head) if found else words

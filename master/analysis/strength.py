@@ -1,4 +1,4 @@
-"""The strength of a player, and the virtual games of two players. Pure.
+"""The strength of a player. Pure but for the reading of the calibration.
 
 The strength is found among the reference players of a `Calibration` (our own searcher at several nodes a move, with Elo
 by real games among them): the one whose moves lose what the player's moves lose, score band by score band. Without a
@@ -12,14 +12,18 @@ of how much: of the few moves of one game it would make too much (docs/notebook/
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
-from master.analysis.statistics import BANDS, band
+from master.analysis.judgement import BANDS, band
 
 DECIDED: Final = 1500
 """Centipawns ahead at which a virtual game is won."""
@@ -216,3 +220,37 @@ def _score(a: _Matrix, b: _Matrix) -> float:
     second = other @ first + wins + half
     middle = len(_SCORES) // 2
     return float(first[middle] + second[middle]) / 2
+
+
+_FILE: Final = "calibration.json"
+
+
+def read_calibration(path: Path | None = None) -> Calibration:
+    """The calibration in ``path``; None: that of the package.
+
+    Raises:
+        ValueError, KeyError, OSError: it is none.
+    """
+    file = path or resources.files("master.analysis").joinpath(_FILE)
+    content = json.loads(file.read_text(encoding="utf-8-sig"))
+    levels = tuple(
+        Level(
+            int(level["nodes"]),
+            float(level["elo"]),
+            tuple((index, int(loss)) for index, part in enumerate(level["losses"]) for loss in part),
+        )
+        for level in content["levels"]
+    )
+    return Calibration(str(content["net"]), int(content["nodes_per_move"]), levels)
+
+
+def network_hash(eval_file: str) -> str:
+    """The first 16 hex digits of the SHA-256 of a network file; empty: of the one that ships.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    from worker.nnue.network import default_file
+
+    file = Path(eval_file) if eval_file else default_file()
+    return hashlib.sha256(file.read_bytes()).hexdigest()[:16]

@@ -10,18 +10,21 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from master.analysis.judgement import LEVELS, TOLD_LOSS, Judged, Quality
-from master.analysis.notation import before, move_words, pv_words, score_said, score_words
+from master.analysis.judgement import BANDS, LEVELS, TOLD_LOSS, Judged, Quality, Rates
 from master.analysis.report import (
     GameReport,
     PlayerReport,
-    Settings,
+    ReportSettings,
+    before,
     black_bound,
     black_view,
+    move_words,
+    pv_words,
     range_words,
+    score_said,
+    score_words,
     strength_words,
 )
-from master.analysis.statistics import BANDS, Rates
 from master.records.notation import usi_target
 from master.ui.board import BOARD_COLUMNS, board_text, hand_text
 from master.ui.texts import later, page_say, page_words, say
@@ -166,7 +169,7 @@ def players_table(players: Sequence[PlayerReport], terminal: Terminal, marks: Se
     return table
 
 
-def strength_lines(players: Sequence[PlayerReport], settings: Settings, terminal: Terminal) -> Text:
+def strength_lines(players: Sequence[PlayerReport], settings: ReportSettings, terminal: Terminal) -> Text:
     """A line for each player: how strong, or why that cannot be said."""
     text = Text()
     for player in players:
@@ -228,7 +231,7 @@ def turning_panels(report: GameReport, terminal: Terminal) -> Iterator[Renderabl
         yield Panel(drawn, title=head, width=BOARD_COLUMNS + 16, title_align="left")
 
 
-def notes(settings: Settings, terminal: Terminal) -> Text:
+def notes(settings: ReportSettings, terminal: Terminal) -> Text:
     """The meaning of the figures, in short."""
     texts = [
         terminal.say("{engine}; {effort}.", engine=settings.engine, effort=settings.effort),

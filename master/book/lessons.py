@@ -1,9 +1,13 @@
-"""Method II: the choice of own moves of a lost game that are searched again. Pure.
+"""What the book keeps of a game: its notes, its searches, and the lessons of a lost one. Pure.
 
-The **turn** is the first own move at which the evaluation is bad and stays so. What went wrong was played before it, so
-the turn and the own moves before it are searched again, the nearest first, each for twice the time that it has had. The
-better evaluation of a longer search moves the turn towards its cause: where a position turns out to be bad already,
-whatever is played, the own move before it is studied too, and so on back.
+The unit of search is the **reference second**: `REFERENCE_NPS` nodes, searched by the whole fleet. A search of 20
+reference seconds took a fleet of 4 Mn/s five seconds. So searches of different machines can be compared.
+
+**Method II** chooses own moves of a lost game to be searched again. The **turn** is the first own move at which the
+evaluation is bad and stays so. What went wrong was played before it, so the turn and the own moves before it are
+searched again, the nearest first, each for twice the time that it has had. The better evaluation of a longer search
+moves the turn towards its cause: if a position turns out to be bad already, whatever is played, the own move before it
+is studied too, and so on back.
 
 A lesson may be longer than any gap between two games. So it is searched in **pieces**, whose times add up until it has
 had all of its time. It is judged by them all: a mate that was found, else the move that most of the time has found.
@@ -15,11 +19,67 @@ which moves and how long is ours, and measured by ``benchmarks/learning.py``.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Final, Self
 
-from master.book.searches import BookSearch
+from cluster.api import Decision
+from master.player.events import GameBegan, GameEvent, MovePlayed, ThinkingBegan
+from worker.book.format import flip_key, flip_move, split_sfen
 from worker.score import is_mate
+from worker.shogi import Position
+
+REFERENCE_NPS: Final = 1_000_000
+"""Nodes of a reference second."""
+
+
+def reference_seconds(nodes: float) -> float:
+    """``nodes`` of the whole fleet in reference seconds."""
+    return nodes / REFERENCE_NPS
+
+
+@dataclass(frozen=True, slots=True)
+class BookSearch:
+    """The result of a search as the book keeps it; for the position as it was given, not its key's."""
+
+    move: str
+    """In USI."""
+    score: int
+    """Score from the side to move."""
+    depth: int
+    seconds: float
+    """Reference seconds."""
+    pv: tuple[str, ...] = ()
+    """USI moves from the position on, ``move`` the first."""
+    studied: bool = False
+    """Made by method II, after a lost game; otherwise by method I, in a game."""
+
+    def flipped(self) -> BookSearch:
+        """The same on the board turned around, with the colours swapped."""
+        return replace(self, move=flip_move(self.move), pv=tuple(flip_move(move) for move in self.pv))
+
+
+@dataclass(frozen=True, slots=True)
+class PositionKey:
+    """A position without its ply, with black to move: what two sides and all ways to a position have in common."""
+
+    text: str
+    """Board, side and hands as in SFEN."""
+    flipped: bool
+    """Whether it is the position turned around."""
+
+    @classmethod
+    def of(cls, sfen: str) -> PositionKey:
+        """The key of a position, given as SFEN with a ply."""
+        key, _ = split_sfen(sfen)
+        flipped = key.split()[1] == "w"
+        return cls(flip_key(key) if flipped else key, flipped)
+
+    def turn(self, search: BookSearch) -> BookSearch:
+        """Turn a search of the position into one of the key, or back."""
+        return search.flipped() if self.flipped else search
+
 
 UNKNOWN = "unknown"
 """Stands for the reason where nobody has told us how the game ended: the line, or this process, broke down before."""
@@ -60,7 +120,7 @@ class Lesson:
     """The position itself."""
     ply: int
     seconds: float
-    """Time to search it, in reference seconds (`master.book.searches`)."""
+    """Time to search it, in reference seconds (`master.book.lessons`)."""
     pieces: tuple[BookSearch, ...] = ()
     """The searches that it has had so far."""
 
@@ -176,3 +236,86 @@ def plan_lessons(
         if len(lessons) >= settings.moves:
             break
     return lessons
+
+
+def book_search_of(decision: Decision) -> BookSearch | None:
+    """The search for the book that a decision stands for; None where nothing was searched."""
+    if decision.score is None or not decision.nodes or not decision.is_of_nodes:
+        return None
+    seconds = reference_seconds(decision.nodes)
+    return BookSearch(decision.move, decision.score, decision.depth, seconds, decision.pv)
+
+
+@dataclass(slots=True)
+class GameNotes:
+    """Our side of one game, from its events."""
+
+    start_sfen: str = ""
+    name: str = ""
+    opponent: str = ""
+    colour: int = 0
+    moves: list[str] = field(default_factory=list)
+    """USI, of both sides, since ``start_sfen``."""
+    own: list[OwnMove] = field(default_factory=list)
+    _sfen: str = ""
+    _decision: Decision | None = None
+
+    def take(self, event: GameEvent) -> OwnMove | None:
+        """Follow an event; our move, where it is one that the server has confirmed."""
+        match event:
+            case GameBegan(summary, sfen):
+                self.start_sfen, self._sfen = sfen, sfen
+                self.colour = summary.my_colour
+                self.name, self.opponent = summary.names[self.colour], summary.names[1 - self.colour]
+            case ThinkingBegan():
+                self._decision = None
+            case Decision():
+                self._decision = event
+            case MovePlayed():
+                return self._played(event)
+            case _:
+                pass
+        return None
+
+    def copy(self) -> Self:
+        """The notes as they are now."""
+        return replace(self, moves=self.moves[:], own=self.own[:])
+
+    def own_text(self) -> str:
+        """Our moves as JSON; with ``moves`` they are all that `taken_up` needs."""
+        return json.dumps([(len(own.moves), own.known_score, own.seconds) for own in self.own])
+
+    @classmethod
+    def taken_up(cls, start_sfen: str, name: str, opponent: str, colour: int, moves: Sequence[str], own: str) -> Self:
+        """Notes of a game again, as far as they were kept.
+
+        Raises:
+            ValueError: they are damaged.
+        """
+        position = Position.from_sfen(start_sfen)
+        notes = cls(start_sfen, name, opponent, colour, _sfen=start_sfen)
+        marks = {int(before): (score, float(seconds)) for before, score, seconds in json.loads(own)}
+        for before, move in enumerate(moves):
+            if before in marks:
+                score, seconds = marks[before]
+                search = BookSearch(move, score, 0, seconds, (move,)) if score is not None and seconds else None
+                sfen = position.sfen()
+                notes.own.append(OwnMove(int(sfen.split()[3]), sfen, tuple(moves[:before]), move, search, score))
+            position.push_usi(move)
+            notes.moves.append(move)
+        notes._sfen = position.sfen()
+        return notes
+
+    def _played(self, event: MovePlayed) -> OwnMove | None:
+        own = None
+        if event.mine:
+            decision, self._decision = self._decision, None
+            # The last resort plays a move that nothing decided on.
+            search = book_search_of(decision) if decision is not None and decision.move == event.usi else None
+            score = event.comment.score
+            score = score if score is None or self.colour == 0 else -score
+            own = OwnMove(event.ply, self._sfen, tuple(self.moves), event.usi, search, score)
+            self.own.append(own)
+        self.moves.append(event.usi)
+        self._sfen = event.sfen
+        return own

@@ -1,27 +1,168 @@
 """The player's answer from its books: a move, or none. Reads files and the learned book; asked in a thread of its own.
 
-What was learned comes first (`master.book.learned`), where it was searched for longer than the search that would be
-begun now could think; then the books, in their order. A move that would bring a position of the game back is never
-played from a book: whether a repetition is wanted is the search's to say.
+What was learned comes first (`master.book.learned`), if it was searched for longer than the search that would be begun
+now could think; then the books, in their order. A move that would bring a position of the game back is never played
+from a book: whether a repetition is wanted is the search's to say.
 """
 
 from __future__ import annotations
 
+import enum
 import math
 import random
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
 from master.book.learned import LearnedBook
-from master.book.look_ahead import LookAhead, look_ahead
-from master.book.searches import reference_seconds
-from master.book.style import StyleWeights, style_weights
+from master.book.lessons import reference_seconds
 from master.player.instructions import AskBook, BookAnswer
 from worker.book import Book, BookMove, BookSettings, Lookup, eligible, legal_entries
 from worker.shogi import MoveError, Position
-from worker.shogi.replay import Replay
+from worker.shogi.position import Replay
+
+_LIKELY_SHARE: Final = 0.1
+"""A reply that was played in less than this share of the games is no reply to reckon with, unless all are."""
+
+
+class LookAhead(enum.StrEnum):
+    OFF = "off"
+    WORST = "worst"
+    """The opponent has the best reply."""
+    LIKELY = "likely"
+    """The opponent has the reply that was played most."""
+
+
+def look_ahead(
+    book: Lookup, position: Position, candidates: Sequence[BookMove], settings: BookSettings, how: LookAhead
+) -> list[BookMove]:
+    """The candidates, in their order, with the value that the opponent's reply leaves them; ``position`` stays.
+
+    Where the book knows no reply a candidate keeps its value. One that ends the game keeps it too: the book's maker
+    knew.
+    """
+    if how is LookAhead.OFF:
+        return list(candidates)
+    return [_judged(book, position, entry, settings, how) for entry in candidates]
+
+
+def _judged(book: Lookup, position: Position, entry: BookMove, settings: BookSettings, how: LookAhead) -> BookMove:
+    position.push_usi(entry.move)
+    try:
+        replies, _ = legal_entries(book, position, settings)
+    finally:
+        position.pop()
+    if not replies:
+        return entry
+    if how is LookAhead.LIKELY:
+        reply = replies[0]
+    else:
+        games = max(1, sum(reply.count for reply in replies))
+        likely = [reply for reply in replies if reply.count / games >= _LIKELY_SHARE] or replies
+        reply = max(likely, key=lambda reply: reply.value)
+    return replace(entry, value=-reply.value, ponder=reply.move)
+
+
+_DEPTH: Final = 8
+"""Plies of the book that are looked at."""
+_OWN_WIDTH: Final = 3
+_OTHER_WIDTH: Final = 2
+_MOST_POSITIONS: Final = 150
+"""Looked up for all candidates of a position together: some 50 ms at most."""
+
+
+class Style(enum.StrEnum):
+    """By the file of the own rook, counted as black counts."""
+
+    IBISHA = "ibisha"
+    NAKABISHA = "nakabisha"
+    SHIKENBISHA = "shikenbisha"
+    SANKENBISHA = "sankenbisha"
+    MUKAIBISHA = "mukaibisha"
+
+
+_BY_FILE: Final = {5: Style.NAKABISHA, 6: Style.SHIKENBISHA, 7: Style.SANKENBISHA, 8: Style.MUKAIBISHA}
+
+
+def style_of(sfen: str, colour: int) -> Style | None:
+    """The opening of ``colour`` (0 black, 1 white) in a position; None where it has not one rook on the board.
+
+    Ninth file and rooks beyond the own half are no opening any more: None.
+    """
+    rook = "Rr"[colour]
+    found: list[tuple[int, int]] = []
+    for rank, row in enumerate(sfen.split("/", 8), start=1):
+        file, promoted = 9, False
+        for sign in row.split(" ")[0]:
+            if sign.isdigit():
+                file -= int(sign)
+            elif sign == "+":
+                promoted = True
+            else:
+                if sign == rook and not promoted:
+                    found.append((file, rank))
+                file, promoted = file - 1, False
+    if len(found) != 1:
+        return None
+    file, rank = found[0] if colour == 0 else (10 - found[0][0], 10 - found[0][1])
+    if rank < 5:
+        return None
+    return Style.IBISHA if file < 5 else _BY_FILE.get(file)
+
+
+@dataclass(frozen=True, slots=True)
+class StyleWeights:
+    """Weights of the openings; 0: never."""
+
+    weights: Mapping[Style, float]
+
+    @property
+    def indifferent(self) -> bool:
+        """Whether all are wanted alike."""
+        return len({self[style] for style in Style}) == 1
+
+    def __getitem__(self, style: Style) -> float:
+        return self.weights.get(style, 1.0)
+
+
+def style_weights(
+    book: Lookup, position: Position, candidates: list[BookMove], settings: BookSettings, wanted: StyleWeights
+) -> list[float]:
+    """The weight of each candidate, by the openings that it leads to. ``position`` is left as it was."""
+    walk = _Walk(book, settings, wanted, position.turn)
+    # A book says nothing of the side to move: ibisha is a rook that has not been swung by where the book ends.
+    return [walk.after(position, entry.move, _DEPTH - 1) for entry in candidates]
+
+
+class _Walk:
+    def __init__(self, book: Lookup, settings: BookSettings, wanted: StyleWeights, colour: int) -> None:
+        self._book, self._settings, self._wanted, self._colour = book, settings, wanted, colour
+        self._left = _MOST_POSITIONS
+
+    def after(self, position: Position, move: str, depth: int) -> float:
+        position.push_usi(move)
+        try:
+            return self._value(position, depth)
+        finally:
+            position.pop()
+
+    def _value(self, position: Position, depth: int) -> float:
+        style = style_of(position.sfen(), self._colour)
+        here = self._wanted[style or Style.IBISHA]
+        if style is not Style.IBISHA or depth == 0 or self._left <= 0:
+            return here
+        self._left -= 1
+        entries, _ = legal_entries(self._book, position, self._settings)
+        if not entries:
+            return here
+        if position.turn == self._colour:
+            return max(self.after(position, entry.move, depth - 1) for entry in entries[:_OWN_WIDTH])
+        likely = entries[:_OTHER_WIDTH]
+        counts = [max(1, entry.count) for entry in likely]
+        values = [self.after(position, entry.move, depth - 1) for entry in likely]
+        return sum(count * value for count, value in zip(counts, values, strict=True)) / sum(counts)
+
 
 LEARNED: Final = "learned"
 """The source of a move that the player found itself."""

@@ -25,16 +25,45 @@ from typing import Any, Final, TypeVar
 import structlog
 
 from cluster.api import Decision
-from master.book.learned import LearnedBook, PlayedGame
-from master.book.lessons import UNKNOWN, Lesson, OwnMove, StudySettings, earlier_lesson, judged, plan_lessons
-from master.book.notes import GameNotes
+from master.book.learned import FinishedGame, LearnedBook
+from master.book.lessons import (
+    UNKNOWN,
+    BookSearch,
+    GameNotes,
+    Lesson,
+    OwnMove,
+    StudySettings,
+    earlier_lesson,
+    judged,
+    plan_lessons,
+)
 from master.book.opening import OpeningBook, OpeningSettings
-from master.book.searches import BookSearch
-from master.book.speed import Speed
 from master.player.events import Conclusion, GameBegan, GameEnded, GameEvent, GameOutcome
 from master.player.instructions import AskBook, BookAnswer
 from worker.book import BookError
 from worker.shogi import Position
+
+_SHARE: Final = 0.2
+"""Weight of a new measurement in the mean."""
+_LEAST_MS: Final = 200
+"""A search shorter than this measures the start of a search, not its speed."""
+
+
+class Speed:
+    """A moving mean of nodes a second of all nodes together."""
+
+    def __init__(self, nps: float | None = None) -> None:
+        self.nps = nps
+        """None where nothing is known yet."""
+
+    def searched(self, nodes: int, elapsed_ms: int) -> bool:
+        """Take a search into account. Whether the mean is another one now."""
+        if elapsed_ms < _LEAST_MS or nodes <= 0:
+            return False
+        nps = nodes * 1000 / elapsed_ms
+        self.nps = nps if self.nps is None else self.nps + _SHARE * (nps - self.nps)
+        return True
+
 
 T = TypeVar("T")
 
@@ -205,7 +234,7 @@ class BookService:
             seconds = {sfen: search.seconds for sfen, search in found.items() if search is not None}
             reason = outcome.reason if outcome.conclusion is Conclusion.LOSE else UNKNOWN
             lessons = plan_lessons(notes.start_sfen, notes.own, reason, seconds, self._study)
-        game = PlayedGame(
+        game = FinishedGame(
             notes.name, notes.opponent, notes.colour, outcome.conclusion.value, outcome.reason, tuple(notes.own)
         )
         self._learned.add_game(game, lessons)

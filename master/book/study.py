@@ -16,9 +16,7 @@ from typing import Final
 import structlog
 
 from cluster.api import SILENT, Decision, Listener, Progress, Searcher, SearchListener, SearchRequest
-from master.book.lessons import Lesson
-from master.book.notes import book_search_of
-from master.book.searches import REFERENCE_NPS, BookSearch
+from master.book.lessons import REFERENCE_NPS, BookSearch, Lesson, book_search_of
 from master.book.service import BookService
 from master.player.events import GameEnded, GameEvent, GameFound, LoggedIn
 from worker.score import MATE_BOUND

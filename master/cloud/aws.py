@@ -97,22 +97,21 @@ def named_region(given: str = "") -> str:
             from botocore.session import Session
         except ImportError as error:
             raise AwsError(_NO_BOTO) from error
-        with told(AwsError, "AWS"):
+        with aws_errors("AWS"):
             given = Session().get_config_variable("region") or ""
     if not given:
         raise AwsError(advice("NoRegion"))
     return given
 
 
-def client(service: str, region: str | None = None, attempts: int = 3) -> Any:
+def client(service: str, region: str | None = None) -> Any:
     """A boto3 client that gives up within half a minute where nobody answers.
 
-    By default that is three times 3 s to connect and 6 s of silence, with waits of at most 1 and 2 s between ("standard
-    mode" of botocore's retries).
+    That is three times 3 s to connect and 6 s of silence, with waits of at most 1 and 2 s between ("standard mode" of
+    botocore's retries).
 
     Args:
         region: None: as AWS's tools find it; terraform's variable for it counts too.
-        attempts: so often it is asked, where it does not answer.
 
     Raises:
         AwsError: boto3 is not installed, or there is no region.
@@ -122,17 +121,14 @@ def client(service: str, region: str | None = None, attempts: int = 3) -> Any:
         from botocore.config import Config
     except ImportError as error:
         raise AwsError(_NO_BOTO) from error
-    config = Config(connect_timeout=3, read_timeout=6, retries={"mode": "standard", "total_max_attempts": attempts})
-    with told(AwsError, service):
+    config = Config(connect_timeout=3, read_timeout=6, retries={"mode": "standard", "total_max_attempts": 3})
+    with aws_errors(service):
         return boto3.client(service, region_name=region or os.environ.get("AWS_REGION"), config=config)
 
 
 @contextlib.contextmanager
-def told(kind: type[Exception], where: str) -> Iterator[None]:
-    """Errors of boto3 become ``kind``, in one line that begins with ``where``.
-
-    In the place of AwsError it is AwsRefusal where AWS answered.
-    """
+def aws_errors(where: str) -> Iterator[None]:
+    """Errors of boto3 become AwsError (AwsRefusal where AWS answered), in one line that begins with ``where``."""
     from botocore.exceptions import BotoCoreError, ClientError
 
     try:
@@ -140,15 +136,11 @@ def told(kind: type[Exception], where: str) -> Iterator[None]:
     except ClientError as error:
         code = error.response.get("Error", {}).get("Code", "")
         text = str(error.response.get("Error", {}).get("Message", "")) or str(error)
-        line = _line(where, f"{code}: {text}", advice(f"{code} {text}"))
-        if kind is not AwsError:
-            raise kind(line) from error
-        refusal = AwsRefusal(line)
+        refusal = AwsRefusal(_line(where, f"{code}: {text}", advice(f"{code} {text}")))
         refusal.code = code
         raise refusal from error
     except BotoCoreError as error:
-        text = f"{type(error).__name__} {error}"
-        raise kind(_line(where, str(error), advice(text))) from error
+        raise AwsError(_line(where, str(error), advice(f"{type(error).__name__} {error}"))) from error
 
 
 def _line(where: str, what: str, todo: str) -> str:

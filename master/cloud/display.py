@@ -33,42 +33,14 @@ def status_table(now: FleetStatus) -> RenderableType:
     lines: list[str | Text] = [
         f"{now.name} in {now.region}: {'' if now.head_runs else 'no head, '}"
         f"{now.ready} of {now.asked} nodes ready, {now.nps:,} nodes/s; "
-        f"{now.usd_per_hour:.2f} US dollars an hour, {now.usd:.2f} so far"
+        f"{now.usd_per_hour:.2f} US dollars an hour at list prices"
     ]
     if not now.head_runs:
         brings_back = "starts it" if now.head in ("stopping", "stopped") else "makes another"
         lines.append(Text.assemble((f"the head is {now.head}: nobody plays", "red"), f"; gougi fleet up {brings_back}"))
-    if now.ended:
-        lines.append(
-            f"ended by itself: {now.ended}; gougi fleet up starts it again, gougi fleet down removes what still costs"
-        )
-    return Group(table, *lines, *_doubts(now))
-
-
-def cost_table(now: FleetStatus, beside: float | None) -> RenderableType:
-    """By type of machine. ``beside``: US dollars an hour of what stands beside the machines; None: not known."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("type")
-    table.add_column("market")
-    for name in ("each an hour", "running", "an hour now", "hours so far", "so far"):
-        table.add_column(name, justify="right")
-    for kind, market, price, running, hours, usd in now.costs:
-        each = "?" if price is None else f"{price:.4f}"
-        hourly = "?" if price is None else f"{price * running:.2f}"
-        table.add_row(kind, market, each, str(running), hourly, f"{hours:.2f}", f"{usd:.2f}")
-    lines = [f"machines, US dollars: {now.usd_per_hour:.2f} an hour now, {now.usd:.2f} so far"]
-    if beside is not None:
-        lines.append(f"beside them (addresses, endpoints): {beside:.3f} an hour; disks and traffic are not counted")
-    return Group(table, *lines, f"prices: {now.source}", *_doubts(now))
-
-
-def _doubts(now: FleetStatus) -> list[str]:
-    lines = []
-    if not now.counted:
-        lines.append("the head has kept no ledger yet: the cost so far is that of the machines which run")
     if now.unpriced:
         lines.append(f"counted as nothing, for the price is not known: {', '.join(now.unpriced)}")
-    return lines
+    return Group(table, *lines)
 
 
 class _Shown:

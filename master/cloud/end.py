@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from master.cloud.archive import FolderArchive, in_folder, open_archive
+from master.cloud.agreed import BUDGET, ROLES, TAG
+from master.cloud.aws import AwsError, aws_errors
+from master.cloud.bucket import Bucket
 from master.cloud.cloud import Cloud
 from master.cloud.plan import FleetLocation
-from master.cloud.remains import Remains, remains
 from master.cloud.terraform import Terraform
+from worker.files import replace_file
 
 _WORTH: Final = ("records/", "logs/", "books/")
 """Parts of a fleet's folder that are worth keeping; releases, configuration and nets came from here."""
@@ -32,6 +37,11 @@ def bucket_is_in_the_way(terraform: Terraform) -> bool:
     return any(map(_OWN_BUCKET.search, left)) and not any(map(_MACHINES.search, left))
 
 
+def in_folder(key: str) -> bool:
+    """Whether a key is a path that stays below the folder which it is put in; S3 takes any text for a key. Pure."""
+    return "\0" not in key and all(part not in ("", ".", "..") for part in key.split("/"))
+
+
 def copy_records(location: FleetLocation, folder: Path, tell: Callable[[str], None]) -> int:
     """Copy games, logs and books of the fleet's own bucket to ``folder``. Returns how many.
 
@@ -40,35 +50,34 @@ def copy_records(location: FleetLocation, folder: Path, tell: Callable[[str], No
     no end.
 
     Raises:
-        ArchiveError: a copy failed.
+        AwsError, OSError: a copy failed.
     """
-    bucket, copies = open_archive(f"s3://{location.bucket}", location.region), FolderArchive(folder)
-    # Until November 2026 a fleet had no folder of its own in its bucket.
-    names = {key: key.removeprefix(f"{location.name}/") for key in bucket.keys("")}
-    kept = {source: key for source, key in names.items() if key.startswith(_WORTH)}
-    for source, key in kept.items():
+    bucket, copied = Bucket(location.bucket, location.name, location.region), 0
+    for key in (key for part in _WORTH for key in bucket.keys(part)):
         if not in_folder(key):
+            tell(f"not copied: {key!r} in the bucket {location.bucket} is no path inside a folder")
             continue
-        data, before = bucket.get(source) or b"", copies.get(key)
-        if before not in (None, data):
-            aside = next(name for number in count(1) if copies.get(name := f"{key}.{number}") is None)
-            copies.put(aside, before)
-            tell(f"{folder / key} was there with other contents: it is {aside} now")
-        copies.put(key, data)
-    refused = [source for source, key in kept.items() if not in_folder(key)]
-    for key in refused:
-        tell(f"not copied: {key!r} in the bucket {location.bucket} is no path inside a folder")
-    return len(kept) - len(refused)
+        data, path = bucket.get(key) or b"", folder / key
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists() and path.read_bytes() != data:
+            aside = next(name for n in count(1) if not (name := path.with_name(f"{path.name}.{n}")).exists())
+            path.rename(aside)
+            tell(f"{path} was there with other contents: it is {aside.name} now")
+        replace_file(path, data)
+        copied += 1
+    return copied
 
 
 def empty(location: FleetLocation) -> None:
     """Delete all of the fleet's own bucket; of somebody's, only what the machines said of themselves.
 
     Raises:
-        ArchiveError: that failed.
+        AwsError: that failed.
     """
-    own = location.bucket_is_own
-    open_archive(f"s3://{location.bucket}" if own else location.store, location.region).purge("" if own else _STATUS)
+    if location.bucket_is_own:
+        Bucket(location.bucket, region=location.region).purge("")
+    else:
+        Bucket(location.bucket, location.name, location.region).purge(_STATUS)
 
 
 def left_over(terraform: Terraform, cloud: Cloud, name: str, keep: list[str], patience_s: float) -> Remains:
@@ -85,3 +94,128 @@ def left_over(terraform: Terraform, cloud: Cloud, name: str, keep: list[str], pa
     in_state = [f"{address} (terraform's state)" for address in terraform.managed()]
     at_aws = remains(cloud, name, patience_s, keep)
     return Remains((*in_state, *at_aws.found), at_aws.unseen)
+
+
+_DESCRIBED: Final[tuple[tuple[str, str, str], ...]] = (
+    # The call of EC2, the key of its answer, and the key of a thing's id.
+    ("describe_volumes", "Volumes", "VolumeId"),
+    ("describe_network_interfaces", "NetworkInterfaces", "NetworkInterfaceId"),
+    ("describe_addresses", "Addresses", "AllocationId"),
+    ("describe_launch_templates", "LaunchTemplates", "LaunchTemplateId"),
+    ("describe_vpc_endpoints", "VpcEndpoints", "VpcEndpointId"),
+    ("describe_nat_gateways", "NatGateways", "NatGatewayId"),
+    ("describe_security_groups", "SecurityGroups", "GroupId"),
+    ("describe_subnets", "Subnets", "SubnetId"),
+    ("describe_internet_gateways", "InternetGateways", "InternetGatewayId"),
+    ("describe_route_tables", "RouteTables", "RouteTableId"),
+    ("describe_vpcs", "Vpcs", "VpcId"),
+)
+_GONE_STATES: Final = ("deleted", "deleting")
+
+
+@dataclass(frozen=True, slots=True)
+class Remains:
+    """``found``: ARNs, or kinds and ids. ``unseen``: what could not be looked at, and why."""
+
+    found: tuple[str, ...]
+    unseen: tuple[str, ...]
+
+
+def remains(cloud: Cloud, fleet: str, patience_s: float = 0.0, but: Iterable[str] = ()) -> Remains:
+    """Look for what is left of a fleet.
+
+    What costs money by the hour must be seen. Groups, roles and the budget cost nothing, and a user who has none may
+    lack the rights to look for them: then that is said.
+
+    Args:
+        patience_s: how long to wait for what is just going.
+        but: names of what is meant to stay (a bucket).
+
+    Raises:
+        AwsError: it cannot be seen.
+    """
+    kept = tuple(but)
+    deadline = time.monotonic() + patience_s
+    while True:
+        found = [thing for thing in _tagged(cloud, fleet) if not thing.endswith(kept)]
+        unseen = []
+        for kind, look in _LOOKS:
+            try:
+                with aws_errors(kind):
+                    found += [f"{kind} {name}" for name in look(cloud, fleet)]
+            except AwsError as error:
+                unseen.append(str(error))
+        if not found or time.monotonic() >= deadline:
+            return Remains(tuple(found), tuple(unseen))
+        time.sleep(5)
+
+
+def _filters(fleet: str) -> list[dict[str, Any]]:
+    return [{"Name": f"tag:{TAG}", "Values": [fleet]}]
+
+
+def _tagged(cloud: Cloud, fleet: str) -> list[str]:
+    found = [f"instance {machine.id} ({machine.state})" for machine in cloud.machines(fleet)]
+    ec2 = cloud.service("ec2")
+    for call, key, name in _DESCRIBED:
+        with aws_errors(f"EC2 {call}"):
+            for page in (
+                ec2.get_paginator(call).paginate(Filters=_filters(fleet))
+                if ec2.can_paginate(call)
+                else [getattr(ec2, call)(Filters=_filters(fleet))]
+            ):
+                found += [
+                    f"{key} {raw[name]}" for raw in page[key] if str(raw.get("State", "")).lower() not in _GONE_STATES
+                ]
+    with aws_errors("auto-scaling groups"):
+        groups = cloud.service("autoscaling").get_paginator("describe_auto_scaling_groups")
+        for page in groups.paginate(Filters=_filters(fleet)):
+            found += [f"auto-scaling group {raw['AutoScalingGroupName']}" for raw in page["AutoScalingGroups"]]
+    with aws_errors("tagging"):
+        tags = [{"Key": TAG, "Values": [fleet]}]
+        resources = cloud.service("resourcegroupstaggingapi").get_paginator("get_resources")
+        for page in resources.paginate(TagFilters=tags):
+            # What was of EC2 stays in this list for hours after its end; EC2 itself was asked above.
+            arns = [str(raw["ResourceARN"]) for raw in page["ResourceTagMappingList"]]
+            found += [arn for arn in arns if arn.split(":")[2] not in ("ec2", "autoscaling")]
+    return found
+
+
+def _placement_groups(cloud: Cloud, fleet: str) -> Iterator[str]:
+    for raw in cloud.service("ec2").describe_placement_groups(Filters=_filters(fleet))["PlacementGroups"]:
+        if raw["State"] not in _GONE_STATES:
+            yield str(raw["GroupName"])
+
+
+def _of_iam(call: str, argument: str, key: str, cloud: Cloud, fleet: str) -> Iterator[str]:
+    """By the names of the fleet's roles. ``call`` takes one as ``argument``; ``key``: of its answer."""
+    iam = cloud.service("iam")
+    for name in (f"{fleet}-{role}" for role in ROLES):
+        try:
+            if _ours(getattr(iam, call)(**{argument: name})[key], fleet):
+                yield name
+        except iam.exceptions.NoSuchEntityException:
+            pass
+
+
+def _budget(cloud: Cloud, fleet: str) -> Iterator[str]:
+    """By its name alone, that of terraform/cost.tf."""
+    budgets, name = cloud.service("budgets"), f"{fleet}-{BUDGET}"
+    try:
+        budgets.describe_budget(AccountId=cloud.account(), BudgetName=name)
+        yield name
+    except budgets.exceptions.NotFoundException:
+        pass
+
+
+def _ours(raw: dict[str, Any], fleet: str) -> bool:
+    """Somebody's role may have such a name too."""
+    return {"Key": TAG, "Value": fleet} in raw.get("Tags", ())
+
+
+_LOOKS: Final[tuple[tuple[str, Callable[[Cloud, str], Iterable[str]]], ...]] = (
+    ("placement group", _placement_groups),
+    ("IAM role", partial(_of_iam, "get_role", "RoleName", "Role")),
+    ("instance profile", partial(_of_iam, "get_instance_profile", "InstanceProfileName", "InstanceProfile")),
+    ("budget", _budget),
+)

@@ -1,14 +1,15 @@
-"""The operator's folder of a fleet: terraform's root module and state, the release, and how many nodes there are.
+"""The operator's folder of a fleet: terraform's root module and state, releases, and how many nodes there are.
 
 The root module is written from the configuration, unless somebody put one of his own there (a copy of one in
 ``terraform/examples``): then it is left as it is. It must have a variable ``nodes`` and an output ``fleet`` that is the
 whole module. The number of nodes is in a file of its own, so that the next plan does not undo the last ``scale``; it is
-written when a plan with another number is applied. The prices that AWS's price list said are kept too, for the next
-plan, where the list does not answer.
+written when a plan with another number is applied.
 """
 
 from __future__ import annotations
 
+import fcntl
+import hashlib
 import json
 import os
 import re
@@ -16,7 +17,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -32,12 +33,11 @@ T = TypeVar("T")
 ROOT_MODULE: Final = "gougi.tf.json"
 _NODES: Final = "nodes.auto.tfvars.json"
 _LOCATION: Final = "fleet.json"
-_PRICES: Final = "prices.json"
 _PLAN: Final = ("plan-", ".tfplan")
 """Begin and end of the name of a plan's file."""
-_RELEASE: Final = "release.tar"
-_RELEASE_BEFORE: Final = "release.before.tar"
-"""The one that the fleet was made with, while a plan with a newer one is not applied."""
+_RELEASES: Final = "release-*.tar"
+"""Each with the beginning of its hash in its name."""
+LOCK: Final = "operator.lock"
 _FIRST_CONFIG: Final = "deploy/gougi.toml"
 _CHECKOUT: Final = Path(__file__).parents[2]
 
@@ -46,13 +46,16 @@ class FolderError(Exception):
     """The folder cannot be made ready; the text says what is missing."""
 
 
+class FolderBusy(Exception):
+    """Another command works on the fleet; the text says which."""
+
+
 def root_module(
     settings: FleetConfig,
     source: str,
     release_file: str,
     config_file: str,
     stand_in: bool,
-    prices: Mapping[str, float] | None = None,
     port: int | None = None,
     zone: str = "",
 ) -> dict[str, Any]:
@@ -64,7 +67,6 @@ def root_module(
         release_file: what the machines install.
         config_file: the master's configuration.
         stand_in: AWS is not AWS itself but serves all buckets under one name, as stand-ins for tests do.
-        prices: as `FleetFolder.prepare` has it.
         port: of the tournament server; None: the module's default.
         zone: of the fleet that there is; empty: the module chooses one.
     """
@@ -75,11 +77,10 @@ def root_module(
         "release_file": release_file,
         "config_file": config_file,
         **({} if port is None else {"csa_port": port}),
+        **({"price_cap_usd": settings.price_cap_usd} if settings.price_cap_usd else {}),
         **({"availability_zone": zone} if zone else {}),
         **settings.variables,
     }
-    if prices:
-        given["usd_per_hour"] = {**prices, **settings.variables.get("usd_per_hour", {})}
     provider: dict[str, Any] = {"region": settings.region} if settings.region else {}
     if stand_in:
         provider["s3_use_path_style"] = True
@@ -108,22 +109,53 @@ class FleetFolder:
         """Somebody put a root module of his own there."""
         return any(self.path.glob("*.tf"))
 
-    def prepare(
-        self,
-        settings: FleetConfig,
-        config_file: Path | None,
-        *,
-        rebuild: bool,
-        prices: Mapping[str, float] | None = None,
-    ) -> None:
+    @contextmanager
+    def locked(self, command: str) -> Iterator[None]:
+        """Be the only operator of the fleet for a block: from before a plan until it is applied.
+
+        The kernel holds the lock (``flock``), so that it goes with whoever has it, however that one ends. The folder is
+        made where it is not there, and goes again where it stays empty.
+
+        Args:
+            command: what is done, for those who find the folder taken.
+
+        Raises:
+            FolderBusy: another command has it.
+            FolderError: the folder or the lock in it cannot be made.
+        """
+        path, made = self.path / LOCK, not self.path.exists()
+        try:
+            self._make()
+            file = path.open("a+")
+        except OSError as error:
+            raise FolderError(f"{error.filename or self.path}: {_why(error)}") from error
+        with file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                file.seek(0)
+                who = file.read().strip() or "another command"
+                raise FolderBusy(
+                    f"{self.path} is in use: {who} is not done yet; try again when it has ended"
+                ) from error
+            file.truncate(0)
+            file.write(f"`{command}` (process {os.getpid()})\n")
+            file.flush()
+            try:
+                yield
+            finally:
+                file.truncate(0)  # the file stays: whoever else has it open would lock one that is gone
+                if made and [found.name for found in self.path.iterdir()] == [LOCK]:
+                    path.unlink()
+                    self.path.rmdir()
+
+    def prepare(self, settings: FleetConfig, config_file: Path | None, *, rebuild: bool) -> None:
         """Make everything ready for a plan.
 
         Args:
             settings: the section [fleet].
             config_file: of the master; None: the one to begin with.
             rebuild: make the release anew.
-            prices: on demand, by type, as AWS's price list has them; what the settings give stands over them.
-                A root module that is given does not get them.
 
         Raises:
             FolderError: the checkout, or a program that makes the release, is missing; the disk refuses.
@@ -142,7 +174,7 @@ class FleetFolder:
             # What the module would choose may change with AWS's offers: a fleet must not move because of that.
             there = self.location
             zone = "" if there is None or there.name != settings.name else there.zone
-            content = root_module(settings, source, str(release), str(file.absolute()), stand_in, prices, port, zone)
+            content = root_module(settings, source, str(release), str(file.absolute()), stand_in, port, zone)
             replace_file(self.path / ROOT_MODULE, f"{json.dumps(content, indent=2)}\n".encode())
         except OSError as error:
             raise FolderError(f"{error.filename or self.path}: {error.strerror or error}") from error
@@ -191,22 +223,6 @@ class FleetFolder:
         for path in self.path.glob("*".join(_PLAN)):
             path.unlink(missing_ok=True)
 
-    def prices(self, region: str) -> dict[str, float]:
-        """The last prices of AWS's list for types in a region: US dollars an hour."""
-        return self._prices().get(region, {})
-
-    def keep_prices(self, region: str, listed: Mapping[str, float]) -> None:
-        """Keep what AWS's price list says now; of types that are not among these, what it said before stays."""
-        kept = self._prices()
-        kept[region] = {**kept.get(region, {}), **listed}
-        self._write(_PRICES, kept)
-
-    def _prices(self) -> dict[str, dict[str, float]]:
-        def prices(raw: Any) -> dict[str, dict[str, float]]:
-            return {region: {kind: float(usd) for kind, usd in of.items()} for region, of in raw.items()}
-
-        return self._read(_PRICES, prices) or {}
-
     @property
     def location(self) -> FleetLocation | None:
         """The location of the fleet, kept from the first change until it is proved to be gone; None: there is none."""
@@ -254,49 +270,39 @@ class FleetFolder:
         return module.absolute()
 
     def _release(self, module: Path, *, rebuild: bool) -> Path:
-        release = self.path / _RELEASE
-        if rebuild or not release.exists():
-            script = module.parent / "deploy" / "scripts" / "bundle.sh"
-            # Under another name: a fleet that runs needs the one that it was made with, for its next plan and its end.
-            made = release.with_suffix(".new.tar")
-            done = subprocess.run(["bash", str(script), str(made)], capture_output=True, text=True, check=False)
-            if done.returncode:
-                made.unlink(missing_ok=True)
-                words = (done.stderr or done.stdout).strip().splitlines() or ["without a word"]
-                raise FolderError(f"{script}: the release cannot be made: {words[-1]}")
-            before = self.path / _RELEASE_BEFORE
-            if release.exists() and not before.exists():
-                release.replace(before)
-            made.replace(release)
+        """The release that the fleet has; where there is none, or another is wanted, a new one."""
+        there = self.location
+        known = [self.path / there.release] if there is not None and there.release else self._releases()
+        if not rebuild and known and known[-1].exists():
+            return known[-1].absolute()
+        script, made = module.parent / "deploy" / "scripts" / "bundle.sh", self.path / "release.new.tar"
+        done = subprocess.run(["bash", str(script), str(made)], capture_output=True, text=True, check=False)
+        if done.returncode:
+            made.unlink(missing_ok=True)
+            words = (done.stderr or done.stdout).strip().splitlines() or ["without a word"]
+            raise FolderError(f"{script}: the release cannot be made: {words[-1]}")
+        with made.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        release = self.path / _RELEASES.replace("*", digest[:16])
+        made.replace(release)
         return release.absolute()
 
-    def keep_release(self) -> None:
-        """The release as the last plan made it is that of the fleet: the plan is applied."""
-        self._settle_release(lambda before: before.unlink(missing_ok=True))
+    def _releases(self) -> list[Path]:
+        """The newest last."""
+        return sorted(self.path.glob(_RELEASES), key=lambda path: path.stat().st_mtime_ns)
 
-    def restore_release(self) -> None:
-        """The release is again that of the last plan that was applied: the next one must not bring another. Where there
-        is no fleet, none was made with the release before, and the newest stays."""
+    def keep_release(self, location: FleetLocation) -> FleetLocation:
+        """The location with the release of the root module as it is now, whose plan is applied; others are removed."""
+        root = self._read(ROOT_MODULE, lambda raw: str(raw["module"]["fleet"]["release_file"])) or ""
+        release = Path(root).name if Path(root).parent == self.path.absolute() else ""
+        for path in self._releases():
+            if path.name != release:
+                path.unlink(missing_ok=True)
+        return replace(location, release=release)
 
-        def settle(before: Path) -> None:
-            release = self.path / _RELEASE
-            try:
-                gone = self.location is None
-            except FolderError:
-                gone = False  # what is damaged there may have been a fleet's
-            if gone and release.exists():
-                before.unlink(missing_ok=True)
-            elif before.exists():
-                before.replace(release)
 
-        self._settle_release(settle)
-
-    def _settle_release(self, settle: Callable[[Path], object]) -> None:
-        before = self.path / _RELEASE_BEFORE
-        try:
-            settle(before)
-        except OSError as error:
-            raise FolderError(f"{before}: {error.strerror or error}") from error
+def _why(error: OSError) -> str:
+    return "not a folder" if isinstance(error, FileExistsError | NotADirectoryError) else str(error.strerror or error)
 
 
 def _check_variables(given: Iterable[str], declared_in: Path, config_file: Path | None) -> None:

@@ -1,6 +1,6 @@
 """The service beside each machine's Ray node: hears when the machine has to go, sends its nodes away, tells how it is.
 
-`cluster.node.departure` decides; here are the clock, the metadata service, the signals, and the archive.
+`cluster.node.departure` decides; here are the clock, the metadata service, the signals, and the bucket.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from typing import Final
 from cluster.machine.presence import present
 from cluster.node.departure import Ask, Departure, LogEntry, Notices
 from cluster.node.instance_metadata import InstanceMetadata, MetadataError
-from master.cloud.archive import Archive, ArchiveError
-from master.cloud.reports import MachineReport, report
+from master.cloud.aws import AwsError
+from master.cloud.bucket import Bucket
+from master.cloud.reports import MachineReport, key, report
 
 POLL_S: Final = 5.0
 """Between two looks at the metadata, as AWS recommends."""
@@ -38,7 +39,7 @@ class NodeWatch:
         metadata: of this machine.
         run_dir: where its node processes say that they are here (`cluster.machine.presence`).
         tell: gets what happens.
-        archive: for the machine's reports; None: they go nowhere.
+        bucket: for the machine's reports; None: they go nowhere.
         poll_s: between two looks at the metadata.
         departure: how long the nodes may take.
         joined: whether Ray runs on this machine; asked at each look at the metadata, while nothing has to go.
@@ -49,7 +50,7 @@ class NodeWatch:
         metadata: InstanceMetadata,
         run_dir: Path,
         tell: Tell,
-        archive: Archive | None = None,
+        bucket: Bucket | None = None,
         poll_s: float = POLL_S,
         departure: Departure | None = None,
         joined: Callable[[], bool] = lambda: False,
@@ -61,7 +62,7 @@ class NodeWatch:
         self._departure = departure or Departure()
         self._ask_joined = joined
         self._joined = False
-        self._reporter = None if archive is None else _Reporter(archive, tell)
+        self._reporter = None if bucket is None else _Reporter(bucket, tell)
         self._machine = ""
         self._notices = Notices()
         self._silent = False
@@ -120,10 +121,10 @@ class NodeWatch:
 
 
 class _Reporter:
-    """Puts the latest report on a thread of its own: an archive that is slow must not hold up a departure."""
+    """Puts the latest report on a thread of its own: a bucket that is slow must not hold up a departure."""
 
-    def __init__(self, archive: Archive, tell: Tell) -> None:
-        self._archive = archive
+    def __init__(self, bucket: Bucket, tell: Tell) -> None:
+        self._bucket = bucket
         self._tell = tell
         self._news = threading.Condition()
         self._next: MachineReport | None = None
@@ -151,6 +152,6 @@ class _Reporter:
             if said is None:
                 return
             try:
-                self._archive.put(said.key, said.encode())
-            except ArchiveError as error:
+                self._bucket.put(key(said.machine), said.encode())
+            except AwsError as error:
                 self._tell("report_failed", {"why": str(error)})

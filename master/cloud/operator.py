@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from master.cloud import costs, reports
-from master.cloud.archive import Archive, open_archive
-from master.cloud.aws import AwsError, named_region
+from master.cloud import reports
+from master.cloud.aws import named_region
+from master.cloud.bucket import Bucket
 from master.cloud.cloud import Cloud
-from master.cloud.estimate import Estimate, estimate
-from master.cloud.facts import Facts, read_facts
 from master.cloud.folder import FleetFolder, FolderError
-from master.cloud.lock import locked
-from master.cloud.plan import FleetLocation, FleetPlan, read_plan
-from master.cloud.player import check_player, fleet_number
-from master.cloud.prices import PriceBook, table_regions, types_of
+from master.cloud.plan import Facts, FleetLocation, FleetPlan, read_facts, read_plan
+from master.cloud.player import check_player
+from master.cloud.prices import Estimate, estimate, list_prices
 from master.cloud.reports import MachineReport, ReportError
 from master.cloud.terraform import Step, Terraform, find
 from master.cloud.view import FleetStatus, status
@@ -34,12 +32,8 @@ class FleetDown(Exception):
     """There is no fleet; the text says so."""
 
 
-class PriceUnknown(Exception):
-    """A price cap is asked for that would not hold; the text says what to give."""
-
-
-class UnheededLimit(Exception):
-    """A limit by which the fleet is to end itself is asked for where the head would not read it."""
+class TooMuchChanges(Exception):
+    """A plan changes more than the number of nodes; the text says what."""
 
 
 class NotReady(Exception):
@@ -62,7 +56,6 @@ class Operator:
         self._ready = False
         self._shown: tuple[FleetPlan, Path, int | None] | None = None
         self._clouds: dict[str | None, Cloud] = {}
-        self._books: dict[str, PriceBook] = {}
 
     @property
     def terraform(self) -> Terraform:
@@ -71,40 +64,28 @@ class Operator:
             self._terraform = Terraform(find(self._settings.terraform), self.folder.path, region)
         return self._terraform
 
-    @property
-    def price_cap_usd(self) -> float:
-        """Price cap of one run, for its machines; 0: none."""
-        return self._settings.price_cap_usd
-
     def cloud(self, region: str | None = None) -> Cloud:
         """AWS in a region; None: that of the settings, else as AWS's tools find it."""
         region = region or self._settings.region or None
         return self._clouds.setdefault(region, Cloud(region))
 
     @contextmanager
-    def alone(self, command: str, wait_s: float, tell: Callable[[str], None]) -> Iterator[None]:
+    def alone(self, command: str) -> Iterator[None]:
         """Be the only operator of the fleet for a block. Plans are made, shown, and applied in one.
 
         Args:
             command: what is done, for those who find the folder taken.
-            wait_s: how long to wait for another operator, in seconds.
 
         Raises:
             FolderBusy: another one is at it.
             FolderError: the folder cannot be made or locked.
         """
-        with ExitStack() as stack:
-            try:
-                stack.enter_context(locked(self.folder.path, command, wait_s, tell))
-            except (FileExistsError, NotADirectoryError) as error:
-                raise FolderError(f"{self.folder.path}: not a folder") from error
-            except OSError as error:
-                raise FolderError(f"{error.filename or self.folder.path}: {error.strerror or error}") from error
+        with self.folder.locked(command):
             self.folder.drop_plans()  # of commands that were killed
-            self.folder.restore_release()
-            stack.callback(self.folder.restore_release)
-            stack.callback(self.forget_plan)
-            yield
+            try:
+                yield
+            finally:
+                self.forget_plan()
 
     def plan(self, nodes: int | None, *, rebuild: bool = False, tell: Callable[[str], None]) -> FleetPlan:
         """Plan the changes for a fleet of ``nodes`` nodes (None: as many as last time); `apply` makes them.
@@ -114,8 +95,6 @@ class Operator:
         Raises:
             FolderError, TerraformError, AwsError: that cannot be found out.
             LoginError: the player on the head could not log in.
-            PriceUnknown: the settings' price cap would count machines without a price.
-            UnheededLimit: the head would heed another price cap than the settings', or another time without a move.
         """
         _ = self.terraform  # that it is missing is said before anything is made
         warnings = self._check_player(None)
@@ -124,18 +103,25 @@ class Operator:
             warnings = self._check_player(self.cloud().secret(secret))
         for warning in warnings:
             tell(f"warning: {warning}")
-        self._check_limits()
-        prices = {} if self.folder.root_is_given else self._listed(tell)
         with self.folder.root_module_of_success():
-            self.folder.prepare(self._settings, self._config_file, rebuild=rebuild, prices=prices)
+            self.folder.prepare(self._settings, self._config_file, rebuild=rebuild)
             tell(f"account {account}, folder {self.folder.path}; terraform plans")
             self._init()
-            planned = self._planned(self.nodes(nodes))
-        if self._settings.price_cap_usd and planned.unpriced:
-            raise PriceUnknown(
-                f"[fleet] price_cap_usd: the price of the {' and the '.join(planned.unpriced)} is not known "
-                f"({', '.join(planned.unpriced_types) or 'its type'}): "
-                "give that of each type in [fleet] variables, usd_per_hour"
+            return self._planned(self.nodes(nodes))
+
+    def plan_size(self, nodes: int, tell: Callable[[str], None]) -> FleetPlan:
+        """Plan another number of nodes for the fleet that there is. Raises as `plan`.
+
+        Raises:
+            FleetDown: there is no fleet.
+            TooMuchChanges: the plan changes something else too.
+        """
+        self.facts()
+        planned = self.plan(nodes, tell=tell)
+        if more := planned.more_than_sizes:
+            raise TooMuchChanges(
+                f"with the number of nodes this would change {', '.join(more)}, which may end a running game: "
+                f"gougi fleet up --nodes {nodes} shows it all, and asks"
             )
         return planned
 
@@ -144,18 +130,6 @@ class Operator:
         """The parameter with the player's password; empty: nobody plays on the head, or not as the settings say."""
         given = self._settings.variables.get("csa_password_parameter", self._settings.csa_password_parameter)
         return "" if self.folder.root_is_given else str(given)
-
-    def _check_limits(self) -> None:
-        """Raises UnheededLimit: the head, which ends the fleet by its own file alone, would heed another limit."""
-        if self.folder.root_is_given:
-            return
-        file = self.folder.config_file(self._settings, self._config_file)
-        limits = {"price_cap_usd": self._settings.price_cap_usd, "idle_hours": self._settings.idle_hours}
-        for name, wanted in limits.items():
-            if (there := fleet_number(file, name)) != wanted:
-                raise UnheededLimit(
-                    f"{file}: [fleet] {name} is {there:g} there, and not {wanted:g}: the head knows no other file"
-                )
 
     def _check_player(self, password: str | None) -> list[str]:
         if not self._password_parameter:
@@ -182,13 +156,7 @@ class Operator:
                 f"{self.folder.path}: what its own root module (*.tf) would cost only terraform knows: "
                 "leave out --offline"
             )
-        region = named_region(self._settings.region)
-        found = estimate(self._settings, self.nodes(nodes), region)
-        if found.usd_per_hour["all"] is None and region not in table_regions():
-            raise PriceUnknown(
-                f"{region}: no prices of this region came with gougi; of these they did: {' '.join(table_regions())}"
-            )
-        return found
+        return estimate(self._settings, self.nodes(nodes), named_region(self._settings.region))
 
     def plan_end(self, tell: Callable[[str], None]) -> FleetPlan:
         """Plan the end: everything would be destroyed. Raises as `plan`."""
@@ -227,10 +195,9 @@ class Operator:
         if self._shown is None or self._shown[0] is not planned:
             raise ValueError("not the plan that was made last")
         _, file, nodes = self._shown
-        self.folder.keep_release()
         # First: it may fail half-way. Then there are no outputs, and the next `up` goes on with what was agreed to.
         if planned.location is not None:
-            self.folder.set_location(planned.location)
+            self.folder.set_location(self.folder.keep_release(planned.location))
         if nodes is not None:
             self.folder.set_nodes(nodes)
         if planned.empty:
@@ -242,32 +209,6 @@ class Operator:
         if self._shown is not None:
             self._shown[1].unlink(missing_ok=True)
             self._shown = None
-
-    def _listed(self, tell: Callable[[str], None]) -> dict[str, float]:
-        """Prices of AWS's list for the root module; where it does not answer, the last ones.
-
-        With a price cap the hours to the fleet's end follow from the prices, and other hours start its clock anew: a
-        list that answers every other time must not do that, nor take away the price of a fleet that runs.
-        """
-        cloud = self.cloud()
-        try:
-            region = cloud.region
-        except AwsError:
-            return {}  # terraform's provider may find one, or says that there is none
-        book = self._book(cloud, region)
-        listed = book.listed(types_of(self._settings).all)
-        if listed:
-            self.folder.keep_prices(region, listed)
-        if book.trouble:
-            old = f"what it said last counts for {', '.join(sorted(listed))}; " if listed else ""
-            tell(f"{book.trouble}; {old}terraform/prices.json for the rest")
-        return listed
-
-    def _book(self, cloud: Cloud, region: str) -> PriceBook:
-        if region not in self._books:
-            given, kept = self._settings.variables.get("usd_per_hour"), self.folder.prices(region)
-            self._books[region] = PriceBook(cloud, region, given, kept)
-        return self._books[region]
 
     def facts(self) -> Facts:
         """The fleet that there is.
@@ -295,24 +236,21 @@ class Operator:
         Raises:
             TerraformError: terraform cannot say.
         """
-        try:
+        kept = self.folder.location
+        with suppress(FleetDown):
             location = self.facts().location
-        except FleetDown:
-            return self.folder.location
-        self.folder.set_location(location)
-        return location
+            if kept is None:
+                self.folder.set_location(location)
+            return location
+        return kept
 
     def status(self, facts: Facts) -> FleetStatus:
-        """The status of the fleet. Raises AwsError, ArchiveError."""
-        cloud, archive = self.cloud(facts.region), open_archive(facts.location.store, facts.region)
-        machines = cloud.machines(facts.name)
-        running = [machine.facts for machine in machines]
-        ledger = archive.get(costs.KEY)
-        known = costs.decode(ledger) if ledger is not None else None
-        types = {machine.type for machine in running} | {a.type for a in (known.accounts if known else {}).values()}
-        table = self._book(cloud, facts.region).prices(types, running)
-        said = _reports(archive)
-        return status(facts.name, facts.region, facts.nodes, facts.head, machines, said, known, table, time.time())
+        """The status of the fleet. Raises AwsError."""
+        machines = self.cloud(facts.region).machines(facts.name)
+        types = {machine.type for machine in machines}
+        prices = list_prices(types, facts.region, self._settings.variables.get("usd_per_hour") or {})
+        said = _reports(Bucket(facts.bucket, facts.name, facts.region))
+        return status(facts, machines, said, prices, time.time())
 
     def wait(self, facts: Facts, timeout_s: float, news: Callable[[FleetStatus, list[str]], None]) -> FleetStatus:
         """Wait until the head runs and all nodes are ready, where no master plays have joined, and no machine is there
@@ -323,7 +261,7 @@ class Operator:
 
         Raises:
             NotReady: they are not.
-            AwsError, ArchiveError: that cannot be seen.
+            AwsError: that cannot be seen.
         """
         since, deadline = datetime.now(UTC), time.monotonic() + timeout_s
         told: list[str] = []
@@ -347,13 +285,13 @@ class Operator:
             time.sleep(_LOOK_S)
 
 
-def _reports(archive: Archive) -> list[MachineReport]:
+def _reports(bucket: Bucket) -> list[MachineReport]:
     found = []
-    for key in archive.keys(reports.PREFIX):
-        with suppress(ReportError):
-            raw = archive.get(key)
-            if raw is not None:
-                found.append(reports.decode(raw))
+    with ThreadPoolExecutor(16) as pool:
+        for raw in pool.map(bucket.get, bucket.keys(reports.PREFIX)):
+            with suppress(ReportError):
+                if raw is not None:
+                    found.append(reports.decode(raw))
     return found
 
 

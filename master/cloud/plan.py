@@ -1,8 +1,12 @@
-"""The changes of a terraform plan, for a person to judge. Pure: ``terraform show -json`` in ("JSON Output Format")."""
+"""The changes of a terraform plan, for a person to judge, and terraform's facts about the present fleet.
+
+Pure: ``terraform show -json`` in ("JSON Output Format"), and the output ``fleet``.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -13,6 +17,8 @@ _ACTIONS: Final = {
     ("delete", "create"): "replace",
     ("create", "delete"): "replace",
 }
+_SIZES: Final = frozenset({"desired_capacity", "max_size"})
+"""Fields of the workers' group that say how many there are."""
 _SIGNS: Final = {"create": "+", "change": "~", "destroy": "-", "replace": "±"}
 
 
@@ -25,6 +31,20 @@ class Change:
     action: str
     fields: tuple[str, ...] = ()
     """Fields that change: ``field: before -> after``, where both are short and no secret."""
+    changed: tuple[str, ...] = ()
+    """Names of all fields that change."""
+
+    @property
+    def only_sizes(self) -> bool:
+        """It changes how many workers there are, starts a head that is stopped, or sets the fleet's clock."""
+        match self.type:
+            case "aws_autoscaling_group":
+                return self.action == "change" and set(self.changed) <= _SIZES
+            case "aws_ec2_instance_state" | "aws_autoscaling_schedule":
+                return self.action != "destroy"
+            case "terraform_data":
+                return self.action != "destroy" and self.address.endswith(".clock")
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +58,8 @@ class FleetLocation:
     """It was made with the fleet and goes with it."""
     zone: str = ""
     """The zone of all its machines; empty: its network was there before."""
-
-    @property
-    def store(self) -> str:
-        """The fleet's folder of the bucket, which others may share: releases, records, ledger, all of it."""
-        return f"s3://{self.bucket}/{self.name}"
+    release: str = ""
+    """Name of the file in the fleet's folder which the machines installed; empty: one from elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +77,13 @@ class FleetPlan:
     """Hours after which the fleet ends by itself, from the same output; None: it does not say."""
 
     @property
-    def unpriced(self) -> tuple[str, ...]:
-        """``head``, ``node``: whose price terraform does not know."""
-        return tuple(who for who in ("head", "node") if self.usd_per_hour and self.usd_per_hour.get(who) is None)
-
-    @property
     def empty(self) -> bool:
         return not self.changes
+
+    @property
+    def more_than_sizes(self) -> tuple[str, ...]:
+        """Addresses of changes that have nothing to do with the number of nodes."""
+        return tuple(change.address for change in self.changes if not change.only_sizes)
 
     def beyond(self, other: FleetPlan) -> tuple[str, ...]:
         """Addresses that this plan touches and the other does not."""
@@ -98,8 +115,8 @@ def read_plan(raw: Any) -> FleetPlan:
         change = resource["change"]
         action = _ACTIONS.get(tuple(change["actions"]))
         if action is not None and resource.get("mode") == "managed":
-            fields = _fields(change) if action == "change" else ()
-            changes.append(Change(resource["address"], resource["type"], action, fields))
+            fields, changed = (_fields(change), _changed(change)) if action == "change" else ((), ())
+            changes.append(Change(resource["address"], resource["type"], action, fields, changed))
             if resource["type"] == "aws_s3_bucket" and action in ("destroy", "replace"):
                 full_bucket_goes |= bool((change.get("before") or {}).get("force_destroy"))
     after = ((raw.get("output_changes") or {}).get("fleet") or {}).get("after") or {}
@@ -120,6 +137,16 @@ def _location(output: dict[str, Any]) -> FleetLocation | None:
     return FleetLocation(str(values[0]), str(values[1]), str(values[2]), bool(values[3]), zone)
 
 
+def _changed(change: dict[str, Any]) -> tuple[str, ...]:
+    before, after = change.get("before") or {}, change.get("after") or {}
+    unknown = change.get("after_unknown") or {}
+    return tuple(
+        name
+        for name in sorted(before.keys() | after.keys() | unknown.keys())
+        if unknown.get(name) or before.get(name) != after.get(name)
+    )
+
+
 def _fields(change: dict[str, Any]) -> tuple[str, ...]:
     before, after = change.get("before") or {}, change.get("after") or {}
     hidden = [change.get(f"{when}_sensitive") or {} for when in ("before", "after")]
@@ -131,3 +158,47 @@ def _fields(change: dict[str, Any]) -> tuple[str, ...]:
         if value != was and short and not secret:
             found.append(f"{name}: {was} -> {value}")
     return tuple(found[:6])
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """The fleet as terraform left it: its output ``fleet``."""
+
+    name: str
+    region: str
+    nodes: int
+    group: str
+    head: str
+    bucket: str
+    bucket_is_own: bool
+    session_command: str
+    plays: bool
+    """The head runs a master; without a password for a server it does not."""
+    usd_per_hour: dict[str, float | None]
+    zone: str = ""
+    """As `FleetLocation` has it."""
+
+    @property
+    def location(self) -> FleetLocation:
+        return FleetLocation(self.name, self.region, self.bucket, self.bucket_is_own, self.zone)
+
+
+def read_facts(output: Mapping[str, Any]) -> Facts:
+    """The output ``fleet``, which is the whole module.
+
+    Raises:
+        KeyError: it lacks something.
+    """
+    return Facts(
+        name=output["name"],
+        region=output["region"],
+        nodes=int(output["nodes"]),
+        group=output["asg_name"],
+        head=output["head_instance_id"],
+        bucket=output["bucket"],
+        bucket_is_own=output["bucket_is_own"],
+        session_command=output["session_command"],
+        plays=output["parameters"]["csa_password"] is not None,
+        usd_per_hour=output["usd_per_hour"],
+        zone=output.get("zone") or "",
+    )

@@ -8,8 +8,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from master.config import CsaConfig
-from master.csa.address import ServerAddress
-from master.csa.login import LoginError, check_login
+from master.csa.login import LoginError, ServerAddress, check_login
 from master.words import fault
 from worker.files import reason
 
@@ -24,11 +23,7 @@ def check_player(config_file: Path, password: str | None) -> list[str]:
     Raises:
         LoginError: nobody can log in with this; the text names the file, and holds nothing of the password.
     """
-    csa, archive = _head(config_file)
-    if archive:
-        raise LoginError(
-            f"{config_file}: [fleet] archive: the head may write to the fleet's own bucket alone; leave it out"
-        )
+    csa = _head(config_file)
     if password is not None:
         password = next(iter(password.splitlines()), "").strip()
     try:
@@ -46,28 +41,17 @@ def check_player(config_file: Path, password: str | None) -> list[str]:
 def csa_port(config_file: Path) -> int | None:
     """The port of the server that the head logs in to; None: the file does not say, or cannot be read."""
     try:
-        csa, _ = _head(config_file)
+        csa = _head(config_file)
         return ServerAddress.parse(csa.server).port if csa.server else None
     except (LoginError, ValueError):
         return None
 
 
-def fleet_number(config_file: Path, name: str) -> float:
-    """A number of ``[fleet]`` as the head has it; 0: it is not given, or the file cannot be read."""
-    try:
-        fleet = tomllib.loads(config_file.read_text(encoding="utf-8-sig")).get("fleet", {})
-        return float(fleet.get(name, 0)) if isinstance(fleet, dict) else 0.0
-    except (OSError, ValueError, TypeError, RecursionError):
-        return 0.0
-
-
-def _head(config_file: Path) -> tuple[CsaConfig, object]:
-    """``[csa]`` and the archive of the head, without this machine's environment, which does not count there."""
+def _head(config_file: Path) -> CsaConfig:
+    """``[csa]`` of the head, without this machine's environment, which does not count there."""
     try:
         sections = tomllib.loads(config_file.read_text(encoding="utf-8-sig"))
-        fleet = sections.get("fleet", {})
-        archive = fleet.get("archive", "") if isinstance(fleet, dict) else ""
-        return CsaConfig.model_validate(sections.get("csa", {})), archive
+        return CsaConfig.model_validate(sections.get("csa", {}))
     except ValidationError as error:
         problem = error.errors()[0]
         key = ".".join(map(str, problem["loc"]))

@@ -1,78 +1,56 @@
-"""Prices of machines: AWS's price list where it answers, else a table, one file for terraform and for us.
+"""List prices of machines, from one table for terraform and for us, and what a fleet costs by them. Nobody is asked.
 
-The table travels inside the package.
+The table (``terraform/prices.json``) travels inside the package.
 """
 
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from master.cloud.aws import AwsError
-from master.cloud.costs import Machine, Prices, assumed_price, on_demand_prices
+from master.cloud.agreed import ENDPOINTS
 
 if TYPE_CHECKING:
-    from master.cloud.cloud import Cloud
     from master.config import FleetConfig
 
 _PACKAGED = Path(__file__).with_name("prices.json")
 _CHECKOUT = Path(__file__).parents[2] / "terraform" / "prices.json"
 HEAD_TYPE: Final = "c7i.xlarge"
 """The head's where nothing else is said: the default of ``head_instance_type`` in terraform/variables.tf."""
-_PATIENCE_S: Final = 3600.0
-"""A price that AWS's list did not say is not asked for again for so long."""
-_LONGEST_S: Final = 10.0
-"""After so long the list is asked for no more prices for now, once it has failed."""
 
 
-def prices(
-    types: Iterable[str],
-    region: str,
-    given: Mapping[str, float] | None = None,
-    spot: Mapping[tuple[str, str], float] | None = None,
-    listed: Mapping[str, float] | None = None,
-) -> Prices:
-    """Prices of these types in a region.
-
-    Args:
-        given: on-demand prices that the user knows better, by type.
-        spot: the market's, by type and zone, as AWS says now.
-        listed: those of AWS's price list, by type; the table serves for the others.
-    """
-    table = _table()
-    types, given, listed = set(types), given or {}, listed or {}
-    known = on_demand_prices(table, types, region, {**listed, **given})
-    sources = ["AWS's price list"] if types & listed.keys() - given.keys() else []
-    if types & known.keys() - listed.keys() - given.keys() or not sources:
-        sources.append(f"terraform/prices.json, read {table['read']}")
-    source = f"on demand: {' and '.join(sources)}; spot: AWS, now"
-    return Prices(known, spot or {}, source, {kind: assumed_price(table, kind) for kind in types - set(known)})
+class PriceUnknown(Exception):
+    """The table knows nothing of a region; the text says of which it does."""
 
 
-def beside(region: str, endpoints: int, given: Mapping[str, float]) -> float:
-    """US dollars an hour of address and endpoints beside the machines, as terraform/cost.tf counts them.
+def vcpus(instance_type: str) -> int | None:
+    """Virtual CPUs of a type of the families that Gougi runs on, by the size in its name; None: the name does not
+    say."""
+    match = re.fullmatch(r"[a-z0-9-]+\.(?:(medium)|(large)|([0-9]*)xlarge)", instance_type)
+    if match is None:
+        return None
+    if match[3] is None:
+        return 1 if match[1] else 2
+    return 4 * int(match[3] or 1)
+
+
+def list_prices(types: Iterable[str], region: str, given: Mapping[str, float]) -> dict[str, float]:
+    """On-demand prices by type, US dollars an hour; a type whose price is not known is left out.
 
     Args:
-        endpoints: how many; where the price of one is not known in the region, they count as nothing.
-        given: what the user knows better; ``endpoint`` is one's.
+        given: what the user knows better.
     """
-    table = _table()
-    each = given.get("endpoint", table["interface_endpoint"].get(region, 0.0))
-    return float(table["public_ipv4"] + endpoints * each)
-
-
-def table_date() -> str:
-    """The day on which the prices of the table were read, such as ``2026-11-21``."""
-    return str(_table()["read"])
-
-
-def table_regions() -> list[str]:
-    """Regions of which the table has the price of a type, sorted."""
-    return sorted({region for regions in _table()["per_vcpu"].values() for region in regions})
+    per_vcpu = _table()["per_vcpu"]  # within a family AWS asks the same for each vCPU
+    found = dict(given)
+    for kind in types:
+        price, size = per_vcpu.get(kind.split(".")[0], {}).get(region), vcpus(kind)
+        if price and size:
+            found.setdefault(kind, price * size)
+    return found
 
 
 def _table() -> dict[str, Any]:
@@ -81,96 +59,63 @@ def _table() -> dict[str, Any]:
     return found
 
 
-class PriceBook:
-    """Prices in one region. A price that AWS's list said is asked for once; what it does not say, the table may.
-
-    Args:
-        given: on-demand prices that the user knows better.
-        kept: what the list said of old, which counts while it does not answer.
-        clock: seconds that only go forward.
-    """
-
-    def __init__(
-        self,
-        cloud: Cloud,
-        region: str,
-        given: Mapping[str, float] | None = None,
-        kept: Mapping[str, float] | None = None,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._cloud = cloud
-        self._region = region
-        self._given = given or {}
-        self._kept = kept or {}
-        self._clock = clock
-        self._listed: dict[str, float] = {}
-        self._not_before: dict[str, float] = {}
-        self.trouble = ""
-        """The reason why AWS's list did not answer when it was last asked; empty: it did."""
-
-    def listed(self, types: Iterable[str]) -> dict[str, float]:
-        """Prices of these types in AWS's list, of now or of an earlier look; a type without one is left out."""
-        types = set(types)
-        self._ask(sorted(types - self._listed.keys() - self._given.keys()))
-        return {kind: usd for kind, usd in {**self._kept, **self._listed}.items() if kind in types}
-
-    def prices(self, types: Iterable[str], machines: Iterable[Machine]) -> Prices:
-        """Prices of these types, and the market's of the spot machines among those. Raises AwsError."""
-        types = set(types)
-        spot = self._cloud.spot_prices(machines)
-        return prices(types, self._region, self._given, spot, self.listed(types))
-
-    def _ask(self, kinds: Iterable[str]) -> None:
-        began = self._clock()
-        due = [kind for kind in kinds if began >= self._not_before.get(kind, began)]
-        if due:
-            self.trouble = ""
-        self._not_before |= dict.fromkeys(due, began + _PATIENCE_S)
-        for kind in due:
-            if self.trouble and self._clock() - began >= _LONGEST_S:
-                return
-            try:
-                usd = self._cloud.on_demand_price(kind, self._region)
-            except AwsError as error:
-                self.trouble = str(error)  # of one type: the list may well say the others
-                continue
-            if usd is not None:
-                self._listed[kind] = usd
-            elif kind in self._kept:
-                self.trouble = f"AWS's price list: no price of {kind} any more"
-
-
 @dataclass(frozen=True, slots=True)
-class FleetTypes:
-    """Types of machine. ``nodes``: the preferred one first."""
+class Estimate:
+    """``usd_per_hour``: as terraform's output of that name has it (``head``, ``node``, ``beside``, ``all``)."""
 
+    region: str
     head: str
-    nodes: tuple[str, ...]
+    node: str
+    """The dearest of the types that are asked for."""
+    nodes: int
+    usd_per_hour: Mapping[str, float | None]
+    unpriced_types: tuple[str, ...]
+    read: str
+    """The day on which the table's prices were read."""
 
-    @property
-    def all(self) -> frozenset[str]:
-        return frozenset((self.head, *self.nodes))
+    def lines(self) -> list[str]:
+        """A line for the head, the nodes, and what stands beside them; their prices are US dollars an hour."""
+        usd = self.usd_per_hour
+        return [
+            f"a fleet in {self.region}, by the prices that came with gougi, read {self.read}",
+            f"head    1 x {self.head:14} {_usd(usd['head'])}",
+            f"nodes {self.nodes:3} x {self.node:14} {_usd(usd['node'], self.nodes)}",
+            f"beside them (address, endpoints) {_usd(usd['beside'])}",
+        ]
 
 
-def types_of(settings: FleetConfig) -> FleetTypes:
-    """The types as terraform will see them: ``variables`` stand over the other settings, as in the root module."""
-    nodes = settings.variables.get("instance_types", settings.instance_types)
-    return FleetTypes(settings.variables.get("head_instance_type", HEAD_TYPE), tuple(nodes))
-
-
-def planned(
-    settings: FleetConfig, region: str, listed: Mapping[str, float] | None = None
-) -> tuple[float, tuple[str, ...]]:
-    """The highest cost of an hour of the fleet that the settings describe, in US dollars, for a price cap.
+def estimate(settings: FleetConfig, nodes: int, region: str) -> Estimate:
+    """The cost of ``nodes`` machines and their head in a region, at on-demand prices, as terraform/cost.tf counts it.
 
     Args:
-        listed: as `prices` has it.
+        settings: the section [fleet]; its variables stand over the other settings, as in the root module.
 
-    Returns:
-        That, and the types whose prices are not known, for which a dear one is assumed.
+    Raises:
+        PriceUnknown: the table has no price of the region, and the settings do not give all of them.
     """
-    types = types_of(settings)
-    table = prices(types.all, region, settings.variables.get("usd_per_hour"), listed=listed)
-    each = {**table.on_demand, **table.assumed}
-    usd = each[types.head] + settings.nodes * max(each[kind] for kind in types.nodes)
-    return usd, tuple(sorted(table.assumed))
+    variables, table = settings.variables, _table()
+    given = variables.get("usd_per_hour") or {}
+    head_type = variables.get("head_instance_type", HEAD_TYPE)
+    node_types = tuple(variables.get("instance_types", settings.instance_types))
+    prices = list_prices((head_type, *node_types), region, given)
+    unpriced = tuple(sorted({head_type, *node_types} - prices.keys()))
+    regions = sorted({region for of_family in table["per_vcpu"].values() for region in of_family})
+    if unpriced and region not in regions:
+        raise PriceUnknown(
+            f"{region}: no prices of this region came with gougi; of these they did: {' '.join(regions)}"
+        )
+    head = prices.get(head_type)
+    known = [prices[kind] for kind in node_types if kind in prices]
+    node = max(known) if len(known) == len(node_types) else None
+    endpoint = given.get("endpoint", table["interface_endpoint"].get(region, 0.0))
+    beside = table["public_ipv4"] + endpoint * (0 if variables.get("network") else len(ENDPOINTS))
+    whole = None if head is None or node is None else head + nodes * node + beside
+    usd = {"head": head, "node": node, "beside": beside, "all": whole}
+    dearest = max(node_types, key=lambda kind: prices.get(kind, 0.0))
+    return Estimate(region, head_type, dearest, nodes, usd, unpriced, str(table["read"]))
+
+
+def _usd(price: float | None, count: int = 1) -> str:
+    if price is None:
+        return "price not known"
+    return f"{price * count:.2f}" if count == 1 else f"{price * count:.2f} ({price:.4f} each)"

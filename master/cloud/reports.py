@@ -1,4 +1,4 @@
-"""Reports of the fleet's machines about themselves, for the operator: an object of the archive for each. Pure."""
+"""Reports of the fleet's machines about themselves, for the operator: an object of its bucket for each. Pure."""
 
 from __future__ import annotations
 
@@ -10,11 +10,16 @@ import msgspec
 from cluster.machine.presence import NodePresence, NodeState
 
 PREFIX: Final = "fleet/machines/"
-"""Prefix of the archive's keys."""
+"""Prefix of the keys in the fleet's folder."""
 
 MachineState = Literal["waiting", "joined", "ready", "leaving", "released"]
 """``waiting``: Ray does not run on it yet. ``joined``: it has joined and is warm, but no node of it can search, as
 where no master plays. ``ready``: one can. ``leaving``: it is sent away. ``released``: its nodes are dismissed."""
+
+
+def key(machine: str) -> str:
+    """The key of a machine's report in the fleet's folder."""
+    return f"{PREFIX}{machine}.json"
 
 
 class ReportError(ValueError):
@@ -34,10 +39,6 @@ class MachineReport:
     """AWS thinks that it may be taken away."""
     why: str = ""
     """The reason why it leaves."""
-
-    @property
-    def key(self) -> str:
-        return f"{PREFIX}{self.machine}.json"
 
     def encode(self) -> bytes:
         return msgspec.json.encode(self)

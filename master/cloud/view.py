@@ -1,4 +1,4 @@
-"""The status of a fleet, put together from AWS, the machines and the ledger. Pure; times are seconds since 1970."""
+"""The status of a fleet, put together from AWS and the machines. Pure; times are seconds since 1970."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from master.cloud.cloud import CloudMachine
-from master.cloud.costs import Ledger, Prices, observed
+from master.cloud.cloud import Machine
+from master.cloud.plan import Facts
 from master.cloud.reports import MachineReport
 
 GONE: Final = "gone"
@@ -32,7 +32,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class FleetStatus:
-    """``usd_per_hour``: of the machines that run now, at today's prices; ``usd``: what all have cost so far."""
+    """``usd_per_hour``: of the machines that run now, at list prices; spot machines cost less."""
 
     name: str
     region: str
@@ -41,16 +41,8 @@ class FleetStatus:
     """AWS's word for the head's state; `GONE` where AWS has no such machine (any more)."""
     rows: tuple[Row, ...]
     usd_per_hour: float
-    usd: float
-    costs: tuple[tuple[str, str, float | None, int, float, float], ...]
-    """Each: type, market, US dollars an hour of one, how many run, machine hours and US dollars so far."""
     unpriced: tuple[str, ...]
     """Types that are there, and whose prices are not known: they count as nothing."""
-    source: str
-    """Source of the prices."""
-    ended: str
-    counted: bool
-    """Whether the head's ledger was there; without it only machines that still run are in the cost so far."""
 
     @property
     def head_runs(self) -> bool:
@@ -72,48 +64,30 @@ class FleetStatus:
 
 
 def status(
-    name: str,
-    region: str,
-    asked: int,
-    head: str,
-    machines: Sequence[CloudMachine],
+    facts: Facts,
+    machines: Sequence[Machine],
     reports: Iterable[MachineReport],
-    ledger: Ledger | None,
-    prices: Prices,
+    prices: Mapping[str, float],
     now: float,
 ) -> FleetStatus:
-    """See the module's text. ``head``: the head's instance id; ``ledger``: None where there is none."""
+    """See the module's text. ``prices``: US dollars an hour, by type."""
     by_machine = {report.machine: report for report in reports}
-    rows = [_row(machine, head, by_machine, now) for machine in machines]
-    costing = [machine.facts for machine in machines if machine.state in ("pending", "running")]
-    head_launched = next((machine.launched for machine in costing if machine.id == head), 0.0)
-    so_far = observed(ledger or Ledger(), costing, prices, now, head_launched)
-    costs = []
-    for (kind, spot), (hours, usd) in so_far.by_type().items():
-        alike = [machine for machine in costing if (machine.type, machine.spot) == (kind, spot)]
-        known = [price for machine in alike if (price := prices.of(machine)) is not None]
-        price = sum(known) / len(known) if known else prices.on_demand.get(kind)
-        costs.append((kind, _market(spot), price, len(alike), hours, usd))
+    rows = [_row(machine, facts.head, by_machine, now) for machine in machines]
+    running = [machine for machine in machines if machine.state in ("pending", "running")]
     return FleetStatus(
-        name=name,
-        region=region,
-        asked=asked,
-        head=next((machine.state for machine in machines if machine.facts.id == head), GONE),
+        name=facts.name,
+        region=facts.region,
+        asked=facts.nodes,
+        head=next((machine.state for machine in machines if machine.id == facts.head), GONE),
         rows=tuple(sorted(rows, key=lambda row: (row.role != "head", -row.age_s, row.machine))),
-        usd_per_hour=sum(prices.of(machine) or 0.0 for machine in costing),
-        usd=so_far.usd,
-        costs=tuple(costs),
-        unpriced=tuple(sorted({machine.type for machine in costing if prices.of(machine) is None})),
-        source=prices.source,
-        ended=ledger.ended if ledger is not None and ledger.run_began >= head_launched else "",
-        counted=ledger is not None,
+        usd_per_hour=sum(prices.get(machine.type, 0.0) for machine in running),
+        unpriced=tuple(sorted({machine.type for machine in running} - prices.keys())),
     )
 
 
-def _row(machine: CloudMachine, head: str, reports: Mapping[str, MachineReport], now: float) -> Row:
-    facts = machine.facts
-    report = reports.get(facts.id)
-    role = "head" if facts.id == head else "node"
+def _row(machine: Machine, head: str, reports: Mapping[str, MachineReport], now: float) -> Row:
+    report = reports.get(machine.id)
+    role = "head" if machine.id == head else "node"
     state, nps, note = machine.state, 0, ""
     if role == "node" and state == "running":
         if report is None:
@@ -123,12 +97,8 @@ def _row(machine: CloudMachine, head: str, reports: Mapping[str, MachineReport],
         else:
             state, nps = report.state, report.nps
             note = report.why or ("may be taken away soon" if report.at_risk else "")
-    age_s = max(0.0, now - facts.launched)
-    return Row(facts.id, role, facts.type, facts.zone, _market(facts.spot), state, age_s, nps, note)
-
-
-def _market(spot: bool) -> str:
-    return "spot" if spot else "on demand"
+    age_s, market = max(0.0, now - machine.launched), "spot" if machine.spot else "on demand"
+    return Row(machine.id, role, machine.type, machine.zone, market, state, age_s, nps, note)
 
 
 def age(seconds: float) -> str:

@@ -13,18 +13,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from cluster.processors import processors
-from master.commands.checks import check_fleet, check_folder
+from master.commands.checks import Kind, check_fleet, check_folder, check_kind
 from master.commands.common import BAD_INPUT, FAILED, INTERRUPTED, CommandError, compile_searcher, notice, tell
-from master.commands.kinds import Kind, check_kind
 from master.commands.options import Address, Single
 from master.commands.settings import ConfigFile, load
 from master.ui.texts import page_say
 
 if TYPE_CHECKING:
     from cluster.api import Searcher
-    from master.analysis.game import Game
+    from master.analysis.game import RecordedGame
     from master.analysis.plan import Evaluation, Point
-    from master.analysis.report import GameReport, Say, Settings
+    from master.analysis.report import GameReport, ReportSettings, Say
     from master.analysis.session import Pace
     from master.analysis.strength import Calibration
     from master.analysis.table import Terminal
@@ -121,7 +120,7 @@ def _with_nodes(settings: Config) -> Config:
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    game: Game
+    game: RecordedGame
     points: tuple[Point, ...]
     stem: str
     """Stem of the names of the files about it."""
@@ -168,7 +167,7 @@ class _Analysis:
 
     def net(self) -> str:
         """The network by its content; one that only the nodes have, by its path."""
-        from master.analysis.network import network_hash
+        from master.analysis.strength import network_hash
 
         try:
             return network_hash(self.config.engine.eval_file)
@@ -192,11 +191,11 @@ class _Analysis:
         searched = [version("gougi"), self.net(), engine, "single" if self.single else fleet, pace]
         return json.dumps(searched, sort_keys=True)
 
-    def words(self, text: Say) -> Settings:
+    def words(self, text: Say) -> ReportSettings:
         """For the reader of the report, in the language of ``text``."""
         from importlib.metadata import version
 
-        from master.analysis.report import Settings
+        from master.analysis.report import ReportSettings
 
         eval_file, pace = self.config.engine.eval_file, self.pace
         net = Path(eval_file).name if eval_file else text("its own network")
@@ -214,13 +213,13 @@ class _Analysis:
         elif self.nodes > 1:
             effort += text(", of {nodes} nodes", nodes=self.nodes)
         why = "" if self.misfit is None else text(self.misfit.message, **self.misfit.fields)
-        return Settings(engine, effort, why)
+        return ReportSettings(engine, effort, why)
 
     def calibration(self, found: Sequence[Evaluation]) -> Calibration | None:
         """The package's, where it fits what was searched; else None, and ``misfit`` says why."""
         from statistics import median
 
-        from master.analysis.calibration import read_calibration
+        from master.analysis.strength import read_calibration
 
         calibration = read_calibration()
         known = [one.nodes for one in found if one.nodes]
@@ -284,7 +283,7 @@ def _names(stem: str) -> Iterator[str]:
 
 def _run(analysis: _Analysis, as_json: bool, boards: bool) -> int:
     from cluster.api import FleetError
-    from master.analysis.store import Store
+    from master.analysis.session import Store
     from master.commands.lifetime import Interrupted, run_to_end
     from master.ui.texts import say
 

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import contextlib
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from master.commands.book_import import SQLITE, import_
-from master.commands.book_learn import learn
-from master.commands.book_settings import choice_settings, learned_path
-from master.commands.common import CommandError, EndsOn
-from master.commands.kinds import Kind, only
-from master.commands.options import LearnedFile
+from master.commands.checks import Kind, check_fleet, check_folder, only
+from master.commands.common import FAILED, INTERRUPTED, CommandError, EndsOn, compile_searcher
+from master.commands.options import Address, LearnedFile, Nodes, Single
 from master.commands.plain import PlainCommand
+from master.commands.players import choice_settings, learned_path, study_settings
 from master.commands.settings import ConfigFile, load
 
 if TYPE_CHECKING:
     from master.book.learned import LearnedBook
-    from worker.book import Book
+    from master.book.lessons import BookSearch
+    from master.ui.console import Console
+    from worker.book import Book, BookMove
     from worker.shogi import Position
+
 
 app = typer.Typer(
     help="""Make opening books, look at them, and learn from lost games.
@@ -41,7 +44,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 app.command(name="import", cls=PlainCommand)(import_)
-app.command(cls=PlainCommand)(learn)
 
 
 @app.command(cls=PlainCommand)
@@ -68,7 +70,6 @@ def show(
 
       gougi book show "lnsgkgsnl/1r5b1/p1ppppppp/1p7/9/2P6/PP1PPPPPP/1B5R1/LNSGKGSNL b - 3" 2g2f
     """
-    from master.commands.book_show import print_board, print_candidates, print_search
     from master.ui.console import Console
     from worker.book import BookError, legal_entries
 
@@ -84,11 +85,59 @@ def show(
         for path in files:
             if _learns(path):
                 with _open_learned(path) as learned:
-                    print_search(console, str(path), here, learned.search_of(here.sfen()))
+                    _print_search(console, str(path), here, learned.search_of(here.sfen()))
                     entries, _ = legal_entries(learned, here, choice)
             else:
                 entries, _ = legal_entries(_open_file(path, settings.book.on_the_fly), here, choice)
-            print_candidates(console, str(path), here, entries)
+            _print_candidates(console, str(path), here, entries)
+
+
+def print_board(console: Console, position: Position) -> None:
+    """The board with both hands, and the position as text."""
+    from master.ui.board import board_text, hand_text
+    from worker.text import shows_kanji
+
+    kanji = shows_kanji(console.encoding)
+    console.print(hand_text(position, 1, kanji))
+    console.print(board_text(position, kanji=kanji))
+    console.print(hand_text(position, 0, kanji))
+    console.print(f"sfen {position.sfen()}\n")
+
+
+def _print_search(console: Console, name: str, position: Position, search: BookSearch | None) -> None:
+    """Print what the learned book has about the position."""
+    from master.records.notation import pv_text, score_text
+
+    if search is None:
+        console.print(f"{name}: this position was not searched")
+        return
+    how = "studied after a lost game" if search.studied else "played"
+    console.print(
+        f"{name}: {pv_text(position.sfen(), search.pv or (search.move,))}  {score_text(search.score)}"
+        f"  depth {search.depth}, {search.seconds:.2f} reference seconds, {how}",
+        soft_wrap=True,
+    )
+
+
+def _print_candidates(console: Console, name: str, position: Position, entries: Sequence[BookMove]) -> None:
+    """A book's candidates; values are from the side to move, as in the file."""
+    from rich.table import Table
+
+    from master.records.notation import move_text
+
+    if not entries:
+        console.print(f"{name}: no candidates")
+        return
+    table = Table(title=name, title_justify="left", box=None, pad_edge=False)
+    for column in ("move", "usi", "reply"):
+        table.add_column(column)
+    for column in ("value", "depth", "count"):
+        table.add_column(column, justify="right")
+    for entry in entries:
+        move = move_text(position, position.parse_usi(entry.move))
+        numbers = map(str, (entry.value, entry.depth, entry.count))
+        table.add_row(move, entry.move, entry.ponder or "", *numbers)
+    console.print(table)
 
 
 def _open_file(path: Path, on_the_fly: bool) -> Book:
@@ -209,3 +258,111 @@ def _stats(path: Path) -> Iterator[tuple[str, str]]:
     yield "left to study", f"{found.lessons:,} lessons, {found.lesson_seconds:,.1f} reference seconds"
     yield "imported", f"{found.imported_positions:,} positions, {found.imported_moves:,} moves"
     yield "speed of the fleet", "not known yet" if found.nps is None else f"{found.nps:,.0f} nodes a second"
+
+
+@app.command(cls=PlainCommand)
+def learn(
+    book: LearnedFile = None,
+    nodes: Nodes = None,
+    address: Address = None,
+    single: Single = False,
+    config: ConfigFile = None,
+) -> int:
+    """Study lost games now, as gougi play does between its games.
+
+    A lesson is a position before the turn of a lost game. It is searched for twice as long as it has been searched
+    already. Ctrl-C stops at once; what is left stays in the queue, and the same command goes on with it.
+
+    Examples:
+
+      gougi book learn
+
+      gougi book learn --book learned.sqlite --nodes 4
+
+      gougi book learn --single
+    """
+    options: dict[str, dict[str, Any]] = {
+        "book": {"learn": None if book is None else str(book), "study": True},
+        "cluster": {"nodes": nodes, "address": address},
+    }
+    settings = load(config, options)
+    path = learned_path(settings)
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from cluster.api import FleetError
+    from cluster.api import Progress as SearchProgress
+    from cluster.drivers.faults import FleetFault
+    from master.book.learned import LearnedBook
+    from master.book.lessons import Lesson, reference_seconds
+    from master.book.service import BookService
+    from master.book.study import Studied, StudyingSearcher
+    from master.commands.lifetime import Interrupted, run_to_end
+    from master.commands.players import make_fleet, make_single
+    from master.commands.services import logged
+    from master.game.driver import next_search_id
+    from master.logs.log import fleet_listener
+    from master.records.notation import count_text, score_text
+    from master.ui.console import Console
+    from worker.book import BookError
+
+    with EndsOn(BookError), LearnedBook(path, write=False) as reader:
+        stats, broken_off = reader.stats(), reader.running() is not None
+    if not stats.lessons and not broken_off:
+        print(f"{path}: nothing is left to study")
+        return 0
+    check_fleet(settings, single=single, net_option="")
+    check_folder(Path(settings.records.folder), "[records] folder")
+    compile_searcher()
+    service = BookService(learn=path, study=study_settings(settings.book))
+    try:
+        service.open()
+    except BookError as error:
+        if not stats.lessons:  # the game did not break off: another process plays it
+            print(f"{path}: nothing is left to study")
+            return 0
+        raise CommandError(str(error)) from error
+    print(f"{path}: {stats.lessons} lessons of {stats.lesson_seconds:.1f} reference seconds in all", flush=True)
+    if broken_off:
+        print("a game that broke off is looked at too", flush=True)
+    console = Console(stderr=True)
+    board = Progress(
+        TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), console=console, transient=True
+    )
+    task = board.add_task("opening the fleet", total=None)
+
+    def show(lesson: Lesson, progress: SearchProgress) -> None:
+        words = f"move {lesson.ply}: depth {progress.depth} {score_text(progress.score)} {' '.join(progress.pv[:1])}"
+        had = lesson.seconds - lesson.left_seconds
+        board.update(task, description=words, total=lesson.seconds, completed=had + reference_seconds(progress.nodes))
+
+    def tell(studied: Studied) -> None:
+        lesson, decision = studied.lesson, studied.decision
+        found = f"{decision.move} {score_text(decision.score)} depth {decision.depth}"
+        state = f"{studied.left} left" if studied.finished else "stopped, stays in the queue"
+        print(f"move {lesson.ply}: {found}, {count_text(decision.nodes)} nodes; {state}", flush=True)
+
+    async def main() -> int:
+        fleet = make_single(settings) if single else make_fleet(settings)
+        searcher = StudyingSearcher(fleet, service, next_search_id)
+        searcher.on_studied, searcher.on_progress = tell, show
+        fault = FleetFault(searcher.interrupt)
+        try:
+            await searcher.open(fleet_listener(fault.on_event))
+            fault.check()
+            finished = await searcher.study()
+            fault.check()
+            return finished
+        finally:
+            await searcher.close()
+            await service.close()
+
+    try:
+        with logged(settings, console.print, console.print), board if console.is_terminal else contextlib.nullcontext():
+            finished = run_to_end(main)
+    except FleetError as error:
+        raise CommandError(str(error), FAILED) from error
+    except Interrupted:
+        print("interrupted; the same command goes on")
+        return INTERRUPTED
+    print(f"{finished} lessons learned")
+    return 0

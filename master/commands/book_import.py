@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from master.commands.checks import Kind, check_kind
 from master.commands.common import CommandError, EndsOn, notice
-from master.commands.kinds import Kind, check_kind
 
 if TYPE_CHECKING:
     from master.book.dbfile import WrittenMove
-    from master.book.floodgate import GameRules
-    from master.book.importing import ImportSummary
-    from master.book.tally import CandidateRules
+    from master.book.importing import CandidateRules, GameFilter, ImportSummary
     from worker.book import BookMove
 
 SQLITE = (".sqlite", ".sqlite3")
@@ -98,8 +96,7 @@ def import_(
       gougi book import --from standard.db --from mine.db --out both.db
     """
     from master.book.dbfile import check_target
-    from master.book.floodgate import GameRules
-    from master.book.tally import CandidateRules
+    from master.book.importing import CandidateRules, GameFilter
     from worker.book import BookError
 
     if out.suffix != ".db" and out.suffix not in SQLITE:
@@ -117,7 +114,7 @@ def import_(
         if books:
             _import_books(books, out)
         else:
-            rules = GameRules(min_rating, max_gap, min_plies, plies, one_sided or None)
+            rules = GameFilter(min_rating, max_gap, min_plies, plies, one_sided or None)
             # A book that learns knows a position and its turned twin as one.
             candidates = CandidateRules(min_games, min_wins, scores, depth, merge_colours or out.suffix in SQLITE)
             _import_records(sources, out, rules, candidates, jobs)
@@ -131,9 +128,8 @@ def _refuse_records_options(context: typer.Context) -> None:
             raise CommandError(f"{parameter.opts[0]}: it chooses from records, and --from names books")
 
 
-def _import_records(sources: list[Path], out: Path, rules: GameRules, candidates: CandidateRules, jobs: int) -> None:
-    from master.book.importing import count_records, find_records
-    from master.book.tally import Tally
+def _import_records(sources: list[Path], out: Path, rules: GameFilter, candidates: CandidateRules, jobs: int) -> None:
+    from master.book.importing import Tally, count_records, find_records
     from master.ui.progress import Bars
 
     with EndsOn(FileNotFoundError, where="--from"):

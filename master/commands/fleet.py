@@ -14,26 +14,24 @@ from master.commands import fleet_down, fleet_services
 from master.commands.common import FAILED, CommandError
 from master.commands.fleet_shared import (
     Dir,
-    LockWait,
     Yes,
     agreed,
     apply,
     can_agree,
+    clear_errors,
     console,
     note,
     operator_of,
     show_cost,
     show_plan,
-    told,
 )
 from master.commands.options import Json
 from master.commands.plain import PlainCommand
 from master.commands.settings import ConfigFile
 
 if TYPE_CHECKING:
-    from master.cloud.facts import Facts
     from master.cloud.operator import Operator
-    from master.cloud.plan import FleetPlan
+    from master.cloud.plan import Facts, FleetPlan
 
 app = typer.Typer(
     name="fleet",
@@ -71,7 +69,6 @@ def plan(
         typer.Option("--offline", help="Only the cost, from the prices that came with Gougi, without a network."),
     ] = False,
     rebuild: Rebuild = False,
-    lock_wait: LockWait = 0,
     folder: Dir = None,
     config: ConfigFile = None,
 ) -> int:
@@ -85,15 +82,15 @@ def plan(
 
       gougi fleet plan --nodes 16 --offline
     """
-    with told():
+    with clear_errors():
         operator = operator_of(config, folder)
         if offline:
             if rebuild:
                 raise CommandError("--offline makes no release: leave out --rebuild")
             _estimate(operator, nodes)
             return 0
-        with operator.alone("gougi fleet plan", lock_wait, note):
-            show_plan(operator.plan(nodes, rebuild=rebuild, tell=note), operator.price_cap_usd)
+        with operator.alone("gougi fleet plan"):
+            show_plan(operator.plan(nodes, rebuild=rebuild, tell=note))
     return 0
 
 
@@ -103,7 +100,6 @@ def up(
     yes: Yes = False,
     wait: Wait = 900,
     rebuild: Rebuild = False,
-    lock_wait: LockWait = 0,
     folder: Dir = None,
     config: ConfigFile = None,
 ) -> int:
@@ -118,14 +114,14 @@ def up(
 
       gougi fleet up --yes --wait 0
     """
-    with told():
+    with clear_errors():
         operator = operator_of(config, folder)
         command = "gougi fleet up" if nodes is None else f"gougi fleet up --nodes {nodes}"
 
         def make() -> FleetPlan:
             return operator.plan(nodes, rebuild=rebuild, tell=note)
 
-        return _change(operator, command, make, yes, wait, lock_wait)
+        return _change(operator, command, make, yes, wait)
 
 
 @app.command(cls=PlainCommand)
@@ -133,13 +129,12 @@ def scale(
     nodes: Annotated[int, typer.Argument(min=0, max=1000, metavar="N", help="Number of nodes from now on.")],
     yes: Yes = False,
     wait: Wait = 900,
-    lock_wait: LockWait = 0,
     folder: Dir = None,
     config: ConfigFile = None,
 ) -> int:
-    """Change the number of nodes of a running fleet.
+    """Change the number of nodes of a running fleet, and nothing else.
 
-    A running game goes on.
+    A running game goes on. If the configuration has changed since gougi fleet up, it refuses.
 
     Examples:
 
@@ -147,20 +142,19 @@ def scale(
 
       gougi fleet scale 0 --yes
     """
-    with told():
+    with clear_errors():
         operator = operator_of(config, folder)
-        operator.facts()
+        operator.facts()  # that there is no fleet is said before its folder is made
 
         def make() -> FleetPlan:
-            operator.facts()  # once more: whoever had the fleet before us may have ended it
-            return operator.plan(nodes, tell=note)
+            return operator.plan_size(nodes, note)
 
-        return _change(operator, f"gougi fleet scale {nodes}", make, yes, wait, lock_wait)
+        return _change(operator, f"gougi fleet scale {nodes}", make, yes, wait)
 
 
 @app.command(cls=PlainCommand)
 def status(as_json: Json = False, folder: Dir = None, config: ConfigFile = None) -> int:
-    """Show the machines: state, speed, age, spot, and cost so far.
+    """Show the machines: state, speed, age, spot, and the cost of an hour.
 
     The exit code is 1 if the head does not run: then nobody plays, however many nodes are ready.
 
@@ -170,7 +164,7 @@ def status(as_json: Json = False, folder: Dir = None, config: ConfigFile = None)
     """
     from master.cloud.display import status_table
 
-    with told():
+    with clear_errors():
         operator = operator_of(config, folder)
         now = operator.status(operator.facts())
         if as_json:
@@ -180,44 +174,17 @@ def status(as_json: Json = False, folder: Dir = None, config: ConfigFile = None)
     return 0 if now.head_runs else FAILED
 
 
-@app.command(cls=PlainCommand)
-def cost(as_json: Json = False, folder: Dir = None, config: ConfigFile = None) -> int:
-    """Show what the fleet costs an hour, and its cost so far.
-
-    The figures are by type of machine.
-
-    Examples:
-
-      gougi fleet cost
-    """
-    from master.cloud.display import cost_table
-
-    with told():
-        operator = operator_of(config, folder)
-        facts = operator.facts()
-        now = operator.status(facts)
-        beside = facts.usd_per_hour.get("beside")
-        if as_json:
-            wanted = ("usd_per_hour", "usd", "costs", "unpriced", "source", "counted")
-            print(json.dumps({**{name: asdict(now)[name] for name in wanted}, "beside_usd_per_hour": beside}))
-        else:
-            console().print(cost_table(now, beside))
-    return 0
-
-
 app.command(name="down", cls=PlainCommand)(fleet_down.down)
 app.command(name="watch", cls=PlainCommand)(fleet_services.watch)
 app.command(name="keep", cls=PlainCommand)(fleet_services.keep)
 
 
-def _change(
-    operator: Operator, command: str, make: Callable[[], FleetPlan], yes: bool, wait_s: float, lock_wait_s: float
-) -> int:
+def _change(operator: Operator, command: str, make: Callable[[], FleetPlan], yes: bool, wait_s: float) -> int:
     """Plan, show, ask and apply, alone; then wait."""
     can_agree(yes)  # a plan takes its time
-    with operator.alone(command, lock_wait_s, note):
+    with operator.alone(command):
         wanted = make()
-        show_plan(wanted, operator.price_cap_usd)
+        show_plan(wanted)
         if not wanted.empty and not agreed(yes, "do this?"):
             return FAILED
         apply(operator, wanted)
@@ -233,7 +200,7 @@ def _estimate(operator: Operator, nodes: int | None) -> None:
     found = operator.estimate(nodes)
     for line in found.lines():
         print(line)
-    show_cost(found.usd_per_hour, found.unpriced_types, operator.price_cap_usd)
+    show_cost(found.usd_per_hour, found.unpriced_types)
     print("AWS was not asked: without --offline this says what would be made, at the prices of today")
 
 

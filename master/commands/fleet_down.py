@@ -7,19 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from master.commands.common import FAILED, CommandError
+from master.commands.common import FAILED, CommandError, EndsOn
 from master.commands.fleet_shared import (
     Dir,
-    LockWait,
     Yes,
     agreed,
     apply,
     can_agree,
+    clear_errors,
     note,
     operator_of,
     settings,
     show_plan,
-    told,
 )
 from master.commands.settings import ConfigFile
 
@@ -41,7 +40,6 @@ def down(
         float,
         typer.Option("--wait", min=0, metavar="S", help="Seconds that AWS may take to forget what was destroyed."),
     ] = 120,
-    lock_wait: LockWait = 0,
     folder: Dir = None,
     config: ConfigFile = None,
 ) -> int:
@@ -57,9 +55,9 @@ def down(
 
       gougi fleet down --yes --records ~/shogi/games
     """
-    with told():
+    with clear_errors():
         operator = operator_of(config, folder)
-        with operator.alone("gougi fleet down", lock_wait, note):
+        with operator.alone("gougi fleet down"):
             location = operator.location()
             if location is None:
                 note(f"there is no fleet in {operator.folder.path}")
@@ -103,7 +101,9 @@ def _destroy(operator: Operator, end: FleetPlan, location: FleetLocation | None,
 def _copy_records(location: FleetLocation, records: Path) -> None:
     from master.cloud.end import copy_records
 
-    note(f"{copy_records(location, records, note)} files of the bucket {location.bucket} are in {records}")
+    with EndsOn(OSError, code=FAILED):
+        copied = copy_records(location, records, note)
+    note(f"{copied} files of the bucket {location.bucket} are in {records}")
 
 
 def _prove(operator: Operator, name: str, location: FleetLocation | None, wait_s: float) -> None:

@@ -14,8 +14,8 @@ from typing import Annotated
 import typer
 
 from master.cloud.agreed import RELEASED
-from master.commands.common import FAILED, CommandError, EndsOn
-from master.commands.fleet_shared import told
+from master.commands.common import EndsOn
+from master.commands.fleet_shared import clear_errors
 from master.commands.settings import ConfigFile, load
 
 
@@ -23,10 +23,10 @@ def watch(
     run_dir: Annotated[
         Path, typer.Option(envvar="GOUGI_RUN_DIR", metavar="FOLDER", help="Folder in which node processes register.")
     ],
-    archive: Annotated[
-        str, typer.Option(metavar="PLACE", help="Place for this machine's reports. Default: the fleet's bucket.")
+    bucket: Annotated[
+        str,
+        typer.Option(envvar="FLEET_BUCKET", metavar="NAME", help="Bucket for this machine's reports. Default: none."),
     ] = "",
-    bucket: Annotated[str, typer.Option(envvar="FLEET_BUCKET", hidden=True)] = "",
     name: Annotated[str, typer.Option(envvar="FLEET_NAME", metavar="NAME", help="Name of the fleet.")] = "",
     region: Annotated[str, typer.Option(envvar="FLEET_REGION", metavar="NAME", help="The AWS region.")] = "",
     endpoint: Annotated[
@@ -44,22 +44,21 @@ def watch(
 
     Examples:
 
-      gougi fleet watch --run-dir /run/gougi --archive reports
+      gougi fleet watch --run-dir /run/gougi
     """
     from cluster.machine.presence import present
     from cluster.node.instance_metadata import InstanceMetadata
-    from master.cloud.archive import open_archive
+    from master.cloud.bucket import Bucket
     from master.cloud.node_watch import NodeWatch
 
-    with told():
+    with clear_errors():
         with EndsOn(OSError):
             present(run_dir)
-        where = archive or _store(bucket, name)
         watcher = NodeWatch(
             InstanceMetadata(endpoint or None),
             run_dir,
             _event,
-            open_archive(where, region or None) if where else None,
+            Bucket(bucket, name, region or None) if bucket else None,
             poll,
             joined=lambda: bool(health) and _succeeds(shlex.split(health)),
         )
@@ -67,68 +66,34 @@ def watch(
 
 
 def keep(
-    archive: Annotated[str, typer.Option(metavar="PLACE", help="Archive, instead of [fleet] archive.")] = "",
-    bucket: Annotated[str, typer.Option(envvar="FLEET_BUCKET", hidden=True)] = "",
-    name: Annotated[
-        str, typer.Option(envvar="FLEET_NAME", metavar="NAME", help="Name of the fleet; empty: no machines to count.")
-    ] = "",
-    region: Annotated[str, typer.Option(envvar="FLEET_REGION", metavar="NAME", help="The AWS region.")] = "",
+    bucket: Annotated[str, typer.Option(envvar="FLEET_BUCKET", metavar="NAME", help="The fleet's bucket.")],
+    name: Annotated[str, typer.Option(envvar="FLEET_NAME", metavar="NAME", help="Name of the fleet.")],
     group: Annotated[
-        str,
-        typer.Option(
-            envvar="FLEET_ASG", metavar="NAME", help="The workers' auto-scaling group; empty: complete no hook."
-        ),
-    ] = "",
+        str, typer.Option(envvar="FLEET_ASG", metavar="NAME", help="The auto-scaling group of the workers.")
+    ],
+    region: Annotated[str, typer.Option(envvar="FLEET_REGION", metavar="NAME", help="The AWS region.")] = "",
     config: ConfigFile = None,
 ) -> int:
-    """Run on the head: copy records, count the cost, end the fleet.
+    """Run on the head: let drained workers go, end an idle fleet.
 
-    A service of the fleet's machines. It copies records and logs to the archive, and lets workers go that have drained,
-    before their group's hook runs out. It ends with exit code 10 if [fleet] idle_hours or price_cap_usd says that the
-    fleet must end, and with 0 after SIGTERM; before that it makes the last copies.
+    A service of the fleet's machines. It lets workers go that have drained, before their group's hook runs out. It ends
+    with exit code 10 if [fleet] idle_hours says that the fleet must end, and with 0 after SIGTERM.
 
     Examples:
 
-      gougi fleet keep --archive copies
+      gougi fleet keep --bucket games --name gougi --group gougi-workers
     """
-    from cluster.node.instance_metadata import InstanceMetadata, MetadataError
-    from master.cloud.archive import open_archive
+    from master.cloud import keep as service
+    from master.cloud.bucket import Bucket
     from master.cloud.cloud import Cloud
-    from master.cloud.drained import Drained
-    from master.cloud.ending import EndRule
-    from master.cloud.keep import Copies, LedgerKeeper
-    from master.cloud.keep import keep as run
-    from master.cloud.prices import planned, types_of
 
     settings = load(config)
-    fleet = settings.fleet
-    with told():
-        where = archive or fleet.archive or _store(bucket, name)
-        if not where:
-            raise CommandError("no archive: set [fleet] archive to s3://BUCKET/PREFIX or a folder")
-        head, ledger, drained = "", None, None
-        if name:
-            with EndsOn(MetadataError, code=FAILED):
-                head = InstanceMetadata().get("instance-id") or ""
-            fleet_bucket = open_archive(_store(bucket, name) or where, region or None)
-            given = fleet.variables.get("usd_per_hour", {})
-            cloud = Cloud(region or None)
-            ledger = LedgerKeeper(cloud, fleet_bucket, name, region, given)
-            drained = Drained(cloud, fleet_bucket, group, _event) if group else None
-        copies = Copies(Path(settings.records.folder), open_archive(where, region or None), _event)
-        rule = EndRule(fleet.idle_hours, fleet.price_cap_usd)
-        usd, unpriced = planned(fleet, region, ledger.book.listed(types_of(fleet).all) if ledger is not None else None)
-        if ledger is not None and fleet.price_cap_usd and unpriced:
-            # `gougi fleet plan` has refused it. Here it is no reason to stop: games would not be copied any more.
-            _event("price_unknown", {"types": unpriced})
-        stop = _until_signal()
-        why = run(copies, ledger, head, rule, _event, stop, planned_usd_per_hour=usd, drained=drained)
+    with clear_errors():
+        reports = Bucket(bucket, name, region or None)
+        workers = service.DrainedWorkers(Cloud(region or None), reports, group, _event)
+        records = Path(settings.records.folder)
+        why = service.keep(records, settings.fleet.idle_hours, workers, _event, _until_signal())
         return RELEASED if why else 0
-
-
-def _store(bucket: str, name: str) -> str:
-    """The fleet's folder in its bucket (`master.cloud.plan.FleetLocation.store`); empty: there is no bucket."""
-    return f"s3://{bucket}/{name}".rstrip("/") if bucket else ""
 
 
 def _succeeds(command: list[str]) -> bool:

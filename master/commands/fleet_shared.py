@@ -24,34 +24,23 @@ Dir = Annotated[
     typer.Option("--dir", metavar="FOLDER", help="The fleet's folder. Default: ~/.local/state/gougi/fleet."),
 ]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
-LockWait = Annotated[
-    float,
-    typer.Option(
-        "--lock-wait",
-        min=0,
-        metavar="S",
-        help="Seconds to wait while somebody else changes this fleet; 0: say who it is, and end.",
-    ),
-]
 
 
 @contextlib.contextmanager
-def told() -> Iterator[None]:
+def clear_errors() -> Iterator[None]:
     """Turn errors of a fleet into the command's one clear message."""
-    from master.cloud.archive import ArchiveError
     from master.cloud.aws import AwsError
-    from master.cloud.costs import LedgerError
-    from master.cloud.folder import FolderError
-    from master.cloud.lock import FolderBusy
-    from master.cloud.operator import FleetDown, NotReady, PriceUnknown, UnheededLimit
+    from master.cloud.folder import FolderBusy, FolderError
+    from master.cloud.operator import FleetDown, NotReady, TooMuchChanges
+    from master.cloud.prices import PriceUnknown
     from master.cloud.terraform import TerraformError
     from master.csa.login import LoginError
 
     try:
         yield
-    except (FolderError, FleetDown, LoginError, PriceUnknown, UnheededLimit) as error:
+    except (FolderError, FleetDown, LoginError, PriceUnknown) as error:
         raise CommandError(str(error), BAD_INPUT) from error
-    except (AwsError, ArchiveError, FolderBusy, LedgerError, NotReady, TerraformError) as error:
+    except (AwsError, FolderBusy, NotReady, TerraformError, TooMuchChanges) as error:
         raise CommandError(str(error), FAILED) from error
 
 
@@ -68,31 +57,25 @@ def operator_of(config: Path | None, folder: str | None) -> Operator:
     return Operator(settings(config, folder), config or find_file())
 
 
-def show_plan(wanted: FleetPlan, cap_usd: float = 0.0) -> None:
+def show_plan(wanted: FleetPlan) -> None:
     """Show the change of each resource, and the cost of an hour after it."""
     for line in wanted.lines():
         print(line)
     print(f"plan: {wanted.summary()}")
-    show_cost(wanted.usd_per_hour, wanted.unpriced_types, cap_usd)
+    show_cost(wanted.usd_per_hour, wanted.unpriced_types)
     if wanted.stop_after_hours is not None and not wanted.empty:
         print(
             f"it ends by itself {wanted.stop_after_hours:.1f} hours after its clock starts, in the middle of a game if "
-            "need be (auto_stop_hours in [fleet] variables)"
+            "need be (auto_stop_hours in [fleet] variables, [fleet] price_cap_usd)"
         )
 
 
-def show_cost(usd: Mapping[str, float | None], unpriced: Sequence[str], cap_usd: float) -> None:
+def show_cost(usd: Mapping[str, float | None], unpriced: Sequence[str]) -> None:
     """Show the cost of an hour. ``usd``: as the output ``usd_per_hour`` of the terraform module; empty: nothing is
     known."""
     whole = usd.get("all")
     if whole is not None:
         print(f"an hour costs {whole:.2f} US dollars at on-demand prices")
-        machines = whole - (usd.get("beside") or 0.0)
-        if cap_usd and machines:
-            print(
-                f"price cap: {cap_usd:.2f} US dollars of machines a run, {cap_usd / machines:.1f} hours at these "
-                "prices; addresses, endpoints, disks and traffic come on top"
-            )
     elif usd:
         types = ", ".join(unpriced) or "one of the types"
         print(f"what an hour costs is not known: no price of {types}; give it in [fleet] variables, usd_per_hour")

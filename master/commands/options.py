@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from master.commands.kinds import Kind, only
+from master.commands.checks import Kind, only
 
 Json = Annotated[bool, typer.Option("--json", help="One JSON object, for programs.")]
 JsonAtEnd = Annotated[bool, typer.Option("--json", help="One JSON object at the end, for programs.")]
@@ -25,6 +25,11 @@ FleetAddress = Annotated[
     str | None, typer.Option(metavar="HOST:PORT", help="Address of a fleet's Ray, to play on that fleet; or auto.")
 ]
 Single = Annotated[bool, typer.Option("--single", help="One searcher in this process, without a fleet.")]
+
+PageOption = Annotated[
+    str | None,
+    typer.Option("--page", metavar="HOST:PORT|off", help="Address of the live page. Default: 127.0.0.1:4082."),
+]
 
 NOTATIONS = "japanese|usi"
 NOTATION_HELP = "Moves on the terminal, as ☗７六歩 or as 7g7f. Default: japanese."

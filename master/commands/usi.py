@@ -14,20 +14,19 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 import typer
 
 from master.commands.common import INTERRUPTED, CommandError, EndsOn, interruptible, tell
-from master.commands.options import Address, Nodes, Single
-from master.commands.output import NamedStream
-from master.commands.page import PageOption, live_page
+from master.commands.options import Address, Nodes, PageOption, Single
 from master.commands.players import make_fleet, nodes_asked
+from master.commands.services import live_page
 from master.commands.settings import ConfigFile, load
+from master.ui.terminal import NamedStream
 from worker.files import reason
-from worker.usi.door import Door, introduction
+from worker.usi.gui_reader import GuiReader, introduction
 
 if TYPE_CHECKING:
     from cluster.api import Searcher
-    from master.commands.metrics_endpoint import Metrics
+    from master.commands.services import Metrics
     from master.config import Config
-    from master.usi.events import FleetPlan
-    from master.usi.options import FleetOptions
+    from master.usi.options import FleetOptions, FleetPlan
 
     Log = Callable[[str, dict[str, object]], None]
 
@@ -71,15 +70,15 @@ def _single() -> int:
     from worker.usi.options import OPTIONS
 
     with _gui() as write:
-        door = Door(_lines(), write, introduction(f"Gougi {version('gougi')}", OPTIONS))
-        return interruptible(lambda: _serve_single(door, write))
+        gui = GuiReader(_lines(), write, introduction(f"Gougi {version('gougi')}", OPTIONS))
+        return interruptible(lambda: _serve_single(gui, write))
 
 
-def _serve_single(door: Door, write: Callable[[str], None]) -> int:
+def _serve_single(gui: GuiReader, write: Callable[[str], None]) -> int:
     from worker.usi.loop import UsiLoop
 
     loop = UsiLoop(write)
-    code = loop.run(door)
+    code = loop.run(gui)
     if loop.error:
         raise CommandError(loop.error, code)
     return code
@@ -88,8 +87,7 @@ def _serve_single(door: Door, write: Callable[[str], None]) -> int:
 def _fleet(settings: Config, records: str | None) -> int:
     from importlib.metadata import version
 
-    from master.usi.events import FleetPlan
-    from master.usi.options import FleetOptions
+    from master.usi.options import FleetOptions, FleetPlan
 
     engine, cluster = settings.engine, settings.cluster
     plan = FleetPlan(
@@ -103,16 +101,16 @@ def _fleet(settings: Config, records: str | None) -> int:
     )
     options = FleetOptions(plan, own_fleet=not cluster.address)
     with _gui() as write:
-        door = Door(_lines(), write, introduction(f"Gougi {version('gougi')} fleet", options.table))
+        gui = GuiReader(_lines(), write, introduction(f"Gougi {version('gougi')} fleet", options.table))
         with _logged(settings, records) as on_event:
-            return _serve_fleet(settings, options, door, write, on_event)
+            return _serve_fleet(settings, options, gui, write, on_event)
 
 
 def _serve_fleet(
-    settings: Config, options: FleetOptions, door: Door, write: Callable[[str], None], on_event: Log
+    settings: Config, options: FleetOptions, gui: GuiReader, write: Callable[[str], None], on_event: Log
 ) -> int:
     from master.commands.lifetime import Interrupted, run_to_end
-    from master.commands.metrics_endpoint import serving
+    from master.commands.services import serving
     from master.ui.texts import say
     from master.usi.driver import UsiDriver
 
@@ -127,7 +125,7 @@ def _serve_fleet(
         async with live_page(settings, "usi", tell_page, tell_gui) as page:
             watch = (lambda _what: None) if page is None else page.usi
             driver = UsiDriver(options, lambda wanted: _build(settings, wanted, metrics), write, on_event, watch=watch)
-            code = await driver.run(door)
+            code = await driver.run(gui)
             errors.append(driver.error)
             return code
 

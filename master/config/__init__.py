@@ -7,7 +7,7 @@ or ``GOUGI_CONFIG`` names, else ``gougi.toml`` in the working folder, else ``~/.
 
 from __future__ import annotations
 
-from master.config.loading import ConfigError, csa_password, find_file, load_config, origins
+from master.config.loading import ConfigError, changed, csa_password, effective, find_file, load_config, origins, sample
 from master.config.sections import (
     BookConfig,
     ClockConfig,
@@ -21,7 +21,6 @@ from master.config.sections import (
     PlayConfig,
     VotersConfig,
 )
-from master.config.text import changed, effective, sample
 
 __all__ = [
     "BookConfig",

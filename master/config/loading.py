@@ -1,4 +1,5 @@
-"""The configuration in force: read from options, environment and file, with errors that name place and key."""
+"""The configuration in force: read from options, environment and file, with errors that name place and key; and
+written."""
 
 from __future__ import annotations
 
@@ -27,7 +28,6 @@ ENV_OTHER = frozenset(
     {
         "GOUGI_CONFIG",
         "GOUGI_CACHE_DIR",
-        "GOUGI_CACHE_TRUST",
         "GOUGI_CPU",
         "GOUGI_CHECK",
         "GOUGI_PARAMETERS",
@@ -93,18 +93,14 @@ def load_config(options: Mapping[str, Mapping[str, Any]] | None = None, file: Pa
         raise ConfigError("\n".join(lines)) from error
 
 
-def origins(
-    options: Mapping[str, Mapping[str, Any]] | None = None, file: Path | None = None
-) -> dict[tuple[str, str], str]:
-    """The origins of the values that are not the default, by section and key: ``option``, ``environment`` with the
-    variable, or the file. The arguments are those of `load_config`, which has taken them."""
+def origins(file: Path | None = None) -> dict[tuple[str, str], str]:
+    """The origins of the values that are not the default, by section and key: ``environment`` with the variable, or
+    the file. ``file``: as `load_config` has taken it."""
     path = file or find_file()
     in_file = _read_file(path) if path else {}
     found = {}
     for section, key in _keys():
-        if (options or {}).get(section, {}).get(key) is not None:
-            found[section, key] = "option"
-        elif variable(section, key) in os.environ:
+        if variable(section, key) in os.environ:
             found[section, key] = f"environment, {variable(section, key)}"
         elif key in in_file.get(section, {}):
             found[section, key] = str(path)
@@ -231,3 +227,54 @@ def _table_at(location: _Location) -> type[BaseModel]:
         candidates = (annotation, *typing.get_args(annotation))
         table = next(found for found in candidates if isinstance(found, type) and issubclass(found, BaseModel))
     return table
+
+
+def sample() -> str:
+    """A configuration file with every key, its meaning and its default, as comments to edit."""
+    return "".join(_document(Config(), lambda key, value: f"# {key} = {_toml(value)}"))
+
+
+def effective(config: Config, origins: Mapping[tuple[str, str], str] | None = None) -> str:
+    """The configuration as a file: every key with the value in force and where that came from, secrets left out.
+
+    Args:
+        origins: of the values that are not the default (`master.config.loading.origins`); None: that is not said.
+    """
+    return "".join(_document(config, lambda key, value: f"{key} = {_toml(value)}", origins))
+
+
+def changed(config: Config, origins: Mapping[tuple[str, str], str]) -> str:
+    """The same of the changed keys alone, a line each: ``[engine] threads = 3  # gougi.toml``."""
+    return "".join(
+        f"[{section}] {key}{_value(config, section, key)}  # {origin}\n" for (section, key), origin in origins.items()
+    )
+
+
+def _value(config: Config, section: str, key: str) -> str:
+    return "" if (section, key) in SECRETS else f" = {_toml(getattr(getattr(config, section), key))}"
+
+
+def _toml(value: object) -> str:
+    """A value as TOML on one line; of a table the keys that are set."""
+    if isinstance(value, BaseModel):
+        return _toml({key: item for key, item in value if key in value.model_fields_set})
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(key)} = {_toml(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, tuple):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    return json.dumps(value)
+
+
+def _document(config: Config, line: Any, origins: Mapping[tuple[str, str], str] | None = None) -> Iterator[str]:
+    """The sections and keys of a TOML file, each under its meaning; ``line(key, value)`` writes a key."""
+    yield "# Gougi's configuration. An option goes before the environment, the environment before this file.\n"
+    for section in Config.model_fields:
+        values: BaseModel = getattr(config, section)
+        yield f"\n[{section}]  # {(type(values).__doc__ or '').splitlines()[0]}\n"
+        for key, field in type(values).model_fields.items():
+            if (section, key) in SECRETS:
+                continue
+            yield from (f"# {words}\n" for words in (field.description or "").splitlines())
+            yield f"# Environment: {variable(section, key)}\n"
+            origin = "" if origins is None else f"  # {origins.get((section, key), 'default')}"
+            yield line(key, getattr(values, key)) + origin + "\n"

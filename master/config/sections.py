@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, fi
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from cluster.voting import Vote
-from master.csa.names import LOGIN_NAME
+from master.csa.login import LOGIN_NAME
 from master.live.listening import parse
 from worker.rules import DECLARATIONS, EnteringKingRule
 
@@ -289,17 +289,15 @@ class FleetConfig(_Section):
     """Name of the fleet: a part of all its names in AWS, and the value of its tag "gougi-fleet"."""
     nodes: Annotated[int, Field(ge=0, le=1000)] = 1
     """Number of machines that search, until `gougi fleet scale` says otherwise."""
-    instance_types: Annotated[tuple[str, ...], Field(min_length=1, max_length=20)] = ("c7i.4xlarge",)
+    instance_types: Annotated[tuple[str, ...], Field(min_length=1, max_length=20)] = ("c7i.4xlarge", "c6i.4xlarge")
     """Types of these machines, the preferred one first."""
     csa_password_parameter: str = ""
     """Name of the SSM parameter (SecureString) that holds the server's password."""
     price_cap_usd: Annotated[float, Field(ge=0)] = 0.0
-    """The highest cost of one run, in US dollars; the fleet then ends, after the game. 0: no cap."""
+    """The highest cost of one run, in US dollars at list prices: the fleet ends sooner than auto_stop_hours, even in a
+    game. 0: no cap."""
     idle_hours: Annotated[float, Field(ge=0, le=720)] = 0.0
     """Hours without a move after which the fleet ends. 0: it does not end for this reason."""
-    archive: str = ""
-    """Place to which `gougi fleet keep` copies records and logs: s3://BUCKET/PREFIX or a folder. Empty: the fleet's own
-    bucket, the only one to which the head of `gougi fleet up` may write."""
     variables: Annotated[dict[str, Any], AfterValidator(_readable)] = {}
     """Any other variable of terraform/variables.tf, such as {on_demand_nodes = 2, auto_stop_hours = 6}."""
 

@@ -1,9 +1,7 @@
-"""The connection to a CSA server: TCP or TLS, keep-alive, the line's delay, clear errors.
+"""The connection to a CSA server: its address, TCP or TLS, keep-alive, the line's delay, clear errors.
 
-What is said on it is the matter of `master.csa.protocol`.
-
-Nothing here ever waits: a line that arrives is handed on at once, a line to send is written at once, whatever the
-cluster or the disk are doing.
+What is said on it is the matter of `master.csa.protocol`. Nothing here ever waits: a line that arrives is handed on at
+once, a line to send is written at once, whatever the cluster or the disk are doing.
 """
 
 from __future__ import annotations
@@ -15,7 +13,39 @@ from collections.abc import Callable
 from typing import Final, Self
 
 from master.csa.lines import LineProtocol
-from master.csa.tls import handshake_failure
+
+
+class TlsError(Exception):
+    """The certificates to trust cannot be read; the text names the file."""
+
+
+def tls_context(ca_file: str = "") -> ssl.SSLContext:
+    """A context that verifies a connection: certificate and host name always.
+
+    Args:
+        ca_file: certificates to trust (PEM), in place of this machine's.
+
+    Raises:
+        TlsError: the file cannot be read, or holds no certificate.
+    """
+    try:
+        return ssl.create_default_context(cafile=ca_file or None)
+    except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
+        raise TlsError(f"{ca_file}: cannot read the certificates to trust: {_reason(error)}") from error
+
+
+def handshake_failure(peer: str, error: ssl.SSLError) -> str:
+    """The reason why no TLS connection came about, in one line."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"the certificate of {peer} is not trusted: {error.verify_message}"
+    return f"{peer} does not speak TLS as we do: {_reason(error)}"
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, ssl.SSLError):
+        return error.reason or str(error)
+    return getattr(error, "strerror", None) or str(error)
+
 
 KEEP_ALIVE_S: Final = 40.0
 """An empty line goes out after this much silence of ours. The protocol forbids it within 30 s of any other line."""

@@ -1,15 +1,205 @@
-"""Login name, game name and password, looked at before anything is started for them.
+"""A server's address, login name, game name and password: what they say, and whether anybody can log in with them.
+
+A game name is ``NAME-TOTAL-BYOYOMI`` or ``NAME-TOTAL-INCREMENTF``, times in whole seconds, with ``-B`` or ``-W`` after
+it if a side is asked for. Shogi-server takes any other text without a word, and pairs it as `DEFAULT_GAME`.
 
 Source: CSA server protocol 1.2.1, "login", and shogi-server's reading of it.
 """
 
 from __future__ import annotations
 
+import difflib
 import re
-from typing import Final
+import string
+from dataclasses import dataclass
+from typing import Final, Self
 
-from master.csa.gamename import GameNameError, check_game_name, split_password
-from master.csa.names import LOGIN_NAME
+from worker.clock.timecontrol import TimeControl
+
+DEFAULT_PORT: Final = 4081
+
+
+@dataclass(frozen=True, slots=True)
+class ServerAddress:
+    host: str
+    port: int = DEFAULT_PORT
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """``HOST`` or ``HOST:PORT``; an IPv6 address in brackets. Raises ValueError."""
+        host, colon, port = text.rpartition(":")
+        if not colon or text.endswith("]"):
+            host, port = text, str(DEFAULT_PORT)
+        bare = ":" in host and not (host.startswith("[") and host.endswith("]"))
+        host = host.removeprefix("[").removesuffix("]")
+        if not host or bare or not port.isascii() or not port.isdigit() or not 0 < int(port) < 1 << 16:
+            raise ValueError(f"{text!r} is not HOST:PORT, such as wdoor.c.u-tokyo.ac.jp:4081")
+        return cls(host, int(port))
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+LOGIN_NAME: Final = r"[A-Za-z0-9_@.\-]{1,32}"
+"""A regular expression for the whole of a login name; Shogi-server's."""
+
+DEFAULT_GAME: Final = "default-1500-0"
+"""The game of a login that names none: 25 minutes a side."""
+HANDICAPS: Final = {
+    # By the prefix of the game's name. Black gives the handicap and moves first, as on the tournament server.
+    "hclance_": "PPPPPPPPP/1B5R1/1NSGKGSNL",
+    "hcbishop_": "PPPPPPPPP/7R1/LNSGKGSNL",
+    "hcrook_": "PPPPPPPPP/1B7/LNSGKGSNL",
+    "hcrooklance_": "PPPPPPPPP/1B7/1NSGKGSNL",
+    "hc2p_": "PPPPPPPPP/9/LNSGKGSNL",
+    "hc4p_": "PPPPPPPPP/9/1NSGKGSN1",
+    "hc6p_": "PPPPPPPPP/9/2SGKGS2",
+    "hc8p_": "PPPPPPPPP/9/3GKG3",
+    "hc10p_": "PPPPPPPPP/9/4K4",
+}
+"""White's camp is whole; black's, in SFEN, is this."""
+_FLOODGATE: Final = "floodgate"
+_USUAL_FLOODGATE: Final = "floodgate-300-10F"
+_FLOODGATES: Final = (_USUAL_FLOODGATE, "floodgate-600-10F", "floodgate-900-0", "floodgate-3600-0")
+"""Game names that floodgate has paired so far."""
+_LONGEST: Final = 32
+"""Characters of a name in front of its times."""
+_ALIKE: Final = 0.8
+"""Words of which so much is the same are one word, misspelt."""
+_FORM: Final = re.compile(r"(([A-Za-z0-9_@.\-]+)-([0-9]{1,6})-([0-9]{1,6})(F?))(?:-([BbWw]))?")
+_FOREIGN: Final = re.compile(r"[^A-Za-z0-9_@.\-]")
+_LOOSE: Final = re.compile(r"(.*?[A-Za-z])[\W_]*([0-9]{1,6})[\W_]+([0-9]{1,6})[\W_]*([Ff]?)(?:[\W_]+([BbWw]))?")
+"""A name and two times, whatever stands between them."""
+
+
+class GameNameError(ValueError):
+    """The game name brings no game, or another one than it says; the text says why, and what may be meant."""
+
+
+@dataclass(frozen=True, slots=True)
+class GameName:
+    """The parts of a game name. Times in seconds."""
+
+    game: str
+    """The name without the side: players of one game are paired."""
+    base: str
+    """The part in front of the times."""
+    total_s: int
+    extra_s: int
+    fischer: bool
+    """Whether ``extra_s`` is added with each move, or is byoyomi."""
+    side: str = "*"
+    """``B``, ``W``, or ``*`` for either."""
+
+    @property
+    def floodgate(self) -> bool:
+        """Whether the server pairs it by its timetable."""
+        return self.base == _FLOODGATE
+
+    @property
+    def handicap(self) -> str:
+        """Black's camp, as in `HANDICAPS`; empty: no handicap."""
+        return next((camp for prefix, camp in HANDICAPS.items() if self.game.startswith(prefix)), "")
+
+    def time(self) -> TimeControl:
+        """The time control of both sides."""
+        return TimeControl(
+            total_ms=self.total_s * 1000,
+            byoyomi_ms=0 if self.fischer else self.extra_s * 1000,
+            increment_ms=self.extra_s * 1000 if self.fischer else 0,
+        )
+
+    def allows(self, offered: TimeControl) -> bool:
+        """Whether ``offered`` is what the name says.
+
+        A game with a leading zero in its byoyomi (``test-900-060``) never is: shogi-server counts it in seconds, in
+        whole multiples of those 60, and says all the same that its unit is a minute (``StopWatchClock`` in its
+        ``time_clock.rb``). Who believed that would lose on time at the first move.
+        """
+        mine = self.time()
+        times = (offered.total_ms, offered.byoyomi_ms, offered.increment_ms)
+        return times == (mine.total_ms, mine.byoyomi_ms, mine.increment_ms)
+
+
+def parse_game_name(text: str) -> GameName | None:
+    """The game that a name stands for; None: it has no such form, and the server pairs it as `DEFAULT_GAME`."""
+    match = _FORM.fullmatch(text)
+    if match is None or len(match[2]) > _LONGEST:
+        return None
+    return GameName(match[1], match[2], int(match[3]), int(match[4]), bool(match[5]), (match[6] or "*").upper())
+
+
+def split_password(password: str) -> tuple[GameName | None, str]:
+    """Split the words behind the login name as the server does: into the game (None: `DEFAULT_GAME`) and the trip."""
+    name = parse_game_name(password)
+    if name is not None:
+        return name, ""
+    game, comma, trip = password.rstrip(",").partition(",")
+    return (parse_game_name(game), trip) if comma else (None, password)
+
+
+def check_game_name(text: str) -> list[str]:
+    """Look at a game name before anybody logs in with it; gives warnings, none where all is as usual.
+
+    Raises:
+        GameNameError: a character that no name has, a name that is too long, one with the shape of a misspelling, or
+            one that shogi-server never pairs.
+    """
+    meant = _meant(text)
+    foreign = _FOREIGN.search(text)
+    if foreign is not None:
+        why = f"{foreign[0]!r} has no place in a game name (letters, digits and _ @ . - have)"
+        raise GameNameError(_did_you_mean(f"{text!r}: {why}", meant))
+    form = _FORM.fullmatch(text)
+    if form is not None and len(form[2]) > _LONGEST:
+        raise GameNameError(f"{text!r}: {len(form[2])} characters in front of the times; {_LONGEST} are allowed")
+    name = parse_game_name(text)
+    if name is None:
+        why = f"{text!r} is not NAME-TOTAL-BYOYOMI or NAME-TOTAL-INCREMENTF in seconds"
+        why += f"; shogi-server pairs it as {DEFAULT_GAME}, 25 minutes a side"
+        if _is_misspelt(text):
+            raise GameNameError(_did_you_mean(why, meant))
+        return [_did_you_mean(why, meant)]
+    if not name.floodgate and _alike(name.base):
+        raise GameNameError(_did_you_mean(f"{text!r} is no game of floodgate", meant))
+    if name.floodgate and name.side != "*":
+        raise GameNameError(f"{text!r}: nobody chooses a side on floodgate; the name is {name.game}")
+    if name.handicap and name.side == "*":
+        raise GameNameError(f"{text!r}: a handicapped game needs a side: {text}-B (gives the handicap) or {text}-W")
+    if name.floodgate and name.game not in _FLOODGATES:
+        return [_did_you_mean(f"floodgate is not known to pair {name.game}", _USUAL_FLOODGATE)]
+    return []
+
+
+def _meant(text: str) -> str:
+    """The likely right name; empty where nothing can be guessed."""
+    match = _LOOSE.fullmatch(text)
+    if match is None:
+        return _USUAL_FLOODGATE if _alike(_first_word(text)) else ""
+    floodgate = _alike(match[1]) or _alike(_first_word(text))
+    side = f"-{match[5].upper()}" if match[5] and not floodgate else ""
+    base = _FLOODGATE if floodgate else _FOREIGN.sub("_", match[1])
+    return f"{base}-{match[2]}-{match[3]}{match[4].upper()}{side}"
+
+
+def _is_misspelt(text: str) -> bool:
+    """Whether a name without the right form looks like one that should have it, and is not a name of another kind."""
+    match = _LOOSE.fullmatch(text)
+    return (match is not None and bool(match[4])) or _alike(_first_word(text))
+
+
+def _first_word(text: str) -> str:
+    return text[: len(text) - len(text.lstrip(string.ascii_letters))]
+
+
+def _alike(word: str) -> bool:
+    """Whether it is ``floodgate``, or nearly."""
+    return difflib.SequenceMatcher(None, word.lower(), _FLOODGATE).ratio() >= _ALIKE
+
+
+def _did_you_mean(why: str, meant: str) -> str:
+    return f"{why}; did you mean {meant}?" if meant else why
+
 
 CSA_PASSWORD: Final = 32
 """Characters that the protocol allows a password. Shogi-server takes longer ones."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from master.csa.gamename import DEFAULT_GAME, parse_game_name
+from master.csa.login import DEFAULT_GAME, parse_game_name
 from master.csa.summary import GameSummary
 from worker.clock.timecontrol import TimeControl
 from worker.shogi import MoveError, Position, SfenError, move_to_csa, move_to_usi

@@ -9,7 +9,7 @@ How to use one::
     send(csa.move("+7776FU", "'* 30 -3334FU"))
 
 `CsaProtocol.receive` never raises: what cannot be understood becomes `Unexpected`, and the state stays as it was. A
-command that would break the protocol (a move off turn, a second move, anything behind the end) raises `CommandError`
+command that would break the protocol (a move off turn, a second move, anything behind the end) raises `ProtocolError`
 and nothing is to be sent: the server queues such lines and executes them later, which loses games.
 """
 
@@ -20,8 +20,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
-from master.csa.complaints import MARK, Hope, hope_after
 from master.csa.events import (
+    MARK,
     REASONS,
     BadOffer,
     Complaint,
@@ -37,10 +37,12 @@ from master.csa.events import (
     Notice,
     OfferRejected,
     Result,
+    Severity,
     SpecialMade,
     Unexpected,
+    severity_of,
 )
-from master.csa.names import LOGIN_NAME
+from master.csa.login import LOGIN_NAME
 from master.csa.position import SIGNS
 from master.csa.summary import MOVE_PATTERN, GameSummary, SummaryError, parse_summary
 
@@ -53,7 +55,7 @@ _SPECIAL_LINE: Final = re.compile(r"(%[A-Z_]+)(?:,T([0-9]{1,9}(?:\.[0-9]{1,30})?
 _REJECT_LINE: Final = re.compile(r"REJECT:(.*?)(?: by (.*))?")
 
 
-class CommandError(Exception):
+class ProtocolError(Exception):
     """The command would break the protocol now; nothing was changed and nothing is to be sent."""
 
 
@@ -102,23 +104,23 @@ class CsaProtocol:
     def login(self, name: str, password: str, *, extended: bool = False) -> str:
         """``LOGIN``. ``password`` is what the server wants: ``<game>-<total>-<byoyomi>,<trip>`` or a bare word."""
         if self.state is not State.CONNECTED:
-            raise CommandError(f"cannot log in: {self.state.value}")
+            raise ProtocolError(f"cannot log in: {self.state.value}")
         if not _NAME.fullmatch(name):
-            raise CommandError(f"the name {name!r} must be 1 to 32 letters, digits or any of _ @ . -")
+            raise ProtocolError(f"the name {name!r} must be 1 to 32 letters, digits or any of _ @ . -")
         if not password or not password.isascii() or not password.isprintable() or " " in password:
-            raise CommandError("the password must be printable ASCII without spaces, and not empty")
+            raise ProtocolError("the password must be printable ASCII without spaces, and not empty")
         self.state = State.LOGGING_IN
         return f"LOGIN {name} {password}" + (" x1" if extended else "")
 
     def agree(self) -> str:
         if self.state is not State.OFFERED or self.summary is None or self.logged_out:
-            raise CommandError(f"no game to agree to: {self.state.value}")
+            raise ProtocolError(f"no game to agree to: {self.state.value}")
         self.state = State.AGREED
         return self._answer("AGREE")
 
     def reject(self) -> str:
         if self.state not in (State.OFFERED, State.AGREED) or self.logged_out:
-            raise CommandError(f"no game to reject: {self.state.value}")
+            raise ProtocolError(f"no game to reject: {self.state.value}")
         return self._answer("REJECT")
 
     def move(self, csa: str, comment: str = "") -> str:
@@ -126,9 +128,9 @@ class CsaProtocol:
         summary = self._on_turn(f"move {csa}")
         match = MOVE_PATTERN.fullmatch(csa)
         if match is None or SIGNS.index(match[1]) != summary.my_colour:
-            raise CommandError(f"{csa!r} is no move of ours")
+            raise ProtocolError(f"{csa!r} is no move of ours")
         if comment and (comment[0] != "'" or not comment.isascii() or not comment.isprintable() or "," in comment):
-            raise CommandError(f"{comment!r} is no comment: it begins with ' and has neither comma nor line break")
+            raise ProtocolError(f"{comment!r} is no comment: it begins with ' and has neither comma nor line break")
         self.sent = csa
         return f"{csa},{comment}" if comment else csa
 
@@ -146,19 +148,19 @@ class CsaProtocol:
     def logout(self) -> str:
         """``LOGOUT``; during a game this loses it: at once on turn, otherwise when the opponent has moved."""
         if self.state in (State.CONNECTED, State.LOGGING_IN) or self.logged_out:
-            raise CommandError("not logged in")
+            raise ProtocolError("not logged in")
         self.logged_out = True
         return "LOGOUT"
 
     def _on_turn(self, what: str) -> GameSummary:
         if self.summary is None or self.state is not State.PLAYING:
-            raise CommandError(f"cannot {what}: {self.state.value}")
+            raise ProtocolError(f"cannot {what}: {self.state.value}")
         if self.logged_out:
-            raise CommandError(f"cannot {what}: logged out")
+            raise ProtocolError(f"cannot {what}: logged out")
         if self.turn != self.summary.my_colour:
-            raise CommandError(f"cannot {what}: it is the opponent's turn")
+            raise ProtocolError(f"cannot {what}: it is the opponent's turn")
         if self.sent is not None:
-            raise CommandError(f"cannot {what}: {self.sent} is already sent")
+            raise ProtocolError(f"cannot {what}: {self.sent} is already sent")
         return self.summary
 
     # The server's lines
@@ -172,7 +174,7 @@ class CsaProtocol:
             return [KeepAlive()]
         if line.startswith(MARK):
             text = line.removeprefix(MARK).strip()
-            return [Complaint(text, hope_after(text) if self.state is State.WAITING else Hope.THIS_LOGIN)]
+            return [Complaint(text, severity_of(text) if self.state is State.WAITING else Severity.IGNORABLE)]
         if line.startswith("##["):
             return [Notice(line)]
         if self.state is State.SUMMARY:

@@ -34,10 +34,10 @@ from cluster.api import (
     StartSearch,
     StopSearch,
 )
-from master.csa.address import ServerAddress
 from master.csa.client import CONNECT_TIMEOUT_S, CsaConnection, CsaConnectionError
+from master.csa.login import ServerAddress
 from master.csa.offer import warm_up_rules
-from master.csa.protocol import CommandError, CsaProtocol, State
+from master.csa.protocol import CsaProtocol, ProtocolError, State
 from master.game.journal import LOGGER, Journal
 from master.game.recorder import Recorder
 from master.player.events import Conclusion, GameEnded, GameEvent, GameOutcome, GameRefused, LineMeasured, Note
@@ -180,7 +180,7 @@ async def play_game(
     """
     try:
         CsaProtocol().login(login.name, login.password)
-    except CommandError as error:
+    except ProtocolError as error:
         raise LoginRefusedError(str(error)) from None
     game = _Game(login, searcher, settings or GameSettings(), observers)
     outcome = await game.run(address)

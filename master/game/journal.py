@@ -1,7 +1,8 @@
-"""The journal of a game: every event that its player took, and what the player said, as values that JSON can hold.
+"""The journal of a game: every event that its player took and what the player said, as values that JSON can hold; and
+the game played again from there.
 
 A player is pure: with the same settings and the same events it says the same lines. So one log entry (`ENTRY`) for each
-event is enough to play a game again (`master.game.replay`)::
+event is enough to play a game again::
 
     {"event": "input", "game": 3, "at_ms": 51234.5, "kind": "ServerLine", "line": "-3334FU,T2"}
     {"event": "input", "game": 3, "at_ms": 55030.1, "kind": "Decision", "move": "2g2f", …,
@@ -9,24 +10,27 @@ event is enough to play a game again (`master.game.replay`)::
 
 ``kind`` is the name of a class of `master.player.inputs.Input`, whose fields follow. All times of a log are of one
 clock, in milliseconds. ``sent`` holds the lines that the player said, the password left out. Progress is kept without
-its nodes and ballots, and with its first line alone.
-"""
+its nodes and ballots, and with its first line alone."""
 
 from __future__ import annotations
 
+import json
 import logging
 from collections import deque
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Final, get_args
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final, Self, get_args
 
 import structlog
 from pydantic import TypeAdapter, ValidationError
 
 from cluster.api import Progress
-from master.player.inputs import Input
-from master.player.instructions import Instruction, PlayerSettings, Send
+from master.logs.files import NotTextError, read_lines
+from master.player.inputs import Input, ServerLine
+from master.player.instructions import Instruction, Login, PlayerSettings, Send
 from master.player.player import Player
+from worker.files import reason
 
 LOGGER: Final = "game"
 
@@ -111,3 +115,139 @@ def read(fields: Mapping[str, Any]) -> Entry:
     except (KeyError, TypeError, ValueError) as error:
         reason = str(error) if kind in _ADAPTERS else "there is no such event"
     raise ValueError(f"no event of this version's player: {kind or 'without a kind'}: {reason}")
+
+
+_SETTINGS: Final = TypeAdapter(PlayerSettings)
+_ID_LINE: Final = "Game_ID:"
+
+
+class ReplayError(Exception):
+    """A log cannot be replayed; the text names the file, the line and why."""
+
+
+@dataclass(slots=True)
+class LoggedGame:
+    """One player's connection to a server, as the log has it: a game, or an attempt at one."""
+
+    number: int
+    """In the log."""
+    name: str
+    server: str
+    settings: PlayerSettings
+    game_id: str = ""
+    """Empty where no game was offered."""
+    entries: list[Entry] = field(default_factory=list)
+    is_cut: bool = False
+    """Whether lines are missing behind these."""
+
+    @classmethod
+    def begun(cls, fields: Mapping[str, Any]) -> Self:
+        """The game that a log's line `BEGIN` begins. Raises KeyError, TypeError, ValueError: it is none of ours."""
+        settings = _SETTINGS.validate_python(fields["settings"])
+        return cls(int(fields["game"]), str(fields["name"]), str(fields["server"]), settings)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The first event behind which the player said other lines than are logged."""
+
+    at_ms: float
+    kind: str
+    """The event's name (`master.player.inputs`)."""
+    about: str
+    """The server's line, where it was one."""
+    logged: tuple[str, ...]
+    said: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The player's instructions for one event."""
+
+    at_ms: float
+    instructions: list[Instruction]
+
+
+def read_log(path: Path, gap: Callable[[str], None] = lambda _where: None) -> list[LoggedGame]:
+    """The games of a log, in the order in which they began. A last line that is not whole is left out.
+
+    Args:
+        path: the log, or any part of it that was set aside: all that is there of it is read (`master.logs.files`). Of a
+            game whose beginning is deleted nothing is left. It may be written meanwhile.
+        gap: hears where lines are missing within the log. A game that ran there is one that ends there.
+
+    Raises:
+        ReplayError: the file cannot be read, is no log, or holds events that this version's player does not know.
+    """
+    games: list[LoggedGame] = []
+    running: dict[int, LoggedGame] = {}
+
+    def on_gap(where: str) -> None:
+        for game in running.values():
+            game.is_cut = True
+        running.clear()
+        gap(where)
+
+    try:
+        for file, number, line in read_lines(path, on_gap):
+            try:
+                _take(json.loads(line), games, running)
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+                raise ReplayError(f"{file}, line {number}: {_reason(error)}") from error
+    except NotTextError as error:
+        raise ReplayError(str(error)) from error
+    except OSError as error:
+        raise ReplayError(f"{path}: {reason(error)}") from error
+    return games
+
+
+class Replay:
+    """One game, played again."""
+
+    def __init__(self, game: LoggedGame) -> None:
+        self.difference: Difference | None = None
+        """The first one; None as long as there is none."""
+        self.lines = 0
+        """Lines that the player has said so far."""
+        self._game = game
+        self._player = Player(Login(game.name, "replayed"), game.settings)
+
+    def steps(self) -> Iterator[Step]:
+        """Give the player each event in turn.
+
+        Behind a difference the events still are what they were: the player may then come to the end of its game, or say
+        something that a server would not accept; it does not raise.
+        """
+        for entry in self._game.entries:
+            instructions = self._player.handle(entry.event, entry.at_ms)
+            said = tuple(instruction.shown for instruction in instructions if isinstance(instruction, Send))
+            self.lines += len(said)
+            if self.difference is None and said != entry.sent:
+                about = entry.event.line if isinstance(entry.event, ServerLine) else ""
+                self.difference = Difference(entry.at_ms, entry.kind, about, entry.sent, said)
+            yield Step(entry.at_ms, instructions)
+
+
+def _take(fields: dict[str, Any], games: list[LoggedGame], running: dict[int, LoggedGame]) -> None:
+    """One line of a log. Events of a game whose beginning is not there are left out."""
+    event = fields.get("event")
+    if event == BEGIN:
+        games.append(LoggedGame.begun(fields))
+        running[games[-1].number] = games[-1]
+    elif event == ENTRY and int(fields["game"]) in running:
+        game = running[int(fields["game"])]
+        entry = read(fields)
+        game.entries.append(entry)
+        if isinstance(entry.event, ServerLine) and entry.event.line.startswith(_ID_LINE):
+            game.game_id = entry.event.line.removeprefix(_ID_LINE)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        return f"no line of a log: {error.msg}"
+    if isinstance(error, ValidationError):
+        problem = error.errors()[0]
+        return f"settings of another version: {'.'.join(map(str, problem['loc']))}: {problem['msg']}"
+    if isinstance(error, KeyError):
+        return f"the log lacks {error}"
+    return (str(error) or type(error).__name__).splitlines()[0]

@@ -1,5 +1,5 @@
 """Keeps the record of the game that is being played: an observer of `master.player.events` that writes
-`master.records.csa`.
+`master.records.record`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import structlog
 from master.csa.offer import read_offer
 from master.csa.summary import GameSummary
 from master.player.events import Conclusion, GameBegan, GameEnded, GameEvent, GameFound, GameOutcome, MovePlayed
-from master.records.csa import Ending, GameRecord, RecordedMove, RecordError, RecordFile
+from master.records.record import Ending, GameRecord, RecordedMove, RecordError, RecordFile
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("records")
 

@@ -20,10 +20,9 @@ from queue import Empty, SimpleQueue
 from typing import Any, Final
 
 from cluster.api import Progress
-from master.live.facts import Fact, Teller, fleet_fact
-from master.live.usi import UsiTeller
+from master.live.facts import Fact, Teller, UsiTeller, fleet_fact
 from master.player.events import GameEvent
-from master.usi.events import Event, Instruction
+from master.usi.options import Event, Instruction
 
 PROGRESS_S: Final = 0.2
 """Seconds between two updates of each side's search on the page, at least."""

@@ -43,8 +43,8 @@ TOLD: Final = frozenset(
         "ray_starting",
         "ray_lost",
         "ray_failed",
-        "keeper_lost",
-        "nursery_lost",
+        "supervisor_lost",
+        "fork_server_lost",
     }
 )
 """Fleet events that the log of events tells; `static/panels.js` has the words. The others are too many, or shown
@@ -277,3 +277,32 @@ def _heard(before: Fact, fact: Fact) -> dict[str, float]:
         same = old is not None and all(old[name] == view[name] for name in ("nodes", "depth", "score", "job", "pv"))
         found[node] = heard[node] if same and node in heard else float(fact["at"])
     return found
+
+
+class Cursor:
+    """One viewer's place in a site: it is sent the newest version of each section, however many it has missed.
+
+    Args:
+        name: the game that it looks at; ``latest`` follows the games.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._key: str | None = None
+        self._seen: dict[str, int] = {}
+
+    def next(self, site: Site) -> tuple[str | None, list[str]]:
+        """The game's key, and the sections that are new to the viewer; they count as sent."""
+        key = site.key(self._name)
+        if key != self._key:
+            self._key = key
+            self._seen = {}
+        versions = site.versions(key)
+        new = [name for name, version in versions.items() if self._seen.get(name) != version]
+        self._seen = versions
+        return key, new
+
+    def behind(self, site: Site) -> bool:
+        """Whether there is something that the viewer has not been sent."""
+        key = site.key(self._name)
+        return key != self._key or site.versions(key) != self._seen

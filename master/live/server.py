@@ -27,8 +27,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from master.live.cursor import Cursor
-from master.live.page import GAME_SECTIONS, Site
+from master.live.page import GAME_SECTIONS, Cursor, Site
 from worker.text import japanese
 
 STATIC: Final = Path(__file__).with_name("static")
@@ -138,7 +137,7 @@ def make_app(hub: Hub, token: str) -> ASGIApp:
         Route("/words/ja", words),
         *(Route(f"/{path.relative_to(STATIC)}", file(str(path.relative_to(STATIC)))) for path in static),
     ]
-    return _Door(Starlette(routes=routes), token)
+    return _AccessControl(Starlette(routes=routes), token)
 
 
 class _Events(Response):
@@ -195,7 +194,7 @@ class _Events(Response):
         return f'event: state\ndata: {{{",".join(parts)},"sections":{{{sections}}}}}\n\n'
 
 
-class _Door:
+class _AccessControl:
     """Lets in who may read, and gives each answer the headers that keep the page to itself."""
 
     def __init__(self, app: ASGIApp, token: str) -> None:

@@ -11,9 +11,9 @@ from typing import Any, Final
 
 from cluster.machine.status import masters
 from master.live.facts import Fact
-from master.live.logs import LogReader
 from master.live.page import Site
 from master.live.server import Hub, address_of, listen, make_app, make_server
+from master.live.sources import LogReader
 from master.logs.files import NotTextError, newest_log
 from worker.files import described
 

@@ -1,24 +1,97 @@
-"""The game that a player plays: its board, its moves, its clock and its judge. Pure.
+"""The game that a player plays: its board, moves, clock and judge, what our turn waits for, and the values that leave
+with a move or at the end. Pure.
 
 `master.player.player` decides what happens in it. Times are milliseconds of the player's clock.
 """
 
 from __future__ import annotations
 
-from cluster.api import SearchRequest
+from dataclasses import dataclass
+from typing import Final, Self
+
+from cluster.api import Decision, Known, Progress, SearchRequest
+from cluster.split.tree import tells_score
 from master.csa.events import MoveMade
 from master.csa.offer import read_offer
 from master.csa.position import SIGNS
+from master.csa.protocol import CsaProtocol, State
 from master.csa.summary import GameSummary
-from master.player.events import Clocks, MoveComment, MovePlayed
-from master.player.instructions import PlayerSettings
+from master.player.events import Clocks, Conclusion, GameOutcome, MoveComment, MovePlayed
+from master.player.inputs import PonderFound
+from master.player.instructions import BookAnswer, PlayerSettings
 from master.player.judging import Judge
 from worker.careful import careful_move
-from worker.clock import Budget, GameClock
-from worker.shogi import MoveError, move_to_usi
+from worker.clock import GameClock, Signs, TimeBudget, Watch
+from worker.shogi import MoveError, Position, move_to_csa, move_to_usi
 
 
-class Game:
+@dataclass(slots=True)
+class Pondering:
+    """The search that runs on the opponent's time."""
+
+    request: SearchRequest
+    found: PonderFound | None = None
+
+    def known(self, request: SearchRequest, now_ms: float) -> Known | None:
+        """The result for the position of ``request``; None: there is none."""
+        found = self.found
+        return None if found is None else found.pondered.known(request, self.request, now_ms - found.at_ms)
+
+
+@dataclass(slots=True)
+class RunningSearch:
+    """A search for the move to play."""
+
+    search_id: int
+    deadline_ms: float
+    soft_ms: int
+    """The soft time now, from the search's start."""
+    hard_ms: int
+    began_ms: float
+    watch: Watch
+    pv: tuple[str, ...]
+    """The best line known so far."""
+
+    @classmethod
+    def begin(cls, search_id: int, game: ActiveGame, known: Known | None, now_ms: float, guard_ms: int) -> Self:
+        """Make the search that begins now; ``known``: the result of pondering, ``guard_ms``: see `PlayerSettings`."""
+        # Where nothing is heard of the search, what is known already is better than any move.
+        move, known_ms, pv = ("", 0, game.expected) if known is None else (known.move, known.fleet_ms, known.pv)
+        budget, watch = game.budget(now_ms, known_ms), Watch(game.judge.score, move, known_ms)
+        return cls(search_id, now_ms + budget.hard_ms + guard_ms, budget.soft_ms, budget.hard_ms, now_ms, watch, pv)
+
+    def see(self, progress: Progress, clock: GameClock) -> bool:
+        """Take ``progress`` in. Whether ``soft_ms`` is another now: a hard move gets more time, and one that turns out
+        to be easy less."""
+        self.pv = progress.pv or self.pv
+        outlook = self.watch.see(Signs(progress.elapsed_ms, progress.move, progress.score, progress.agreement))
+        before, self.soft_ms = self.soft_ms, clock.reconsidered(outlook, self.began_ms + progress.elapsed_ms)
+        return self.soft_ms != before
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """The question to the book on our turn, before any search."""
+
+    question_id: int
+    deadline_ms: float
+    """Then the search begins without it."""
+    patience_ms: int
+    """The time until then, from the question on."""
+
+
+@dataclass(frozen=True, slots=True)
+class LimitWait:
+    """The server may say that the game has ended at its move limit."""
+
+    deadline_ms: float
+    """Then we play on."""
+
+
+Wait = Question | RunningSearch | LimitWait
+
+
+class ActiveGame:
     """One game, from its offer on.
 
     Raises (constructor):
@@ -66,7 +139,7 @@ class Game:
             len(self.moves), made.colour, made.mine, usi, made.csa, made.consumed_ms, sfen, clocks, comment
         )
 
-    def budget(self, now_ms: float, known_ms: float = 0) -> Budget:
+    def budget(self, now_ms: float, known_ms: float = 0) -> TimeBudget:
         """The time for our move; ``known_ms``: as `GameClock.budget`."""
         return self.clock.budget(now_ms, len(self.moves), self.judge.max_moves, known_ms, self.judge.score)
 
@@ -109,3 +182,60 @@ class Game:
         except MoveError as error:
             return careful_move(self.position), f"; the reported move is not legal: {error}"
         return careful_move(self.position), ""
+
+
+def with_result(protocol: CsaProtocol, conclusion: Conclusion, reason: str, comment: str = "") -> GameOutcome:
+    """The outcome with the server's result, or ``conclusion`` in its place; the player fills the game's own part in."""
+    summary = protocol.summary
+    winner = None
+    if summary is not None and conclusion in (Conclusion.WIN, Conclusion.LOSE):
+        winner = summary.my_colour ^ (conclusion is Conclusion.LOSE)
+    return GameOutcome(conclusion, reason, summary, winner, comment=comment)
+
+
+def line_lost(protocol: CsaProtocol, why: str) -> GameOutcome:
+    """The outcome of a broken connection: the server's result is not known here."""
+    return with_result(protocol, Conclusion.DISCONNECTED, f"{why}, {protocol.state.value}{_told(protocol)}")
+
+
+def left(protocol: CsaProtocol, why: str) -> GameOutcome:
+    """We left of our own accord, and the server says no more. A game that is played is lost by that: by our
+    resignation, or with the opponent's next move, behind which the server resigns for who is not there."""
+    if protocol.state is not State.PLAYING or protocol.reason not in ("", "RESIGN"):
+        return with_result(protocol, Conclusion.ABORTED, why + _told(protocol))
+    how = f"{protocol.sent} was not answered" if protocol.sent else "left on the opponent's turn"
+    return with_result(protocol, Conclusion.LOSE, "RESIGN", f"{why}, {how}")
+
+
+def _told(protocol: CsaProtocol) -> str:
+    return f" (the server had said #{protocol.reason})" if protocol.reason else ""
+
+
+LONGEST_PV: Final = 24
+"""Moves of a comment: lines stay short of 256 characters."""
+
+
+def comment_on(result: Decision | BookAnswer, position: Position, move: int) -> MoveComment:
+    """Make the comment of ``move``, which is about to be made in ``position``, from the search or the book behind
+    it. A record has no word for a bound: a score that is only that is left out."""
+    score = result.score if result.score is None or position.turn == 0 else -result.score
+    if isinstance(result, Decision) and not all(tells_score(line) for line in result.lines[:1]):
+        score = None
+    pv = _replies(position, move, result.move, result.pv)
+    if isinstance(result, BookAnswer):
+        return MoveComment(score, pv, result.depth, book=result.source)
+    return MoveComment(score, pv, result.depth, result.nodes)
+
+
+def _replies(position: Position, move: int, first: str, line: tuple[str, ...]) -> tuple[str, ...]:
+    """The moves of ``line`` behind ``move``, in CSA; none where ``line`` does not begin with it (``first``, in USI)."""
+    replies = line[1 : LONGEST_PV + 1] if line[:1] == (first,) else ()
+    board = position.copy()
+    board.push(move)
+    pv: list[str] = []
+    for usi in replies:
+        try:
+            pv.append(move_to_csa(board.push_usi(usi)))
+        except MoveError:
+            break
+    return tuple(pv)

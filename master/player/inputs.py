@@ -1,8 +1,7 @@
 """Events of a player: the values that `master.player.player.Player.handle` takes.
 
-`master.game.driver` makes them, `master.game.journal` writes them down as they are, and `master.game.replay` feeds them
-back.
-"""
+`master.game.driver` makes them, `master.game.journal` writes them down as they are, and `master.game.journal` feeds
+them back."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from dataclasses import replace
 
 from cluster.api import Decision, PonderSearch, Progress, RetimeSearch, StartSearch, StopSearch
 from master.csa import events as csa
-from master.csa.complaints import Hope, with_advice
+from master.csa.events import Severity, with_advice
 from master.csa.offer import UnplayableError, other_game
 from master.csa.protocol import CsaProtocol, State
 from master.csa.summary import GameSummary
@@ -44,7 +44,18 @@ from master.player.events import (
     Note,
     ThinkingBegan,
 )
-from master.player.game import Game
+from master.player.game import (
+    ActiveGame,
+    LimitWait,
+    Pondering,
+    Question,
+    RunningSearch,
+    Wait,
+    comment_on,
+    left,
+    line_lost,
+    with_result,
+)
 from master.player.inputs import (
     BookReplied,
     Connected,
@@ -71,10 +82,7 @@ from master.player.instructions import (
     Send,
 )
 from master.player.judging import Verdict, patience_ms
-from master.player.move_comment import comment_on
-from master.player.outcomes import left, line_lost, with_result
 from master.player.states import TRANSITIONS, PlayerState
-from master.player.turn import Patience, Pondering, Question, RunningSearch, Wait
 from worker.shogi import MoveError, move_to_csa, move_to_usi
 from worker.states import States, Transition
 
@@ -91,7 +99,7 @@ class Player:
         """The time of the event that is handled."""
         self._login = login
         self._next_id = 1
-        self._offered: Game | None = None
+        self._offered: ActiveGame | None = None
         """The game on offer, and then that which is played."""
         self._wait: Wait | None = None
         """The answer for which our turn waits."""
@@ -113,7 +121,7 @@ class Player:
 
     def story(self) -> tuple[Transition[PlayerState], ...]:
         """The transitions that led to its present state."""
-        return self._states.story()
+        return self._states.history()
 
     def handle(self, event: Input, now_ms: float) -> list[Instruction]:
         """Take an event that happened at ``now_ms`` (any steady clock) and say what is to be done, in this order."""
@@ -193,7 +201,7 @@ class Player:
             case RunningSearch():
                 self._stop_search()
                 self._fall_back(wait, "no decision by the hard deadline")
-            case Patience():
+            case LimitWait():
                 self._emit(Note("move_limit_passed", {"plies": len(self._game.moves)}, error=True))
                 self._game.judge.plays_on()
                 self._on_turn()
@@ -229,8 +237,8 @@ class Player:
                 self._finish(Conclusion(result.value), reason)
             case csa.LoggedOut() if self._aborting:
                 self._end(left(self.protocol, self._aborting))
-            case csa.Complaint(text, hope):
-                self._on_complaint(text, hope)
+            case csa.Complaint(text, severity):
+                self._on_complaint(text, severity)
             case csa.Notice(text):
                 self._emit(Note("server_notice", {"text": text}))
             case csa.Unexpected(line, why):
@@ -240,7 +248,7 @@ class Player:
 
     def _on_offer(self, summary: GameSummary) -> None:
         try:
-            self._offered = Game(self.settings, summary)
+            self._offered = ActiveGame(self.settings, summary)
         except UnplayableError as error:
             self._refuse(str(error))
             return
@@ -252,11 +260,11 @@ class Player:
         self._emit(GameFound(summary))
         self._out.append(PrepareSearcher())
 
-    def _on_complaint(self, text: str, hope: Hope) -> None:
+    def _on_complaint(self, text: str, severity: Severity) -> None:
         """The server refuses something; where that was our wish for a game, none will come however long we wait."""
         self._emit(Note("server_complains", {"text": text}, warning=True))
-        if hope is not Hope.THIS_LOGIN:
-            conclusion = Conclusion.WRONG_GAME if hope is Hope.NONE else Conclusion.NO_NEW_GAMES
+        if severity is not Severity.IGNORABLE:
+            conclusion = Conclusion.WRONG_GAME if severity is Severity.PERMANENT else Conclusion.NO_NEW_GAMES
             self._finish(conclusion, f"the server says: {with_advice(text)}")
 
     def _refuse(self, why: str) -> None:
@@ -300,7 +308,7 @@ class Player:
         match judgement.verdict:
             case Verdict.WAIT:
                 self._to(PlayerState.AT_LIMIT)
-                self._wait = Patience(self._now_ms + patience_ms(game.clock.budget(self._now_ms).hard_ms))
+                self._wait = LimitWait(self._now_ms + patience_ms(game.clock.budget(self._now_ms).hard_ms))
             case Verdict.RESIGN:
                 self._answer(self.protocol.resign())
             case Verdict.DECLARE:
@@ -416,7 +424,7 @@ class Player:
             self._finish(Conclusion.ABORTED, why)
 
     @property
-    def _game(self) -> Game:
+    def _game(self) -> ActiveGame:
         assert self._offered is not None
         return self._offered
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from cluster.api import Listener, Searcher
-from master.csa.address import ServerAddress
+from master.csa.login import ServerAddress
 from master.game.driver import GameSettings, Observer, play_game
 from master.player.events import Conclusion, GameOutcome
 from master.player.instructions import Login, PlayerSettings

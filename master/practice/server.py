@@ -27,7 +27,7 @@ from master.csa.protocol import MAX_LINE
 from master.game.recorder import RecordWriter
 from master.practice.server_game import Phase, ServerGame
 from master.practice.server_room import CloseConnection, Effect, RecordChanged, Room, RoomNote, RoomOptions, SendLine
-from master.records.csa import RecordError, RecordFile
+from master.records.record import RecordError, RecordFile
 
 CLOSE_TIMEOUT_S: Final = 1.0
 

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
-from master.csa.gamename import DEFAULT_GAME, GameName, split_password
-from master.csa.names import LOGIN_NAME
+from master.csa.login import DEFAULT_GAME, LOGIN_NAME, GameName, split_password
 from master.practice.server_game import GameRules, Phase, SendToSide, ServerGame, StartPosition
 from worker.rules import EnteringKingRule
 from worker.shogi import STARTPOS

@@ -49,7 +49,7 @@ class SideView:
     """Set when the search is over."""
 
 
-class Series:
+class SeriesView:
     """Games that are to be played one after the other.
 
     Args:

@@ -1,7 +1,7 @@
-"""Text streams that never make a game wait: a terminal that stops (Ctrl-S, a dead ssh) or a full pipe stops its writer.
+"""Text streams that never make a game wait, and lines whose failure never ends one.
 
-What is written goes to a thread, which passes it on in its order. Standard output and error share one outlet, so that
-their lines come as they were written.
+A terminal that stops (Ctrl-S, a dead ssh) or a full pipe stops its writer. So what is written goes to a thread, which
+passes it on in its order. Standard output and error share one outlet, so that their lines come as they were written.
 """
 
 from __future__ import annotations
@@ -9,7 +9,10 @@ from __future__ import annotations
 import select
 import threading
 from collections import deque
+from collections.abc import Callable
 from typing import Any, Final, TextIO
+
+import structlog
 
 from master.ui.terminal import raw
 
@@ -111,3 +114,32 @@ class OutletStream:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._target, name)
+
+
+class SteadyWriter:
+    """Writes lines about something that must go on, even where writing fails; any thread.
+
+    Args:
+        write: gets each line; an OSError of it is logged once, and raised in the end by `settle`.
+    """
+
+    def __init__(self, write: Callable[[str], None]) -> None:
+        self._write = write
+        self._trouble: OSError | None = None
+
+    def __call__(self, line: str) -> None:
+        self.attempt(lambda: self._write(line))
+
+    def attempt(self, step: Callable[[], None]) -> None:
+        """Take a step whose OSError is one of the lines'."""
+        try:
+            step()
+        except OSError as error:
+            if self._trouble is None:
+                self._trouble = error
+                structlog.get_logger("output").error("output_lost", error=str(error))
+
+    def settle(self) -> None:
+        """Raise the first OSError that there was."""
+        if self._trouble is not None:
+            raise self._trouble

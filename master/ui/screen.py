@@ -13,8 +13,8 @@ from rich.text import Text
 from cluster.api import Decision, NodeView
 from master.records.notation import SIDES, Notation, clock_text, count_text, score_text
 from master.ui.board import BOARD_COLUMNS, board_text, hand_text
-from master.ui.endings import result_words
-from master.ui.model import GameView, Series, SideView
+from master.ui.lines import result_text
+from master.ui.model import GameView, SeriesView, SideView
 from master.ui.progress import span
 from master.ui.texts import say
 from worker.shogi import Position
@@ -33,7 +33,7 @@ _BAR: Final = 16
 class GameScreen:
     """A rich renderable of a `GameView`."""
 
-    def __init__(self, view: GameView, series: Series | None = None) -> None:
+    def __init__(self, view: GameView, series: SeriesView | None = None) -> None:
         self.view = view
         self._series = series
 
@@ -180,9 +180,3 @@ def _votes(side: SideView, decision: Decision, colour: int, notation: Notation) 
     return Text(
         say("decided by {source}: {votes}", source=decision.source, votes=votes), overflow="ellipsis", no_wrap=True
     )
-
-
-def result_text(view: GameView) -> str:
-    """The end of the game, in words."""
-    assert view.outcome is not None
-    return result_words(view.outcome, view.names)

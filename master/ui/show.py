@@ -15,10 +15,10 @@ from master.player.events import GameBegan, GameEnded, GameEvent
 from master.records.notation import Notation
 from master.ui.console import Console
 from master.ui.lines import LineView
-from master.ui.model import GameView, Series
+from master.ui.model import GameView, SeriesView
+from master.ui.outlet import SteadyWriter
 from master.ui.progress import span
 from master.ui.screen import REFRESH_S, GameScreen
-from master.ui.steady import SteadyWriter
 from master.ui.texts import later, say
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger("output")
@@ -68,7 +68,7 @@ class Show:
         self._said: list[str] = []
         """Lines that it keeps from the console."""
         self.view = GameView(now, notation)
-        self._series = Series(games, now)
+        self._series = SeriesView(games, now)
         self._lines = LineView(self.view, self.say) if plain or not can_be_live(console) else None
         self._live: Live | None = None
         self._hung_up = False

@@ -28,12 +28,9 @@ from cluster.api import (
     StartSearch,
     StopSearch,
 )
-from master.usi.events import Event, FleetEvent, FleetPlan, Instruction
 from master.usi.front import FleetFront
-from master.usi.options import FleetOptions
+from master.usi.options import Event, FleetEvent, FleetOptions, FleetPlan, Instruction
 from worker.book import BookPlayer
-from worker.usi.aides import Mates, ask_book, open_book
-from worker.usi.door import Door
 from worker.usi.events import (
     AskBook,
     Failed,
@@ -48,6 +45,8 @@ from worker.usi.events import (
     StopMate,
     Tick,
 )
+from worker.usi.gui_reader import GuiReader
+from worker.usi.side_tasks import Mates, ask_book, open_book
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("usi")
 
@@ -99,7 +98,7 @@ class UsiDriver:
         self.error = ""
         """The reason for an exit code other than 0."""
 
-    async def run(self, door: Door) -> int:
+    async def run(self, gui: GuiReader) -> int:
         """Serve until ``quit`` or the end of the GUI's lines. Returns the exit code.
 
         Cancelled, or at the end, everything that was opened is closed.
@@ -110,7 +109,7 @@ class UsiDriver:
         def hear(line: str | None) -> None:
             self._tell(loop, GuiGone() if line is None else GuiLine(line, _now_ms()))
 
-        door.pour(hear)
+        gui.forward(hear)
         writer = threading.Thread(target=self._write_all, args=(loop,), name="gui-out", daemon=True)
         writer.start()
         try:

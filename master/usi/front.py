@@ -1,21 +1,200 @@
-"""The USI front with a fleet behind it.
+"""The USI front with a fleet behind it: how the fleet opens, its searches behind ``go``, what it ponders between them.
 
-To open a fleet takes seconds, on a new machine a minute: the GUI is told what goes on. Where another one cannot be
-opened, the fleet from before stays.
-"""
+To open a fleet takes seconds, on a new machine a minute: the GUI is told what goes on. If another one cannot be opened,
+the fleet from before stays.
+
+**Pondering.** The GUI names one reply of the opponent (``position`` with it, ``go ponder``). The fleet ponders on the
+position before it instead, over all replies that are likely, the named one in any case
+(`cluster.coordination.pondering`): a ``ponderhit`` goes on from what is known, and so does the ``go`` after a miss if
+the real reply was among the others. Therefore a ``stop`` of pondering is answered at once, but the fleet goes on for a
+moment: the real position comes next."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar, Final
 
+from cluster.api import (
+    Decision,
+    Known,
+    Pondered,
+    PonderSearch,
+    Progress,
+    RetimeSearch,
+    SearchRequest,
+    StartSearch,
+    StopSearch,
+)
+from cluster.coordination.settings import Settings
 from master.ui.texts import say
-from master.usi.events import FleetEvent, FleetPlan
-from master.usi.options import FleetOptions
-from master.usi.report import event_line
-from master.usi.thinking import FleetThinking
+from master.usi.options import FleetEvent, FleetOptions, FleetPlan
+from master.usi.report import Reporter, error_line, event_line
+from worker.clock import Signs, Watch
 from worker.usi.events import Prepared
-from worker.usi.front import UsiFront
-from worker.usi.states import FrontState
+from worker.usi.front import FrontState, UsiFront
+from worker.usi.thinking import Asked, Search, SearchOutcome, Thinking, ThinkingState
+from worker.usi.words import best_line
+
+LINGER_MS: Final = 2000
+"""Time for which the fleet goes on pondering after a ``stop``, for the ``go`` that follows it."""
+_BEYOND_MS: Final = Settings().deadline_margin_ms
+"""The hard deadline of a fixed time (``movetime``) is so much later: no flag falls, so the fleet need not leave early,
+and its nodes search to the end."""
+
+
+@dataclass(slots=True, kw_only=True)
+class _FleetSearch(Search):
+    reporter: Reporter
+
+
+@dataclass(slots=True)
+class _Pondering:
+    """The state between ``go ponder`` and the next ``go``."""
+
+    asked: Asked
+    request: SearchRequest
+    """The search that follows if the expected reply is played, without times."""
+    before: SearchRequest | None
+    """The request that the fleet ponders on; None: there is nothing."""
+    reporter: Reporter
+    live_nodes: int
+    """The number of nodes that share its node limit: the search behind a hit has to have the same."""
+    found: Pondered | None = None
+    """The fleet's last word."""
+    found_ms: float = 0.0
+
+    def known(self, request: SearchRequest, now_ms: float) -> Known | None:
+        """The result of pondering on the position of ``request``, if it is among those behind the replies."""
+        if self.before is None or self.found is None:
+            return None
+        return self.found.known(request, self.before, now_ms - self.found_ms)
+
+
+class FleetThinking(Thinking[_FleetSearch]):
+    """See the module's text, and `worker.usi.thinking.Thinking`."""
+
+    options: FleetOptions
+    _aimed: ClassVar[bool] = True
+
+    def __init__(self, options: FleetOptions, *, strict: bool = False) -> None:
+        super().__init__(options, strict=strict)
+        self.live_nodes = 1
+        self._pondering: _Pondering | None = None
+
+    def complain(self, why: str) -> None:
+        self.say(error_line(why))
+
+    def heard(self, event: object, now_ms: float) -> None:
+        match event:
+            case Progress():
+                self._progressed(event, now_ms)
+            case Pondered():
+                self._pondered(event, now_ms)
+            case Decision():
+                self._decided(event, now_ms)
+
+    def stop(self, now_ms: float) -> None:
+        super().stop(now_ms)
+        if self.state is ThinkingState.PONDERING and self._pondering is not None:
+            self._answer_pondering(self._pondering)
+            self._to(ThinkingState.LINGERING)
+            self._wake_ms = None if self._pondering.before is None else now_ms + LINGER_MS
+
+    def end(self, now_ms: float) -> None:
+        super().end(now_ms)
+        self._end_pondering()
+
+    def replaced(self, now_ms: float) -> None:
+        """The fleet that searched is gone: what is not answered yet is answered all the same."""
+        self._now_ms = now_ms
+        searches = [*self._ending.values(), *([] if self._search is None else [self._search])]
+        self._search = None
+        self._ending.clear()
+        self._to(ThinkingState.IDLE)
+        self.say(*(best_line(search.asked.careful_move()) for search in searches))
+
+    def _progressed(self, progress: Progress, now_ms: float) -> None:
+        """Show the fleet's progress, and let the clock reconsider."""
+        search = self._search
+        if search is None or progress.search_id != search.search_id:
+            return
+        self.say(*search.reporter.progress(progress, now_ms))
+        move = progress.pv[0] if progress.pv else ""
+        signs = Signs(progress.elapsed_ms, move, progress.score, progress.agreement)
+        if search.turn is not None and search.turn.reconsidered(signs):
+            self.out.append(RetimeSearch(progress.search_id, search.turn.soft_ms))
+
+    def _pondered(self, found: Pondered, now_ms: float) -> None:
+        """The fleet tells what pondering has found: show it where the named reply is among the others."""
+        pondering = self._pondering
+        if pondering is None or pondering.before is None or found.search_id != pondering.before.search_id:
+            return
+        pondering.found, pondering.found_ms = found, now_ms
+        known = pondering.known(pondering.request, now_ms)
+        if known is not None and self.state is not ThinkingState.LINGERING:
+            self.say(*pondering.reporter.known(known, now_ms))
+
+    def _decided(self, decision: Decision, now_ms: float) -> None:
+        search = self._find(decision.search_id)
+        if search is not None:
+            lines = tuple(search.reporter.decision(decision))
+            ponder = next(iter(decision.pv[1:2]), None)
+            last = SearchOutcome(decision.move, ponder, decision.score, lines=lines)
+            self._over(decision.search_id, last, now_ms)
+
+    def _begin(self, asked: Asked) -> None:
+        pondering, order = self._pondering, asked.order
+        live_nodes = self.live_nodes if pondering is None else pondering.live_nodes
+        request = replace(self._request(asked, live_nodes), searchmoves=order.searchmoves)
+        known = None if pondering is None else pondering.known(request, self._now_ms)
+        move, known_ms = ("", 0) if known is None else (known.move, known.fleet_ms)
+        last_score = self._clock.expected_score(request.sfen, request.moves)
+        turn = self._turn(asked, Watch(last_score, move, known_ms), known_ms)
+        if turn is not None:
+            hard_ms = turn.hard_ms if turn.clock is not None else turn.hard_ms + _BEYOND_MS
+            request = replace(request, soft_ms=turn.soft_ms, hard_ms=hard_ms)
+        self._pondering = None  # the fleet ends it by itself
+        endless = turn is None and request.nodes is None and request.depth is None
+        self._to(ThinkingState.SEARCHING)
+        self._search = _FleetSearch(request.search_id, asked, turn, endless, held=endless, reporter=self._reporter())
+        self.out.append(StartSearch(request))
+
+    def _ponder(self, asked: Asked) -> None:
+        request, moves = self._request(asked, self.live_nodes), asked.board.moves
+        before = replace(request, moves=moves[:-1]) if moves else None
+        self._pondering = _Pondering(asked, request, before, self._reporter(), self.live_nodes)
+        if before is not None:
+            self.out.append(PonderSearch(before, expected=moves[-1]))
+
+    def _request(self, asked: Asked, live_nodes: int) -> SearchRequest:
+        """The search of a position, without times. ``live_nodes`` share its node limit."""
+        nodes, depth = self._bounds(asked.order)
+        request = self.options.request(self._next_id(), asked.board.sfen, asked.board.moves)
+        return replace(request, nodes=None if nodes is None else max(1, nodes // live_nodes), depth=depth)
+
+    def _reporter(self) -> Reporter:
+        return Reporter(self.options.number("PvInterval"))
+
+    def _halt(self, search_id: int) -> None:
+        self.out.append(StopSearch(search_id))
+
+    def _answer_pondering(self, pondering: _Pondering) -> None:
+        known = pondering.known(pondering.request, self._now_ms)
+        only = pondering.asked.order.searchmoves
+        if known is None or (only and known.move not in only):
+            self.say(best_line(pondering.asked.careful_move()))
+        else:
+            self.say(best_line(known.move, next(iter(known.pv[1:2]), None)))
+
+    def _end_pondering(self) -> None:
+        pondering, self._pondering = self._pondering, None
+        if pondering is None:
+            return
+        self._wake_ms = None
+        if self.state is ThinkingState.LINGERING:
+            self._to(ThinkingState.IDLE)
+        if pondering.before is not None:
+            self.out.append(StopSearch(pondering.before.search_id))
 
 
 class FleetFront(UsiFront):

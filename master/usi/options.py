@@ -1,15 +1,44 @@
-"""The fleet's USI options, by the field's names, and what they mean for fleet and game."""
+"""The fleet's USI options, by the field's names, and the events and instructions of a front with a fleet behind it."""
 
 from __future__ import annotations
 
-from typing import Final
+from dataclasses import dataclass
+from typing import Any, Final
 
-from cluster.api import SearchRequest
+from cluster.api import Decision, Pondered, PonderSearch, Progress, RetimeSearch, SearchRequest, StartSearch, StopSearch
 from cluster.coordination.settings import Mode
 from cluster.voting import Vote
-from master.usi.events import FleetPlan
 from worker.rules import DECLARATIONS, EnteringKingRule
+from worker.usi import events
 from worker.usi.options import MOST_THREADS, PLAY_OPTIONS, Option, OptionValues, engine_options, entering_option
+
+
+@dataclass(frozen=True, slots=True)
+class FleetPlan:
+    """The part of the fleet that the GUI's options decide. Another plan is another fleet."""
+
+    nodes: int
+    hash_mb: int
+    threads: int
+    """Search threads of each node; 0: the nodes share out the processors."""
+    eval_file: str
+    """Empty: the network that ships with Gougi."""
+    fv_scale: int
+    """0: what the network file names, else 16."""
+    mode: str
+    vote: str
+
+
+@dataclass(frozen=True, slots=True)
+class FleetEvent:
+    """As `cluster.api.Listener.on_event`."""
+
+    name: str
+    fields: dict[str, Any]
+
+
+Event = events.Event | FleetEvent | Progress | Pondered | Decision
+Instruction = events.Instruction | StartSearch | PonderSearch | RetimeSearch | StopSearch
 
 MOST_NODES: Final = 1024
 

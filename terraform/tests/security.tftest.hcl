@@ -59,7 +59,7 @@ run "roles_are_narrow" {
     condition = alltrue(flatten([
       for policy in [aws_iam_role_policy.head.policy, aws_iam_role_policy.worker.policy] : [
         for statement in jsondecode(policy).Statement : statement.Resource != "*" || alltrue([
-          for action in statement.Action : can(regex("^(ssmmessages:|ssm:UpdateInstanceInformation$|autoscaling:Describe|ec2:Describe|pricing:GetProducts$)", action))
+          for action in statement.Action : can(regex("^(ssmmessages:|ssm:UpdateInstanceInformation$|autoscaling:Describe)", action))
         ])
       ]
     ]))

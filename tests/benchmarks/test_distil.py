@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from benchmarks import distil
-from lab.training.shard import Tree
+from lab.selfplay.shard import Tree
 from tests.lab.training.shards import tree_folder_of
 from worker.nnue.format import read_network, serialise_network
 from worker.nnue.network import default_file

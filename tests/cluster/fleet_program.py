@@ -1,6 +1,7 @@
 """A master in a process of its own, for the tests that end it by a signal: opens a fleet, searches, waits.
 
-Prints every process that it started, those that search, and the nursery. Ends by Ctrl-C or SIGTERM as a master should.
+Prints every process that it started, those that search, and the fork server. Ends by Ctrl-C or SIGTERM as a master
+should.
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ async def main() -> None:
         await heard.until(lambda: len(searcher.live) == 3, 60)
         print("started", *descendants(os.getpid()))
         print("searching", *(fields["pid"] for fields in heard.named("node_ready")))
-        assert searcher._nursery is not None
-        print("nursery", searcher._nursery.pid, flush=True)
+        assert searcher._fork_server is not None
+        print("fork server", searcher._fork_server.pid, flush=True)
         await stopped.wait()
     finally:
         await searcher.close()

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,6 +58,7 @@ def ray_head(places: int) -> Iterator[Head]:
         "RAY_AUTH_TOKEN": token,
         "RAY_USAGE_STATS_ENABLED": "0",
         "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # the loopback stays the loopback
+        "RAY_raylet_start_wait_time_s": "120",  # on a machine with other work the 30 s of the default are too short
         "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
     }
     before = {name: os.environ.get(name) for name in given}
@@ -66,21 +68,20 @@ def ray_head(places: int) -> Iterator[Head]:
         options += f" --node-ip-address=127.0.0.1 --temp-dir={folder} --num-cpus=0 --include-dashboard=false --block"
         resources = f'--resources={{"searcher": {places}}}'
         command = [str(RAY), "start", "--head", *options.split(), "--object-store-memory=80000000", resources]
-        loop = subprocess.Popen(
-            ["sh", "-c", 'while :; do "$@"; sleep 0.2; done', "sh", *command],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-        )
+        # A file: each end of the raylet prints 20 kB of its log, so that a pipe that nobody reads holds up the fourth start.
+        said = Path(folder) / "start.log"
+        with said.open("wb") as output:
+            loop = subprocess.Popen(
+                ["sh", "-c", 'while :; do "$@"; sleep 0.2; done', "sh", *command],
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
         try:
-            assert loop.stdout is not None
-            said = []
-            for line in loop.stdout:
-                said.append(line)
-                if "Ray runtime started" in line:
-                    break
-                assert len(said) < 100, "".join(said)
+            deadline = time.monotonic() + 150
+            while "Ray runtime started" not in (text := said.read_text(errors="replace")):
+                assert time.monotonic() < deadline, text
+                time.sleep(0.1)
             yield Head(f"127.0.0.1:{port}", token, Path(folder), loop.pid)
         finally:
             end_session(loop.pid)

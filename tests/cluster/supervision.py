@@ -1,5 +1,5 @@
-"""Supervision in virtual time: the real `NodeSupervisor`, `Fleet` and coordinator; machines, nurseries, keepers and
-Ray are made of events, from a seed. A minute costs some tenths of a second; the same seed is the same storm.
+"""Supervision in virtual time: the real `NodePlacement`, `Fleet` and coordinator; machines, fork servers, supervisors
+and Ray are made of events, from a seed. A minute costs some tenths of a second; the same seed is the same storm.
 
 What is real: who is asked for, adopted, numbered, superseded, dealt again. What is played: how long each thing takes,
 and when it dies.
@@ -23,9 +23,9 @@ from cluster.api import FleetError
 from cluster.coordination.coordinator import Coordinator
 from cluster.coordination.events import NodeLost, Received, Tick
 from cluster.coordination.settings import Mode, Settings
-from cluster.drivers import node_supervisor
+from cluster.drivers import node_placement
 from cluster.drivers.fleet import Change, Fleet
-from cluster.drivers.node_supervisor import NodeSupervisor
+from cluster.drivers.node_placement import NodePlacement
 from cluster.drivers.ray_cluster import ActorDied, RayFacts
 from cluster.drivers.ray_process import RayLost
 from cluster.network.channel import ChannelAddress
@@ -62,10 +62,10 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
 @dataclass
 class Node:
-    """A node's process in its nursery's hands, and what follows it there."""
+    """A node's process in its fork server's hands, and what follows it there."""
 
     node_id: str
-    keeper: int | None = None
+    supervisor: int | None = None
     life: int = 0
     """Counts its processes."""
     alive: bool = False
@@ -85,12 +85,12 @@ class Machine:
     """Ray has it. Its nodes live on where that ends."""
     frozen_until: float = 0.0
     """Nothing of it is heard, and it hears nothing: stopped, or cut off."""
-    keeper: int | None = None
+    supervisor: int | None = None
     nodes: dict[str, Node] = field(default_factory=dict)
 
 
 class World:
-    """A `cluster.drivers.node_supervisor.Master`, and all that it sees."""
+    """A `cluster.drivers.node_placement.Master`, and all that it sees."""
 
     def __init__(self, seed: int, machines: int) -> None:
         self.rng = random.Random(seed)
@@ -100,7 +100,7 @@ class World:
         self.machines = [Machine(f"m{number}") for number in range(machines)]
         self.ray: VirtualRay | None = None
         self.asked: dict[str, int] = {}
-        """Which keeper was told to keep which node."""
+        """Which supervisor was told to keep which node."""
         self.rays = itertools.count(1)
         self.ray_fails = 0
         """So many of the next attempts."""
@@ -111,7 +111,7 @@ class World:
         self._lives = 0
         self._tasks: set[asyncio.Task[None]] = set()
 
-    # `cluster.drivers.node_supervisor.Master`
+    # `cluster.drivers.node_placement.Master`
 
     def ray_found(self, facts: RayFacts) -> None:
         self.said.append("ray_found")
@@ -145,14 +145,14 @@ class World:
             self.storm.feed(change)
 
     def start(self, machine: Machine, node: Node) -> None:
-        """The nursery forks it."""
+        """The fork server forks it."""
         if not node.alive and not node.ended:
             self._lives += 1
             node.life, node.alive, node.serves = self._lives, True, False
             self._begin(self._live(machine, node, self._lives))
 
     def kill(self, machine: Machine, node: Node, again: bool = True) -> None:
-        """Its process ends; its nursery forks another."""
+        """Its process ends; its fork server forks another."""
         node.alive = node.serves = False
         node.ended |= not again
         if again:
@@ -232,7 +232,7 @@ class World:
             [
                 self._node_dies,
                 self._node_dies,
-                self._keeper_dies,
+                self._supervisor_dies,
                 self._raylet_dies,
                 self._ray_dies,
                 self._freezes,
@@ -250,13 +250,13 @@ class World:
             if node.alive:
                 self.kill(machine, node)
 
-    def _keeper_dies(self, machine: Machine) -> None:
-        if self.ray is not None and machine.keeper is not None:
-            self.ray.end_keeper(machine.keeper)
+    def _supervisor_dies(self, machine: Machine) -> None:
+        if self.ray is not None and machine.supervisor is not None:
+            self.ray.end_supervisor(machine.supervisor)
 
     def _raylet_dies(self, machine: Machine) -> None:
-        """Its keeper with it; the raylet is back after a while, the node lives all the time."""
-        self._keeper_dies(machine)
+        """Its supervisor with it; the raylet is back after a while, the node lives all the time."""
+        self._supervisor_dies(machine)
         machine.up = False
         self.loop.call_later(self.rng.uniform(1.0, 6.0), setattr, machine, "up", True)
 
@@ -284,7 +284,7 @@ class World:
         """For ever, with all that is on it."""
         if len(self.machines) > 2:
             self.machines.remove(machine)
-            self._keeper_dies(machine)
+            self._supervisor_dies(machine)
             for node in list(machine.nodes.values()):
                 self.kill(machine, node, again=False)
             machine.up = False
@@ -317,8 +317,8 @@ class World:
             for node in living:
                 if self.fleet.peer(node.node_id) != node.peer:
                     wrong.append(f"{node.peer} on {machine.name} is not the fleet's: {self.fleet.peer(node.node_id)}")
-                if node.keeper is None:
-                    wrong.append(f"{node.node_id} on {machine.name} has no keeper")
+                if node.supervisor is None:
+                    wrong.append(f"{node.node_id} on {machine.name} has no supervisor")
         if len(self.fleet.live) != len(self.machines):
             wrong.append(f"{len(self.machines)} machines, and these nodes: {self.fleet.live}")
         return wrong
@@ -351,37 +351,37 @@ class VirtualRay:
         return self._actors
 
     async def placed(self, actor: int) -> int:
-        """It waits for a machine that has no keeper."""
+        """It waits for a machine that has no supervisor."""
         while True:
             await self._takes(0.02, 0.3, actor)
             for machine in self.world.machines:
-                if machine.up and machine.keeper is None:
-                    machine.keeper = self._key(actor)
+                if machine.up and machine.supervisor is None:
+                    machine.supervisor = self._key(actor)
                     self._at[actor] = machine
                     return 1
 
     async def orphan(self, actor: int) -> str:
-        """It adopts a node of its machine that has no keeper."""
+        """It adopts a node of its machine that has no supervisor."""
         await self._takes(0.05, 1.0, actor)
         for node in self._at[actor].nodes.values():
-            if node.keeper is None:
-                node.keeper = self._key(actor)
+            if node.supervisor is None:
+                node.supervisor = self._key(actor)
                 return node.node_id
         return ""
 
     async def keep(self, actor: int, node_id: str, spec: bytes) -> None:
         assert pickle.loads(spec).node_id == node_id
-        assert node_id not in self.world.asked, f"two keepers for {node_id}"
+        assert node_id not in self.world.asked, f"two supervisors for {node_id}"
         self.world.asked[node_id] = self._key(actor)
         await self._takes(0.001, 0.02, actor)
         machine, own = self._at[actor], self._key(actor)
         for node in list(machine.nodes.values()):
-            if node.keeper == own and node.node_id != node_id:
+            if node.supervisor == own and node.node_id != node_id:
                 elsewhere = self.world.asked.get(node.node_id)
                 assert elsewhere not in (None, own), f"{node.node_id} lived, and had to go for {node_id}"
                 self.world.kill(machine, node, again=False)
         node = machine.nodes.setdefault(node_id, Node(node_id))
-        node.keeper = own
+        node.supervisor = own
         self.world.start(machine, node)
 
     async def watch(self, actor: int) -> None:
@@ -398,7 +398,7 @@ class VirtualRay:
     async def close(self) -> None:
         self.die()
 
-    def end_keeper(self, key: int) -> None:
+    def end_supervisor(self, key: int) -> None:
         self._dead.add(actor := key % _ACTORS)
         self._release(actor)
 
@@ -415,10 +415,10 @@ class VirtualRay:
             del asked[node_id]
         machine = self._at.pop(actor, None)
         if machine is not None:
-            machine.keeper = None
+            machine.supervisor = None
             for node in machine.nodes.values():
-                if node.keeper == self._key(actor):
-                    node.keeper = None
+                if node.supervisor == self._key(actor):
+                    node.supervisor = None
 
     def _key(self, actor: int) -> int:
         return self._number * _ACTORS + actor
@@ -435,8 +435,8 @@ class VirtualRay:
 @contextmanager
 def _in_virtual_time(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
     with (
-        mock.patch.object(node_supervisor, "RayProcess", VirtualRay),
-        mock.patch.object(node_supervisor, "time", SimpleNamespace(monotonic=loop.time)),
+        mock.patch.object(node_placement, "RayProcess", VirtualRay),
+        mock.patch.object(node_placement, "time", SimpleNamespace(monotonic=loop.time)),
     ):
         yield
 
@@ -459,7 +459,7 @@ async def _storm(seed: int, faults: int, patience_s: float) -> World:
         return NodeSpec(node_id, ChannelAddress("tcp://127.0.0.1:1", b"", b"", b""), endless_engine)
 
     with _in_virtual_time(asyncio.get_running_loop()):
-        supervisor = NodeSupervisor("10.0.0.1:6379", world, spec)
+        supervisor = NodePlacement("10.0.0.1:6379", world, spec)
         supervisor.open()
         running = [asyncio.ensure_future(world.keep_time()), asyncio.ensure_future(world.search())]
         try:

@@ -20,7 +20,7 @@ import pytest
 import yaml
 
 from cluster.metrics.catalogue import FLEET, NODE
-from master.logs.metrics_catalogue import GAME
+from master.logs.game_metrics import GAME
 from tests.deploy.rendered import DEPLOY
 from tests.master.command import Running
 

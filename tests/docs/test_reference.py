@@ -42,7 +42,7 @@ def test_defaults_and_limits(reference: ModuleType) -> None:
     assert '| `mode` | `"auto"` | `auto`, `split`, `consult`, `tiers` |' in page
     assert "| `password` | in no file |" in page
     assert "| `games` | `1` | from 0 |" in page
-    assert '| `instance_types` | `["c7i.4xlarge"]` | 1 to 20 items |' in page
+    assert '| `instance_types` | `["c7i.4xlarge", "c6i.4xlarge"]` | 1 to 20 items |' in page
 
 
 def test_every_command_and_option(reference: ModuleType) -> None:

@@ -9,7 +9,7 @@ import lab
 import worker
 from lab.jit import FOLDER, SOURCES
 from worker.jit import cache_dir, jit_of
-from worker.jit.options import _COMPILED_ROOMS, OUTSIDE
+from worker.jit.cache import _COMPILED_ROOMS, OUTSIDE
 
 LAB = Path(lab.__path__[0])
 WORKER = Path(worker.__path__[0])
@@ -52,7 +52,7 @@ def test_the_folder_changes_with_a_source(tmp_path: Path) -> None:
 
 
 def test_its_code_lies_in_a_folder_of_its_own() -> None:
-    from lab.selfplay.opening import below
+    from lab.selfplay.game import below
     from worker.shogi.makemove import make
 
     assert below._cache.cache_path.startswith(str(cache_dir() / FOLDER))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from cluster.api import SILENT, FleetError, Listener, SearchListener, SearchRequest
 from master.__main__ import main
-from master.commands import play_online
+from master.commands import play_games
 from tests.master.scripted import ScriptedSearcher
 
 WHY = "no Ray cluster at 10.0.0.1:6379: its token is not ours (RAY_AUTH_TOKEN)"
@@ -45,6 +45,6 @@ class LateFault(ScriptedSearcher):
 
 if __name__ == "__main__":
     late = LateFault(sys.argv.pop(1))
-    vars(play_online)["make_fleet"] = lambda _settings, _metrics: late
+    vars(play_games)["make_fleet"] = lambda _settings, _metrics: late
     sys.argv.insert(1, "play")
     main()

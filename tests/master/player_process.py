@@ -11,7 +11,7 @@ from pathlib import Path
 from cluster.api import Listener
 from master.commands.common import INTERRUPTED
 from master.commands.lifetime import Interrupted, run_to_end
-from master.csa.address import ServerAddress
+from master.csa.login import ServerAddress
 from master.game.connection_thread import play_games_on_thread
 from master.game.driver import GameSettings
 from master.game.loop import Series

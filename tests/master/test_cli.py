@@ -26,7 +26,6 @@ from tests.master.command import GOUGI, ROOT, Running, environment, gougi
 from worker.nnue.network import default_file
 
 STARTPOS = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1"
-COMMANDS = sorted(get_command(app).commands)  # type: ignore[attr-defined]
 
 
 def error_of(result: subprocess.CompletedProcess[str], code: int = 2) -> str:
@@ -52,20 +51,14 @@ def test_help_is_quick_and_imports_nothing_heavy(tmp_path: Path) -> None:
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         taken.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     assert result.stdout.splitlines()[-1] == "[]"
-    assert min(taken) < 0.5  # seconds of CPU: what else the machine does must not decide
+    assert min(taken) < 0.35  # seconds of CPU: what else the machine does must not decide
 
 
-@pytest.fixture(scope="module")
-def help_of_all(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return gougi("--help", cwd=tmp_path_factory.mktemp("help")).stdout
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_explains_itself(tmp_path: Path, command: str, help_of_all: str) -> None:
-    result = gougi(command, "--help", cwd=tmp_path)
-    assert result.returncode == 0
-    assert f"Usage: gougi {command}" in result.stdout
-    assert help_of_all.count(f"\n  {command} ") == 1
+def test_the_help_of_all_has_the_first_line_of_each(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--help"]) == 0
+    listed = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.partition("Commands:\n")[2].splitlines())
+    words: Any = get_command(app)
+    assert listed == {word: command.get_short_help_str(200) for word, command in words.commands.items()}
 
 
 def leaves(group: Any, *before: str) -> Iterator[tuple[str, ...]]:
@@ -272,18 +265,16 @@ def test_config(tmp_path: Path) -> None:
     assert "\nhash_mb = 64  # gougi.toml\n" in shown
     assert '\nmode = "auto"  # default\n' in shown
     assert tomllib.loads(shown)["engine"]["threads"] == 3, "it is a configuration file"
-    changed = gougi("config", "--changed", "play", "--nodes", "4", "--games", "2", cwd=tmp_path, env=env).stdout
+    changed = gougi("config", "--changed", cwd=tmp_path, env=env).stdout
     assert sorted(changed.splitlines()) == [
-        "[cluster] nodes = 4  # option",
+        "[cluster] nodes = 7  # gougi.toml",
         "[cluster] oversubscribe = true  # environment, GOUGI_CLUSTER_OVERSUBSCRIBE",
-        "[csa] games = 2  # option",
         "[csa] password  # environment, GOUGI_CSA_PASSWORD",
         "[engine] hash_mb = 64  # gougi.toml",
         "[engine] threads = 3  # environment, GOUGI_ENGINE_THREADS",
         '[page] listen = "off"  # environment, GOUGI_PAGE_LISTEN',
     ]
     assert "hush" not in shown + changed
-    assert "'fleet': expected one of play, serve" in error_of(gougi("config", "fleet", cwd=tmp_path))
     (tmp_path / "gougi.toml").write_text("[engine]\nthreds = 1\n")
     assert error_of(gougi("config", cwd=tmp_path)).startswith("gougi.toml: [engine] threds: no such key")
 

@@ -18,7 +18,7 @@ from typer.main import get_command
 
 from lab.learning.folder import LearnFolder
 from lab.tuning.folder import TuningFolder
-from master.book.tally import CandidateRules, Part, Tally
+from master.book.importing import CandidateRules, Part, Tally
 from master.cli import app
 from master.commands.common import DISK_FULL
 from tests.lab.tuning.runs import OPENINGS, settings
@@ -27,7 +27,7 @@ from tests.master.book.games import record
 from tests.master.command import GOUGI, environment, gougi
 from worker.book import BookError
 from worker.files import disk_is_full
-from worker.jit import jit, options
+from worker.jit import cache, jit
 from worker.nnue.network import default_file
 
 NO_ROOM = "no space left on the disk"
@@ -189,7 +189,7 @@ def in_full_folder(
     (cwd / "full").mkdir(exist_ok=True)
     gougi_command = shlex.join([*program, *words.split()])
     script = (
-        f"mount -t tmpfs -o size=256k none full && "
+        f"mount -t tmpfs -o size=256k,mode=700 none full && "
         f"{{ dd if=/dev/zero of=full/filler bs=4k 2>/dev/null; {gougi_command}; }}; code=$?; "
         # The mount is seen in here alone.
         f"rm -f full/filler; find full -type f ! -name '*.jsonl' ! -name '*.lock' >left; exit $code"
@@ -247,7 +247,7 @@ def test_the_file_in_which_games_are_counted_is_named() -> None:
 def test_the_folder_of_compiled_code(tmp_path: Path) -> None:
     """With one small function to compile: it is the same way for all."""
     program = (sys.executable, "-m", "tests.master.tiny_warm")
-    result = in_full_folder("warm", tmp_path, program, GOUGI_CACHE_DIR=str(tmp_path / "full"), GOUGI_CACHE_TRUST="1")
+    result = in_full_folder("warm", tmp_path, program, GOUGI_CACHE_DIR=str(tmp_path / "full"))
     *_, last = result.stderr.splitlines()
     assert result.returncode == DISK_FULL, result.stderr
     assert re.fullmatch(rf"gougi: {tmp_path}/full/jit-\w+: {NO_ROOM}", last), result.stderr
@@ -257,7 +257,7 @@ def test_the_folder_of_compiled_code(tmp_path: Path) -> None:
 def test_a_folder_of_compiled_code_that_refuses_a_part_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """numba's own words, where it has no other place left, say nothing of the disk."""
     (tmp_path / "file").write_text("")
-    monkeypatch.setattr(options, "_CACHE_DIR", tmp_path / "file")
+    monkeypatch.setattr(cache, "_CACHE_DIR", tmp_path / "file")
     monkeypatch.setattr(CompileResultCacheImpl, "_locator_classes", [UserProvidedCacheLocator])
     with pytest.raises(OSError, match="Not a directory") as error:
         jit()(test_a_folder_of_compiled_code_that_refuses_a_part_of_it)

@@ -17,12 +17,11 @@ import pytest
 
 from master.analysis.html import _ENDINGS as ENDINGS
 from master.analysis.html import game_page
-from master.analysis.judgement import Sureness
-from master.analysis.report import Settings as ReportSettings
-from master.analysis.statistics import BANDS
+from master.analysis.judgement import BANDS, Sureness
+from master.analysis.report import ReportSettings as ReportSettings
 from master.cli import run
 from master.player.events import Conclusion, GameOutcome
-from master.ui.endings import result_words
+from master.ui.lines import result_words
 from master.ui.texts import error_words, say
 from master.usi.report import event_line
 from master.words import _EXPECTED as EXPECTED

@@ -13,9 +13,8 @@ import uvloop
 
 from cluster.api import FleetError, Listener
 from master.analysis.plan import plan, searches
-from master.analysis.session import Pace, Session
-from master.analysis.store import Store
-from master.csa.address import ServerAddress
+from master.analysis.session import Pace, Session, Store
+from master.csa.login import ServerAddress
 from master.game.driver import play_game
 from master.player.instructions import Login
 from master.practice.server import PracticeServer, ServerOptions

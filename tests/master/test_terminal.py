@@ -24,7 +24,7 @@ from rich.text import Text
 import master
 from cluster.api import Decision, Listener, NodeView
 from master.cli import run
-from master.csa.address import ServerAddress
+from master.csa.login import ServerAddress
 from master.csa.position import csa_from_sfen
 from master.game.driver import GameSettings, play_game
 from master.logs.log import fleet_listener, open_log

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.worker.warmed import copy_of_the_warmed, run
-from worker.jit import options
+from worker.jit import cache
 
 # In a process of its own: this one has compiled things for other tests.
 SCRIPT = """
@@ -62,27 +62,27 @@ def test_nothing_compiles_after_the_warm_up_and_damaged_files_are_made_again(tmp
     assert run(SCRIPT, own) == "nothing compiled"
 
 
-@pytest.mark.parametrize("name", [*options.OUTSIDE, "search/alphabeta.py", "search/smp.py"])
+@pytest.mark.parametrize("name", [*cache.OUTSIDE, "search/alphabeta.py", "search/thread.py"])
 def test_a_change_of_what_compiled_code_holds_makes_another_cache(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shutil.copytree(options._WORKER, tmp_path / "worker", ignore=shutil.ignore_patterns("__pycache__", "*.bin"))
-    monkeypatch.setattr(options, "_WORKER", tmp_path / "worker")
-    before = options._fingerprint()
+    shutil.copytree(cache._WORKER, tmp_path / "worker", ignore=shutil.ignore_patterns("__pycache__", "*.bin"))
+    monkeypatch.setattr(cache, "_WORKER", tmp_path / "worker")
+    before = cache._fingerprint()
     with (tmp_path / "worker" / name).open("a") as source:
         source.write("# changed\n")
-    assert (options._fingerprint() != before) is (name not in options.PLAIN_SOURCES)
+    assert (cache._fingerprint() != before) is (name not in cache.PLAIN_SOURCES)
 
 
 def test_each_python_has_a_cache_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    here = options._fingerprint()
+    here = cache._fingerprint()
     monkeypatch.setattr(sys.implementation, "cache_tag", "cpython-399")
-    assert options._fingerprint() != here
+    assert cache._fingerprint() != here
 
 
 def test_each_checkout_has_a_cache_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    here = options._fingerprint()
-    assert options._fingerprint() == here
-    (tmp_path / "worker").symlink_to(options._WORKER)
-    monkeypatch.setattr(options, "_WORKER", tmp_path / "worker")
-    assert options._fingerprint() != here
+    here = cache._fingerprint()
+    assert cache._fingerprint() == here
+    (tmp_path / "worker").symlink_to(cache._WORKER)
+    monkeypatch.setattr(cache, "_WORKER", tmp_path / "worker")
+    assert cache._fingerprint() != here

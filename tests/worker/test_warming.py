@@ -12,7 +12,7 @@ import pytest
 
 from tests.master.command import Running
 from worker import warming
-from worker.jit.cache_folders import is_kept
+from worker.jit.cache import is_kept
 from worker.warming import Warming, WarmingError
 
 

@@ -10,7 +10,7 @@ arrives, network included. Hence:
 3. What was consumed is what the server's echo says, never what we measured.
 4. The main time is spent by a trapezoid over the game, sooner where the game is being lost, and to its end where the
    move limit will end the game (`worker.clock.plan`). What moves cost for good, by the server's rules or by the line,
-   is held for each that may still come, up to the limit (`worker.clock.holding`).
+   is held for each that may still come, up to the limit (`worker.clock.plan`).
 5. A move that is found early and stays is played early; one that changes late, a score that falls and voters that do
    not agree buy time (`worker.clock.outlook`).
 6. What was found while pondering on the opponent's time is taken off, as far as that saves anything.
@@ -25,8 +25,8 @@ How to use it::
 """
 
 from worker.clock.delays import Delays
-from worker.clock.game_clock import Budget, GameClock
+from worker.clock.game_clock import GameClock, TimeBudget
 from worker.clock.outlook import Outlook, Signs, Watch
-from worker.clock.settings import ClockSettings
+from worker.clock.timecontrol import ClockSettings
 
-__all__ = ["Budget", "ClockSettings", "Delays", "GameClock", "Outlook", "Signs", "Watch"]
+__all__ = ["ClockSettings", "Delays", "GameClock", "Outlook", "Signs", "TimeBudget", "Watch"]

@@ -6,11 +6,9 @@ import math
 from dataclasses import dataclass, replace
 
 from worker.clock.delays import Delays
-from worker.clock.holding import Holding
 from worker.clock.outlook import Outlook
-from worker.clock.plan import moves_to_limit, share
-from worker.clock.settings import ClockSettings
-from worker.clock.timecontrol import TimeControl
+from worker.clock.plan import Holding, moves_to_limit, share
+from worker.clock.timecontrol import ClockSettings, TimeControl
 
 _MOST_KNOWN = 0.75
 """The largest share of a move's cost that is saved because something is known already."""
@@ -25,7 +23,7 @@ _FINE_MS = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class TimeBudget:
     """Time for one move, in milliseconds since it was asked for."""
 
     soft_ms: int
@@ -163,7 +161,7 @@ class GameClock:
         max_moves: int | None = None,
         known_ms: float = 0.0,
         score: int | None = None,
-    ) -> Budget:
+    ) -> TimeBudget:
         """The thinking time of the side to move, counted from ``now_ms``.
 
         Args:
@@ -191,7 +189,7 @@ class GameClock:
         self._plan = replace(plan, hard_ms=hard)
         self._aim(target, soft, now_ms)
         least = self.settings.least_ms
-        return Budget(max(least, int(soft - gone)), max(least, int(hard - gone)))
+        return TimeBudget(max(least, int(soft - gone)), max(least, int(hard - gone)))
 
     def reconsidered(self, outlook: Outlook, now_ms: float | None = None) -> int:
         """The soft time of this turn's budget again, counted as that was, now that more is known of the position.

@@ -62,3 +62,22 @@ def intrinsic(returns: Any, *takes: Any) -> Callable[[Callable[..., Any]], Any]:
         return extending.intrinsic(typed)
 
     return decorate
+
+
+@intrinsic(types.void)
+def never_inline(builder: Any) -> None:
+    """Forbid LLVM to inline the function that calls this.
+
+    Its callers stay small that way, so that they may be inlined themselves.
+    """
+    builder.function.attributes.add("noinline")
+
+
+@intrinsic(types.void)
+def always_inline(builder: Any) -> None:
+    """Let LLVM inline the function that calls this wherever it is called.
+
+    For a helper whose callers give it constants: each gets a copy made for them. And for one that takes bitboards
+    beyond what registers hold: on the stack they are written as two words and read as one, which waits for both.
+    """
+    builder.function.attributes.add("alwaysinline")

@@ -17,8 +17,8 @@ from typing import Any, Final
 import numpy as np
 
 from worker.jit import jit
-from worker.jit.clock import monotonic_ns
 from worker.jit.memory import atomic_ld64
+from worker.jit.system import monotonic_ns
 from worker.mate.expansion import conclude, evaluate, expand, hand_after, path_after, path_pop, path_push
 from worker.mate.state import ABSOLUTE, BY_LIMIT, CHILDREN, INFINITE, MAX_DEPTH, MOST_CHILDREN
 from worker.mate.table import FIRST, MAY_LOOP, collect_garbage, shorten, store, store_loop

@@ -8,16 +8,52 @@ import numpy as np
 
 from worker.jit import jit
 from worker.jit.bitboard import count, holds, lowest
-from worker.mate.checks import forcing_moves
-from worker.mate.hands import covers, fewest, hand_of, held, kind_field, most, one_of
-from worker.mate.state import ABSOLUTE, BY_HISTORY, HISTORY, INFINITE, PATH_SLOTS
+from worker.mate.state import (
+    ABSOLUTE,
+    BY_HISTORY,
+    HISTORY,
+    INFINITE,
+    PATH_SLOTS,
+    covers,
+    fewest,
+    hand_of,
+    held,
+    kind_field,
+    most,
+    one_of,
+)
 from worker.mate.table import MAY_LOOP, loop_of, prefetch_chain, probe_child
 from worker.shogi import tables
-from worker.shogi.attacks import between, checkers
-from worker.shogi.checks import drop_squares
-from worker.shogi.makemove import zobrist_board
-from worker.shogi.movegen import zone
+from worker.shogi.attacks import all_squares, between, checkers, in_check, pieces
+from worker.shogi.checks import board_checks, discoverers, drop_checks, drop_squares, keep_checks
+from worker.shogi.makemove import is_legal, zobrist_board
+from worker.shogi.movegen import generate_evasions, zone
 from worker.shogi.pieces import BISHOP, DROP_BIT, GOLD, LANCE, PAWN, PROMOTE_BIT, ROOK
+
+
+@jit()
+def forcing_moves(pos: Any, n: int, attacks: bool) -> int:
+    """Write the legal moves of a mate search to ``pos.moves`` from ``n`` on and return the end.
+
+    ``attacks``: those that give check (the enemy king must be on the board). Else: the answers to a check, in which the
+    side to move must be. Expects `attacks.update_checks`. A promotion comes before its twin that declines it, drops
+    come from the pawn up to the gold.
+    """
+    begin = n
+    if in_check(pos):
+        n = generate_evasions(pos, n, np.int64(1))
+        if attacks:
+            n = keep_checks(pos, begin, n, discoverers(pos))
+    elif attacks:
+        n = drop_checks(pos, board_checks(pos, n, all_squares() & ~pieces(pos, pos.side * 16), discoverers(pos)))
+    kept = begin
+    for i in range(begin, n):
+        move = pos.moves[i]
+        if is_legal(pos, move, n):
+            pos.moves[kept] = move
+            kept += 1
+    return kept
+
 
 _SIDE = tables.ZOBRIST_SIDE
 _MIX = np.uint64(0x9E3779B97F4A7C15)

@@ -12,8 +12,7 @@ import numpy as np
 from worker.jit.memory import aligned_zeros
 from worker.mate.dfpn import MATED, UNDECIDED, line_back, line_step, search
 from worker.mate.expansion import evaluate, expand, path_push
-from worker.mate.hands import hand_of
-from worker.mate.state import BY_LIMIT, HISTORY, INFINITE, MOST_FORBIDDEN, new_record
+from worker.mate.state import BY_LIMIT, HISTORY, INFINITE, MOST_FORBIDDEN, hand_of, new_record
 from worker.mate.table import ENTRY, LOOP_ENTRY
 from worker.shogi import Position
 

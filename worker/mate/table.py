@@ -16,8 +16,7 @@ import numpy as np
 from worker.jit import jit
 from worker.jit.bits import mul_high
 from worker.jit.memory import ld32, ldu16, ldu32, ldu64, prefetch, st16, st32, st64
-from worker.mate.hands import covers
-from worker.mate.state import ABSOLUTE, INFINITE
+from worker.mate.state import ABSOLUTE, INFINITE, covers
 
 ENTRY: Final = 32
 LOOP_ENTRY: Final = 16

@@ -6,7 +6,7 @@ within the 128-bit halves of a register and so leaves activations in an order of
 into that order when a network is loaded, instead of the activations at every evaluation.
 
 Of the first layer's inputs two thirds are 0, so it leaves out each four that are all 0 (after Stockfish's
-``find_nnz``). A network's neurons stand in an order in which such fours are common (`worker.nnue.sparsity`).
+``find_nnz``). A network's neurons stand in an order in which such fours are common (`worker.nnue.network`).
 
 Activations of a side lie in blocks of 256. Behind each stand four zeros, which an index of 64 fours finds, and a bit
 for each four of the block: set where it is not all 0.

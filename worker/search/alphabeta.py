@@ -19,7 +19,6 @@ from worker.jit.memory import ld16
 from worker.nnue.evaluation import evaluate_score, prepare
 from worker.score import INFINITE, MATE, MATE_BOUND, MAX_PLY, NO_SCORE
 from worker.search import parameters as p
-from worker.search.check_squares import checks_by, note_checks
 from worker.search.correction import corrected, correction_of, correction_slope, learn_correction
 from worker.search.exchange import exchange_at_least
 from worker.search.history import (
@@ -48,10 +47,12 @@ from worker.search.node import (
     CUT,
     PV,
     beyond_limit,
+    checks_by,
     do_move,
     do_null_move,
     enter_node,
     game_end_score,
+    note_checks,
     poll,
     table_agrees,
     update_pv,

@@ -19,22 +19,20 @@ from typing import Final
 import numpy as np
 
 from worker.clock.outlook import Signs
-from worker.engine import Bound, EngineError, Entries, InfoCallback, Limits, SearchInfo, SearchResult
+from worker.engine import ROOT_MATE_NODES, Bound, EngineError, Entries, InfoCallback, Limits, SearchInfo, SearchResult
 from worker.files import described
 from worker.jit.options import TUNING
 from worker.nnue import Network, NetworkFileError, load_network
 from worker.rules import EnteringKingRule, Rules
 from worker.score import INFINITE, MAX_PLY, is_mate, mate_in
 from worker.search import tt, tuning
-from worker.search.effort import ROOT_MATE_NODES
 from worker.search.root_mate import RootMate
-from worker.search.smp import Ballot, elect
 from worker.search.state import MAX_DEPTH, NEVER, shared_histories
 from worker.search.steps import Steps
-from worker.search.thread import PvLine, SearchThread, Task
+from worker.search.thread import Ballot, PvLine, SearchThread, Task, elect
 from worker.search.tt import TranspositionTable, absorb
 from worker.shogi import STARTPOS, MoveError, Position, SfenError, declaration, move_to_usi
-from worker.shogi.replay import Replay
+from worker.shogi.position import Replay
 
 _MATE_IN_ONE: Final = "8k/9/8P/9/9/9/9/9/9 b G 1"
 _EFFORT_FROM_DEPTH: Final = 10
@@ -58,7 +56,7 @@ class NumbaEngine:
         fv_scale: raw network output to a centipawn; None: what the file names, else 16.
         network: one that is loaded already, instead of the last two; any number of engines may share it.
         number: of this engine among those of a fleet that search alike. All but number 0 leave out depths, as helper
-            threads do (`worker.search.smp`), except where the depth is limited.
+            threads do (`worker.search.thread`), except where the depth is limited.
 
     Raises:
         EngineError: the network cannot be read, or a size is out of range.

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from worker.jit import jit
 from worker.jit.bitboard import lowest, single, without_lowest
 from worker.jit.memory import ld8
-from worker.search.values import PROMOTION_GAIN, VALUE
 from worker.shogi import tables
 from worker.shogi.attacks import (
     all_sliding_attackers,
@@ -20,7 +19,6 @@ from worker.shogi.attacks import (
     pieces,
     stepping_attackers,
 )
-from worker.shogi.geometry import LINE_ANTIDIAGONAL, LINE_DIAGONAL, LINE_FILE, LINE_RANK
 from worker.shogi.pieces import (
     BISHOP,
     DRAGON,
@@ -35,6 +33,19 @@ from worker.shogi.pieces import (
     SILVER,
 )
 from worker.shogi.state import GOLDS
+from worker.shogi.tables import LINE_ANTIDIAGONAL, LINE_DIAGONAL, LINE_FILE, LINE_RANK
+
+PIECE_VALUE: Final = (0, 90, 315, 405, 495, 855, 990, 540, 15000, 540, 540, 540, 540, 945, 1395, 0)
+"""By piece type."""
+
+VALUE: Final = np.array(PIECE_VALUE, np.int64)
+"""int64[16], by piece type: what its capture gains."""
+
+PROMOTION_GAIN: Final = np.array(
+    [PIECE_VALUE[kind + 8] - PIECE_VALUE[kind] if 1 <= kind <= 6 else 0 for kind in range(16)], np.int64
+)
+"""int64[16], by unpromoted type: what promoting adds."""
+
 
 _DIRECTION = tables.DIRECTION
 _ORDER = np.array([PAWN, LANCE, KNIGHT, SILVER, GOLDS, BISHOP, HORSE, ROOK, DRAGON], np.int64)

@@ -11,11 +11,10 @@ from worker.jit.bits import toward_zero
 from worker.jit.memory import ld16
 from worker.score import MATE_BOUND, NO_SCORE
 from worker.search import parameters as p
-from worker.search.exchange import exchange_at_least
+from worker.search.exchange import VALUE, exchange_at_least
 from worker.search.history import butterfly_address, capture_address, slot_of
 from worker.search.parts import part
 from worker.search.state import OFFSET
-from worker.search.values import VALUE
 
 _DOUBLE_EXTENSION = part("double_extension")
 _FUTILITY = part("futility")

@@ -1,7 +1,7 @@
 """The parts of the search that a match can be played without: ``GOUGI_WITHOUT=probcut,singular gougi usi --single``.
 
 A match measures how much a part is worth (`docs/explanation/search.md`). A part that is left out is not compiled at
-all, and the compiled code goes to a cache folder of its own (`worker.jit.options`).
+all, and the compiled code goes to a cache folder of its own (`worker.jit.cache`).
 """
 
 from __future__ import annotations

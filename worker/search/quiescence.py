@@ -11,11 +11,19 @@ from worker.jit.bits import toward_zero
 from worker.nnue.evaluation import evaluate_score, prepare
 from worker.score import INFINITE, MATE, MATE_BOUND, MAX_PLY, NO_SCORE
 from worker.search import parameters as p
-from worker.search.check_squares import checks_by, note_checks
 from worker.search.correction import corrected, correction_of
-from worker.search.exchange import exchange_at_least
+from worker.search.exchange import VALUE, exchange_at_least
 from worker.search.mate1 import mate_in_one
-from worker.search.node import beyond_limit, do_move, enter_node, game_end_score, poll, update_pv
+from worker.search.node import (
+    beyond_limit,
+    checks_by,
+    do_move,
+    enter_node,
+    game_end_score,
+    note_checks,
+    poll,
+    update_pv,
+)
 from worker.search.parts import part
 from worker.search.picker import EVASIONS, QUIESCENCE, next_move, start_picker
 from worker.search.state import OFFSET
@@ -33,7 +41,6 @@ from worker.search.tt import (
     probe,
     store,
 )
-from worker.search.values import VALUE
 from worker.shogi.makemove import is_legal, unmake
 from worker.shogi.movegen import is_pseudo_legal
 from worker.shogi.pieces import DROP_BIT

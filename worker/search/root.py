@@ -16,11 +16,10 @@ from worker.nnue.evaluation import evaluate_score
 from worker.score import INFINITE, MATE, MATE_BOUND, NO_SCORE
 from worker.search import parameters as p
 from worker.search.alphabeta import search
-from worker.search.check_squares import checks_by, note_checks
 from worker.search.correction import corrected, correction_of, correction_slope, learn_correction, note_keys
 from worker.search.history import learn_best, learn_continuations, slot_of
 from worker.search.late_moves import is_worth_a_ply, late_reduction, reduction, statistics
-from worker.search.node import ALL, CUT, PV, do_move, enter_node, update_pv
+from worker.search.node import ALL, CUT, PV, checks_by, do_move, enter_node, note_checks, update_pv
 from worker.search.parts import part
 from worker.search.picker import EVASIONS, MAIN, next_move, start_picker
 from worker.search.state import OFFSET, TRIED
@@ -257,6 +256,27 @@ def search_root(pos: Any, nn: Any, th: Any, alpha: int, beta: int, depth: int, f
             if bound != 0:
                 store(th, pos.key, zero, kept, best, th.root_eval, th.root_left, bound, one)
     return best
+
+
+@jit()
+def first_window(th: Any, first: int) -> Any:
+    """The aspiration window of an iteration for the move at ``first``: its centre and its half width (int64, cp)."""
+    return th.root_averages[first], p.WINDOW + abs(th.root_squares[first]) // p.WINDOW_SPREAD
+
+
+@jit()
+def next_window(alpha: int, beta: int, delta: int, score: int, floor: int, ceiling: int) -> Any:
+    """The window for another search, and its half width: (alpha, beta, delta), int64.
+
+    ``score`` fell out of (alpha, beta) on a side that is not yet at the limit, ``floor`` or ``ceiling``.
+    """
+    if score <= alpha:
+        beta = alpha
+        alpha = max(floor, score - delta) if score > -MATE_BOUND else floor
+    else:
+        alpha = max(alpha, beta - delta)
+        beta = min(ceiling, score + delta) if score < MATE_BOUND else ceiling
+    return alpha, beta, delta + delta // p.WINDOW_GROWTH
 
 
 @jit(whole=True)

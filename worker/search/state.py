@@ -110,7 +110,7 @@ TH_DTYPE: Final = np.dtype(
         ("tt", np.int64),
         ("tt_clusters", np.uint64),
         ("tt_generation", np.int64),
-        ("share_depth", np.int64),  # entries of this depth and more go to the outbox too (worker.search.outbox)
+        ("share_depth", np.int64),  # entries of this depth and more go to the outbox too (worker.search.tt)
         ("outbox", np.int64),
         ("outbox_count", np.int64),  # entries written so far
         # Results.
@@ -167,7 +167,7 @@ TH_DTYPE: Final = np.dtype(
         ("pick_bad", np.int64, (_PLIES,)),  # end of the losing captures, which begin at pick_begin
         ("pick_promising", np.int64, (_PLIES,)),  # end of the quiet moves that come by score
         ("pick_quiets", np.int64, (_PLIES,)),  # where the quiet moves begin
-        ("check_squares", np.uint64, (_PLIES * CHECK_WORDS,)),  # by ply and piece type (worker.search.check_squares)
+        ("check_squares", np.uint64, (_PLIES * CHECK_WORDS,)),  # by ply and piece type (worker.search.node)
         ("histories", np.int64),  # addresses: the thread's own, and those that threads share
         ("shared", np.int64),
         ("log_table", np.int64, (LOGS,)),  # REDUCTION_LOG / 100 * ln(i)

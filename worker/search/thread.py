@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -12,14 +13,63 @@ from worker.engine import Bound
 from worker.nnue import Network, NnueState
 from worker.rules import Rules
 from worker.score import INFINITE, MATE, MATE_BOUND, NO_SCORE, is_mate, mate_distance
-from worker.search.outbox import Outbox
-from worker.search.parameters import WINDOW, WINDOW_GROWTH, WINDOW_SPREAD
+from worker.search.parameters import WINDOW
 from worker.search.parts import part
-from worker.search.root import search_root_in
-from worker.search.smp import skips
+from worker.search.root import first_window, next_window, search_root_in
 from worker.search.state import MAX_DEPTH, NEVER, PV_ROW, Histories, ThreadState, begin_search
-from worker.search.tt import TranspositionTable, entry_move, probe
+from worker.search.tt import Outbox, TranspositionTable, entry_move, probe
 from worker.shogi import Position
+
+_BLOCKS: Final = ((1, 2), (2, 4), (3, 6), (4, 8))
+"""(depths left out at a stretch, threads that do so), for helper threads 1 to 20; then from the beginning."""
+_PATTERNS: Final = tuple((size, phase) for size, threads in _BLOCKS for phase in range(threads))
+_LEAST_WEIGHT: Final = 14
+"""The vote of the thread with the worst score, by depth."""
+
+
+def skips(number: int, depth: int) -> bool:
+    """Whether thread ``number`` leaves out the iteration of ``depth`` plies. The main thread, 0, leaves out none, and
+    no thread the first: so there is a move, however early the search ends.
+
+    A helper searches ``size`` depths and leaves out the next ``size``, and helpers of one size begin at different
+    places (Stockfish 8 to 11), so that threads spread over depths without talking to each other.
+    """
+    if number == 0 or depth == 1:
+        return False
+    size, phase = _PATTERNS[(number - 1) % len(_PATTERNS)]
+    return (depth + phase) // size % 2 == 1
+
+
+@dataclass(frozen=True, slots=True)
+class Ballot:
+    """The result of one thread."""
+
+    move: int
+    score: int
+    depth: int
+    """The deepest iteration that it finished."""
+
+
+def elect(ballots: Sequence[Ballot]) -> int:
+    """The index of the ballot that wins; ties go to the first of them.
+
+    The shortest proven mate wins. Else each ballot gives its move a weight by depth and by how far its score lies above
+    the worst one (Stockfish, YaneuraOu), and the move of the greatest weight wins, by its own strongest ballot. A
+    ballot that sees its side mated does not count while another one does not; if all do, the longest defence wins.
+    """
+    mates = [i for i, ballot in enumerate(ballots) if ballot.score >= MATE_BOUND]
+    if mates:
+        return max(mates, key=lambda i: ballots[i].score)
+    open_ones = [i for i, ballot in enumerate(ballots) if ballot.score > -MATE_BOUND]
+    if not open_ones:
+        return max(range(len(ballots)), key=lambda i: ballots[i].score)
+    worst = min(ballots[i].score for i in open_ones)
+    weights = {i: (ballots[i].score - worst + _LEAST_WEIGHT) * ballots[i].depth for i in open_ones}
+    votes: defaultdict[int, int] = defaultdict(int)
+    for i, weight in weights.items():
+        votes[ballots[i].move] += weight
+    return max(open_ones, key=lambda i: (votes[ballots[i].move], weights[i]))
+
 
 _ASPIRATION = part("aspiration")
 _MATE_SURE: Final = 2.5
@@ -54,7 +104,7 @@ class Task:
     window: tuple[int, int] = (-INFINITE, INFINITE)
     """Scores (centipawns) at or outside of these two need not be exact."""
     number: int = 0
-    """Number of the thread: 0, the main one, goes through every depth; others leave some out (`worker.search.smp`)."""
+    """Number of the thread: 0, the main one, goes through every depth; others leave some out (`skips`)."""
 
 
 class SearchThread(ThreadState):
@@ -206,8 +256,7 @@ class SearchThread(ThreadState):
         before = self.lines[first].score if first < len(self.lines) else 0
         delta, centre = 2 * INFINITE, before
         if _ASPIRATION and first < len(self.lines) and not is_mate(before):
-            delta = WINDOW + abs(int(th.root_squares[first])) // WINDOW_SPREAD
-            centre = int(th.root_averages[first])
+            centre, delta = first_window(self.record, first)
         floor, ceiling = window
         alpha, beta = max(floor, centre - delta), min(ceiling, centre + delta)
         if floor > -INFINITE and (not self.lines or before <= floor or beta <= floor):
@@ -231,18 +280,11 @@ class SearchThread(ThreadState):
                     found = self._line(depth, int(th.root_scores[first]), alpha, beta)
                 return found
             found = self._line(depth, score, alpha, beta)
-            if score <= alpha and alpha > floor:
-                beta = alpha
-                alpha = max(floor, score - delta) if score > -MATE_BOUND else floor
-                failed_high = 0
-            elif score >= beta and beta < ceiling:
-                alpha = max(alpha, beta - delta)
-                beta = min(ceiling, score + delta) if score < MATE_BOUND else ceiling
-                failed_high += 1
-            else:
+            if (score > alpha or alpha == floor) and (score < beta or beta == ceiling):
                 return found
             on_news(found)
-            delta += delta // WINDOW_GROWTH
+            failed_high = 0 if score <= alpha else failed_high + 1
+            alpha, beta, delta = next_window(alpha, beta, delta, score, floor, ceiling)
 
     def _settled(self, task: Task, depth: int) -> bool:
         """Whether a mate was searched far beyond its length: more depth would find nothing else."""

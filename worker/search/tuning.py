@@ -1,7 +1,7 @@
 """The tuning build (``GOUGI_TUNE=1``): search parameters that change while it runs, without compiling again.
 
 The search is written with ``p.LATE_MOVES``, a constant of the module `worker.search.parameters`, and stays so. Here the
-compiler reads a parameter of `worker.search.tunable` instead from one array of this process, which compiled code knows
+compiler reads a parameter of `NAMES` instead from one array of this process, which compiled code knows
 by the name of an external symbol: each process that loads it from the cache gives it an array of its own. What is not
 the tuning build has none of this.
 """
@@ -24,12 +24,192 @@ from numba.extending import intrinsic
 from worker.jit.llvm import I32, I64
 from worker.jit.memory import aligned_zeros
 from worker.search import parameters
-from worker.search.tunable import NAMES
-from worker.search.vector import values_of
+from worker.search.parameters import values_of
+
+_GROUPS: Final = {
+    "lmr": (
+        "REDUCTION_LOG",
+        "REDUCTION_BASE",
+        "REDUCTION_WINDOW",
+        "REDUCTION_NOT_IMPROVING[0]",
+        "REDUCTION_FORMER_FIRST",
+        "REDUCTION_FORMER",
+        "REDUCTION_PV",
+        "REDUCTION_FORMER_SCORE",
+        "REDUCTION_FORMER_DEPTH",
+        "REDUCTION_FORMER_CUT",
+        "REDUCTION_LATE_BASE",
+        "REDUCTION_NUMBER",
+        "REDUCTION_CUT",
+        "REDUCTION_CUT_NO_MOVE",
+        "REDUCTION_TABLE_CAPTURE",
+        "REDUCTION_CUTOFFS",
+        "REDUCTION_MANY_CUTOFFS",
+        "REDUCTION_CUTOFFS_ALL",
+        "REDUCTION_TABLE_MOVE",
+        "REDUCTION_HISTORY[0]",
+        "REDUCTION_ALL[0]",
+        "STAT_CAPTURE[0]",
+        "DEEPER_MARGIN",
+        "SHALLOWER_MARGIN",
+        "FULL_NO_MOVE",
+        "FULL_REDUCTION",
+        "FULL_REDUCTION_TWICE",
+    ),
+    "margins": (
+        "HINDSIGHT_SUM",
+        "RAZOR_BASE",
+        "RAZOR_SQUARE",
+        "REVERSE_SLOPE",
+        "REVERSE_SLOPE_GROWTH",
+        "REVERSE_SLOPE_MOST",
+        "REVERSE_SLOPE_MISS",
+        "REVERSE_IMPROVING",
+        "REVERSE_WORSENING",
+        "NULL_SLOPE",
+        "NULL_IMPROVING",
+        "NULL_BASE",
+        "NULL_EVALUATION",
+        "PROBCUT_MARGIN",
+        "PROBCUT_IMPROVING",
+        "SMALL_PROBCUT_MARGIN",
+        "CAPTURE_FUTILITY_BASE",
+        "CAPTURE_FUTILITY_SLOPE",
+        "CAPTURE_FUTILITY_HISTORY",
+        "CAPTURE_SEE_SLOPE",
+        "CAPTURE_SEE_HISTORY",
+        "HISTORY_PRUNING",
+        "HISTORY_DEPTH",
+        "HISTORY_BUTTERFLY[0]",
+        "QUIET_FUTILITY_BASE",
+        "QUIET_FUTILITY_NO_BEST",
+        "QUIET_FUTILITY_SLOPE",
+        "QUIET_FUTILITY_ABOVE",
+        "QUIET_SEE_SQUARE",
+        "STAND_FUTILITY",
+        "QUIESCENCE_SEE",
+    ),
+    "singular": (
+        "SINGULAR_SLOPE",
+        "SINGULAR_SLOPE_PV",
+        "DOUBLE_BASE",
+        "DOUBLE_PV",
+        "DOUBLE_QUIET",
+        "DOUBLE_DEEP",
+        "DOUBLE_TABLE_HISTORY[0]",
+        "TRIPLE_BASE",
+        "TRIPLE_PV",
+        "TRIPLE_QUIET",
+        "TRIPLE_FORMER",
+        "TRIPLE_DEEP",
+        "MULTICUT_MALUS",
+        "MULTICUT_CORRECTION",
+    ),
+    "order": (
+        "CAPTURE_VALUE",
+        "GOOD_CAPTURE",
+        "CHECK_BONUS",
+        "CHECK_SEE",
+        "SORT_SLOPE",
+        "GOOD_QUIET",
+        "LOW_PLY_WEIGHT",
+        "THREAT",
+    ),
+    "history": (
+        "TABLE_BONUS",
+        "TABLE_PRIOR_MALUS",
+        "CHANGE_OFFSET",
+        "CHANGE_BUTTERFLY",
+        "CHANGE_PAWN",
+        "RESEARCH_BONUS",
+        "BONUS",
+        "MALUS",
+        "BONUS_TABLE_MOVE",
+        "BONUS_STAT",
+        "BONUS_QUIET",
+        "BONUS_CAPTURE",
+        "BONUS_TRIED",
+        "MALUS_QUIET",
+        "MALUS_QUIET_FADE",
+        "MALUS_CAPTURE",
+        "MALUS_PRIOR",
+        "SHARE_LOW_PLY",
+        "SHARE_CONTINUATION",
+        "SHARE_PAWN_BONUS",
+        "SHARE_PAWN_MALUS",
+        "CONTINUATION",
+        "CONTINUATION_FIRST",
+        "TABLE_MOVE_BONUS",
+        "TABLE_MOVE_MALUS",
+        "PRIOR_BASE",
+        "PRIOR_STAT",
+        "PRIOR_DEPTH",
+        "PRIOR_LATE",
+        "PRIOR_BELOW",
+        "PRIOR_BELOW_MARGIN",
+        "PRIOR_ABOVE",
+        "PRIOR_ABOVE_MARGIN",
+        "PRIOR_BONUS",
+        "PRIOR_CONTINUATION[0]",
+        "PRIOR_BUTTERFLY[0]",
+        "PRIOR_PAWN[0]",
+        "PRIOR_CAPTURE",
+    ),
+    "correction": (
+        "REVERSE_CORRECTION",
+        "REDUCTION_CORRECTION",
+        "SINGULAR_CORRECTION",
+        "CORRECTION_PAWN",
+        "CORRECTION_MINOR",
+        "CORRECTION_PIECES",
+        "CORRECTION_MOVES",
+        "CORRECTION_BONUS",
+        "CORRECTION_BONUS_SHARE",
+        "CORRECTION_SHARE_MINOR",
+        "CORRECTION_SHARE_PIECES",
+        "CORRECTION_SHARE_TWO",
+        "CORRECTION_SHARE_FOUR",
+    ),
+    "depths": (
+        "TABLE_ANY_NODE_DEPTH",
+        "TABLE_PRIOR_MOVES",
+        "HINDSIGHT_DEEPER",
+        "HINDSIGHT_SHALLOWER",
+        "REVERSE_DEPTH",
+        "NULL_REDUCTION",
+        "NULL_DIVISOR",
+        "NULL_VERIFY_DEPTH",
+        "INTERNAL_DEPTH",
+        "INTERNAL_PRIOR",
+        "PROBCUT_DEPTH",
+        "PROBCUT_LESS",
+        "PROBCUT_LESS_IMPROVING",
+        "SMALL_PROBCUT_LESS",
+        "LATE_MOVES",
+        "CAPTURE_FUTILITY_DEPTH",
+        "QUIET_FUTILITY_DEPTH",
+        "SINGULAR_DEPTH",
+        "SINGULAR_TABLE_LESS",
+        "ALPHA_DEPTHS",
+        "ALPHA_LESS",
+        "QUIET_MOVES",
+        "PRIOR_LATE_MOVES",
+    ),
+}
+"""By group its parameters; the name of a tuple stands for all of its values."""
+_VALUES: Final = values_of(vars(parameters))
+GROUPS: Final = {
+    group: tuple(key for name in names for key in _VALUES if key == name or key.startswith(f"{name}["))
+    for group, names in _GROUPS.items()
+}
+"""Parameters that are tuned together. ``depths`` has those that count plies or moves: one to a step, so they are
+rough."""
+NAMES: Final = tuple(name for group in GROUPS.values() for name in group)
+"""The parameters that this build can change, in the order of their groups."""
 
 _SYMBOL: Final = "gougi_parameters"
 _PLACES: Final = {name: place for place, name in enumerate(NAMES)}
-_STARTS: Final = {name: value for name, value in values_of(vars(parameters)).items() if name in _PLACES}
+_STARTS: Final = {name: value for name, value in _VALUES.items() if name in _PLACES}
 _ARRAY: Final = aligned_zeros(len(NAMES), np.int64)
 _lock = threading.Lock()
 

@@ -19,10 +19,9 @@ from worker.jit.bitboard import (
     without_lowest,
 )
 from worker.jit.bits import pdep, pext
-from worker.jit.inlining import always_inline
+from worker.jit.llvm import always_inline
 from worker.jit.memory import ld64, ldu8, ldu64
 from worker.shogi import tables
-from worker.shogi.geometry import LINE_ANTIDIAGONAL, LINE_DIAGONAL, LINE_FILE, LINE_RANK
 from worker.shogi.pieces import (
     BISHOP,
     DRAGON,
@@ -36,6 +35,7 @@ from worker.shogi.pieces import (
     SILVER,
 )
 from worker.shogi.state import GOLDS
+from worker.shogi.tables import LINE_ANTIDIAGONAL, LINE_DIAGONAL, LINE_FILE, LINE_RANK
 
 _BETWEEN, _FORWARD, _STEP = tables.BETWEEN, tables.FORWARD, tables.STEP
 _ROOK_RAYS, _BISHOP_RAYS = tables.ROOK_RAYS, tables.BISHOP_RAYS

@@ -8,7 +8,7 @@ import numpy as np
 
 from worker.jit import jit
 from worker.jit.bitboard import high, low, single
-from worker.jit.inlining import never_inline
+from worker.jit.llvm import never_inline
 from worker.jit.memory import ldu64
 from worker.shogi import tables
 from worker.shogi.attacks import update_checks
@@ -301,3 +301,30 @@ def perpetual_check(pos: Any, distance: int) -> int:
     if pos.st_run[2 * ply + 1 - side] >= distance:
         return -1
     return 0
+
+
+@jit()
+def legal_length(pos: Any, moves: Any, count: int) -> int:
+    """Count the moves at the beginning of ``moves[:count]`` that are legal; the position is left as it was.
+
+    Args:
+        moves: int64 array of moves whose piece is left out (`worker.shogi.notation.usi_code`), no more of them than
+            the stacks of the position hold.
+    """
+    made = 0
+    while made < count:
+        move = moves[made]
+        if move == 0:
+            break
+        origin = (move >> 7) & 127
+        if move & DROP_BIT:
+            move |= ((pos.side << 4) | origin) << 16
+        else:
+            move |= np.int64(pos.board[origin]) << 16
+        if not check_move(pos, move):
+            break
+        make(pos, move)
+        made += 1
+    for _ in range(made):
+        unmake(pos)
+    return made

@@ -27,7 +27,7 @@ from worker.jit.bitboard import (
     without_lowest,
 )
 from worker.jit.bits import ctz
-from worker.jit.inlining import always_inline
+from worker.jit.llvm import always_inline
 from worker.jit.memory import ld8
 from worker.shogi import tables
 from worker.shogi.attacks import (

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
 
 from worker.jit.memory import fields_of
 from worker.score import MAX_PLY
-from worker.shogi import declaration, makemove, notation, sfen, walk
+from worker.shogi import declaration, makemove, notation, sfen
 from worker.shogi.attacks import in_check, is_attacked, update_checks
 from worker.shogi.notation import MoveError, usi_code
 from worker.shogi.pieces import BLACK, KING, SQUARES
@@ -236,7 +237,7 @@ class Position:
         if self.plies >= MAX_HISTORY:
             self._forget()
         codes = [usi_code(text) for text in moves[: MAX_HISTORY + MAX_PLY - self.plies]]
-        return int(walk.legal_length(self.record, np.array(codes, np.int64), len(codes)))
+        return int(makemove.legal_length(self.record, np.array(codes, np.int64), len(codes)))
 
     def in_check(self) -> bool:
         """Whether the side to move is in check."""
@@ -272,3 +273,36 @@ class Position:
 
     def __repr__(self) -> str:
         return f"Position({self.sfen()!r})"
+
+
+_MOST_TAKEN_BACK = 64
+"""Plies: of a very long game a position has forgotten the oldest, so there is an end to taking back."""
+
+
+class Replay:
+    """The position that was asked for last, to start the next one from."""
+
+    def __init__(self) -> None:
+        self._sfen = ""
+        self._moves: tuple[str, ...] = ()
+        self._last: Position | None = None
+
+    def position(self, sfen: str, moves: Sequence[str]) -> Position:
+        """The position after ``moves`` (USI) from ``sfen``. The caller owns it.
+
+        Raises:
+            SfenError, MoveError: they say what is wrong; the next call is none the worse for it.
+        """
+        last, self._last = self._last, None  # a fault in between leaves none to go on from
+        common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(self._moves, moves, strict=False)))
+        taken_back = len(self._moves) - common
+        if last is not None and sfen == self._sfen and taken_back <= _MOST_TAKEN_BACK:
+            position = last
+            for _ in range(taken_back):
+                position.pop()
+            self._moves = self._moves[:common]
+        else:
+            position, common = Position.from_sfen(sfen), 0
+        position.push_all(moves[common:], first=common + 1)
+        self._sfen, self._moves, self._last = sfen, tuple(moves), position
+        return position.copy()

@@ -7,7 +7,6 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Final
 
-from worker.shogi import geometry as geo
 from worker.shogi.notation import square_to_usi
 from worker.shogi.pieces import (
     BISHOP,
@@ -25,6 +24,7 @@ from worker.shogi.pieces import (
     SQUARES,
     WHITE,
 )
+from worker.shogi.tables import may_stand
 
 STARTPOS = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1"
 
@@ -150,7 +150,7 @@ def _check_board(setup: Setup) -> None:
             if setup.board[file * 9 : file * 9 + 9].count(colour << 4 | PAWN) > 1:
                 raise SfenError(f"two pawns of {name} on file {file + 1}")
     for sq, piece in enumerate(setup.board):
-        if piece and piece & 15 < KING and not geo.may_stand(piece & 15, piece >> 4) >> sq & 1:
+        if piece and piece & 15 < KING and not may_stand(piece & 15, piece >> 4) >> sq & 1:
             raise SfenError(f"{_piece_letters(piece)} on {square_to_usi(sq)} has no move left")
 
 

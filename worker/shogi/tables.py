@@ -2,14 +2,139 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from worker.jit import HAS_PEXT
 from worker.jit.memory import CACHE_LINE, aligned_zeros
-from worker.shogi import geometry as geo
-from worker.shogi.pieces import BLACK, GOLD, LANCE, SQUARES, WHITE
+from worker.shogi.pieces import (
+    BISHOP,
+    BLACK,
+    DRAGON,
+    GOLD,
+    HORSE,
+    KING,
+    KNIGHT,
+    LANCE,
+    PAWN,
+    PRO_KNIGHT,
+    PRO_LANCE,
+    PRO_PAWN,
+    PRO_SILVER,
+    ROOK,
+    SILVER,
+    SQUARES,
+    WHITE,
+)
+
+Direction = tuple[int, int]
+"""(change of file, change of rank); black moves towards rank 1: (0, -1) is forward for black."""
+
+ORTHOGONAL: tuple[Direction, ...] = ((0, -1), (0, 1), (-1, 0), (1, 0))
+DIAGONAL: tuple[Direction, ...] = ((-1, -1), (1, 1), (-1, 1), (1, -1))
+
+_GOLD_STEPS: tuple[Direction, ...] = ((0, -1), (-1, -1), (1, -1), (-1, 0), (1, 0), (0, 1))
+STEPS: dict[int, tuple[Direction, ...]] = {
+    PAWN: ((0, -1),),
+    KNIGHT: ((-1, -2), (1, -2)),
+    SILVER: ((0, -1), (-1, -1), (1, -1), (-1, 1), (1, 1)),
+    GOLD: _GOLD_STEPS,
+    PRO_PAWN: _GOLD_STEPS,
+    PRO_LANCE: _GOLD_STEPS,
+    PRO_KNIGHT: _GOLD_STEPS,
+    PRO_SILVER: _GOLD_STEPS,
+    KING: ORTHOGONAL + DIAGONAL,
+    HORSE: ORTHOGONAL,
+    DRAGON: DIAGONAL,
+}
+"""The one-step moves by piece type, as black; the sliding part of a piece is in `SLIDES`."""
+
+SLIDES: dict[int, tuple[Direction, ...]] = {
+    LANCE: ((0, -1),),
+    BISHOP: DIAGONAL,
+    HORSE: DIAGONAL,
+    ROOK: ORTHOGONAL,
+    DRAGON: ORTHOGONAL,
+}
+
+LINES: tuple[tuple[Direction, Direction], ...] = (
+    ((0, 1), (0, -1)),
+    ((1, 0), (-1, 0)),
+    ((1, 1), (-1, -1)),
+    ((1, -1), (-1, 1)),
+)
+"""The four lines through a square; the first direction of each is the one of rising square numbers."""
+
+LINE_FILE, LINE_RANK, LINE_DIAGONAL, LINE_ANTIDIAGONAL = range(4)
+
+
+def bits(squares: Iterable[int]) -> int:
+    """A set of squares as an int."""
+    value = 0
+    for sq in squares:
+        value |= 1 << sq
+    return value
+
+
+def for_colour(direction: Direction, colour: int) -> Direction:
+    """A direction as black's, turned for ``colour``."""
+    return direction if colour == BLACK else (-direction[0], -direction[1])
+
+
+def step(sq: int, direction: Direction) -> int | None:
+    """The square one step away, None beyond the edge."""
+    file, rank = sq // 9 + direction[0], sq % 9 + direction[1]
+    return file * 9 + rank if 0 <= file < 9 and 0 <= rank < 9 else None
+
+
+def ray(sq: int, direction: Direction) -> list[int]:
+    """All squares from ``sq`` (exclusive) to the edge, nearest first."""
+    squares = []
+    at = step(sq, direction)
+    while at is not None:
+        squares.append(at)
+        at = step(at, direction)
+    return squares
+
+
+def step_attacks(sq: int, piece_type: int, colour: int) -> int:
+    """The squares that the stepping part of a piece attacks."""
+    targets = (step(sq, for_colour(direction, colour)) for direction in STEPS.get(piece_type, ()))
+    return bits(target for target in targets if target is not None)
+
+
+def slide(sq: int, directions: Iterable[Direction], occupied: int) -> int:
+    """The squares that a slider attacks, the first occupied one of each ray included."""
+    value = 0
+    for direction in directions:
+        for target in ray(sq, direction):
+            value |= 1 << target
+            if occupied >> target & 1:
+                break
+    return value
+
+
+ALL_SQUARES = (1 << SQUARES) - 1
+RANKS = tuple(bits(file * 9 + rank for file in range(9)) for rank in range(9))
+FILES = tuple(bits(file * 9 + rank for rank in range(9)) for file in range(9))
+
+
+def promotion_zone(colour: int) -> int:
+    """The three ranks of the enemy camp."""
+    return RANKS[0] | RANKS[1] | RANKS[2] if colour == BLACK else RANKS[6] | RANKS[7] | RANKS[8]
+
+
+def may_stand(piece_type: int, colour: int) -> int:
+    """The squares where a piece has a move left: on the others it must not be dropped and must promote."""
+    far = RANKS if colour == BLACK else RANKS[::-1]
+    if piece_type in (PAWN, LANCE):
+        return ALL_SQUARES & ~far[0]
+    if piece_type == KNIGHT:
+        return ALL_SQUARES & ~(far[0] | far[1])
+    return ALL_SQUARES
+
 
 COLOURS = (BLACK, WHITE)
 _LOW_WORD = (1 << 64) - 1
@@ -44,9 +169,9 @@ def _line_tables() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     index = np.zeros((SQUARES, 4, 4), np.uint64)
     attacks = np.zeros((9, 256), np.uint8)
     for sq in range(SQUARES):
-        for line, (up, down) in enumerate(geo.LINES):
-            below = geo.ray(sq, down)
-            mask = _words(geo.bits(geo.ray(sq, up) + below))
+        for line, (up, down) in enumerate(LINES):
+            below = ray(sq, down)
+            mask = _words(bits(ray(sq, up) + below))
             index[sq, line] = (*mask, mask[0].bit_count(), len(below) * 256)
     for own in range(9):
         for pattern in range(256):
@@ -64,8 +189,8 @@ def _ray_tables() -> np.ndarray[Any, Any]:
     """uint64[81, 4, 4]: the two rays of a line (rising, falling), two words each, for sliding by subtraction."""
     rays = np.zeros((SQUARES, 4, 4), np.uint64)
     for sq in range(SQUARES):
-        for line, (up, down) in enumerate(geo.LINES):
-            rays[sq, line] = (*_words(geo.bits(geo.ray(sq, up))), *_words(geo.bits(geo.ray(sq, down))))
+        for line, (up, down) in enumerate(LINES):
+            rays[sq, line] = (*_words(bits(ray(sq, up))), *_words(bits(ray(sq, down))))
     return rays
 
 
@@ -83,7 +208,7 @@ def _step_table() -> np.ndarray[Any, Any]:
     for colour in COLOURS:
         for piece_type in range(1, 16):
             for sq in range(SQUARES):
-                steps = geo.step_attacks(sq, GOLD if piece_type == 15 else piece_type, colour)
+                steps = step_attacks(sq, GOLD if piece_type == 15 else piece_type, colour)
                 table[colour, piece_type, sq] = _words(steps)
     return table
 
@@ -94,10 +219,10 @@ def _between_tables() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     between = np.zeros((SQUARES, SQUARES, 2), np.uint64)
     direction = np.zeros((SQUARES, SQUARES), np.int8)
     for sq in range(SQUARES):
-        for number, way in enumerate(geo.ORTHOGONAL + geo.DIAGONAL, start=1):
-            squares = geo.ray(sq, way)
+        for number, way in enumerate(ORTHOGONAL + DIAGONAL, start=1):
+            squares = ray(sq, way)
             for i, target in enumerate(squares):
-                between[sq, target] = _words(geo.bits(squares[:i]))
+                between[sq, target] = _words(bits(squares[:i]))
                 direction[sq, target] = number
     return between, direction
 
@@ -120,27 +245,25 @@ def _zobrist() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
 ZOBRIST_SIDE = np.uint64(1)
 
 STEP = _place(_step_table())
-FORWARD = _place(
-    _by_colour_and_square(lambda colour, sq: geo.bits(geo.ray(sq, geo.for_colour(geo.SLIDES[LANCE][0], colour))))
-)
+FORWARD = _place(_by_colour_and_square(lambda colour, sq: bits(ray(sq, for_colour(SLIDES[LANCE][0], colour)))))
 _between, _direction = _between_tables()
 BETWEEN = _place(_between)
 DIRECTION = _place(_direction)
-FILE_MASK = _place(np.array([_words(geo.FILES[sq // 9]) for sq in range(SQUARES)], np.uint64))
-ZONE = _place(np.array([_words(geo.promotion_zone(colour)) for colour in COLOURS], np.uint64))
-STAND = _place(np.array([[_words(geo.may_stand(kind, colour)) for kind in range(16)] for colour in COLOURS], np.uint64))
+FILE_MASK = _place(np.array([_words(FILES[sq // 9]) for sq in range(SQUARES)], np.uint64))
+ZONE = _place(np.array([_words(promotion_zone(colour)) for colour in COLOURS], np.uint64))
+STAND = _place(np.array([[_words(may_stand(kind, colour)) for kind in range(16)] for colour in COLOURS], np.uint64))
 ZOBRIST_BOARD_VALUES, ZOBRIST_HAND_VALUES = _zobrist()
 ZOBRIST_BOARD = _place(ZOBRIST_BOARD_VALUES)
 ZOBRIST_HAND = _place(ZOBRIST_HAND_VALUES)
 ROOK_RAYS, BISHOP_RAYS = (
-    _place(np.array([_words(geo.slide(sq, ways, 0)) for sq in range(SQUARES)], np.uint64))
-    for ways in (geo.ORTHOGONAL, geo.DIAGONAL)
+    _place(np.array([_words(slide(sq, ways, 0)) for sq in range(SQUARES)], np.uint64))
+    for ways in (ORTHOGONAL, DIAGONAL)
 )
 """The squares that a rook or bishop reaches from each square of an empty board."""
 NEAR = _place(
     np.array(
         [
-            _words(geo.bits(s for s in range(SQUARES) if abs(s // 9 - sq // 9) <= 2 and abs(s % 9 - sq % 9) <= 3))
+            _words(bits(s for s in range(SQUARES) if abs(s // 9 - sq // 9) <= 2 and abs(s % 9 - sq % 9) <= 3))
             for sq in range(SQUARES)
         ],
         np.uint64,
@@ -148,7 +271,7 @@ NEAR = _place(
 )
 """From where a piece that takes one step, a knight's included, may reach a square next to this one."""
 
-ALL_LOW, ALL_HIGH = (np.uint64(word) for word in _words(geo.ALL_SQUARES))
+ALL_LOW, ALL_HIGH = (np.uint64(word) for word in _words(ALL_SQUARES))
 
 
 def _build() -> np.ndarray[Any, Any]:

@@ -22,13 +22,12 @@ from typing import Final
 from worker.engine import Bound, EngineError, InfoCallback, Limits, SearchInfo, SearchResult
 from worker.rules import Rules
 from worker.shogi import STARTPOS, MoveError, Position, SfenError, move_to_usi
-from worker.shogi.replay import Replay
-from worker.usi.lines import dialect_of, go_line, parse_bestmove, parse_info, parse_nodes
-from worker.usi.process import UsiProcess
+from worker.shogi.position import Replay
+from worker.usi.process import UsiProcess, dialect_of, go_line, parse_bestmove, parse_info, parse_nodes
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class Timeouts:
     """Time limits for the answers of an engine, in seconds."""
 
     start_s: float = 20.0
@@ -39,7 +38,7 @@ class Patience:
     """From ``stop`` (or the end of the time) to ``bestmove``; then the process is killed."""
 
 
-DEFAULT_PATIENCE: Final = Patience()
+DEFAULT_TIMEOUTS: Final = Timeouts()
 
 
 class UsiEngine:
@@ -49,7 +48,7 @@ class UsiEngine:
         command: program and arguments.
         options: USI options by their announced names. ``MultiPV`` follows each search's `Limits`, and the options of
             the move limit and the value of a draw follow ``rules``, where the engine has them and a search names them.
-        patience: its time-outs.
+        timeouts: its time-outs.
 
     Raises:
         EngineError: the program does not start, is no USI engine, or refuses an option.
@@ -62,13 +61,13 @@ class UsiEngine:
         command: Sequence[str],
         options: Mapping[str, str] | None = None,
         *,
-        patience: Patience = DEFAULT_PATIENCE,
+        timeouts: Timeouts = DEFAULT_TIMEOUTS,
     ) -> None:
         if not command:
             raise EngineError("no engine command is given")
         self._command = tuple(command)
         self._options = dict(options or {})
-        self._patience = patience
+        self._timeouts = timeouts
         self._lock = threading.Lock()
         self._stopped_at: float | None = None
         self._searching = False
@@ -89,10 +88,10 @@ class UsiEngine:
     def _running(self) -> UsiProcess:
         """The process, started, set up and ready where there is none."""
         if self._process is None:
-            process = UsiProcess(self._command, self._patience.start_s)
+            process = UsiProcess(self._command, self._timeouts.start_s)
             try:
                 process.set_options(self._options)
-                process.ready(self._patience.ready_s)
+                process.ready(self._timeouts.ready_s)
                 process.send("usinewgame")
             except BaseException:
                 process.kill()
@@ -112,7 +111,7 @@ class UsiEngine:
         """Say ``isready`` and ``usinewgame``. Raises `EngineError`; the process is then gone."""
         process = self._running()
         try:
-            process.ready(self._patience.ready_s)
+            process.ready(self._timeouts.ready_s)
             process.send("usinewgame")
         except EngineError:
             self._drop()
@@ -225,11 +224,11 @@ class UsiEngine:
             now = time.monotonic()
             if give_up is None and (self._stopped_at is not None or (end is not None and now >= end)):
                 process.send("stop")
-                give_up = now + self._patience.stop_s
+                give_up = now + self._timeouts.stop_s
             text = process.receive(end if give_up is None else give_up)
             if text is None:
                 if give_up is not None and time.monotonic() >= give_up:
-                    raise EngineError(f"{process.label}: no bestmove {self._patience.stop_s:g} s after stop: killed")
+                    raise EngineError(f"{process.label}: no bestmove {self._timeouts.stop_s:g} s after stop: killed")
                 continue
             if text.startswith("bestmove"):
                 return self._result(process, text, allowed, nodes, began, lines, newest)

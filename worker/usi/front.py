@@ -4,7 +4,7 @@ A line that cannot be heeded is answered by ``info string error: …``, which sa
 no position is set after a wrong ``position``. Of ``searchmoves`` the legal ones are searched; nothing else is played.
 Every ``go`` is answered by one ``bestmove``, every ``go mate`` by one ``checkmate``, every ``isready`` by one
 ``readyok``, or the process ends with exit code 1: whoever waits for ``readyok`` would wait for ever. ``usi`` is
-answered before this is loaded (`worker.usi.door`).
+answered before this is loaded (`worker.usi.gui_reader`).
 
 The searcher is opened at ``isready``, and again at a later one where an option that decides over it has changed. That
 may take long: the GUI gets an empty line now and then, which keeps it from giving up. Its own lines wait until then.
@@ -12,11 +12,13 @@ may take long: the GUI gets an empty line now and then, which keeps it from givi
 
 from __future__ import annotations
 
+import enum
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Final
 
-from worker.shogi.replay import Replay
+from worker.shogi.position import Replay
 from worker.shogi.sfen import canonical
 from worker.states import States
 from worker.usi.events import (
@@ -34,8 +36,7 @@ from worker.usi.events import (
     Tick,
 )
 from worker.usi.options import OptionValues
-from worker.usi.states import FRONT, FrontState, ThinkingState
-from worker.usi.thinking import Asked, Board, Thinking
+from worker.usi.thinking import Asked, Board, Thinking, ThinkingState
 from worker.usi.words import (
     GoOrder,
     best_line,
@@ -50,13 +51,34 @@ KEEP_ALIVE_MS: Final = 5000
 """YaneuraOu's interval; GUIs wait for 30 s."""
 
 
+class FrontState(enum.Enum):
+    CLOSED = "no searcher is open"
+    OPENING = "the searcher and the book are prepared; lines wait"
+    OPEN = "the GUI's lines are heeded"
+    OVER = "nothing is heeded any more"
+
+
+_OPENS: Final = "isready, or a game for a single engine"
+_QUITS: Final = {FrontState.OVER: "quit, or the GUI is gone"}
+FRONT: Final[Mapping[FrontState, Mapping[FrontState, str]]] = {
+    FrontState.CLOSED: {FrontState.OPENING: _OPENS, **_QUITS},
+    FrontState.OPENING: {
+        FrontState.OPEN: "prepared, or as it was before",
+        FrontState.OPENING: "the fleet from before is opened again",
+        FrontState.OVER: "quit, the GUI is gone, or there is no searcher",
+    },
+    FrontState.OPEN: {FrontState.OPENING: _OPENS, **_QUITS},
+    FrontState.OVER: {},
+}
+
+
 class UsiFront:
     """See the module's text. ``handle`` is the only thing that changes it.
 
     Args:
         options: with the searcher's plan.
         thinking: the searches behind ``go``.
-        strict: raise where it takes a way that its tables (`worker.usi.states`) do not have (tests).
+        strict: raise where it takes a way that the tables (`FRONT`, `THINKING`) do not have (tests).
     """
 
     opens_soon: ClassVar[bool] = True

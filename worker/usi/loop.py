@@ -21,8 +21,6 @@ from worker.clock import Signs
 from worker.engine import EngineError
 from worker.search.engine import NumbaEngine
 from worker.threads import spare_the_collector
-from worker.usi.aides import Mates, ask_book, open_book
-from worker.usi.door import Door
 from worker.usi.events import (
     AskBook,
     Event,
@@ -39,7 +37,9 @@ from worker.usi.events import (
     Tick,
 )
 from worker.usi.front import UsiFront
+from worker.usi.gui_reader import GuiReader
 from worker.usi.options import Options
+from worker.usi.side_tasks import Mates, ask_book, open_book
 from worker.usi.single import BeginSearch, EndSearch, Iterated, Searched, Shown, SingleThinking
 from worker.usi.words import compiling_line
 from worker.warming import Warming, WarmingError
@@ -82,12 +82,12 @@ class UsiLoop:
         self.error = ""
         """The reason for an exit code other than 0."""
 
-    def run(self, door: Door) -> int:
+    def run(self, gui: GuiReader) -> int:
         """Serve until ``quit`` or the end of the GUI's lines; what then still searches is answered. Returns the exit
         code."""
         searcher = threading.Thread(target=self._work, name="search", daemon=True)
         searcher.start()
-        door.pour(self._hear)
+        gui.forward(self._hear)
         try:
             while self._code is None:
                 self._handle(self._next())
@@ -99,7 +99,7 @@ class UsiLoop:
             self._mates.close(wait=True)
 
     def _hear(self, line: str | None) -> None:
-        """Take a line of the GUI, on the door's thread."""
+        """Take a line of the GUI, on the reader's thread."""
         if line is not None and line.strip() == "quit":
             self._warming.end()  # nothing else takes so long that it cannot be waited for
         self._events.put(GuiGone() if line is None else GuiLine(line, _now_ms()))

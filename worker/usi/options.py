@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from worker.clock.settings import ClockSettings
-from worker.clock.turn import Habits
+from worker.clock.gui_clock import TimeOptions
+from worker.clock.timecontrol import ClockSettings
+from worker.engine import ROOT_MATE_NODES
 from worker.rules import EnteringKingRule, Rules
 from worker.score import MAX_EVAL
-from worker.search.effort import ROOT_MATE_NODES
 
 if TYPE_CHECKING:
     from worker.book import BookSettings
@@ -182,7 +182,7 @@ class OptionValues(ABC):
         return "" if value == EMPTY else value
 
     @property
-    def habits(self) -> Habits:
+    def time_options(self) -> TimeOptions:
         """``NetworkDelay`` is kept back on each move, ``NetworkDelay2`` of the last of the time."""
         delay, last_delay = self.number("NetworkDelay"), self.number("NetworkDelay2")
         clock = ClockSettings(
@@ -193,7 +193,7 @@ class OptionValues(ABC):
             slow_mover=self.number("SlowMover"),
             unlimited_ms=_NO_TIME_MS,
         )
-        return Habits(
+        return TimeOptions(
             clock=clock,
             least_ms=self.number("MinimumThinkingTime"),
             full_seconds=self.flag("RoundUpToFullSecond"),

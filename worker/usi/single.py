@@ -11,13 +11,11 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from worker.clock import Signs, Watch
-from worker.clock.gui_clock import CLOCK_WORDS
-from worker.clock.turn import Turn
+from worker.clock.gui_clock import CLOCK_WORDS, Turn
 from worker.engine import Bound, Limits, SearchInfo, SearchResult
 from worker.rules import Rules
 from worker.usi.options import Options
-from worker.usi.states import ThinkingState
-from worker.usi.thinking import Asked, Search, SearchOutcome, Thinking
+from worker.usi.thinking import Asked, Search, SearchOutcome, Thinking, ThinkingState
 from worker.usi.words import error_line, info_line
 
 
@@ -160,7 +158,7 @@ class SingleThinking(Thinking[_SingleSearch]):
     def _search_for(self, asked: Asked) -> None:
         """Begin a search. While pondering the clock does not run yet."""
         order, sfen, moves = asked.order, asked.board.sfen, asked.board.moves
-        watch = Watch(self._clock.promised(sfen, moves))
+        watch = Watch(self._clock.expected_score(sfen, moves))
         turn = None if order.ponder else self._turn(asked, watch, 0.0)
         endless = self._is_endless(asked, turn)
         is_blind = order.ponder and self.options.flag("Stochastic_Ponder") and bool(moves)

@@ -6,22 +6,54 @@ subclass has the searches themselves, and what is found on the opponent's time.
 
 from __future__ import annotations
 
+import enum
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Final, Generic, TypeVar
 
 from worker.book import BookReply
 from worker.careful import careful_move
 from worker.clock import Watch
-from worker.clock.gui_clock import GuiClock
-from worker.clock.turn import Turn
+from worker.clock.gui_clock import GuiClock, Turn
 from worker.shogi import MoveError, Position, move_to_usi
 from worker.states import States
 from worker.usi.events import AskBook, SendToGui
 from worker.usi.options import OptionValues
-from worker.usi.states import THINKING, ThinkingState
 from worker.usi.words import GoOrder, best_line, book_lines
+
+
+class ThinkingState(enum.Enum):
+    IDLE = "nothing is searched"
+    BOOK = "the book is asked; lines wait"
+    SEARCHING = "the GUI waits for a bestmove"
+    HELD = "the search is over; its bestmove waits for stop"
+    PONDERING = "go ponder"
+    LINGERING = "the bestmove of pondering is out; the fleet goes on for a moment (a single engine does not)"
+
+
+_GO: Final = {
+    ThinkingState.BOOK: "go",
+    ThinkingState.SEARCHING: "go infinite",
+    ThinkingState.PONDERING: "go ponder",
+}
+THINKING: Final[Mapping[ThinkingState, Mapping[ThinkingState, str]]] = {
+    ThinkingState.IDLE: _GO,
+    ThinkingState.BOOK: {ThinkingState.IDLE: "a move of the book", ThinkingState.SEARCHING: "none"},
+    ThinkingState.SEARCHING: {
+        **_GO,
+        ThinkingState.IDLE: "last word, or another fleet",
+        ThinkingState.HELD: "last word before stop",
+    },
+    ThinkingState.HELD: {ThinkingState.IDLE: "stop, or another fleet"},
+    ThinkingState.PONDERING: {
+        ThinkingState.BOOK: "ponderhit",
+        ThinkingState.SEARCHING: "ponderhit of go ponder infinite, or stop of a single engine",
+        ThinkingState.IDLE: "stop of a single engine that has said its last word",
+        ThinkingState.LINGERING: "stop of a fleet",
+    },
+    ThinkingState.LINGERING: {**_GO, ThinkingState.IDLE: "no go in time, or the game is over"},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,7 +328,7 @@ class Thinking(ABC, Generic[S]):
             order.numbers,
             board.sfen,
             board.moves,
-            self.options.habits,
+            self.options.time_options,
             colour=board.position.turn,
             ply=board.position.move_number - 1,
             began_ms=asked.began_ms,

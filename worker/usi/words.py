@@ -1,6 +1,6 @@
 """The words between a GUI and an engine, as an engine has them: what it reads, and the lines that it says.
 
-Pure functions; a line that cannot be read is a ValueError that names the word. `worker.usi.lines` has the other
+Pure functions; a line that cannot be read is a ValueError that names the word. `worker.usi.process` has the other
 direction.
 """
 

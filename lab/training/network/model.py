@@ -19,7 +19,7 @@ from torch.nn import functional
 
 from lab.training.batches import Batch
 from lab.training.features import factors
-from lab.training.sparse import add_slopes, sum_rows
+from lab.training.kernels import add_slopes, sum_rows
 from lab.training.weights import (
     FACTOR_LIMIT,
     HALF_STEP,
@@ -225,3 +225,22 @@ def learning_threads(threads: int) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+def find_device(name: str) -> str:
+    """The device that a name stands for; ``auto``: the GPU where there is one.
+
+    Raises:
+        ValueError: it is none, or not here.
+    """
+    if name == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        kind = torch.device(name).type
+    except RuntimeError:
+        kind = ""
+    if kind not in ("cpu", "cuda"):
+        raise ValueError(f"device is {name}: expected cpu, cuda, cuda:N or auto")
+    if kind == "cuda" and not torch.cuda.is_available():
+        raise ValueError(f"device is {name}: PyTorch {torch.__version__} sees no GPU here")
+    return name

@@ -178,7 +178,7 @@ const EVENTS = {
   node_starves: ["warn", later("{node} has {percent}% of a core")], nodes_left_out: ["warn", later("nodes: {nodes}, not {asked}: too few processors")], ponder_hit: ["good", later("ponder hit")], fallback_lost: ["warn", later("the master's own engine is silent")],
   fallback_failed: ["warn", later("the master's own engine does not start")], dealt: ["", later("moves dealt: {why}")], job_failed: ["bad", later("{node} cannot search {job}")], job_resent: ["warn", later("{node} is told {job} again")],
   report_refused: ["warn", later("a report of {node} is refused: {why}")], message_refused: ["warn", later("a message is refused: {why}")], fleet_broken: ["bad", later("the fleet is broken: {why}")],
-  ray_starting: ["", later("Ray starts")], ray_lost: ["bad", later("Ray is lost: {why}")], ray_failed: ["bad", later("Ray does not start: {why}")], keeper_lost: ["warn", later("a machine's keeper is lost")], nursery_lost: ["bad", later("the nursery is lost")], note: ["warn", "{text}"],
+  ray_starting: ["", later("Ray starts")], ray_lost: ["bad", later("Ray is lost: {why}")], ray_failed: ["bad", later("Ray does not start: {why}")], supervisor_lost: ["warn", later("a machine's supervisor is lost")], fork_server_lost: ["bad", later("the fork server is lost")], note: ["warn", "{text}"],
 };
 
 export function logPanel(entries, only) {

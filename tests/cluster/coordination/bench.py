@@ -19,11 +19,11 @@ from cluster.coordination.events import (
 )
 from cluster.coordination.settings import Mode, Settings
 from cluster.network.messages import Done, Job, Report
-from cluster.split.tree import Caution
+from cluster.split.tree import TakeoverMargin
 from worker.engine import Bound
 from worker.shogi import STARTPOS
 
-SETTINGS = Settings(Mode.SPLIT, validate=True, caution=Caution(10, 0, 20), root_share=0)
+SETTINGS = Settings(Mode.SPLIT, validate=True, takeover=TakeoverMargin(10, 0, 20), root_share=0)
 TIMED = SearchRequest(1, STARTPOS, soft_ms=1000, hard_ms=3000)
 MATED = "4k4/4G4/4P4/9/9/9/9/9/4K4 w - 1"
 ONE_MOVE = "k8/9/1R7/9/9/9/9/9/4K4 w - 1"

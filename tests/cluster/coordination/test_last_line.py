@@ -11,7 +11,7 @@ from benchmarks.playouts import positions
 from cluster.api import SearchRequest, StartSearch
 from cluster.coordination.settings import Mode, Settings
 from cluster.drivers.local_driver import LocalSearcher
-from master.player.move_comment import comment_on
+from master.player.game import comment_on
 from master.usi.report import info_lines
 from tests.cluster.coordination.bench import SETTINGS, TIMED, Bench
 from tests.cluster.heard import Heard

@@ -14,8 +14,7 @@ from cluster.coordination.multipv import best_lines
 from cluster.coordination.settings import Mode, Settings
 from cluster.drivers.local_driver import LocalSearcher
 from cluster.split.tree import TreeLine
-from lab.strategies.virtual.driver import VirtualFleet
-from lab.strategies.virtual.node import VirtualNode
+from lab.strategies.virtual import VirtualFleet, VirtualNode
 from tests.answers import root_line
 from tests.cluster.coordination.bench import SETTINGS, Bench
 from tests.cluster.engines import HashEngine

@@ -9,7 +9,7 @@ import pytest
 from cluster.coordination.settings import USUAL_VOTE, Mode, Settings
 from cluster.coordination.strategies import StrategyError, adjustable, offered, strategy
 from cluster.engine_spec import Variety
-from cluster.split.tree import Caution
+from cluster.split.tree import TakeoverMargin
 from cluster.voting import Vote
 
 
@@ -30,10 +30,12 @@ def test_a_vote_that_is_left_out_is_the_default() -> None:
 
 
 def test_settings_behind_the_name() -> None:
-    found = strategy("split+presearch_share=0.2+caution.margin=40")
-    assert found.name == "split+presearch_share=0.2+caution.margin=40"
-    assert found.settings == replace(strategy("split").settings, presearch_share=0.2, caution=Caution(margin=40))
-    assert {"presearch_share", "caution.margin"} <= set(adjustable())
+    found = strategy("split+presearch_share=0.2+takeover.margin=40")
+    assert found.name == "split+presearch_share=0.2+takeover.margin=40"
+    assert found.settings == replace(
+        strategy("split").settings, presearch_share=0.2, takeover=TakeoverMargin(margin=40)
+    )
+    assert {"presearch_share", "takeover.margin"} <= set(adjustable())
     assert "validate" not in adjustable()
 
 
@@ -62,14 +64,14 @@ def test_who_ponders_says_so() -> None:
         ("consult:loudest", "no strategy 'consult:loudest'"),
         ("split+presearch_share", "expected SETTING=NUMBER"),
         ("split+speed=3", "speed: no such setting"),
-        ("split+caution=3", "caution: no such setting"),
-        ("split+caution.margin.x=3", "no such setting"),
+        ("split+takeover=3", "takeover: no such setting"),
+        ("split+takeover.margin.x=3", "no such setting"),
         ("split+validate=1", "validate: no such setting"),
         ("split+presearch_multipv=2.5", "'2.5' is no int"),
         ("tiers+groups=0", "groups is 0: expected 1 or more"),
-        ("split+caution.margin=-1", "caution.margin: margin is -1: expected 0 or more"),
+        ("split+takeover.margin=-1", "takeover.margin: margin is -1: expected 0 or more"),
         ("split+dealing.width=0", "dealing.width: width is 0: expected 1 or more"),
-        ("split+patience.last=1.5", "patience.last: last is 1.5: expected 0 to 1"),
+        ("split+redeal.last=1.5", "redeal.last: last is 1.5: expected 0 to 1"),
         ("split+dealing.unseen=nan", "dealing.unseen: unseen is nan: expected 0 or more"),
         ("split+presearch_multipv=0", "presearch_multipv is 0: expected 1 or more"),
         ("split+ponder_replies=0", "ponder_replies is 0: expected 1 or more"),

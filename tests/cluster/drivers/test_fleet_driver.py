@@ -196,21 +196,21 @@ def test_a_node_made_anew_knows_how_many_share_its_machine(fleet: OpenFleet) -> 
     fleet.run(play())
 
 
-def test_the_nursery_dies(fleet: OpenFleet) -> None:
+def test_the_fork_server_dies(fleet: OpenFleet) -> None:
     """The nodes live on, and the next one makes them anew as the first did."""
 
     async def play() -> None:
         await fleet.there(lambda: len(fleet.nodes) == 3)
-        supervisor = fleet.searcher._nursery
+        supervisor = fleet.searcher._fork_server
         assert supervisor is not None
-        nursery = supervisor.pid
-        assert nursery is not None
-        os.kill(nursery, signal.SIGKILL)
-        await fleet.event("nursery_lost")
+        fork_server = supervisor.pid
+        assert fork_server is not None
+        os.kill(fork_server, signal.SIGKILL)
+        await fleet.event("fork_server_lost")
         fleet.start(600, 1500)
         assert (await fleet.decision()).source == "split"
         assert not fleet.heard.named("node_lost")
-        await fleet.there(lambda: supervisor.pid not in (None, nursery))
+        await fleet.there(lambda: supervisor.pid not in (None, fork_server))
         os.kill(fleet.pid("node-1"), signal.SIGKILL)
         await fleet.event("node_lost", node="node-1")
         await fleet.there(lambda: "node-1" in fleet.nodes)

@@ -20,8 +20,8 @@ ROOT = Path(__file__).parents[3]
 
 @pytest.mark.parametrize("how", ["Ctrl-C", "the master is killed"])
 def test_nothing_is_left_behind(how: str) -> None:
-    """Ctrl-C goes to the whole process group, as a terminal sends it. After SIGKILL the nursery notices, and ends the
-    nodes; the fallback ends by itself.
+    """Ctrl-C goes to the whole process group, as a terminal sends it. After SIGKILL the fork server notices, and ends
+    the nodes; the fallback ends by itself.
     """
     program = subprocess.Popen(
         [sys.executable, "-m", "tests.cluster.fleet_program"],
@@ -35,9 +35,9 @@ def test_nothing_is_left_behind(how: str) -> None:
     assert program.stderr is not None
     said = [program.stdout.readline().split()[1:] for _ in range(3)]
     assert all(said), program.stderr.read()
-    started, searching, (nursery,) = (list(map(int, words)) for words in said)
+    started, searching, (fork_server,) = (list(map(int, words)) for words in said)
     assert len(searching) == 3
-    assert {*searching, nursery} <= set(started)
+    assert {*searching, fork_server} <= set(started)
     if how == "Ctrl-C":
         os.killpg(program.pid, signal.SIGINT)
     else:

@@ -10,7 +10,7 @@ import signal
 import pytest
 
 from cluster.api import FleetError, SearchRequest
-from cluster.drivers import fleet_driver, node_supervisor, ray_process
+from cluster.drivers import fleet_driver, node_placement, ray_process
 from cluster.drivers.fleet_driver import FleetSearcher
 from cluster.drivers.ray_cluster import RayFacts, RayRefused
 from cluster.drivers.ray_process import RayLost, RayProcess
@@ -89,7 +89,7 @@ def test_a_cluster_that_is_not_there_yet_is_not_waited_for() -> None:
 
 
 def test_a_token_that_is_refused_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(node_supervisor, "RayProcess", RefusesUs)
+    monkeypatch.setattr(node_placement, "RayProcess", RefusesUs)
 
     async def play() -> None:
         searcher = FleetSearcher(address="10.0.0.1:6379", engine=endless_engine, fallback=endless_engine)
@@ -107,7 +107,7 @@ def test_a_token_that_is_refused_late_is_told_and_the_search_goes_on(monkeypatch
             await refused.wait()
             return await super().open()
 
-    monkeypatch.setattr(node_supervisor, "RayProcess", RefusesUsLate)
+    monkeypatch.setattr(node_placement, "RayProcess", RefusesUsLate)
     monkeypatch.setattr(fleet_driver, "_PATIENCE_S", 0.1)
 
     async def play() -> None:

@@ -39,14 +39,14 @@ def shared(head: Head) -> Iterator[OpenFleet]:
 
 @pytest.fixture
 def fleet(shared: OpenFleet) -> OpenFleet:
-    """The shared fleet, with both nodes, their keepers and the fallback."""
+    """The shared fleet, with both nodes, their supervisors and the fallback."""
     shared.run(shared.there(lambda: {"node-1", "node-2", "fallback"} <= set(shared.searcher.live), 150))
     shared.run(kept(shared))
     return shared
 
 
 async def kept(fleet: OpenFleet) -> None:
-    """Wait until each node has its keeper."""
+    """Wait until each node has its supervisor."""
     supervisor = fleet.searcher._supervisor
     assert supervisor is not None
     async with asyncio.timeout(150):
@@ -86,7 +86,7 @@ def test_the_cluster_is_asked_how_it_is(
         async with asyncio.timeout(60):
             while True:
                 said = await asyncio.to_thread(survey, head.address, 60)
-                if said["machines"][0]["taken"] == 2:  # both keepers have their places
+                if said["machines"][0]["taken"] == 2:  # both supervisors have their places
                     return said
 
     said = fleet.run(asked())
@@ -108,7 +108,7 @@ def test_a_client_without_the_token_is_refused(head: Head) -> None:
 
 @pytest.mark.parametrize("process", ["raylet", "gcs_server", "ray process"])
 def test_ray_itself_dies(fleet: OpenFleet, head: Head, process: str) -> None:
-    """The nodes search on, and the next Ray's keepers adopt them; one that is killed meanwhile is back before."""
+    """The nodes search on, and the next Ray's supervisors adopt them; one that is killed meanwhile is back before."""
 
     async def play() -> None:
         before = {node_id: fleet.pid(node_id) for node_id in fleet.nodes}

@@ -338,8 +338,8 @@ def test_a_node_is_drained(fleet: Fleet) -> None:
 
 def test_the_head_dies_and_comes_back(fleet: Fleet) -> None:
     """All of Ray on the head's host is killed. Searches go on, for jobs and reports do not go through Ray; the raylets
-    of the other hosts give up after a time and begin anew, and their keepers adopt the nodes, which noticed nothing.
-    The one that was drained is used again, in the search that runs.
+    of the other hosts give up after a time and begin anew, and their supervisors adopt the nodes, which noticed
+    nothing. The one that was drained is used again, in the search that runs.
     """
     drained, *others = fleet.network.hosts[1:4]
     nodes = [fleet.node_on(host) for host in others]

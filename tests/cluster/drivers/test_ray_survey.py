@@ -32,7 +32,7 @@ def node(number: int, alive: bool = True) -> dict[str, Any]:
     }
 
 
-def keeper(job: str, where: str = NOWHERE, state: str = "ALIVE", name: str = "Keeper") -> dict[str, Any]:
+def supervisor(job: str, where: str = NOWHERE, state: str = "ALIVE", name: str = "SupervisorActor") -> dict[str, Any]:
     return {"ActorClassName": name, "JobID": job, "State": state, "Address": {"NodeID": where}}
 
 
@@ -48,13 +48,13 @@ def job(number: str, entry: str = "python -m cluster.drivers.ray_process", dead:
 
 NODES = [node(2), node(3, alive=False), node(1)]
 ACTORS = [
-    keeper("01", "id-1"),
-    keeper("01", "id-2"),
-    keeper("02", "id-2"),
-    keeper("01", state="PENDING_CREATION"),
-    keeper("02", "id-2", state="PENDING_CREATION"),
-    keeper("01", "id-1", state="DEAD"),
-    keeper("01", "id-1", name="SomebodyElse"),
+    supervisor("01", "id-1"),
+    supervisor("01", "id-2"),
+    supervisor("02", "id-2"),
+    supervisor("01", state="PENDING_CREATION"),
+    supervisor("02", "id-2", state="PENDING_CREATION"),
+    supervisor("01", "id-1", state="DEAD"),
+    supervisor("01", "id-1", name="SomebodyElse"),
 ]
 JOBS = [job("01"), job("02"), job("03", entry="python other.py"), job("04", dead=True)]
 FREE = {"id-1": {"searcher": 1.0}, "id-2": {}}

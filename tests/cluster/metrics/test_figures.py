@@ -178,7 +178,7 @@ def test_every_metric_of_the_catalogue_is_said(fleet: Fleet) -> None:
     fleet.listener.searches.on_progress(PROGRESS)
     registry = CollectorRegistry()
     node = NodeMetrics(registry)
-    node.told(Hello("node-1", "a", "host", 12, "engine"))
+    node.count(Hello("node-1", "a", "host", 12, "engine"))
     for metrics, said in ((FLEET, fleet.registry), (NODE, registry)):
         names = {sample.name for family in said.collect() for sample in family.samples}
         assert {one.name for one in metrics} <= names | {name.removesuffix("_count") for name in names}

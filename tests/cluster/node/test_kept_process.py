@@ -19,7 +19,7 @@ sys.stdin.read()
 
 
 class Kept(KeptProcess):
-    pause_s, longest_pause_s, good_life_s = 0.01, 0.02, 60.0
+    pause_s, longest_pause_s, good_run_s = 0.01, 0.02, 60.0
     closing_s = 20.0
     own_session = True
 

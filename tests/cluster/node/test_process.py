@@ -14,12 +14,12 @@ from cluster.machine.presence import RUN_DIR
 from cluster.machine.status import folder
 from cluster.network.channel import ChannelClient, ChannelServer
 from cluster.node import process as node_process
-from cluster.node.process import ALONE, NodeSpec, live
+from cluster.node.process import ALONE, NodeSpec, run_node
 from tests.cluster.engines import HashEngine
 
 
 def test_who_is_left_alone_sweeps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Master and nursery were killed at once: nobody else would remove the master's file."""
+    """Master and fork server were killed at once: nobody else would remove the master's file."""
 
     async def address_of_a_dead_master() -> NodeSpec:
         master = ChannelServer(lambda _peer, _message: None, lambda _peer, _why: None)
@@ -35,7 +35,7 @@ def test_who_is_left_alone_sweeps(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     file.write_text(json.dumps({"pid": 1, "started": -1, "began": 0.0}))
     handler = signal.getsignal(signal.SIGTERM)
     try:
-        assert live(spec, "", 0.0) == ALONE
+        assert run_node(spec, "", 0.0) == ALONE
     finally:
         signal.signal(signal.SIGTERM, handler)
     assert not file.exists()

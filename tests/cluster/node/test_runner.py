@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from cluster.network.messages import EVERY_JOB, Done, Job, NewGame, Report, Starves, Stop
-from cluster.node.runner import NodeRunner
+from cluster.node.runner import CoreShare, NodeRunner
 from tests.cluster.engines import HashEngine
 from worker.engine import InfoCallback, Limits, SearchResult
 from worker.rules import EnteringKingRule, Rules
@@ -280,3 +280,26 @@ def test_a_thread_that_only_listens_to_an_engine_does_not_starve(bench: Bench, m
     bench.runner.handle(job(2, depth=2, background=True))
     bench.done(2)
     assert not any(isinstance(message, Starves) for message in bench.messages)
+
+
+def test_a_node_with_a_core_of_its_own_says_nothing() -> None:
+    core_share = CoreShare()
+    assert [core_share.note(1.0, 0.02, second) for second in range(100)] == [None] * 100
+
+
+def test_a_starving_node_says_how_much_it_has_once_a_minute() -> None:
+    core_share = CoreShare()
+    told = [(second, percent) for second in range(1, 130) if (percent := core_share.note(0.5, 0.5, second)) is not None]
+    assert told == [(3, 50), (63, 50), (123, 50)]
+
+
+@pytest.mark.parametrize(("ran_s", "percent"), [(3.04, None), (2.96, 74), (0.04, 1)])
+def test_where_the_line_is(ran_s: float, percent: int | None) -> None:
+    assert CoreShare().note(ran_s, 4.0 - ran_s, 0.0) == percent
+
+
+def test_a_slow_moment_and_an_engine_that_sleeps_are_no_starving() -> None:
+    core_share = CoreShare()
+    assert core_share.note(0.1, 0.4, 0.0) is None
+    assert [core_share.note(1.0, 0.0, second) for second in (1, 2, 3, 4)] == [None] * 4
+    assert [core_share.note(0.0, 0.0, second) for second in (5, 6, 7, 8)] == [None] * 4

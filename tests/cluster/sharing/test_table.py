@@ -18,10 +18,10 @@ from cluster.sharing.table import (
     MOST_ENTRIES,
     Batch,
     BatchError,
-    Budget,
     ForeignBatch,
     Sequences,
     ShareDepth,
+    TokenBucket,
     Traffic,
     decode_batch,
     encode_batch,
@@ -170,7 +170,7 @@ def test_the_depth_rises_at_once_and_falls_slowly() -> None:
     ticks=st.lists(st.tuples(st.floats(0.001, 1), st.integers(0, 20_000)), min_size=1, max_size=60),
 )
 def test_no_more_is_sent_than_the_rate_allows(limit: float, ticks: list[tuple[float, int]]) -> None:
-    budget, sent, time = Budget(), 0, 0.0
+    budget, sent, time = TokenBucket(), 0, 0.0
     for seconds, wanted in ticks:
         time += seconds
         budget.refill(seconds, limit)

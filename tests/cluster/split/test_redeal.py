@@ -15,16 +15,16 @@ from cluster.coordination.settings import Settings
 from cluster.coordination.states import Phase
 from cluster.network.messages import Heartbeat, Job
 from cluster.split.dealing import Dealing, deal
-from cluster.split.redeal import Patience, contention, is_decided, match, reason, window_is_lost
-from cluster.split.standing import Standing
-from cluster.split.tree import Caution, KnownLines, Leaf, Legal, Split, Tree, TreeLine, leaves
+from cluster.split.evaluation import TreeEvaluation
+from cluster.split.redeal import RedealLimits, contention, is_decided, match, reason, window_is_lost
+from cluster.split.tree import KnownLines, Leaf, Legal, Split, TakeoverMargin, Tree, TreeLine, leaves
 from cluster.split.windows import OPEN, Window
 from tests.cluster.coordination.bench import SETTINGS, TIMED, Bench
 from worker.engine import Bound
 from worker.score import mate_in
 from worker.shogi import STARTPOS
 
-CAUTION = Caution(margin=10, shallow=0, per_ply=20)
+MARGIN = TakeoverMargin(margin=10, shallow=0, per_ply=20)
 A, B, OTHERS = Leaf(moves=("a",)), Leaf(moves=("b",)), Leaf(ignore=("a", "b"))
 THREE = Split((), (A, B, OTHERS))
 A_R, A_REST = Leaf(("a",), ("r",)), Leaf(("a",), ignore=("r",))
@@ -38,29 +38,29 @@ def line(score: int, *pv: str, bound: Bound = Bound.EXACT, depth: int = 10) -> T
 class TestReason:
     def test_nothing_new(self) -> None:
         known = {A: line(50, "a"), B: line(20, "b"), OTHERS: line(40, "c", bound=Bound.UPPER)}
-        assert reason(Standing(THREE, known, CAUTION), frozenset({"a"}), known[A]) is None
-        assert reason(Standing(THREE, {}, CAUTION), frozenset(), None) is None
-        assert reason(Standing(Leaf(), {Leaf(): line(50, "a")}, CAUTION), frozenset(), line(50, "a")) is None
+        assert reason(TreeEvaluation(THREE, known, MARGIN), frozenset({"a"}), known[A]) is None
+        assert reason(TreeEvaluation(THREE, {}, MARGIN), frozenset(), None) is None
+        assert reason(TreeEvaluation(Leaf(), {Leaf(): line(50, "a")}, MARGIN), frozenset(), line(50, "a")) is None
 
     def test_another_move_is_preferred(self) -> None:
         known = {A: line(50, "a"), B: line(60, "b")}
-        assert reason(Standing(THREE, known, CAUTION), frozenset({"a", "b"}), known[B]) == "b is preferred"
+        assert reason(TreeEvaluation(THREE, known, MARGIN), frozenset({"a", "b"}), known[B]) == "b is preferred"
 
     def test_another_reply_is_preferred(self) -> None:
         known = {A_R: line(50, "a", "r"), A_REST: line(20, "a", "s")}
-        assert reason(Standing(DEEP, known, CAUTION), frozenset({"a"}), known[A_REST]) == "a s is preferred"
+        assert reason(TreeEvaluation(DEEP, known, MARGIN), frozenset({"a"}), known[A_REST]) == "a s is preferred"
         del known[A_R]
         # Nothing has come yet of the reply that is thought best.
-        assert reason(Standing(DEEP, known, CAUTION), frozenset({"a"}), known[A_REST]) is None
+        assert reason(TreeEvaluation(DEEP, known, MARGIN), frozenset({"a"}), known[A_REST]) is None
 
     def test_a_move_in_contention(self) -> None:
         known = {A: line(50, "a"), B: line(39, "b")}
-        assert reason(Standing(THREE, known, CAUTION), frozenset({"a"}), known[A]) is None
+        assert reason(TreeEvaluation(THREE, known, MARGIN), frozenset({"a"}), known[A]) is None
         known[B] = line(40, "b", bound=Bound.LOWER)
-        assert reason(Standing(THREE, known, CAUTION), frozenset({"a"}), known[A]) == "b in contention"
-        assert contention(Standing(THREE, known, CAUTION)) == {"a", "b"}
+        assert reason(TreeEvaluation(THREE, known, MARGIN), frozenset({"a"}), known[A]) == "b in contention"
+        assert contention(TreeEvaluation(THREE, known, MARGIN)) == {"a", "b"}
         known[B] = line(45, "b", bound=Bound.UPPER)
-        assert reason(Standing(THREE, known, CAUTION), frozenset({"a"}), known[A]) is None
+        assert reason(TreeEvaluation(THREE, known, MARGIN), frozenset({"a"}), known[A]) is None
 
 
 class TestDecided:
@@ -76,13 +76,15 @@ class TestDecided:
         ],
     )
     def test_a_bound_below_the_best_at_more_depth(self, found: TreeLine, decided: bool) -> None:
-        assert is_decided(B, Standing(THREE, {B: found}, CAUTION), self.best, 2) is decided
+        assert is_decided(B, TreeEvaluation(THREE, {B: found}, MARGIN), self.best, 2) is decided
 
     def test_what_is_played_is_not(self) -> None:
         found = line(30, "a", bound=Bound.UPPER, depth=20)
-        assert not is_decided(A, Standing(THREE, {A: found}, CAUTION), self.best, 2)
-        assert not is_decided(A_REST, Standing(DEEP, {A_REST: replace(found, pv=("a", "s"))}, CAUTION), self.best, 2)
-        assert not is_decided(B, Standing(THREE, {}, CAUTION), self.best, 2)
+        assert not is_decided(A, TreeEvaluation(THREE, {A: found}, MARGIN), self.best, 2)
+        assert not is_decided(
+            A_REST, TreeEvaluation(DEEP, {A_REST: replace(found, pv=("a", "s"))}, MARGIN), self.best, 2
+        )
+        assert not is_decided(B, TreeEvaluation(THREE, {}, MARGIN), self.best, 2)
 
 
 def job(alpha: int | None = None, beta: int | None = None) -> Job:
@@ -131,17 +133,17 @@ class TestJudge:
     def test_the_root_searchers_line_is_the_incumbent(self) -> None:
         root_result = line(50, "a", depth=9)
         known = {A: line(90, "a", depth=12), B: line(59, "b", depth=9), OTHERS: line(99, "c", bound=Bound.UPPER)}
-        assert Standing(THREE, known, CAUTION).best(root_result) == root_result
+        assert TreeEvaluation(THREE, known, MARGIN).best(root_result) == root_result
         known[B] = line(60, "b", depth=9)
-        assert Standing(THREE, known, CAUTION).best(root_result) == known[B]
-        assert Standing(THREE, known, CAUTION).best(None) == known[A]
+        assert TreeEvaluation(THREE, known, MARGIN).best(root_result) == known[B]
+        assert TreeEvaluation(THREE, known, MARGIN).best(None) == known[A]
 
     def test_without_moves_to_test(self) -> None:
-        assert Standing(Leaf(), {}, CAUTION).best(line(5, "a")) == line(5, "a")
-        assert Standing(Leaf(), {Leaf(): line(5, "a")}, CAUTION).best(None) == line(5, "a")
+        assert TreeEvaluation(Leaf(), {}, MARGIN).best(line(5, "a")) == line(5, "a")
+        assert TreeEvaluation(Leaf(), {Leaf(): line(5, "a")}, MARGIN).best(None) == line(5, "a")
 
 
-EAGER = replace(SETTINGS, patience=Patience(rest=0.05, last=0.9))
+EAGER = replace(SETTINGS, redeal=RedealLimits(rest=0.05, last=0.9))
 
 
 class TestCoordinator:
@@ -379,9 +381,9 @@ class TestEnd:
 def test_a_deal_over_many_decided_leaves_tries_few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
     parts: list[int] = []
 
-    def counted(known: KnownLines, legal: Legal, count: int, dealing: Dealing, caution: Caution) -> Tree:
+    def counted(known: KnownLines, legal: Legal, count: int, dealing: Dealing, takeover: TakeoverMargin) -> Tree:
         parts.append(count)
-        return deal(known, legal, count, dealing, caution)
+        return deal(known, legal, count, dealing, takeover)
 
     monkeypatch.setattr(cluster.coordination.group, "deal", counted)
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cluster.split.standing import Standing
+from cluster.split.evaluation import TreeEvaluation
 from cluster.split.tree import (
-    Caution,
     Leaf,
     Split,
+    TakeoverMargin,
     TreeLine,
     best_first,
     inherit,
@@ -24,7 +24,7 @@ from tests.cluster.split.trees import negamax, trees
 from worker.engine import Bound
 from worker.score import MATE, mate_in, mated_in
 
-CAUTION = Caution(margin=10, shallow=0, per_ply=20)
+MARGIN = TakeoverMargin(margin=10, shallow=0, per_ply=20)
 BEST, OTHERS = Leaf(moves=("7g7f",)), Leaf(ignore=("7g7f",))
 TWO = Split((), (BEST, OTHERS))
 
@@ -39,47 +39,47 @@ SCORES = st.one_of(st.integers(-500, 500), st.integers(1, 40).map(mate_in), st.i
 class TestTakesOver:
     def test_at_equal_depth_the_margin_decides(self) -> None:
         best = line(30, "7g7f")
-        assert not takes_over(line(39, "2g2f"), best, CAUTION)
-        assert takes_over(line(40, "2g2f"), best, CAUTION)
+        assert not takes_over(line(39, "2g2f"), best, MARGIN)
+        assert takes_over(line(40, "2g2f"), best, MARGIN)
 
     def test_a_shallow_challenger_needs_more(self) -> None:
         best = line(30, "7g7f", depth=14)
-        assert not takes_over(line(119, "2g2f", depth=10), best, CAUTION)
-        assert takes_over(line(120, "2g2f", depth=10), best, CAUTION)
+        assert not takes_over(line(119, "2g2f", depth=10), best, MARGIN)
+        assert takes_over(line(120, "2g2f", depth=10), best, MARGIN)
 
     def test_shallow_scores_are_noisier(self) -> None:
-        noisy = Caution(margin=10, shallow=100, per_ply=20)
+        noisy = TakeoverMargin(margin=10, shallow=100, per_ply=20)
         assert not takes_over(line(59, "2g2f", depth=2), line(0, "7g7f", depth=2), noisy)
         assert takes_over(line(60, "2g2f", depth=2), line(0, "7g7f", depth=2), noisy)
         assert takes_over(line(15, "2g2f", depth=20), line(0, "7g7f", depth=20), noisy)
 
     def test_a_deeper_challenger_needs_no_less(self) -> None:
-        assert not takes_over(line(35, "2g2f", depth=20), line(30, "7g7f", depth=10), CAUTION)
+        assert not takes_over(line(35, "2g2f", depth=20), line(30, "7g7f", depth=10), MARGIN)
 
     def test_an_upper_bound_never_does(self) -> None:
-        assert not takes_over(line(500, "2g2f", bound=Bound.UPPER), line(30, "7g7f"), CAUTION)
-        assert takes_over(line(500, "2g2f", bound=Bound.LOWER), line(30, "7g7f"), CAUTION)
+        assert not takes_over(line(500, "2g2f", bound=Bound.UPPER), line(30, "7g7f"), MARGIN)
+        assert takes_over(line(500, "2g2f", bound=Bound.LOWER), line(30, "7g7f"), MARGIN)
 
     def test_mates_need_no_margin(self) -> None:
-        assert takes_over(line(mate_in(9), "2g2f", depth=1), line(2000, "7g7f", depth=30), CAUTION)
-        assert takes_over(line(mate_in(7), "2g2f"), line(mate_in(9), "7g7f"), CAUTION)
-        assert not takes_over(line(mate_in(9), "2g2f"), line(mate_in(9), "7g7f"), CAUTION)
-        assert takes_over(line(-3000, "2g2f", depth=1), line(mated_in(8), "7g7f", depth=30), CAUTION)
-        assert takes_over(line(mated_in(10), "2g2f"), line(mated_in(8), "7g7f"), CAUTION)
-        assert not takes_over(line(mated_in(10), "2g2f"), line(-3000, "7g7f"), CAUTION)
+        assert takes_over(line(mate_in(9), "2g2f", depth=1), line(2000, "7g7f", depth=30), MARGIN)
+        assert takes_over(line(mate_in(7), "2g2f"), line(mate_in(9), "7g7f"), MARGIN)
+        assert not takes_over(line(mate_in(9), "2g2f"), line(mate_in(9), "7g7f"), MARGIN)
+        assert takes_over(line(-3000, "2g2f", depth=1), line(mated_in(8), "7g7f", depth=30), MARGIN)
+        assert takes_over(line(mated_in(10), "2g2f"), line(mated_in(8), "7g7f"), MARGIN)
+        assert not takes_over(line(mated_in(10), "2g2f"), line(-3000, "7g7f"), MARGIN)
 
 
 class TestMerge:
     def test_a_leaf_that_is_unknown_is_passed_over(self) -> None:
-        assert Standing(TWO, {}, CAUTION).line is None
-        found = Standing(TWO, {OTHERS: line(-300, "2g2f")}, CAUTION).line
+        assert TreeEvaluation(TWO, {}, MARGIN).line is None
+        found = TreeEvaluation(TWO, {OTHERS: line(-300, "2g2f")}, MARGIN).line
         assert found == line(-300, "2g2f", bound=Bound.LOWER)
 
     def test_the_first_in_the_ranking_is_the_incumbent(self) -> None:
         known = {BEST: line(30, "7g7f"), OTHERS: line(35, "2g2f")}
-        assert Standing(TWO, known, CAUTION).line == line(30, "7g7f")
+        assert TreeEvaluation(TWO, known, MARGIN).line == line(30, "7g7f")
         known[OTHERS] = line(45, "2g2f")
-        assert Standing(TWO, known, CAUTION).line == line(45, "2g2f")
+        assert TreeEvaluation(TWO, known, MARGIN).line == line(45, "2g2f")
 
     def test_two_plies_deep(self) -> None:
         """7g7f has the replies 3c3d and the rest; scores are from the root."""
@@ -88,24 +88,24 @@ class TestMerge:
         others = Leaf(ignore=("7g7f",))
         known = {reply: line(50, "7g7f", "3c3d"), rest: line(20, "7g7f", "8c8d"), others: line(25, "2g2f")}
         # The opponent prefers 8c8d, which is worse for us by more than the margin; the challenger's 25 is not enough.
-        assert Standing(tree, known, CAUTION).line == line(20, "7g7f", "8c8d")
+        assert TreeEvaluation(tree, known, MARGIN).line == line(20, "7g7f", "8c8d")
         known[others] = line(31, "2g2f")
-        assert Standing(tree, known, CAUTION).line == line(31, "2g2f")
+        assert TreeEvaluation(tree, known, MARGIN).line == line(31, "2g2f")
 
     def test_an_unknown_refutation_is_no_ground_to_prefer_a_move(self) -> None:
         """With only one reply to 2g2f known, that move's score is at most the reply's, and 7g7f stays."""
         reply, rest = Leaf(("2g2f",), ("3c3d",)), Leaf(("2g2f",), (), ("3c3d",))
         tree = Split((), (Leaf(moves=("7g7f",)), Split(("2g2f",), (reply, rest))))
         known = {Leaf(moves=("7g7f",)): line(10, "7g7f"), reply: line(400, "2g2f", "3c3d")}
-        assert Standing(tree, known, CAUTION).line == line(10, "7g7f", bound=Bound.LOWER)
+        assert TreeEvaluation(tree, known, MARGIN).line == line(10, "7g7f", bound=Bound.LOWER)
         known[rest] = line(390, "2g2f", "8c8d")
-        assert Standing(tree, known, CAUTION).line == line(390, "2g2f", "8c8d")
+        assert TreeEvaluation(tree, known, MARGIN).line == line(390, "2g2f", "8c8d")
 
     def test_unknown_children_do_not_lose(self) -> None:
         """The two workers of one move stay silent: Gikou resigned here."""
         reply, rest = Leaf(("7g7f",), ("3c3d",)), Leaf(("7g7f",), (), ("3c3d",))
         tree = Split((), (Split(("7g7f",), (reply, rest)), Leaf(ignore=("7g7f",))))
-        found = Standing(tree, {Leaf(ignore=("7g7f",)): line(-50, "2g2f")}, CAUTION).line
+        found = TreeEvaluation(tree, {Leaf(ignore=("7g7f",)): line(-50, "2g2f")}, MARGIN).line
         assert found is not None
         assert found.pv == ("2g2f",)
 
@@ -117,7 +117,7 @@ class TestMerge:
             leaf: line_from_root(leaf, 20 - len(leaf.path), data.draw(SCORES), Bound.EXACT, (leaf.moves or ("z",))[:1])
             for leaf in leaves(tree)
         }
-        found = Standing(tree, lines, Caution(0, 0, 0)).line
+        found = TreeEvaluation(tree, lines, TakeoverMargin(0, 0, 0)).line
         assert found is not None
         assert found.score == negamax(tree, lines)
         assert found in lines.values()
@@ -134,7 +134,7 @@ class TestMerge:
             everything[leaf] = TreeLine(20, score, Bound.EXACT, (*leaf.path, (leaf.moves or ("z",))[0]))
             if data.draw(st.booleans()):
                 known[leaf] = everything[leaf]
-        found = Standing(tree, known, Caution(0, 0, 0)).line
+        found = TreeEvaluation(tree, known, TakeoverMargin(0, 0, 0)).line
         assert (found is None) == (not known)
         if found is not None and found.bound is Bound.EXACT:
             assert found.score == negamax(tree, everything)
@@ -168,60 +168,60 @@ def replies(path: tuple[str, ...]) -> tuple[str, ...]:
 class TestInherit:
     def test_a_new_tree_knows_what_the_old_one_knew(self) -> None:
         old = {("7g7f",): line(30, "7g7f"), ("2g2f",): line(10, "2g2f"), ("5g5f",): line(-20, "5g5f")}
-        assert inherit(TWO, old, replies, CAUTION) == {BEST: old["7g7f",], OTHERS: old["2g2f",]}
+        assert inherit(TWO, old, replies, MARGIN) == {BEST: old["7g7f",], OTHERS: old["2g2f",]}
 
     def test_what_does_not_run_through_a_leaf_is_not_its(self) -> None:
-        assert inherit(TWO, {("7g7f",): line(30, "7g7f")}, replies, CAUTION).keys() == {BEST}
+        assert inherit(TWO, {("7g7f",): line(30, "7g7f")}, replies, MARGIN).keys() == {BEST}
 
     def test_down_the_tree_the_opponent_chooses(self) -> None:
         leaf = Leaf(("7g7f",))
         tree = Split((), (Split(("7g7f",), (leaf,)), OTHERS))
         old = {("7g7f", "3c3d"): line(100, "7g7f", "3c3d"), ("7g7f", "8c8d"): line(-50, "7g7f", "8c8d")}
-        assert inherit(tree, old, replies, CAUTION)[leaf] == old["7g7f", "8c8d"]
+        assert inherit(tree, old, replies, MARGIN)[leaf] == old["7g7f", "8c8d"]
 
     def test_moves_of_which_nothing_is_known_are_no_better_than_the_whole(self) -> None:
         """The reply 3c3d was found best at depth 10; so for the opponent the others leave no less than 50."""
         reply, rest = Leaf(("7g7f",), ("3c3d",)), Leaf(("7g7f",), (), ("3c3d",))
         tree = Split((), (Split(("7g7f",), (reply, rest)), OTHERS))
         known = {("7g7f",): line(50, "7g7f", "3c3d", "2g2f")}
-        found = inherit(tree, known, replies, CAUTION)
+        found = inherit(tree, known, replies, MARGIN)
         assert found == {reply: known["7g7f",], rest: line(50, "7g7f", "8c8d", bound=Bound.LOWER)}
-        assert Standing(tree, found | {OTHERS: line(0, "2g2f")}, CAUTION).line == known["7g7f",]
+        assert TreeEvaluation(tree, found | {OTHERS: line(0, "2g2f")}, MARGIN).line == known["7g7f",]
 
 
 class TestBestFirst:
     def test_the_first_that_is_named_is_the_incumbent(self) -> None:
         known = {("a",): line(0, "a"), ("b",): line(5, "b"), ("c",): line(9, "c")}
-        assert [entry.pv for entry in best_first(known, (), CAUTION)] == [("a",), ("c",), ("b",)]
+        assert [entry.pv for entry in best_first(known, (), MARGIN)] == [("a",), ("c",), ("b",)]
         known["b",] = line(10, "b")
-        assert best_first(known, (), CAUTION)[0].pv == ("b",)
+        assert best_first(known, (), MARGIN)[0].pv == ("b",)
 
     def test_what_is_played_is_the_incumbent(self) -> None:
         known = {("a",): line(0, "a"), (): line(5, "b", "x")}
-        assert [entry.pv[0] for entry in best_first(known, (), CAUTION)] == ["b", "a"]
-        assert best_first(known, ("b",), CAUTION) == [line(5, "b", "x")]
+        assert [entry.pv[0] for entry in best_first(known, (), MARGIN)] == ["b", "a"]
+        assert best_first(known, ("b",), MARGIN) == [line(5, "b", "x")]
 
     def test_what_is_known_of_a_move_counts_before_lines_through_it(self) -> None:
         """One reply after which 7g7f is fine, however deep it was searched, says little of 7g7f."""
         known = {("a", "x"): line(300, "a", "x", depth=20), ("a",): line(-40, "a", "y", depth=9)}
-        assert best_first(known, (), CAUTION) == [known["a",]]
+        assert best_first(known, (), MARGIN) == [known["a",]]
         del known["a",]
         known["a", "z"] = line(-90, "a", "z", depth=8)
-        assert best_first(known, (), CAUTION) == [known["a", "x"]]
+        assert best_first(known, (), MARGIN) == [known["a", "x"]]
 
     def test_for_the_opponent_low_scores_are_good(self) -> None:
         known = {("a", move): line(score, "a", move) for move, score in (("x", 0), ("y", -50), ("z", 90))}
-        assert [entry.score for entry in best_first(known, ("a",), CAUTION)] == [-50, 0, 90]
+        assert [entry.score for entry in best_first(known, ("a",), MARGIN)] == [-50, 0, 90]
 
     def test_nothing(self) -> None:
-        assert best_first({}, (), CAUTION) == []
+        assert best_first({}, (), MARGIN) == []
 
 
 def test_a_survey_is_the_merge_at_each_position() -> None:
     reply, rest = Leaf(("7g7f",), ("3c3d",)), Leaf(("7g7f",), (), ("3c3d",))
     tree = Split((), (Split(("7g7f",), (reply, rest)), OTHERS))
     lines = {reply: line(50, "7g7f", "3c3d"), rest: line(20, "7g7f", "8c8d"), OTHERS: line(90, "2g2f")}
-    assert Standing(tree, lines, CAUTION).survey() == {("7g7f",): line(20, "7g7f", "8c8d"), (): line(90, "2g2f")}
+    assert TreeEvaluation(tree, lines, MARGIN).survey() == {("7g7f",): line(20, "7g7f", "8c8d"), (): line(90, "2g2f")}
 
 
 def test_labels() -> None:

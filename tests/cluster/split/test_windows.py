@@ -5,14 +5,14 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cluster.split.standing import Standing
-from cluster.split.tree import Caution, Leaf, Split, TreeLine, leaves
+from cluster.split.evaluation import TreeEvaluation
+from cluster.split.tree import Leaf, Split, TakeoverMargin, TreeLine, leaves
 from cluster.split.windows import Window, windows
 from tests.cluster.split.trees import negamax, trees
 from worker.engine import Bound
 from worker.score import mate_in, mated_in
 
-CAUTION = Caution(margin=10, shallow=0, per_ply=20)
+MARGIN = TakeoverMargin(margin=10, shallow=0, per_ply=20)
 BEST, SECOND, OTHERS = Leaf(moves=("a",)), Leaf(moves=("b",)), Leaf(ignore=("a", "b"))
 THREE = Split((), (BEST, SECOND, OTHERS))
 
@@ -23,28 +23,28 @@ def line(score: int, *pv: str, bound: Bound = Bound.EXACT, depth: int = 10) -> T
 
 def test_others_are_tested_against_the_best() -> None:
     known = {BEST: line(50, "a"), SECOND: line(40, "b")}
-    assert windows(Standing(THREE, known, CAUTION)) == {BEST: Window(), SECOND: Window(40), OTHERS: Window(40)}
+    assert windows(TreeEvaluation(THREE, known, MARGIN)) == {BEST: Window(), SECOND: Window(40), OTHERS: Window(40)}
 
 
 def test_who_took_over_is_not_tested() -> None:
     known = {BEST: line(50, "a"), SECOND: line(60, "b")}
-    assert windows(Standing(THREE, known, CAUTION)) == {BEST: Window(50), SECOND: Window(), OTHERS: Window(50)}
+    assert windows(TreeEvaluation(THREE, known, MARGIN)) == {BEST: Window(50), SECOND: Window(), OTHERS: Window(50)}
 
 
 def test_little_depth_asks_for_a_wider_window() -> None:
     known = {BEST: line(50, "a", depth=5)}
-    assert windows(Standing(THREE, known, Caution(10, 100, 0)))[OTHERS] == Window(20)
+    assert windows(TreeEvaluation(THREE, known, TakeoverMargin(10, 100, 0)))[OTHERS] == Window(20)
 
 
 def test_nothing_known_nothing_bounded() -> None:
-    assert set(windows(Standing(THREE, {}, CAUTION)).values()) == {Window()}
+    assert set(windows(TreeEvaluation(THREE, {}, MARGIN)).values()) == {Window()}
     known = {BEST: line(50, "a", bound=Bound.UPPER)}
-    assert windows(Standing(THREE, known, CAUTION))[OTHERS] == Window()
+    assert windows(TreeEvaluation(THREE, known, MARGIN))[OTHERS] == Window()
 
 
 def test_mates_bound_nothing() -> None:
-    assert windows(Standing(THREE, {BEST: line(mated_in(8), "a")}, CAUTION))[OTHERS] == Window()
-    assert windows(Standing(THREE, {BEST: line(mate_in(9), "a")}, CAUTION))[OTHERS] == Window()
+    assert windows(TreeEvaluation(THREE, {BEST: line(mated_in(8), "a")}, MARGIN))[OTHERS] == Window()
+    assert windows(TreeEvaluation(THREE, {BEST: line(mate_in(9), "a")}, MARGIN))[OTHERS] == Window()
 
 
 def test_down_the_tree() -> None:
@@ -53,7 +53,7 @@ def test_down_the_tree() -> None:
     b_r, b_rest = Leaf(("b",), ("r",)), Leaf(("b",), ignore=("r",))
     tree = Split((), (Split(("a",), (a_r, a_rest)), Split(("b",), (b_r, b_rest)), OTHERS))
     known = {a_r: line(50, "a", "r"), a_rest: line(70, "a", "s"), b_r: line(60, "b", "r")}
-    found = windows(Standing(tree, known, CAUTION))
+    found = windows(TreeEvaluation(tree, known, MARGIN))
     assert found[OTHERS] == Window(40)
     # The opponent's question: is there a reply that leaves less than 50, from here more than -50?
     assert found[a_r] == Window()
@@ -62,7 +62,7 @@ def test_down_the_tree() -> None:
     assert found[b_r] == Window(None, -40)
     assert found[b_rest] == Window(-70, -40)
     known[b_r] = line(20, "b", "r")
-    assert windows(Standing(tree, known, CAUTION))[b_rest] == Window(-30, -29)
+    assert windows(TreeEvaluation(tree, known, MARGIN))[b_rest] == Window(-30, -29)
 
 
 def test_turned() -> None:
@@ -77,13 +77,13 @@ def test_what_the_windows_leave_out_decides_nothing(data: st.DataObject) -> None
     """However the leaves' searches end, with scores outside of their windows replaced by the window's edge, as bounds,
     the tree comes to the same move's score."""
     tree = data.draw(trees())
-    plain = Caution(0, 0, 0)
+    plain = TakeoverMargin(0, 0, 0)
     before = {
         leaf: TreeLine(10, data.draw(st.integers(-200, 200)), Bound.EXACT, (*leaf.path, (leaf.moves or ("z",))[0]))
         for leaf in leaves(tree)
         if data.draw(st.booleans())
     }
-    found = windows(Standing(tree, before, plain))
+    found = windows(TreeEvaluation(tree, before, plain))
     assert found.keys() == set(leaves(tree))
     known: dict[Leaf, TreeLine] = {}
     true: dict[Leaf, TreeLine] = {}
@@ -105,7 +105,7 @@ def test_what_the_windows_leave_out_decides_nothing(data: st.DataObject) -> None
         if sign < 0 and bound is not Bound.EXACT:
             bound = Bound.UPPER if bound is Bound.LOWER else Bound.LOWER
         known[leaf] = TreeLine(20, sign * own, bound, pv)
-    merged = Standing(tree, known, plain).line
+    merged = TreeEvaluation(tree, known, plain).line
     assert merged is not None
     if merged.bound is Bound.EXACT:
         assert merged.score == negamax(tree, true)

@@ -49,7 +49,7 @@ def test_the_strategies_are_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--list") == 0
     strategies, settings = capsys.readouterr().out.splitlines()
     assert strategies.split()[1:] == list(offered())
-    assert "caution.margin" in settings
+    assert "takeover.margin" in settings
 
 
 @pytest.mark.slow

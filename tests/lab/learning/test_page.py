@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 
+from lab.learning.folder import page, plot
 from lab.learning.ledger import Done, Kind, Ledger
-from lab.learning.page import page
-from lab.learning.plot import plot
 from tests.lab.learning.ledgers import with_generation, with_match
 
 EMPTY = Ledger("0" * 64)

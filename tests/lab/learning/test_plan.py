@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from lab.learning.ledger import Done, Kind, Ledger
-from lab.learning.plan import Step, next_step
-from lab.learning.recipe import Opponent, Recipe
+from lab.learning.recipe import Opponent, Recipe, Step, next_step
 from tests.lab.learning.ledgers import RESULTS, match, with_generation, with_match
 
 EMPTY = Ledger("0" * 64)

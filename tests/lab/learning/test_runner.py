@@ -10,11 +10,11 @@ import time
 
 import pytest
 
-from lab.learning.runner import _OURS, _follow
+from lab.learning.run import _OURS, _follow
 
 SCRIPT = """
 import math, os, signal
-from lab.learning.runner import run_command
+from lab.learning.run import run_command
 os.register_at_fork({when}=lambda: signal.raise_signal(signal.{name}))
 ended = run_command(["--version"], math.inf)
 print(ended.interrupted)

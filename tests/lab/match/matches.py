@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lab.match.contestants import Contestant
-from lab.match.schedule import PlayedGame
+from lab.match.results import PlayedGame
 from lab.match.settings import MatchSettings, Pace
 from lab.match.statistics import Sprt
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lab.match.adjudication import Adjudicator, Resignation
+from lab.match.game import Adjudicator, Resignation
 
 
 class TestAdjudicator:

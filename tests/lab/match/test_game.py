@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from lab.match.adjudication import Adjudicator
-from lab.match.game import Choice, Outcome, play_game
+from lab.match.game import Adjudicator, Choice, Outcome, play_game
 from worker.shogi import STARTPOS, MoveError
 
 

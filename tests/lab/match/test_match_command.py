@@ -17,8 +17,7 @@ import typer
 
 from lab.commands.match import match
 from lab.match.contestants import Contestant
-from lab.match.report import facts, table, words
-from lab.match.schedule import MOST_FAULTS, PlayedGame
+from lab.match.results import MOST_FAULTS, PlayedGame, facts, table, words
 from lab.match.settings import MatchSettings, Pace
 from lab.match.statistics import Sprt, Tally
 from master.commands.common import CommandError

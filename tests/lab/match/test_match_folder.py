@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from lab.match.contestants import SettingsError, contestant
-from lab.match.match_folder import MatchFolder
-from master.records.csa import Ending, GameRecord, RecordedMove
+from lab.match.folder import MatchFolder
+from master.records.record import Ending, GameRecord, RecordedMove
 from tests.lab.match.matches import game, settings
 from worker.clock.timecontrol import TimeControl
 from worker.shogi import STARTPOS
@@ -57,7 +57,7 @@ def test_a_match_that_has_played_does(folder: MatchFolder) -> None:
 def test_other_sources_of_ours_are_told(folder: MatchFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     ours = replace(settings(), players=(contestant("gougi", "A", []), settings().players[1]))
     assert not folder.claim(ours)
-    monkeypatch.setattr("lab.match.match_folder.sources", lambda: "others")
+    monkeypatch.setattr("lab.match.folder.sources", lambda: "others")
     assert not folder.claim(ours), "no game was played"
     folder.add(game(1), record(1))
     assert not folder.claim(ours)
@@ -117,7 +117,7 @@ def test_a_disk_that_refuses_leaves_whole_lines(folder: MatchFolder) -> None:
     code = f"""
 import resource
 from pathlib import Path
-from lab.match.match_folder import MatchFolder
+from lab.match.folder import MatchFolder
 from tests.lab.match.matches import game
 limit = {len(whole)} + 40
 folder = MatchFolder(Path({str(folder.path)!r}))

@@ -9,7 +9,7 @@ import pytest
 from lab.match.contestants import Contestant
 from lab.match.referee import BestMove, Clock, Referee
 from lab.match.settings import MatchSettings, Pace, ResignBy
-from master.records.csa import Ending
+from master.records.record import Ending
 from worker.shogi import STARTPOS
 
 SETTINGS = MatchSettings(

@@ -6,18 +6,18 @@ from dataclasses import replace
 
 import pytest
 
-from lab.match.schedule import (
+from lab.match.results import (
     MOST_FAULTS,
     Faults,
     PlayedGame,
-    SideFigures,
+    PlayerFigures,
     colour_of_a,
     games_left,
     pair_of,
     results_of,
 )
 
-GAME = PlayedGame(3, 0.0, "TIME_UP", "no move in 1 s", 40, SideFigures(20, 400, 80, 900, 700), SideFigures(20))
+GAME = PlayedGame(3, 0.0, "TIME_UP", "no move in 1 s", 40, PlayerFigures(20, 400, 80, 900, 700), PlayerFigures(20))
 
 
 def test_pairs_have_both_colours() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from lab.training.shard import Game, Shard
-from lab.training.teacher import Teacher, TeacherSettings
+from lab.selfplay.shard import Shard, TeacherGame
+from lab.selfplay.teacher import Teacher, TeacherSettings
 from worker.nnue import default_network
 
 
@@ -19,5 +19,5 @@ def made(number: int = 0, **changes: Any) -> Shard:
     return Teacher(default_network(), "net", tiny(**changes)).make_shard(number)
 
 
-def games_of(shard: Shard) -> list[Game]:
+def games_of(shard: Shard) -> list[TeacherGame]:
     return list(shard.games())

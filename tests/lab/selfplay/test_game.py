@@ -5,13 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lab.selfplay.game import _is_over
-from lab.selfplay.opening import below
+from lab.selfplay.game import _is_over, below
+from lab.selfplay.shard import ENTERING, PLAYED_OUT, UNUSUAL, TeacherGame, unpacked_position
 from lab.selfplay.state import ADJUDICATED, DECLARED, MATE_END, MOVE_LIMIT, PERPETUAL, REPEATED, new_record
+from lab.selfplay.teacher import Teacher
 from lab.selfplay.walk import whole_move
-from lab.training.packed import unpacked_position
-from lab.training.shard import ENTERING, PLAYED_OUT, UNUSUAL, Game
-from lab.training.teacher import Teacher
 from tests.lab.selfplay.games import games_of, made, tiny
 from worker.nnue import default_network
 from worker.score import MATE_BOUND
@@ -19,7 +17,7 @@ from worker.search.state import ThreadState
 from worker.shogi import Position, Repetition
 
 
-def final_position(game: Game) -> Position:
+def final_position(game: TeacherGame) -> Position:
     """Play a game again, each move looked at by the rules."""
     position = unpacked_position(game.start, game.move_number)
     moves = [int(move) for move in game.moves]

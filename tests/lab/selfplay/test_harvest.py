@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from lab.selfplay.shard import NATURAL, Shard
+from lab.selfplay.teacher import Teacher
 from lab.selfplay.walk import NO_RESULT, QUIET_SCORE
-from lab.training.exactness import evaluator_raw
-from lab.training.shard import NATURAL, Shard
-from lab.training.teacher import Teacher
+from lab.training.net_facts import evaluator_raw
 from tests.lab.selfplay.games import games_of, tiny
 from worker.nnue import Network, default_network
 from worker.nnue.format import read_network

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from rsshogi.core import Board
 
+from lab.selfplay.positions import PACKED_SFEN_VALUE, packed_records, walk
+from lab.selfplay.shard import PackedError, unpack, unpacked_position
 from lab.selfplay.walk import CAPTURES, IN_CHECK, PROMOTES, QUIET_SCORE, pack, whole_move
-from lab.training.packed import PackedError, unpack, unpacked_position
-from lab.training.positions import PACKED_SFEN_VALUE, packed_records, walk
 from tests.lab.selfplay.games import made
 from worker.jit.memory import aligned_zeros
 from worker.shogi import STARTPOS, Position, move_to_usi

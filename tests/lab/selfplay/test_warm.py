@@ -13,8 +13,8 @@ warm_up_selfplay()
 import gc
 import numba
 from tests.lab.selfplay.games import made
-from lab.training.positions import packed_records
-from lab.training.tally import ShardTally
+from lab.selfplay.positions import packed_records
+from lab.selfplay.positions import ShardTally
 shard = made(games=3, entering=0.5)
 ShardTally().add(shard)
 assert sum(map(len, packed_records(shard)))

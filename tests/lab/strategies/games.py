@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from lab.strategies.records import GameRecord, SideFigures
-from lab.strategies.schedule import Game, Point
+from lab.strategies.records import FleetFigures, GameResult
+from lab.strategies.settings import Point, ScheduledGame
 
 
-def record(number: int, points: float, strategy: str = "split", nodes: int = 2, **figures: float) -> GameRecord:
+def record(number: int, points: float, strategy: str = "split", nodes: int = 2, **figures: float) -> GameResult:
     """A game of three moves; ``figures`` are A's."""
-    a = SideFigures(**{"moves": 2, "nodes": 800, **figures})  # type: ignore[arg-type]
-    return GameRecord(
-        Game(Point(strategy, nodes), number), points, "mate", ("7g7f", "3c3d", "2g2f"), a, SideFigures(1, 200)
+    a = FleetFigures(**{"moves": 2, "nodes": 800, **figures})  # type: ignore[arg-type]
+    return GameResult(
+        ScheduledGame(Point(strategy, nodes), number), points, "mate", ("7g7f", "3c3d", "2g2f"), a, FleetFigures(1, 200)
     )

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-import lab.strategies.folder
-from lab.strategies.folder import LabFolder
-from lab.strategies.records import GameRecord
+import lab.strategies.records
+from lab.strategies.records import GameResult, LabFolder
 from lab.strategies.settings import LabError, LabSettings
 from tests.lab.strategies.games import record
 from worker.shogi import STARTPOS
@@ -36,7 +35,7 @@ def test_the_same_settings_go_on_and_others_are_refused(folder: LabFolder) -> No
 
 
 def test_other_sources_are_told(folder: LabFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lab.strategies.folder, "sources", lambda: "others")
+    monkeypatch.setattr(lab.strategies.records, "sources", lambda: "others")
     (notice,) = folder.claim(SETTINGS)
     assert "the sources are not those" in notice
 
@@ -111,9 +110,9 @@ def test_other_damage_is_an_error_that_names_the_line(folder: LabFolder) -> None
 def test_a_line_is_checked(change: dict[str, object], words: str) -> None:
     plain = json.loads(record(0, 1.0).to_line()) | change
     with pytest.raises(LabError, match=words):
-        GameRecord.from_line(json.dumps(plain))
+        GameResult.from_line(json.dumps(plain))
     with pytest.raises(LabError, match="Expected `object`, got `array`"):
-        GameRecord.from_line("[]")
+        GameResult.from_line("[]")
 
 
 def test_openings_may_only_grow(folder: LabFolder) -> None:

@@ -10,12 +10,9 @@ import pytest
 
 from cluster.engine_spec import EngineSpec, Variety
 from cluster.machine.side_by_side import side_by_side
-from lab.strategies.engines import EngineMaker, EnginePool, MakeEngine
-from lab.strategies.games import Arena
-from lab.strategies.processes import Task, virtual_workplaces
-from lab.strategies.records import GameRecord
-from lab.strategies.schedule import Game, Plan, Point
-from lab.strategies.settings import LabError, LabSettings
+from lab.strategies.games import Arena, EngineMaker, EnginePool, MakeEngine, Task, virtual_workplaces
+from lab.strategies.records import GameResult
+from lab.strategies.settings import LabError, LabSettings, Plan, Point, ScheduledGame
 from tests.cluster.engines import HashEngine, broken_engine
 from worker.engine import EngineError, InfoCallback, Limits, SearchResult
 from worker.shogi import STARTPOS, Position
@@ -31,7 +28,7 @@ def tasks(games: int = 4) -> list[Task]:
     return [(game, sfens[game.pair % 2]) for game in plan.left([])]
 
 
-def play(settings: LabSettings, make_engine: MakeEngine, games: list[Task], processes: int) -> list[GameRecord]:
+def play(settings: LabSettings, make_engine: MakeEngine, games: list[Task], processes: int) -> list[GameResult]:
     return list(side_by_side(virtual_workplaces(settings, make_engine, processes), games))
 
 
@@ -44,7 +41,7 @@ class TestArena:
         assert found == [Arena(QUICK, hash_engine).play(game, sfen) for game, sfen in tasks()]
 
     def test_budgets_and_figures(self) -> None:
-        game = Arena(replace(SETTINGS, against="2x"), hash_engine).play(Game(Point("split", 3), 1), STARTPOS)
+        game = Arena(replace(SETTINGS, against="2x"), hash_engine).play(ScheduledGame(Point("split", 3), 1), STARTPOS)
         assert not game.game.a_is_black
         assert (game.end, game.points, len(game.moves)) == ("move limit", 0.5, 24)
         assert (game.a.moves, game.b.moves) == (12, 12)
@@ -52,13 +49,13 @@ class TestArena:
         assert 12 * 4000 < game.b.nodes <= 12 * 5000
         assert 0 < game.a.wasted < game.a.nodes / 10
         assert (game.a.votes, game.b.votes, game.b.wasted) == (0, 0, 0)
-        vote = Arena(SETTINGS, hash_engine).play(Game(Point("consult:majority", 3), 0), STARTPOS)
+        vote = Arena(SETTINGS, hash_engine).play(ScheduledGame(Point("consult:majority", 3), 0), STARTPOS)
         assert (vote.a.votes, vote.a.agreement) == (12, 12.0)
 
     def test_the_moves_are_legal_and_colours_are_swapped(self) -> None:
         arena = Arena(replace(SETTINGS, against="consult:majority@2"), hash_engine)
         for number in (0, 1):
-            game = arena.play(Game(Point("split", 3), number), STARTPOS)
+            game = arena.play(ScheduledGame(Point("split", 3), number), STARTPOS)
             position = Position.startpos()
             position.push_all(game.moves)
             first = game.a if game.game.a_is_black else game.b
@@ -72,8 +69,8 @@ class TestArena:
                 return super().go(limits, on_info)
 
         engines = iter([Failing(), HashEngine(), HashEngine(), HashEngine()])
-        point = Point("split+root_share=0+patience.last=0", 3)
-        game = Arena(QUICK, lambda *_: next(engines)).play(Game(point, 0), STARTPOS)
+        point = Point("split+root_share=0+redeal.last=0", 3)
+        game = Arena(QUICK, lambda *_: next(engines)).play(ScheduledGame(point, 0), STARTPOS)
         assert (game.a.moves, game.a.redeals, game.b.redeals) == (3, 3, 0)
 
     def test_each_node_gets_the_engine_of_its_number_and_fleet(self) -> None:
@@ -85,10 +82,10 @@ class TestArena:
 
         arena = Arena(replace(QUICK, against="consult+noise=5@2"), make)
         for _ in range(2):
-            arena.play(Game(Point("consult+dropout=0.1", 3), 0), STARTPOS)
+            arena.play(ScheduledGame(Point("consult+dropout=0.1", 3), 0), STARTPOS)
         dropped, noisy = Variety(dropout=0.1), Variety(noise=5)
         assert made == [*((dropped, number) for number in range(3)), (noisy, 0), (noisy, 1)]
-        arena.play(Game(Point("split", 1), 0), STARTPOS)
+        arena.play(ScheduledGame(Point("split", 1), 0), STARTPOS)
         assert made[5:] == [(Variety(), 0)]
 
     def test_engines_that_are_not_needed_any_more_are_closed(self) -> None:
@@ -114,23 +111,23 @@ class TestArena:
             return {"G*5b": 5000}.get(move, -3000)
 
         arena = Arena(SETTINGS, lambda *_: HashEngine(score=ahead))
-        game = arena.play(Game(Point("split", 1), 0), MATED_SOON)
+        game = arena.play(ScheduledGame(Point("split", 1), 0), MATED_SOON)
         assert (game.end, game.points, game.moves) == ("mate", 1.0, ("G*5b",))
-        game = arena.play(Game(Point("split", 1), 1), MATED_SOON)
+        game = arena.play(ScheduledGame(Point("split", 1), 1), MATED_SOON)
         assert (game.end, game.points) == ("mate", 0.0)
 
     @pytest.mark.usefixtures("warm")
     def test_who_ponders_searches_on_the_opponents_time(self) -> None:
         settings = LabSettings(400, max_moves=14)
         arena = Arena(settings, EngineMaker(EngineSpec(hash_mb=1)))
-        game = Game(Point("consult:majority+ponder=1", 2), 1)
+        game = ScheduledGame(Point("consult:majority+ponder=1", 2), 1)
         found = arena.play(game, STARTPOS)
         assert len(found.moves) == 14
         assert all(5 <= side.moves <= 7 for side in (found.a, found.b)), "who has one move does not search"
         assert 0 < found.a.hits <= 7
         assert found.b.hits == 0
         assert arena.play(game, STARTPOS) == found
-        assert arena.play(Game(Point("consult:majority", 2), 1), STARTPOS).a.hits == 0
+        assert arena.play(ScheduledGame(Point("consult:majority", 2), 1), STARTPOS).a.hits == 0
 
     def test_repetition(self) -> None:
         """Kings that step to and fro."""
@@ -139,14 +136,14 @@ class TestArena:
             return 100 if move in ("1i2i", "2i1i", "9a8a", "8a9a") else 0
 
         game = Arena(SETTINGS, lambda *_: HashEngine(score=score)).play(
-            Game(Point("split", 1), 0), "k8/9/9/9/9/9/9/9/8K b 2P 1"
+            ScheduledGame(Point("split", 1), 0), "k8/9/9/9/9/9/9/9/8K b 2P 1"
         )
         assert (game.end, game.points, len(game.moves)) == ("repetition", 0.5, 12)
 
 
 class TestProcesses:
     def test_the_games_are_the_same_whatever_the_number_of_processes(self) -> None:
-        def key(record: GameRecord) -> tuple[Point, int]:
+        def key(record: GameResult) -> tuple[Point, int]:
             return record.game.point, record.game.number
 
         one, two = (sorted(play(QUICK, hash_engine, tasks(), count), key=key) for count in (1, 2))

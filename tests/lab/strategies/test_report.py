@@ -8,10 +8,8 @@ from xml.etree import ElementTree
 import pytest
 
 from lab.match.statistics import Sprt
-from lab.strategies.plot import plot
-from lab.strategies.report import facts, sprt_table, summarize, table, undecided
-from lab.strategies.schedule import Point
-from lab.strategies.settings import LabSettings
+from lab.strategies.report import facts, plot, sprt_table, summarize, table, undecided
+from lab.strategies.settings import LabSettings, Point
 from tests.lab.strategies.games import record
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -86,7 +84,7 @@ def test_a_plot_of_little_stays_within_its_frame(games: list[object]) -> None:
 
 
 def test_more_strategies_than_colours() -> None:
-    games = [record(0, 0.5, f"split+caution.margin={n}") for n in range(10)]
+    games = [record(0, 0.5, f"split+takeover.margin={n}") for n in range(10)]
     root = ElementTree.fromstring(plot(summarize(games), "many"))
     lines = list(root.iter(f"{SVG}polyline"))
     assert len({(line.attrib["stroke"], line.attrib.get("stroke-dasharray")) for line in lines}) == 10

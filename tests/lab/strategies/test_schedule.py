@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lab.strategies.schedule import Due, Game, Plan, Point
-from lab.strategies.settings import LabError
+from lab.strategies.settings import Due, LabError, Plan, Point, ScheduledGame
 
 
 def test_all_points_grow_together_a_pair_at_a_time() -> None:
@@ -26,7 +25,7 @@ def test_all_points_grow_together_a_pair_at_a_time() -> None:
 
 def test_what_was_played_is_left_out_and_the_plan_may_grow() -> None:
     played = list(Plan(("split",), (2,), 2).left([]))
-    left = list(Plan(("split", "consult"), (2,), 4).left([*played, Game(Point("flat", 9), 0)]))
+    left = list(Plan(("split", "consult"), (2,), 4).left([*played, ScheduledGame(Point("flat", 9), 0)]))
     assert len(left) == 6
     assert not set(left) & set(played)
 
@@ -49,18 +48,18 @@ def test_what_cannot_be_planned(strategies: tuple[str, ...], nodes: tuple[int, .
 
 def test_a_point_that_is_opened_again_gets_its_games() -> None:
     one, other = Point("split", 2), Point("split", 4)
-    games = [Game(point, number) for number in (0, 1) for point in (one, other)]
+    games = [ScheduledGame(point, number) for number in (0, 1) for point in (one, other)]
     shut = {one}
     due = Due([(game, "") for game in games], lambda point: point not in shut)
-    assert [game for game, _ in due] == [Game(other, 0), Game(other, 1)]
+    assert [game for game, _ in due] == [ScheduledGame(other, 0), ScheduledGame(other, 1)]
     assert list(due) == []
     shut.clear()
-    assert [game for game, _ in due] == [Game(one, 0), Game(one, 1)]
+    assert [game for game, _ in due] == [ScheduledGame(one, 0), ScheduledGame(one, 1)]
 
 
 def test_each_point_is_asked_about_once_for_a_game() -> None:
     one, other = Point("split", 2), Point("split", 4)
-    games = [Game(point, number) for number in range(100) for point in (one, other)]
+    games = [ScheduledGame(point, number) for number in range(100) for point in (one, other)]
     asked: list[Point] = []
 
     def is_open(point: Point) -> bool:

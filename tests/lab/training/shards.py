@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from lab.selfplay.shard import tree_to_bytes
+from lab.selfplay.teacher import Teacher
 from lab.training.corpus import Corpus, Split, shard_files
-from lab.training.shard import tree_to_bytes
-from lab.training.teacher import Teacher
 from tests.lab.selfplay.games import made, tiny
 from worker.nnue import default_network
 

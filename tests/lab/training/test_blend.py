@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks.random_networks import random_network
-from lab.training.blend import BlendError, blend
+from lab.training.weights import BlendError, blend
 from worker.nnue.features import K_P
 from worker.nnue.format import Architecture, serialise_network
 

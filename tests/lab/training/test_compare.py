@@ -7,8 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from lab.training.compare import LATE_PLY, ResultLoss, Values, result_loss
-from lab.training.samples import Sample, random_samples
+from lab.training.compare import LATE_PLY, ResultLoss, Sample, Values, random_samples, result_loss
 
 SCALE = 800
 

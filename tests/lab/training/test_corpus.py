@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from lab.selfplay.shard import read_shard
+from lab.selfplay.walk import game_hash
 from lab.training import corpus as corpus_module
 from lab.training.batches import START, Batch, BatchNumber, cut, training_batches
 from lab.training.corpus import Corpus, CorpusError, Split, is_for_validation, shard_files
 from lab.training.features import row_tables
-from lab.training.replay import game_hash
-from lab.training.shard import read_shard
 from lab.training.train_folder import CHECKPOINT, TrainFolder, TrainFolderError
 from tests.lab.selfplay.games import made
 from tests.lab.training.shards import corpus_of, folder_of, tree_folder_of
@@ -111,7 +111,7 @@ def test_validation_shares_no_game_with_training(tmp_path: Path) -> None:
 
 
 def test_the_scale_is_that_of_the_tally(tmp_path: Path) -> None:
-    from lab.training.tally import ShardTally
+    from lab.selfplay.positions import ShardTally
 
     corpus = corpus_of(folder_of(tmp_path, shards=4, games=20), validation=0.1)
     tally = ShardTally()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from lab.training.entering import entering_start
+from lab.selfplay.teacher import entering_start
 from worker.shogi.pieces import SQUARES
 
 

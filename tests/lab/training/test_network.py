@@ -19,11 +19,10 @@ import torch
 from lab.training import generation0
 from lab.training.batches import make_batch
 from lab.training.corpus import Corpus
-from lab.training.exactness import evaluator_raw, float_raw, measure
 from lab.training.features import row_tables
+from lab.training.net_facts import evaluator_raw, float_raw, measure
 from lab.training.network.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
-from lab.training.network.device import find_device
-from lab.training.network.model import FACTOR, Model, SparseSums, bag_sums
+from lab.training.network.model import FACTOR, Model, SparseSums, bag_sums, find_device
 from lab.training.network.trainer import Outcome, Row, Trainer, TrainingError, loss_of, teaches
 from lab.training.train_folder import CHECKPOINT, CHECKPOINT_BEFORE
 from lab.training.train_settings import Schedule, TrainSettings

@@ -8,18 +8,17 @@ import numpy as np
 import pytest
 
 from benchmarks.random_networks import random_network
+from lab.selfplay.positions import walk
+from lab.selfplay.shard import Shard, ShardError, unpacked_position
 from lab.selfplay.walk import QUIET_SCORE, whole_move
 from lab.training.batches import make_batch
 from lab.training.corpus import Replayer, Split
-from lab.training.exactness import evaluator_raw
 from lab.training.features import TRAINABLE, factors, mirrored_tables, row_tables
-from lab.training.packed import unpacked_position
-from lab.training.positions import walk
+from lab.training.net_facts import evaluator_raw
 from lab.training.replay import TRAINING, VALIDATION
-from lab.training.shard import Shard, ShardError
 from tests.lab.selfplay.games import games_of, made
 from worker.nnue import Network, NnueState, evaluate_full, reference
-from worker.nnue.accumulator import refresh
+from worker.nnue.evaluation import refresh
 from worker.nnue.features import FEATURE_SETS, KingRule
 from worker.nnue.format import Architecture
 from worker.search.tt import EXACT

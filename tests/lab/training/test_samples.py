@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lab.training import samples
+from lab.selfplay.positions import walk
+from lab.selfplay.shard import read_shard
+from lab.training import compare as samples
+from lab.training.compare import random_samples, teacher_samples
 from lab.training.corpus import is_for_validation, shard_files
-from lab.training.positions import walk
-from lab.training.samples import random_samples, teacher_samples
-from lab.training.shard import read_shard
 from tests.lab.training.shards import corpus_of, folder_of
 
 

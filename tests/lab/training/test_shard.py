@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from lab.training.positions import walk
-from lab.training.shard import Shard, ShardError, parse_shard, read_shard
+from lab.selfplay.positions import walk
+from lab.selfplay.shard import Shard, ShardError, parse_shard, read_shard
 from tests.lab.selfplay.games import games_of, made
 
 SAMPLE = Path(__file__).parents[2] / "fixtures" / "teacher_games"

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from lab.selfplay.positions import BINS, ShardTally, fitted_scale, packed_records
 from lab.selfplay.walk import QUIET_SCORE
-from lab.training.positions import packed_records
-from lab.training.tally import BINS, ShardTally, fitted_scale
 from tests.lab.selfplay.games import games_of, made
 
 

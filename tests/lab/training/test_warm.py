@@ -20,9 +20,9 @@ from worker.nnue.features import K_P
 from worker.nnue.format import Architecture
 from lab.training.batches import START, training_batches
 from lab.training.compare import evaluations, ranking
-from lab.training.samples import teacher_samples
+from lab.training.compare import teacher_samples
 from lab.training.corpus import shard_files
-from lab.training.exactness import measure
+from lab.training.net_facts import measure
 from lab.training.features import row_tables
 from lab.training.net_facts import activation_facts
 from lab.training.weights import random_net, to_file

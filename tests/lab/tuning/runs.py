@@ -5,8 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from lab.tuning.run import GamePair, Played
-from lab.tuning.settings import GameSettings, TuneSettings
+from lab.tuning.run import GamePair, GameSettings, PairResult, TuneSettings
 from lab.tuning.spsa import Parameter, SpsaSettings
 from worker.shogi import STARTPOS
 
@@ -25,7 +24,9 @@ def settings(iterations: int = 6, pairs: int = 2, games: GameSettings | None = N
     )
 
 
-def played(pair: GamePair) -> Played:
+def played(pair: GamePair) -> PairResult:
     """A result that follows from the pair's name."""
     rng = random.Random(str(pair.name))
-    return Played(pair.iteration, pair.pair, (rng.choice((0.0, 0.5, 1.0)), rng.choice((0.0, 0.5, 1.0))), 80, 8000, 0.5)
+    return PairResult(
+        pair.iteration, pair.pair, (rng.choice((0.0, 0.5, 1.0)), rng.choice((0.0, 0.5, 1.0))), 80, 8000, 0.5
+    )

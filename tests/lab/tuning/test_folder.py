@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from lab.tuning.folder import TuningFolder
-from lab.tuning.run import Run
-from lab.tuning.settings import GameSettings, TuningError
+from lab.tuning.run import GameSettings, TuningError, TuningRun
 from tests.lab.tuning.runs import OPENINGS, played, settings
 
 
@@ -24,7 +23,7 @@ def folder(tmp_path: Path) -> TuningFolder:
     return folder
 
 
-def play(folder: TuningFolder, run: Run, count: int) -> None:
+def play(folder: TuningFolder, run: TuningRun, count: int) -> None:
     for _ in range(count):
         pair = run.take_pair()
         assert pair is not None
@@ -38,7 +37,7 @@ def test_a_run_goes_on_where_it_was(folder: TuningFolder) -> None:
     assert (again.games, again.spsa.taken) == (10, 2)
     play(folder, again, 7)
     assert again.finished
-    whole = Run(settings(), folder.known_openings())
+    whole = TuningRun(settings(), folder.known_openings())
     while (pair := whole.take_pair()) is not None:
         whole.take(played(pair))
     assert folder.run(settings(), mend=False)[0].spsa.path == again.spsa.path == whole.spsa.path

@@ -16,11 +16,9 @@ from pathlib import Path
 import pytest
 
 from cluster.drivers.task_pool import Opened
-from lab.teaching.terms import digest_of
-from lab.tuning.games import PairTerms
-from lab.tuning.ray_tasks import Event, PairLost, play_here, play_on_ray
-from lab.tuning.run import Played, Run
-from lab.tuning.settings import GameSettings, PlayError
+from lab.selfplay.run import digest_of
+from lab.tuning.play import Event, PairLost, PairTerms, play_here, play_on_ray
+from lab.tuning.run import GameSettings, PairResult, PlayError, TuningRun
 from tests.cluster.processes import family
 from tests.cluster.ray_head import ray_head
 from tests.lab.tuning.runs import OPENINGS, settings
@@ -32,7 +30,7 @@ NETS = (NET, NET)
 GAMES = GameSettings((digest_of(NET),) * 2, nodes=300, hash_mb=1)
 
 ASK = """
-from lab.tuning.games import code_version
+from lab.tuning.play import code_version
 from worker.warm import warm_up
 
 warm_up()
@@ -70,9 +68,9 @@ def test_a_killed_worker_loses_one_pair_and_the_run_is_the_same(terms: PairTerms
 
 
 def _kill_one(terms: PairTerms, address: str | None) -> None:
-    def play(heard: list[Event]) -> Run:
-        run = Run(settings(4, games=GAMES), OPENINGS)
-        kept: list[Played] = []
+    def play(heard: list[Event]) -> TuningRun:
+        run = TuningRun(settings(4, games=GAMES), OPENINGS)
+        kept: list[PairResult] = []
         if address is None:
             play_here(2, NETS, terms, run, kept.append, heard.append)
         else:
@@ -104,7 +102,7 @@ def _kill_one(terms: PairTerms, address: str | None) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_other_sources_are_refused_after_some_tries(terms: PairTerms) -> None:
-    run = Run(settings(1, 1, games=GAMES), OPENINGS)
+    run = TuningRun(settings(1, 1, games=GAMES), OPENINGS)
     other = PairTerms(terms.games, terms.names, "other")
     with (
         ray_head(1) as head,
@@ -116,7 +114,7 @@ def test_other_sources_are_refused_after_some_tries(terms: PairTerms) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_other_sources_are_refused_here(terms: PairTerms) -> None:
-    run = Run(settings(1, 1, games=GAMES), OPENINGS)
+    run = TuningRun(settings(1, 1, games=GAMES), OPENINGS)
     other = PairTerms(terms.games, terms.names, "other")
     with pytest.raises(PlayError, match=r"pair 0 of iteration 0: .*another version of Gougi"):
         play_here(1, NETS, other, run, lambda _: None, lambda _: None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from master.analysis.game import Game, parse_games
+from master.analysis.game import RecordedGame, parse_games
 from master.analysis.plan import Evaluation, Point, plan, searches
 from master.analysis.report import GameReport, report
 
@@ -38,13 +38,13 @@ P+00KI00KI
 """
 
 
-def game(text: str = CSA, name: str = "game.csa") -> Game:
+def game(text: str = CSA, name: str = "game.csa") -> RecordedGame:
     (only,) = parse_games(text.encode(), name)
     return only
 
 
 def evaluated(
-    of: Game, scores: Mapping[int, Evaluation]
+    of: RecordedGame, scores: Mapping[int, Evaluation]
 ) -> tuple[tuple[Point, ...], dict[tuple[str, ...], Evaluation]]:
     """The plan of a game, and an evaluation of each search by the number of moves before it; 0 and 7g7f elsewhere."""
     points = plan(of)

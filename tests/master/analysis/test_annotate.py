@@ -5,18 +5,17 @@ from pathlib import Path
 
 from rsshogi.record import Record
 
-from master.analysis.annotate import annotated
-from master.analysis.files import write_game
+from master.analysis.files import annotated, write_game
 from master.analysis.game import parse_games
 from master.analysis.plan import Evaluation
-from master.analysis.report import GameReport, Settings, report
+from master.analysis.report import GameReport, ReportSettings, report
 from master.csa.position import csa_from_sfen
-from master.records.kif import kif_bytes
+from master.records.lines import kif_bytes
 from tests.master.analysis.records import MATE, blunder_report, evaluated, game
 from worker.score import mate_in
 from worker.shogi import HANDICAPS
 
-SETTINGS = Settings("Gougi", "50000 nodes a position")
+SETTINGS = ReportSettings("Gougi", "50000 nodes a position")
 
 
 def comments(text: str, *, kif: bool = False) -> list[list[str]]:

@@ -5,16 +5,15 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from master.analysis.annotate import annotated
+from master.analysis.files import annotated
 from master.analysis.html import game_page, summary_page
-from master.analysis.notation import score_words
 from master.analysis.plan import Evaluation
-from master.analysis.report import Settings, facts, player_facts, players, report
+from master.analysis.report import ReportSettings, facts, player_facts, players, report, score_words
 from tests.master.analysis.records import MATE, blunder_report, evaluated, game
 from worker.engine import Bound
 from worker.score import mate_in, mated_in
 
-SETTINGS = Settings("Gougi", "50000 nodes a position")
+SETTINGS = ReportSettings("Gougi", "50000 nodes a position")
 EVIL = "</script><script>document.title='caught'</script><b>{{data}}"
 
 

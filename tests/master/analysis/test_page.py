@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from master.analysis.html import game_page, summary_page
-from master.analysis.report import Settings, players
+from master.analysis.report import ReportSettings, players
 from tests.master.analysis.browser import SIDEWAYS, Browser, installed
 from tests.master.analysis.records import blunder_report
 
-SETTINGS = Settings("Gougi", "50000 nodes a position")
+SETTINGS = ReportSettings("Gougi", "50000 nodes a position")
 EVIL = "<img src=x onerror=\"document.title='caught'\">{{data}}</script>"
 
 

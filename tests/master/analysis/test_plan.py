@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from master.analysis.game import Game, GameFileError, PlayedMove
+from master.analysis.game import GameFileError, PlayedMove, RecordedGame
 from master.analysis.plan import Evaluation, evaluations, plan, searches
 from tests.master.analysis.records import MATE, game
 from worker.score import mate_in, mated_in
@@ -12,8 +12,8 @@ ONE_REPLY = "8k/7l1/9/9/9/9/9/9/4K3R w - 1"
 """The checked king has one square to go to."""
 
 
-def played(sfen: str, *moves: str) -> Game:
-    return Game("x.csa", 0, ("a", "b"), sfen, tuple(map(PlayedMove, moves)))
+def played(sfen: str, *moves: str) -> RecordedGame:
+    return RecordedGame("x.csa", 0, ("a", "b"), sfen, tuple(map(PlayedMove, moves)))
 
 
 def test_every_position_is_searched_once_the_last_one_first() -> None:

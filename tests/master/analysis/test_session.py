@@ -12,8 +12,7 @@ import pytest
 from cluster.api import FleetError
 from cluster.split.tree import TreeLine
 from master.analysis.plan import Alternative, Evaluation, plan, searches
-from master.analysis.session import Pace, Session
-from master.analysis.store import Store, store_key
+from master.analysis.session import Pace, Session, Store, store_key
 from tests.answers import make_decision
 from tests.master.analysis.records import game
 from tests.master.scripted import BrokenSearcher, ScriptedSearcher

@@ -2,9 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from master.analysis.judgement import Judged, Quality
+from master.analysis.judgement import BANDS, Judged, Quality, band, band_range, statistics
 from master.analysis.plan import Evaluation
-from master.analysis.statistics import BANDS, band, band_range, statistics
 from worker.score import mate_in, mated_in
 
 

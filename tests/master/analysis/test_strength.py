@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 from benchmarks.analysis import calibration_json
-from master.analysis.calibration import read_calibration
-from master.analysis.report import PlayerReport, Settings, strength_words
-from master.analysis.statistics import statistics
-from master.analysis.strength import LEAST_MOVES, Calibration, Level, elo_of, strength, virtual_score
+from master.analysis.judgement import statistics
+from master.analysis.report import PlayerReport, ReportSettings, strength_words
+from master.analysis.strength import LEAST_MOVES, Calibration, Level, elo_of, read_calibration, strength, virtual_score
 
 
 def player(loss_cp: int, moves: int = 700) -> tuple[tuple[int, int], ...]:
@@ -89,7 +88,7 @@ def test_twins_are_alike(level: Level) -> None:
 def words(losses: tuple[tuple[int, int], ...], no_strength: str = "") -> str:
     judged = statistics("anna", ())
     one = PlayerReport(replace(judged, losses=losses), None if no_strength else strength(losses, SHIPPED))
-    return strength_words(one, Settings("Gougi", "50000 nodes a position", no_strength))
+    return strength_words(one, ReportSettings("Gougi", "50000 nodes a position", no_strength))
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from rich.console import Console
 from master.analysis import table
 from master.analysis.judgement import Quality
 from master.analysis.plan import Evaluation
-from master.analysis.report import GameReport, Settings, report
+from master.analysis.report import GameReport, ReportSettings, report
 from master.analysis.table import Terminal
 from tests.master.analysis.records import blunder_report, evaluated, game
 
@@ -26,7 +26,7 @@ def shown(one: GameReport, width: int, encoding: str = "utf-8") -> list[str]:
     console.print(table.players_table(one.players, terminal, terminal.marks))
     for bands in table.bands_tables(one.players, terminal):
         console.print(bands)
-    console.print(table.notes(Settings("Gougi", "1 node"), terminal))
+    console.print(table.notes(ReportSettings("Gougi", "1 node"), terminal))
     return stream.getvalue().splitlines()
 
 

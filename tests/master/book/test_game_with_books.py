@@ -15,7 +15,7 @@ from cluster.api import Listener
 from lab.training import generation0
 from master.book.opening import OpeningSettings
 from master.book.service import BookService
-from master.csa.address import ServerAddress
+from master.csa.login import ServerAddress
 from master.game.driver import GameSettings, PlayersBook, play_game
 from master.player.events import GameEvent, GameOutcome, MovePlayed, Note
 from master.player.instructions import AskBook, BookAnswer, Login, PlayerSettings

@@ -10,10 +10,8 @@ from pathlib import Path
 import pytest
 
 from master.book.dbfile import write_positions
-from master.book.learned import LearnedBook, PlayedGame
-from master.book.lessons import Lesson, OwnMove
-from master.book.notes import GameNotes
-from master.book.searches import BookSearch
+from master.book.learned import FinishedGame, LearnedBook
+from master.book.lessons import BookSearch, GameNotes, Lesson, OwnMove
 from worker.book import BookError, BookMove
 from worker.score import mate_in, mated_in
 from worker.shogi import STARTPOS, Position
@@ -53,7 +51,7 @@ def test_a_mate_takes_the_place_of_a_longer_search(tmp_path: Path) -> None:
 
 
 def test_lessons_come_latest_game_first_nearest_the_turn_first(tmp_path: Path) -> None:
-    game = PlayedGame("a", "b", 0, "LOSE", "RESIGN", (OwnMove(1, STARTPOS, (), "7g7f", SEARCH, 35),))
+    game = FinishedGame("a", "b", 0, "LOSE", "RESIGN", (OwnMove(1, STARTPOS, (), "7g7f", SEARCH, 35),))
     first, second, third = lesson(), lesson("7g7f", "3c3d"), lesson("2g2f", "8c8d")
     with LearnedBook(tmp_path / "learned.sqlite") as book:
         book.add_game(game, [first, second])
@@ -75,7 +73,7 @@ def test_the_pieces_of_a_lesson_stay_with_it(tmp_path: Path) -> None:
     turned = replace(lesson(), start_sfen=TURNED, sfen=TURNED)
     pieces = tuple(BookSearch("8c8d", -5, depth, depth / 4, ("8c8d",), studied=True) for depth in (8, 12))
     with LearnedBook(tmp_path / "learned.sqlite") as book:
-        book.add_game(PlayedGame("a", "b", 0, "LOSE", "RESIGN"), [turned])
+        book.add_game(FinishedGame("a", "b", 0, "LOSE", "RESIGN"), [turned])
         for piece in pieces:
             book.add_piece(turned, piece)
         assert book.search_of(TURNED) == pieces[1]
@@ -83,7 +81,7 @@ def test_the_pieces_of_a_lesson_stay_with_it(tmp_path: Path) -> None:
         found = book.next_lesson()
         assert found == replace(turned, pieces=pieces)
         book.finish_lesson(found, replace(pieces[1], seconds=5.0))
-        book.add_game(PlayedGame("a", "b", 0, "LOSE", "RESIGN"), [turned])
+        book.add_game(FinishedGame("a", "b", 0, "LOSE", "RESIGN"), [turned])
         assert book.next_lesson() == turned
 
 
@@ -100,12 +98,12 @@ def test_a_game_that_runs_is_kept_until_it_has_ended(tmp_path: Path) -> None:
         book.run("UPDATE running SET own = 'x'")
         with pytest.raises(BookError, match="the running game is damaged"):
             book.running()
-        book.add_game(PlayedGame("a", "b", 0, "WIN", "RESIGN"))
+        book.add_game(FinishedGame("a", "b", 0, "WIN", "RESIGN"))
         assert book.running() is None
 
 
 def test_what_comes_of_a_lesson_is_after_the_others_of_its_game(tmp_path: Path) -> None:
-    game = PlayedGame("a", "b", 0, "LOSE", "RESIGN")
+    game = FinishedGame("a", "b", 0, "LOSE", "RESIGN")
     older, near, far, further = lesson("9g9f", "9c9d"), lesson("7g7f", "3c3d"), lesson("2g2f", "8c8d"), lesson()
     with LearnedBook(tmp_path / "learned.sqlite") as book:
         book.add_game(game, [older])
@@ -122,7 +120,7 @@ def test_nothing_is_lost_where_the_process_dies(tmp_path: Path) -> None:
     path, later = tmp_path / "learned.sqlite", tmp_path / "later.sqlite"
     with LearnedBook(path) as book:
         book.keep(STARTPOS, SEARCH)
-        book.add_game(PlayedGame("a", "b", 0, "LOSE", "RESIGN"), [lesson()])
+        book.add_game(FinishedGame("a", "b", 0, "LOSE", "RESIGN"), [lesson()])
         for suffix in ("", "-wal"):  # what is on the disk while the book is open
             shutil.copy(f"{path}{suffix}", f"{later}{suffix}")
     with LearnedBook(later) as book:
@@ -134,7 +132,7 @@ def test_half_a_game_is_no_game(tmp_path: Path) -> None:
     broken = OwnMove(1, "no sfen", (), "7g7f", None)
     with LearnedBook(tmp_path / "learned.sqlite") as book:
         with pytest.raises(ValueError, match="not enough values"):
-            book.add_game(PlayedGame("a", "b", 0, "LOSE", "RESIGN", (broken,)), [lesson()])
+            book.add_game(FinishedGame("a", "b", 0, "LOSE", "RESIGN", (broken,)), [lesson()])
         assert book.stats().games == {}
         assert book.next_lesson() is None
 

@@ -7,8 +7,17 @@ from dataclasses import replace
 
 import pytest
 
-from master.book.lessons import UNKNOWN, Lesson, OwnMove, StudySettings, earlier_lesson, find_turn, judged, plan_lessons
-from master.book.searches import BookSearch
+from master.book.lessons import (
+    UNKNOWN,
+    BookSearch,
+    Lesson,
+    OwnMove,
+    StudySettings,
+    earlier_lesson,
+    find_turn,
+    judged,
+    plan_lessons,
+)
 from worker.score import mate_in, mated_in
 from worker.shogi import STARTPOS
 

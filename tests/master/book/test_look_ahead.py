@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from master.book.look_ahead import LookAhead, look_ahead
+from master.book.opening import LookAhead, look_ahead
 from worker.book import BookMove, BookSettings
 from worker.shogi import Position
 

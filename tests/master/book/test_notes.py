@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from cluster.api import Decision
-from master.book.lessons import OwnMove
-from master.book.notes import GameNotes, book_search_of
-from master.book.searches import BookSearch
-from master.book.speed import Speed
+from master.book.lessons import BookSearch, GameNotes, OwnMove, book_search_of
+from master.book.service import Speed
 from master.csa.summary import GameSummary
 from master.player.events import Clocks, GameBegan, MoveComment, MovePlayed, ThinkingBegan
 from tests.answers import make_decision

@@ -11,10 +11,8 @@ from typing import Any
 import pytest
 
 from master.book.learned import LearnedBook
-from master.book.look_ahead import LookAhead
-from master.book.opening import OpeningBook, OpeningSettings
-from master.book.searches import BookSearch
-from master.book.style import Style, StyleWeights
+from master.book.lessons import BookSearch
+from master.book.opening import LookAhead, OpeningBook, OpeningSettings, Style, StyleWeights
 from master.player.instructions import AskBook, BookAnswer
 from worker.book import BookError, BookSettings
 from worker.shogi import STARTPOS, Position

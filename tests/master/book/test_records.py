@@ -8,20 +8,29 @@ from pathlib import Path
 import pytest
 
 from master.book.dbfile import WrittenMove, read_positions, write_positions
-from master.book.floodgate import BookPly, GameRules, Skipped, read_games
-from master.book.importing import count_records, find_records
-from master.book.tally import CandidateRules, Part, Tally, value_of_wins
+from master.book.importing import (
+    BookPly,
+    CandidateRules,
+    GameFilter,
+    Part,
+    Skipped,
+    Tally,
+    count_records,
+    find_records,
+    read_games,
+    value_of_wins,
+)
 from tests.master.book.games import LINE, record
 from worker.book import Book, BookError, BookMove
 from worker.shogi import STARTPOS, Position
 
-RULES = GameRules(min_plies=4, plies=8)
+RULES = GameFilter(min_plies=4, plies=8)
 
 
 ILLEGAL = record().replace("+2726FU", "+2724FU")
 
 
-def read(tmp_path: Path, text: str, rules: GameRules = RULES) -> list[BookPly] | Skipped:
+def read(tmp_path: Path, text: str, rules: GameFilter = RULES) -> list[BookPly] | Skipped:
     path = tmp_path / "game.csa"
     path.write_text(text)
     (game,) = read_games(path, rules)
@@ -29,7 +38,7 @@ def read(tmp_path: Path, text: str, rules: GameRules = RULES) -> list[BookPly] |
 
 
 def test_a_game(tmp_path: Path) -> None:
-    plies = read(tmp_path, record(scores=(55, -12)), GameRules(min_plies=4, plies=3))
+    plies = read(tmp_path, record(scores=(55, -12)), GameFilter(min_plies=4, plies=3))
     assert isinstance(plies, list)
     assert [(ply.move, ply.ply, ply.won, ply.score) for ply in plies] == [
         ("7g7f", 1, 0.0, 55),  # white wins: black is to move behind the line, and resigns
@@ -47,26 +56,26 @@ def test_a_game(tmp_path: Path) -> None:
         ("V2.2\nPI\n+\n%TORYO\n", RULES, Skipped.EMPTY),
         (record(end="%CHUDAN"), RULES, Skipped.UNFINISHED),
         (record(summary="'summary:time up:ABC win:DEF lose"), RULES, Skipped.UNFINISHED),
-        (record(), GameRules(min_plies=9), Skipped.SHORT),
-        (record(), GameRules(min_rating=3100, min_plies=4), Skipped.RATING),
-        (record(rates=None), GameRules(min_rating=3100, min_plies=4), Skipped.RATING),
-        (record(), GameRules(max_gap=500, min_plies=4), Skipped.GAP),
+        (record(), GameFilter(min_plies=9), Skipped.SHORT),
+        (record(), GameFilter(min_rating=3100, min_plies=4), Skipped.RATING),
+        (record(rates=None), GameFilter(min_rating=3100, min_plies=4), Skipped.RATING),
+        (record(), GameFilter(max_gap=500, min_plies=4), Skipped.GAP),
         (record(scores=(0, 0, 0, -700)), RULES, Skipped.ONE_SIDED),
     ],
 )
-def test_games_that_are_left_out(tmp_path: Path, text: str, rules: GameRules, why: Skipped) -> None:
+def test_games_that_are_left_out(tmp_path: Path, text: str, rules: GameFilter, why: Skipped) -> None:
     assert read(tmp_path, text, rules) is why
 
 
 @pytest.mark.parametrize(
     ("text", "rules"),
     [
-        (record(), GameRules(min_rating=3000, max_gap=600, min_plies=4)),
-        (record(scores=(0, 0, 0, 0, 0, 0, 0, 900)), GameRules(min_plies=4, plies=7)),
-        (record(scores=(0, 900)), GameRules(min_plies=4, one_sided=None)),
+        (record(), GameFilter(min_rating=3000, max_gap=600, min_plies=4)),
+        (record(scores=(0, 0, 0, 0, 0, 0, 0, 900)), GameFilter(min_plies=4, plies=7)),
+        (record(scores=(0, 900)), GameFilter(min_plies=4, one_sided=None)),
     ],
 )
-def test_games_that_are_taken(tmp_path: Path, text: str, rules: GameRules) -> None:
+def test_games_that_are_taken(tmp_path: Path, text: str, rules: GameFilter) -> None:
     assert isinstance(read(tmp_path, text, rules), list)
 
 
@@ -87,7 +96,7 @@ def test_every_game_of_a_file_counts_and_a_broken_or_empty_one_is_named(tmp_path
 
 def test_all_pieces_that_are_left_go_to_a_hand(tmp_path: Path) -> None:
     text = "V2.2\nP-11OU\nP+19OU\nP+00KI\nP-00AL\n+\n+0012KI\n-1112OU\n%TORYO\n"
-    plies = read(tmp_path, text, GameRules(min_plies=1))
+    plies = read(tmp_path, text, GameFilter(min_plies=1))
     assert isinstance(plies, list)
     assert plies[0].key == "8k/9/9/9/9/9/9/9/8K b G2r2b3g4s4n4l18p"
 

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from master.book.searches import BookSearch, PositionKey, reference_seconds
+from master.book.lessons import BookSearch, PositionKey, reference_seconds
 from worker.shogi import STARTPOS, Position, move_to_usi
 
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from master.book.learned import LearnedBook
+from master.book.lessons import BookSearch
 from master.book.opening import OpeningSettings
-from master.book.searches import BookSearch
 from master.book.service import BookService
 from master.player.events import (
     Clocks,

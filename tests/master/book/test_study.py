@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from cluster.api import Decision, FleetError, Listener, SearchListener, SearchRequest
-from master.book.learned import LearnedBook, PlayedGame
-from master.book.lessons import Lesson
-from master.book.searches import BookSearch
+from master.book.learned import FinishedGame, LearnedBook
+from master.book.lessons import BookSearch, Lesson
 from master.book.service import BookService
 from master.book.study import Studied, StudyingSearcher
 from master.player.events import GameFound, LoggedIn
@@ -36,7 +35,7 @@ def lessons(path: Path, seconds: float = 2.0) -> list[Lesson]:
         position.push_all(moves)
         made.append(Lesson(STARTPOS, moves, position.sfen(), len(moves) + 1, seconds))
     with LearnedBook(path) as book:
-        book.add_game(PlayedGame("a", "b", 0, "LOSE", "RESIGN"), made)
+        book.add_game(FinishedGame("a", "b", 0, "LOSE", "RESIGN"), made)
     return made
 
 
@@ -105,7 +104,7 @@ def test_a_bad_position_leads_back_to_the_move_before_it(tmp_path: Path) -> None
         for lesson in made:
             book.finish_lesson(lesson, None)
         book.keep(STARTPOS, BookSearch("2g2f", 30, 8, 0.5, ("2g2f",)))
-        book.add_game(PlayedGame("a", "b", 0, "LOSE", "RESIGN"), made[1:2])
+        book.add_game(FinishedGame("a", "b", 0, "LOSE", "RESIGN"), made[1:2])
 
     async def main() -> None:
         study = Study(tmp_path / "l.sqlite", lambda position: (first_legal(position)[0], -400), by_nodes=True)

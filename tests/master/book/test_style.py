@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from master.book.style import Style, StyleWeights, style_of, style_weights
+from master.book.opening import Style, StyleWeights, style_of, style_weights
 from worker.book import BookMove, BookSettings
 from worker.shogi import Position
 

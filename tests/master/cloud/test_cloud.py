@@ -10,9 +10,8 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from master.cloud.aws import AwsError, AwsRefusal, client, told
+from master.cloud.aws import AwsError, AwsRefusal, aws_errors, client
 from master.cloud.cloud import TAG, Cloud, _machine
-from master.cloud.costs import Machine
 from tests.master.cloud.stand_in import instance_refresh
 
 pytestmark = pytest.mark.slow
@@ -50,27 +49,20 @@ def test_the_machines_of_a_fleet_are_found_and_no_others(ec2: Any) -> None:
     gone = launch(ec2, OURS)
     ec2.terminate_instances(InstanceIds=[gone])
     (machine,) = Cloud("us-east-1").machines("gougi")
-    assert (machine.facts.id, machine.facts.type, machine.facts.spot) == (ours, "c5.xlarge", False)
+    assert (machine.id, machine.type, machine.spot) == (ours, "c5.xlarge", False)
     assert machine.state == "running"
-    assert machine.facts.launched == pytest.approx(datetime.now(UTC).timestamp(), abs=60)
+    assert machine.launched == pytest.approx(datetime.now(UTC).timestamp(), abs=60)
 
 
 def test_the_account(ec2: Any) -> None:
     assert Cloud("us-east-1").account() == "123456789012"
 
 
-def test_spot_prices_are_asked_for_where_there_are_spot_machines(ec2: Any) -> None:
-    cloud = Cloud("us-east-1")
-    assert cloud.spot_prices([Machine("i", "c5.xlarge", "us-east-1a", False, 0.0)]) == {}
-    found = cloud.spot_prices([Machine("i", "c5.xlarge", "us-east-1a", True, 0.0)])
-    assert found and all(kind == "c5.xlarge" and price > 0 for (kind, _), price in found.items())
-
-
 @pytest.mark.parametrize(("said", "spot"), [({"InstanceLifecycle": "spot"}, True), ({}, False)])
 def test_a_spot_machine_is_known_as_one(said: dict[str, str], spot: bool) -> None:
     state, launched = {"Name": "running"}, datetime.now(UTC)
     raw = {"InstanceId": "i", "InstanceType": "c5.xlarge", "State": state, "LaunchTime": launched, **said}
-    assert _machine(raw).facts.spot is spot
+    assert _machine(raw).spot is spot
 
 
 class Refusing:
@@ -100,12 +92,12 @@ def test_why_a_group_cannot_start_machines() -> None:
 def test_errors_of_aws_are_one_line_that_says_what_to_do() -> None:
     from botocore.exceptions import ClientError, NoCredentialsError
 
-    with pytest.raises(AwsError) as raised, told(AwsError, "EC2"):
+    with pytest.raises(AwsError) as raised, aws_errors("EC2"):
         raise NoCredentialsError
     assert str(raised.value).startswith("EC2: no AWS credentials: set AWS_PROFILE")
     assert not isinstance(raised.value, AwsRefusal)
     denied = {"Error": {"Code": "UnauthorizedOperation", "Message": "You are\nnot authorized"}}
-    with pytest.raises(AwsError) as raised, told(AwsError, "EC2"):
+    with pytest.raises(AwsError) as raised, aws_errors("EC2"):
         raise ClientError(denied, "DescribeInstances")  # type: ignore[arg-type]
     assert str(raised.value) == (
         "EC2: these credentials may not do that: the policy that is needed is in docs/reference/aws.md "

@@ -1,20 +1,21 @@
-"""The operator's folder, the archive and the configuration's section."""
+"""The operator's folder: root module, release, number of nodes, and its lock."""
 
 from __future__ import annotations
 
 import json
 import os
+import signal
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
-import boto3
 import pytest
-from moto import mock_aws
 
-from master.cloud.archive import Archive, ArchiveError, FolderArchive, S3Archive, in_folder, open_archive
-from master.cloud.folder import ROOT_MODULE, FleetFolder, FolderError, root_module
+from master.cloud.folder import LOCK, ROOT_MODULE, FleetFolder, FolderBusy, FolderError, root_module
 from master.cloud.plan import FleetLocation, read_plan
 from master.config import FleetConfig
+from tests.master.command import ROOT
 
 OUTPUT = {"name": "gougi", "region": "us-east-1", "bucket": "games", "bucket_is_own": True}
 LOCATION = FleetLocation("gougi", "us-east-1", "games", bucket_is_own=True)
@@ -22,13 +23,12 @@ LOCATION = FleetLocation("gougi", "us-east-1", "games", bucket_is_own=True)
 
 @pytest.fixture
 def module(tmp_path: Path) -> Path:
-    """A checkout as far as a folder needs it; its bundle.sh says how often it ran."""
+    """A checkout as far as a folder needs it; its bundle.sh makes a file."""
     (tmp_path / "terraform").mkdir()
     (tmp_path / "terraform" / "variables.tf").touch()
     scripts = tmp_path / "deploy" / "scripts"
     scripts.mkdir(parents=True)
-    # Each release says how many there were.
-    (scripts / "bundle.sh").write_text('at=$(dirname "$0"); echo made >>"$at/count"; cat "$at/count" >"$1"\n')
+    (scripts / "bundle.sh").write_text("echo a release >$1\n")
     return tmp_path / "terraform"
 
 
@@ -45,14 +45,10 @@ def test_the_root_module_passes_everything_on() -> None:
     assert (fleet["name"], fleet["spot_percent"], fleet["tags"]) == ("mine", 50, {"who": "me"})
     assert "csa_port" not in fleet
     assert root_module(given, "m", "r", "c", stand_in=False, port=4082)["module"]["fleet"]["csa_port"] == 4082
+    assert "price_cap_usd" not in fleet
+    capped = given.model_copy(update={"price_cap_usd": 20.0})
+    assert root_module(capped, "m", "r", "c", stand_in=False)["module"]["fleet"]["price_cap_usd"] == 20
     assert root["output"] == {"fleet": {"value": "${module.fleet}"}}
-
-
-def test_prices_of_the_list_go_to_terraform_and_the_users_stand_over_them() -> None:
-    given = FleetConfig(variables={"usd_per_hour": {"c7i.large": 1.0, "endpoint": 0.1}})
-    listed = {"c7i.large": 2.0, "x9.large": 3.0}
-    fleet = root_module(given, "./m", "r", "c", stand_in=False, prices=listed)["module"]["fleet"]
-    assert fleet["usd_per_hour"] == {"c7i.large": 1.0, "x9.large": 3.0, "endpoint": 0.1}
 
 
 def test_a_fleet_stays_in_its_zone(tmp_path: Path, module: Path) -> None:
@@ -90,7 +86,7 @@ def test_a_folder_is_made_ready_and_only_its_owner_reads_it(tmp_path: Path, modu
     assert stat.S_IMODE(folder.path.stat().st_mode) == 0o700
     fleet = json.loads((folder.path / ROOT_MODULE).read_text())["module"]["fleet"]
     assert os.path.samefile(folder.path / fleet["source"], module)
-    assert fleet["release_file"] == str(folder.path / "release.tar")
+    assert Path(fleet["release_file"]).parent == folder.path
     assert fleet["config_file"] == str(tmp_path / "deploy" / "gougi.toml")
 
 
@@ -111,46 +107,54 @@ def test_a_plan_has_a_file_of_its_own_that_others_cannot_read(tmp_path: Path) ->
     assert list(tmp_path.iterdir()) == []
 
 
+def bundles(module: Path, text: str) -> None:
+    """From now on a release is this."""
+    (module.parent / "deploy" / "scripts" / "bundle.sh").write_text(f"echo {text} >$1\n")
+
+
+def release(folder: FleetFolder) -> str:
+    """The release in the root module."""
+    root = json.loads((folder.path / ROOT_MODULE).read_text())
+    return Path(root["module"]["fleet"]["release_file"]).read_text().strip()
+
+
 def test_a_release_is_made_once_or_when_asked_for(tmp_path: Path, module: Path) -> None:
     folder = FleetFolder(tmp_path / "fleet")
-    for rebuild in (False, False, True):
+    for text, rebuild in (("first", False), ("second", False), ("third", True)):
+        bundles(module, text)
         folder.prepare(settings(module), None, rebuild=rebuild)
-    assert (folder.path / "release.tar").read_text() == "made\nmade\n"
+    assert release(folder) == "third"
     (module.parent / "deploy" / "scripts" / "bundle.sh").write_text("echo half >$1; echo no network >&2; exit 1\n")
     with pytest.raises(FolderError, match="the release cannot be made: no network"):
         folder.prepare(settings(module), None, rebuild=True)
-    assert (folder.path / "release.tar").read_text() == "made\nmade\n", "the fleet that runs was made with it"
+    assert release(folder) == "third", "the fleet that runs was made with it"
     assert not list(folder.path.glob("*.new.tar"))
 
 
 def test_a_new_release_counts_once_its_plan_is_applied(tmp_path: Path, module: Path) -> None:
     folder = FleetFolder(tmp_path / "fleet")
-    release = folder.path / "release.tar"
+    bundles(module, "old")
     folder.prepare(settings(module), None, rebuild=False)
-    folder.restore_release()
-    assert release.read_text() == "made\n"
-    folder.set_location(LOCATION)
-    for settle in (folder.restore_release, folder.keep_release):
-        for _ in range(2):
-            release.write_text("that of the fleet")
-            (module.parent / "deploy" / "scripts" / "bundle.sh").write_text("echo new >$1\n")
-            folder.prepare(settings(module), None, rebuild=True)
-            folder.prepare(settings(module), None, rebuild=True)
-            assert release.read_text() == "new\n"
-            settle()
-            folder.restore_release()
-            wanted = "new\n" if settle == folder.keep_release else "that of the fleet"
-            assert release.read_text() == wanted
+    folder.set_location(folder.keep_release(LOCATION))
+    bundles(module, "new")
     folder.prepare(settings(module), None, rebuild=True)
-    (folder.path / "fleet.json").write_text("")
-    folder.restore_release()
-    assert release.read_text() == "new\n", "there may be a fleet: its end needs what it was made with"
-    folder.set_location(None)
-    (module.parent / "deploy" / "scripts" / "bundle.sh").write_text("echo newest >$1\n")
+    assert release(folder) == "new"
+    folder.prepare(settings(module), None, rebuild=False)
+    assert release(folder) == "old", "nobody said yes to the new one"
     folder.prepare(settings(module), None, rebuild=True)
-    folder.restore_release()
-    assert release.read_text() == "newest\n", "no fleet was made with the one before"
-    assert [path.name for path in folder.path.glob("release*")] == ["release.tar"]
+    folder.set_location(folder.keep_release(LOCATION))
+    folder.prepare(settings(module), None, rebuild=False)
+    assert release(folder) == "new"
+    assert [path.read_text() for path in folder.path.glob("release*")] == ["new\n"]
+
+
+def test_a_release_from_elsewhere_is_not_removed(tmp_path: Path, module: Path) -> None:
+    (tmp_path / "mine.tar").write_text("mine")
+    (module / "variables.tf").write_text('variable "release_file" {\n}\n')
+    folder = FleetFolder(tmp_path / "fleet")
+    wanted = settings(module, variables={"release_file": str(tmp_path / "mine.tar")})
+    folder.prepare(wanted, None, rebuild=False)
+    assert folder.keep_release(LOCATION) == LOCATION and release(folder) == "mine"
 
 
 def prepared(folder: FleetFolder, wanted: FleetConfig) -> None:
@@ -192,106 +196,46 @@ def test_what_is_missing_is_said(tmp_path: Path, module: Path) -> None:
         folder.prepare(misspelt, tmp_path / "my.toml", rebuild=False)
     with pytest.raises(FolderError, match="the release cannot be made: no such Python"):
         folder.prepare(settings(module), None, rebuild=False)
-    assert not (folder.path / "release.tar").exists()
+    assert not list(folder.path.glob("release*"))
     (folder.path / "nodes.auto.tfvars.json").write_text("many")
     with pytest.raises(FolderError, match=r'expected \{"nodes": N\}'):
         _ = folder.nodes
 
 
-def test_prices_are_kept_by_region_and_type(tmp_path: Path) -> None:
-    folder = FleetFolder(tmp_path / "fleet")
-    assert folder.prices("us-east-1") == {}
-    folder.keep_prices("us-east-1", {"c7i.large": 1.0, "x9.large": 2.0})
-    folder.keep_prices("eu-west-1", {"c7i.large": 5.0})
-    folder.keep_prices("us-east-1", {"x9.large": 3.0})
-    assert FleetFolder(folder.path).prices("us-east-1") == {"c7i.large": 1.0, "x9.large": 3.0}
-    assert stat.S_IMODE(folder.path.stat().st_mode) == 0o700
-    for wrong in ("[]", "{", '{"us-east-1": 3}', '{"us-east-1": {"a": []}}'):
-        (folder.path / "prices.json").write_text(wrong)
-        with pytest.raises(FolderError, match=r"prices\.json: not what gougi fleet wrote there"):
-            folder.prices("us-east-1")
+# The lock
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from master.cloud.folder import FleetFolder
+with FleetFolder(Path(sys.argv[1])).locked("gougi fleet scale 7"):
+    print("held", flush=True)
+    time.sleep(60)
+"""
 
 
-# The archive
+def test_one_operator_at_a_time_and_who_is_killed_holds_nothing(tmp_path: Path) -> None:
+    words = [sys.executable, "-c", HOLD, str(tmp_path)]
+    folder = FleetFolder(tmp_path)
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, cwd=ROOT) as other:
+        assert other.stdout is not None and other.stdout.readline() == "held\n"
+        with pytest.raises(FolderBusy) as raised, folder.locked("gougi fleet down"):
+            pytest.fail("both are in")
+        assert str(raised.value) == (
+            f"{tmp_path} is in use: `gougi fleet scale 7` (process {other.pid}) is not done yet; "
+            "try again when it has ended"
+        )
+        other.send_signal(signal.SIGKILL)
+    with folder.locked("gougi fleet up"):
+        assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o700
+        assert "fleet up" in (tmp_path / LOCK).read_text()
 
 
-@pytest.fixture(params=["folder", "s3"])
-def archive(request: pytest.FixtureRequest, tmp_path: Path) -> object:
-    if request.param == "folder":
-        yield FolderArchive(tmp_path / "archive")
-        return
-    with mock_aws():
-        s3 = boto3.client("s3", region_name="us-east-1", aws_access_key_id="x", aws_secret_access_key="x")
-        s3.create_bucket(Bucket="games")
-        s3.put_bucket_versioning(Bucket="games", VersioningConfiguration={"Status": "Enabled"})
-        yield S3Archive(s3, "games", "mine")
-
-
-def test_things_are_put_replaced_listed_and_purged(archive: Archive) -> None:
-    assert archive.get("records/a.csa") is None
-    for key, data in (("records/a.csa", b"1"), ("records/a.csa", b"2"), ("logs/b.jsonl", b"3")):
-        archive.put(key, data)
-    assert archive.get("records/a.csa") == b"2"
-    assert archive.keys("") == ["logs/b.jsonl", "records/a.csa"]
-    assert archive.keys("records/") == ["records/a.csa"]
-    archive.purge("records/")
-    assert archive.keys("") == ["logs/b.jsonl"]
-    archive.purge("")
-    assert archive.keys("") == []
-
-
-@mock_aws
-def test_a_bucket_is_empty_of_versions_too() -> None:
-    s3 = boto3.client("s3", region_name="us-east-1", aws_access_key_id="x", aws_secret_access_key="x")
-    s3.create_bucket(Bucket="games")
-    s3.put_bucket_versioning(Bucket="games", VersioningConfiguration={"Status": "Enabled"})
-    archive = S3Archive(s3, "games", "")
-    archive.put("a", b"1")
-    archive.put("a", b"2")
-    s3.delete_object(Bucket="games", Key="a")
-    archive.purge("")
-    s3.delete_bucket(Bucket="games")  # AWS refuses it where anything is left
-
-
-def test_what_s3_does_not_remove_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    with mock_aws():
-        s3 = boto3.client("s3", region_name="us-east-1", aws_access_key_id="x", aws_secret_access_key="x")
-        s3.create_bucket(Bucket="games")
-        archive = S3Archive(s3, "games", "")
-        archive.put("a", b"1")
-        refused = {"Errors": [{"Key": "a", "Code": "SlowDown", "Message": "Please reduce your request rate."}]}
-        monkeypatch.setattr(s3, "delete_objects", lambda **_: refused)
-        with pytest.raises(ArchiveError, match="a cannot be removed: Please reduce"):
-            archive.purge("")
-
-
-@mock_aws
-def test_a_bucket_that_is_not_there() -> None:
-    s3 = boto3.client("s3", region_name="us-east-1", aws_access_key_id="x", aws_secret_access_key="x")
-    with pytest.raises(ArchiveError, match="s3://nowhere/a: there is no such bucket"):
-        S3Archive(s3, "nowhere", "").put("a", b"1")
-
-
-@pytest.mark.parametrize("name", ["", "s3://", "ftp://host/x"])
-def test_names_that_are_no_archive(name: str) -> None:
-    with pytest.raises(ArchiveError, match="expected s3://BUCKET/PREFIX or a folder"):
-        open_archive(name)
-
-
-def test_a_disk_that_refuses(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    with pytest.raises(ArchiveError, match="file/a: File exists"):
-        FolderArchive(tmp_path / "file").put("a", b"1")
-
-
-@pytest.mark.parametrize("key", ["../evil", "records/../../evil", "/etc/evil", "records//evil", "records/", "a/.", ""])
-def test_a_key_that_lies_outside_the_folder_is_refused(tmp_path: Path, key: str) -> None:
-    assert not in_folder(key)
-    with pytest.raises(ArchiveError, match="no path inside it"):
-        FolderArchive(tmp_path / "archive" / "of").put(key, b"")
-    assert not list(tmp_path.rglob("*"))
-
-
-@pytest.mark.parametrize("key", ["records/game.csa", "..a/b..", "book.db"])
-def test_a_key_of_ours_lies_in_the_folder(key: str) -> None:
-    assert in_folder(key)
+def test_a_folder_that_stays_empty_goes_again(tmp_path: Path) -> None:
+    folder = FleetFolder(tmp_path / "state" / "fleet")
+    with folder.locked("gougi fleet up"):
+        assert stat.S_IMODE(folder.path.stat().st_mode) == 0o700
+    assert not folder.path.exists()
+    with folder.locked("gougi fleet up"):
+        folder.set_nodes(1)
+    assert folder.nodes == 1

@@ -1,4 +1,4 @@
-"""The keeper of a fleet's head: copies that survive a crash, a ledger, an end. And the watch over a machine."""
+"""The services of a fleet's machines: the keeper of the head, and the watch over a worker."""
 
 from __future__ import annotations
 
@@ -9,27 +9,26 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from botocore.stub import Stubber
 
 from cluster.node.instance_metadata import InstanceMetadata
-from master.cloud import costs, reports
-from master.cloud import keep as module
-from master.cloud.archive import Archive, ArchiveError, FolderArchive
-from master.cloud.aws import AwsError
-from master.cloud.cloud import Cloud, CloudMachine
-from master.cloud.costs import Machine
-from master.cloud.ending import EndRule
-from master.cloud.keep import Copies, LedgerKeeper, _look, keep
+from master.cloud import reports
+from master.cloud.agreed import HOOK
+from master.cloud.bucket import Bucket
+from master.cloud.cloud import Cloud
+from master.cloud.keep import DrainedWorkers, idle_reason, keep
 from master.cloud.node_watch import NodeWatch
-from master.cloud.prices import prices
-from master.cloud.spending import PATIENCE, Spending
+from master.cloud.reports import MachineReport, MachineState
 from tests.cluster.metadata_service import serving
 
-LATER = time.time() + 1e6
-"""Whenever a test of this file comes, its files have long been left in peace."""
+GROUP = "gougi-workers"
+HOUR = 3600.0
+BEGAN = 10_000.0
 
 
 class Told:
@@ -44,209 +43,194 @@ class Told:
         return [name for name, _ in self.events]
 
 
-class Broken(FolderArchive):
-    """An archive that refuses so many times."""
+class Memory(Bucket):
+    """A bucket of this process's."""
 
-    def __init__(self, folder: Path, times: int) -> None:
-        super().__init__(folder)
-        self.times = times
+    def __init__(self) -> None:
+        self.objects: dict[str, bytes] = {}
 
     def put(self, key: str, data: bytes) -> None:
-        if self.times:
-            self.times -= 1
-            raise ArchiveError("the bucket is on fire")
-        super().put(key, data)
+        self.objects[key] = data
+
+    def get(self, key: str) -> bytes | None:
+        return self.objects.get(key)
+
+    def keys(self, prefix: str) -> list[str]:
+        return sorted(key for key in self.objects if key.startswith(prefix))
+
+    def report(self, machine: str, state: MachineState) -> None:
+        self.put(reports.key(machine), MachineReport(machine, 0.0, state).encode())
+
+
+# Idle
+
+
+@pytest.mark.parametrize(
+    ("now", "last_move", "ends"),
+    [
+        (BEGAN + 1.9 * HOUR, None, False),
+        (BEGAN + 2.0 * HOUR, None, True),
+        (BEGAN + 3.0 * HOUR, BEGAN + 1.5 * HOUR, False),
+        (BEGAN + 3.5 * HOUR, BEGAN + 1.5 * HOUR, True),
+        (BEGAN + 1.0 * HOUR, BEGAN - 9.0 * HOUR, False),  # a record of another run
+    ],
+)
+def test_idle(now: float, last_move: float | None, ends: bool) -> None:
+    assert bool(idle_reason(2.0, now, BEGAN, last_move)) is ends
+    assert idle_reason(0.0, now, BEGAN, last_move) == ""
+
+
+@pytest.mark.usefixtures("group")
+def test_it_ends_when_it_is_time_and_when_it_is_told_to(tmp_path: Path, workers: DrainedWorkers, group: Group) -> None:
+    (tmp_path / "game.csa").touch()
+    os.utime(tmp_path / "game.csa", (1, 1))
+    told, stop = Told(), threading.Event()
+    group.has()
+    assert keep(tmp_path, 1e-9, workers, told, stop).startswith("idle: no move for ")
+    assert told.names == ["fleet_ends"]
+    stop.set()
+    assert keep(tmp_path, 1e-9, workers, told, stop) == ""
+
+
+# Workers that have drained
+
+
+class Group:
+    """An auto-scaling group as botocore's own model of the API has it."""
+
+    def __init__(self, stub: Stubber) -> None:
+        self._stub = stub
+
+    def has(self, **instances: str) -> None:
+        """The next answer: instance to lifecycle state; ``_`` stands for ``-``."""
+        described = [
+            {
+                "InstanceId": name.replace("_", "-"),
+                "AvailabilityZone": "a",
+                "LifecycleState": state,
+                "HealthStatus": "Healthy",
+                "ProtectedFromScaleIn": False,
+            }
+            for name, state in instances.items()
+        ]
+        group: dict[str, Any] = {
+            "AutoScalingGroupName": GROUP,
+            "MinSize": 0,
+            "MaxSize": 3,
+            "DesiredCapacity": 1,
+            "DefaultCooldown": 300,
+            "AvailabilityZones": ["a"],
+            "HealthCheckType": "EC2",
+            "CreatedTime": 0,
+            "Instances": described,
+        }
+        answer = {"AutoScalingGroups": [group]}
+        self._stub.add_response("describe_auto_scaling_groups", answer, {"AutoScalingGroupNames": [GROUP]})
+
+    def lets_go(self, instance: str, error: str = "") -> None:
+        asked = {
+            "AutoScalingGroupName": GROUP,
+            "LifecycleHookName": HOOK,
+            "InstanceId": instance,
+            "LifecycleActionResult": "CONTINUE",
+        }
+        if error:
+            self._stub.add_client_error("complete_lifecycle_action", error, expected_params=asked)
+            return
+        self._stub.add_response("complete_lifecycle_action", {}, asked)
+
+    def refuses(self) -> None:
+        self._stub.add_client_error("describe_auto_scaling_groups", "AccessDenied")
+
+    def was_asked_all(self) -> None:
+        self._stub.assert_no_pending_responses()
 
 
 @pytest.fixture
-def records(tmp_path: Path) -> Path:
-    folder = tmp_path / "records"
-    folder.mkdir()
-    (folder / "game.csa").write_text("V3.0")
-    (folder / "gougi-1.jsonl").write_text("{}")
-    (folder / ".half.csa.tmp").write_text("half")
-    return folder
+def group(cloud: Cloud) -> Iterator[Group]:
+    with Stubber(cloud.service("autoscaling")) as stub:
+        yield Group(stub)
 
 
-def test_records_and_logs_are_copied_once(records: Path, tmp_path: Path) -> None:
-    told, archive = Told(), FolderArchive(tmp_path / "archive")
-    copies = Copies(records, archive, told)
-    assert copies.step(LATER)
-    assert archive.keys("") == ["logs/gougi-1.jsonl", "records/game.csa"]
-    assert copies.step(LATER + 1000)
-    assert told.names == ["file_archived"] * 2
+@pytest.fixture
+def cloud(monkeypatch: pytest.MonkeyPatch) -> Cloud:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "testing")
+    return Cloud("us-east-1")
 
 
-def test_after_a_crash_only_what_is_new_is_copied(records: Path, tmp_path: Path) -> None:
-    archive = FolderArchive(tmp_path / "archive")
-    Copies(records, archive, Told()).step(LATER)
-    (records / "next.csa").write_text("V3.0")
-    told = Told()
-    Copies(records, archive, told).step(LATER)
-    assert told.events == [("file_archived", {"file": "next.csa", "bytes": 4})]
+@pytest.fixture
+def bucket() -> Memory:
+    return Memory()
 
 
-def test_an_archive_that_fails_is_tried_again(records: Path, tmp_path: Path) -> None:
-    told, archive = Told(), Broken(tmp_path / "archive", 2)
-    copies = Copies(records, archive, told)
-    assert not copies.step(LATER)
-    assert copies.step(LATER + 1)  # not yet: nothing is due
-    assert not copies.step(LATER + 6)
-    assert copies.step(LATER + 60)
-    assert told.names == ["file_not_archived"] * 2 + ["file_archived"] * 2
-    assert archive.get("records/game.csa") == b"V3.0"
+@pytest.fixture
+def told() -> Told:
+    return Told()
 
 
-def test_a_file_that_is_too_large_is_told_once_and_holds_up_no_other(records: Path, tmp_path: Path) -> None:
-    (records / "huge.jsonl").touch()
-    os.truncate(records / "huge.jsonl", 1 << 30)
-    told, archive = Told(), FolderArchive(tmp_path / "archive")
-    copies = Copies(records, archive, told)
-    for now in (LATER, LATER + 1000):
-        copies.step(now)
-    assert told.names == ["file_too_large", "file_archived", "file_archived"]
-    assert told.events[0][1]["file"] == "huge.jsonl"
+@pytest.fixture
+def workers(cloud: Cloud, bucket: Memory, told: Told) -> DrainedWorkers:
+    return DrainedWorkers(cloud, bucket, GROUP, told)
 
 
-def test_it_ends_when_it_is_time_and_makes_the_last_copies(records: Path, tmp_path: Path) -> None:
-    archive = FolderArchive(tmp_path / "archive")
-    told = Told()
-    os.utime(records / "game.csa", (1, 1))
-    why = keep(Copies(records, archive, told), None, "", EndRule(idle_hours=1e-9), told, threading.Event(), 0.05)
-    assert why.startswith("idle")
-    assert "logs/gougi-1.jsonl" in archive.keys("")  # though it was written just now
-    stop = threading.Event()
-    stop.set()
-    (records / "last.csa").write_text("V3.0")
-    assert keep(Copies(records, archive, told), None, "", EndRule(), told, stop) == ""
-    assert archive.get("records/last.csa") == b"V3.0"
+def test_who_has_drained_is_let_go_once(workers: DrainedWorkers, bucket: Memory, told: Told, group: Group) -> None:
+    bucket.report("i-1", "leaving")
+    bucket.report("i-2", "ready")
+    bucket.put(reports.key("i-4"), b"rubbish")
+    group.has(i_1="Terminating:Wait", i_2="InService", i_3="Terminating:Wait", i_4="Terminating:Wait")
+    workers.step()
+    assert told.events == []
+    bucket.report("i-1", "released")
+    bucket.report("i-2", "released")  # of itself, but nothing holds it
+    group.has(i_1="Terminating:Wait", i_2="InService", i_3="Terminating:Wait")
+    group.lets_go("i-1")
+    workers.step()
+    group.has(i_1="Terminating:Wait", i_3="Terminating:Wait")  # AWS takes a moment
+    workers.step()
+    group.was_asked_all()
+    assert told.events == [("machine_let_go", {"machine": "i-1"})]
 
 
-def test_a_last_copy_that_fails_is_tried_again_and_holds_up_no_other(
-    records: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_group_that_cannot_be_seen_is_told_once(workers: DrainedWorkers, told: Told, group: Group) -> None:
+    for _ in range(3):
+        group.refuses()
+        workers.step()
+    assert told.names == ["machine_not_let_go"]
+    group.was_asked_all()
+
+
+def test_a_hook_that_ran_out_meanwhile_is_not_completed_again(
+    workers: DrainedWorkers, bucket: Memory, told: Told, group: Group
 ) -> None:
-    monkeypatch.setattr(module, "LAST_PAUSE_S", 0.01)
-    told, archive, stop = Told(), Broken(tmp_path / "archive", 1), threading.Event()
-    stop.set()
-    assert keep(Copies(records, archive, told), None, "", EndRule(), told, stop) == ""
-    assert told.names == ["file_not_archived", "file_archived", "file_archived"]
+    bucket.report("i-1", "released")
+    group.has(i_1="Terminating:Wait")
+    group.lets_go("i-1", error="ValidationError")
+    workers.step()
+    group.has(i_1="Terminating:Wait")
+    workers.step()
+    group.was_asked_all()
+    assert told.events == []
 
 
-def test_last_copies_end_in_time(records: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_LAST_COPIES_S", 0.3)
-    monkeypatch.setattr(module, "LAST_PAUSE_S", 0.1)
-    told, stop = Told(), threading.Event()
-    stop.set()
-    keep(Copies(records, Broken(tmp_path / "archive", 1 << 30), told), None, "", EndRule(), told, stop)
-    assert told.names[-1] == "not_all_archived"
-    assert len(told.names) >= 5, "each of the two files, more than once"
-
-
-class OneMachine(Cloud):
-    """A cloud with a head alone, launched an hour ago."""
-
-    def __init__(self, now: float, kind: str = "c7i.xlarge") -> None:
-        super().__init__(None)
-        self.there = True
-        self._launched = now - 3600
-        self._type = kind
-
-    def machines(self, fleet: str) -> list[CloudMachine]:
-        assert fleet == "gougi"
-        head = CloudMachine(Machine("i-head", self._type, "a", False, self._launched), "running")
-        return [head] if self.there else []
-
-    def on_demand_prices(self, types: Iterable[str], region: str) -> dict[str, float]:
-        raise AwsError("AWS's price list: no")
-
-
-def test_the_ledger_goes_on_after_a_crash_and_the_cap_ends_the_fleet(tmp_path: Path) -> None:
-    now = 1_000_000.0
-    archive: Archive = FolderArchive(tmp_path)
-    given = {"c7i.xlarge": 2.0}
-    keeper = LedgerKeeper(OneMachine(now), archive, "gougi", "us-east-1", given)
-    first = keeper.look(now, "i-head")
-    assert (first.usd, first.run_usd) == pytest.approx((2.0, 2.0))
-    keeper.save()
-    again = LedgerKeeper(OneMachine(now), archive, "gougi", "us-east-1", given)
-    assert again.look(now + 3600, "i-head").usd == pytest.approx(4.0)
-    told = Told()
-    rule = EndRule(price_cap_usd=3.0)
-    keeper = LedgerKeeper(OneMachine(time.time()), archive, "gougi", "us-east-1", {"c7i.xlarge": 4.0})
-    copies = Copies(tmp_path / "records", archive, told)
-    assert keep(copies, keeper, "i-head", rule, told, threading.Event()).startswith("price cap: 4.0")
-    raw = archive.get(costs.KEY)
-    assert raw is not None
-    assert costs.decode(raw).ended.startswith("price cap")
-
-
-def test_a_ledger_that_cannot_be_read_is_not_written_over(tmp_path: Path) -> None:
-    archive = FolderArchive(tmp_path)
-    archive.put(costs.KEY, b"rubbish")
-    with pytest.raises(ArchiveError, match="no ledger"):
-        LedgerKeeper(OneMachine(0.0), archive, "gougi", "us-east-1", {}).look(1.0, "i-head")
-    assert archive.get(costs.KEY) == b"rubbish"
-
-
-def test_an_answer_without_the_head_begins_no_run(tmp_path: Path) -> None:
-    cloud = OneMachine(10_000.0)
-    keeper = LedgerKeeper(cloud, FolderArchive(tmp_path), "gougi", "us-east-1", {"c7i.xlarge": 2.0})
-    with pytest.raises(AwsError, match="the head i-other is not among"):
-        keeper.look(10_000.0, "i-other")
-    before = keeper.look(10_000.0, "i-head")
-    cloud.there = False
-    without = keeper.look(10_060.0, "i-head")
-    assert (without.run_began, without.run_usd) == (before.run_began, before.run_usd)
-    cloud.there = True
-    assert keeper.look(13_600.0, "i-head").run_usd == pytest.approx(before.run_usd + 2.0)
-
-
-class Blind(OneMachine):
-    """A cloud that refuses after so many looks."""
-
-    def __init__(self, now: float, looks: int) -> None:
-        super().__init__(now)
-        self.looks = looks
-
-    def machines(self, fleet: str) -> list[CloudMachine]:
-        self.looks -= 1
-        if self.looks < 0:
-            raise AwsError("EC2: no")
-        return super().machines(fleet)
-
-
-def test_a_run_that_cannot_be_looked_at_is_counted_by_the_hour(tmp_path: Path) -> None:
-    told, spending = Told(), Spending(rate=7.0, at=0.0)
-    keeper = LedgerKeeper(Blind(3600.0, 1), FolderArchive(tmp_path), "gougi", "us-east-1", {"c7i.xlarge": 2.0})
-    assert _look(keeper, "i-head", spending, 3600.0, told) == 0.0
-    assert spending.usd_by(7200.0) == pytest.approx(2.0)
-    for _ in range(PATIENCE):
-        assert _look(keeper, "i-head", spending, 7200.0, told) is None
-    assert spending.usd_by(7200.0) == pytest.approx(4.0)
-    assert told.names == ["machines_not_counted"] * PATIENCE
-    never = Spending(rate=7.0, at=0.0, failed=PATIENCE)
-    assert never.usd_by(3600.0) == pytest.approx(7.0)
-
-
-def test_a_ledger_that_cannot_be_written_still_counts(tmp_path: Path) -> None:
-    told, spending = Told(), Spending(0.0, 0.0)
-    keeper = LedgerKeeper(OneMachine(3600.0), Broken(tmp_path, 9), "gougi", "us-east-1", {"c7i.xlarge": 2.0})
-    _look(keeper, "i-head", spending, 3600.0, told)
-    assert spending.usd_by(3600.0) == pytest.approx(2.0)
-    assert told.names == ["ledger_not_kept"]
-
-
-def test_a_machine_without_a_price_counts_for_the_cap_and_is_told_once(tmp_path: Path) -> None:
-    told, spending = Told(), Spending(0.0, 0.0)
-    keeper = LedgerKeeper(OneMachine(3600.0, "x9.4xlarge"), FolderArchive(tmp_path), "gougi", "us-east-1", {})
-    for now in (3600.0, 3660.0):
-        _look(keeper, "i-head", spending, now, told)
-    assert told.events == [("price_unknown", {"types": ["x9.4xlarge"]})]
-    dearest = prices(["c7a.4xlarge"], "ap-northeast-1").on_demand["c7a.4xlarge"]
-    assert spending.usd_by(3660.0) == pytest.approx(dearest * 3660 / 3600)
-    raw = FolderArchive(tmp_path).get(costs.KEY)
-    assert raw is not None
-    assert costs.decode(raw).usd == 0.0
+def test_one_that_cannot_be_let_go_holds_up_no_other_and_is_tried_again(
+    workers: DrainedWorkers, bucket: Memory, told: Told, group: Group
+) -> None:
+    for machine in ("i-1", "i-2"):
+        bucket.report(machine, "released")
+    group.has(i_1="Terminating:Wait", i_2="Terminating:Wait")
+    group.lets_go("i-1", error="Throttling")
+    group.lets_go("i-2")
+    workers.step()
+    assert [(name, fields["machine"]) for name, fields in told.events] == [
+        ("machine_not_let_go", "i-1"),
+        ("machine_let_go", "i-2"),
+    ]
+    group.has(i_1="Terminating:Wait", i_2="Terminating:Wait")
+    group.lets_go("i-1")
+    workers.step()
+    group.was_asked_all()
+    assert told.events[2:] == [("machine_let_go", {"machine": "i-1"})]
 
 
 # A machine
@@ -267,7 +251,7 @@ def test_a_machine_that_is_taken_away_sends_its_nodes_away_and_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GOUGI_RUN_DIR", str(tmp_path / "run"))
-    told, archive = Told(), FolderArchive(tmp_path / "archive")
+    told, bucket = Told(), Memory()
     with (
         serving() as service,
         subprocess.Popen([sys.executable, "-c", NODE], stdout=subprocess.PIPE, text=True) as node,
@@ -275,12 +259,12 @@ def test_a_machine_that_is_taken_away_sends_its_nodes_away_and_says_so(
         assert node.stdout is not None
         assert node.stdout.readline() == "here\n"
         service.values["instance-id"] = "i-7"
-        watch = NodeWatch(InstanceMetadata(service.endpoint), tmp_path / "run", told, archive, poll_s=0.05)
+        watch = NodeWatch(InstanceMetadata(service.endpoint), tmp_path / "run", told, bucket, poll_s=0.05)
         results: list[str] = []
         thread = threading.Thread(target=lambda: results.append(watch.run(threading.Event())))
         thread.start()
-        _until(lambda: archive.keys(reports.PREFIX) != [])
-        raw = archive.get("fleet/machines/i-7.json")
+        _until(lambda: bucket.keys(reports.PREFIX) != [])
+        raw = bucket.get("fleet/machines/i-7.json")
         assert raw is not None
         said = reports.decode(raw)
         assert (said.state, said.nodes, said.nps) == ("ready", ("node-7",), 500_000)
@@ -289,22 +273,22 @@ def test_a_machine_that_is_taken_away_sends_its_nodes_away_and_says_so(
         assert results == ["spot interruption (terminate)"]
         node.send_signal(signal.SIGKILL)
     assert told.names == ["machine_leaves", "machine_released"]
-    raw = archive.get("fleet/machines/i-7.json")
+    raw = bucket.get("fleet/machines/i-7.json")
     assert raw is not None
     assert reports.decode(raw).state == "released"
 
 
 def test_a_machine_without_a_node_says_that_it_has_joined(tmp_path: Path) -> None:
-    archive, stop = FolderArchive(tmp_path / "archive"), threading.Event()
+    bucket, stop = Memory(), threading.Event()
     with serving() as service:
         service.values["instance-id"] = "i-7"
         watch = NodeWatch(
-            InstanceMetadata(service.endpoint), tmp_path, Told(), archive, poll_s=0.01, joined=(tmp_path / "ray").exists
+            InstanceMetadata(service.endpoint), tmp_path, Told(), bucket, poll_s=0.01, joined=(tmp_path / "ray").exists
         )
         thread = threading.Thread(target=watch.run, args=(stop,))
         thread.start()
         for state in ("waiting", "joined"):
-            _until(lambda state=state: f'"{state}"'.encode() in (archive.get("fleet/machines/i-7.json") or b""))
+            _until(lambda state=state: f'"{state}"'.encode() in (bucket.get("fleet/machines/i-7.json") or b""))
             (tmp_path / "ray").touch()
         stop.set()
         thread.join(5)

@@ -17,7 +17,7 @@ from master.cloud.cloud import Cloud
 from master.cloud.operator import Operator
 from master.cloud.player import check_player, csa_port
 from master.commands.common import BAD_INPUT, FAILED, CommandError
-from master.commands.fleet_shared import told
+from master.commands.fleet_shared import clear_errors
 from master.config import FleetConfig
 from master.csa.login import LoginError
 
@@ -46,7 +46,6 @@ def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], lis
 
     monkeypatch.setattr(operators, "find", lambda _named: "terraform")
     monkeypatch.setattr(operators.FleetFolder, "prepare", behind)
-    monkeypatch.setattr(Operator, "_listed", lambda *_: {})
     monkeypatch.setenv("GOUGI_CSA_GAME", "of-this-machine")  # not the head's
 
     def planned(text: str) -> list[str]:
@@ -54,7 +53,7 @@ def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], lis
         file.write_text(text)
         lines: list[str] = []
         settings = FleetConfig(folder=str(tmp_path / "fleet"), region="us-east-1", csa_password_parameter=SECRET)
-        with pytest.raises(Behind), told():
+        with pytest.raises(Behind), clear_errors():
             Operator(settings, file).plan(1, tell=lines.append)
         return lines
 
@@ -132,11 +131,6 @@ def test_what_nobody_can_log_in_with(plan: Callable[[str], list[str]], text: str
     with pytest.raises(CommandError, match=rf"gougi\.toml: .*{says}") as caught:
         plan(text)
     assert caught.value.code == BAD_INPUT
-
-
-def test_an_archive_that_the_head_may_not_write_to(plan: Callable[[str], list[str]]) -> None:
-    with pytest.raises(CommandError, match="archive: the head may write to the fleet's own bucket alone"):
-        plan(CSA + '[fleet]\narchive = "s3://mine/games"\n')
 
 
 def test_the_port_of_the_server(tmp_path: Path) -> None:

@@ -1,144 +1,56 @@
-"""Sources of a price: the user, AWS's price list, the table that ships; never an invented one."""
+"""List prices, and the cost of a fleet by them, from local files alone: no credentials, no terraform, no network."""
 
 from __future__ import annotations
 
 import json
 import re
+import socket
 from pathlib import Path
 
 import pytest
-from botocore.stub import Stubber
 
-from master.cloud import price_list
-from master.cloud.aws import AwsError
-from master.cloud.cloud import Cloud
-from master.cloud.folder import root_module
-from master.cloud.prices import HEAD_TYPE, FleetTypes, PriceBook, prices, types_of
+from master.cli import run
+from master.cloud.prices import HEAD_TYPE, estimate, list_prices, vcpus
 from master.config import FleetConfig
+from tests.master.command import ROOT
 
-ROOT = Path(__file__).parents[3]
-NODE = "c7i.4xlarge"
+TOKYO = "ap-northeast-1"
 
 
-def product(usd: str, unit: str = "Hrs") -> str:
-    """As AWS's price list has one, as far as it is read."""
-    dimension = {"unit": unit, "pricePerUnit": {"USD": usd}}
-    return json.dumps({"product": {}, "terms": {"OnDemand": {"A.B": {"priceDimensions": {"A.B.C": dimension}}}}})
+@pytest.fixture(autouse=True)
+def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Nothing of AWS is known, no program is on the PATH, and whoever opens a connection fails."""
+
+    def refused(*_words: object, **_more: object) -> None:
+        pytest.fail("somebody is asked")
+
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+        monkeypatch.setenv(name, str(tmp_path / "none"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    for name in ("connect", "connect_ex", "sendto"):
+        monkeypatch.setattr(socket.socket, name, refused)
+    monkeypatch.setattr(socket, "getaddrinfo", refused)
 
 
 @pytest.mark.parametrize(
-    ("answers", "expected"),
-    [
-        ([product("0.8988000000")], 0.8988),
-        ([product("0.8988"), product("0.0000")], 0.8988),  # what is reserved costs nothing on demand
-        ([product("0.8988"), product("0.9")], None),
-        ([product("0.1", "Quantity")], None),
-        ([], None),
-        (["no JSON", "{}", '{"terms": {"OnDemand": []}}', "[]"], None),
-    ],
+    ("kind", "expected"),
+    [("c7i.large", 2), ("c7i.xlarge", 4), ("c7i.48xlarge", 192), ("m7i-flex.2xlarge", 8), ("c7i.metal-24xl", None)],
 )
-def test_what_the_price_list_says(answers: list[str], expected: float | None) -> None:
-    assert price_list.on_demand(answers) == expected
+def test_the_size_is_in_the_name(kind: str, expected: int | None) -> None:
+    assert vcpus(kind) == expected
 
 
-def test_the_price_list_is_asked_as_its_api_wants_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "testing")
-    cloud = Cloud("ap-northeast-1")
-    pricing = cloud.service("pricing")
-    assert pricing.meta.region_name == price_list.REGION
-    asked = {"ServiceCode": "AmazonEC2", "Filters": price_list.filters(NODE, "ap-northeast-1")}
-    with Stubber(pricing) as stub:
-        stub.add_response("get_products", {"PriceList": [], "NextToken": "2"}, asked)  # a page may be empty
-        stub.add_response("get_products", {"PriceList": [product("0.9")]}, {**asked, "NextToken": "2"})
-        assert cloud.on_demand_price(NODE, "ap-northeast-1") == 0.9
-        stub.add_client_error("get_products", "AccessDeniedException")
-        with pytest.raises(AwsError, match="AWS's price list: these credentials may not"):
-            cloud.on_demand_price(NODE, "ap-northeast-1")
-    assert pricing.meta.config.retries["total_max_attempts"] == 1
-
-
-class Listing(Cloud):
-    """A cloud with a price list, and a clock, which each question takes ``seconds`` of.
-
-    Args:
-        listed: a type that is not in it is not known; one with None fails.
-    """
-
-    def __init__(self, listed: dict[str, float | None], seconds: float = 0.0) -> None:
-        super().__init__("us-east-1")
-        self.listed = listed
-        self.asked: list[str] = []
-        self.now = 0.0
-        self._seconds = seconds
-
-    def on_demand_price(self, kind: str, region: str) -> float | None:
-        assert region == "us-east-1"
-        self.asked.append(kind)
-        self.now += self._seconds
-        if kind in self.listed and self.listed[kind] is None:
-            raise AwsError(f"AWS's price list: no {kind}")
-        return self.listed.get(kind)
-
-    def clock(self) -> float:
-        return self.now
-
-
-def test_a_price_of_the_list_stands_over_the_tables_and_the_users_over_both() -> None:
-    cloud = Listing({NODE: 0.5, "x9.large": 7.0, "m9.large": 3.0})
-    book = PriceBook(cloud, "us-east-1", {"m9.large": 1.0})
-    found = book.prices([NODE, "x9.large", "m9.large", "c6a.large"], [])
-    assert found.on_demand[NODE] == 0.5
-    assert found.on_demand["x9.large"] == 7.0
-    assert found.on_demand["m9.large"] == 1.0
-    assert found.on_demand["c6a.large"] == pytest.approx(0.0765)
-    assert found.source.startswith("on demand: AWS's price list and terraform/prices.json, read 20")
-    assert cloud.asked == ["c6a.large", NODE, "x9.large"]
-    book.prices([NODE, "x9.large", "c6a.large"], [])
-    assert len(cloud.asked) == 3  # once
-    assert book.trouble == ""
-
-
-def test_without_the_list_the_table_serves_and_is_named() -> None:
-    cloud = Listing({NODE: None, "x9.large": None})
-    book = PriceBook(cloud, "us-east-1")
-    for _ in range(2):
-        found = book.prices([NODE, "x9.large"], [])
-        assert found.on_demand == {NODE: pytest.approx(0.714)}
-        assert found.source.startswith("on demand: terraform/prices.json, read 20")
-    assert cloud.asked == [NODE, "x9.large"]  # and not again at once
-    assert "AWS's price list: no" in book.trouble
-
-
-def test_one_type_that_fails_or_is_not_known_takes_no_other_with_it_and_is_asked_for_again_in_an_hour() -> None:
-    cloud = Listing({"c6a.large": None, NODE: 0.5})
-    book = PriceBook(cloud, "us-east-1", clock=cloud.clock)
-    types = ["c6a.large", NODE, "x9.large"]
-    assert book.listed(types) == {NODE: 0.5}
-    cloud.listed = {"c6a.large": 0.1, "x9.large": 7.0}
-    cloud.now = 3599.0
-    assert book.listed(types) == {NODE: 0.5}
-    assert book.trouble == "AWS's price list: no c6a.large"
-    cloud.now = 3600.0
-    assert book.listed(types) == {"c6a.large": 0.1, NODE: 0.5, "x9.large": 7.0}
-    assert book.trouble == ""
-
-
-def test_a_list_that_answers_nobody_is_left_alone_after_ten_seconds() -> None:
-    types = [f"x{number}.large" for number in range(9)]
-    cloud = Listing(dict.fromkeys(types), seconds=4.0)
-    book = PriceBook(cloud, "us-east-1", clock=cloud.clock)
-    for _ in range(2):
-        assert book.listed(types) == {}
-        assert len(cloud.asked) == 3
-
-
-def test_what_the_list_said_of_old_counts_while_it_does_not_answer() -> None:
-    cloud = Listing({NODE: 0.6, "c6a.large": None})
-    kept = {NODE: 0.5, "c6a.large": 0.1, "x9.large": 7.0, "m9.large": 3.0}
-    book = PriceBook(cloud, "us-east-1", kept=kept)
-    assert book.listed([NODE, "c6a.large", "x9.large"]) == {NODE: 0.6, "c6a.large": 0.1, "x9.large": 7.0}
-    assert book.trouble == "AWS's price list: no price of x9.large any more"
+@pytest.mark.parametrize("family", ["c7i", "c7a", "c6i", "c6a"])
+@pytest.mark.parametrize("region", ["us-east-1", "us-west-2", "eu-west-1", "eu-central-1", TOKYO])
+def test_the_table_knows_the_usual_families_in_the_main_regions(family: str, region: str) -> None:
+    found = list_prices([f"{family}.4xlarge", f"{family}.xlarge", "x9.large"], region, {"c5.large": 1.0})
+    assert 0.5 < found[f"{family}.4xlarge"] < 1.2
+    assert found[f"{family}.xlarge"] == pytest.approx(found[f"{family}.4xlarge"] / 4)
+    assert found.keys() - {f"{family}.4xlarge", f"{family}.xlarge"} == {"c5.large"}
 
 
 def test_the_heads_default_type_is_terraforms() -> None:
@@ -147,27 +59,98 @@ def test_the_heads_default_type_is_terraforms() -> None:
     assert re.findall(r"^  default +=(.*)$", block, re.MULTILINE) == [f' "{HEAD_TYPE}"']
 
 
+def offline(*words: str) -> int:
+    return run(["fleet", "plan", "--offline", *words])
+
+
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("variables", "nodes", "types", "usd"),
     [
-        ({}, FleetTypes(HEAD_TYPE, ("c7a.48xlarge",))),
-        ({"head_instance_type": "c7i.large"}, FleetTypes("c7i.large", ("c7a.48xlarge",))),
-        ({"instance_types": ["c6a.large", NODE]}, FleetTypes(HEAD_TYPE, ("c6a.large", NODE))),
+        # docs/reference/aws.md: the examples in Tokyo, as terraform counts them.
+        ({}, 1, ("c7i.4xlarge",), (0.22, 0.90, 1.16)),
+        ({"head_instance_type": "c7i.2xlarge"}, 16, ("c7i.8xlarge",), (0.45, 1.80, 29.24)),
     ],
 )
-def test_the_types_are_those_that_terraform_will_see(given: dict[str, object], expected: FleetTypes) -> None:
-    settings = FleetConfig(instance_types=("c7a.48xlarge",), variables=given)
-    assert types_of(settings) == expected
-    module = root_module(settings, "./m", "r", "c", stand_in=False)["module"]["fleet"]
-    assert FleetTypes(module.get("head_instance_type", HEAD_TYPE), tuple(module["instance_types"])) == expected
+def test_it_is_what_terraform_counts(
+    variables: dict[str, object], nodes: int, types: tuple[str, ...], usd: tuple[float, float, float]
+) -> None:
+    found = estimate(FleetConfig(instance_types=types, variables=variables), nodes, TOKYO).usd_per_hour
+    assert (found["head"], found["node"], found["all"]) == pytest.approx(usd, abs=0.006)
 
 
-def test_a_price_of_the_list_alone_is_named_so() -> None:
-    assert prices([NODE], "us-east-1", listed={NODE: 0.5}).source == "on demand: AWS's price list; spot: AWS, now"
+def test_the_dearest_of_several_types_counts() -> None:
+    settings = FleetConfig(instance_types=("c6a.xlarge", "c7a.xlarge", "c6i.xlarge"))
+    found = estimate(settings, 2, "us-east-1")
+    assert found.node == "c7a.xlarge"
+    assert found.usd_per_hour["node"] == pytest.approx(4 * 0.05132)
 
 
-@pytest.mark.parametrize("family", ["c7i", "c7a", "c6i", "c6a"])
-@pytest.mark.parametrize("region", ["us-east-1", "us-west-2", "eu-west-1", "eu-central-1", "ap-northeast-1"])
-def test_the_table_knows_the_usual_families_in_the_main_regions(family: str, region: str) -> None:
-    (usd,) = prices([f"{family}.4xlarge"], region).on_demand.values()
-    assert 0.5 < usd < 1.2
+def test_a_given_price_stands_over_the_table_and_an_unknown_one_is_said() -> None:
+    given = {"usd_per_hour": {"x9.large": 3.0, "endpoint": 0.5}}
+    settings = FleetConfig(instance_types=("x9.large",), variables=given)
+    found = estimate(settings, 2, "us-east-1").usd_per_hour
+    assert found["node"] == 3.0
+    assert found["beside"] == pytest.approx(0.005 + 2 * 0.5)
+    unknown = estimate(FleetConfig(instance_types=("x9.large", "c7i.large")), 2, "us-east-1")
+    assert unknown.usd_per_hour["node"] is unknown.usd_per_hour["all"] is None
+    assert unknown.unpriced_types == ("x9.large",)
+
+
+def test_a_network_of_ones_own_has_no_endpoints_of_ours() -> None:
+    network = {"vpc_id": "vpc-1", "head_subnet_id": "subnet-1", "worker_subnet_id": "subnet-2"}
+    found = estimate(FleetConfig(variables={"network": network}), 1, "us-east-1").usd_per_hour
+    assert found["beside"] == pytest.approx(0.005)
+
+
+def test_a_new_user_gets_prices(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setenv("AWS_REGION", TOKYO)
+    assert offline("--nodes", "3", "--dir", str(tmp_path / "fleet")) == 0
+    said = capsys.readouterr().out
+    table = json.loads((ROOT / "terraform" / "prices.json").read_text())
+    assert f"a fleet in {TOKYO}, by the prices that came with gougi, read {table['read']}" in said
+    assert "head    1 x c7i.xlarge" in said
+    assert "nodes   3 x c7i.4xlarge    2.70 (0.8988 each)" in said
+    assert "an hour costs 2.95 US dollars" in said
+    assert "AWS was not asked" in said
+    assert not (tmp_path / "fleet").exists()
+
+
+def test_what_is_missing_is_said(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert offline("--dir", str(tmp_path / "fleet")) == 1
+    assert (
+        capsys.readouterr().err
+        == "gougi: no region: set [fleet] region or AWS_REGION, such as AWS_REGION=ap-northeast-1\n"
+    )
+    assert offline("--rebuild") == 2
+    assert "--offline makes no release" in capsys.readouterr().err
+    (tmp_path / "main.tf").touch()
+    monkeypatch.setenv("AWS_REGION", TOKYO)
+    assert offline("--dir", str(tmp_path)) == 2
+    assert "only terraform knows: leave out --offline" in capsys.readouterr().err
+
+
+def test_a_profile_names_the_region(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "aws").write_text("[default]\nregion = eu-west-1\n")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "aws"))
+    assert offline("--dir", str(tmp_path / "fleet")) == 0
+    assert "a fleet in eu-west-1" in capsys.readouterr().out
+
+
+def test_a_price_that_the_table_lacks_is_said(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setenv("GOUGI_FLEET_REGION", "mars-1")
+    assert offline("--dir", str(tmp_path / "fleet")) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("gougi: mars-1: no prices of this region came with gougi; of these they did: ")
+    assert f" {TOKYO} " in said
+    monkeypatch.setenv("GOUGI_FLEET_REGION", "me-south-1")
+    assert offline("--dir", str(tmp_path / "fleet")) == 0
+    said = capsys.readouterr().out
+    assert "what an hour costs is not known: no price of c7i.4xlarge, c7i.xlarge; give it in [fleet] variables" in said

@@ -11,7 +11,7 @@ from moto.ec2.exceptions import EC2ClientError
 from moto.ec2.responses import EC2Response
 
 from master.cloud.cloud import TAG, Cloud
-from master.cloud.remains import Remains, remains
+from master.cloud.end import Remains, remains
 from tests.master.cloud.stand_in import placement_groups
 
 pytestmark = pytest.mark.slow

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -174,6 +175,60 @@ def test_nothing_is_known_of_other_words() -> None:
     assert advice("the cat sat on the keyboard") == ""
 
 
+# A fleet that somebody else changes too: on another machine, or with terraform by hand
+
+needs_terraform = pytest.mark.skipif(shutil.which("terraform") is None, reason="terraform is not on the PATH")
+MODULE = """
+variable "nodes" { type = number }
+resource "terraform_data" "node" {
+  count = var.nodes
+  provisioner "local-exec" { command = "sleep 0.05" }
+}
+output "nodes" { value = length(terraform_data.node) }
+"""
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> Terraform:
+    (tmp_path / "main.tf").write_text(MODULE)
+    terraform = Terraform(find(), tmp_path)
+    terraform.init()
+    return terraform
+
+
+@needs_terraform
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_plan_that_is_out_of_date_is_refused_in_plain_words(fleet: Terraform, begun: bool) -> None:
+    if begun:
+        fleet.plan("first", {"nodes": 1})
+        fleet.apply("first")
+    fleet.plan("mine", {"nodes": 3})
+    fleet.plan("theirs", {"nodes": 2})
+    fleet.apply("theirs")
+    with pytest.raises(TerraformError, match=r"somebody else has changed it meanwhile\. Nothing was done; run the"):
+        fleet.apply("mine")
+    assert fleet.output() == {"nodes": 2}
+
+
+@needs_terraform
+def test_another_terraform_at_work_is_told_in_plain_words(fleet: Terraform, tmp_path: Path) -> None:
+    module = tmp_path / "main.tf"
+    module.write_text(module.read_text().replace("sleep 0.05", f"touch {tmp_path}/begun; sleep 60"))
+    fleet.plan("theirs", {"nodes": 1})
+    words = [find(), "apply", "-input=false", "theirs"]
+    other = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.DEVNULL, start_new_session=True)
+    try:
+        deadline = time.monotonic() + 60
+        while not (tmp_path / "begun").exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        with pytest.raises(TerraformError, match=r"another terraform is changing this fleet \(\S+@\S+, since 20"):
+            fleet.plan("mine", {"nodes": 3})
+    finally:
+        os.killpg(other.pid, signal.SIGKILL)
+        other.wait()
+
+
 # Plans
 
 
@@ -219,3 +274,17 @@ def test_a_plan_is_read() -> None:
 def test_a_plan_without_changes() -> None:
     plan = read_plan({"resource_changes": [change("aws_vpc.b", "no-op")]})
     assert plan.empty and plan.summary() == "nothing to do" and plan.lines() == [] and plan.usd_per_hour == {}
+
+
+def test_what_was_not_agreed_to_is_named() -> None:
+    def plan(*addresses: str) -> object:
+        return {
+            "resource_changes": [
+                {"address": address, "type": "t", "mode": "managed", "change": {"actions": ["delete"]}}
+                for address in addresses
+            ]
+        }
+
+    shown, rest = read_plan(plan("t.a", "t.b")), read_plan(plan("t.b", "t.c"))
+    assert rest.beyond(shown) == ("t.c",)
+    assert read_plan(plan("t.b")).beyond(shown) == ()

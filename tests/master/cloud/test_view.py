@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from io import StringIO
 
 import pytest
 
 from cluster.machine.presence import NodePresence, NodeState
-from master.cloud.cloud import CloudMachine
-from master.cloud.costs import Ledger, Machine, Prices, observed
-from master.cloud.display import cost_table, status_table
+from master.cloud.cloud import Machine
+from master.cloud.display import status_table
+from master.cloud.plan import Facts
 from master.cloud.reports import MachineReport, ReportError, decode, report
 from master.cloud.view import FleetStatus, age, status
 from master.ui.console import Console
 
 NOW = 100_000.0
-PRICES = Prices({"c7i.xlarge": 0.2, "c7i.4xlarge": 0.8}, {("c7i.4xlarge", "a"): 0.3}, "a table")
-HEAD = CloudMachine(Machine("i-head", "c7i.xlarge", "a", False, NOW - 7200), "running")
+PRICES = {"c7i.xlarge": 0.2, "c7i.4xlarge": 0.8}
+FACTS = Facts("gougi", "us-east-1", 3, "g", "i-head", "b", True, "a shell", True, {})
+HEAD = Machine("i-head", "c7i.xlarge", "a", False, NOW - 7200, "running")
 
 
-def node(number: int, state: str = "running", kind: str = "c7i.4xlarge", *, spot: bool = True) -> CloudMachine:
-    return CloudMachine(Machine(f"i-{number}", kind, "a", spot, NOW - 3600), state)
+def node(number: int, state: str = "running", kind: str = "c7i.4xlarge") -> Machine:
+    return Machine(f"i-{number}", kind, "a", True, NOW - 3600, state)
 
 
 def said(number: int, state: str = "ready", ago_s: float = 5, **fields: object) -> MachineReport:
     return MachineReport(f"i-{number}", NOW - ago_s, state, ("node-1",), 900_000, **fields)  # type: ignore[arg-type]
 
 
-def of(machines: list[CloudMachine], reports: list[MachineReport], ledger: Ledger | None = None) -> FleetStatus:
-    return status("gougi", "us-east-1", 3, "i-head", machines, reports, ledger, PRICES, NOW)
+def of(machines: list[Machine], reports: list[MachineReport]) -> FleetStatus:
+    return status(FACTS, machines, reports, PRICES, NOW)
 
 
 def test_each_machine_is_as_it_says_itself_once_it_runs() -> None:
@@ -63,12 +65,12 @@ def test_each_machine_is_as_it_says_itself_once_it_runs() -> None:
     ("machines", "head", "runs", "told"),
     [
         ([HEAD], "running", True, ""),
-        ([CloudMachine(HEAD.facts, "pending")], "pending", True, ""),
+        ([replace(HEAD, state="pending")], "pending", True, ""),
         ([], "gone", False, "the head is gone: nobody plays; gougi fleet up makes another"),
-        ([CloudMachine(HEAD.facts, "stopped")], "stopped", False, "the head is stopped: nobody plays; gougi fleet up"),
+        ([replace(HEAD, state="stopped")], "stopped", False, "the head is stopped: nobody plays; gougi fleet up"),
     ],
 )
-def test_a_head_that_does_not_run_is_told(machines: list[CloudMachine], head: str, runs: bool, told: str) -> None:
+def test_a_head_that_does_not_run_is_told(machines: list[Machine], head: str, runs: bool, told: str) -> None:
     now = of([*machines, *map(node, (1, 2, 3))], [said(number) for number in (1, 2, 3)])
     assert (now.head, now.head_runs, now.ready) == (head, runs, 3)
     screen = StringIO()
@@ -78,22 +80,10 @@ def test_a_head_that_does_not_run_is_told(machines: list[CloudMachine], head: st
     assert ("nobody plays" in text, "no head, 3 of 3 nodes ready" in text) == (not runs, not runs)
 
 
-def test_cost_now_and_so_far() -> None:
-    gone = Machine("i-9", "c7i.4xlarge", "a", False, NOW - 7200)
-    ledger = observed(Ledger(), [HEAD.facts, gone], PRICES, NOW - 3600, HEAD.facts.launched)
-    now = of([HEAD, node(1), node(2, "stopped")], [], ledger)
-    assert now.usd_per_hour == pytest.approx(0.5)
-    assert now.usd == pytest.approx(2 * 0.2 + 0.8 + 0.3)
-    assert [(kind, market, running) for kind, market, _, running, _, _ in now.costs] == [
-        ("c7i.4xlarge", "on demand", 0),
-        ("c7i.xlarge", "on demand", 1),
-        ("c7i.4xlarge", "spot", 1),
-    ]
-    assert not of([HEAD], []).counted
-
-
-def test_a_price_that_is_not_known_is_said() -> None:
-    assert of([HEAD, node(1, kind="x9.large")], []).unpriced == ("x9.large",)
+def test_what_runs_costs_its_list_price_and_an_unknown_price_is_said() -> None:
+    now = of([HEAD, node(1), node(2, "stopped"), node(3, kind="x9.large")], [])
+    assert now.usd_per_hour == pytest.approx(1.0)
+    assert now.unpriced == ("x9.large",)
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(45, "45 s"), (720, "12 min"), (11_100, "3 h 05"), (187_200, "2 d 4 h")])
@@ -101,22 +91,16 @@ def test_age(seconds: float, text: str) -> None:
     assert age(seconds) == text
 
 
-def test_the_tables_say_it_all() -> None:
-    now = of([HEAD, node(1), node(2, kind="x9.large")], [said(1, at_risk=True)], Ledger(ended="idle", run_began=NOW))
+def test_the_table_says_it_all() -> None:
+    now = of([HEAD, node(1), node(2, kind="x9.large")], [said(1, at_risk=True)])
     screen = StringIO()
-    console = Console(file=screen, width=160)
-    console.print(status_table(now))
-    console.print(cost_table(now, 0.025))
-    text = screen.getvalue()
+    Console(file=screen, width=160).print(status_table(now))
     for words in (
         "may be taken away soon",
-        "1 of 3 nodes ready, 900,000 nodes/s",
-        "ended by itself: idle",
+        "1 of 3 nodes ready, 900,000 nodes/s; 1.00 US dollars an hour at list prices",
         "the price is not known: x9.large",
-        "prices: a table",
-        "0.025 an hour",
     ):
-        assert words in text
+        assert words in screen.getvalue()
 
 
 # What a machine says of itself

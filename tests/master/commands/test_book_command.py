@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from master.book.learned import LearnedBook, PlayedGame
-from master.book.lessons import Lesson, OwnMove
-from master.book.notes import GameNotes
-from master.book.searches import BookSearch
+from master.book.learned import FinishedGame, LearnedBook
+from master.book.lessons import BookSearch, GameNotes, Lesson, OwnMove
 from master.commands.book import app
 from master.commands.common import CommandError
 from tests.master.book.games import record
@@ -80,7 +78,7 @@ def test_show(games: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_stats(capsys: pytest.CaptureFixture[str]) -> None:
     with LearnedBook(Path("learned.sqlite")) as book:
         book.keep(STARTPOS, BookSearch("2g2f", 31, 14, 2.5, studied=True))
-        book.add_game(PlayedGame("a", "b", 0, "LOSE", "RESIGN"), [Lesson(STARTPOS, (), STARTPOS, 1, 5.0)])
+        book.add_game(FinishedGame("a", "b", 0, "LOSE", "RESIGN"), [Lesson(STARTPOS, (), STARTPOS, 1, 5.0)])
     run("stats", "learned.sqlite")
     told = capsys.readouterr().out
     assert "1, 1 of them studied again" in told
@@ -202,7 +200,7 @@ def test_ctrl_c_stops_learning_and_the_queue_stays(tmp_path: Path) -> None:
     path = tmp_path / "learned.sqlite"
     with LearnedBook(path) as book:
         long = Lesson(STARTPOS, (), STARTPOS, 1, 600.0)
-        book.add_game(PlayedGame("a", "b", 0, "LOSE", "RESIGN"), [Lesson(STARTPOS, ("7g7f",), AFTER, 2, 0.05), long])
+        book.add_game(FinishedGame("a", "b", 0, "LOSE", "RESIGN"), [Lesson(STARTPOS, ("7g7f",), AFTER, 2, 0.05), long])
     running = Running(("book", "learn", "--book", str(path), "--single"), tmp_path)
     try:
         running.wait_for("1 left")

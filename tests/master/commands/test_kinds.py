@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from master.cli import run
-from master.commands.kinds import Kind, kind_of
+from master.commands.checks import Kind, kind_of
 from tests.master.analysis.records import CSA
 from worker.nnue.network import default_file
 

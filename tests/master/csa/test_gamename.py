@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from master.csa.gamename import DEFAULT_GAME, GameNameError, check_game_name, parse_game_name, split_password
+from master.csa.login import DEFAULT_GAME, GameNameError, check_game_name, parse_game_name, split_password
 from worker.clock.timecontrol import TimeControl
 
 

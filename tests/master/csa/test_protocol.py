@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from master.csa.complaints import Hope
 from master.csa.events import (
     BadOffer,
     Complaint,
@@ -20,10 +19,11 @@ from master.csa.events import (
     Notice,
     OfferRejected,
     Result,
+    Severity,
     SpecialMade,
     Unexpected,
 )
-from master.csa.protocol import MAX_LINE, CommandError, CsaProtocol, State
+from master.csa.protocol import MAX_LINE, CsaProtocol, ProtocolError, State
 from tests.master.csa.summaries import summary_lines
 from tests.master.csa.transcripts import NAMES, load, server_lines
 
@@ -78,7 +78,7 @@ def test_replays_every_recorded_session(name: str) -> None:
                 csa = CsaProtocol()
             try:
                 say(csa, said.text)
-            except CommandError:
+            except ProtocolError:
                 refused.append(said.text)
                 if csa.my_turn and "," in said.text:
                     csa.move(said.text.partition(",")[0])
@@ -192,7 +192,7 @@ def test_a_bad_offer_can_only_be_rejected() -> None:
     lines = [line for line in summary_lines("24_buoy.black") if not line.startswith("Your_Turn")]
     events = [event for line in lines for event in csa.receive(line)]
     assert events == [BadOffer("Your_Turn is missing")]
-    with pytest.raises(CommandError):
+    with pytest.raises(ProtocolError):
         csa.agree()
     assert csa.reject() == "REJECT"
     assert csa.receive("REJECT:id by alice")[0] == OfferRejected("id", "alice")
@@ -229,37 +229,37 @@ def test_the_server_gives_up_waiting() -> None:
 
 def test_no_line_that_breaks_the_protocol() -> None:
     csa = playing()
-    with pytest.raises(CommandError, match="no move of ours"):
+    with pytest.raises(ProtocolError, match="no move of ours"):
         csa.move("-3334FU")
-    with pytest.raises(CommandError, match="no move of ours"):
+    with pytest.raises(ProtocolError, match="no move of ours"):
         csa.move("7g7f")
     for comment in ["* 3", "'* 3, more", "'* 3\n%TORYO", "'読み"]:
-        with pytest.raises(CommandError, match="comment"):
+        with pytest.raises(ProtocolError, match="comment"):
             csa.move("+7776FU", comment)
     csa.move("+7776FU")
-    with pytest.raises(CommandError, match="already sent"):
+    with pytest.raises(ProtocolError, match="already sent"):
         csa.move("+7776FU")
-    with pytest.raises(CommandError, match="already sent"):
+    with pytest.raises(ProtocolError, match="already sent"):
         csa.resign()
     csa.receive("+7776FU,T0")
     for command in (csa.resign, csa.declare, lambda: csa.move("+2726FU")):
-        with pytest.raises(CommandError, match="opponent's turn"):
+        with pytest.raises(ProtocolError, match="opponent's turn"):
             command()
     csa.receive("-3334FU,T0")
     csa.logout()
-    with pytest.raises(CommandError, match="logged out"):
+    with pytest.raises(ProtocolError, match="logged out"):
         csa.move("+2726FU")
     assert csa.receive("LOGOUT:completed") == [LoggedOut()]
     assert csa.receive("%TORYO") == [SpecialMade("%TORYO", 0)]
     csa.receive("#RESIGN")
     assert csa.receive("#LOSE") == [Ended(Result.LOSE, "RESIGN")]
-    with pytest.raises(CommandError, match="is over"):
+    with pytest.raises(ProtocolError, match="is over"):
         csa.move("+2726FU")
 
 
 @pytest.mark.parametrize("password", ["", "two words", "line\nbreak", "パス"])
 def test_the_password_is_checked_and_never_repeated(password: str) -> None:
-    with pytest.raises(CommandError) as caught:
+    with pytest.raises(ProtocolError) as caught:
         CsaProtocol().login("alice", password)
     assert not password or password not in str(caught.value)
 
@@ -267,10 +267,10 @@ def test_the_password_is_checked_and_never_repeated(password: str) -> None:
 def test_not_before_its_time() -> None:
     csa = CsaProtocol()
     for command in (csa.agree, csa.reject, csa.resign, csa.declare, csa.logout, lambda: csa.move("+7776FU")):
-        with pytest.raises(CommandError):
+        with pytest.raises(ProtocolError):
             command()
     csa.login("alice", "pw")
-    with pytest.raises(CommandError):
+    with pytest.raises(ProtocolError):
         csa.login("alice", "pw")
 
 
@@ -319,10 +319,10 @@ def test_a_complaint_takes_the_hope_of_a_game_only_from_who_waits_for_one() -> N
     csa = CsaProtocol()
     csa.login("alice", "floodgate-300-10F-B,trip")
     csa.receive("LOGIN:alice OK")
-    assert csa.receive(f"##[ERROR] {text}") == [Complaint(text, Hope.NONE)]
-    assert csa.receive("##[ERROR]") == [Complaint("", Hope.THIS_LOGIN)]
+    assert csa.receive(f"##[ERROR] {text}") == [Complaint(text, Severity.PERMANENT)]
+    assert csa.receive("##[ERROR]") == [Complaint("", Severity.IGNORABLE)]
     assert csa.state is State.WAITING
-    assert playing().receive(f"##[ERROR] {text}") == [Complaint(text, Hope.THIS_LOGIN)]
+    assert playing().receive(f"##[ERROR] {text}") == [Complaint(text, Severity.IGNORABLE)]
     assert csa.receive("##[CHAT] hello") == [Notice("##[CHAT] hello")]
 
 
@@ -353,6 +353,6 @@ def test_fuzzed_lines_and_commands_raise_nothing_but_command_errors(steps: list[
         wanted = csa.my_turn
         try:
             getattr(csa, step)(*arguments)
-        except CommandError:
+        except ProtocolError:
             continue
         assert wanted or step not in ("move", "resign", "declare")

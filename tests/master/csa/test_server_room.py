@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rsshogi.record import Record
 
-from master.csa.gamename import HANDICAPS
+from master.csa.login import HANDICAPS
 from master.practice.server_game import MAX_DEFERRED, ServerGame, StartPosition
 from master.practice.server_room import (
     LOGIN_MS,

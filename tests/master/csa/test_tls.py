@@ -13,9 +13,8 @@ from typing import Any
 import pytest
 import uvloop
 
-from master.csa.address import ServerAddress
-from master.csa.client import CsaConnection, CsaConnectionError
-from master.csa.tls import TlsError, tls_context
+from master.csa.client import CsaConnection, CsaConnectionError, TlsError, tls_context
+from master.csa.login import ServerAddress
 from master.game.driver import GameSettings, LoginRefusedError, play_game
 from master.player.instructions import Login
 from tests.master.scripted import ScriptedSearcher

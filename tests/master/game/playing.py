@@ -11,7 +11,7 @@ import uvloop
 from rsshogi.record import Record
 
 from cluster.api import Listener
-from master.csa.address import ServerAddress
+from master.csa.login import ServerAddress
 from master.game.driver import GameSettings, play_game
 from master.player.events import GameOutcome
 from master.player.instructions import Login, PlayerSettings

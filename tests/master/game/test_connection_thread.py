@@ -13,15 +13,14 @@ import uvloop
 from structlog.testing import capture_logs
 
 from cluster.api import SILENT, Listener, SearchListener, SearchRequest
-from master.csa.address import ServerAddress
 from master.csa.client import CsaConnectionError
+from master.csa.login import ServerAddress
 from master.game import connection_thread
 from master.game.connection_thread import play_games_on_thread
 from master.game.driver import GameSettings, LoginRefusedError
-from master.game.loop import Series
+from master.game.loop import Backoff, Series
 from master.player.events import GameEvent, GameOutcome, LoggedIn, MovePlayed
 from master.player.instructions import Login
-from master.player.retry import Backoff
 from master.practice.server import PracticeServer, ServerOptions
 from master.practice.server_room import RoomOptions
 from tests.answers import make_progress

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from master.csa.address import ServerAddress
 from master.csa.client import CsaConnectionError
+from master.csa.login import ServerAddress
 from master.game.driver import LoginRefusedError, play_game
 from master.game.recorder import Recorder
 from master.player.events import Conclusion, GameEnded, GameEvent, MovePlayed, Note, ThinkingBegan
 from master.player.instructions import Login
 from master.practice.server_game import StartPosition
 from master.practice.server_room import RoomOptions
-from master.records.csa import RecordFile
+from master.records.record import RecordFile
 from tests.master.csa.peer import free_port
 from tests.master.game.playing import agree, both, check_record, opponent, play, run, server
 from tests.master.scripted import BrokenSearcher, ScriptedSearcher, first_legal, shuffle

@@ -8,15 +8,14 @@ import pytest
 import uvloop
 
 from cluster.api import Listener
-from master.csa.address import ServerAddress
 from master.csa.client import CsaConnectionError
+from master.csa.login import ServerAddress
 from master.game import driver as game
 from master.game import loop as game_loop
 from master.game.driver import LoginRefusedError, WrongGameError
-from master.game.loop import NameTakenError, Series, play_games
+from master.game.loop import Backoff, NameTakenError, Series, play_games
 from master.player.events import Conclusion, GameEvent, GameOutcome, LoggedIn, MovePlayed
 from master.player.instructions import Login
-from master.player.retry import Backoff
 from master.practice.server import PracticeServer, ServerOptions
 from master.practice.server_room import RoomNote, RoomOptions
 from tests.master.csa.peer import free_port

@@ -10,7 +10,7 @@ import uvloop
 from cluster.api import Decision, Listener
 from cluster.coordination.settings import Settings
 from cluster.drivers.local_driver import LocalSearcher
-from master.csa.address import ServerAddress
+from master.csa.login import ServerAddress
 from master.game.driver import GameSettings, play_game
 from master.player.events import GameEvent, GameOutcome, ThinkingBegan
 from master.player.instructions import Login, PlayerSettings

@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 import uvloop
 
-from master.commands.replay import replay
-from master.game.journal import read
-from master.game.replay import LoggedGame, Replay, ReplayError, read_log
+from master.commands.logs import replay
+from master.game.journal import LoggedGame, Replay, ReplayError, read, read_log
 from master.game.summary import LogSummary
 from master.game.summary import read as summarise
 from master.logs.files import LogFile

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from master.analysis.files import write_game
-from master.analysis.report import Settings
+from master.analysis.report import ReportSettings
 from master.live.facts import Fact, Teller, fleet_fact
-from master.live.records import facts_of
+from master.live.sources import facts_of
 from master.player.events import GameBegan, GameEvent
 from tests.master.analysis.browser import SIDEWAYS, Browser, installed
 from tests.master.analysis.records import blunder_report
@@ -120,7 +120,7 @@ def test_a_game_from_its_beginning_to_its_end(tmp_path: Path) -> None:
 
 
 def test_an_annotated_record_its_mistakes_and_its_keys(tmp_path: Path) -> None:
-    write_game(tmp_path, "game", blunder_report(), Settings("Gougi", "50000 nodes a position"))
+    write_game(tmp_path, "game", blunder_report(), ReportSettings("Gougi", "50000 nodes a position"))
     with Served() as served, Browser(tmp_path / "profile") as browser:
         browser.open(f"http://127.0.0.1:{served.port}/")
         served.take(*facts_of(tmp_path / "game.annotated.csa"))

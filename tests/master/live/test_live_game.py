@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from master.live.logs import LogReader
 from master.live.page import Site
+from master.live.sources import LogReader
 from tests.master.analysis.browser import Browser, installed
 from tests.master.command import Running
 from tests.master.live.told import HEAD

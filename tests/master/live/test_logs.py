@@ -10,13 +10,12 @@ import pytest
 import uvloop
 
 from master.analysis.files import write_game
-from master.analysis.report import Settings
-from master.game.replay import Replay, read_log
-from master.live import logs, records
-from master.live.logs import LogReader
+from master.analysis.report import ReportSettings
+from master.game.journal import Replay, read_log
+from master.live import sources
 from master.live.page import Site
-from master.live.records import facts_of
 from master.live.server import Hub
+from master.live.sources import LogReader, facts_of
 from master.live.watching import Watch, _follow
 from master.logs.files import LINES_LOST, newest_log
 from master.logs.log import fleet_listener, open_log
@@ -84,7 +83,7 @@ def test_the_game_is_what_the_log_has(log: Path) -> None:
 
 
 def test_a_log_that_grows_is_followed(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(logs, "MOST_LINES", 7)
+    monkeypatch.setattr(sources, "MOST_LINES", 7)
     whole = log.read_bytes().splitlines(keepends=True)
     copy = tmp_path / log.name
     copy.write_bytes(b"")
@@ -207,7 +206,7 @@ def test_a_record(tmp_path: Path) -> None:
 
 
 def test_an_annotated_record_has_the_analysis_scores_and_its_players(tmp_path: Path) -> None:
-    write_game(tmp_path, "game", blunder_report(), Settings("Gougi", "50000 nodes a position"))
+    write_game(tmp_path, "game", blunder_report(), ReportSettings("Gougi", "50000 nodes a position"))
     for name in ("game.annotated.csa", "game.annotated.kif"):
         site = Site(HEAD)
         for fact in facts_of(tmp_path / name):
@@ -265,5 +264,5 @@ def test_the_end_of_a_record_in_the_pages_words(
     record.write_text(f"V2.2\nPI\n+\n+7776FU\n-3334FU\n%{ending}\n", encoding="utf-8")
     ended = facts_of(record)[-1]
     assert (ended["reason"], ended["conclusion"], ended["winner"]) == (reason, conclusion, winner)
-    script = (Path(records.__file__).parent / "static" / "main.js").read_text(encoding="utf-8")
+    script = (Path(sources.__file__).parent / "static" / "main.js").read_text(encoding="utf-8")
     assert f" {reason}: " in script.partition("const REASONS")[2].partition("\n")[0]

@@ -7,9 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from master.live.cursor import Cursor
 from master.live.facts import Teller, fleet_fact
-from master.live.page import ENDED_KEPT, GAMES_KEPT, Site
+from master.live.page import ENDED_KEPT, GAMES_KEPT, Cursor, Site
 from master.player.events import GameBegan, LineMeasured, Note, ThinkingBegan
 from tests.answers import make_known, root_line
 from tests.master.live.told import HEAD, facts, site

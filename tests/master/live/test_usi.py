@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cluster.api import SearchRequest, StartSearch
+from master.live.facts import UsiTeller
 from master.live.page import Site
-from master.live.usi import UsiTeller
-from master.usi.events import Event, FleetEvent, Instruction
+from master.usi.options import Event, FleetEvent, Instruction
 from tests.master.live.told import HEAD
 from tests.master.ui.shown import DECISION, PROGRESS
 from worker.shogi import STARTPOS

@@ -12,12 +12,11 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from cluster.metrics.catalogue import FLEET, NODE, Metric
-from master.commands.metrics_endpoint import serving
+from master.commands.services import serving
 from master.config import MetricsConfig
 from master.csa.summary import GameSummary
-from master.logs.game_metrics import GameMetrics
+from master.logs.game_metrics import GAME, GameMetrics
 from master.logs.log import open_log
-from master.logs.metrics_catalogue import GAME
 from master.player.events import (
     Clocks,
     Conclusion,

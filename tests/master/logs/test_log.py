@@ -11,9 +11,8 @@ import pytest
 import structlog
 
 from master.csa.summary import GameSummary
-from master.logs.about import About
 from master.logs.files import LogFile
-from master.logs.log import LogError, fleet_listener, open_log
+from master.logs.log import About, LogError, fleet_listener, open_log
 from master.player.events import Conclusion, GameEnded, GameFound, GameOutcome
 from worker.clock.timecontrol import TimeControl
 from worker.shogi import STARTPOS

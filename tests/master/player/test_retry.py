@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from master.player.retry import Backoff, Rivalry, ShownOut
+from master.game.loop import Backoff, Rivalry, ShownOut
 
 
 def test_delays_grow_and_end() -> None:

@@ -153,7 +153,7 @@ def test_a_second_ctrl_c_ends_everything_at_once(start: Start) -> None:
 
 
 def test_kill_dash_nine_leaves_nothing(start: Start) -> None:
-    """Neither a node nor the fallback: the nursery ends the nodes."""
+    """Neither a node nor the fallback: the fork server ends the nodes."""
     running = start("--time", "1+1")
     running.wait_for("  1 ")
     running.process.kill()

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from master.csa.address import ServerAddress
 from master.csa.client import CsaConnectionError
+from master.csa.login import ServerAddress
 from master.game.driver import WrongGameError, play_game
 from master.player.events import Conclusion, GameEnded, GameEvent
 from master.player.instructions import Login

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from master.records.csa import GameRecord, RecordedMove
+from master.records.record import GameRecord, RecordedMove
 from worker.clock.timecontrol import TimeControl
 
 START = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1"

@@ -12,12 +12,12 @@ import shogi.KIF
 from lab.match.contestants import Contestant
 from lab.match.referee import BestMove, Referee
 from lab.match.settings import MatchSettings, Pace
-from master.analysis.annotate import annotated
+from master.analysis.files import annotated
 from master.analysis.game import parse_games
-from master.analysis.report import Settings
+from master.analysis.report import ReportSettings
 from master.practice.server_game import GameRules, ServerGame, StartPosition
-from master.records.csa import Ending, GameRecord, RecordedMove, RecordFile, Variation
-from master.records.kif import kif_bytes
+from master.records.lines import kif_bytes
+from master.records.record import Ending, GameRecord, RecordedMove, RecordFile, Variation
 from tests.master.analysis.records import blunder_report
 from tests.master.records.foreign import READERS, Read, ask_tsshogi, cshogi, needs_node, start_of
 from tests.master.records.games import FISCHER, START, record
@@ -175,7 +175,7 @@ def player_game() -> GameRecord:
 
 def analysed_game() -> GameRecord:
     """As `gougi analyze` annotates it."""
-    return annotated(blunder_report(), Settings("Gougi", "50000 nodes a position"))
+    return annotated(blunder_report(), ReportSettings("Gougi", "50000 nodes a position"))
 
 
 @pytest.mark.parametrize(("name", "read"), READERS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from master.analysis.game import Game, GameFileError, parse_games
+from master.analysis.game import GameFileError, RecordedGame, parse_games
 from worker.shogi import STARTPOS
 
 HEAD = "V2.2\nN+A\nN-B\n"
@@ -13,7 +13,7 @@ ROWS = "P1 *  *  *  * -OU *  *  *  * \nP9 *  *  *  * +OU *  *  *  * \n"
 KINGS = "4k4/9/9/9/9/9/9/9/4K4"
 
 
-def read(text: str) -> Game:
+def read(text: str) -> RecordedGame:
     (game,) = parse_games(text.encode(), "x.csa")
     return game
 

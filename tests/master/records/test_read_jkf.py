@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from master.analysis.game import Game, GameFileError, parse_games
+from master.analysis.game import GameFileError, RecordedGame, parse_games
 
 FIRST = {"move": {"from": {"x": 7, "y": 7}, "to": {"x": 7, "y": 6}, "piece": "FU"}, "time": {"now": {"m": 1, "s": 2}}}
 SECOND = {"move": {"color": 1, "from": {"x": 5, "y": 1}, "to": {"x": 5, "y": 2}, "piece": "OU"}, "comments": ["so"]}
 EMPTY: list[list[dict[str, Any]]] = [[{} for _ in range(9)] for _ in range(9)]
 
 
-def read(moves: list[Any], initial: Any = None) -> Game:
+def read(moves: list[Any], initial: Any = None) -> RecordedGame:
     text = json.dumps({"header": {"先手": "A", "棋戦": "cup"}, "initial": initial, "moves": [{}, *moves]})
     (game,) = parse_games(text.encode(), "x.jkf")
     return game

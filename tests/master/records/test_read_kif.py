@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from master.analysis.game import Game, GameFileError, parse_games
+from master.analysis.game import GameFileError, RecordedGame, parse_games
 from worker.shogi import STARTPOS
 
 HEAD = "手合割：平手\n先手：A\n後手：B\n手数----指手---------消費時間--\n"
@@ -25,7 +25,7 @@ KINGS = "4k4/9/9/9/9/9/9/9/4K4"
 DROP = "   1 ３三歩打     ( 0:01/00:00:01)\n"
 
 
-def read(text: str, name: str = "x.kif") -> Game:
+def read(text: str, name: str = "x.kif") -> RecordedGame:
     (game,) = parse_games(text.encode(), name)
     return game
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from rsshogi.record import Record
 
-from master.records.csa import Ending, RecordedMove, RecordError, RecordFile, parse_comment
+from master.records.record import Ending, RecordedMove, RecordError, RecordFile, parse_comment
 from tests.master.command import ROOT
 from tests.master.records.games import FISCHER, START, record
 from worker.clock.timecontrol import TimeControl
@@ -202,7 +202,7 @@ SAVES = """
 import sys
 from pathlib import Path
 from tests.master.records.games import record
-from master.records.csa import RecordFile, RecordedMove
+from master.records.record import RecordFile, RecordedMove
 
 file = RecordFile(Path(sys.argv[1]), record())
 while True:

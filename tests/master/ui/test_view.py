@@ -20,9 +20,8 @@ from master.player.events import (
 from master.records.notation import Notation, clock_text, count_text, pv_text, score_text, usi_target
 from master.ui.board import BOARD_COLUMNS, board_text, hand_text
 from master.ui.console import Console
-from master.ui.endings import own_result_words
-from master.ui.lines import LineView
-from master.ui.model import GameView, Series
+from master.ui.lines import LineView, own_result_words
+from master.ui.model import GameView, SeriesView
 from master.ui.screen import GameScreen, result_text
 from master.ui.show import Show
 from tests.master.ui.shown import CLOCKS, DECISION, GAME, PROGRESS, SUMMARY, after
@@ -360,7 +359,7 @@ def test_without_an_end_there_is_no_bar() -> None:
 
 def test_how_far_a_series_is() -> None:
     now = 0.0
-    series = Series(10, lambda: now)
+    series = SeriesView(10, lambda: now)
     outcome = GameOutcome(Conclusion.WIN, "RESIGN", SUMMARY, 0, 87, STARTPOS)
     series.observe(GameBegan(SUMMARY, STARTPOS, CLOCKS))
     assert series.left_s is None

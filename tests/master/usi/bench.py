@@ -10,9 +10,8 @@ from cluster.api import (
     SearchRequest,
     StartSearch,
 )
-from master.usi.events import FleetPlan, Instruction
 from master.usi.front import FleetFront
-from master.usi.options import FleetOptions
+from master.usi.options import FleetOptions, FleetPlan, Instruction
 from tests.answers import make_decision, make_progress
 from tests.usi_bench import TIMES, UsiBench
 

@@ -16,13 +16,12 @@ from cluster.api import FleetError, Searcher
 from cluster.coordination.settings import Settings
 from cluster.drivers.local_driver import LocalSearcher
 from master.usi.driver import UsiDriver
-from master.usi.events import FleetPlan
-from master.usi.options import FleetOptions
+from master.usi.options import FleetOptions, FleetPlan
 from tests.cluster.engines import HashEngine
 from tests.master.command import Running
 from tests.master.usi.bench import PLAN
 from worker.shogi import Position
-from worker.usi.door import Door
+from worker.usi.gui_reader import GuiReader
 from worker.warm import warm_up
 
 Build = Callable[[FleetPlan], Searcher]
@@ -46,7 +45,7 @@ class Gui:
         self._thread.start()
 
     def _run(self) -> None:
-        self.code = asyncio.run(self.driver.run(Door(iter(self._in.get, None), self._hear, "")))
+        self.code = asyncio.run(self.driver.run(GuiReader(iter(self._in.get, None), self._hear, "")))
 
     def _hear(self, line: str) -> None:
         if self.deaf:

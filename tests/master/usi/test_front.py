@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from cluster.api import RetimeSearch, StartSearch, StopSearch
-from master.usi.events import FleetEvent
+from master.usi.options import FleetEvent
 from tests.master.usi.bench import PLAN, Bench, decision, thinking
 from tests.usi_bench import TIMES
 from tests.worker.search.gui import BAD_NUMBERS

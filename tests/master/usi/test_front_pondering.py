@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cluster.api import Pondered, PonderSearch, StartSearch, StopSearch
-from master.usi.thinking import LINGER_MS
+from master.usi.front import LINGER_MS
 from tests.answers import make_known
 from tests.master.usi.bench import Bench, thinking
 from tests.usi_bench import TIMES
 from worker.book import BookReply
 from worker.shogi import STARTPOS
 from worker.usi.events import BookReplied, Prepare, Prepared, Quit
-from worker.usi.states import ThinkingState
+from worker.usi.thinking import ThinkingState
 
 KNOWN = make_known("2g2f", 20, 7, 900, 3000, 3000, ("2g2f", "8c8d"))
 

@@ -7,8 +7,7 @@ from dataclasses import replace
 
 from cluster.network.messages import LONGEST_GAME, MAX_MULTIPV
 from master.config import Config
-from master.usi.events import FleetPlan
-from master.usi.options import FleetOptions
+from master.usi.options import FleetOptions, FleetPlan
 from tests.master.command import ROOT
 from tests.master.usi.bench import PLAN
 from worker.score import MAX_PLY

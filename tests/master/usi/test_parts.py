@@ -30,9 +30,9 @@ class TestOptions:
         options = FleetOptions(PLAN)
         options.set("NetworkDelay", "200")
         options.set("NetworkDelay2", "900")
-        assert (options.habits.clock.network_margin_ms, options.habits.clock.most_reserve_ms) == (200, 700)
+        assert (options.time_options.clock.network_margin_ms, options.time_options.clock.most_reserve_ms) == (200, 700)
         options.set("NetworkDelay2", "100")
-        assert options.habits.clock.most_reserve_ms == 0
+        assert options.time_options.clock.most_reserve_ms == 0
 
 
 def view(node: str, move: str, **fields: object) -> NodeView:

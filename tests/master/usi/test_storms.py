@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cluster.api import Decision, Pondered, PonderSearch, StartSearch
-from master.usi.events import Event, FleetEvent
+from master.usi.options import Event, FleetEvent
 from tests.answers import make_known, make_progress
 from tests.master.usi.bench import Bench, decision
 from tests.usi_bench import LINES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from worker.clock import Budget, ClockSettings, GameClock, Outlook
+from worker.clock import ClockSettings, GameClock, Outlook, TimeBudget
 from worker.clock.plan import share
 from worker.clock.timecontrol import TimeControl
 
@@ -38,7 +38,7 @@ def test_the_last_second_is_not_risked_where_nothing_comes_anew(remaining_ms: in
     clock = GameClock((CONTROLS["sudden death"],) * 2, SETTINGS)
     clock.remaining_ms[0] = remaining_ms
     at_once = SETTINGS.least_ms
-    assert clock.budget(0.0, ply=100, max_moves=max_moves) == Budget(at_once, at_once)
+    assert clock.budget(0.0, ply=100, max_moves=max_moves) == TimeBudget(at_once, at_once)
     assert clock.reconsidered(Outlook(0.2)) == at_once
 
 
@@ -66,7 +66,7 @@ def test_a_worse_line_never_makes_moves_leave_later_where_little_is_left(roundup
         budgets.append(clock.budget(0.0, ply=2, max_moves=256))
     assert [budget.soft_ms for budget in budgets] == sorted((budget.soft_ms for budget in budgets), reverse=True)
     assert budgets[0].soft_ms == 200
-    assert budgets[-1] == Budget(SETTINGS.least_ms, SETTINGS.least_ms)
+    assert budgets[-1] == TimeBudget(SETTINGS.least_ms, SETTINGS.least_ms)
 
 
 def test_what_a_bad_line_will_cost_is_held_for_the_moves_to_come() -> None:
@@ -78,17 +78,17 @@ def test_what_a_bad_line_will_cost_is_held_for_the_moves_to_come() -> None:
     clock.remaining_ms[0] = 15_000
     budget = clock.budget(0.0, ply=60, max_moves=256)
     assert before > 9_000
-    assert budget == Budget(SETTINGS.least_ms, SETTINGS.least_ms)
+    assert budget == TimeBudget(SETTINGS.least_ms, SETTINGS.least_ms)
 
 
 def test_byoyomi_is_used_to_its_end() -> None:
     clock = GameClock((TimeControl(byoyomi_ms=10_000),) * 2, SETTINGS)
-    assert clock.budget(0.0) == Budget(8_700, 8_700)
+    assert clock.budget(0.0) == TimeBudget(8_700, 8_700)
 
 
 def test_a_short_byoyomi_keeps_the_margin() -> None:
     clock = GameClock((TimeControl(byoyomi_ms=1_000),) * 2, SETTINGS)
-    assert clock.budget(0.0) == Budget(600, 600)
+    assert clock.budget(0.0) == TimeBudget(600, 600)
 
 
 def test_the_increment_counts_on_the_first_move() -> None:
@@ -100,7 +100,7 @@ def test_time_that_is_gone_already_is_taken_off() -> None:
     clock = GameClock((CONTROLS["floodgate"],) * 2, SETTINGS)
     full, late = clock.budget(0.0), clock.budget(1500.0)
     assert (full.soft_ms - late.soft_ms, full.hard_ms - late.hard_ms) == (1500, 1500)
-    assert clock.budget(10.0**9) == Budget(SETTINGS.least_ms, SETTINGS.least_ms)
+    assert clock.budget(10.0**9) == TimeBudget(SETTINGS.least_ms, SETTINGS.least_ms)
 
 
 def test_the_move_limit_spends_what_would_be_left() -> None:
@@ -158,7 +158,7 @@ def test_a_delay_is_thought_through_and_given_up_where_the_server_charges_it() -
 
 def test_no_limit_of_time() -> None:
     clock = GameClock((TimeControl(), TimeControl()), SETTINGS)
-    assert clock.budget(0.0) == Budget(SETTINGS.unlimited_ms, SETTINGS.unlimited_ms)
+    assert clock.budget(0.0) == TimeBudget(SETTINGS.unlimited_ms, SETTINGS.unlimited_ms)
 
 
 def test_sides_may_have_different_times() -> None:
@@ -247,7 +247,7 @@ def test_what_is_known_from_pondering_saves_time_that_comes_back() -> None:
     assert soft[0.0] - soft[3_000.0] == 3_000
     assert soft[10.0**6] == pytest.approx(soft[0.0] / 4, abs=1_100)  # whole seconds, the first one free
     byoyomi = GameClock((TimeControl(byoyomi_ms=10_000),) * 2, SETTINGS)
-    assert byoyomi.budget(0.0, known_ms=5_000.0) == Budget(8_700, 8_700)
+    assert byoyomi.budget(0.0, known_ms=5_000.0) == TimeBudget(8_700, 8_700)
     both = GameClock((CONTROLS["byoyomi 10"],) * 2, SETTINGS)
     assert both.budget(0.0, ply=40, known_ms=10.0**6).soft_ms >= 9_700
 

@@ -14,8 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from worker.clock import Signs, Watch
-from worker.clock.gui_clock import GuiClock
-from worker.clock.turn import Turn
+from worker.clock.gui_clock import GuiClock, Turn
 from worker.shogi import STARTPOS
 from worker.usi.options import Options
 
@@ -62,12 +61,12 @@ def play(
     for number in range(moves):
         line = ("7g7f", "3c3d") * number
         times = {"btime": int(left), "wtime": 1000, "binc": increment_ms, "byoyomi": byoyomi_ms}
-        watch = Watch(clock.promised(STARTPOS, line))
+        watch = Watch(clock.expected_score(STARTPOS, line))
         turn = clock.turn(
             times,
             STARTPOS,
             line,
-            values.habits,
+            values.time_options,
             colour=0,
             ply=2 * number,
             began_ms=now,

@@ -9,23 +9,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from worker.clock import ClockSettings, Signs, Watch
-from worker.clock.gui_clock import GuiClock
-from worker.clock.turn import Habits, Turn
+from worker.clock.gui_clock import GuiClock, TimeOptions, Turn
 from worker.shogi import STARTPOS
 from worker.usi.options import Options
 
-HABITS = Habits(ClockSettings(network_margin_ms=100, most_reserve_ms=0))
+TIME_OPTIONS = TimeOptions(ClockSettings(network_margin_ms=100, most_reserve_ms=0))
 
 
 def turn(
-    habits: Habits = HABITS, gone: float = 0, known_ms: int = 0, colour: int = 0, ply: int = 0, **numbers: int
+    of_time: TimeOptions = TIME_OPTIONS,
+    gone: float = 0,
+    known_ms: int = 0,
+    colour: int = 0,
+    ply: int = 0,
+    **numbers: int,
 ) -> Turn:
     watch = Watch(None, "2g2f" if known_ms else "", known_ms)
     found = GuiClock().turn(
         numbers,
         STARTPOS,
         (),
-        habits,
+        of_time,
         colour=colour,
         ply=ply,
         began_ms=50,
@@ -37,16 +41,16 @@ def turn(
     return found
 
 
-def habits(**options: object) -> Habits:
+def chosen(**options: object) -> TimeOptions:
     """Those of the single engine with these options."""
     values = Options()
     for name, value in options.items():
         values.set(name, str(value))
-    return values.habits
+    return values.time_options
 
 
 def test_no_words_of_time() -> None:
-    assert GuiClock().turn({"nodes": 5}, STARTPOS, (), HABITS, colour=0, ply=0, began_ms=0, now_ms=0) is None
+    assert GuiClock().turn({"nodes": 5}, STARTPOS, (), TIME_OPTIONS, colour=0, ply=0, began_ms=0, now_ms=0) is None
 
 
 def test_each_side_has_its_own_time() -> None:
@@ -73,7 +77,7 @@ def test_milliseconds_are_not_rounded_up(numbers: dict[str, int], known_ms: int)
 
 
 def test_a_move_may_have_a_least_time_within_the_limit() -> None:
-    slow = replace(HABITS, least_ms=5000)
+    slow = replace(TIME_OPTIONS, least_ms=5000)
     assert turn(btime=60_000).soft_ms < 5000
     assert turn(slow, btime=60_000).soft_ms == min(5000, turn(btime=60_000).hard_ms)
     short = turn(slow, btime=1000)
@@ -103,82 +107,82 @@ def test_no_time_at_all_is_no_search_without_end() -> None:
     assert turn(movetime=0).hard_ms == 1
     assert turn(movetime=300, gone=400).hard_ms == 1
     assert turn(btime=0, wtime=0).hard_ms > 0
-    assert turn(habits(), btime=0, wtime=0).hard_ms == 1000
+    assert turn(chosen(), btime=0, wtime=0).hard_ms == 1000
     # Only our clock is at 0: that is the end of our time, and no game without limit.
-    assert turn(habits(), btime=0, wtime=5_000).hard_ms <= 20
+    assert turn(chosen(), btime=0, wtime=5_000).hard_ms <= 20
 
 
 class TestOptions:
-    """The single engine's, whose habits are the fleet's."""
+    """The single engine's, whose options are the fleet's."""
 
     def test_the_last_of_the_time_is_kept(self) -> None:
         for last in (200, 1120, 3000):
-            assert turn(habits(NetworkDelay2=last), btime=0, byoyomi=60_000).hard_ms == 60_000 - last
-            assert turn(habits(NetworkDelay2=last), btime=0, byoyomi=10_000).hard_ms == 10_000 - last
+            assert turn(chosen(NetworkDelay2=last), btime=0, byoyomi=60_000).hard_ms == 60_000 - last
+            assert turn(chosen(NetworkDelay2=last), btime=0, byoyomi=10_000).hard_ms == 10_000 - last
         # Of less than ten seconds no more than a tenth besides the delay of each move.
-        assert turn(habits(), btime=0, byoyomi=5_000).hard_ms == 5_000 - 120 - 500
-        assert turn(habits(NetworkDelay2=3000), btime=0, byoyomi=5_000).hard_ms == 5_000 - 120 - 1_440
+        assert turn(chosen(), btime=0, byoyomi=5_000).hard_ms == 5_000 - 120 - 500
+        assert turn(chosen(NetworkDelay2=3000), btime=0, byoyomi=5_000).hard_ms == 5_000 - 120 - 1_440
 
     @pytest.mark.parametrize("byoyomi", [50, 100, 200, 300, 500, 700, 1000, 2000, 5000])
     def test_most_of_a_short_byoyomi_is_used(self, byoyomi: int) -> None:
         """And half of it at the least, however long the delays that the defaults reckon with."""
-        found = turn(habits(), btime=0, wtime=0, byoyomi=byoyomi)
+        found = turn(chosen(), btime=0, wtime=0, byoyomi=byoyomi)
         kept = min(120 + byoyomi / 10, byoyomi / 2)
         assert found.soft_ms == found.hard_ms == found.soonest_ms == pytest.approx(byoyomi - kept, abs=1)
 
     def test_the_delay_is_kept_free_of_each_second(self) -> None:
         for delay in (0, 120, 400):
-            assert turn(habits(NetworkDelay=delay), btime=600_000, binc=5_000).soft_ms % 1000 == (1000 - delay) % 1000
+            assert turn(chosen(NetworkDelay=delay), btime=600_000, binc=5_000).soft_ms % 1000 == (1000 - delay) % 1000
 
     def test_a_begun_second_is_used_unless_it_is_told_otherwise(self) -> None:
-        assert turn(habits(), btime=60_000).soonest_ms == 880
-        assert turn(habits(RoundUpToFullSecond="false"), btime=60_000).soonest_ms < 100
-        assert turn(habits(), btime=60_001).soonest_ms < 100
+        assert turn(chosen(), btime=60_000).soonest_ms == 880
+        assert turn(chosen(RoundUpToFullSecond="false"), btime=60_000).soonest_ms < 100
+        assert turn(chosen(), btime=60_001).soonest_ms < 100
 
     def test_a_slower_mover_takes_more_of_the_main_time(self) -> None:
-        times = [turn(habits(SlowMover=percent), btime=600_000).soft_ms for percent in (50, 100, 200, 1000)]
+        times = [turn(chosen(SlowMover=percent), btime=600_000).soft_ms for percent in (50, 100, 200, 1000)]
         assert times == sorted(set(times))
         assert times[1] / times[0] == pytest.approx(2, abs=0.2)
 
     def test_byoyomi_has_nothing_to_do_with_the_mover(self) -> None:
-        times = {turn(habits(SlowMover=percent), btime=0, byoyomi=3_000).soft_ms for percent in (50, 100, 200)}
+        times = {turn(chosen(SlowMover=percent), btime=0, byoyomi=3_000).soft_ms for percent in (50, 100, 200)}
         assert len(times) == 1
 
     def test_a_least_time_holds_for_an_engine_that_is_done_early(self) -> None:
-        found = turn(habits(MinimumThinkingTime=4000), btime=600_001)
+        found = turn(chosen(MinimumThinkingTime=4000), btime=600_001)
         signs = [Signs(time, "7g7f", 0, changes=0, effort=0.99) for time in (3000, 3999, 4000)]
         assert [found.goes_on(sign, 50 + sign.elapsed_ms) for sign in signs] == [True, True, False]
-        assert turn(habits(MinimumThinkingTime=4000), btime=600).hard_ms <= 300
+        assert turn(chosen(MinimumThinkingTime=4000), btime=600).hard_ms <= 300
 
     def test_the_move_limit_spends_what_would_be_left(self) -> None:
-        short, long = (turn(habits(MaxMovesToDraw=moves), ply=250, btime=60_000).soft_ms for moves in (256, 0))
+        short, long = (turn(chosen(MaxMovesToDraw=moves), ply=250, btime=60_000).soft_ms for moves in (256, 0))
         assert short > 2 * long
 
 
 def test_what_is_not_saved_is_searched_to_its_end() -> None:
-    found = turn(habits(), btime=0, byoyomi=3_000)
+    found = turn(chosen(), btime=0, byoyomi=3_000)
     sure = Signs(2_000, "7g7f", 0, changes=0, effort=1.0)
     assert found.goes_on(sure, 50 + found.hard_ms - 1)
     assert turn(movetime=3_000).goes_on(sure, 50 + 2_999)
 
 
 def test_the_rest_of_any_second_that_is_charged_is_free() -> None:
-    found = turn(habits(), btime=600_000)
+    found = turn(chosen(), btime=600_000)
     margin = 1000 - found.free_until_ms(50 + 1) + 50
     assert 0 < margin < 500
     for second in (1, 3, 6):
         for elapsed in (1000 * second - margin, 1000 * second, 1000 * second + 999 - margin):
             assert found.free_until_ms(50 + elapsed) == 50 + 1000 * (second + 1) - margin
     assert found.free_until_ms(50 + 3_600_000) == 50 + 3_600_000
-    late = turn(habits(), gone=300, btime=600_000)
+    late = turn(chosen(), gone=300, btime=600_000)
     assert late.free_until_ms(350 + 10) == 50 + 1000 - margin
-    fine = turn(habits(RoundUpToFullSecond="false"), btime=600_000)
+    fine = turn(chosen(RoundUpToFullSecond="false"), btime=600_000)
     assert fine.free_until_ms(50 + 1234) == 50 + 1234
     assert turn(movetime=3_000).free_until_ms(777) == 777
 
 
 def test_no_iteration_begins_that_would_hardly_end_in_time() -> None:
-    found = turn(habits(), btime=600_001)
+    found = turn(chosen(), btime=600_001)
     share = found.soft_ms * 0.7 * 0.6
     signs = [Signs(time, "7g7f", 0, changes=0) for time in (share / 2, share * 0.95, share * 1.05)]
     assert [found.goes_on(sign, 50 + sign.elapsed_ms) for sign in signs] == [True, True, False]
@@ -196,7 +200,7 @@ def test_no_iteration_begins_that_would_hardly_end_in_time() -> None:
 def test_neither_limit_reaches_the_last_of_the_time(
     main: int, increment: int, byoyomi: int, whole: bool, slow: int, delay: int, last: int
 ) -> None:
-    options = habits(RoundUpToFullSecond=str(whole).lower(), SlowMover=slow, NetworkDelay=delay, NetworkDelay2=last)
+    options = chosen(RoundUpToFullSecond=str(whole).lower(), SlowMover=slow, NetworkDelay=delay, NetworkDelay2=last)
     found = turn(options, btime=main, binc=increment, byoyomi=byoyomi)
     everything = main + increment + byoyomi
     least = options.clock.least_ms

@@ -13,7 +13,7 @@ SCRIPT = """
 import sys
 from numba import int64
 from worker.jit import jit
-from worker.jit.inlining import never_inline
+from worker.jit.llvm import never_inline
 
 @jit()
 def rare(n: int) -> int:

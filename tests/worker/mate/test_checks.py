@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.playouts import positions
 from benchmarks.puzzles import CLASSICAL, KOTOBUKI, random_positions
-from worker.mate.checks import forcing_moves
+from worker.mate.expansion import forcing_moves
 from worker.shogi import Position
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from worker.mate.hands import covers, fewest, hand_of, held, most, one_of
+from worker.mate.state import covers, fewest, hand_of, held, most, one_of
 from worker.shogi import Position
 from worker.shogi.pieces import GOLD, MAX_IN_GAME, PAWN
 

@@ -14,9 +14,9 @@ from benchmarks.puzzles import CLASSICAL, KEMURI, KOTOBUKI, random_positions
 from tests.worker.mate import oracle
 from tests.worker.mate.truth import mates, mates_within
 from worker.mate import MateResult, MateSolver, MateStatus
-from worker.mate.checks import forcing_moves
-from worker.mate.hands import hand_of
+from worker.mate.expansion import forcing_moves
 from worker.mate.solver import _forbidden
+from worker.mate.state import hand_of
 from worker.shogi import Position
 from worker.shogi.attacks import update_checks
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from worker.jit import jit
-from worker.mate.checks import forcing_moves
+from worker.mate.expansion import forcing_moves
 from worker.shogi import Position
 from worker.shogi.attacks import update_checks
 from worker.shogi.makemove import make, unmake

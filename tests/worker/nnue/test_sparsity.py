@@ -10,7 +10,7 @@ from benchmarks.random_networks import random_network
 from tests.worker.nnue.playouts import expected
 from worker.nnue.features import K_P
 from worker.nnue.format import Architecture
-from worker.nnue.sparsity import by_activity, in_order
+from worker.nnue.network import by_activity, in_order
 from worker.shogi import Position
 
 ARCHITECTURE = Architecture(K_P, 64, 8, 8)

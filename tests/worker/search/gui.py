@@ -6,7 +6,7 @@ import queue
 import threading
 from collections.abc import Iterator
 
-from worker.usi.door import Door, introduction
+from worker.usi.gui_reader import GuiReader, introduction
 from worker.usi.loop import UsiLoop
 from worker.usi.options import OPTIONS
 
@@ -23,8 +23,8 @@ class Gui:
         self._thread.start()
 
     def _run(self, loop: UsiLoop) -> None:
-        door = Door(self._lines(), self._say, introduction("Gougi test", OPTIONS))
-        loop.run(door)
+        gui = GuiReader(self._lines(), self._say, introduction("Gougi test", OPTIONS))
+        loop.run(gui)
         self.error = loop.error
 
     def _say(self, lines: str) -> None:

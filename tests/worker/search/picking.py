@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from worker.search.check_squares import note_checks
 from worker.search.correction import note_keys
+from worker.search.node import note_checks
 from worker.search.picker import next_move, start_picker
 from worker.search.state import OFFSET, ThreadState, begin_search
 from worker.shogi import Position

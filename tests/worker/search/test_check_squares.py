@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.playouts import positions
-from worker.search.check_squares import checks_by, note_checks
+from worker.search.node import checks_by, note_checks
 from worker.search.state import ThreadState
 from worker.shogi.attacks import update_unchecked
 from worker.shogi.state import POS_DTYPE

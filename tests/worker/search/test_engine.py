@@ -18,9 +18,8 @@ from worker.score import DRAW, MATE, MATE_BOUND, mate_distance, mate_in, mated_i
 from worker.search import engine as engine_module
 from worker.search.engine import NumbaEngine
 from worker.search.node import POLL_NODES, REPETITION_WIN, beyond_limit
-from worker.search.smp import Ballot
 from worker.search.state import NEVER, ThreadState, begin_search
-from worker.search.thread import Task
+from worker.search.thread import Ballot, Task
 from worker.search.tt import TranspositionTable, entry_depth, entry_score
 from worker.shogi import STARTPOS, Position, move_to_usi
 

@@ -8,10 +8,9 @@ import numpy as np
 
 from benchmarks.playouts import positions
 from worker.jit import jit
-from worker.search.exchange import exchange_at_least
-from worker.search.values import PIECE_VALUE, PROMOTION_GAIN, VALUE
+from worker.search.exchange import PIECE_VALUE, PROMOTION_GAIN, VALUE, exchange_at_least
 from worker.shogi import Position
-from worker.shogi import geometry as geo
+from worker.shogi import tables as geo
 from worker.shogi.checks import discoverers, gives_check
 from worker.shogi.makemove import legal_moves
 from worker.shogi.pieces import DROP_BIT, GOLD, KING, PROMOTE_BIT

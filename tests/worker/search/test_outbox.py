@@ -13,11 +13,12 @@ from worker.engine import Limits
 from worker.nnue import Network
 from worker.score import MATE
 from worker.search.engine import NumbaEngine
-from worker.search.outbox import RING, Outbox
 from worker.search.tt import (
     EXACT,
     LOWER,
+    RING,
     UPPER,
+    Outbox,
     TranspositionTable,
     absorb,
     entry_bound,

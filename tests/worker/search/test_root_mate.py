@@ -9,11 +9,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from worker.engine import Bound, Limits, SearchInfo
+from worker.engine import ROOT_MATE_NODES, Bound, Limits, SearchInfo
 from worker.mate import MateResult, MateSolver, MateStatus
 from worker.rules import EnteringKingRule, Rules
 from worker.score import MATE_BOUND, mate_distance, mate_in
-from worker.search.effort import ROOT_MATE_NODES
 from worker.search.engine import NumbaEngine
 from worker.search.root_mate import RootMate, counts
 from worker.shogi import Position, move_to_usi

@@ -13,8 +13,8 @@ from worker.jit.memory import ld16
 from worker.score import MATE_BOUND, mate_in, mated_in
 from worker.search.engine import NumbaEngine
 from worker.search.history import learn
-from worker.search.smp import Ballot, elect, skips
 from worker.search.state import CONTINUATION_LIMIT, H_CONTINUATION
+from worker.search.thread import Ballot, elect, skips
 from worker.shogi import STARTPOS
 
 scores = st.one_of(st.integers(-2000, 2000), st.integers(1, 30).map(mate_in), st.integers(0, 30).map(mated_in))

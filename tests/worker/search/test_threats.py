@@ -12,9 +12,8 @@ from tests.worker.search.picking import picked
 from worker.jit import jit
 from worker.jit.bitboard import high, low
 from worker.search.parameters import THREAT
-from worker.search.picker import MAIN
+from worker.search.picker import MAIN, threat_score, threats
 from worker.search.state import ThreadState
-from worker.search.threats import threat_score, threats
 from worker.shogi import Position
 from worker.shogi.attacks import attackers, occupied
 from worker.shogi.pieces import GOLD, KNIGHT, LANCE, PAWN, PRO_PAWN, PRO_SILVER, SILVER, SQUARES

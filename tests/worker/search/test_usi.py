@@ -25,25 +25,6 @@ def gui() -> Iterator[Gui]:
     gui.quit()
 
 
-def test_without_an_engine_it_ends() -> None:
-    """A GUI that waits for ``readyok`` would wait for ever."""
-    gui = Gui()
-    gui.send("usi", "setoption name EvalFile value /no/such/nn.bin", "isready")
-    assert "/no/such/nn.bin" in gui.until("info string error")[-1]
-    gui.quit()
-    assert "/no/such/nn.bin" in gui.error
-    assert gui.silent(0.01)
-
-
-def test_identity_and_options() -> None:
-    gui = Gui()
-    gui.send("usi")
-    lines = gui.until("usiok")
-    assert lines[0] == "id name Gougi test"
-    assert "option name USI_Hash type spin default 128 min 1 max 1048576" in lines
-    gui.quit()
-
-
 def test_a_game_move_by_move(gui: Gui) -> None:
     gui.send("usinewgame")
     position = Position.startpos()
@@ -66,29 +47,12 @@ def test_times_are_kept_and_info_lines_are_legal(gui: Gui) -> None:
         position.push_all(line.split(" pv ")[1].split())
 
 
-def test_infinite_ends_by_stop_only(gui: Gui) -> None:
-    gui.send("position startpos", "go infinite")
-    assert gui.silent(0.3)
-    gui.send("stop")
-    gui.until("bestmove")
-
-
 def test_infinite_shows_the_mate_that_ends_its_search_and_waits_for_the_stop(gui: Gui) -> None:
     gui.send("position sfen 8k/9/6G1P/9/9/9/9/9/4K4 b G2r2b2g4s4n4l17p 1", "go infinite")
     assert "score mate 1 " in gui.until("info depth")[-1]
     assert gui.silent(0.2)
     gui.send("stop")
     assert best(gui.until("bestmove")) != "resign"
-
-
-@pytest.mark.parametrize("go", ["go infinite", "go ponder infinite"])
-def test_infinite_waits_even_where_nothing_is_to_search(gui: Gui, go: str) -> None:
-    gui.send("position sfen 8k/8G/8P/9/9/9/9/9/4K4 w 2r2b3g4s4n4l17p 2", go)
-    assert gui.silent(0.2)
-    gui.send("ponderhit")
-    assert gui.silent(0.2)
-    gui.send("stop")
-    assert best(gui.until("bestmove")) == "resign"
 
 
 def test_no_time_at_all_is_no_search_without_end(gui: Gui) -> None:
@@ -138,9 +102,8 @@ def test_mated_resigns_and_declares(gui: Gui) -> None:
     assert best(gui.until("bestmove")) == "win"
 
 
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
+def test_bad_input_is_answered_and_survived(gui: Gui) -> None:
+    for line, words in (
         ("position sfen 9/9/9 b - 1", "3 ranks"),
         ("position startpos moves 7g7e", "7g7e"),
         ("position nowhere", "expected 'startpos' or 'sfen'"),
@@ -149,20 +112,18 @@ def test_mated_resigns_and_declares(gui: Gui) -> None:
         ("setoption name EnteringKingRule value Chess", "none of NoEnteringKing"),
         ("setoption name Colour value blue", "unknown option 'Colour'"),
         ("dance", "unknown command 'dance'"),
-    ],
-)
-def test_bad_input_is_answered_and_survived(gui: Gui, line: str, words: str) -> None:
-    gui.send(line)
-    assert words in gui.until("info string error")[-1]
+    ):
+        gui.send(line)
+        assert words in gui.until("info string error")[-1]
     gui.send("position startpos", "go depth 2")
     gui.until("bestmove")
 
 
-@pytest.mark.parametrize(("go", "words"), BAD_NUMBERS)
-def test_a_go_with_bad_numbers_is_answered_by_a_move(gui: Gui, go: str, words: str) -> None:
-    gui.send("position startpos", go)
-    assert words in gui.until("info string error")[-1]
-    Position.startpos().push_usi(best(gui.until("bestmove")))
+def test_a_go_with_bad_numbers_is_answered_by_a_move(gui: Gui) -> None:
+    for go, words in BAD_NUMBERS:
+        gui.send("position startpos", go)
+        assert words in gui.until("info string error")[-1]
+        Position.startpos().push_usi(best(gui.until("bestmove")))
 
 
 def test_a_go_with_numbers_beyond_all_bounds_is_a_search(gui: Gui) -> None:
@@ -171,12 +132,6 @@ def test_a_go_with_numbers_beyond_all_bounds_is_a_search(gui: Gui) -> None:
     assert gui.silent(0.3)
     gui.send("stop")
     assert best(gui.until("bestmove")) != "resign"
-
-
-def test_moves_to_search_that_are_not_legal_are_left_out(gui: Gui) -> None:
-    gui.send("position sfen 4k4/9/9/4r4/9/9/4R4/9/3K5 b - 1", "go depth 3 searchmoves 7g7e 6i6h nonsense 6i7i")
-    assert gui.until("info string error")[-1] == "info string error: go: searchmoves 7g7e nonsense: not legal"
-    assert best(gui.until("bestmove")) in ("6i6h", "6i7i")
 
 
 @pytest.mark.parametrize(
@@ -193,27 +148,6 @@ def test_no_move_is_played_outside_the_list(gui: Gui, rule: str, position: str) 
     assert best(gui.until("bestmove")) in ("4b4c", "6i6h")
 
 
-@pytest.mark.parametrize("hands", ["2P2bP2p", "Pp2Pp2b", "2b3P2p"])
-def test_hands_in_any_order_and_in_parts(gui: Gui, hands: str) -> None:
-    gui.send(f"position sfen 4k4/9/9/9/9/9/9/9/4K4 b {hands}", "go depth 1 searchmoves P*5e")
-    assert gui.until("bestmove")[-1].split()[1] == "P*5e"
-
-
-@pytest.mark.parametrize("wrong", ["sfen 9/9/9 b - 1", "startpos moves 7g7f 7g7f", "nowhere"])
-@pytest.mark.parametrize("go", ["go depth 2", "go infinite", "go ponder byoyomi 100", "go btime 0 wtime 0"])
-def test_after_a_wrong_position_no_move_of_the_old_one_is_played(gui: Gui, wrong: str, go: str) -> None:
-    gui.send("position startpos", f"position {wrong}")
-    why = gui.until("info string error")[-1].removeprefix("info string error: ")
-    gui.send(go)
-    assert gui.until("bestmove") == [f"info string error: go: the last position was wrong: {why}", "bestmove resign"]
-    gui.send("go mate 100")
-    assert gui.until("checkmate")[-1] == "checkmate timeout"
-    gui.send("setoption name USI_Hash value 17", "isready")
-    gui.until("readyok")
-    gui.send("position startpos moves 7g7f", "go depth 2")
-    assert best(gui.until("bestmove")) != "resign"
-
-
 def test_a_network_that_cannot_be_used_ends_it_though_there_is_an_engine(gui: Gui) -> None:
     """The one who asked for another network would play on with the old one, and not know it."""
     gui.send("setoption name EvalFile value /no/such/nn.bin", "isready")
@@ -221,12 +155,6 @@ def test_a_network_that_cannot_be_used_ends_it_though_there_is_an_engine(gui: Gu
     gui.quit()
     assert gui.error
     assert gui.silent(0.01)
-
-
-def test_quit_in_the_middle_of_a_search(gui: Gui) -> None:
-    gui.send("position startpos", "go infinite")
-    gui.until("info depth")
-    gui.send("quit")
 
 
 def test_options_reach_the_search(gui: Gui) -> None:
@@ -240,23 +168,6 @@ def test_options_reach_the_search(gui: Gui) -> None:
     assert best(gui.until("bestmove")) == "resign"
     gui.send("setoption name EnteringKingRule value TryRule", "position sfen 9/5K3/9/9/9/9/9/9/4k4 b - 1", "go")
     assert best(gui.until("bestmove")) == "4b5a"
-
-
-def test_stochastic_ponder_searches_the_real_position_after_the_hit(gui: Gui) -> None:
-    gui.send("setoption name Stochastic_Ponder value true")
-    gui.send("position startpos moves 7g7f 3c3d", "go ponder btime 1000 wtime 1000 byoyomi 200")
-    assert gui.silent(0.3)
-    gui.send("ponderhit")
-    position = Position.startpos()
-    position.push_all(["7g7f", "3c3d"])
-    position.push_usi(best(gui.until("bestmove")))
-
-
-def test_infinite_heeds_no_node_limit(gui: Gui) -> None:
-    gui.send("setoption name NodesLimit value 100", "position startpos", "go infinite")
-    assert gui.silent(0.3)
-    gui.send("stop")
-    gui.until("bestmove")
 
 
 def test_the_network_file_may_be_named_by_its_folder() -> None:

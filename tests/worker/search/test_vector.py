@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from worker.search.vector import VectorError, parse_vector, values_of, vector_text, with_vector
+from worker.search.parameters import VectorError, parse_vector, values_of, vector_text, with_vector
 
 CONSTANTS = {"ONE": 1, "TWO": (2, -3, 4), "TEXT": "x", "SHARE": 0.5, "lower": 7, "_HIDDEN": 8}
 

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from worker.shogi import STARTPOS, MoveError, Position, SfenError, move_to_usi
-from worker.shogi.replay import Replay
+from worker.shogi.position import Replay
 
 OTHER = "l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1"
 

@@ -16,11 +16,11 @@ from worker.engine import Bound, Engine, EngineError, Limits, SearchInfo
 from worker.rules import Rules
 from worker.score import mated_in
 from worker.shogi import STARTPOS
-from worker.usi.engine import Patience, UsiEngine
+from worker.usi.engine import Timeouts, UsiEngine
 from worker.usi.process import UsiProcess
 
 SCRIPT = Path(__file__).with_name("scripted_usi.py")
-SHORT = Patience(start_s=10.0, ready_s=10.0, stop_s=0.3)
+SHORT = Timeouts(start_s=10.0, ready_s=10.0, stop_s=0.3)
 Make = Callable[..., UsiEngine]
 
 
@@ -32,10 +32,10 @@ def make() -> Iterator[Make]:
     def scripted(
         *faults: str,
         options: dict[str, str] | None = None,
-        patience: Patience = SHORT,
+        timeouts: Timeouts = SHORT,
     ) -> UsiEngine:
         command = [sys.executable, "-u", str(SCRIPT), *faults]
-        engine = UsiEngine(command, options, patience=patience)
+        engine = UsiEngine(command, options, timeouts=timeouts)
         made.append(engine)
         return engine
 
@@ -168,9 +168,9 @@ def test_start_that_fails(make: Make) -> None:
     with pytest.raises(EngineError, match=r"exit code 6; error: nn\.bin: no such file$"):
         make("refuse-ready")
     with pytest.raises(EngineError, match=r"no usiok within 0\.3 s"):
-        make("silent", patience=Patience(start_s=0.3))
+        make("silent", timeouts=Timeouts(start_s=0.3))
     with pytest.raises(EngineError, match=r"no readyok within 0\.3 s"):
-        make("no-ready", patience=Patience(ready_s=0.3))
+        make("no-ready", timeouts=Timeouts(ready_s=0.3))
     assert make("slow-start", "blank").name == "Scripted 1.0"
 
 

@@ -12,10 +12,10 @@ from worker.engine import SearchResult
 from worker.mate import MateResult, MateStatus
 from worker.shogi import STARTPOS
 from worker.usi.events import Failed, GuiGone, MateSolved, NewGame, Prepare, Prepared, Quit, SolveMate, StopMate
-from worker.usi.front import UsiFront
+from worker.usi.front import FrontState, UsiFront
 from worker.usi.options import Options
 from worker.usi.single import BeginSearch, EndSearch, Iterated, Searched, SingleThinking
-from worker.usi.states import FrontState, ThinkingState
+from worker.usi.thinking import ThinkingState
 
 PONDER = f"go ponder {TIMES}"
 GAME = "position startpos moves 7g7f 3c3d"

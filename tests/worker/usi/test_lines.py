@@ -8,7 +8,8 @@ import pytest
 
 from worker.engine import EngineError, Limits
 from worker.score import MATE, MATE_BOUND, MAX_EVAL, MAX_PLY, is_mate
-from worker.usi.lines import (
+from worker.usi.options import Option
+from worker.usi.process import (
     Dialect,
     dialect_of,
     go_line,
@@ -18,7 +19,6 @@ from worker.usi.lines import (
     parse_option,
     parse_score,
 )
-from worker.usi.options import Option
 
 
 def everything(moves: Sequence[str]) -> tuple[str, ...]:

@@ -8,9 +8,9 @@ import time
 
 import pytest
 
-from worker.clock.turn import Turn
+from worker.clock.gui_clock import Turn
 from worker.search.engine import NumbaEngine
-from worker.usi.door import Door
+from worker.usi.gui_reader import GuiReader
 from worker.usi.loop import UsiLoop
 from worker.warm import warm_up
 
@@ -33,7 +33,7 @@ class Session:
         self._thread.start()
 
     def _run(self) -> None:
-        self.code = UsiLoop(self._hear).run(Door(iter(self._lines.get, None), self._hear, ""))
+        self.code = UsiLoop(self._hear).run(GuiReader(iter(self._lines.get, None), self._hear, ""))
 
     def _hear(self, line: str) -> None:
         if self.is_deaf:

@@ -1,0 +1,178 @@
+"""The places where Ray has nodes run: in each a supervisor, a Ray actor, replaced when it ends; and the connection to
+Ray, made again when it is lost.
+
+The nodes do not need Ray once they run: supervisors that Ray places after a loss adopt those that they find.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+import secrets
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict
+from typing import Protocol
+
+from cluster.drivers.fleet import node_name
+from cluster.drivers.ray_cluster import ActorDied, RayFacts, RayRefused
+from cluster.drivers.ray_process import RayLost, RayProcess
+from cluster.node.process import NodeSpec
+
+_LONGEST_PAUSE_S = 5.0
+_OPENING_S = 150.0
+"""Seconds that Ray has to start; one that hangs is ended, and another is tried."""
+
+
+class Master(Protocol):
+    """The master, as this module sees it."""
+
+    def ray_found(self, facts: RayFacts) -> None:
+        """Ray is there, for the first time or again; before the first node of it is asked for."""
+
+    def ray_refused(self, why: str) -> None:
+        """There is a Ray, and it will not have us."""
+
+    def has_places(self, places: int) -> None:
+        """So many places have a machine by now: more than `ray_found` told of where machines have joined."""
+
+    def is_live(self, node_id: str) -> bool:
+        """Whether messages of that node arrive."""
+
+    def adopted(self, node_id: str) -> None:
+        """A node that lived without a supervisor has one again."""
+
+    def log(self, name: str, **fields: object) -> None: ...
+
+
+class NodePlacement:
+    """Keeps nodes running on a Ray cluster that others start, shrink and grow.
+
+    One supervisor more than there are machines is asked for, always: it waits, and so starts by itself on a machine
+    that joins.
+
+    Args:
+        address: ``host:port`` or ``auto`` of the cluster.
+        master: see `Master`.
+        spec: what a node of that id needs to know, on a machine with that number of places.
+    """
+
+    def __init__(self, address: str, master: Master, spec: Callable[[str, int], NodeSpec]) -> None:
+        self._master = master
+        self._spec = spec
+        self._address = address
+        self._run = secrets.token_hex(8)
+        self._ray: RayProcess | None = None
+        self._ray_is_there = asyncio.Event()
+        self._kept: set[str] = set()
+        """Nodes that have a supervisor."""
+        self._places = 0
+        self._waiting: set[int] = set()
+        """Places whose supervisors are not there yet."""
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def open(self) -> None:
+        """Begin; `close` is due afterwards."""
+        self._tasks.append(asyncio.ensure_future(self._keep_ray()))
+
+    async def close(self) -> None:
+        """End the supervisors, and with them what is left of the nodes. More than once does no harm."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._tasks.clear()
+        ray, self._ray = self._ray, None
+        if ray is not None:
+            await ray.close()
+
+    async def _keep_ray(self) -> None:
+        pause_s = 0.25
+        while True:
+            began = time.monotonic()
+            self._master.log("ray_starting", address=self._address)
+            ray = self._ray = RayProcess(self._address)
+            try:
+                async with asyncio.timeout(_OPENING_S):
+                    facts = await ray.open()
+            except Exception as error:  # whatever it was, the next attempt may be better
+                self._master.log("ray_failed", why=str(error) or f"no answer for {_OPENING_S:.0f} s")
+                if isinstance(error, RayRefused):
+                    self._master.ray_refused(str(error))
+                await ray.close()
+                pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
+                await asyncio.sleep(pause_s)
+                continue
+            pause_s = 0.25
+            self._master.ray_found(facts)
+            self._master.log("ray_started", pid=ray.pid, seconds=round(time.monotonic() - began, 1), **asdict(facts))
+            self._ray_is_there.set()
+            if not self._places:
+                for _ in range(facts.capacity + 1):
+                    self._keep_another()
+            why = await ray.ended()
+            self._ray_is_there.clear()
+            self._master.log("ray_lost", why=why)
+            await ray.close()
+
+    def _keep_another(self) -> None:
+        self._places += 1
+        self._waiting.add(self._places)
+        self._tasks.append(asyncio.ensure_future(self._keep(self._places)))
+
+    async def _keep(self, place: int) -> None:
+        """One place: a supervisor that ends is replaced, for ever. Its nodes need not be the same."""
+        pause_s = 0.1
+        while True:
+            await self._ray_is_there.wait()
+            assert self._ray is not None
+            began = time.monotonic()
+            try:
+                await self._serve(place, self._ray)
+            except RayLost:
+                pass  # said once, by who starts it again
+            except ActorDied as error:
+                self._master.log("supervisor_lost", place=place, why=str(error))
+            self._waiting.add(place)
+            pause_s = 0.1 if time.monotonic() - began > 10 else min(pause_s * 2, _LONGEST_PAUSE_S)
+            await asyncio.sleep(pause_s)
+
+    async def _serve(self, place: int, ray: RayProcess) -> None:
+        """One run of a supervisor. It does not watch its node: the channel reports about that.
+
+        Raises:
+            ActorDied: it ended.
+        """
+        actor, node_id = await ray.spawn(self._run), ""
+        try:
+            places = await ray.placed(actor)
+            # The next one need not wait for this machine's fork server, which may have to compile, or fail.
+            self._waiting.discard(place)
+            self._master.has_places(self._places - len(self._waiting))
+            if not self._waiting:
+                self._keep_another()
+            orphan = await ray.orphan(actor)
+            node_id = self._choose(orphan)
+            self._kept.add(node_id)
+            if node_id != orphan:
+                self._master.log("node_starting", node=node_id)
+            await ray.keep(actor, node_id, pickle.dumps(self._spec(node_id, places)))
+            if node_id == orphan:
+                self._master.adopted(node_id)
+            await ray.watch(actor)
+        except ActorDied:
+            with suppress(ActorDied):
+                await ray.end(actor)
+            raise
+        finally:
+            self._kept.discard(node_id)
+
+    def _choose(self, orphan: str) -> str:
+        """Choose the node for a place: the one that lives there, unless it lives elsewhere by now; else a new one, with
+        the lowest free number."""
+        if orphan and orphan not in self._kept:
+            return orphan
+        number = 1
+        while node_name(number) in self._kept or self._master.is_live(node_name(number)):
+            number += 1
+        return node_name(number)

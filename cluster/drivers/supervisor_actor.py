@@ -1,0 +1,67 @@
+"""The Ray actor in each place: it has this machine's fork server keep one node there, for as long as Ray has the place.
+
+The node itself is the fork server's child and knows nothing of Ray. Where this actor dies, with its raylet or with all
+of Ray, the node searches on, and the next supervisor that Ray places on the machine adopts it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from typing import Final
+
+from cluster.node.fork_server_link import Link
+
+RESOURCE: Final = "searcher"
+"""The custom Ray resource of which a machine has one for each node that it can run."""
+
+_AGAIN_S: Final = 0.5
+
+
+class SupervisorActor:
+    """Calls block; `watch` is for a concurrency group of its own.
+
+    Args:
+        run: the master's run.
+    """
+
+    def __init__(self, run: str) -> None:
+        self._run = run
+        self._link: Link | None = None
+        self._kept: tuple[str, bytes] = ("", b"")
+
+    def placed(self) -> int:
+        """The number of nodes for which Ray says that this machine has room. Answers at once, before the fork server is
+        ready: the master learns that Ray has a machine for this supervisor."""
+        import ray
+
+        here = ray.get_runtime_context().get_node_id()
+        return max([1, *(int(node["Resources"].get(RESOURCE, 1)) for node in ray.nodes() if node["NodeID"] == here)])
+
+    def orphan(self) -> str:
+        """The id of a node that lives here and has no supervisor; empty: there is none. Waits for the fork server."""
+        self._link = Link(self._run)
+        found: str = self._link.ask("orphan")
+        return found
+
+    def keep(self, node_id: str, spec: bytes) -> None:
+        """Keep that node here from now on; ``spec`` is its `NodeSpec`, pickled: here nothing of it is imported."""
+        assert self._link is not None
+        self._kept = (node_id, spec)
+        with contextlib.suppress(OSError):  # the fork server was killed just now: `watch` goes to the next one
+            self._link.ask("keep", *self._kept)
+
+    def watch(self) -> None:
+        """Have the node kept, even where the fork server ends. Does not return: a caller that gets Ray's error knows
+        that the place is lost."""
+        while True:
+            if self._link is not None:
+                with contextlib.suppress(OSError):
+                    self._link.wait()
+                self._link.close()
+                self._link = None
+            try:
+                self._link = Link(self._run)
+                self._link.ask("keep", *self._kept)
+            except OSError:
+                time.sleep(_AGAIN_S)

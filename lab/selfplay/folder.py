@@ -1,0 +1,135 @@
+"""The folder of teacher games: settings, and the files of each shard. The same command goes on with what is missing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Final
+
+from lab.run_folder import RunFolder
+from lab.selfplay.run import FolderError, Made, ShardTerms
+from lab.selfplay.shard import Shard, ShardError, Tree, read_shard
+from worker.files import replace_file
+
+_SHARD: Final = re.compile(r"shard-(\d{6,})\.games")
+
+
+class TeacherFolder(RunFolder):
+    """A folder with ``selfplay.json`` and ``shard-000000.games``, ``shard-000001.games``, …; and ``shard-000000.tree``,
+    …, if the positions of the searches' trees are kept."""
+
+    command = "gougi selfplay"
+    refused = FolderError
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.settings = path / "selfplay.json"
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """As `RunFolder.held`; what a process that was killed while it wrote has left is removed."""
+        with super().held():
+            for path in self.path.glob(".shard-*.*.*"):
+                path.unlink()
+            yield
+
+    def claim(self, terms: ShardTerms) -> None:
+        """Note how games are made in a new folder, or check that an old one has games of the same kind.
+
+        Raises:
+            FolderError: it was begun with other settings or another network; the text names them.
+            OSError: it cannot be read or written.
+        """
+        wanted = {"net": terms.net_digest, "fv_scale": terms.fv_scale, **asdict(terms.settings)}
+        self.claim_settings(self.settings, wanted)
+
+    def shard_path(self, number: int) -> Path:
+        """The file of a shard, whether it is there yet or not."""
+        return self.path / f"shard-{number:06}.games"
+
+    def tree_path(self, number: int) -> Path:
+        """The file of a shard's positions of trees, whether it is there yet or not."""
+        return self.path / f"shard-{number:06}.tree"
+
+    def numbers(self) -> list[int]:
+        """The shards whose files are there, in order. Raises OSError."""
+        found = (_SHARD.fullmatch(path.name) for path in self.path.iterdir())
+        return sorted(int(match[1]) for match in found if match)
+
+    def read(self, number: int) -> Shard:
+        """A shard. Raises ShardError: it is damaged, or not the one that its name says; OSError."""
+        path = self.shard_path(number)
+        shard = read_shard(path)
+        if shard.header["shard"] != number:
+            raise ShardError(f"{path}: it is shard {shard.header['shard']}")
+        return shard
+
+    def known(self, terms: ShardTerms, count: int) -> tuple[list[dict[str, Any]], list[str]]:
+        """The headers of those of the first ``count`` shards that are there, and what the user should know of them.
+
+        A damaged one does not count: it is made again, the same bit for bit where the sources are the same.
+
+        Raises:
+            FolderError: a shard was not made as the folder's settings say.
+            OSError: one cannot be read.
+        """
+        headers: list[dict[str, Any]] = []
+        notices: list[str] = []
+        others = 0
+        for number in self.numbers():
+            if number >= count:
+                continue
+            try:
+                header = self.read(number).header
+                if terms.settings.tree_depth:
+                    self._check_tree(number, header)
+            except ShardError as error:
+                notices.append(f"{error}; it is made again")
+                continue
+            if (header["net"], header["settings"]) != (terms.net_digest, asdict(terms.settings)):
+                raise FolderError(f"{self.shard_path(number)}: made with another network or other settings")
+            others += header["code"] != terms.code
+            headers.append(header)
+        if others:
+            notices.append(
+                f"{self.path}: {others} shards were made by another version of the sources: this one would make others"
+            )
+        return headers, notices
+
+    def _check_tree(self, number: int, header: Mapping[str, Any]) -> None:
+        """Raises ShardError: the positions are not there, or not whole, or not those of the shard with this header."""
+        path = self.tree_path(number)
+        try:
+            tree = Tree.open(path)
+        except FileNotFoundError as error:
+            raise ShardError(f"{path}: it is not there") from error
+        if any(tree.header[name] != header[name] for name in ("shard", "net", "settings", "code")):
+            raise ShardError(f"{path}: it is not of the same games")
+        tree.check()
+
+    def keep(self, made: Made) -> None:
+        """Write a shard; it is on the disk, whole, when this returns. Raises OSError."""
+        if made.tree is not None:
+            replace_file(self.tree_path(made.number), made.tree, to_disk=True)
+        replace_file(self.shard_path(made.number), made.data, to_disk=True)
+
+
+def shards_in(path: Path) -> Iterator[Shard]:
+    """All shards of a folder, in order, one at a time in memory.
+
+    Raises:
+        FolderError: there are none, or one is damaged; the text names it.
+        OSError: one cannot be read.
+    """
+    folder = TeacherFolder(path)
+    numbers = folder.numbers()
+    if not numbers:
+        raise FolderError(f"{path}: no shards of gougi selfplay in it")
+    for number in numbers:
+        try:
+            yield folder.read(number)
+        except ShardError as error:
+            raise FolderError(str(error)) from error

@@ -1,0 +1,261 @@
+"""A shard: games of self-play as a file, some 4.4 bytes a position; and the positions of their searches' trees.
+
+Little endian: 8 bytes ``GOUGISP1``, u32 length of the header, the header (JSON in UTF-8), then the games one behind the
+other. A game is 40 bytes (`_GAME`: start as PackedSfen, its move number, moves, result, end, flags, random plies before
+the start), its moves as uint16 (`worker.shogi.pieces`, the low 16 bits) and their scores as int16, from the side to
+move. The header tells how the games were made, how many there are, and the SHA-256 of what follows it.
+
+Positions of trees have a file of their own, which can be read through a memory map: ``GOUGITR1``, the same header with
+spaces after it up to a multiple of `_PAGE` bytes, then records (`lab.selfplay.walk.RECORD_DTYPE`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from lab.selfplay.state import END_NAMES, LONGEST_GAME
+from lab.selfplay.walk import CODE_BITS, CODES, RECORD, RECORD_DTYPE
+from worker.shogi import Position, SfenError
+from worker.shogi.pieces import GOLD, KING, PAWN, PROMOTED, SQUARES
+from worker.shogi.sfen import Setup, write
+
+MAGIC: Final = b"GOUGISP1"
+TREE_MAGIC: Final = b"GOUGITR1"
+_PAGE: Final = 64
+_LENGTH: Final = struct.Struct("<I")
+_GAME: Final = struct.Struct("<32sHHbBBB")
+_COUNTS: Final = ("games", "positions", "nodes", "rejected", "shard")
+
+PLAYED_OUT: Final = 1
+"""Flag of a game that could not be adjudicated."""
+ENTERING: Final = 2
+"""Flag of a game that began with the kings far up the board."""
+UNUSUAL: Final = 4
+"""Flag of a game that began in an unusual position."""
+NATURAL: Final = 8
+"""Flag of a game whose opening has good moves."""
+
+
+class ShardError(ValueError):
+    """A shard cannot be used; the text says which, and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class TeacherGame:
+    """A game. Arrays are views of the shard."""
+
+    start: bytes
+    """PackedSfen."""
+    move_number: int
+    """The number of the first move."""
+    result: int
+    """1: black has won, -1: white, 0: a draw."""
+    end: int
+    """The way it ended (`lab.selfplay.state.END_NAMES`)."""
+    flags: int
+    opening_plies: int
+    moves: npt.NDArray[np.uint16]
+    scores: npt.NDArray[np.int16]
+
+    def to_bytes(self) -> bytes:
+        """As it stands in a shard."""
+        head = _GAME.pack(
+            self.start, self.move_number, len(self.moves), self.result, self.end, self.flags, self.opening_plies
+        )
+        return head + self.moves.astype("<u2").tobytes() + self.scores.astype("<i2").tobytes()
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """A shard in memory, checked."""
+
+    header: dict[str, Any]
+    """``net`` (SHA-256), ``fv_scale``, ``code``, ``settings``, ``shard`` (its number), and how many ``games``,
+    ``positions``, ``nodes`` and ``rejected`` openings."""
+    payload: bytes
+
+    def games(self) -> Iterator[TeacherGame]:
+        """Its games. Raises ShardError: they are not what the header says."""
+        at = games = positions = 0
+        while at < len(self.payload):
+            try:
+                start, number, length, result, end, flags, plies = _GAME.unpack_from(self.payload, at)
+                at += _GAME.size
+                moves = np.frombuffer(self.payload, "<u2", length, at)
+                scores = np.frombuffer(self.payload, "<i2", length, at + 2 * length)
+            except (struct.error, ValueError) as error:
+                raise ShardError(f"game {games}: {error}") from error
+            if length > LONGEST_GAME or abs(result) > 1 or end not in END_NAMES:
+                raise ShardError(f"game {games}: {length} moves, result {result}, end {end}")
+            at += 4 * length
+            games += 1
+            positions += length
+            yield TeacherGame(start, number, result, end, flags, plies, moves, scores)
+        if (games, positions) != (self.header["games"], self.header["positions"]):
+            raise ShardError(f"{games} games and {positions} positions, and not what its header says")
+
+    def to_bytes(self) -> bytes:
+        """The file. The same games and header give the same bytes."""
+        facts = {**self.header, "payload_sha256": hashlib.sha256(self.payload).hexdigest()}
+        header = json.dumps(facts, sort_keys=True).encode()
+        return MAGIC + _LENGTH.pack(len(header)) + header + self.payload
+
+
+def parse_shard(data: bytes) -> Shard:
+    """Read a shard and its checksum. Raises ShardError."""
+    start = len(MAGIC) + _LENGTH.size
+    if data[: len(MAGIC)] != MAGIC or len(data) < start:
+        raise ShardError("no games of gougi selfplay")
+    end = start + _LENGTH.unpack_from(data, len(MAGIC))[0]
+    try:
+        header = json.loads(data[start:end])
+        known = header["payload_sha256"]
+        if not all(isinstance(header[name], int) for name in _COUNTS):
+            raise ShardError("its header has no counts")
+        settings, net, code = dict(header["settings"]), str(header["net"]), str(header["code"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise ShardError(f"its header is damaged: {error!r}") from error
+    payload = data[end:]
+    if hashlib.sha256(payload).hexdigest() != known:
+        raise ShardError("its checksum is wrong: it is damaged, or not whole")
+    return Shard({**header, "settings": settings, "net": net, "code": code}, payload)
+
+
+def read_shard(path: Path) -> Shard:
+    """Read a shard's file. Raises ShardError, which names it; OSError."""
+    try:
+        return parse_shard(path.read_bytes())
+    except ShardError as error:
+        raise ShardError(f"{path}: {error}") from error
+
+
+def tree_to_bytes(header: Mapping[str, Any], records: npt.NDArray[np.void]) -> bytes:
+    """The file of a shard's positions of trees.
+
+    Args:
+        header: as of `Shard`; ``records`` (how many there are) and the checksum are added.
+    """
+    payload = records.tobytes()
+    facts = {**header, "records": len(records), "payload_sha256": hashlib.sha256(payload).hexdigest()}
+    text = json.dumps(facts, sort_keys=True).encode()
+    text += b" " * (-(len(TREE_MAGIC) + _LENGTH.size + len(text)) % _PAGE)
+    return TREE_MAGIC + _LENGTH.pack(len(text)) + text + payload
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """The file of a shard's positions of trees, as a memory map."""
+
+    path: Path
+    header: dict[str, Any]
+    records: npt.NDArray[np.void]
+    """`RECORD_DTYPE` [n]; not to be written."""
+
+    @classmethod
+    def open(cls, path: Path) -> Tree:
+        """Read the header, and map the records. Raises ShardError, which names the file: it is none; OSError."""
+        try:
+            with path.open("rb") as file:
+                head = file.read(len(TREE_MAGIC) + _LENGTH.size)
+                if head[: len(TREE_MAGIC)] != TREE_MAGIC or len(head) < len(TREE_MAGIC) + _LENGTH.size:
+                    raise ShardError("no positions of gougi selfplay --tree")
+                length = _LENGTH.unpack_from(head, len(TREE_MAGIC))[0]
+                header = json.loads(file.read(length))
+                start, count = len(head) + length, int(header["records"])
+                if not isinstance(header["payload_sha256"], str) or not isinstance(header["shard"], int):
+                    raise ShardError("its header is damaged")
+                if start + count * RECORD != path.stat().st_size:
+                    raise ShardError("it is not whole")
+        except (ValueError, KeyError, TypeError) as error:
+            why = str(error) if isinstance(error, ShardError) else f"its header is damaged: {error!r}"
+            raise ShardError(f"{path}: {why}") from error
+        if not count:
+            return cls(path, header, np.zeros(0, RECORD_DTYPE))
+        return cls(path, header, np.memmap(path, RECORD_DTYPE, "r", start, (count,)))
+
+    def check(self) -> None:
+        """Compare the checksum. Raises ShardError."""
+        if hashlib.sha256(self.records.tobytes()).hexdigest() != self.header["payload_sha256"]:
+            raise ShardError(f"{self.path}: its checksum is wrong: it is damaged")
+
+
+PACKED_BYTES: Final = 32
+_KINDS: Final = {(code, bits): kind for kind, (code, bits) in enumerate(zip(CODES, CODE_BITS, strict=True))}
+_HAND_KINDS: Final = {(CODES[kind] >> 1, CODE_BITS[kind] - 1): kind for kind in range(PAWN, GOLD + 1)}
+_LONGEST_CODE: Final = max(CODE_BITS)
+
+
+class PackedError(ValueError):
+    """32 bytes are no position; the text says why."""
+
+
+class _Bits:
+    def __init__(self, data: bytes) -> None:
+        self._word = int.from_bytes(data, "little")
+        self.left = 8 * len(data)
+
+    def take(self, count: int) -> int:
+        if count > self.left:
+            raise PackedError("it ends too early")
+        value = self._word & ((1 << count) - 1)
+        self._word >>= count
+        self.left -= count
+        return value
+
+    def kind(self, kinds: dict[tuple[int, int], int]) -> int:
+        """The piece type whose code comes next."""
+        code = 0
+        for bits in range(_LONGEST_CODE):
+            code |= self.take(1) << bits
+            if (code, bits + 1) in kinds:
+                return kinds[code, bits + 1]
+        raise PackedError("no piece has such a code")
+
+
+def unpack(data: bytes, move_number: int = 1) -> Setup:
+    """The position of a PackedSfen with all 40 pieces.
+
+    Raises:
+        PackedError: the bytes are none.
+    """
+    if len(data) != PACKED_BYTES:
+        raise PackedError(f"{len(data)} bytes instead of {PACKED_BYTES}")
+    bits = _Bits(data)
+    turn = bits.take(1)
+    board = [0] * SQUARES
+    for colour in range(2):
+        king = bits.take(7)
+        if king >= SQUARES or board[king]:
+            raise PackedError(f"a king on square {king}")
+        board[king] = colour << 4 | KING
+    for sq in range(SQUARES):
+        if board[sq]:
+            continue
+        kind = bits.kind(_KINDS)
+        if kind:
+            promoted = PROMOTED if kind != GOLD and bits.take(1) else 0
+            board[sq] = bits.take(1) << 4 | promoted | kind
+    hands = [[0] * 8, [0] * 8]
+    while bits.left:
+        kind = bits.kind(_HAND_KINDS)
+        if kind != GOLD and bits.take(1):
+            raise PackedError("a piece is missing from the set")
+        hands[bits.take(1)][kind] += 1
+    return Setup(tuple(board), (tuple(hands[0]), tuple(hands[1])), turn, move_number)
+
+
+def unpacked_position(data: bytes, move_number: int = 1) -> Position:
+    """`unpack`, with the rules looked at. Raises PackedError."""
+    try:
+        return Position.from_sfen(write(unpack(data, move_number)))
+    except SfenError as error:
+        raise PackedError(str(error)) from error

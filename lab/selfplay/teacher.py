@@ -1,0 +1,363 @@
+"""Teacher games: shards of them, each the same bit for bit from net, settings, number and version of the code."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import random
+import struct
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+import worker
+from lab.jit import FOLDER
+from lab.selfplay import shard
+from lab.selfplay.game import below, open_game, play, rewind
+from lab.selfplay.harvest import SEEN, WHOLE
+from lab.selfplay.shard import ENTERING, NATURAL, PACKED_BYTES, PLAYED_OUT, UNUSUAL, Shard, TeacherGame
+from lab.selfplay.state import LONGEST_GAME, new_record
+from lab.selfplay.walk import RECORD_DTYPE, game_hash, pack
+from worker.jit.cache import source_digest
+from worker.jit.memory import aligned_zeros
+from worker.nnue import Network, NnueState
+from worker.nnue.features import K_P, tables
+from worker.rules import Rules
+from worker.search.state import ThreadState
+from worker.search.tt import TranspositionTable
+from worker.shogi import Position, SfenError
+from worker.shogi.pieces import (
+    BISHOP,
+    GOLD,
+    KING,
+    KNIGHT,
+    LANCE,
+    PAWN,
+    PROMOTED,
+    ROOK,
+    SILVER,
+    SQUARES,
+    WHITE,
+    square,
+)
+from worker.shogi.sfen import Setup, write
+
+_HARD: Final = 8
+"""A search is cut short at so many times its soft limit."""
+_ENTERING_PLIES: Final = (2, 6)
+"""Random plies from a start with the kings far up."""
+_UNUSUAL_PLIES: Final = 60
+"""On the way to an unusual position, after the opening: 1 to so many."""
+_UNUSUAL_NODES: Final = 20
+"""Soft limit of the searches on this way."""
+_UNUSUAL_BALANCE: Final = 0.85
+"""Probability, at most, with which the better side of an unusual position wins."""
+_MOST_TWINS: Final = 1000
+"""Openings in a row that the shard has already; then one may come twice: there are hardly others so short."""
+_FEW_PIECES: Final = 24
+"""On the board: of a game with so few an end is to be seen."""
+_TREE_ROOM: Final = 1 << 16
+"""Positions of a game's trees, at most: many games teach more than many positions of one."""
+
+
+@dataclass(frozen=True, slots=True)
+class TeacherSettings:
+    """Settings by which teacher games are made.
+
+    Raises:
+        ValueError: a value is out of range; the text names it.
+    """
+
+    seed: int = 1
+    nodes: int = 700
+    """Nodes of a move. No iteration begins after so many, so that the average is higher."""
+    plies_from: int = 8
+    plies_to: int = 16
+    """Random moves of an opening."""
+    balance: float = 0.55
+    """Probability, at most, with which the better side of an opening wins."""
+    scale: float = 2400.0
+    """Centipawns to one unit of the logistic function: a score s wins with probability 1 / (1 + exp(-s / scale))."""
+    decided: float = 0.97
+    """A game ends where one side wins with this probability or more ..."""
+    decided_plies: int = 6
+    """... for this number of plies in a row."""
+    played_out: float = 0.1
+    """Share of the games that are played to the end all the same."""
+    entering: float = 0.05
+    """Share of the games that begin with the kings far up the board."""
+    unusual: float = 0.5
+    """Share of the games that begin in an unusual position."""
+    natural: float = 0.0
+    """Share of the games whose opening has good moves, as quick searches find them, instead of any."""
+    natural_loss: float = 0.06
+    """Chance to win, at most, that a move of such an opening gives away in an even position."""
+    tree_depth: int = 0
+    """Positions of the searches' trees are kept too: those with an entry of this depth or more; 0: none are."""
+    tree_share: float = 0.5
+    """Share of these positions that is kept."""
+    deep: float = 0.0
+    """Share of the moves that are searched deep,"""
+    deep_nodes: int = 20_000
+    """with this soft limit; of their trees those positions are kept"""
+    deep_depth: int = 8
+    """whose entries have this depth or more."""
+    max_moves: int = 320
+    """Moves after the opening at which a game is a draw."""
+    hash_mb: int = 4
+    games: int = 1000
+    """Games of a shard."""
+
+    def __post_init__(self) -> None:
+        for name, least, most in (
+            ("seed", -(1 << 63), (1 << 63) - 1),
+            ("nodes", 1, 1 << 40),
+            ("plies_from", 0, self.plies_to),
+            ("plies_to", 0, 60),
+            ("balance", 0.5, 1),
+            ("scale", 1, 1e5),
+            ("decided", 0.5, 1),
+            ("decided_plies", 1, LONGEST_GAME),
+            ("played_out", 0, 1),
+            ("entering", 0, 1),
+            ("unusual", 0, 1),
+            ("natural", 0, 1),
+            ("natural_loss", 0.001, 0.49),
+            ("tree_depth", 0, 100),
+            ("tree_share", 0, 1),
+            ("deep", 0, 1),
+            ("deep_nodes", 1, 1 << 40),
+            ("deep_depth", 1, 100),
+            ("max_moves", 1, LONGEST_GAME),
+            ("hash_mb", 1, 1 << 16),
+            ("games", 1, 1 << 20),
+        ):
+            value = getattr(self, name)
+            if not least <= value <= most:
+                raise ValueError(f"{name} is {value}: expected {least} to {most}")
+
+    def score_of(self, probability: float) -> int:
+        """The centipawns that win with a probability; beyond every score for 1."""
+        return 1 << 20 if probability >= 1 else round(self.scale * math.log(probability / (1 - probability)))
+
+
+def code_version() -> str:
+    """A digest of all sources that decide a shard's bytes."""
+    digest = hashlib.sha256(source_digest().encode())
+    digest.update(FOLDER.encode())
+    folder = Path(worker.__path__[0])
+    plain = (str(folder / name) for name in ("rules.py", "score.py", "shogi/position.py", "shogi/sfen.py"))
+    for source in (__file__, shard.__file__, *plain):
+        digest.update(Path(source).read_bytes())
+    return digest.hexdigest()[:16]
+
+
+class Teacher:
+    """Plays games against itself.
+
+    Args:
+        net_digest: SHA-256 of the network's file, for the header.
+    """
+
+    def __init__(self, network: Network, net_digest: str, settings: TeacherSettings) -> None:
+        self._settings = settings
+        self._net_digest = net_digest
+        self._nnue = NnueState(network)
+
+    def make_shard(
+        self,
+        number: int,
+        on_game: Callable[[int], None] = lambda _positions: None,
+        on_tree: Callable[[npt.NDArray[np.void]], None] = lambda _records: None,
+    ) -> Shard:
+        """Play the games of shard ``number``; nothing of it depends on shards that were made before.
+
+        Args:
+            on_game: told of each game how many positions it has.
+            on_tree: gets of each game the positions of its searches' trees, `RECORD_DTYPE` [n].
+        """
+        settings = self._settings
+        state, table, sp = ThreadState(), TranspositionTable(settings.hash_mb), self._record(number)
+        trees = _Trees(sp) if settings.tree_depth else None
+        self._set_rules(state.record, table)
+        rng = random.Random(f"{settings.seed}/{number}")
+        seen: set[int] = set()
+        parts: list[bytes] = []
+        positions = 0
+        even = Position.startpos()
+        for _ in range(settings.games):
+            flags = ENTERING if rng.random() < settings.entering else 0
+            if rng.random() < settings.played_out:
+                flags |= PLAYED_OUT
+            # With none a seed gives the games that it gave before there were any (docs/nets.md).
+            if settings.unusual and rng.random() < settings.unusual:
+                flags |= UNUSUAL
+            if settings.natural and not flags & ENTERING and rng.random() < settings.natural:
+                flags |= NATURAL
+            position, plies = self._open(state.record, sp, rng, flags, even, seen)
+            game = self._play(position, plies, state.record, sp, flags)
+            rewind(position.record)
+            parts.append(game.to_bytes())
+            if trees is not None:
+                on_tree(trees.of_game(parts[-1], len(game.moves)))
+            positions += len(game.moves)
+            on_game(len(game.moves))
+        header = {
+            "code": code_version(),
+            "fv_scale": self._nnue.network.fv_scale,
+            "games": settings.games,
+            "net": self._net_digest,
+            "nodes": int(sp.nodes),
+            "positions": positions,
+            "rejected": int(sp.rejected),
+            "settings": asdict(settings),
+            "shard": number,
+        }
+        return Shard(header, b"".join(parts))
+
+    def _record(self, number: int) -> Any:
+        settings, sp = self._settings, new_record()
+        digest = hashlib.sha256(f"{settings.seed}/{number}".encode()).digest()
+        sp.random = struct.unpack_from("<Q", digest)[0]
+        sp.soft_nodes = sp.opening_nodes = settings.nodes
+        sp.hard_nodes = settings.nodes * _HARD
+        sp.quick_nodes = min(settings.nodes, _UNUSUAL_NODES)
+        sp.decided_plies = settings.decided_plies
+        sp.few_pieces = _FEW_PIECES
+        sp.most_moves = settings.max_moves
+        sp.deep_odds, sp.deep_nodes = round(settings.deep * WHOLE), settings.deep_nodes
+        sp.tree_depth, sp.deep_depth = settings.tree_depth, settings.deep_depth
+        sp.tree_share = round(settings.tree_share * WHOLE)
+        sp.tree_salt = struct.unpack_from("<Q", digest, 8)[0]
+        return sp
+
+    @staticmethod
+    def _set_rules(th: Any, table: TranspositionTable) -> None:
+        rules = Rules()
+        th.tt, th.tt_clusters = table.address, table.clusters
+        th.every_move = int(rules.every_move)
+        th.entering_rule = rules.entering.code
+        th.draw_value[:] = rules.draw_values(0)
+
+    def _open(
+        self, th: Any, sp: Any, rng: random.Random, flags: int, even: Position, seen: set[int]
+    ) -> tuple[Position, int]:
+        """An opening, and its plies: one that this shard does not have yet, unless there seems to be none left."""
+        settings = self._settings
+        margin = settings.score_of(_UNUSUAL_BALANCE if flags & UNUSUAL else settings.balance)
+        first, last = _ENTERING_PLIES if flags & ENTERING else (settings.plies_from, settings.plies_to)
+        sp.natural = settings.score_of(0.5 + settings.natural_loss) if flags & NATURAL else 0
+        twins = 0
+        while True:
+            position = entering_start(rng) if flags & ENTERING else even
+            plies = first + int(below(sp, np.uint64(last - first + 1)))
+            quick = 1 + int(below(sp, np.uint64(_UNUSUAL_PLIES))) if flags & UNUSUAL else 0
+            if open_game(position.record, self._nnue.record, th, sp, plies, quick, margin):
+                twins += 1
+                if position.key not in seen or twins > _MOST_TWINS:
+                    seen.add(position.key)
+                    return position, plies + quick
+            rewind(position.record)
+
+    def _play(self, position: Position, plies: int, th: Any, sp: Any, flags: int) -> TeacherGame:
+        start = aligned_zeros(PACKED_BYTES, np.uint8)
+        pack(position.record, start.ctypes.data)
+        number = position.move_number
+        sp.decided = 0 if flags & PLAYED_OUT else self._settings.score_of(self._settings.decided)
+        play(position.record, self._nnue.record, th, sp)
+        count = int(sp.count)
+        return TeacherGame(
+            start.tobytes(),
+            number,
+            int(sp.result),
+            int(sp.end),
+            flags,
+            plies,
+            sp.moves[:count].copy(),
+            sp.scores[:count].copy(),
+        )
+
+
+class _Trees:
+    """Memory for the positions of the searches' trees of a shard.
+
+    Args:
+        sp: the record of self-play, which gets its addresses.
+    """
+
+    def __init__(self, sp: Any) -> None:
+        self._sp = sp
+        self._records = aligned_zeros(_TREE_ROOM, RECORD_DTYPE)
+        self._seen = aligned_zeros(SEEN, np.uint64)
+        self._tables = tables(K_P)
+        sp.tree_room = _TREE_ROOM
+        sp.tree_records, sp.tree_seen = self._records.ctypes.data, self._seen.ctypes.data
+        sp.tree_tables = self._tables.ctypes.data
+
+    def of_game(self, game: bytes, length: int) -> npt.NDArray[np.void]:
+        """Records of the game that was played last, which now know on which side of a split it is."""
+        content = np.frombuffer(game, np.uint8)
+        found = self._records[: int(self._sp.tree_count)].copy()
+        found["part"] = int(game_hash(content.ctypes.data, length)) >> 48
+        return found
+
+
+_PIECES: Final = {PAWN: 9, LANCE: 2, KNIGHT: 2, SILVER: 2, GOLD: 2, BISHOP: 1, ROOK: 1}
+"""Pieces of each side."""
+_KING_RANKS: Final = (2, 5)
+"""From and to, as black sees them."""
+_IN_CAMP: Final = (4, 8)
+"""So many of a side's pieces stand in the enemy's camp, from and to."""
+
+
+def entering_start(rng: random.Random) -> Position:
+    """A random position with black to move, no check, and all pieces."""
+    while True:
+        try:
+            position = Position.from_sfen(write(_draw(rng)))
+        except SfenError:  # two pawns on a file, a piece without a move, a king that could be taken
+            continue
+        if not position.in_check() and not position.is_mated():
+            return position
+
+
+def _draw(rng: random.Random) -> Setup:
+    board = [0] * SQUARES
+    hand = [0] * 8
+
+    def put(piece: int, sq: int) -> bool:
+        """Put a piece and its twin; False: there is no room."""
+        twin = SQUARES - 1 - sq
+        if board[sq] or board[twin] or sq == twin:
+            return False
+        board[sq], board[twin] = piece, piece | WHITE << 4
+        return True
+
+    _put_somewhere(rng, put, KING, _KING_RANKS)
+    pieces = [kind for kind, count in _PIECES.items() for _ in range(count)]
+    first, last = _IN_CAMP
+    for _ in range(first + _below(rng, last - first + 1)):
+        kind = pieces.pop(_below(rng, len(pieces)))
+        promoted = kind != GOLD and (kind in (PAWN, LANCE, KNIGHT) or _below(rng, 2) == 0)
+        _put_somewhere(rng, put, kind | (PROMOTED if promoted else 0), (1, 3))
+    for kind in pieces:
+        if _below(rng, 3):
+            _put_somewhere(rng, put, kind, (4, 9))
+        else:
+            hand[kind] += 1
+    return Setup(tuple(board), (tuple(hand), tuple(hand)), 0, 1)
+
+
+def _put_somewhere(rng: random.Random, put: Callable[[int, int], bool], piece: int, ranks: tuple[int, int]) -> None:
+    first, last = ranks
+    while not put(piece, square(_below(rng, 9) + 1, first + _below(rng, last - first + 1))):
+        pass
+
+
+def _below(rng: random.Random, limit: int) -> int:
+    """A number from 0 to ``limit - 1``, by the one method that is the same in every version of Python."""
+    return int(rng.random() * limit)

@@ -1,0 +1,330 @@
+"""The fleet in virtual time: the same coordinator, N engines, no Ray, no network, no clock; exact and repeatable.
+
+A virtual node searches ``nps`` nodes in a virtual second: a line that its engine reports after n nodes arrives
+n / nps seconds after the job did. Time goes on in slices: in each, the engines run one after the other as far as the
+slice allows (`worker.engine.Steppable`), and at its end those that share their tables exchange what is new. What
+happens within a slice is handled in its order; a stop or a newer job then finds an engine a slice ahead at most, and
+what it found beyond is thrown away, as a real node would never have found it.
+
+Pondering goes on over as much virtual time as the opponent took, and then beside the next search where that is a hit.
+
+An engine that cannot be driven by steps (an external one) runs to the end of its job's limits when it gets the job. So
+it cannot ponder.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+import numpy as np
+from msgspec import structs
+
+from cluster.api import Decision, FleetError, PonderSearch, Progress, SearchRequest, StartSearch, StopSearch
+from cluster.coordination.chooser import standard_table
+from cluster.coordination.coordinator import Coordinator
+from cluster.coordination.events import (
+    Event,
+    LogEvent,
+    NodeJoined,
+    NodeLost,
+    Received,
+    SendJob,
+    StopNode,
+    Tick,
+)
+from cluster.coordination.settings import Settings
+from cluster.network.messages import Done, Job, Report
+from worker.engine import Engine, EngineError, SearchInfo, SearchResult, SharesTable, Steppable, SteppedSearch
+
+_LONE_SLICE_MS: Final = 1000
+"""Slice of a node without others; it only bounds how far beyond its stop a search runs."""
+SLICE_MS: Final = 32
+"""A thirty-second of the virtual second: how late what one node finds reaches the others at most. Real nodes send every
+30 to 60 ms (`cluster.sharing.node`)."""
+
+
+@dataclass(slots=True)
+class VirtualFleet:
+    """N virtual nodes under one coordinator. ``now_ms`` is the virtual time, which goes on from search to search."""
+
+    nodes: Sequence[VirtualNode]
+    settings: Settings = field(default_factory=Settings)
+    now_ms: int = 0
+    slice_ms: int = SLICE_MS
+    log: list[tuple[int, LogEvent]] = field(default_factory=list)
+    """Log events of the last search, with their virtual time."""
+    progress: list[Progress] = field(default_factory=list)
+    """Progress published in the last search."""
+    _coordinator: Coordinator = field(init=False)
+    _by_id: dict[str, VirtualNode] = field(init=False)
+    _runs: dict[str, JobRun] = field(init=False, default_factory=dict)
+    """The jobs that run by steps."""
+    _horizon_ms: int = field(init=False, default=0)
+    """End of the present slice, up to which these jobs have run."""
+    _queue: list[tuple[int, int, Event]] = field(init=False, default_factory=list)
+    _order: itertools.count[int] = field(init=False, default_factory=itertools.count)
+    _sharers: list[list[SharesTable]] = field(init=False, default_factory=list)
+    """Engines that can use each other's table entries; empty where nothing is shared."""
+    _pondered_id: int | None = field(init=False, default=None)
+    """The search id of the pondering that runs."""
+
+    def __post_init__(self) -> None:
+        self._coordinator = Coordinator(self.settings, standard_table())
+        self._by_id = {node.node_id: node for node in self.nodes}
+        for node in self.nodes:
+            self._coordinator.handle(node.joins(), self.now_ms)
+        alike: defaultdict[str, list[SharesTable]] = defaultdict(list)
+        for node in self.nodes:
+            if isinstance(node.engine, SharesTable):
+                alike[node.engine.entries_meaning()].append(node.engine)
+        for engines in alike.values():
+            shares = self.settings.share_depth and len(engines) > 1
+            for engine in engines:
+                engine.share(self.settings.share_depth if shares else None)
+            if shares:
+                self._sharers.append(engines)
+        if len(self.nodes) == 1:
+            self.slice_ms = _LONE_SLICE_MS
+
+    def new_game(self) -> None:
+        """Tell every engine that a new game begins."""
+        for node in self.nodes:
+            node.engine.new_game()
+        for engines in self._sharers:
+            for engine in engines:
+                engine.take_entries()
+
+    def search(self, request: SearchRequest, faults: Sequence[tuple[int, NodeJoined | NodeLost]] = ()) -> Decision:
+        """Search to the decision.
+
+        Args:
+            faults: nodes that leave or come back (`VirtualNode.joins`), each with its time in milliseconds after the
+                start.
+
+        Raises:
+            ValueError: as `Coordinator.handle`.
+            FleetError: the request has no limit at all: in virtual time nothing would ever stop it.
+        """
+        if request.hard_ms is None and request.nodes is None and request.depth is None:
+            raise FleetError("a search in virtual time needs a limit: hard_ms, nodes or depth")
+        self._begin()
+        decision = self._handle(StartSearch(request))
+        for after_ms, fault in faults:
+            self._put(self.now_ms + after_ms, fault)
+        try:
+            while decision is None:
+                event = self._next()
+                if event is None:
+                    raise FleetError("the coordinator waits for something that cannot come")
+                decision = self._handle(event)
+        finally:
+            self._end_all()
+        return decision
+
+    def ponder(self, request: SearchRequest, for_ms: int) -> None:
+        """Ponder for ``for_ms`` of virtual time, and stay at it: until the next search, which may be a hit, or `rest`.
+
+        Raises:
+            ValueError: as `Coordinator.handle`.
+        """
+        self._begin()
+        self.slice_ms = min(self.slice_ms, SLICE_MS)  # a lone node too: on a miss, it ran on for a slice at most
+        try:
+            self._handle(PonderSearch(request))
+            self._pondered_id = request.search_id
+            until_ms = self.now_ms + for_ms
+            while (event := self._next(until_ms)) is not None:
+                self._handle(event)
+        except BaseException:
+            self._end_all()
+            raise
+        self.now_ms = until_ms
+
+    def rest(self) -> None:
+        """End the pondering, if there is any."""
+        if self._pondered_id is not None:
+            self._handle(StopSearch(self._pondered_id))
+        self._end_all()
+
+    def _begin(self) -> None:
+        """Begin a search: pondering that is under way goes on; nothing else is left."""
+        self.log, self.progress = [], []
+        if self._pondered_id is None:
+            self._queue, self._horizon_ms = [], self.now_ms
+
+    def _end_all(self) -> None:
+        self._pondered_id = None
+        for node_id in list(self._runs):
+            self._end(node_id)
+
+    def _next(self, until_ms: int | None = None) -> Event | None:
+        """Go on to the next event, slice by slice. None: nothing will happen, or not by ``until_ms``."""
+        while True:
+            wake = self._coordinator.wake_ms(self.now_ms)
+            times = (self._queue[0][0] if self._queue else None, wake, until_ms)
+            due = min((time for time in times if time is not None), default=None)
+            if self._runs and (due is None or due > self._horizon_ms):
+                self._slice()
+            elif due is None:
+                return None
+            elif self._queue and self._queue[0][0] == due:
+                self.now_ms, _, event = heapq.heappop(self._queue)
+                return event
+            elif wake == due:
+                self.now_ms = due
+                return Tick()
+            else:
+                return None
+
+    def _slice(self) -> None:
+        """All engines run to the next horizon; then those that share exchange what is new."""
+        self._horizon_ms += self.slice_ms
+        for node_id in list(self._runs):
+            self._advance(node_id)
+        for engines in self._sharers:
+            exchange(engines)
+
+    def _advance(self, node_id: str) -> None:
+        run = self._runs[node_id]
+        for time_ms, message in run.advance(self._horizon_ms):
+            self._put(time_ms, Received(message))
+        if run.over:
+            self._end(node_id)
+
+    def _end(self, node_id: str) -> None:
+        run = self._runs.pop(node_id, None)
+        if run is not None:
+            run.close()
+
+    def _put(self, time_ms: int, event: Event) -> None:
+        heapq.heappush(self._queue, (time_ms, next(self._order), event))
+
+    def _handle(self, event: Event) -> Decision | None:
+        decided = None
+        if isinstance(event, NodeLost):
+            self._end(event.node_id)
+        for instruction in self._coordinator.handle(event, self.now_ms):
+            match instruction:
+                case SendJob(node_id, job):
+                    self._end(node_id)
+                    self._runs[node_id] = JobRun(self._by_id[node_id], job, self.now_ms)
+                    self._advance(node_id)
+                case StopNode(node_id, _):
+                    self._end(node_id)
+                case Decision():
+                    decided = instruction
+                case Progress():
+                    self.progress.append(instruction)
+                case LogEvent():
+                    self.log.append((self.now_ms, instruction))
+        return decided
+
+
+_ENDLESS: Final = 1 << 50
+"""More nodes than any search has."""
+
+
+@dataclass(slots=True)
+class VirtualNode:
+    """An engine and how fast its machine is (virtual nodes a second). ``delay_ms``: of each message to the master."""
+
+    node_id: str
+    engine: Engine
+    nps: int = 1_000_000
+    delay_ms: int = 0
+
+    def joins(self) -> NodeJoined:
+        """The event by which it joins, as `cluster.drivers.fleet` makes it of a real node."""
+        return NodeJoined(self.node_id, self.engine.name[:128], self.engine.can_split, self.nps)
+
+
+class JobRun:
+    """A job on a virtual node, as far as virtual time has come. An engine that cannot be driven by steps is at the end
+    of its job from the beginning."""
+
+    def __init__(self, node: VirtualNode, job: Job, now_ms: int) -> None:
+        self._node = node
+        self._job = job
+        self._began_ms = now_ms
+        self._infos: list[SearchInfo] = []
+        self._told = 0
+        self._search: SteppedSearch | None = None
+        self._result: SearchResult | None = None
+        self._error = ""
+        self.over = False
+        limits = _in_nodes(job, node.nps).limits()
+        try:
+            node.engine.rules = job.rules(node.engine.rules)
+            node.engine.set_position(job.sfen, job.moves)
+            if isinstance(node.engine, Steppable):
+                self._search = node.engine.steps(limits, self._infos.append)
+            elif limits.nodes == _ENDLESS:
+                raise EngineError(
+                    f"{node.engine.name} cannot be driven by steps, and nothing else would end this search"
+                )
+            else:
+                self._result = node.engine.go(limits, self._infos.append)
+        except EngineError as error:
+            self._error = str(error)[:1000] or "engine error"
+
+    def advance(self, until_ms: int) -> list[tuple[int, Report | Done]]:
+        """Search until the virtual time ``until_ms``. Returns the new messages and when each reaches the master."""
+        if self._search is not None:
+            self._step(self._search, (until_ms - self._began_ms) * self._node.nps // 1000)
+        if self._result is not None:
+            # The time does not count here: it is the clock's, on which nothing of this may depend.
+            told = [replace(info, time_ms=0) for info in self._infos]
+            self._infos += [line for line in self._result.lines if replace(line, time_ms=0) not in told]
+        messages: list[tuple[int, Report | Done]] = [
+            (self._arrival_ms(info.nodes), self._report(info)) for info in self._infos[self._told :]
+        ]
+        self._told = len(self._infos)
+        if not self._error and self._result is None:
+            return messages
+        self.over = True
+        nodes = self._result.nodes if self._result is not None else 0
+        job, time_ms = self._job, nodes * 1000 // self._node.nps
+        done = Done(self._node.node_id, job.search_id, job.job_id, nodes, time_ms, self._error)
+        return [*messages, (self._arrival_ms(nodes), done)]
+
+    def close(self) -> None:
+        """End the search, wherever it is."""
+        if self._search is not None:
+            self._search.close()
+
+    def _step(self, search: SteppedSearch, nodes: int) -> None:
+        try:
+            if search.run_to(nodes):
+                self._result = search.result()
+        except EngineError as error:
+            self._error = str(error)[:1000] or "engine error"
+
+    def _arrival_ms(self, nodes: int) -> int:
+        return self._began_ms + nodes * 1000 // self._node.nps + self._node.delay_ms
+
+    def _report(self, info: SearchInfo) -> Report:
+        return Report.of(self._node.node_id, self._job, replace(info, time_ms=info.nodes * 1000 // self._node.nps))
+
+
+def exchange(engines: Sequence[SharesTable]) -> None:
+    """Every engine takes over what the others wrote since the last time."""
+    fresh = [engine.take_entries() for engine in engines]
+    for number, engine in enumerate(engines):
+        others = [entries for other, entries in enumerate(fresh) if other != number and len(entries)]
+        if others:
+            engine.absorb_entries(np.concatenate(others))
+
+
+def _in_nodes(job: Job, nps: int) -> Job:
+    """The job with its time limit turned into nodes, and an endless one into one that at least ends at its last depth:
+    there is nobody in virtual time to wait for its stop."""
+    if job.movetime_ms is None:
+        return job if job.nodes is not None or job.depth is not None else structs.replace(job, nodes=_ENDLESS)
+    nodes = max(1, job.movetime_ms * nps // 1000)
+    limit = nodes if job.nodes is None else min(nodes, job.nodes)
+    return structs.replace(job, movetime_ms=None, nodes=limit)

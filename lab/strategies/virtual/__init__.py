@@ -1,1 +1,0 @@
-"""A fleet in virtual time: deterministic, without processes or clocks."""

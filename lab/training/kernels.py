@@ -1,0 +1,141 @@
+"""The compiled part of the trainer besides its loader (`lab.training.replay`): sums of rows of the feature transformer
+on a CPU and their slopes, records evaluated by the player's own evaluator, and how it ranks moves.
+
+A product with a sparse matrix or a bag of embeddings does the same as the sums more slowly; on a GPU they are what is
+used.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from lab.jit import jit
+from lab.selfplay.walk import PIECES, RECORD
+from lab.training.replay import clear
+from worker.jit.memory import aligned_zeros, ld16, ldu16, st64
+from worker.nnue.evaluation import evaluate_full
+from worker.nnue.features import BOARD_BASE, HAND_BASE, K_P, board_number, hand_number
+from worker.shogi.makemove import legal_moves, make, toggle_piece, unmake
+from worker.shogi.pieces import KING, MAX_IN_GAME, SQUARES, WHITE
+
+
+@jit()
+def sum_rows(weight: Any, bias: Any, rows: Any, out: Any, column: int, top: Any, first: int, last: int) -> None:
+    """Write the clipped sums of the positions from ``first`` to before ``last``.
+
+    Args:
+        weight: float32 [features][width]; ``bias``: float32 [width].
+        rows: int32 [positions][active].
+        out: float32 [positions][more]; of each position ``width`` values from ``column`` on are written.
+        top: float32; sums are clipped to 0 … top.
+    """
+    width = weight.shape[1]
+    active = rows.shape[1]
+    total = np.empty(width, np.float32)
+    zero = np.float32(0)
+    for i in range(first, last):
+        for c in range(width):
+            total[c] = bias[c]
+        for k in range(active):
+            row = weight[rows[i, k]]
+            for c in range(width):
+                total[c] += row[c]
+        target = out[i]
+        for c in range(width):
+            target[column + c] = min(max(total[c], zero), top)
+
+
+@jit()
+def add_slopes(rows: Any, out: Any, slopes: Any, column: int, top: Any, into: Any, bias: Any, a: int, b: int) -> None:
+    """Add what the sums' slopes are for the rows and the bias; of sums that are clipped they are 0.
+
+    Args:
+        rows, out, column, top: as `sum_rows` had and wrote them.
+        slopes: of ``out``.
+        into: float32 [features][width]; ``bias``: float32 [width]. Only the columns from ``a`` to before ``b``, so that
+            threads with columns of their own do not meet, and the sums do not depend on how many there are.
+    """
+    width = b - a
+    active = rows.shape[1]
+    slope = np.empty(width, np.float32)
+    zero = np.float32(0)
+    for i in range(rows.shape[0]):
+        value = out[i, column + a : column + b]
+        given = slopes[i, column + a : column + b]
+        for c in range(width):
+            slope[c] = given[c] if value[c] > zero and value[c] < top else zero
+        for c in range(width):
+            bias[a + c] += slope[c]
+        for k in range(active):
+            target = into[rows[i, k], a:b]
+            for c in range(width):
+                target[c] += slope[c]
+
+
+_IN_HAND: Final = 1 << 12
+
+
+def piece_codes() -> npt.NDArray[np.int16]:
+    """By number of K+P, what black sees there, int16: piece << 7 | square, or `_IN_HAND` | colour * 8 + type."""
+    codes = aligned_zeros(K_P.dimensions, np.int16)
+    for colour in (0, WHITE):
+        for kind in (*reversed(tuple(BOARD_BASE)), KING):  # of those with one number the gold comes last, and counts
+            for sq in range(SQUARES):
+                codes[board_number(K_P, 0, colour << 4 | kind, sq)] = (colour << 4 | kind) << 7 | sq
+        for kind in HAND_BASE:
+            first = hand_number(K_P, 0, colour, kind)
+            codes[first : first + MAX_IN_GAME[kind]] = _IN_HAND | colour * 8 + kind
+    return codes
+
+
+@jit()
+def evaluate_records(pos: Any, nn: Any, records: int, count: int, codes: int, out: int) -> None:
+    """Write the raw output (int64) for each record. The side to move is set up as black, which changes nothing.
+
+    Args:
+        records: address of [count] of `lab.selfplay.walk.RECORD_DTYPE`.
+        codes: address of `piece_codes`.
+        out: address of int64 [count].
+    """
+    for i in range(count):
+        clear(pos)
+        pos.side = np.int64(0)
+        for k in range(PIECES):
+            code = ld16(codes + 2 * ldu16(records + i * RECORD + 2 * k))
+            if code & _IN_HAND:
+                pos.hand[code & 15] += 1
+                continue
+            piece = code >> 7
+            pos.board[code & 127] = np.int8(piece)
+            toggle_piece(pos, piece, code & 127)
+            if piece & 15 == KING:
+                pos.ksq[piece >> 4] = code & 127
+        # Accumulators are found by keys; each position here is computed from all its pieces.
+        st64(out + 8 * i, np.int64(evaluate_full(pos, nn)))
+
+
+@jit()
+def rank_moves(pos: Any, nn: Any, played: int, better: Any) -> int:
+    """Count the legal moves, and write to ``better[0]`` how many of them lead to a position that is evaluated as better
+    for the mover than the one after ``played``, and to ``better[1]`` how many to one that is evaluated as equal."""
+    end: Any = np.int64(legal_moves(pos, np.int64(0), np.int64(1)))
+    make(pos, played)
+    value = -np.int64(evaluate_full(pos, nn))
+    unmake(pos)
+    better[0] = 0
+    better[1] = 0
+    for i in range(end):
+        move = pos.moves[i]
+        if move == played:
+            continue
+        make(pos, move)
+        other = -np.int64(evaluate_full(pos, nn))
+        unmake(pos)
+        if other > value:
+            better[0] += 1
+        elif other == value:
+            better[1] += 1
+    return end

@@ -1,0 +1,211 @@
+"""Pairs of games, played by processes of this machine or by tasks of a fleet, each one of the tuning build.
+
+Nothing compiled is imported with this module: a process becomes one of the tuning build when it plays its first pair.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cluster.drivers.task_pool import Losses, Opened, run_tasks, run_tasks_here
+from lab.tuning.run import GamePair, GameSettings, PairName, PairResult, PlayError, TuningRun
+
+if TYPE_CHECKING:
+    from worker.search.engine import NumbaEngine
+
+
+BUILD = "GOUGI_TUNE"
+"""The variable that makes a process, before it imports the searcher, one of the tuning build (`worker.jit.options`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairTerms:
+    """The terms on which pairs are played. The same for all of a run."""
+
+    games: GameSettings
+    names: tuple[str, ...]
+    """Names of the values in the vectors."""
+    code: str
+    """The version of the ordering process's sources (`code_version`)."""
+
+
+def code_version() -> str:
+    """A digest of what decides a game beside the terms: the sources, and which parts and values are compiled in."""
+    from lab.match.folder import sources
+    from worker.jit.cache import source_digest
+
+    return f"{sources()}-{source_digest()[:8]}"
+
+
+class PairPlayer:
+    """Two searchers for each network, which play pair after pair.
+
+    Args:
+        nets: the networks' files, in the order of `GameSettings.net_digests`.
+    """
+
+    def __init__(self, nets: Sequence[bytes], terms: PairTerms) -> None:
+        from worker.nnue import Network
+        from worker.nnue.format import parse_network
+        from worker.search.engine import NumbaEngine
+
+        self._terms = terms
+        networks = (Network(parse_network(net), fv_scale=terms.games.fv_scale) for net in nets)
+        self._engines = [
+            (NumbaEngine(terms.games.hash_mb, network=one), NumbaEngine(terms.games.hash_mb, network=one))
+            for one in networks
+        ]
+
+    def play(self, pair: GamePair) -> PairResult:
+        """Play both games. At a node limit they depend on nothing that was played before."""
+        began = time.process_time()
+        plus, minus = self._engines[pair.network]
+        for engine, values in ((plus, pair.plus), (minus, pair.minus)):
+            engine.set_parameters(dict(zip(self._terms.names, values, strict=True)))
+        first = self._game(pair.opening, (plus, minus))
+        second = self._game(pair.opening, (minus, plus))
+        points = tuple(0.5 if winner is None else float(winner == plus_colour) for plus_colour, (winner, _, _) in (
+            (0, first), (1, second),
+        ))  # fmt: skip
+        return PairResult(
+            pair.iteration,
+            pair.pair,
+            (points[0], points[1]),
+            first[1] + second[1],
+            first[2] + second[2],
+            round(time.process_time() - began, 3),
+        )
+
+    def _game(self, sfen: str, sides: tuple[NumbaEngine, NumbaEngine]) -> tuple[int | None, int, int]:
+        """The winner's colour (None: a draw), the moves made, and the nodes of both sides."""
+        from lab.match.game import Adjudicator, Choice, play_game
+        from worker.engine import Limits
+
+        games = self._terms.games
+        limits = Limits(nodes=games.nodes, movetime_ms=games.movetime_ms)
+        nodes = 0
+        for engine in sides:
+            engine.new_game()
+
+        def think(mover: int, moves: tuple[str, ...]) -> Choice:
+            nonlocal nodes
+            sides[mover].set_position(sfen, moves)
+            result = sides[mover].go(limits)
+            nodes += result.nodes
+            return Choice(result.bestmove, result.lines[0].score if result.lines else None)
+
+        outcome = play_game(sfen, think, Adjudicator(games.resign_cp, games.resign_moves), games.max_moves)
+        return outcome.winner, len(outcome.moves), nodes
+
+
+_players: dict[tuple[PairTerms, int], PairPlayer] = {}
+"""The last one of this process: a process plays many pairs."""
+
+
+def play_pair(nets: Sequence[bytes], terms: PairTerms, pair: GamePair) -> PairResult:
+    """Play a pair in this process; compile first, where this was not done yet on this machine.
+
+    Args:
+        nets: the networks' files, in the order of `GameSettings.net_digests`.
+
+    Raises:
+        PlayError: this machine has other sources than whoever ordered, or this process another build.
+    """
+    os.environ[BUILD] = "1"
+    from worker.jit.options import TUNING
+    from worker.warm import warm_up
+
+    if not TUNING:
+        raise PlayError(f"this process had the searcher before it was to play: set {BUILD}=1 for it")
+    if (own := code_version()) != terms.code:
+        raise PlayError(f"{os.uname().nodename} has another version of Gougi ({own}, not {terms.code})")
+    key = (terms, os.getpid())
+    if key not in _players:
+        warm_up()
+        _players.clear()
+        _players[key] = PairPlayer(nets, terms)
+    return _players[key].play(pair)
+
+
+@dataclass(frozen=True, slots=True)
+class PairLost:
+    """The process that played a pair died; the pair is played again."""
+
+    name: PairName
+    why: str
+
+
+Event = Opened | PairResult | PairLost
+
+
+class _Pairs:
+    """The pairs of a run that are still to be played."""
+
+    def __init__(
+        self, run: TuningRun, terms: PairTerms, keep: Callable[[PairResult], None], on_event: Callable[[Event], None]
+    ) -> None:
+        self._run = run
+        self._terms = terms
+        self._keep = keep
+        self._on_event = on_event
+        self._losses = Losses(PlayError)
+
+    def opened(self, nodes: int) -> None:
+        self._on_event(Opened(nodes))
+
+    def take(self) -> tuple[PairName, tuple[object, ...]] | None:
+        pair = self._run.take_pair()
+        return None if pair is None else (pair.name, (self._terms, pair))
+
+    def done(self, result: PairResult) -> None:
+        self._keep(result)
+        self._run.take(result)
+        self._on_event(result)
+
+    def lost(self, name: PairName, why: str) -> None:
+        self._losses.add(str(name), why)
+        self._run.give_back(name)
+        self._on_event(PairLost(name, why))
+
+
+def play_here(
+    processes: int,
+    nets: Sequence[bytes],
+    terms: PairTerms,
+    run: TuningRun,
+    keep: Callable[[PairResult], None],
+    on_event: Callable[[Event], None],
+) -> None:
+    """Play what is missing of ``run`` in that many processes of this machine. The rest is as for `play_on_ray`.
+
+    Raises:
+        PlayError: a pair cannot be played.
+    """
+    run_tasks_here(processes, nets, play_pair, _Pairs(run, terms, keep, on_event), PlayError)
+
+
+async def play_on_ray(
+    address: str,
+    nets: Sequence[bytes],
+    terms: PairTerms,
+    run: TuningRun,
+    keep: Callable[[PairResult], None],
+    on_event: Callable[[Event], None],
+) -> None:
+    """Play what is missing of ``run`` on a fleet.
+
+    Args:
+        address: ``host:port`` or ``auto`` of a Ray cluster that runs.
+        nets: the networks' files, in the order of `GameSettings.net_digests`.
+        keep: gets each result before the run does.
+        on_event: told what happened, after that.
+
+    Raises:
+        FleetError: there is no such cluster.
+        PlayError: Ray was lost, or a pair cannot be played.
+    """
+    await run_tasks(address, nets, play_pair, _Pairs(run, terms, keep, on_event), PlayError)

@@ -1,0 +1,157 @@
+"""What runs beside a command that plays or searches: its log, its metrics, its live page."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from master.commands.common import EndsOn
+
+if TYPE_CHECKING:
+    from cluster.metrics.fleet import FleetMetrics
+    from cluster.metrics.server import ListenAddress
+    from master.config import Config, MetricsConfig
+    from master.live.feed import Feed
+    from master.logs.game_metrics import GameMetrics
+    from master.logs.log import About
+
+
+@contextlib.contextmanager
+def logged(settings: Config, warn: Callable[[str], None], tell_line: Callable[[str], None]) -> Iterator[About]:
+    """The log of a command that plays or searches; ``warn`` gets what a person is to hear of it at once, ``tell_line``
+    in the end where it lies. It gives what is to hear of the games, so that the lines say which one they are about."""
+    from master.logs.log import About, LogError, open_log
+    from master.ui.texts import say
+
+    log, about = settings.log, About()
+    opened = open_log(Path(settings.records.folder), console=warn, about=about, **log.options())
+    with EndsOn(LogError), opened as path:
+        try:
+            yield about
+        finally:
+            tell_line(say("log: {path}", path=path))
+
+
+@dataclass(frozen=True, slots=True)
+class Metrics:
+    """The metrics' listeners for a fleet and a player."""
+
+    fleet: FleetMetrics
+    game: GameMetrics
+    nodes: ListenAddress
+    """The address at which the first node's process serves metrics of its own."""
+    url: str
+
+
+@contextlib.contextmanager
+def serving(
+    config: MetricsConfig, player: str, tell: Callable[[str, dict[str, object]], None]
+) -> Iterator[Metrics | None]:
+    """Serve metrics until the end of the block; None where the configuration says no, or no port can be had.
+
+    Args:
+        player: its name.
+        tell: hears where they are (``metrics_served``), or why they are not (``metrics_not_served``).
+    """
+    if not config.on:
+        yield None
+        return
+    from importlib.metadata import version
+
+    from prometheus_client import CollectorRegistry, ProcessCollector
+
+    from cluster.metrics.fleet import FleetMetrics
+    from cluster.metrics.server import PORTS, ListenAddress, MetricsServer
+    from master.logs.game_metrics import GameMetrics
+
+    registry = CollectorRegistry()
+    ProcessCollector(registry=registry)
+    fleet, game = FleetMetrics(registry), GameMetrics(registry, version("gougi"), player)
+    try:
+        server = MetricsServer(ListenAddress(config.listen, config.port, PORTS), registry, fleet.node_urls)
+    except OSError as error:  # no reason not to play
+        tell("metrics_not_served", {"error": str(error)})
+        yield None
+        return
+    tell("metrics_served", {"url": server.url})
+    counting = _Counting(game)
+    root = logging.getLogger()
+    if root.handlers:  # where no log is written, Python itself shows warnings, as long as nobody else takes them
+        root.addHandler(counting)
+    try:
+        yield Metrics(fleet, game, ListenAddress(config.node_listen, config.node_port), server.url)
+    finally:
+        root.removeHandler(counting)
+        server.close()
+
+
+class _Counting(logging.Handler):
+    """Counts the log's warnings and errors."""
+
+    def __init__(self, game: GameMetrics) -> None:
+        super().__init__(logging.WARNING)
+        self._game = game
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._game.message("warning" if record.levelno < logging.ERROR else "error")
+
+
+@contextlib.asynccontextmanager
+async def live_page(
+    settings: Config, command: str, ready: Callable[[str], None], warn: Callable[[str], None]
+) -> AsyncIterator[Feed | None]:
+    """The page for as long as the block runs; None where it is switched off.
+
+    Args:
+        command: what the page's title says, ``play`` or ``usi``.
+        ready: gets the page's address, which `gougi status` shows too; called from a thread, as ``warn``.
+        warn: gets a line that says why there is no page.
+    """
+    from master.live.listening import parse
+
+    place = parse(settings.page.listen)
+    if place is None:
+        yield None
+        return
+    import asyncio
+    from importlib.metadata import version
+
+    from cluster.machine import status
+    from master.live.feed import Feed, PageSettings
+    from master.ui.texts import say
+
+    host, port = place
+    token = page_token(settings, host)
+
+    def on_ready(url: str) -> None:
+        status.tell(page=url)
+        ready(url)
+
+    feed = Feed(
+        PageSettings(host, port, token, {"command": command, "version": version("gougi")}),
+        on_ready,
+        lambda why: warn(say("no live page: {why}", why=why)),
+    )
+    feed.start()
+    try:
+        yield feed
+    finally:
+        status.tell(page="")
+        await asyncio.to_thread(feed.close)
+
+
+def page_token(settings: Config, host: str) -> str:
+    """The token that a browser has to show: the environment's, else one for this run where others can reach
+    ``host``."""
+    import secrets
+
+    from master.live.listening import is_loopback
+
+    given = settings.page.token
+    if given is not None:
+        return given.get_secret_value()
+    return "" if is_loopback(host) else secrets.token_urlsafe(24)

@@ -1,0 +1,187 @@
+"""Games from files as facts: a log of ours, whole or as it is written, and a game record (CSA, KIF …).
+
+A log's player events are given to a player again (`master.game.journal`), whose events are what they were; the fleet's
+events stand in the log. Of searches that run it holds no nodes: those come with the decisions. A record has no thoughts
+of its players but scores; of one that ``gougi analyze`` or ShogiHome has annotated, each move has the analysis' score
+of the position after it."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from master.analysis.game import RecordedGame, read_games
+from master.game.journal import BEGIN, ENTRY, LoggedGame, Replay, read
+from master.live.facts import Fact, Teller, fleet_fact
+from master.logs.files import Place, read_lines
+from master.player.instructions import Emit
+from master.records.record import FROM_RSSHOGI
+from worker.score import MATE, is_mate
+
+MOST_LINES: Final = 300
+"""Lines that are read at once, so that a reader who waits for the rest sees the first of them soon."""
+_META: Final = frozenset({"event", "logger", "level", "timestamp"})
+
+
+class _Player:
+    """One player of the log, played again as its inputs come."""
+
+    def __init__(self, game: LoggedGame, teller: Teller) -> None:
+        self.name = game.name
+        self._game = game
+        self._teller = teller
+        self._steps = Replay(game).steps()
+
+    def give(self, fields: dict[str, Any], at: float) -> list[Fact]:
+        self._game.entries.append(read(fields))  # `steps` goes on with what has been added
+        step = next(self._steps)
+        events = [instruction.event for instruction in step.instructions if isinstance(instruction, Emit)]
+        return [fact for event in events if (fact := self._teller.tell(event, at)) is not None]
+
+
+class LogReader:
+    """Reads a log from its beginning, and on as it grows.
+
+    Args:
+        path: any of its files (`master.logs.files`).
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.trouble = ""
+        """The first line that could not be read, or is missing, and why; it and what hangs on it is left out."""
+        self.more = False
+        self._place = Place()
+        self._players: dict[int, _Player] = {}
+        self._at = 0.0
+        """The time of the last line."""
+        self._main = ""
+        """The name of the player whose games are shown: the first. Another one of the log is its opponent."""
+
+    def poll(self) -> list[Fact]:
+        """The facts of what is new; of `MOST_LINES` at a time, and then `more` says that there are more.
+
+        Raises:
+            OSError, NotTextError: the log cannot be read.
+        """
+        facts: list[Fact] = []
+        self.more = False
+
+        def on_gap(where: str) -> None:
+            words = f"{where}; a game that ran then is shown up to there"
+            self._players.clear()
+            self.trouble = self.trouble or words
+            facts.append({"fact": "note", "at": self._at, "text": words})
+
+        for count, (file, number, line) in enumerate(read_lines(self.path, on_gap, self._place), 1):
+            try:
+                facts += self._take(json.loads(line))
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError, StopIteration) as error:
+                self.trouble = self.trouble or f"{file}, line {number}: {str(error) or type(error).__name__}"
+            if count == MOST_LINES:
+                self.more = True
+                break
+        return facts
+
+    def _take(self, fields: dict[str, Any]) -> list[Fact]:
+        event = fields["event"]
+        at = self._at = datetime.datetime.fromisoformat(fields["timestamp"]).timestamp()
+        if event == BEGIN:
+            game = LoggedGame.begun(fields)
+            self._main = self._main or game.name
+            # A name has one connection at a time: its earlier ones say no more.
+            self._players = {number: one for number, one in self._players.items() if one.name != game.name}
+            self._players[game.number] = _Player(game, Teller(thoughts_only=game.name != self._main))
+        elif event == ENTRY and int(fields["game"]) in self._players:
+            return self._players[int(fields["game"])].give(fields, at)
+        elif fields.get("logger") == "fleet":
+            rest = {name: value for name, value in fields.items() if name not in _META}
+            return [fleet_fact(str(event), rest, at)]
+        return []
+
+
+_SCORE: Final = re.compile(r"^#評価値=([+-]?\d{1,5})\b", re.MULTILINE)
+_MATE: Final = re.compile(r"^#詰み=(先|後)手勝ち(?::(\d{1,3})手)?", re.MULTILINE)
+_DRAWS: Final = frozenset({"REPETITION_DRAW", "IMPASSE", "DRAW", "MAX_MOVES"})
+
+
+def facts_of(path: Path, notice: Callable[[str], None] = lambda _: None) -> list[Fact]:
+    """The facts of all games of a file.
+
+    Args:
+        notice: hears what of the file cannot be shown: a game of several that is broken, moves that are left out.
+
+    Raises:
+        GameFileError: it cannot be read, or is none; the text says where and why.
+    """
+    games = read_games(path, lambda error: notice(str(error)))
+    for game in games:
+        notice(game.notice)
+    return [fact for game in games for fact in _game(game)]
+
+
+def _analysed(game: RecordedGame) -> list[int | None]:
+    """The analysis' score after each move, from black's view; None: it has none."""
+    entries = () if game.reading is None else game.reading.moves
+    found = [_told("\n".join(entry.comments)) for entry in entries]
+    return (found + [None] * len(game.moves))[: len(game.moves)]
+
+
+def _told(comment: str) -> int | None:
+    if mate := _MATE.search(comment):
+        score = MATE - int(mate[2] or 0)
+        return score if mate[1] == "先" else -score
+    if (value := _SCORE.search(comment)) and not is_mate(int(value[1])):
+        return int(value[1])
+    return None
+
+
+def _game(game: RecordedGame) -> list[Fact]:
+    scores = _analysed(game)
+    analysed = any(score is not None for score in scores)
+    first = game.start_sfen.split()[1] == "w"
+    times = [{"total_ms": 0, "byoyomi_ms": 0, "increment_ms": 0}] * 2
+    no_clock = {"left_ms": [0, 0], "turn": 0}
+    facts: list[Fact] = [
+        {
+            "fact": "began",
+            "at": 0.0,
+            "id": game.event or game.source,
+            "names": list(game.names),
+            "mine": None,
+            "analysed": analysed,
+            "start": game.start_sfen,
+            "first": 0,
+            "times": times,
+            "max_moves": None,
+            "clocks": no_clock,
+        }
+    ]
+    if game.notice:
+        facts.append({"fact": "note", "at": 0.0, "text": game.notice})
+    for ply, move in enumerate(game.moves, start=1):
+        facts.append(
+            {
+                "fact": "move",
+                "at": 0.0,
+                "ply": ply,
+                "colour": first ^ (ply - 1 & 1),
+                "mine": False,
+                "usi": move.usi,
+                "csa": move.usi,
+                "ms": move.ms,
+                "clocks": no_clock,
+                "score": scores[ply - 1] if analysed else move.own_score,
+                "depth": 0,
+                "nodes": 0,
+                "book": "",
+            }
+        )
+    conclusion = "DRAW" if game.winner is None and game.ending in _DRAWS else ""
+    reason = FROM_RSSHOGI.get(game.ending, game.ending)
+    ended = {"fact": "ended", "at": 0.0, "conclusion": conclusion, "reason": reason, "winner": game.winner}
+    return [*facts, {**ended, "plies": len(game.moves), "record": ""}]

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lab.run_folder import RunFolder
+
+
+class Refused(Exception):
+    pass
+
+
+class Folder(RunFolder):
+    command = "gougi match"
+    refused = Refused
+
+
+def test_one_process_at_a_time(tmp_path: Path) -> None:
+    folder = tmp_path / "runs" / "mine"
+    script = "import sys; from pathlib import Path; from tests.lab.test_run_folder import Folder\n"
+    script += "with Folder(Path(sys.argv[1])).held(): print('held', flush=True); sys.stdin.read()"
+    words = [sys.executable, "-c", script, str(folder)]
+    root = Path(__file__).parents[2]
+    with subprocess.Popen(words, cwd=root, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "held\n"
+        with pytest.raises(Refused) as raised, Folder(folder).held():
+            pytest.fail("both are in")
+        assert str(raised.value) == f"{folder}: another gougi match is at work there"
+        other.kill()
+        other.wait()
+        with Folder(folder).held():
+            pass
+
+
+def test_settings_that_differ_are_named(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    folder.check_settings({"nodes": 5, "old": 1}, {"nodes": 5})
+    with pytest.raises(Refused, match=r"begun with other settings \(nodes was 5 and is 6; seed was None and is 1\)"):
+        folder.check_settings({"nodes": 5}, {"nodes": 6, "seed": 1})
+    before, wanted = {"options": {"Threads": 1, "Hash": 2}, "test": None}, {"options": {"Threads": 1}, "test": {"a": 1}}
+    with pytest.raises(Refused, match=r"\(options.Hash was 2 and is None; test was None and is \{'a': 1\}\)"):
+        folder.check_settings(before, wanted)
+
+
+def test_settings_are_kept_and_read_again(tmp_path: Path) -> None:
+    folder, file = Folder(tmp_path), tmp_path / "settings.json"
+    folder.claim_settings(file, {"name": "将棋"})
+    assert "将棋" in file.read_text(encoding="utf-8")
+    folder.claim_settings(file, {"name": "将棋"})
+    with pytest.raises(Refused, match="name was '将棋' and is 'go'"):
+        folder.claim_settings(file, {"name": "go"})
+    file.write_text("{")
+    with pytest.raises(Refused, match=r"settings\.json: not readable"):
+        folder.claim_settings(file, {"name": "go"})

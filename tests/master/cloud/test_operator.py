@@ -1,0 +1,235 @@
+"""The operator's steps, terraform and AWS played: plans and their numbers, a new size, the wait for nodes."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from master.cloud.cloud import Cloud, Machine
+from master.cloud.operator import FleetDown, NotReady, Operator, TooMuchChanges
+from master.cloud.plan import Facts
+from master.cloud.reports import MachineReport, MachineState
+from master.cloud.view import FleetStatus, status
+from master.commands import fleet as command
+from master.commands.common import CommandError
+from master.config import FleetConfig
+
+
+class Account(Cloud):
+    def account(self) -> str:
+        return "123456789012"
+
+
+def change(address: str, *actions: str, **more: object) -> dict[str, object]:
+    return {
+        "address": f"module.fleet.{address}",
+        "type": address.split(".")[0],
+        "mode": "managed",
+        "change": {"actions": list(actions), **more},
+    }
+
+
+class Planned:
+    """Terraform, as far as a plan asks for it."""
+
+    def __init__(self) -> None:
+        self.changes = [change("aws_instance.head", "create")]
+        self.asked: list[tuple[str, dict[str, int]]] = []
+        self.applied: list[str] = []
+
+    def init(self) -> None: ...
+
+    def plan(self, file: str, variables: dict[str, int], *, destroy: bool) -> Any:
+        assert not destroy
+        self.asked.append((file, variables))
+        return {"resource_changes": self.changes}
+
+    def apply(self, file: str, _tell: object) -> None:
+        self.applied.append(file)
+
+
+class Owner(Operator):
+    def __init__(self, folder: Path) -> None:
+        (folder / "release.tar").touch()
+        variables = {"release_file": str(folder / "release.tar")}
+        super().__init__(FleetConfig(folder=str(folder / "state"), region="us-east-1", variables=variables), None)
+        self.played = Planned()
+        self._terraform = self.played  # type: ignore[assignment]
+        self.told: list[str] = []
+
+    def cloud(self, region: str | None = None) -> Cloud:
+        return Account(region)
+
+    def facts(self) -> Facts:
+        return FACTS
+
+
+FACTS = Facts("gougi", "eu-west-1", 1, "g", "i-head", "b", True, "a shell", True, {})
+
+
+def test_where_nobody_can_be_asked_nothing_is_planned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    owner = Owner(tmp_path)
+    with pytest.raises(CommandError, match="there is no terminal to ask on: --yes"):
+        command._change(owner, "up", lambda: pytest.fail("planned"), yes=False, wait_s=0)
+    assert not owner.folder.exists
+
+
+def test_a_number_is_kept_when_its_plan_is_applied(tmp_path: Path) -> None:
+    owner = Owner(tmp_path)
+    with owner.alone("gougi fleet plan"):
+        owner.plan(7, tell=owner.told.append)
+        assert list(owner.folder.path.glob("plan-*"))
+    assert owner.folder.nodes is None
+    assert not list(owner.folder.path.glob("plan-*"))
+    with owner.alone("gougi fleet up"):
+        first = owner.plan(7, tell=owner.told.append)
+        second = owner.plan(3, tell=owner.told.append)
+        with pytest.raises(ValueError, match="not the plan that was made last"):
+            owner.apply(first, lambda _step: None)
+        assert owner.played.applied == []
+        owner.apply(second, lambda _step: None)
+    files = [file for file, _ in owner.played.asked]
+    assert owner.played.applied == files[-1:]
+    assert len(set(files)) == 3
+    assert owner.played.asked[-1][1] == {"nodes": 3}
+    assert owner.folder.nodes == 3
+    assert owner.nodes(None) == 3
+
+
+def test_what_a_killed_command_left_goes_with_the_next(tmp_path: Path) -> None:
+    owner = Owner(tmp_path)
+    with owner.alone("gougi fleet up"):
+        owner.folder.set_nodes(1)
+    left = owner.folder.new_plan()
+    with owner.alone("gougi fleet up"):
+        assert not left.exists()
+
+
+# A new size
+
+
+def group(**after: object) -> dict[str, object]:
+    before = {"desired_capacity": 2, "max_size": 2, "min_size": 0, "launch_template": [{"version": "1"}]}
+    return change("aws_autoscaling_group.workers", "update", before=before, after={**before, **after})
+
+
+SIZE = group(desired_capacity=5, max_size=5)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        [],
+        [
+            change("terraform_data.clock", "delete", "create"),
+            change("aws_autoscaling_schedule.stop", "delete", "create"),
+        ],
+        [change("aws_ec2_instance_state.head", "update", before={"state": "stopped"}, after={"state": "running"})],
+        [change("aws_instance.head", "no-op")],
+    ],
+)
+def test_another_number_of_nodes(tmp_path: Path, more: list[dict[str, object]]) -> None:
+    owner = Owner(tmp_path)
+    owner.played.changes = [SIZE, *more]
+    assert "aws_autoscaling_group.workers" in " ".join(owner.plan_size(5, owner.told.append).lines())
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        change("aws_instance.head", "delete", "create"),
+        change("aws_instance.head", "update", before={"user_data": "a"}, after={"user_data": "b"}),
+        change("aws_launch_template.worker", "update", before={"user_data": "a"}, after={"user_data": "b"}),
+        change("terraform_data.image", "delete", "create"),
+        change("aws_autoscaling_schedule.stop", "delete"),
+        change("aws_s3_object.config", "update", before={"content": "a"}, after={"content": "b"}),
+        change("aws_vpc_security_group_ingress_rule.ssh", "create"),
+    ],
+)
+def test_whoever_scales_changes_nothing_else(tmp_path: Path, more: dict[str, object]) -> None:
+    """A changed comment in the template once replaced the head in the middle of a game."""
+    owner = Owner(tmp_path)
+    owner.played.changes = [SIZE, more]
+    with pytest.raises(TooMuchChanges, match=rf"would change {more['address']}, .*: gougi fleet up --nodes 5 shows"):
+        owner.plan_size(5, owner.told.append)
+
+
+@pytest.mark.parametrize("after", [{"min_size": 1}, {"launch_template": [{"version": "2"}]}])
+def test_whoever_scales_changes_nothing_else_of_the_group(tmp_path: Path, after: dict[str, object]) -> None:
+    owner = Owner(tmp_path)
+    owner.played.changes = [group(desired_capacity=5, **after)]
+    with pytest.raises(TooMuchChanges, match="aws_autoscaling_group.workers"):
+        owner.plan_size(5, owner.told.append)
+
+
+def test_a_fleet_that_is_gone_has_no_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever had the folder before may have ended it."""
+    owner = Owner(tmp_path)
+    monkeypatch.setattr(Owner, "facts", Operator.facts)
+    with pytest.raises(FleetDown):
+        owner.plan_size(5, owner.told.append)
+    assert not owner.played.asked
+
+
+# The wait
+
+
+class Waiting(Operator):
+    """A fleet of one node that is, and stays, in this state."""
+
+    def __init__(self, folder: Path, state: MachineState, head: str = "running") -> None:
+        super().__init__(FleetConfig(folder=str(folder)), None)
+        self._state = state
+        self._head = head
+
+    def cloud(self, region: str | None = None) -> Cloud:
+        assert region == "eu-west-1"
+        return Quiet(region)
+
+    def status(self, facts: Facts) -> FleetStatus:
+        node = Machine("i-1", "c7i.xlarge", "a", False, 0.0, "running")
+        head = Machine("i-head", "c7i.xlarge", "a", False, 0.0, self._head)
+        said = MachineReport("i-1", 100.0, self._state)
+        return status(facts, [head, node], [said], {}, 100.0)
+
+
+class Quiet(Cloud):
+    def troubles(self, _group: str, _since: object) -> list[str]:
+        return []
+
+
+@pytest.mark.parametrize(
+    ("plays", "state", "enough"),
+    [
+        (True, "ready", True),
+        (True, "joined", False),
+        (False, "ready", True),
+        (False, "joined", True),
+        (False, "waiting", False),
+    ],
+)
+def test_what_is_waited_for(tmp_path: Path, plays: bool, state: MachineState, enough: bool) -> None:
+    facts = replace(FACTS, plays=plays)
+    operator = Waiting(tmp_path, state)
+    if enough:
+        assert operator.wait(facts, 0.0, lambda _now, _troubles: None).joined == 1
+    else:
+        with pytest.raises(NotReady, match=f"i-1: {state}"):
+            operator.wait(facts, 0.0, lambda _now, _troubles: None)
+
+
+def test_nodes_without_a_head_are_not_enough(tmp_path: Path) -> None:
+    with pytest.raises(NotReady, match="the head i-head is stopping"):
+        Waiting(tmp_path, "ready", "stopping").wait(FACTS, 0.0, lambda _now, _troubles: None)
+
+
+def test_who_waits_hears_that_somebody_wants_another_number(tmp_path: Path) -> None:
+    operator = Waiting(tmp_path, "joined")
+    operator.folder.set_nodes(1)
+    with pytest.raises(NotReady, match="somebody has asked for 5 nodes meanwhile, not 1; gougi fleet status"):
+        operator.wait(FACTS, 600.0, lambda _now, _troubles: operator.folder.set_nodes(5))

@@ -1,0 +1,217 @@
+"""The cache folder's fingerprint: what it leaves out must hold nothing compiled."""
+
+from __future__ import annotations
+
+import ast
+import errno
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import worker
+from tests.users import NOBODY, as_root
+from worker.jit import cache
+from worker.jit.cache import _COMPILED_ROOMS, OUTSIDE, PLAIN_SOURCES, is_kept, keep, prune
+
+WORKER = Path(worker.__file__).parent
+SCRIPT = "from worker.jit import HAS_AVX2, HAS_PEXT, cache_dir; print(cache_dir(), HAS_AVX2, HAS_PEXT)"
+
+
+@pytest.mark.parametrize("name", sorted(PLAIN_SOURCES))
+def test_a_plain_source_compiles_nothing(name: str) -> None:
+    tree = ast.parse((WORKER / name).read_text())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            assert not node.decorator_list or all("jit" not in ast.dump(item) for item in node.decorator_list)
+        assert not (isinstance(node, ast.ImportFrom) and node.module in ("numba", "worker.jit"))
+
+
+def imported(source: Path) -> set[Path]:
+    """Files of ours that a source imports from: modules, and packages for names that are none."""
+    found: set[Path] = set()
+    for node in ast.walk(ast.parse(source.read_text())):
+        if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("worker"):
+            continue
+        place = WORKER.parent / (node.module or "").replace(".", "/")
+        if place.with_suffix(".py").exists():
+            found.add(place.with_suffix(".py"))
+            continue
+        for name in node.names:
+            module = place / f"{name.name}.py"
+            found.add(module if module.exists() else place / "__init__.py")
+    return found
+
+
+def compiled() -> list[Path]:
+    return [source for source in WORKER.rglob("*.py") if "@jit(" in source.read_text()]
+
+
+def test_no_compiled_source_imports_a_plain_one() -> None:
+    plain = {WORKER / name for name in PLAIN_SOURCES}
+    assert {source: found for source in compiled() if (found := imported(source) & plain)} == {}
+    assert len(compiled()) > 20
+
+
+def test_what_compiled_code_imports_is_in_the_fingerprint() -> None:
+    known = {path for room in _COMPILED_ROOMS for path in (WORKER / room).rglob("*.py")}
+    known |= {WORKER / name for name in OUTSIDE}
+    known.add(WORKER / "engine.py")  # a name of a type
+    for source in compiled():
+        assert imported(source) <= known, source
+
+
+def ask(**variables: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, **variables}
+    return subprocess.run(
+        [sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, timeout=60, check=True
+    )
+
+
+def folder(**variables: str) -> list[str]:
+    done = ask(**variables)
+    assert done.stderr == ""
+    return done.stdout.split()
+
+
+def private(done: subprocess.CompletedProcess[str], temporary: Path, *why: str) -> Path:
+    """The folder in which the code is, once it is shown to be this user's alone, and that the user was told so."""
+    found = Path(done.stdout.split()[0])
+    assert found.parent.parent == temporary
+    assert found.parent.stat().st_mode & 0o7777 == 0o700
+    assert found.parent.stat().st_uid == os.geteuid()
+    (line,) = done.stderr.splitlines()
+    start = f"gougi: compiled code is kept in {found.parent}, for the usual folder cannot be used: "
+    assert line.startswith(start)
+    assert [word for word in why if word not in line] == []
+    return found
+
+
+def test_the_folder_depends_on_the_cpu_path_and_can_be_moved(tmp_path: Path) -> None:
+    native = folder(GOUGI_CACHE_DIR=str(tmp_path))
+    portable = folder(GOUGI_CACHE_DIR=str(tmp_path), GOUGI_CPU="portable")
+    assert native[0].startswith(str(tmp_path))
+    assert native[0] != portable[0]
+    assert portable[1:] == ["False", "False"]
+    assert folder(GOUGI_CACHE_DIR=str(tmp_path))[0] == native[0]
+    assert Path(native[0]).stat().st_mode & 0o7777 == 0o700
+
+
+def test_without_a_writable_home_it_goes_to_a_folder_of_ones_own(tmp_path: Path) -> None:
+    nowhere = {"HOME": "/proc/nowhere", "XDG_CACHE_HOME": "", "GOUGI_CACHE_DIR": "", "TMPDIR": str(tmp_path)}
+    found = private(ask(**nowhere), tmp_path, "/proc/nowhere/.cache")
+    assert private(ask(**nowhere), tmp_path) == found
+
+
+@pytest.mark.parametrize("bad", ["file", "file/below"])
+def test_a_named_folder_that_is_none_is_told(tmp_path: Path, bad: str) -> None:
+    (tmp_path / "file").touch()
+    private(ask(GOUGI_CACHE_DIR=str(tmp_path / bad), TMPDIR=str(tmp_path)), tmp_path, str(tmp_path / bad))
+
+
+@as_root
+def test_what_somebody_else_put_into_the_temporary_folder_is_not_used(tmp_path: Path) -> None:
+    """There it would be found where there is no home; numba would unpickle it, and so run what is in it."""
+    tmp_path.chmod(0o1777)
+    theirs = tmp_path / "gougi-0"
+    theirs.mkdir(0o700)
+    os.chown(theirs, NOBODY, NOBODY)
+    nowhere = {"HOME": "/proc/nowhere", "XDG_CACHE_HOME": "", "GOUGI_CACHE_DIR": "", "TMPDIR": str(tmp_path)}
+    found = private(ask(**nowhere), tmp_path)
+    assert found.parent.name.startswith("gougi-0-")
+    assert list(theirs.iterdir()) == []
+
+
+def test_a_folder_that_others_may_write_to_is_not_used(tmp_path: Path) -> None:
+    (tmp_path / "tmp").mkdir()
+    named = {"GOUGI_CACHE_DIR": str(tmp_path / "named"), "TMPDIR": str(tmp_path / "tmp")}
+    Path(folder(**named)[0]).chmod(0o777)
+    private(ask(**named), tmp_path / "tmp", "others may write to it")
+
+
+@as_root
+def test_compiled_code_of_somebody_else_is_never_used(tmp_path: Path) -> None:
+    shared, temporary = tmp_path / "shared", tmp_path / "tmp"
+    for path in (shared, temporary):
+        path.mkdir()
+    named = {"GOUGI_CACHE_DIR": str(shared), "TMPDIR": str(temporary)}
+    theirs = Path(folder(**named)[0])
+    os.chown(theirs, NOBODY, NOBODY)
+    private(ask(**named), temporary, str(theirs))
+
+
+def test_its_processes_use_the_same_folder_and_say_nothing(tmp_path: Path) -> None:
+    script = f"import subprocess, sys; {SCRIPT}; subprocess.run([sys.executable, '-c', {SCRIPT!r}], check=True)"
+    (tmp_path / "file").touch()
+    environment = {**os.environ, "GOUGI_CACHE_DIR": str(tmp_path / "file"), "TMPDIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-uc", script], env=environment, capture_output=True, text=True, timeout=60, check=True
+    )
+    assert len(done.stderr.splitlines()) == 1
+    ours, childs = done.stdout.splitlines()
+    assert ours == childs
+
+
+def test_a_cache_that_somebody_uses_stays(tmp_path: Path) -> None:
+    current = tmp_path / "jit-now"
+    current.mkdir()
+    for number in range(10):
+        (tmp_path / f"jit-{number}").mkdir()
+        age_s = 100 * number if number % 2 else 200_000 + number
+        os.utime(tmp_path / f"jit-{number}", (time.time() - age_s,) * 2)
+    prune(current)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["jit-1", "jit-3", "jit-5", "jit-7", "jit-9", "jit-now"]
+
+
+@pytest.mark.parametrize("asks_again", [False, True], ids=["as it was forked", "as a node, which closes all"])
+def test_a_folder_in_which_a_process_lives_stays(asks_again: bool, tmp_path: Path) -> None:
+    folders = [tmp_path / f"jit-{number}" for number in range(7)]
+    for number, folder in enumerate(folders):
+        folder.mkdir()
+        os.utime(folder, (time.time() - 200_000 - number,) * 2)
+    for _ in range(2):  # each shard of teacher games asks again
+        keep(folders[5])
+    os.utime(folders[5], (time.time() - 200_005,) * 2)
+    ready, told = os.pipe()
+    child = os.fork()
+    if not child:
+        if asks_again:
+            os.closerange(3, told)
+            keep(folders[5])
+        os.write(told, b".")
+        time.sleep(60)
+        os._exit(0)
+    assert os.read(ready, 1) == b"."
+    os.close(cache._kept.pop(folders[5])[1])
+    os.utime(folders[5], (time.time() - 200_005,) * 2)
+    prune(folders[0])
+    assert folders[5].exists() and not folders[6].exists()
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    os.utime(folders[5], (time.time() - 200_005,) * 2)
+    prune(folders[0])
+    assert not folders[5].exists()
+    os.close(ready)
+    os.close(told)
+
+
+def test_a_shared_lock_is_asked_for_by_a_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As NFS wants it."""
+    lock = fcntl.flock
+
+    def strict(descriptor: int, operation: int) -> None:
+        written_only = fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE == os.O_WRONLY
+        if operation & fcntl.LOCK_SH and written_only:
+            raise OSError(errno.EBADF, "not open for reading")
+        lock(descriptor, operation)
+
+    monkeypatch.setattr(fcntl, "flock", strict)
+    keep(tmp_path)
+    assert is_kept(tmp_path)
+    os.close(cache._kept.pop(tmp_path)[1])
+    assert not is_kept(tmp_path)

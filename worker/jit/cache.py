@@ -1,0 +1,198 @@
+"""The folder of compiled code: its name, its place, and the end of old ones.
+
+numba does not recompile a caller when a callee in another file or an imported constant changes, so the folder's name
+holds a hash of every source file that compiled code has something of, the versions, the CPU and the options: a stale
+cache cannot be met. ``GOUGI_CACHE_DIR`` says where the folder is made (default: ``$XDG_CACHE_HOME/gougi`` or
+``~/.cache/gougi``).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import pickle
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, Final
+
+import llvmlite
+import llvmlite.binding as llvm
+import numba
+import numpy as np
+from numba.core.caching import IndexDataCacheFile
+
+from worker.jit.options import (
+    FEATURES,
+    HAS_AVX2,
+    HAS_PEXT,
+    HAS_VNNI,
+    OPTIONS,
+    PARAMETERS,
+    TUNING,
+    WITHOUT,
+)
+from worker.trust import only_ours, own_folder
+
+_WORKER: Final = Path(__file__).resolve().parent.parent
+_COMPILED_ROOMS: Final = ("jit", "shogi", "nnue", "search", "mate")
+PLAIN_SOURCES: Final = frozenset(
+    {
+        "mate/solver.py",
+        "nnue/format.py",
+        "nnue/reference.py",
+        "nnue/variation.py",
+        "search/bench.py",
+        "search/engine.py",
+        "search/root_mate.py",
+        "search/steps.py",
+        "search/thread.py",
+        "shogi/notation.py",
+        "shogi/position.py",
+        "shogi/sfen.py",
+    }
+)
+"""Sources in the compiled rooms that compiled code does not see: when they change, the cache stays valid."""
+
+OUTSIDE: Final = ("score.py",)
+"""Sources outside of the rooms that compiled code of other files holds constants of."""
+
+_LEFT: Final = 4
+"""Unused folders that stay."""
+_UNUSED_S: Final = 86_400
+
+_kept: Final[dict[Path, tuple[int, int]]] = {}
+"""By folder: the process that keeps it, and the descriptor of the file that it has locked, for as long as it lives. A
+number and no file object, because a node that was forked has closed all that it did not open itself."""
+
+
+def keep(folder: Path) -> None:
+    """Keep others from removing a folder while this process or a fork of it lives. May be called again and again."""
+    with contextlib.suppress(OSError):  # a folder that may only be read
+        os.utime(folder)
+        if _kept.get(folder, (0, 0))[0] == os.getpid():
+            return
+        # For reading too: NFS gives shared locks to readers only.
+        descriptor = os.open(folder / "used", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        _kept[folder] = os.getpid(), descriptor
+        fcntl.flock(descriptor, fcntl.LOCK_SH)
+
+
+def is_kept(folder: Path) -> bool:
+    """Whether a process keeps it. Raises OSError where that cannot be told."""
+    with (folder / "used").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
+def prune(current: Path) -> None:
+    """Remove the neighbours of ``current`` that nobody uses or has begun to use for a day, but not the last few."""
+    others = [path for path in current.parent.glob("jit-*") if path != current and path.is_dir()]
+    others.sort(key=lambda path: path.stat().st_mtime, reverse=True)
+    for path in others[_LEFT:]:
+        if time.time() - path.stat().st_mtime < _UNUSED_S:
+            continue
+        with contextlib.suppress(OSError):
+            if is_kept(path):
+                continue
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def source_digest() -> str:
+    """A digest of all that decides the results of a search: every compiled source, the parts of the search that are
+    left out, and the parameters with another value."""
+    digest = hashlib.sha256()
+    for room in _COMPILED_ROOMS:
+        for source in sorted((_WORKER / room).rglob("*.py")):
+            name = source.relative_to(_WORKER).as_posix()
+            if name not in PLAIN_SOURCES:
+                digest.update(name.encode() + b"\0" + source.read_bytes() + b"\0")
+    digest.update(repr((sorted(WITHOUT), PARAMETERS, TUNING)).encode())
+    return digest.hexdigest()
+
+
+def _fingerprint() -> str:
+    digest = hashlib.sha256((_WORKER / "warm.py").read_bytes())  # a folder is complete when all of its stages are
+    digest.update(source_digest().encode())
+    for name in OUTSIDE:
+        digest.update((_WORKER / name).read_bytes())
+    facts = (
+        sys.implementation.cache_tag,  # numba's files of another Python are others; those that say "compiled" are not
+        numba.__version__,
+        llvmlite.__version__,
+        np.__version__,
+        llvm.get_host_cpu_name(),
+        sorted(FEATURES.items()),
+        HAS_AVX2,
+        HAS_VNNI,
+        HAS_PEXT,
+        sorted(OPTIONS.items()),
+        str(_WORKER),  # numba finds a function's code by where its source lies
+    )
+    digest.update(repr(facts).encode())
+    return digest.hexdigest()[:16]
+
+
+def _find_cache() -> Path:
+    """Find or make the folder, and let child processes use the same one.
+
+    It is the user's usual one. Where that cannot be used, or where others could write compiled code there, which would
+    then be run, it is a folder that only this user can write, and the user is told.
+
+    Raises:
+        OSError: there is no place for any; it says why the usual one is none.
+    """
+    named = os.environ.get("GOUGI_CACHE_DIR")
+    xdg = os.environ.get("XDG_CACHE_HOME")
+    usual = Path(named) if named else (Path(xdg) if xdg else Path(os.path.expanduser("~")) / ".cache") / "gougi"
+    name = f"jit-{_fingerprint()}"
+    try:
+        return _usable(usual / name)
+    except OSError as error:
+        why = f"{usual}: {error.strerror or error}" if error.filename else error.strerror or str(error)
+        try:
+            base = own_folder(Path(tempfile.gettempdir()), f"gougi-{os.geteuid()}")
+        except OSError as other:
+            words = f"compiled code can be kept nowhere: {why}; nor in a temporary folder: {other.strerror or other}"
+            raise OSError(error.errno, words) from other
+        print(f"gougi: compiled code is kept in {base}, for the usual folder cannot be used: {why}", file=sys.stderr)
+        os.environ["GOUGI_CACHE_DIR"] = str(base)
+        folder = base / name
+        folder.mkdir(0o700, exist_ok=True)
+        return folder
+
+
+def _usable(folder: Path) -> Path:
+    """Make the folder where it is missing, and return it where it can be written, by this user alone. Raises OSError."""
+    only_ours(folder)
+    with tempfile.TemporaryFile(dir=folder):
+        return folder
+
+
+def _load(cache: IndexDataCacheFile, key: Any) -> Any:
+    """A function's compiled code from the cache; None where there is none, or what is there is damaged."""
+    try:
+        return _numbas_load(cache, key)
+    except (EOFError, pickle.UnpicklingError):  # as a machine that lost its power may leave it
+        cache.flush()
+        return None
+
+
+_numbas_load: Final = IndexDataCacheFile.load
+IndexDataCacheFile.load = _load
+
+_CACHE_DIR: Final = _find_cache()
+os.environ["NUMBA_CACHE_DIR"] = str(_CACHE_DIR)  # for processes that numba itself starts
+numba.config.CACHE_DIR = str(_CACHE_DIR)
+
+
+def cache_dir() -> Path:
+    """The folder that holds this build's compiled functions."""
+    return _CACHE_DIR
