@@ -62,7 +62,7 @@ class Chooser:
         how = strategy(self.strategy) if self.strategy else SINGLE
         make = EngineMaker(spec)
         nodes = [VirtualNode(f"n{i}", make(how.variety, i), nps=self.budget) for i in range(self.nodes)]
-        fleet = VirtualFleet(nodes, how.settings)
+        fleet = VirtualFleet(nodes, how.settings, how.share_depth)
         chosen = []
         for number, (sfen, moves) in enumerate(positions, start=1):
             fleet.new_game()

@@ -28,7 +28,7 @@ from pathlib import Path
 import structlog
 import uvloop
 
-from cluster.api import SILENT, Decision, Listener, SearchListener, SearchRequest
+from cluster.api import SILENT, Decision, Listener, SearchListener, SearchOrder, StartSearch
 from cluster.drivers.local_driver import LocalSearcher
 from cluster.engine_spec import EngineSpec
 from master.book.opening import OpeningSettings
@@ -52,14 +52,19 @@ class Repeater(LocalSearcher):
         super().__init__(engine.build, name="repeater")
         self._played: dict[tuple[str, ...], Decision] = {}
 
-    def start(self, request: SearchRequest, listener: SearchListener = SILENT) -> None:
+    def handle(self, order: SearchOrder, listener: SearchListener = SILENT) -> None:
+        if not isinstance(order, StartSearch):
+            super().handle(order, listener)
+            return
+        request = order.request
+
         def decided(decision: Decision) -> None:
             self._played[request.moves] = decision
             listener.on_decision(decision)
 
         known = self._played.get(request.moves)
         if known is None:
-            super().start(request, replace(listener, on_decision=decided))
+            super().handle(order, replace(listener, on_decision=decided))
         else:
             again = replace(known, search_id=request.search_id)
             asyncio.get_running_loop().call_soon(listener.on_decision, again)

@@ -34,6 +34,7 @@ from cluster.coordination.events import FALLBACK
 from cluster.coordination.settings import Mode, Settings
 from cluster.drivers.fleet_driver import FleetSearcher
 from cluster.network.messages import Done, Message, Report
+from cluster.sharing.table import SharingSettings
 from worker.shogi import STARTPOS
 
 _LISTEN_S = 0.2
@@ -141,8 +142,8 @@ async def measure_fleet(nodes: int, rounds: int) -> dict[str, Figures]:
     """The figures of a fleet with this number of nodes on this machine, in milliseconds."""
     figures = {name: Figures() for name in ("start", "deal", "report", "stop", "quiet")}
     # No root searchers, so that every node gets a leaf; engines that wait have no tables to share.
-    settings = Settings(mode=Mode.SPLIT, root_share=0, share_depth=0)
-    searcher = FleetSearcher(nodes, None, paced_engine, paced_engine, settings)
+    settings, sharing = Settings(mode=Mode.SPLIT, root_share=0), SharingSettings(depth=0)
+    searcher = FleetSearcher(nodes, None, paced_engine, paced_engine, settings, sharing)
     watch = Watch()
     await searcher.open(watch.listener())
     try:

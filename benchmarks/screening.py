@@ -42,11 +42,12 @@ import numpy.typing as npt
 
 from lab.match.folder import sources
 from lab.tuning.play import BUILD
-from lab.tuning.tunable import GROUPS, TunableError, tunable
+from lab.tuning.tunable import TunableError, tunable
 from master.analysis.game import GameFileError, RecordedGame, read_games
 from master.analysis.strength import network_hash
 from worker.files import append_text, described
 from worker.search.parameters import VectorError, parse_vector
+from worker.search.tuning import GROUPS
 
 if TYPE_CHECKING:
     from worker.search.engine import NumbaEngine

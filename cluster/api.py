@@ -17,7 +17,8 @@ from worker.rules import EnteringKingRule
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """One search of the fleet. The master owns the clock: at ``hard_ms`` after `Searcher.start` a decision goes out."""
+    """One search of the fleet. The master owns the clock: at ``hard_ms`` after its `StartSearch` a decision goes
+    out."""
 
     search_id: int
     """Rises with every request; reports that carry an older one are discarded."""
@@ -25,7 +26,7 @@ class SearchRequest:
     moves: tuple[str, ...] = ()
     """USI moves since ``sfen``: the game's history, for repetition."""
     soft_ms: int | None = None
-    """The time to aim at; None: search until `Searcher.stop`."""
+    """The time to aim at; None: search until a `StopSearch`."""
     hard_ms: int | None = None
     """The decision is out by then, whatever is missing. None only together with ``soft_ms`` None."""
     nodes: int | None = None
@@ -61,23 +62,30 @@ class SearchRequest:
 
 @dataclass(frozen=True, slots=True)
 class StartSearch:
-    """Begin a search, as `OpenSearcher.start`. One that still runs is decided first, with what is known."""
+    """Begin a search. One that still runs is decided first, with what is known. Exactly one
+    `SearchListener.on_decision` follows, at the latest at ``hard_ms``."""
 
     request: SearchRequest
 
 
 @dataclass(frozen=True, slots=True)
 class PonderSearch:
-    """Search on the opponent's time, as `OpenSearcher.ponder`. A search that still runs is decided first."""
+    """Search on the opponent's time, until the next `StartSearch`, `PonderSearch` or a `StopSearch` with its id. A
+    search that still runs is decided first. No decision follows, but what is found is told by
+    `SearchListener.on_pondered`."""
 
     request: SearchRequest
+    """The position in which the opponent is to move, without times; with the limits that the next request will have. A
+    `StartSearch` for the position after a reply that is pondered on is a hit, and goes on from what is known."""
     expected: str = ""
-    """A reply that is pondered on in any case; empty: none."""
+    """A reply that is pondered on in any case, as much as the likeliest; empty: none, which is best where nobody else
+    has to be told what is expected."""
 
 
 @dataclass(frozen=True, slots=True)
 class RetimeSearch:
-    """Aim at another soft time for the search that runs, as `OpenSearcher.retime`."""
+    """Aim at another soft time for the search that runs; the hard deadline stays. One that is over brings the decision
+    as soon as there is an answer. No effect where that search is over, or has no soft time."""
 
     search_id: int
     soft_ms: int
@@ -86,9 +94,13 @@ class RetimeSearch:
 
 @dataclass(frozen=True, slots=True)
 class StopSearch:
-    """Ask for the decision now, as `OpenSearcher.stop`; pondering ends without one."""
+    """Ask for the decision now: it follows at once, or within 100 ms where nothing is known yet. Pondering ends without
+    one. No effect where that search is over."""
 
     search_id: int
+
+
+SearchOrder = StartSearch | PonderSearch | RetimeSearch | StopSearch
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +160,7 @@ class Answer:
     that of ``move``; there is none where no search stands behind it."""
     source: str = ""
     """``split``, ``vote`` or ``forced`` (one legal move, none, a declaration). Where no node had an answer:
-    ``fallback``; without its word ``earlier`` (what the search before expected here), ``last_resort`` (a few plies at
-    once, of the master itself), ``none`` (by material alone)."""
+    ``fallback``; without its word ``none`` (by material alone)."""
     ballots: tuple[Ballot, ...] = ()
     agreement: float = 1.0
     """The share of the vote's weight that is for ``move``, 0 to 1; 1 where there was no vote."""
@@ -273,38 +284,25 @@ class OpenSearcher(Protocol):
     async def new_game(self) -> None:
         """Tell every node that a new game begins."""
 
-    def start(self, request: SearchRequest, listener: SearchListener = SILENT) -> None:
-        """Begin; returns at once. Exactly one `SearchListener.on_decision` follows, at the latest at ``hard_ms``.
+    def handle(self, order: SearchOrder, listener: SearchListener = SILENT) -> None:
+        """Take an order; returns at once. ``listener`` hears of the search, or the pondering, that it begins.
 
-        Raises:
+        Raises (for an order that begins something):
             FleetError: the searcher is not open.
             ValueError: the position, a move or a limit is not valid, or the search id does not rise; nothing changed.
         """
 
+    def start(self, request: SearchRequest, listener: SearchListener = SILENT) -> None:
+        self.handle(StartSearch(request), listener)
+
     def ponder(self, request: SearchRequest, listener: SearchListener = SILENT, expected: str = "") -> None:
-        """Search on the opponent's time, until the next `start`, `ponder` or a `stop` with its id. No decision follows,
-        but what is found is told by `SearchListener.on_pondered`.
-
-        Args:
-            request: the position in which the opponent is to move, without times; with the limits that the next request
-                will have. A `start` for the position behind a reply that is pondered on is a hit, and goes on from what
-                is known.
-            expected: a reply that is pondered on in any case, as much as the likeliest; empty: none, which is best
-                where nobody else has to be told what is expected.
-
-        Raises:
-            FleetError, ValueError: as `start`.
-        """
+        self.handle(PonderSearch(request, expected), listener)
 
     def retime(self, search_id: int, soft_ms: int) -> None:
-        """Aim at another soft time, counted from `start`; the hard deadline stays. One that is over brings the decision
-        as soon as there is an answer. No effect where that search is over, or has no soft time."""
+        self.handle(RetimeSearch(search_id, soft_ms))
 
     def stop(self, search_id: int) -> None:
-        """Ask for the decision now: it follows at once, or within 100 ms where nothing is known yet.
-
-        Pondering ends without one. No effect where that search is over.
-        """
+        self.handle(StopSearch(search_id))
 
 
 class Searcher(OpenSearcher, Protocol):

@@ -16,7 +16,7 @@ A search, in order::
 Invariants, checked after each event with `Settings.validate`:
 
 - every `StartSearch` is followed by exactly one `Decision`, at the latest by the first event at or after its hard
-  deadline, or by the next where that one brings an `AskLastResort`;
+  deadline;
 - what is decided is a legal move, ``resign`` where there is none, or ``win``;
 - each node is in one group; a job runs only on a node that lives, and in a group no two nodes have the same leaf,
   except the root searchers, which all search the whole root;
@@ -26,25 +26,53 @@ Invariants, checked after each event with `Settings.validate`:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import Final
 
-from cluster.api import Decision, PonderSearch, RetimeSearch, SearchRequest, StartSearch, StopSearch
-from cluster.coordination.chooser import Measured, budget, resolved
-from cluster.coordination.events import FALLBACK, Event, Instruction, LastWord, NodeJoined, NodeLost, Received, Tick
-from cluster.coordination.history import History, HistoryEntry, Key
+from cluster.api import Decision, Pondered, PonderSearch, Progress, RetimeSearch, SearchRequest, StartSearch, StopSearch
+from cluster.coordination.decision import say_decision
+from cluster.coordination.events import FALLBACK, Event, Instruction, LogEvent, NodeJoined, NodeLost, Received, Tick
 from cluster.coordination.invariants import check
 from cluster.coordination.jobs import Dispatch
 from cluster.coordination.pondering import Pondering
 from cluster.coordination.root import Root, check_request
 from cluster.coordination.roster import Roster
-from cluster.coordination.search_run import SearchRun, say_decision, stop_the_idle
+from cluster.coordination.search_run import SearchRun, stop_the_idle
 from cluster.coordination.search_state import Search, is_infinite, lines_below
 from cluster.coordination.settings import Settings
 from cluster.coordination.states import COORDINATOR, CoordinatorState
+from cluster.coordination.strategies import Measured, budget, resolved
 from cluster.network.messages import Done, Heartbeat, Report
-from cluster.split.tree import TreeLine
 from worker.shogi.position import Replay
 from worker.states import States
+
+_REMEMBERED: Final = 4000
+"""Events and instructions: some ten searches of 64 nodes."""
+
+
+class History:
+    """The last events and instructions of a coordinator."""
+
+    def __init__(self) -> None:
+        self._kept: deque[tuple[int, Event | Instruction]] = deque(maxlen=_REMEMBERED)
+
+    def add(self, at_ms: int, what: Event | Instruction) -> None:
+        """Remember it. ``at_ms``: on the coordinator's clock."""
+        if not isinstance(what, Tick | Progress | Pondered):
+            self._kept.append((at_ms, what))
+
+    def of(self, key: int | str | None) -> list[tuple[int, Event | Instruction]]:
+        """What concerned the search or the node of that id, oldest first, as far as it is remembered; None: all."""
+        return [(at_ms, what) for at_ms, what in self._kept if key is None or key in _about(what)]
+
+
+def _about(what: Event | Instruction) -> Iterator[object]:
+    """The ids of the search and of the nodes that it concerns."""
+    if isinstance(what, LogEvent):
+        yield from (what.fields.get("search_id"), what.fields.get("node"))
+    for part in (what, *(getattr(what, name, None) for name in ("request", "job", "message"))):
+        yield from (getattr(part, "search_id", None), getattr(part, "node_id", None))
 
 
 class Coordinator:
@@ -54,16 +82,13 @@ class Coordinator:
         self,
         settings: Settings | None = None,
         table: Sequence[Measured] = (),
-        has_last_resort: bool = False,
     ) -> None:
         """
         Args:
             table: what `Mode.AUTO` chooses from.
-            has_last_resort: whether the driver can do what `AskLastResort` says.
         """
         self.settings = settings or Settings()
         self._table = table
-        self._has_last_resort = has_last_resort
         self.dispatch = Dispatch()
         self.roster = Roster()
         self._fallback_live = False
@@ -89,9 +114,9 @@ class Coordinator:
     def pondering(self) -> bool:
         return self.state is CoordinatorState.PONDERING
 
-    def history(self, key: Key | None = None) -> list[HistoryEntry]:
-        """The history of a search (by its id), of a node (by its name), or of all, oldest first, as far as it is
-        remembered: to look for a fault."""
+    def history(self, key: int | str | None = None) -> list[tuple[int, Event | Instruction]]:
+        """The events and instructions of a search (by its id), of a node (by its name), or all, each with its time,
+        oldest first, as far as they are remembered: to look for a fault."""
         return self._history.of(key)
 
     @property
@@ -106,7 +131,8 @@ class Coordinator:
                 rise); the coordinator is as it was.
         """
         self.dispatch.out = []
-        self._history.heard(event, now_ms)
+        if not isinstance(event, Received) or isinstance(event.message, Done):  # reports come by the hundred
+            self._history.add(now_ms, event)
         match event:
             case Received():
                 self._received(event.message, now_ms)
@@ -122,9 +148,6 @@ class Coordinator:
                     run.stop(now_ms)
                 elif self._pondering is not None and self._pondering.request.search_id == event.search_id:
                     self._end_pondering(now_ms)
-            case LastWord():
-                if (run := self._run_of(event.search_id)) is not None:
-                    run.last_word(event.found, now_ms)
             case NodeJoined():
                 self._joined(event, now_ms)
             case NodeLost():
@@ -141,7 +164,8 @@ class Coordinator:
                 self._run.publish(now_ms)
         elif self._pondering is not None:
             self._pondering.advance(now_ms)
-        self._history.said(self.dispatch.out, now_ms)
+        for instruction in self.dispatch.out:
+            self._history.add(now_ms, instruction)
         if self.settings.validate:
             self._check()
         return self.dispatch.out
@@ -176,20 +200,10 @@ class Coordinator:
             search = Search(request, root, self._chosen(request), now_ms, soft, hard, self.roster)
             run = SearchRun(search, self.dispatch)
         self._run = run
-        run.has_last_resort, run.search.earlier = self._has_last_resort, self._earlier(request, root)
         if pondered is None:
             run.begin(tuple(self.roster), self._fallback_live, now_ms)
         else:
             run.hit(request, soft, hard, self._fallback_live, now_ms)
-
-    def _earlier(self, request: SearchRequest, root: Root) -> TreeLine | None:
-        """The line that the last search expected from this position on, from the deepest of its lines."""
-        if self._last is None:
-            return None
-        before = self._last.search
-        lines = lines_below(before.request, [*before.decided, *before.lines()], request)
-        legal = [line for line in lines if line.pv[0] in root.legal]
-        return max(legal, key=lambda line: line.depth, default=None)
 
     def _ponder(self, request: SearchRequest, expected: str, now_ms: int) -> None:
         check_request(request, self._last_search_id)

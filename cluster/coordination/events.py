@@ -7,7 +7,6 @@ from typing import Final
 
 from cluster.api import Decision, Pondered, PonderSearch, Progress, RetimeSearch, StartSearch, StopSearch
 from cluster.network.messages import Done, Heartbeat, Job, Report
-from worker.engine import SearchInfo
 
 FALLBACK: Final = "fallback"
 """The node id of the zero-vote fallback on the master's own machine."""
@@ -44,19 +43,11 @@ class Received:
 
 
 @dataclass(frozen=True, slots=True)
-class LastWord:
-    """The answer to an `AskLastResort`; ``found`` is None where there is none."""
-
-    search_id: int
-    found: SearchInfo | None
-
-
-@dataclass(frozen=True, slots=True)
 class Tick:
     """Nothing but time has passed."""
 
 
-Event = NodeJoined | NodeLost | StartSearch | PonderSearch | RetimeSearch | StopSearch | Received | LastWord | Tick
+Event = NodeJoined | NodeLost | StartSearch | PonderSearch | RetimeSearch | StopSearch | Received | Tick
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +67,6 @@ class StopNode:
 
 
 @dataclass(frozen=True, slots=True)
-class AskLastResort:
-    """A move has to go out, and nobody has one: search ``job`` for a few plies, then tell `LastWord` before anything
-    else. Any other event ends the search by material alone."""
-
-    job: Job
-
-
-@dataclass(frozen=True, slots=True)
 class LogEvent:
     """Something that a log should hold."""
 
@@ -91,6 +74,6 @@ class LogEvent:
     fields: dict[str, object] = field(default_factory=dict)
 
 
-Instruction = SendJob | StopNode | AskLastResort | Decision | Progress | Pondered | LogEvent
+Instruction = SendJob | StopNode | Decision | Progress | Pondered | LogEvent
 """Results are to be told as they are: exactly one `Decision` for each `StartSearch`; `Progress`, for viewers and the
 clock; `Pondered`, by which the master may give the next search less time."""

@@ -1,58 +1,197 @@
-"""A group: the nodes that search as one, share out a tree between them, and have one answer.
+"""A group: the nodes that search as one and have one answer; and each node's part in a search, its `Assignment`.
 
-A search has one group or many. Groups vote (`cluster.coordination.search_state`); within a group there is no vote but
-the negamax of its tree. With one group of all nodes that is a plain split, with every node a group of its own plain
-consultation, and between them lie the two tiers of Gikou's consultation of clusters. Losses, joins and re-deals concern
-one group only.
-
-A group's way::
-
-    two nodes or more: PRESEARCH ─ a line, and time over ─► SPLIT   (dealt again when a node leaves or comes, and
-                           ▲                                         where what is found gives a reason)
-    one node:          WHOLE ─ another node comes, if it pays
-
-A presearch that comes to nothing ends in as many groups as it had nodes (`Search.scatter`); until a group has dealt
-its tree its nodes vote for themselves. A group in ``SPLIT`` that is left with one node gives it the whole root, and
-one that is left with none keeps what it knows.
+A search has one group or many, and groups vote (`cluster.coordination.vote`). A plain `Group` is one node that searches
+the whole root. Two nodes or more share out a tree between them: a `cluster.coordination.split_group.SplitGroup`, within
+which there is no vote but the negamax of its tree. With one group of all nodes that is a plain split, with every node a
+group of its own plain consultation, and between them lie the two tiers of Gikou's consultation of clusters. Losses,
+joins and re-deals concern one group only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Final, NamedTuple
 
-from cluster.coordination.assignment import WHOLE_ROOT, Assignment
-from cluster.coordination.roster import speed_class
-from cluster.coordination.settings import Settings
+from cluster.api import NodeView
 from cluster.coordination.states import GROUP, Phase
-from cluster.network.messages import Job
-from cluster.split.dealing import deal
-from cluster.split.evaluation import TreeEvaluation
-from cluster.split.ranking import Presearch
-from cluster.split.redeal import contention, is_decided, match, reason, window_is_lost
-from cluster.split.tree import (
-    Leaf,
-    Legal,
-    TakeoverMargin,
-    Tree,
-    TreeLine,
-    as_seen,
-    inherit,
-    leaves,
-    proves_mate,
-    replaces,
-)
-from cluster.split.windows import Window, windows
+from cluster.network.messages import Done, Job
+from cluster.split.tree import Leaf, TakeoverMargin, TreeLine, replaces
 from worker.engine import Bound
 from worker.states import TransitionError
 
-_SMALL = 16
-"""Up to this size of a group every report leads to the question whether the tree should be dealt again."""
+WHOLE_ROOT: Final = Leaf()
+_USUAL_MS: Final = 50
+
+
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    """A job that was ended before it was done."""
+
+    nodes: int
+    """Nodes counted until then."""
+    counts: bool
+    """As `Assignment.job_counts`."""
+
+
+@dataclass(slots=True, eq=False)
+class Assignment:
+    """A node's part in one search. The node may be gone: what it found stays."""
+
+    node_id: str
+    can_split: bool = True
+    """See `cluster.coordination.events.NodeJoined`."""
+    engine: str = ""
+    alive: bool = True
+    """It can be given jobs. A node that is not has no job."""
+    failed: bool = False
+    """Its engine refused a job of this search; it gets no other."""
+    refused: int = 0
+    """Reports of this search that were not legal."""
+    job: Job | None = None
+    leaf: Leaf = field(default=WHOLE_ROOT)
+    """The part of the tree that ``job`` searches."""
+    sent_ms: int = 0
+    done: bool = False
+    """``job`` is over."""
+    job_nodes: int = 0
+    job_ms: int = 0
+    spent: int = 0
+    """Nodes searched in jobs before ``job``."""
+    job_counts: bool = False
+    """A line of ``job`` has become part of what the answer is made of."""
+    wasted: int = 0
+    """The part of ``spent`` that was searched in jobs that brought nothing."""
+    ended: dict[int, _Ended] = field(default_factory=dict)
+    """Jobs that were ended early, by job id; their `Done` is still to tell what they searched."""
+    line: TreeLine | None = None
+    """The last line it reported."""
+    ballot: TreeLine | None = None
+    """Its vote: the last line on the whole root of the job ``ballot_job``."""
+    ballot_job: int = 0
+    """The id of that job; 0: there is no ballot yet."""
+    exact: dict[str, TreeLine] = field(default_factory=dict)
+    """By root move the deepest line it reported whose score is exact."""
+    lines: dict[int, TreeLine] = field(default_factory=dict)
+    """The last ones on the whole root, by MultiPV number, where several are asked for."""
+    lines_job: int = 0
+    """The id of their job."""
+    seldepth: int = 0
+    """The last report's, as ``hashfull``."""
+    hashfull: int = 0
+
+    @property
+    def busy(self) -> bool:
+        return self.job is not None and not self.done
+
+    @property
+    def nodes(self) -> int:
+        return self.spent + self.job_nodes
+
+    def searched(self, now_ms: int, nps: float) -> int:
+        """`nodes`, with what a job that runs has searched since its last report, by its speed.
+
+        Args:
+            nps: the node's usual speed, 0 where it is not known: it stands for the job's first moments, whose reports
+                come too fast for a speed of their own.
+        """
+        if self.job is None or self.done:
+            return self.nodes
+        usual_ms = _USUAL_MS if nps else 0
+        known_ms = self.job_ms + usual_ms
+        since_ms = max(0, now_ms - self.sent_ms - self.job_ms)
+        since = (self.job_nodes + nps * usual_ms / 1000) * since_ms / known_ms if known_ms else 0.0
+        job_nodes = self.job_nodes + round(since)
+        return self.spent + (job_nodes if self.job.nodes is None else min(job_nodes, self.job.nodes))
+
+    def can_take_job(self, limit: int | None) -> bool:
+        """Whether it can be given another job; ``limit``: nodes for all its jobs of this search."""
+        return self.alive and not self.failed and (limit is None or self.nodes < limit)
+
+    def vote_for(self, line: TreeLine) -> bool:
+        """Take a line on the whole root as the vote; False: an earlier job has come deeper, and its vote stays."""
+        assert self.job is not None
+        if self.ballot_job != self.job.job_id:
+            if not replaces(line, self.ballot):
+                return False
+        elif self.ballot is not None and line.pv[0] == self.ballot.pv[0] and not replaces(line, self.ballot):
+            return True  # the exact line with which a job ends is older than the bound that it was stopped at
+        self.ballot, self.ballot_job = line, self.job.job_id
+        return True
+
+    def keep_line(self, line: TreeLine, multipv: int) -> None:
+        """Of several lines of the whole root: all are of one job, that of the vote, which a later job gets when it has
+        come as deep."""
+        if self.job is not None and self.ballot_job == self.job.job_id:
+            if self.lines_job != self.ballot_job:
+                self.lines.clear()
+            self.lines_job = self.ballot_job
+            self.lines[multipv] = line
+
+    def note_exact(self, line: TreeLine) -> None:
+        """Remember a reported line that tells what a root move is worth, and not what one reply to it is."""
+        if line.bound is Bound.EXACT and not self.leaf.path and replaces(line, self.exact.get(line.pv[0])):
+            self.exact[line.pv[0]] = line
+
+    def give(self, job: Job, leaf: Leaf, now_ms: int) -> None:
+        self.drop()
+        self.job, self.leaf, self.sent_ms = job, leaf, now_ms
+
+    def settle(self, now_ms: int) -> None:
+        """The job is to end early: of a node limit it has used what its node, by its speed, has searched until now."""
+        if self.job is not None and self.busy and self.job.nodes is not None and self.job_ms:
+            searched = self.job_nodes * (now_ms - self.sent_ms) // self.job_ms
+            self.job_nodes = max(self.job_nodes, min(searched, self.job.nodes))
+
+    def drop(self) -> None:
+        """Forget the job, but keep its results."""
+        if self.job is not None and self.busy and self.job.nodes is None:  # else it was settled
+            self.ended[self.job.job_id] = _Ended(self.job_nodes, self.job_counts)
+        self.spent += self.job_nodes
+        self.wasted += 0 if self.job_counts else self.job_nodes
+        self.job, self.done, self.job_nodes, self.job_ms, self.job_counts = None, False, 0, 0, False
+
+    def done_late(self, done: Done) -> bool:
+        """Count what a job that was ended early has searched since its last report. False: it was none of these."""
+        ended = self.ended.pop(done.job_id, None)
+        if ended is None:
+            return False
+        more = max(0, done.nodes - ended.nodes)
+        self.spent += more
+        self.wasted += 0 if ended.counts else more
+        return True
+
+    def view(self, speed: float, searched: int) -> NodeView:
+        """The node as viewers see it; ``searched``: see the method of that name."""
+        return NodeView(
+            node_id=self.node_id,
+            alive=self.alive,
+            job=self.leaf.label if self.busy else "idle",
+            depth=self.line.depth if self.line else 0,
+            score=self.line.score if self.line else None,
+            nodes=searched,
+            nps=self.job_nodes * 1000 // self.job_ms if self.job_ms else 0,
+            pv=self.line.pv if self.line else (),
+            seldepth=self.seldepth,
+            hashfull=self.hashfull,
+            speed=speed,
+        )
+
+
+class Voter(NamedTuple):
+    """Who has an answer: a node, or a group that has dealt its tree."""
+
+    name: str
+    engine: str
+    line: TreeLine
+    nodes: int
+    """Searched by all its members."""
+    members: int
 
 
 @dataclass(slots=True, eq=False)
 class Group:
-    """See the module's text. Times are milliseconds of the driver's clock."""
+    """A node that searches the whole root for itself. Times are milliseconds of the driver's clock."""
 
     name: str
     """The voter's name: the node's id where it is one node, else ``split``, or ``group-1`` … where there are
@@ -60,45 +199,6 @@ class Group:
     assignments: list[Assignment]
     """In the order in which the nodes came; the dead stay."""
     phase: Phase = Phase.WHOLE
-    presearch: Presearch = field(default_factory=lambda: Presearch(1))
-    root_searchers: dict[Assignment, None] = field(default_factory=dict)
-    """The nodes that search the whole root all the time, through presearch and deals."""
-    root_result: TreeLine | None = None
-    """The deepest line that they have found since the presearch."""
-    presearch_until_ms: int | None = None
-    """None: the presearch ends by its node or depth limit."""
-    tree: Tree = WHOLE_ROOT
-    lines: dict[Leaf, TreeLine] = field(default_factory=dict)
-    """The lines known of the tree's leaves."""
-    known: dict[tuple[str, ...], TreeLine] = field(default_factory=dict)
-    """Lines known of moves, from the presearch and from every tree so far (`cluster.split.tree.Known`)."""
-    windows: Mapping[Leaf, Window] = field(default_factory=dict)
-    """The score range to find out for each leaf, as of the last deal."""
-    contenders: frozenset[str] = frozenset()
-    """The moves that were in contention then."""
-    dealt_ms: int = 0
-    """The time of the last deal."""
-    furthest: int = 0
-    """The most nodes that one of its nodes has searched."""
-    dealt_furthest: int = 0
-    """`furthest` at the last deal."""
-    _finished: dict[Leaf, Job] = field(default_factory=dict)
-    """Leaves whose search came to its end by itself, with that job; some may be of an earlier tree."""
-    _ended: dict[Assignment, None] = field(default_factory=dict)
-    """Assignments whose jobs have ended since the last deal."""
-    _first: Leaf | None = None
-    """The leaf that the root searchers have, as a part of the whole root."""
-    _unlooked: int = 0
-    """Reports since it was last asked whether the tree should be dealt again."""
-    _evaluation: TreeEvaluation | None = None
-    """The tree with its lines; None: something changed since it was asked for."""
-    _merged: TreeLine | None = None
-    """The group's line, merged from the tree and the root searchers."""
-
-    @property
-    def is_lone(self) -> bool:
-        """Whether it is one node that searches the whole root."""
-        return self.phase is Phase.WHOLE and len(self.assignments) == 1
 
     def enter(self, phase: Phase) -> None:
         """Go on to ``phase``. Raises TransitionError: there is no way to it from the present one."""
@@ -107,246 +207,19 @@ class Group:
         self.phase = phase
 
     def take_line(self, assignment: Assignment, line: TreeLine, multipv: int) -> None:
-        """Enter a checked line of ``assignment``'s job. A leaf keeps a deeper line that it had from an earlier job."""
-        self.furthest = max(self.furthest, assignment.nodes)
-        counts = multipv == 1
+        """Enter a checked line of ``assignment``'s job."""
         if multipv == 1:
             assignment.line = line
-            if assignment.leaf == WHOLE_ROOT:
-                counts = assignment.vote_for(line)
-        if self.phase is Phase.PRESEARCH:
-            if assignment not in self.root_searchers:
-                self.presearch.add(assignment.node_id, multipv, line)
-        elif multipv != 1:
-            return
-        elif self.phase is Phase.WHOLE:
-            assignment.job_counts |= counts
-        elif assignment in self.root_searchers:
-            if replaces(line, self.root_result):
-                self.root_result = line
-                self._found(assignment)
-                if self._first is not None and self._first.holds(line.pv):
-                    self.lines[self._first] = line
-        else:
-            if replaces(line, self.lines.get(assignment.leaf)):
-                self.lines[assignment.leaf] = line
-                self._found(assignment)
-                self._learn(assignment.leaf, line)
+            assignment.job_counts |= assignment.vote_for(line)
 
-    def _found(self, assignment: Assignment) -> None:
-        assignment.job_counts = True
-        self._evaluation = None
-        self._unlooked += 1
+    def voters(self, takeover: TakeoverMargin) -> Iterable[Voter]:
+        """Each voter that has an answer."""
+        return [
+            Voter(assignment.node_id, assignment.engine, assignment.ballot, assignment.nodes, 1)
+            for assignment in self.assignments
+            if assignment.ballot is not None
+        ]
 
-    def _learn(self, leaf: Leaf, line: TreeLine) -> None:
-        """Keep a leaf's line as knowledge of its first move. An upper bound on several moves says nothing about the
-        first of them."""
-        if as_seen(line, len(leaf.path)).bound is Bound.UPPER and len(leaf.moves) != 1:
-            return
-        key = line.pv[: len(leaf.path) + 1]
-        if replaces(line, self.known.get(key)):
-            self.known[key] = line
-
-    def merged(self, takeover: TakeoverMargin) -> TreeLine | None:
-        """The answer of a group in ``SPLIT``: what its tree comes to, or None where nothing is known of it."""
-        self.evaluation(takeover)
-        return self._merged
-
-    def evaluation(self, takeover: TakeoverMargin) -> TreeEvaluation:
-        """The tree with its lines as they are now."""
-        if self._evaluation is None:
-            self._evaluation = TreeEvaluation(self.tree, self.lines, takeover)
-            self._merged = self._evaluation.best(self.root_result)
-        return self._evaluation
-
-    def choose_root_searchers(
-        self, nodes: Sequence[Assignment], share: float, speeds: Mapping[str, float], least: int = 0
-    ) -> None:
-        """Make a share of ``nodes`` the root searchers: those that are so already, the oldest first, then those that
-        search the whole root anyway, then the fastest.
-
-        Args:
-            share: `Settings.root_share`.
-            speeds: as `deal` has them.
-            least: the number of nodes to take at least.
-        """
-        wanted = max(least, 1, round(share * len(nodes))) if share else least
-        places = {assignment: place for place, assignment in enumerate(self.root_searchers)}
-        ordered = sorted(
-            nodes,
-            key=lambda assignment: (
-                places.get(assignment, len(places)),
-                not _searches_all(assignment),
-                -_class(assignment, speeds),
-            ),
-        )
-        self.root_searchers = dict.fromkeys(ordered[: min(wanted, len(nodes) - 1)])
-
-    @property
-    def presearch_runs(self) -> bool:
-        return any(assignment.busy and assignment not in self.root_searchers for assignment in self.assignments)
-
-    def ranked(self) -> tuple[TreeLine, ...]:
-        """Lines found by the presearch and by the root searchers, best first; one for each move."""
-        deepest = max(
-            (assignment.ballot for assignment in self.root_searchers if assignment.ballot),
-            key=lambda line: (proves_mate(line) and line.score > 0, line.depth),
-            default=None,
-        )
-        found: dict[str, TreeLine] = {}
-        for line in (*((deepest,) if deepest else ()), *self.presearch.lines()):
-            found.setdefault(line.pv[0], line)
-        return tuple(found.values())
-
-    def begin_split(self, found: Sequence[TreeLine]) -> None:
-        """The presearch is over; ``found``: `ranked`, one line at least."""
-        self.enter(Phase.SPLIT)
-        self.root_result = found[0] if self.root_searchers else None
-        self._evaluation = None  # there may be nobody yet to deal the tree to
-        self.known = {line.pv[:1]: line for line in found}
-        self.known[()] = found[0]
-
-    def voters(self, takeover: TakeoverMargin) -> list[tuple[str, str, TreeLine, int, int]]:
-        """Name, engine, answer, nodes searched and members of each voter that has an answer: the group where it has
-        dealt its tree, else each of its nodes."""
-        if self.phase is not Phase.SPLIT:
-            return [
-                (assignment.node_id, assignment.engine, assignment.ballot, assignment.nodes, 1)
-                for assignment in self.assignments
-                if assignment.ballot is not None
-            ]
-        line = self.merged(takeover)
-        if line is None:
-            return []
-        searched = [assignment.nodes for assignment in self.assignments if assignment.nodes]
-        return [(self.name, self.assignments[0].engine, line, sum(searched), max(1, len(searched)))]
-
-    def why_redeal(self, settings: Settings) -> str | None:
-        """The reason to deal the tree again, by the lines that are known now; None: there is none. To look costs as
-        much as there are leaves: in a large group it is done for every so many reports."""
-        if not self._ended and self._unlooked <= (len(self.assignments) if len(self.assignments) > _SMALL else 0):
-            return None
-        self._unlooked = 0
-        for assignment in self._ended:
-            if assignment.done:
-                return f"the job of {assignment.leaf.label} is over"
-        redeal = settings.redeal
-        evaluation, best = self.evaluation(settings.takeover), self.merged(settings.takeover)
-        why = reason(evaluation, self.contenders, best)
-        if why is not None:
-            return why
-        wanted = windows(evaluation)
-        held = {assignment.leaf for assignment in self.assignments if assignment.job is not None}
-        if self.root_searchers and self._first is not None:
-            held.add(self._first)
-        for assignment in self.assignments:
-            leaf = assignment.leaf
-            if assignment.job is None or leaf not in wanted or assignment in self.root_searchers:
-                continue
-            if window_is_lost(assignment.job, leaf, self.lines.get(leaf), wanted[leaf], redeal.window_slack):
-                return f"the window of {leaf.label} is lost"
-            if is_decided(leaf, evaluation, best, redeal.ahead):
-                return f"{leaf.label} is decided"
-        held |= self._settled(wanted, settings)
-        for leaf in wanted:
-            if leaf not in held and not is_decided(leaf, evaluation, best, redeal.ahead):
-                return f"{leaf.label} is due"
-        return None
-
-    def job_ended(self, assignment: Assignment) -> None:
-        """The job of ``assignment`` is over before its time: its leaf needs no more, and it can be given another."""
-        if self.phase is Phase.SPLIT and assignment not in self.root_searchers and assignment.job is not None:
-            self._ended[assignment] = None
-            if assignment.leaf in self.lines:
-                self._finished[assignment.leaf] = assignment.job
-
-    def _settled(self, wanted: Mapping[Leaf, Window], settings: Settings) -> set[Leaf]:
-        """The leaves of the tree whose jobs are over, if what they were to find out still matters."""
-        slack = settings.redeal.window_slack
-        return {
-            leaf
-            for leaf, job in self._finished.items()
-            if leaf in wanted and not window_is_lost(job, leaf, self.lines.get(leaf), wanted[leaf], slack)
-        }
-
-    def deal(
-        self, nodes: Sequence[Assignment], legal: Legal, settings: Settings, speeds: Mapping[str, float]
-    ) -> tuple[list[tuple[Assignment, Leaf]], list[Assignment]]:
-        """Deal the tree anew over ``nodes`` (one at least), by what is known. The root searchers have its first leaf.
-
-        Leaves that stay, stay where they are searched, if what they were to find out still matters; of the others the
-        likeliest go to the fastest nodes. A node for which there is no leaf joins the root searchers, if there are any.
-
-        Args:
-            speeds: by node id, as `cluster.coordination.roster.Roster.speeds`.
-
-        Returns:
-            Who is to be given which leaf, and whose job is to be taken away.
-        """
-        takeover, redeal = settings.takeover, settings.redeal
-        evaluation, best = self.evaluation(takeover), self.merged(takeover)
-        self.known.update(evaluation.survey())
-        if best is not None:
-            self.known[()] = self.known[best.pv[:1]] = best
-        self.choose_root_searchers(nodes, settings.root_share, speeds)
-        if not self.root_searchers:
-            self.root_result = None
-        elif self.root_result is None:
-            self.root_result = best  # they begin now, and answer for the group only once they are as deep
-        others = [assignment for assignment in nodes if assignment not in self.root_searchers]
-        waiting = self._settled(windows(evaluation), settings)
-        waiting.update(leaf for leaf in self.lines if is_decided(leaf, evaluation, best, redeal.ahead))
-        if len(nodes) == 1:
-            waiting.clear()  # one node has the whole root
-        for more in dict.fromkeys((len(waiting), len(waiting) // 2, len(waiting) // 4, 0)):  # each costs a deal
-            tree = deal(self.known, legal, len(others) + bool(self.root_searchers) + more, settings.dealing, takeover)
-            self._first, *rest = leaves(tree)
-            wanted = dict.fromkeys(
-                leaf for leaf in (rest if self.root_searchers else (self._first, *rest)) if leaf not in waiting
-            )
-            if len(wanted) <= len(others):
-                break
-        kept = {leaf: line for leaf in leaves(tree) if (line := self.lines.get(leaf)) is not None}
-        self.tree = tree
-        self.lines = inherit(tree, self.known, legal, takeover) | kept
-        dealt = TreeEvaluation(tree, self.lines, takeover)
-        self.windows = windows(dealt)
-        self.contenders = contention(dealt)
-        self.dealt_furthest = self.furthest
-        self._evaluation, self._unlooked = None, 0
-        usable = set(others)
-        given: list[tuple[Assignment, Leaf]] = []
-        free: list[Assignment] = []
-        taken: list[Assignment] = []
-        for assignment in self.assignments:
-            leaf = assignment.leaf
-            if assignment in self.root_searchers:
-                if not _searches_all(assignment):
-                    given.append((assignment, WHOLE_ROOT))
-                continue
-            if assignment.job is None or leaf not in wanted or assignment in self._ended:
-                (free if assignment in usable else taken).append(assignment)
-                continue
-            del wanted[leaf]
-            lost = window_is_lost(assignment.job, leaf, self.lines.get(leaf), self.windows[leaf], redeal.window_slack)
-            if lost and assignment in usable:
-                given.append((assignment, leaf))
-        self._ended.clear()
-        free.sort(key=lambda assignment: -_class(assignment, speeds))
-        places = match([(assignment.leaf, _class(assignment, speeds)) for assignment in free], wanted)
-        given += [(free[place], leaf) for place, leaf in zip(places, wanted, strict=False)]
-        busy = set(places)
-        left = [assignment for place, assignment in enumerate(free) if place not in busy]
-        if not self.root_searchers:
-            return given, taken + left
-        self.root_searchers.update(dict.fromkeys(left))
-        return given + [(assignment, WHOLE_ROOT) for assignment in left if not _searches_all(assignment)], taken
-
-
-def _searches_all(assignment: Assignment) -> bool:
-    """Whether its job is that of a root searcher."""
-    return assignment.job is not None and assignment.job.multipv == 1 and assignment.leaf == WHOLE_ROOT
-
-
-def _class(assignment: Assignment, speeds: Mapping[str, float]) -> int:
-    return speed_class(speeds.get(assignment.node_id, 1.0))
+    def lines(self) -> Iterator[TreeLine]:
+        """The lines that speak for the root now."""
+        return (assignment.ballot for assignment in self.assignments if assignment.ballot is not None)

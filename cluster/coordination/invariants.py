@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from cluster.coordination.assignment import WHOLE_ROOT
-from cluster.coordination.group import Group
+from cluster.coordination.group import WHOLE_ROOT, Group
 from cluster.coordination.root import Root
 from cluster.coordination.search_state import Search
+from cluster.coordination.split_group import SplitGroup
 from cluster.coordination.states import Phase
 from cluster.split.dealing import check_tree
 from cluster.split.evaluation import TreeEvaluation
@@ -37,8 +37,8 @@ def check(search: Search, live: Collection[str]) -> None:
     _check_fallback(search)
     for group in search.groups:
         _check_group(group, root)
-        if group.phase is Phase.SPLIT:
-            merged = TreeEvaluation(group.tree, group.lines, search.settings.takeover).best(group.root_result)
+        if isinstance(group, SplitGroup) and group.phase is Phase.SPLIT:
+            merged = TreeEvaluation(group.tree, group.leaf_lines, search.settings.takeover).best(group.root_result)
             assert group.merged(search.settings.takeover) == merged, f"{group.name}: its answer is out of date"
 
 
@@ -59,12 +59,13 @@ def _check_fallback(search: Search) -> None:
 
 
 def _check_group(group: Group, root: Root) -> None:
+    root_searchers = group.root_searchers if isinstance(group, SplitGroup) else {}
     held = [
         assignment.leaf
         for assignment in group.assignments
-        if assignment.job is not None and assignment not in group.root_searchers
+        if assignment.job is not None and assignment not in root_searchers
     ]
-    if group.phase is not Phase.SPLIT:
+    if not isinstance(group, SplitGroup) or group.phase is not Phase.SPLIT:
         assert group.phase is Phase.PRESEARCH or len(group.assignments) == 1, (
             f"{group.name}: nobody shares out the root"
         )
@@ -74,7 +75,7 @@ def _check_group(group: Group, root: Root) -> None:
     dealt = list(leaves(group.tree))
     assert set(held) <= set(dealt), f"{group.name}: searched, but not in the tree: {[leaf.label for leaf in held]}"
     check_tree(group.tree, root.replies)
-    for leaf, line in group.lines.items():
+    for leaf, line in group.leaf_lines.items():
         assert leaf in dealt, f"{group.name}: {leaf.label} is known, but not in the tree"
         assert leaf.holds(line.pv), f"{group.name}: {leaf.label}: foreign line"
         assert root.legal_part(line.pv) == line.pv, f"{group.name}: {leaf.label}: PV is not legal"

@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from cluster.coordination.assignment import WHOLE_ROOT, Assignment
 from cluster.coordination.events import Instruction, LogEvent, SendJob, StopNode
-from cluster.coordination.group import Group
+from cluster.coordination.group import WHOLE_ROOT, Assignment, Group
 from cluster.coordination.search_state import Search
+from cluster.coordination.split_group import SplitGroup
 from cluster.coordination.states import Phase
 from cluster.network.messages import Job
+from cluster.split.evaluation import OPEN, Window
 from cluster.split.tree import Leaf
-from cluster.split.windows import OPEN, Window
 
 
 class Dispatch:
@@ -60,8 +60,8 @@ def node_job(search: Search, group: Group, assignment: Assignment, leaf: Leaf, j
     request, settings = search.request, search.settings
     nodes = None if request.nodes is None else max(0, request.nodes - assignment.nodes)
     depth, multipv = request.depth, request.multipv
-    window = group.windows.get(leaf, OPEN)
-    if group.phase is Phase.PRESEARCH and assignment not in group.root_searchers:
+    window = group.windows.get(leaf, OPEN) if isinstance(group, SplitGroup) else OPEN
+    if isinstance(group, SplitGroup) and group.phase is Phase.PRESEARCH and assignment not in group.root_searchers:
         multipv = group.presearch.multipv
         if nodes is not None and request.nodes is not None:
             nodes = min(nodes, max(1, int(request.nodes * settings.presearch_share)))

@@ -24,6 +24,7 @@ from dataclasses import replace
 from typing import Final
 
 from cluster.api import Known, Pondered, SearchRequest
+from cluster.coordination.decision import searched_by
 from cluster.coordination.jobs import Dispatch
 from cluster.coordination.root import Root
 from cluster.coordination.roster import Roster, speed_class
@@ -165,7 +166,9 @@ class Pondering:
             return None
         pondered_ms = now_ms - search.started_ms
         fleet_ms = pondered_ms * len(search.usable()) // max(1, len(self._roster))
-        return Known.of(answer, nodes=search.nodes(now_ms), pondered_ms=pondered_ms, fleet_ms=fleet_ms)
+        return Known.of(
+            answer, nodes=sum(searched_by(search, now_ms).values()), pondered_ms=pondered_ms, fleet_ms=fleet_ms
+        )
 
     def hit(self, request: SearchRequest, now_ms: int) -> SearchRun | None:
         """The run that ``request`` is a hit for; every other one is at its end. The caller tells it of its new

@@ -11,17 +11,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from cluster.api import Answer, Decision, SearchRequest
-from cluster.coordination.assignment import WHOLE_ROOT, Assignment
-from cluster.coordination.events import FALLBACK, AskLastResort, SendJob, StopNode
-from cluster.coordination.group import Group
-from cluster.coordination.jobs import Dispatch, fallback_begins_ms, fallback_job, fallback_terms
+from cluster.api import SearchRequest
+from cluster.coordination.decision import decision_of, progress_of, say_decision
+from cluster.coordination.events import FALLBACK, SendJob, StopNode
+from cluster.coordination.group import WHOLE_ROOT, Assignment, Group
+from cluster.coordination.jobs import Dispatch, fallback_begins_ms, fallback_terms
 from cluster.coordination.search_state import Search
+from cluster.coordination.split_group import SplitGroup
 from cluster.coordination.split_run import SplitRun
 from cluster.coordination.states import Phase, SearchState
 from cluster.network.messages import Done, Heartbeat, Report
-from cluster.split.tree import TreeLine, line_from_root
-from worker.engine import SearchInfo
+from cluster.split.tree import TreeLine, line_from_root, proves_mate
 
 _REFRESH_MS: Final = 1000
 """Time after which a search with a soft time, which may be changed, is reported though nothing else has changed."""
@@ -32,8 +32,6 @@ class SearchRun:
 
     def __init__(self, search: Search, dispatch: Dispatch) -> None:
         self.search = search
-        self.has_last_resort = False
-        """Whether there is somebody to ask where nobody has an answer when a move has to go out."""
         self._dispatch = dispatch
         self._split = SplitRun(search, dispatch)
 
@@ -46,12 +44,13 @@ class SearchRun:
         search = self.search
         search.form(node_ids, now_ms)
         for group in search.groups:
-            if len(group.assignments) > 1:
+            if isinstance(group, SplitGroup):
                 self._split.begin(group, now_ms)
         if not search.pondering:
             self._log_start()
         for group in search.groups:
-            self._give_whole(group, now_ms)
+            for assignment in group.assignments:
+                self._dispatch.give(search, group, assignment, WHOLE_ROOT, now_ms)
         if fallback:
             self.fallback_joined(now_ms)
 
@@ -79,7 +78,7 @@ class SearchRun:
         search.pondered_ms, search.started_ms = now_ms - search.started_ms, now_ms
         search.soft_ms, search.hard_ms = soft_ms, hard_ms
         search.dirty = True
-        if not search.infinite and search.won():
+        if not search.infinite and self._is_won():
             self._log_start()
             self.decide(now_ms)
             return
@@ -99,11 +98,10 @@ class SearchRun:
             assignment, group = search.join(node_id, now_ms, alone=alone)
             touched.setdefault(group, []).append(assignment)
         for group, assignments in touched.items():
-            if group.phase is Phase.SPLIT:
+            if isinstance(group, SplitGroup) and group.phase is Phase.SPLIT:
                 self._split.deal(group, now_ms, why)
                 continue
-            if group.phase is Phase.WHOLE and len(group.assignments) > 1:
-                group.root_searchers = dict.fromkeys(group.assignments[:1])  # its job goes on
+            if isinstance(group, SplitGroup) and group.phase is Phase.WHOLE:
                 self._split.begin(group, now_ms)
             for assignment in assignments:
                 self._dispatch.give(search, group, assignment, WHOLE_ROOT, now_ms)
@@ -116,7 +114,7 @@ class SearchRun:
     def retime(self, soft_ms: int) -> None:
         """Aim at another soft time, in milliseconds after the start."""
         search = self.search
-        if search.stopped or search.soft_ms is None:
+        if search.state is SearchState.STOPPING or search.soft_ms is None:
             return
         search.soft_ms = search.started_ms + soft_ms
         if search.hard_ms is not None:
@@ -145,7 +143,7 @@ class SearchRun:
         assignment, group = search.back(node_id)
         if late:
             return
-        if group.phase is Phase.SPLIT:
+        if isinstance(group, SplitGroup) and group.phase is Phase.SPLIT:
             self._split.deal(group, now_ms, f"{node_id} joined")
         else:
             self._dispatch.give(search, group, assignment, WHOLE_ROOT, now_ms)
@@ -173,10 +171,8 @@ class SearchRun:
         """A node can no longer be used in this search: what it did goes to those that are left of its group."""
         search, group = self.search, self.search.group_of(assignment)
         search.dirty = True
-        if group.phase is Phase.SPLIT:
-            self._split.deal(group, now_ms, why)
-        elif group.phase is Phase.PRESEARCH and len(search.usable(group)) < 2:
-            self._split.scatter(group, now_ms)
+        if isinstance(group, SplitGroup):
+            self._split.withdrawn(group, now_ms, why)
         self._mind_fallback(now_ms)
 
     def _failed(self, assignment: Assignment, error: str, now_ms: int) -> None:
@@ -191,29 +187,25 @@ class SearchRun:
 
     # --- messages -------------------------------------------------------------------------------------------------
 
-    def assignment_of(self, node_id: str) -> Assignment | None:
+    def _assignment_of(self, node_id: str) -> Assignment | None:
         return self.search.fallback if node_id == FALLBACK else self.search.assignments.get(node_id)
 
     def received(self, message: Report | Done, now_ms: int) -> None:
         """A message of a job. Of another job than the node's present one only the nodes searched count."""
-        assignment = self.assignment_of(message.node_id)
+        assignment = self._assignment_of(message.node_id)
         if assignment is None:
             return
-        if (
-            assignment.job is None
-            or message.job_id != assignment.job.job_id
-            or message.search_id != assignment.job.search_id
-        ):
+        job = assignment.job
+        if job is None or message.job_id != job.job_id or message.search_id != job.search_id:
             if isinstance(message, Done) and assignment.done_late(message):
                 self.search.dirty = True
-            return
-        if isinstance(message, Report):
+        elif isinstance(message, Report):
             self._report(assignment, message, now_ms)
         elif not assignment.done:
             self._done(assignment, message, now_ms)
 
     def ended(self, done: Done) -> None:
-        """A job has ended after the decision. Behind the last one it is logged what was searched in all."""
+        """A job has ended after the decision. After the last one it is logged what was searched in all."""
         assignment = self.search.assignments.get(done.node_id)
         if (
             assignment is not None
@@ -225,7 +217,7 @@ class SearchRun:
 
     def heartbeat(self, beat: Heartbeat, now_ms: int) -> None:
         """Messages can be lost where a connection is made anew: what the node says it does is compared with its job."""
-        assignment = self.assignment_of(beat.node_id)
+        assignment = self._assignment_of(beat.node_id)
         if assignment is None or assignment.job is None or not assignment.busy:
             stop_the_idle(beat, self._dispatch)
             return
@@ -239,18 +231,12 @@ class SearchRun:
             self._over(assignment, now_ms)
 
     def _report(self, assignment: Assignment, report: Report, now_ms: int) -> None:
+        """A line of the node's present job, on its way to its group; what it may change there follows in `advance`."""
         search, leaf = self.search, assignment.leaf
         line = line_from_root(leaf, report.depth, report.score, report.bound, report.pv)
         legal = search.root.legal_part(line.pv)
         if not leaf.holds(legal):
-            shown = " ".join(line.pv[len(leaf.path) : len(leaf.path) + 3])
-            self._dispatch.log(
-                "report_refused", node=assignment.node_id, job=leaf.label, pv=shown, why="not a legal move of the job"
-            )
-            assignment.refused += 1
-            if assignment.refused >= search.settings.refusals:
-                self._dispatch.take_away(assignment, now_ms)
-                self._failed(assignment, "its reports are not legal", now_ms)
+            self._refuse(assignment, line, now_ms)
             return
         if len(legal) < len(line.pv):
             self._dispatch.log("pv_cut", node=assignment.node_id, at=len(legal), move=line.pv[len(legal)])
@@ -258,13 +244,31 @@ class SearchRun:
         assignment.job_nodes = max(assignment.job_nodes, report.nodes)
         assignment.job_ms = max(assignment.job_ms, report.time_ms)
         assignment.seldepth, assignment.hashfull = report.seldepth, report.hashfull
-        search.dirty = True
-        if assignment.node_id != FALLBACK:
-            search.take_line(assignment, line, report.multipv)
-            self._split.reconsider(search.group_of(assignment), now_ms)
-        elif report.multipv == 1:
-            assignment.note_exact(line)
-            search.fallback_line = line
+        if assignment.node_id == FALLBACK:
+            if report.multipv == 1:
+                assignment.note_exact(line)
+                search.fallback_line = line
+            search.dirty = True
+            return
+        assignment.note_exact(line)
+        group = search.group_of(assignment)
+        group.take_line(assignment, line, report.multipv)
+        if search.request.multipv > 1:
+            assignment.keep_line(line, report.multipv)
+        search.changed(line)
+        if isinstance(group, SplitGroup):
+            self._split.reconsider(group, now_ms)
+
+    def _refuse(self, assignment: Assignment, line: TreeLine, now_ms: int) -> None:
+        """A report that is not legal. A node that sends several of them gets no more job in this search."""
+        leaf = assignment.leaf
+        shown = " ".join(line.pv[len(leaf.path) : len(leaf.path) + 3])
+        why = "not a legal move of the job"
+        self._dispatch.log("report_refused", node=assignment.node_id, job=leaf.label, pv=shown, why=why)
+        assignment.refused += 1
+        if assignment.refused >= self.search.settings.refusals:
+            self._dispatch.take_away(assignment, now_ms)
+            self._failed(assignment, "its reports are not legal", now_ms)
 
     def _done(self, assignment: Assignment, done: Done, now_ms: int) -> None:
         assignment.job_nodes = max(assignment.job_nodes, done.nodes)
@@ -284,30 +288,68 @@ class SearchRun:
             self._mind_fallback(now_ms)
         elif search.request.nodes is None and search.request.depth is None and search.busy():
             group = search.group_of(assignment)
-            group.job_ended(assignment)
-            self._split.reconsider(group, now_ms)
+            if isinstance(group, SplitGroup):
+                group.job_ended(assignment)
+                self._split.reconsider(group, now_ms)
 
-    # --- the way of a group ---------------------------------------------------------------------------------------
+    # --- what is due ----------------------------------------------------------------------------------------------
 
     def advance(self, now_ms: int) -> None:
         """Do what the time or the last event has made due."""
         search = self.search
-        if search.time_is_up(now_ms):
-            self._end(now_ms)
+        if self._time_is_up(now_ms):
+            self.decide(now_ms)
             return
-        if search.fallback_ms is not None and (now_ms >= search.fallback_ms or search.stopped):
+        stopped = search.state is SearchState.STOPPING
+        if search.fallback_ms is not None and (now_ms >= search.fallback_ms or stopped):
             self._begin_fallback(now_ms)
-        if search.presearching and not search.stopped:
+        if search.presearching and not stopped:
             for group in tuple(search.presearching):
                 self._split.end_presearch(group, now_ms)
-        if search.nothing_to_gain():
-            self._end(now_ms)
+        if self._nothing_to_gain():
+            self.decide(now_ms)
+
+    def _time_is_up(self, now_ms: int) -> bool:
+        """Whether the search ends now. At the soft time an answer is needed too: the nodes', or after a while the
+        fallback's."""
+        search = self.search
+        if search.hard_ms is not None and now_ms >= search.hard_ms:
+            return True
+        if search.soft_ms is None or now_ms < search.soft_ms:
+            return False
+        if search.nodes_answer() is not None or (search.state is SearchState.STOPPING and self._nothing_runs()):
+            return True
+        grace_over = now_ms >= search.soft_ms + search.settings.answer_grace_ms or not search.busy()
+        return search.fallback_line is not None and grace_over
+
+    def _nothing_to_gain(self) -> bool:
+        """Whether waiting any longer can bring nothing: a proven mate, or every job over."""
+        search = self.search
+        if search.infinite:
+            return False
+        if search.busy():
+            return search.mate_proven and self._is_won()
+        if search.soft_ms is not None and not any(assignment.alive for assignment in search.assignments.values()):
+            return False  # a node may come back before the soft time
+        return search.nodes_answer() is not None or self._nothing_runs()
+
+    def _is_won(self) -> bool:
+        """Whether the nodes' answer is a proven mate, and nothing else is wanted. It can become one only by a line that
+        is."""
+        search = self.search
+        if not search.mate_proven or search.request.multipv > 1:
+            return False
+        search.mate_proven = False
+        found = search.nodes_answer()
+        return found is not None and found.lines[0].score > 0 and proves_mate(found.lines[0])
+
+    def _nothing_runs(self) -> bool:
+        search = self.search
+        return not search.busy() and (search.fallback is None or search.fallback.done)
 
     def wake_ms(self, now_ms: int) -> int | None:
         """The time at which something is due, later than ``now_ms``; None: never."""
         search, settings = self.search, self.search.settings
-        if search.asking:
-            return now_ms + 1
         times = [search.soft_ms, search.hard_ms, search.fallback_ms]
         if search.soft_ms is not None:
             times.append(search.soft_ms + settings.answer_grace_ms)
@@ -315,11 +357,6 @@ class SearchRun:
             times.append(self._publish_ms)
         times += [group.presearch_until_ms for group in search.presearching]
         return min((time for time in times if time is not None and time > now_ms), default=None)
-
-    def _give_whole(self, group: Group, now_ms: int) -> None:
-        """The whole root to each node: in the presearch with its MultiPV and its share of the limits."""
-        for assignment in group.assignments:
-            self._dispatch.give(self.search, group, assignment, WHOLE_ROOT, now_ms)
 
     def _mind_fallback(self, now_ms: int) -> None:
         """Change what the fallback does where nodes that came or went change its terms. One that rests goes on if it
@@ -350,40 +387,10 @@ class SearchRun:
 
     # --- the end --------------------------------------------------------------------------------------------------
 
-    def _end(self, now_ms: int) -> None:
-        """Decide; where nobody has an answer, once the last resort was asked for one."""
-        search = self.search
-        if search.asking or not self.has_last_resort or search.last_answer() is not None:
-            self.decide(now_ms)
-            return
-        search.to(SearchState.ASKING, now_ms)
-        self._dispatch.out.append(AskLastResort(fallback_job(search, self._dispatch.last_job_id, now_ms)))
-        search.hard_ms = now_ms  # whatever comes next finds its time over
-
-    def last_word(self, found: SearchInfo | None, now_ms: int) -> None:
-        """The last resort has answered."""
-        search = self.search
-        if search.asking:
-            legal = () if found is None else search.root.legal_part(found.pv)
-            if found is not None and legal:
-                search.last_word = TreeLine(found.depth, found.score, found.bound, legal)
-            self.decide(now_ms)
-
     def decide(self, now_ms: int) -> None:
-        """End the search with what is known; where that is nothing, by material alone."""
-        search = self.search
-        answer = search.exactly(search.last_answer() or Answer(move=search.root.careful(), source="none"))
-        search.decided = answer.lines
-        decision = Decision.of(
-            answer,
-            search_id=search.request.search_id,
-            elapsed_ms=now_ms - search.started_ms,
-            nodes=search.nodes(now_ms),
-            fleet=search.views(now_ms),
-            wasted=search.wasted([ballot.voter for ballot in answer.ballots], now_ms),
-            pondered_ms=search.pondered_ms,
-        )
-        search.to(SearchState.OVER, now_ms)
+        """End the search with what is known."""
+        decision = decision_of(self.search, now_ms)
+        self.search.to(SearchState.OVER, now_ms)
         say_decision(decision, self._dispatch)
         self._take_all_away(now_ms)
 
@@ -397,10 +404,10 @@ class SearchRun:
     def publish(self, now_ms: int) -> None:
         """Report the search; now and then where nothing has changed too: who decides on its time looks at the clock."""
         search = self.search
-        if (due := self._publish_ms) is not None and now_ms >= due and not search.asking:
+        if (due := self._publish_ms) is not None and now_ms >= due:
             search.dirty = False
             search.published_ms = now_ms
-            self._dispatch.out.append(search.progress(now_ms))
+            self._dispatch.out.append(progress_of(search, now_ms))
 
     @property
     def _publish_ms(self) -> int | None:
@@ -410,23 +417,6 @@ class SearchRun:
             return search.published_ms + search.settings.progress_ms
         goes_on = search.soft_ms is not None and search.published_ms >= search.started_ms
         return search.published_ms + _REFRESH_MS if goes_on else None
-
-
-def say_decision(decision: Decision, dispatch: Dispatch) -> None:
-    """Hand ``decision`` out, and log it."""
-    dispatch.out.append(decision)
-    dispatch.log(
-        "decided",
-        search_id=decision.search_id,
-        move=decision.move,
-        source=decision.source,
-        score=decision.score,
-        depth=decision.depth,
-        nodes=decision.nodes,
-        wasted=decision.wasted,
-        elapsed_ms=decision.elapsed_ms,
-        agreement=round(decision.agreement, 3),
-    )
 
 
 def stop_the_idle(beat: Heartbeat, dispatch: Dispatch) -> None:

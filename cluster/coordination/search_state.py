@@ -1,23 +1,22 @@
-"""The state of one search over the fleet: its groups, what is known, and what the answer would be now."""
+"""The state of one search over the fleet: its limits, its nodes in their groups, and what its answer is now."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import InitVar, dataclass, field, replace
 
-from cluster.api import Answer, Ballot, NodeView, Progress, SearchRequest
-from cluster.coordination.assignment import Assignment
-from cluster.coordination.group import Group
-from cluster.coordination.multipv import best_lines
+from cluster.api import Answer, SearchRequest
+from cluster.coordination.group import Assignment, Group
 from cluster.coordination.root import Root
 from cluster.coordination.roster import Roster
 from cluster.coordination.settings import Mode, Settings
-from cluster.coordination.states import SEARCH, Phase, SearchState
-from cluster.split.tree import TreeLine, as_seen, proves_mate, tells_score
-from cluster.voting.consultation import comparable, count
+from cluster.coordination.split_group import SplitGroup
+from cluster.coordination.states import SEARCH, SearchState
+from cluster.coordination.vote import answer_of, vote
+from cluster.split.tree import TreeLine, as_seen, proves_mate
 from worker.engine import Bound
-from worker.score import is_mate
+from worker.score import MATE_BOUND
 from worker.states import States
 
 
@@ -39,67 +38,45 @@ class Search:
     groups: list[Group] = field(default_factory=list)
     assignments: dict[str, Assignment] = field(default_factory=dict)
     """Assignments by node id, in the order in which the nodes came; the dead stay, for viewers."""
+    presearching: list[SplitGroup] = field(default_factory=list)
+    """The groups in that phase."""
     fallback: Assignment | None = None
     """None: there is no fallback now."""
     fallback_ms: int | None = None
     """The time at which it begins, if no node has brought a line by then; None: it waits for nothing."""
     fallback_line: TreeLine | None = None
-    earlier: TreeLine | None = None
-    """The line that the search before it expected here."""
-    last_word: TreeLine | None = None
-    """The last resort's line."""
-    decided: tuple[TreeLine, ...] = ()
-    """The lines that it ended with."""
     published_ms: int = -(2**40)
     dirty: bool = False
     """Something changed since the last progress."""
-    presearching: list[Group] = field(default_factory=list)
-    """The groups in that phase."""
+    stale: bool = False
+    """What the groups say has changed since it was last asked for."""
+    mate_proven: bool = False
+    """Some line has proved, since the answer was last looked at, that the root's side to move mates."""
+    state: SearchState = field(init=False)
     _states: States[SearchState] = field(init=False)
     _group_of: dict[str, Group] = field(default_factory=dict)
-    _mate_proven: bool = False
-    """Some line has proved, since the answer was last looked at, that the root's side to move mates."""
     _answer: Answer | None = None
-    _stale: bool = False
-    """``_answer`` is not what the groups say now."""
     _named: int = 0
     """Groups that were given a name of their own."""
     _busy: Assignment | None = None
     """One that was busy when last looked."""
 
     def __post_init__(self, first: SearchState) -> None:
+        self.state = first
         self._states = States(SEARCH, first, strict=self.settings.validate)
 
-    @property
-    def state(self) -> SearchState:
-        return self._states.now
+    def to(self, state: SearchState, now_ms: int) -> None:
+        """Go on to ``state``."""
+        self._states.to(state, now_ms)
+        self.state = state
 
     @property
     def pondering(self) -> bool:
         return self.state is SearchState.PONDERED
 
     @property
-    def stopped(self) -> bool:
-        return self.state is SearchState.STOPPING
-
-    @property
-    def asking(self) -> bool:
-        return self.state is SearchState.ASKING
-
-    def to(self, state: SearchState, now_ms: int) -> None:
-        """Go on to ``state``."""
-        self._states.to(state, now_ms)
-
-    @property
     def infinite(self) -> bool:
         return self.pondering or is_infinite(self.request)
-
-    def nodes(self, now_ms: int) -> int:
-        """Nodes searched until now, as `Assignment.searched` has it."""
-        return sum(
-            assignment.searched(now_ms, self.roster.nps_of(assignment.node_id))
-            for assignment in self.assignments.values()
-        )
 
     # --- nodes and groups -----------------------------------------------------------------------------------------
 
@@ -108,15 +85,15 @@ class Search:
         self.assignments = {node_id: self._new_assignment(node_id) for node_id in node_ids}
         assignments = self._sharers()
         parts = min(self.settings.groups, len(assignments)) if self.settings.mode is Mode.TIERS else 1
-        if self.settings.mode is Mode.CONSULT or not self.may_split(now_ms):
+        if self.settings.mode is Mode.CONSULT or len(assignments) < 2 or not self._worth_splitting(now_ms):
             parts = len(assignments)
         for index in range(parts):
             part = assignments[index * len(assignments) // parts : (index + 1) * len(assignments) // parts]
-            self._add(part[0].node_id if len(part) == 1 else self._new_name(), part)
+            self._add(Group(part[0].node_id, part) if len(part) == 1 else SplitGroup(self._new_name(), part))
         sharers = set(assignments)
         for assignment in self.assignments.values():
             if assignment not in sharers:
-                self._add(assignment.node_id, [assignment])
+                self._add(Group(assignment.node_id, [assignment]))
 
     def back(self, node_id: str) -> tuple[Assignment, Group]:
         """A node that was here comes back: to the group that it was of, unless it has become one that does not fit."""
@@ -129,12 +106,12 @@ class Search:
         if not is_same:
             assignment.ballot = None  # another engine's: their depths do not compare
             assignment.lines.clear()
-            self._stale = True
-        if not fits and len(group.assignments) > 1:
+            self.stale = True
+        if not fits and isinstance(group, SplitGroup) and len(group.assignments) > 1:
             group.assignments.remove(assignment)
             group.root_searchers.pop(assignment, None)
-            self._add(node_id, [assignment])
-            self._stale = True  # it is a voter now
+            self._add(Group(node_id, [assignment]))
+            self.stale = True  # it is a voter now
         self.dirty = True
         return assignment, self.group_of(assignment)
 
@@ -154,27 +131,36 @@ class Search:
             group
             for group in self.groups
             if any(other.can_split and other.engine == assignment.engine for other in group.assignments)
-            and (group.phase is not Phase.WHOLE or (worth and self.usable(group)))
+            and (isinstance(group, SplitGroup) or (worth and self.usable(group)))
         ]
-        if assignment.can_split and not alone and 0 < most <= len(groups):
+        if not assignment.can_split or alone or not 0 < most <= len(groups):
+            self._add(Group(node_id, [assignment]))
+        else:
             one = self.settings.mode is Mode.SPLIT
-            group = min(groups, key=lambda group: (one and group.is_lone, len(self.usable(group))))
-            if group.is_lone:
-                group.name = self._new_name()
+            group = min(groups, key=lambda group: (one and not isinstance(group, SplitGroup), len(self.usable(group))))
+            if not isinstance(group, SplitGroup):
+                group = self._widened(group)
             group.assignments.append(assignment)
             self._group_of[node_id] = group
-        else:
-            self._add(node_id, [assignment])
         self.dirty = True
         return assignment, self._group_of[node_id]
 
-    def scatter(self, group: Group) -> None:
+    def scatter(self, group: SplitGroup) -> None:
         """Make each node of ``group`` a group of its own, which searches the whole root."""
         self.groups.remove(group)
         self.presearching.remove(group)
         for assignment in group.assignments:
-            self._add(assignment.node_id, [assignment])
-        self._stale = True
+            self._add(Group(assignment.node_id, [assignment]))
+        self.stale = True
+
+    def _widened(self, lone: Group) -> SplitGroup:
+        """The group that splits in the place of a lone one, of which the job goes on."""
+        group = SplitGroup(self._new_name(), lone.assignments)
+        group.furthest = max(assignment.nodes for assignment in lone.assignments)
+        group.root_searchers = dict.fromkeys(lone.assignments)
+        self.groups[self.groups.index(lone)] = group
+        self._group_of.update((assignment.node_id, group) for assignment in group.assignments)
+        return group
 
     def _sharers(self) -> list[Assignment]:
         """The nodes that can share out a tree: of one engine, that most of them have, for scores and depths of
@@ -192,10 +178,9 @@ class Search:
         self._named += 1
         return "split" if self.settings.mode is Mode.SPLIT and self._named == 1 else f"group-{self._named}"
 
-    def _add(self, name: str, assignments: list[Assignment]) -> None:
-        group = Group(name, assignments)
+    def _add(self, group: Group) -> None:
         self.groups.append(group)
-        self._group_of.update((assignment.node_id, group) for assignment in assignments)
+        self._group_of.update((assignment.node_id, group) for assignment in group.assignments)
 
     def group_of(self, assignment: Assignment) -> Group:
         return self._group_of[assignment.node_id]
@@ -211,10 +196,6 @@ class Search:
             self._busy = next((assignment for assignment in self.assignments.values() if assignment.busy), None)
         return self._busy is not None
 
-    def may_split(self, now_ms: int) -> bool:
-        """Whether there are nodes and budget enough for a presearch and a split."""
-        return len(self._sharers()) >= 2 and self._worth_splitting(now_ms)
-
     def _worth_splitting(self, now_ms: int) -> bool:
         settings, request = self.settings, self.request
         return (
@@ -225,60 +206,23 @@ class Search:
             and (request.depth is None or request.depth >= settings.min_split_depth)
         )
 
-    def may_redeal(self, group: Group, now_ms: int) -> bool:
-        """Whether `RedealLimits` allows that ``group`` deals its tree again now, only for what its nodes have found."""
-        redeal = self.settings.redeal
-        if self.request.nodes is not None:
-            rested, spent, budget = group.furthest - group.dealt_furthest, group.furthest, self.request.nodes
-        else:
-            rested, spent = now_ms - group.dealt_ms, now_ms - self.started_ms
-            if self.soft_ms is None:
-                return rested >= max(redeal.rest_ms, redeal.rest * spent)
-            budget = self.soft_ms - self.started_ms
-        return not self.stopped and rested >= redeal.rest * budget and spent <= redeal.last * budget
-
     # --- what is known --------------------------------------------------------------------------------------------
-
-    def take_line(self, assignment: Assignment, line: TreeLine, multipv: int) -> None:
-        """Enter a checked line of ``assignment``'s job."""
-        assignment.note_exact(line)
-        voted = assignment.ballot_job
-        self.group_of(assignment).take_line(assignment, line, multipv)
-        # All lines of a node are of one job: that of its vote, which a later job gets when it has come as deep.
-        if self.request.multipv > 1 and assignment.job is not None and assignment.ballot_job == assignment.job.job_id:
-            if assignment.ballot_job != voted:
-                assignment.lines.clear()
-            assignment.lines[multipv] = line
-        self.changed(line)
 
     def changed(self, *lines: TreeLine) -> None:
         """Note that a group's lines have changed, ``lines`` among them."""
-        self._stale = self.dirty = True
-        self._mate_proven |= any(wins(line) for line in lines)
+        self.stale = self.dirty = True
+        if any(line.score >= MATE_BOUND and proves_mate(line) for line in lines):
+            self.mate_proven = True
 
     def lines(self) -> Iterator[TreeLine]:
-        """The lines that speak for the root now: of each leaf of a tree, of a presearch, else each node's own.
-
-        Of leaves of which nothing is known yet, what their moves can be worth at most (`cluster.split.tree.inherit`).
-        """
+        """The lines that speak for the root now."""
         for group in self.groups:
-            if group.phase is Phase.SPLIT:
-                yield from group.lines.values()
-                if group.root_result is not None and group.root_result not in group.lines.values():
-                    yield group.root_result
-            elif group.phase is Phase.PRESEARCH and (found := group.ranked()):
-                yield from found
-            else:
-                yield from (assignment.ballot for assignment in group.assignments if assignment.ballot is not None)
+            yield from group.lines()
 
     def nodes_answer(self) -> Answer | None:
         """The nodes' answer now; None: no node has one."""
-        if self._stale:
-            self._answer, self._stale = self._vote(), False
-            if lines := self._several_lines():
-                ballots, move = self._answer.ballots if self._answer is not None else (), lines[0].pv[0]
-                agreement = _share(ballots, move)
-                self._answer = Answer(move=move, lines=lines, source="vote", ballots=ballots, agreement=agreement)
+        if self.stale:
+            self._answer, self.stale = vote(self.groups, self.request.multipv, self.settings), False
         return self._answer
 
     def answer(self) -> Answer | None:
@@ -288,141 +232,6 @@ class Search:
             return answer_of(self.fallback_line, "fallback")
         return found
 
-    def last_answer(self) -> Answer | None:
-        """The answer that ends the search: where neither nodes nor fallback have one, the line expected before, or the
-        last resort's."""
-        found = self.answer()
-        if found is None and self.earlier is not None:
-            return answer_of(self.earlier, "earlier")
-        if found is None and self.last_word is not None:
-            return answer_of(self.last_word, "last_resort")
-        return found
-
-    def exactly(self, answer: Answer) -> Answer:
-        """``answer`` with an exact line for each of its moves that it knows only a bound of, if any node has reported
-        one: the voters' own first, then the deepest. A proven mate stays one."""
-        voters = {ballot.voter for ballot in answer.ballots if ballot.move == answer.move}
-        nodes = [*self.assignments.values(), *([self.fallback] if self.fallback is not None else ())]
-
-        def exact(line: TreeLine) -> TreeLine:
-            if tells_score(line):
-                return line
-            found = [(node.node_id in voters, node.exact[line.pv[0]]) for node in nodes if line.pv[0] in node.exact]
-            return max(found, key=lambda one: (one[0], one[1].depth), default=(False, line))[1]
-
-        lines = tuple(exact(line) for line in answer.lines)
-        return answer if lines == answer.lines else replace(answer, lines=lines)
-
-    def _vote(self) -> Answer | None:
-        """One group that has dealt its tree speaks for itself; otherwise it is a vote."""
-        by_engine: dict[str, list[Ballot]] = {}
-        for group in self.groups:
-            for name, engine, line, nodes, members in group.voters(self.settings.takeover):
-                by_engine.setdefault(engine, []).append(Ballot(name, line, nodes, members))
-        # Each engine counts depth in its own way.
-        slack = self.settings.ballot_depth_slack
-        ballots = [ballot for part in by_engine.values() for ballot in comparable(part, slack)]
-        if not ballots:
-            return None
-        counted = count(ballots, self.settings.counting)
-        alone = len(self.groups) == 1 and self.groups[0].phase is Phase.SPLIT
-        source = "split" if alone else "vote"
-        return answer_of(counted.ballot.line, source, tuple(ballots), counted.agreement)
-
-    def wasted(self, counted: Collection[str], now_ms: int) -> int:
-        """Nodes searched for nothing, as `Decision.wasted` has it. ``counted``: the voters whose ballots were."""
-        total = 0
-        for group in self.groups:
-            for assignment in group.assignments:
-                counts = group.name in counted and assignment.job_counts
-                if group.phase is not Phase.SPLIT:
-                    counts = assignment.node_id in counted
-                running = assignment.searched(now_ms, self.roster.nps_of(assignment.node_id)) - assignment.spent
-                total += assignment.wasted + (0 if counts else running)
-        return total
-
-    # --- the end --------------------------------------------------------------------------------------------------
-
-    def time_is_up(self, now_ms: int) -> bool:
-        """Whether the search ends now. At the soft time an answer is needed too: the nodes', or after a while the
-        fallback's."""
-        if self.hard_ms is not None and now_ms >= self.hard_ms:
-            return True
-        if self.soft_ms is None or now_ms < self.soft_ms:
-            return False
-        if self.nodes_answer() is not None or (self.stopped and self._nothing_runs()):
-            return True
-        grace_over = now_ms >= self.soft_ms + self.settings.answer_grace_ms or not self.busy()
-        return self.fallback_line is not None and grace_over
-
-    def nothing_to_gain(self) -> bool:
-        """Whether waiting any longer can bring nothing: a proven mate, or every job over."""
-        if self.infinite:
-            return False
-        if self.busy():
-            return self.won()
-        if self.soft_ms is not None and not any(assignment.alive for assignment in self.assignments.values()):
-            return False  # a node may come back before the soft time
-        return self.nodes_answer() is not None or self._nothing_runs()
-
-    def won(self) -> bool:
-        """Whether the nodes' answer is a proven mate, and nothing else is wanted. It can become one only by a line that
-        is."""
-        if not self._mate_proven or self.request.multipv > 1:
-            return False
-        self._mate_proven = False
-        found = self.nodes_answer()
-        return found is not None and wins(found.lines[0])
-
-    def _nothing_runs(self) -> bool:
-        return not self.busy() and (self.fallback is None or self.fallback.done)
-
-    # --- for those who watch --------------------------------------------------------------------------------------
-
-    def progress(self, now_ms: int) -> Progress:
-        return Progress.of(
-            self.answer() or Answer(),
-            search_id=self.request.search_id,
-            elapsed_ms=now_ms - self.started_ms,
-            nodes=self.nodes(now_ms),
-            fleet=self.views(now_ms),
-        )
-
-    def _several_lines(self) -> tuple[TreeLine, ...]:
-        """The best root moves' lines, where several are asked for and nodes have found some."""
-        if self.request.multipv == 1:
-            return ()
-        found: dict[str, list[TreeLine]] = {}
-        for assignment in self.assignments.values():
-            found.setdefault(assignment.engine, []).extend(assignment.lines.values())
-        return tuple(best_lines(found, self.request.multipv, self.settings.ballot_depth_slack))
-
-    def views(self, now_ms: int) -> tuple[NodeView, ...]:
-        roster = self.roster
-        return tuple(
-            assignment.view(
-                roster.speeds.get(assignment.node_id, 1.0),
-                assignment.searched(now_ms, roster.nps_of(assignment.node_id)),
-            )
-            for assignment in self.assignments.values()
-        )
-
-
-def answer_of(line: TreeLine, source: str, ballots: tuple[Ballot, ...] = (), agreement: float = 1.0) -> Answer:
-    """The answer that ``line`` is."""
-    return Answer(move=line.pv[0], lines=(line,), source=source, ballots=ballots, agreement=agreement)
-
-
-def _share(ballots: Sequence[Ballot], move: str) -> float:
-    """The share of the voting nodes that are for ``move``; 1 where there was no vote."""
-    total = sum(ballot.members for ballot in ballots)
-    return sum(ballot.members for ballot in ballots if ballot.move == move) / total if total else 1.0
-
-
-def wins(line: TreeLine) -> bool:
-    """Whether ``line`` proves a mate by the root's side to move."""
-    return line.score > 0 and proves_mate(line)
-
 
 def is_infinite(request: SearchRequest) -> bool:
     """Whether only a stop ends the search (analysis, pondering)."""
@@ -431,7 +240,7 @@ def is_infinite(request: SearchRequest) -> bool:
 
 def lines_below(before: SearchRequest, lines: Iterable[TreeLine], request: SearchRequest) -> list[TreeLine]:
     """Lines for the position of ``request``, from ``lines`` that were found some moves before it, in the position of
-    ``before``; seen by the side to move in the new position.
+    ``before``; seen by the side to move in the new position, with depths and mates as they were counted before it.
 
     Without those that only say that a reply is no better than so much: nothing tells that it would be played.
     """
@@ -440,13 +249,4 @@ def lines_below(before: SearchRequest, lines: Iterable[TreeLine], request: Searc
         return []
     plies = len(made)
     seen = [as_seen(line, plies) for line in lines if line.pv[:plies] == made and len(line.pv) > plies]
-    return [
-        replace(line, depth=max(0, line.depth - plies), score=_nearer(line.score, plies), pv=line.pv[plies:])
-        for line in seen
-        if line.bound is not Bound.UPPER
-    ]
-
-
-def _nearer(score: int, plies: int) -> int:
-    """A score as it is ``plies`` later: a mate is so much nearer then."""
-    return score + (plies if score > 0 else -plies) if is_mate(score) else score
+    return [replace(line, pv=line.pv[plies:]) for line in seen if line.bound is not Bound.UPPER]

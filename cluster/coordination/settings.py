@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from cluster.split.dealing import Dealing
-from cluster.split.ranges import check_numbers
 from cluster.split.redeal import RedealLimits
-from cluster.split.tree import TakeoverMargin
+from cluster.split.tree import TakeoverMargin, check_numbers
 from cluster.voting import Vote
 
 USUAL_VOTE: Final = Vote.MAJORITY
@@ -22,7 +21,7 @@ class Mode(enum.StrEnum):
 
     AUTO = "auto"
     """The mode that the laboratory found best for the number of nodes and the budget
-    (`cluster.coordination.chooser`)."""
+    (`cluster.coordination.strategies`)."""
     SPLIT = "split"
     """Share the root moves; below two nodes or a small budget all search the same, as in ``CONSULT``."""
     CONSULT = "consult"
@@ -89,12 +88,6 @@ class Settings:
     """The number of illegal reports after which a node gets no more job in that search."""
     progress_ms: int = 100
     """The shortest time between two `Progress` of one search."""
-
-    share_depth: int = 2
-    """Nodes send each other what they write into their tables from this depth on, or from a deeper one where that would
-    be too much (`cluster.sharing.table`); 0: nothing."""
-    share_bytes_per_s: int = 8_000_000
-    """Bytes a second that a node may send to all its listeners together; the same amount comes in."""
 
     fallback_wait_ms: int = 50
     """Time that the nodes have for their first line before the fallback begins, while a node runs beside it on the

@@ -1,16 +1,16 @@
-"""The way of a group that splits the root: presearch, ranking, dealing, and dealing again.
+"""The way of the groups that split the root: presearch, ranking, dealing, and dealing again.
 
 `cluster.coordination.search_run` enters it for such groups only; a group that votes has nothing to do here.
 """
 
 from __future__ import annotations
 
-from cluster.coordination.assignment import WHOLE_ROOT
-from cluster.coordination.group import Group
+from cluster.coordination.group import WHOLE_ROOT
 from cluster.coordination.jobs import Dispatch
 from cluster.coordination.search_state import Search
-from cluster.coordination.states import Phase
-from cluster.split.ranking import Presearch
+from cluster.coordination.split_group import SplitGroup
+from cluster.coordination.states import Phase, SearchState
+from cluster.split.dealing import Presearch
 
 
 class SplitRun:
@@ -20,7 +20,7 @@ class SplitRun:
         self._search = search
         self._dispatch = dispatch
 
-    def begin(self, group: Group, now_ms: int) -> None:
+    def begin(self, group: SplitGroup, now_ms: int) -> None:
         """Begin the presearch, which ranks the moves."""
         search, settings = self._search, self._search.settings
         group.enter(Phase.PRESEARCH)
@@ -35,7 +35,7 @@ class SplitRun:
         elif search.infinite:
             group.presearch_until_ms = now_ms + settings.presearch_max_ms
 
-    def end_presearch(self, group: Group, now_ms: int) -> None:
+    def end_presearch(self, group: SplitGroup, now_ms: int) -> None:
         """Begin the split if the presearch is over. If it found nothing, the group consults instead."""
         idle = not group.presearch_runs
         if not idle and (group.presearch_until_ms is None or now_ms < group.presearch_until_ms):
@@ -51,26 +51,23 @@ class SplitRun:
                     self._dispatch.take_away(assignment, now_ms)
             self.deal(group, now_ms, "presearch")
         elif idle:
-            self.scatter(group, now_ms)
+            self._scatter(group, now_ms)
 
-    def scatter(self, group: Group, now_ms: int) -> None:
-        """Consult instead: each node searches the whole root for itself."""
-        self._search.scatter(group)
-        for assignment in group.assignments:
-            if assignment.can_take_job(self._search.request.nodes) and not (
-                assignment in group.root_searchers and assignment.busy
-            ):
-                self._dispatch.give(self._search, self._search.group_of(assignment), assignment, WHOLE_ROOT, now_ms)
+    def withdrawn(self, group: SplitGroup, now_ms: int, why: str) -> None:
+        """A node of the group can no longer be used: what it did goes to those that are left."""
+        if group.phase is Phase.SPLIT:
+            self.deal(group, now_ms, why)
+        elif len(self._search.usable(group)) < 2:
+            self._scatter(group, now_ms)
 
-    def reconsider(self, group: Group, now_ms: int) -> None:
+    def reconsider(self, group: SplitGroup, now_ms: int) -> None:
         """Deal again if the reports since then give a reason to, and it is not too late or too soon."""
-        search = self._search
-        if group.phase is Phase.SPLIT and search.may_redeal(group, now_ms):
-            why = group.why_redeal(search.settings)
+        if group.phase is Phase.SPLIT and self._may_redeal(group, now_ms):
+            why = group.why_redeal(self._search.settings)
             if why is not None:
                 self.deal(group, now_ms, why)
 
-    def deal(self, group: Group, now_ms: int, why: str) -> None:
+    def deal(self, group: SplitGroup, now_ms: int, why: str) -> None:
         """Deal the group's moves. With no node left its tree and what is known of it stay as they are."""
         search = self._search
         nodes = search.usable(group)
@@ -78,7 +75,7 @@ class SplitRun:
             return
         given, taken = group.deal(nodes, search.root.replies, search.settings, search.roster.speeds)
         group.dealt_ms = now_ms
-        search.changed(*group.lines.values())
+        search.changed(*group.leaf_lines.values())
         for assignment, leaf in given:
             self._dispatch.give(search, group, assignment, leaf, now_ms)
         for assignment in taken:
@@ -92,3 +89,25 @@ class SplitRun:
             new=len(given),
             at_ms=now_ms - search.started_ms,
         )
+
+    def _scatter(self, group: SplitGroup, now_ms: int) -> None:
+        """Consult instead: each node searches the whole root for itself."""
+        search = self._search
+        search.scatter(group)
+        for assignment in group.assignments:
+            goes_on = assignment in group.root_searchers and assignment.busy
+            if assignment.can_take_job(search.request.nodes) and not goes_on:
+                self._dispatch.give(search, search.group_of(assignment), assignment, WHOLE_ROOT, now_ms)
+
+    def _may_redeal(self, group: SplitGroup, now_ms: int) -> bool:
+        """Whether `RedealLimits` allow that ``group`` deals its tree again now, only for what its nodes have found."""
+        search, limits = self._search, self._search.settings.redeal
+        if search.request.nodes is not None:
+            rested, spent, budget = group.furthest - group.dealt_furthest, group.furthest, search.request.nodes
+        else:
+            rested, spent = now_ms - group.dealt_ms, now_ms - search.started_ms
+            if search.soft_ms is None:
+                return rested >= max(limits.rest_ms, limits.rest * spent)
+            budget = search.soft_ms - search.started_ms
+        stopped = search.state is SearchState.STOPPING
+        return not stopped and rested >= limits.rest * budget and spent <= limits.last * budget

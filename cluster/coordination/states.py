@@ -33,7 +33,6 @@ class SearchState(enum.Enum):
     PONDERED = "on the opponent's time; nothing is decided"
     RUNNING = "until its time, its limits or a proven mate"
     STOPPING = "the decision is wanted now"
-    ASKING = "the last resort is asked for a move"
     OVER = "decided, or abandoned"
 
 
@@ -44,14 +43,9 @@ SEARCH: Final[Mapping[SearchState, Mapping[SearchState, str]]] = {
     },
     SearchState.RUNNING: {
         SearchState.STOPPING: "StopSearch",
-        SearchState.ASKING: "it ends, and nobody has an answer",
         SearchState.OVER: "decided",
     },
-    SearchState.STOPPING: {
-        SearchState.ASKING: "it ends, and nobody has an answer",
-        SearchState.OVER: "decided",
-    },
-    SearchState.ASKING: {SearchState.OVER: "LastWord, or any other event: decided"},
+    SearchState.STOPPING: {SearchState.OVER: "decided"},
     SearchState.OVER: {},
 }
 

@@ -1,20 +1,39 @@
-"""Strategies by name: what `cluster.coordination.settings` offers, as words of a command line.
+"""Strategies by name, and the choice of one for a number of nodes and a budget.
 
 A name is ``MODE``, ``MODE:VOTE``, and behind it any number of ``+SETTING=NUMBER``, the settings of
-`cluster.engine_spec.Variety` and ``ponder`` among them::
+`cluster.engine_spec.Variety`, ``share_depth`` and ``ponder`` among them::
 
     split    consult:majority+dropout=0.05+noise=20    split+presearch_share=0.2+takeover.margin=40
+
+`Mode.AUTO` chooses by a table that the laboratory measured, a JSON file of points (`gougi lab --table` enters them;
+``cluster/measured.json`` comes with the package)::
+
+    {"points": [{"strategy": "consult:majority", "nodes": 4, "budget": 4000,
+                 "elo": 250.0, "low": 176.0, "high": 340.0, "games": 100, "net": "…"}, …]}
+
+``elo`` is over one node of the same budget, with its 95 % interval; null where every game was won or lost.
 """
 
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, field, fields, is_dataclass, replace
-from typing import Any
+import json
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Any
 
+import msgspec
+
+from cluster.api import SearchRequest
 from cluster.coordination.settings import USUAL_VOTE, Mode, Settings
 from cluster.engine_spec import Variety
+from cluster.sharing.table import SharingSettings
 from cluster.voting import Vote
+from worker.files import reason, replace_file
 
 _VARIETY = tuple(item.name for item in fields(Variety))
 
@@ -30,6 +49,8 @@ class Strategy:
     name: str
     settings: Settings
     variety: Variety = field(default_factory=Variety)
+    share_depth: int = SharingSettings().depth
+    """As `SharingSettings.depth`."""
     ponder: bool = False
     """Whether it searches on the opponent's time."""
 
@@ -62,7 +83,7 @@ def strategy(text: str) -> Strategy:
         raise StrategyError(
             f"no strategy {head!r}: there are auto, {', '.join(offered())}; other modes take a vote behind a colon too"
         ) from None
-    settings, variety, ponder = Settings(mode=mode, vote=vote), Variety(), False
+    settings, variety, share_depth, ponder = Settings(mode=mode, vote=vote), Variety(), SharingSettings().depth, False
     names = [f"{mode}:{vote}" if colon or mode is Mode.CONSULT else str(mode)]
     for change in changes:
         key, equals, value = change.partition("=")
@@ -70,17 +91,21 @@ def strategy(text: str) -> Strategy:
             raise StrategyError(f"{text!r}: {change!r}: expected SETTING=NUMBER")
         if key == "ponder":
             ponder = _switch(value, f"{text!r}: {key}")
+        elif key == "share_depth":
+            if not value.isdecimal():
+                raise StrategyError(f"{text!r}: {key}: {value!r} is no depth")
+            share_depth = int(value)
         elif key in _VARIETY:
             variety = _varied(variety, key, value, text)
         else:
             settings = _changed(settings, key.split("."), value, f"{text!r}: {key}")
         names.append(f"{key}={value}")
-    return Strategy("+".join(names), settings, variety, ponder)
+    return Strategy("+".join(names), settings, variety, share_depth, ponder)
 
 
 def adjustable() -> tuple[str, ...]:
     """The names of the settings that are numbers, those of a part with a dot: ``takeover.margin``."""
-    return (*_numbers(Settings(), ""), *_VARIETY, "ponder")
+    return (*_numbers(Settings(), ""), *_VARIETY, "share_depth", "ponder")
 
 
 def _numbers(settings: Any, prefix: str) -> list[str]:
@@ -126,3 +151,168 @@ def _switch(value: str, where: str) -> bool:
     if value not in ("0", "1"):
         raise StrategyError(f"{where}: {value!r} is neither 0 nor 1")
     return value == "1"
+
+
+_LONG_MS = 10_000
+"""The budget of a search without end."""
+
+
+class TableError(ValueError):
+    """A table cannot be used; the text says what is wrong, and where."""
+
+
+_Count = Annotated[int, msgspec.Meta(ge=1)]
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One point of the table. ``budget``: nodes a move of every node.
+
+    Raises (constructor):
+        ValueError: there is no such strategy, or it needs other nodes than any other.
+    """
+
+    strategy: str
+    nodes: _Count
+    budget: _Count
+    elo: float | None
+    low: float | None
+    high: float | None
+    games: _Count
+    net: str = ""
+    """The first digits of the network file's SHA-256."""
+
+    def __post_init__(self) -> None:
+        found = strategy(self.strategy)
+        if found.settings.mode is Mode.AUTO or (found.variety, found.share_depth) != (
+            Variety(),
+            SharingSettings().depth,
+        ):
+            raise ValueError(f"{self.strategy}: expected a strategy that needs no other nodes than any other")
+
+    @property
+    def key(self) -> tuple[str, int, int, str]:
+        """Points of the same key are measurements of the same thing."""
+        return self.strategy, self.nodes, self.budget, self.net
+
+    @property
+    def safe_elo(self) -> float:
+        """The Elo that the measurement vouches for: halfway to the interval's lower end, so that few games count
+        little. Where all games were won it is that end, where all were lost minus infinity."""
+        if self.elo is None:
+            return -math.inf if self.low is None else self.low
+        return self.elo if self.low is None else (self.elo + self.low) / 2
+
+
+class _Table(msgspec.Struct):
+    """The file's content."""
+
+    points: tuple[Measured, ...]
+
+
+def read_table(path: Path | None = None) -> tuple[Measured, ...]:
+    """The points of ``path``, or of the table that comes with the package.
+
+    Raises:
+        TableError: the file cannot be read, or is no table.
+    """
+    source = path or resources.files("cluster").joinpath("measured.json")
+    try:
+        return msgspec.json.decode(source.read_text(encoding="utf-8-sig"), type=_Table).points
+    except (OSError, UnicodeDecodeError) as error:
+        raise TableError(f"{source}: {reason(error)}") from error
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise TableError(f"{source}: no table of strategies: {error}") from error
+
+
+def write_table(path: Path, points: Iterable[Measured]) -> None:
+    """Write the points, one a line; of those of the same key the last. Raises OSError; the file is then as it was."""
+    unique = {point.key: point for point in points}
+    ordered = sorted(unique.values(), key=lambda point: (point.net, point.budget, point.nodes, point.strategy))
+    lines = ",\n".join("  " + json.dumps(asdict(point)) for point in ordered)
+    replace_file(path, ('{"points": [\n' + lines + "\n]}\n").encode())
+
+
+def choose(table: Sequence[Measured], nodes: int, budget: float) -> Measured | None:
+    """The point of the strategy that is best at ``nodes`` nodes and ``budget`` nodes a move each.
+
+    Budgets and numbers of nodes are compared by their logarithms: the measured budget that is nearest, then at that
+    budget the number of nodes that is nearest (of two equally near ones the smaller); there the highest `safe_elo`.
+    Without a table, None.
+
+    Points of two networks do not compare: the choice is among those of the network of which most strategies were
+    measured there, then most games.
+
+    Args:
+        nodes: 2 or more.
+        budget: above 0.
+    """
+    return max(_nearest(table, nodes, budget), key=lambda point: point.safe_elo, default=None)
+
+
+def _nearest(table: Sequence[Measured], nodes: int, budget: float) -> Sequence[Measured]:
+    """The points of one budget, one number of nodes and one network that are nearest."""
+    if not table:
+        return ()
+    near_budget = min({point.budget for point in table}, key=lambda known: (_apart(known, budget), known))
+    there = [point for point in table if point.budget == near_budget]
+    near_nodes = min({point.nodes for point in there}, key=lambda known: (_apart(known, nodes), known))
+    nets = _by_net(point for point in there if point.nodes == near_nodes)
+    return max(nets, key=lambda own: (len(own), sum(point.games for point in own), own[0].net))
+
+
+def _by_net(points: Iterable[Measured]) -> list[list[Measured]]:
+    nets = defaultdict[str, list[Measured]](list)
+    for point in points:
+        nets[point.net].append(point)
+    return list(nets.values())
+
+
+def resolved(settings: Settings, table: Sequence[Measured], nodes: int, budget: float) -> Settings:
+    """Resolve `Mode.AUTO`: ``settings`` with the mode, the vote and whatever else the name of the chosen strategy
+    changes. Other modes stay.
+
+    A vote that ``settings`` name is kept, and then the choice is between strategies that were measured with that vote
+    and those that hold none; where no such vote was measured, the best mode of all counts by it.
+
+    Args:
+        nodes, budget: as `choose` takes them.
+    """
+    if settings.mode is not Mode.AUTO:
+        return settings
+    point = choose(_voting(table, settings.vote), nodes, budget) if nodes > 1 else None
+    if point is None:
+        return replace(settings, mode=Mode.CONSULT)
+    chosen, plain = strategy(point.strategy).settings, Settings()
+    changed = {
+        item.name: getattr(chosen, item.name)
+        for item in fields(Settings)
+        if getattr(chosen, item.name) != getattr(plain, item.name)
+    }
+    return replace(settings, **{**changed, "mode": chosen.mode, "vote": settings.vote or chosen.vote})
+
+
+def _voting(table: Sequence[Measured], vote: Vote | None) -> Sequence[Measured]:
+    """The points among which is chosen where ballots are counted by ``vote`` (None: as the strategies have it)."""
+    known = [(point, strategy(point.strategy).settings) for point in table]
+    if not any(found.mode is not Mode.SPLIT and found.vote is vote for _, found in known):
+        return table
+    return [point for point, found in known if found.mode is Mode.SPLIT or found.vote is vote]
+
+
+def budget(request: SearchRequest, nps: float) -> float:
+    """Nodes that a node of ``nps`` nodes a second will search for ``request``, about."""
+    if request.nodes is not None:
+        return request.nodes
+    time_ms = request.soft_ms if request.soft_ms is not None else request.hard_ms
+    return max(1.0, nps * (_LONG_MS if time_ms is None else time_ms) / 1000)
+
+
+@functools.cache
+def standard_table() -> tuple[Measured, ...]:
+    """The table that comes with the package, read once."""
+    return read_table()
+
+
+def _apart(a: float, b: float) -> float:
+    return abs(math.log(a / b))

@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING
 from cluster.api import FleetError, Listener
 from cluster.coordination.events import FALLBACK, NodeJoined, Received
 from cluster.coordination.settings import Settings
-from cluster.drivers.fallback import Fallback
-from cluster.drivers.faults import Faults
-from cluster.drivers.fleet import Change, Fleet, node_name, number_of
+from cluster.drivers.child_processes import Fallback, LocalForkServer
+from cluster.drivers.fleet import Change, Faults, Fleet, node_name, number_of
 from cluster.drivers.host import CoordinatorHost, HostedSearcher, now_ms, prepare_this_machine
 from cluster.engine_spec import EngineSpec, FleetSpec
 from cluster.machine.status import StatusFile
@@ -43,9 +42,9 @@ from cluster.network.messages import (
 )
 from cluster.network.own_host import machine_name
 from cluster.network.refusals import Refusals
-from cluster.node.local_fork_server import LocalForkServer
 from cluster.node.process import NodeSpec
 from cluster.sharing.master import FleetSharing
+from cluster.sharing.table import SharingSettings
 from worker.engine import Engine
 
 if TYPE_CHECKING:
@@ -85,6 +84,7 @@ class FleetSearcher(HostedSearcher):
         engine: Callable[[int, int], Engine] | None = None,
         fallback: Callable[[], Engine] | None = None,
         settings: Settings | None = None,
+        sharing: SharingSettings | None = None,
         name: str = "gougi",
         report_port: int = 0,
         advertise: str | None = None,
@@ -104,6 +104,7 @@ class FleetSearcher(HostedSearcher):
         self._engine = engine or FleetSpec().build
         self._fallback_engine = fallback or EngineSpec(hash_mb=16).build
         self._settings = settings or Settings()
+        self._share = sharing or SharingSettings()
         self._report_port = report_port
         self._advertise = advertise
         self._metrics = metrics
@@ -250,9 +251,9 @@ class FleetSearcher(HostedSearcher):
         )
         self._fallback.open()
         self._begin(self._look_for_the_silent())
-        if self._settings.share_depth:
+        if self._share.depth:
             self._sharing = FleetSharing(
-                self._settings.share_bytes_per_s,
+                self._share.bytes_per_s,
                 channel.public_key,
                 lambda: self._fleet.live,
                 self.send,
@@ -283,7 +284,7 @@ class FleetSearcher(HostedSearcher):
         address = replace(channel.admit(node_id), url=url)
         number = number_of(node_id) - 1
         metrics = None if self._node_metrics is None else self._node_metrics.moved(number)
-        return NodeSpec(node_id, address, partial(self._engine, number, places), self._settings.share_depth, metrics)
+        return NodeSpec(node_id, address, partial(self._engine, number, places), self._share.depth, metrics)
 
     def _there(self) -> int:
         return sum(node_id != FALLBACK for node_id in self._fleet.live)

@@ -18,19 +18,15 @@ from cluster.api import (
     Pondered,
     PonderSearch,
     Progress,
-    RetimeSearch,
+    Searcher,
     SearchListener,
-    SearchRequest,
+    SearchOrder,
     StartSearch,
-    StopSearch,
 )
-from cluster.coordination.chooser import standard_table
 from cluster.coordination.coordinator import Coordinator
 from cluster.coordination.events import (
-    AskLastResort,
     Event,
     Instruction,
-    LastWord,
     LogEvent,
     SendJob,
     StopNode,
@@ -38,7 +34,7 @@ from cluster.coordination.events import (
 )
 from cluster.coordination.root import prepare_rules
 from cluster.coordination.settings import Settings
-from cluster.drivers.fallback import LAST_RESORT
+from cluster.coordination.strategies import standard_table
 from cluster.network.messages import Job, NewGame, Stop
 from worker.threads import spare_the_collector
 from worker.warming import Warming, WarmingError
@@ -83,7 +79,6 @@ async def prepare_this_machine(listener: Listener) -> None:
     finally:
         warming.end()
     await asyncio.to_thread(prepare_rules)
-    await asyncio.to_thread(LAST_RESORT.load)
     spare_the_collector()
 
 
@@ -91,7 +86,7 @@ class CoordinatorHost:
     """Runs a `Coordinator` on the running asyncio loop. All calls come from that loop's thread."""
 
     def __init__(self, settings: Settings, transport: Transport, listener: Listener) -> None:
-        self.coordinator = Coordinator(settings, standard_table(), has_last_resort=True)
+        self.coordinator = Coordinator(settings, standard_table())
         self._transport = transport
         self._listener = listener
         self._loop = asyncio.get_running_loop()
@@ -130,7 +125,7 @@ class CoordinatorHost:
             raise
         except Exception:
             steps = self.coordinator.history()[-_LAST_STEPS:]
-            words = "; ".join(f"{step.at_ms}: {step.what}" for step in steps)
+            words = "; ".join(f"{at_ms}: {what!r}"[:300] for at_ms, what in steps)
             _log.error("the coordinator failed at %r; before that: %s", event, words)
             raise
         for instruction in instructions:
@@ -152,8 +147,6 @@ class CoordinatorHost:
                 self._transport.send(node_id, job)
             case StopNode(node_id, job_id):
                 self._transport.send(node_id, Stop(job_id))
-            case AskLastResort(job):
-                self.handle(LastWord(job.search_id, LAST_RESORT.search(job)))
             case Decision() as decision:
                 self._hear(decision.search_id, lambda hears: hears.on_decision(decision))
                 self._searches.pop(decision.search_id, None)
@@ -185,35 +178,20 @@ class CoordinatorHost:
         self.handle(Tick())
 
 
-class HostedSearcher:
-    """The methods that every `cluster.api.Searcher` over a `CoordinatorHost` shares. ``_host`` is None while it is not
-    open."""
+class HostedSearcher(Searcher):
+    """A `cluster.api.Searcher` over a `CoordinatorHost`. ``_host`` is None while it is not open."""
 
-    name: str
     _host: CoordinatorHost | None
 
-    def start(self, request: SearchRequest, listener: SearchListener = SILENT) -> None:
-        """See `cluster.api.Searcher.start`."""
-        self._opened().begin(StartSearch(request), listener)
-
-    def ponder(self, request: SearchRequest, listener: SearchListener = SILENT, expected: str = "") -> None:
-        """See `cluster.api.Searcher.ponder`."""
-        self._opened().begin(PonderSearch(request, expected), listener)
-
-    def retime(self, search_id: int, soft_ms: int) -> None:
-        """See `cluster.api.Searcher.retime`."""
-        if self._host is not None:
-            self._host.handle(RetimeSearch(search_id, soft_ms))
-
-    def stop(self, search_id: int) -> None:
-        """See `cluster.api.Searcher.stop`."""
-        if self._host is not None:
-            self._host.handle(StopSearch(search_id))
-
-    def _opened(self) -> CoordinatorHost:
-        if self._host is None:
+    def handle(self, order: SearchOrder, listener: SearchListener = SILENT) -> None:
+        """See `cluster.api.OpenSearcher.handle`."""
+        begins = isinstance(order, StartSearch | PonderSearch)
+        if self._host is None and begins:
             raise FleetError(f"{self.name} is not open")
-        return self._host
+        if self._host is not None and begins:
+            self._host.begin(order, listener)
+        elif self._host is not None:
+            self._host.handle(order)
 
 
 def _guarded(call: Callable[[], None]) -> None:

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 from cluster.drivers.ray_cluster import ActorDied
 from cluster.drivers.ray_process import RayLost, RayProcess
-from cluster.machine.work_process import ProcessDied, WorkFailed, WorkProcess
+from cluster.machine.side_by_side import ProcessDied, WorkFailed, WorkProcess
 
 _AHEAD = 2
 """Tasks sent out for each node that there is: a node that has done its task finds the next one waiting."""

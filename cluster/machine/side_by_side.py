@@ -1,11 +1,18 @@
-"""Tasks side by side: games of a match or of the laboratory, records that a book is made of."""
+"""Tasks side by side: games of a match or of the laboratory, records that a book is made of; and processes of ours that
+work at them, or at the orders of another one."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Sequence
+import multiprocessing
+import signal
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager, suppress
 from itertools import islice
-from typing import Protocol, TypeVar
+from multiprocessing import resource_tracker
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from typing import Any, Generic, Protocol, TypeVar
 
 Task = TypeVar("Task", contravariant=True)
 Result = TypeVar("Result", covariant=True)
@@ -57,3 +64,131 @@ def side_by_side(places: Sequence[Workplace[Task, Result]], tasks: Iterable[Task
         finally:
             for closed in [threads.submit(place.close) for place in places]:
                 closed.result()
+
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+_DYING_S = 5.0
+"""Seconds from the end of a process's pipe to its exit code, at most."""
+
+
+class ProcessDied(Exception):
+    """The process is no more; the text says how it ended."""
+
+
+class WorkFailed(Exception):
+    """An order could not be carried out: the error of the process, by its type's name, and its text."""
+
+    def __init__(self, kind: str, text: str) -> None:
+        super().__init__(kind, text)
+        self.kind = kind
+        self.text = text
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.text}"
+
+
+class WorkProcess:
+    """The handle of such a process.
+
+    Args:
+        work: called there with a function that sends a value back at once, and with an order's parts; what it returns
+            is sent back too. It and all values must pickle.
+    """
+
+    def __init__(self, work: Callable[..., object]) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.connection, theirs = context.Pipe()
+        self._process: BaseProcess = context.Process(target=_serve, args=(theirs, work), daemon=True)
+        with deaf_to_ctrl_c():
+            self._process.start()
+        theirs.close()
+
+    def order(self, *parts: object) -> None:
+        """Send an order. That the process is dead is told by `hear`."""
+        with suppress(OSError):
+            self.connection.send(parts)
+
+    def hear(self) -> Any:
+        """Wait for the next value. Raises ProcessDied, WorkFailed."""
+        try:
+            said = self.connection.recv()
+        except (EOFError, OSError):
+            self._process.join(_DYING_S)
+            raise ProcessDied(f"its process died ({self._process.exitcode})") from None
+        if isinstance(said, WorkFailed):
+            raise said
+        return said
+
+    def kill(self) -> None:
+        """End the process at once, from any thread: who waits in `hear` gets a ProcessDied."""
+        self._process.kill()
+
+    def close(self) -> None:
+        """End the process, wherever it is."""
+        self._process.kill()
+        self._process.join()
+        self.connection.close()
+
+
+class ProcessWorkplace(Generic[Task, Result]):
+    """A process as a workplace of `cluster.machine.side_by_side`. It begins with the first task.
+
+    Args:
+        work: as for `WorkProcess`, called with a whole task.
+        refused: makes the error of a task from the task and what went wrong.
+    """
+
+    def __init__(self, work: Callable[..., Result], refused: Callable[[Task, Exception], Exception]) -> None:
+        self._work = work
+        self._refused = refused
+        self._process: WorkProcess | None = None
+        self._ended = False
+
+    def do(self, task: Task) -> Result:
+        """Have it do a task. Raises what ``refused`` makes: it failed, or the process died."""
+        if self._process is None:
+            self._process = WorkProcess(self._work)
+        try:
+            if self._ended:
+                raise ProcessDied("its process was ended")
+            self._process.order(task)
+            result: Result = self._process.hear()
+        except (ProcessDied, WorkFailed) as error:
+            raise self._refused(task, error) from None
+        return result
+
+    def end(self) -> None:
+        """End the process, and the task in it."""
+        self._ended = True
+        if self._process is not None:
+            self._process.kill()
+
+    def close(self) -> None:
+        """End the process."""
+        if self._process is not None:
+            self._process.close()
+
+
+@contextmanager
+def deaf_to_ctrl_c() -> Iterator[None]:
+    """A process that is begun within never hears of Ctrl-C, which a terminal sends to all; this one does, later."""
+    resource_tracker.ensure_running()  # with the first process it would unblock the signal
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _serve(connection: Connection, work: Callable[..., object]) -> None:
+    """The process: work at what comes, until the other end is closed."""
+    while True:
+        try:
+            connection.send(work(connection.send, *connection.recv()))
+        except (EOFError, BrokenPipeError, ConnectionResetError):
+            return
+        except Exception as error:
+            connection.send(WorkFailed(type(error).__name__, str(error)))
+            return

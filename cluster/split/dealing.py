@@ -12,6 +12,9 @@
    leaves the others, or to the others as a group, which is then searched in parts. So a likelier move never has fewer.
 4. A move with several nodes is dealt again, at the position after it.
 
+Before the first deal all nodes but the root searchers search with MultiPV (`Presearch`), and the furthest one ranks the
+root moves.
+
 Special cases, by the parameters: Gikou's tree of 16 (``cluster.h``) is an infinite temperature over 7 moves, ``width``
 7, ``plies`` 1, with one node for all others (``unseen`` 0); the recursion of GPS Shogi over the top two moves is
 ``width`` 2.
@@ -21,10 +24,9 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from cluster.split.ranges import check_numbers
 from cluster.split.tree import (
     KnownLines,
     Leaf,
@@ -35,6 +37,7 @@ from cluster.split.tree import (
     TreeLine,
     as_seen,
     best_first,
+    check_numbers,
     leaves,
 )
 from worker.score import MATE_BOUND
@@ -275,3 +278,44 @@ def _is_one_leaf(split: Split) -> bool:
 
 def _covers(child: Tree, path: tuple[str, ...], move: str) -> bool:
     return child.covers(move) if isinstance(child, Leaf) else child.path == (*path, move)
+
+
+class Presearch:
+    """Collects MultiPV lines by node, depth and rank. A depth counts once all its ranks are there.
+
+    Args:
+        multipv: how many ranks a complete depth has.
+    """
+
+    def __init__(self, multipv: int) -> None:
+        self.multipv = multipv
+        self._tables: dict[str, dict[int, dict[int, TreeLine]]] = {}
+
+    def add(self, node_id: str, multipv: int, line: TreeLine) -> None:
+        """Take one line; one of a rank that nobody asked for is passed over."""
+        if 1 <= multipv <= self.multipv:
+            self._tables.setdefault(node_id, {}).setdefault(line.depth, {})[multipv] = line
+
+    def lines(self) -> tuple[TreeLine, ...]:
+        """The lines of the deepest complete depth, best first; of equally deep nodes the first that reported.
+
+        Where no depth is complete: what there is of the depth that has most ranks. Empty: no line came yet.
+        """
+        _, best = self._furthest()
+        return tuple(best[rank] for rank in sorted(best))
+
+    @property
+    def node_id(self) -> str | None:
+        """The node that `lines` are of."""
+        return self._furthest()[0]
+
+    def _furthest(self) -> tuple[str | None, Mapping[int, TreeLine]]:
+        node: str | None = None
+        best: Mapping[int, TreeLine] = {}
+        best_key = (0, 0)
+        for node_id, table in self._tables.items():
+            for depth, ranks in table.items():
+                key = (len(ranks), depth)
+                if key > best_key:
+                    node, best, best_key = node_id, ranks, key
+        return node, best

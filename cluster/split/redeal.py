@@ -18,10 +18,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from cluster.network.messages import Job
-from cluster.split.evaluation import TreeEvaluation, Value
-from cluster.split.ranges import check_numbers
-from cluster.split.tree import Leaf, Split, TakeoverMargin, TreeLine, as_seen
-from cluster.split.windows import Window
+from cluster.split.evaluation import TreeEvaluation, Value, Window
+from cluster.split.tree import Leaf, Split, TakeoverMargin, TreeLine, as_seen, check_numbers
 from worker.engine import Bound
 
 _CANDIDATES = 32

@@ -21,12 +21,41 @@ The shape follows Gikou (``cluster.h``) and GPS Shogi (Kaneko and Tanaka 2010).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
-from cluster.split.ranges import check_numbers
 from worker.engine import Bound
 from worker.score import MATE_BOUND, from_child, is_mate, mate_distance
+
+
+def check_numbers(
+    settings: Any, shares: Collection[str] = (), counts: Collection[str] = (), positive: Collection[str] = ()
+) -> None:
+    """Check every number of a dataclass of settings: 0 or more, but for those that are named.
+
+    Args:
+        shares: from 0 to 1.
+        counts: 1 or more.
+        positive: more than 0.
+
+    Raises:
+        ValueError: the first that is out of its range, or is no number at all (NaN); the text names it and the range.
+    """
+    for item in fields(settings):
+        name, value = item.name, getattr(settings, item.name)
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            continue
+        if name in shares:
+            fits, expected = 0 <= value <= 1, "0 to 1"
+        elif name in positive:
+            fits, expected = value > 0, "more than 0"
+        elif name in counts:
+            fits, expected = value >= 1, "1 or more"
+        else:
+            fits, expected = value >= 0, "0 or more"
+        if not fits:
+            raise ValueError(f"{name} is {value}: expected {expected}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from master.commands.common import CommandError, EndsOn, Stoppable, compile_sear
 from master.commands.options import FvScale, JsonAtEnd, OpeningMargin, OpeningPlies
 
 if TYPE_CHECKING:
-    from cluster.coordination.chooser import Measured
+    from cluster.coordination.strategies import Measured
     from lab.match.statistics import Sprt
     from lab.strategies.records import GameResult, LabFolder
     from lab.strategies.report import PointResult
@@ -100,8 +100,7 @@ def lab(
 
       gougi lab --nodes 4 --strategy split,split+presearch_share=0.2+takeover.margin=40
     """
-    from cluster.coordination.chooser import TableError
-    from cluster.coordination.strategies import adjustable, offered
+    from cluster.coordination.strategies import TableError, adjustable, offered
     from lab.strategies.records import LabFolder
     from lab.strategies.settings import LabError, LabSettings, Plan
     from master.analysis.strength import network_hash
@@ -148,7 +147,7 @@ def _enter(folder: LabFolder, settings: LabSettings, plan: Plan, table: Path) ->
 
     The folder may hold other points, which another command left unfinished.
     """
-    from cluster.coordination.chooser import write_table
+    from cluster.coordination.strategies import write_table
     from lab.strategies.report import measured, summarize
 
     points = measured(settings, summarize([record for record in folder.read()[0] if record.game.point in plan.points]))
@@ -157,7 +156,7 @@ def _enter(folder: LabFolder, settings: LabSettings, plan: Plan, table: Path) ->
 
 
 def _known_points(table: Path) -> tuple[Measured, ...]:
-    from cluster.coordination.chooser import read_table
+    from cluster.coordination.strategies import read_table
 
     return read_table(table) if table.exists() else ()
 

@@ -7,7 +7,8 @@ from typing import Final
 
 from lab.match.game import Adjudicator, End, Resignation, ruled
 from lab.match.settings import MatchSettings, Pace, ResignBy
-from master.records.record import Ending, RecordedMove
+from master.records.lines import RecordedMove
+from master.records.record import Ending
 from worker.shogi import STARTPOS, MoveError, Position
 
 _COLOURS: Final = ("black", "white")

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cluster.drivers.task_pool import Losses, Opened, run_tasks
-from cluster.machine.work_process import ProcessDied, WorkFailed, WorkProcess
+from cluster.machine.side_by_side import ProcessDied, WorkFailed, WorkProcess
 from lab.selfplay.shard import tree_to_bytes
 from lab.selfplay.teacher import Teacher, TeacherSettings, code_version
 from lab.selfplay.warm import warm_up_selfplay

@@ -14,7 +14,7 @@ from typing import Final
 from cluster.api import Decision, SearchRequest
 from cluster.coordination.strategies import SINGLE, Strategy, strategy
 from cluster.engine_spec import EngineSpec, Networks, Variety
-from cluster.machine.work_process import ProcessWorkplace
+from cluster.machine.side_by_side import ProcessWorkplace
 from lab.match.game import Adjudicator, Choice, play_game
 from lab.strategies.records import FleetFigures, GameResult
 from lab.strategies.settings import LabError, LabSettings, ScheduledGame
@@ -124,7 +124,7 @@ class Arena:
         engines = self._pool.engines(name, how.variety, count)
         nps = budget * 1000 // SEARCH_MS
         nodes = [VirtualNode(f"n{number}", engine, nps) for number, engine in enumerate(engines, start=1)]
-        fleet = VirtualFleet(nodes, how.settings)
+        fleet = VirtualFleet(nodes, how.settings, how.share_depth)
         fleet.new_game()
         return Side(fleet, budget, how.ponder)
 

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cluster.coordination.chooser import Measured
 from cluster.coordination.settings import Mode
-from cluster.coordination.strategies import strategy
+from cluster.coordination.strategies import Measured, strategy
 from cluster.engine_spec import Variety
 from lab.match.elo_plot import Spot, elo_plot
 from lab.match.statistics import Sprt, Strength, Tally, Verdict, result_facts, strength, tally

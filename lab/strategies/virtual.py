@@ -25,7 +25,6 @@ import numpy as np
 from msgspec import structs
 
 from cluster.api import Decision, FleetError, PonderSearch, Progress, SearchRequest, StartSearch, StopSearch
-from cluster.coordination.chooser import standard_table
 from cluster.coordination.coordinator import Coordinator
 from cluster.coordination.events import (
     Event,
@@ -38,7 +37,9 @@ from cluster.coordination.events import (
     Tick,
 )
 from cluster.coordination.settings import Settings
+from cluster.coordination.strategies import standard_table
 from cluster.network.messages import Done, Job, Report
+from cluster.sharing.table import SharingSettings
 from worker.engine import Engine, EngineError, SearchInfo, SearchResult, SharesTable, Steppable, SteppedSearch
 
 _LONE_SLICE_MS: Final = 1000
@@ -54,6 +55,8 @@ class VirtualFleet:
 
     nodes: Sequence[VirtualNode]
     settings: Settings = field(default_factory=Settings)
+    share_depth: int = SharingSettings().depth
+    """As `SharingSettings.depth`."""
     now_ms: int = 0
     slice_ms: int = SLICE_MS
     log: list[tuple[int, LogEvent]] = field(default_factory=list)
@@ -83,9 +86,9 @@ class VirtualFleet:
             if isinstance(node.engine, SharesTable):
                 alike[node.engine.entries_meaning()].append(node.engine)
         for engines in alike.values():
-            shares = self.settings.share_depth and len(engines) > 1
+            shares = self.share_depth and len(engines) > 1
             for engine in engines:
-                engine.share(self.settings.share_depth if shares else None)
+                engine.share(self.share_depth if shares else None)
             if shares:
                 self._sharers.append(engines)
         if len(self.nodes) == 1:

@@ -29,9 +29,9 @@ from master.analysis.report import (
     score_words,
 )
 from master.analysis.strength import Calibration
-from master.records.lines import kif_bytes, time_of
+from master.records.lines import RecordedMove, kif_bytes, time_of
 from master.records.reading import Ended, Line, ReadMove
-from master.records.record import FROM_RSSHOGI, Ending, GameRecord, RecordedMove, Variation
+from master.records.record import FROM_RSSHOGI, Ending, GameRecord, Variation
 from worker.engine import Bound
 from worker.files import replace_file
 from worker.score import is_mate, mate_distance

@@ -17,7 +17,7 @@ from typing import Annotated, Final, Self
 import msgspec
 
 from cluster.api import Decision, FleetError, Listener, Searcher, SearchListener, SearchRequest
-from cluster.drivers.faults import FleetFault
+from cluster.drivers.fleet import FleetFault
 from master.analysis.game import RecordedGame
 from master.analysis.plan import Alternative, Evaluation
 from worker.engine import Bound

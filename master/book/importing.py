@@ -23,8 +23,7 @@ from typing import Final, Self
 
 from rsshogi.core import Board
 
-from cluster.machine.side_by_side import side_by_side
-from cluster.machine.work_process import ProcessWorkplace
+from cluster.machine.side_by_side import ProcessWorkplace, side_by_side
 from cluster.processors import processors
 from master.book.dbfile import WrittenMove
 from master.records.read_csa import csa_parts, read_csa

@@ -1,8 +1,8 @@
 """Method II at work: lessons are searched by the player's own searcher, while no game needs it.
 
-`StudyingSearcher` stands between a game and its searcher. A game's first word (`new_game`, `start`, `ponder`) ends the
-study at once; a lesson that was cut short stays in the queue, with what its searches have found, and goes on from there
-in the next gap.
+`StudyingSearcher` stands between a game and its searcher. A game's first word (`new_game`, `StartSearch`,
+`PonderSearch`) ends the study at once; a lesson that was cut short stays in the queue, with what its searches have
+found, and goes on from there in the next gap.
 """
 
 from __future__ import annotations
@@ -15,7 +15,18 @@ from typing import Final
 
 import structlog
 
-from cluster.api import SILENT, Decision, Listener, Progress, Searcher, SearchListener, SearchRequest
+from cluster.api import (
+    SILENT,
+    Decision,
+    Listener,
+    PonderSearch,
+    Progress,
+    Searcher,
+    SearchListener,
+    SearchOrder,
+    SearchRequest,
+    StartSearch,
+)
 from master.book.lessons import REFERENCE_NPS, BookSearch, Lesson, book_search_of
 from master.book.service import BookService
 from master.player.events import GameEnded, GameEvent, GameFound, LoggedIn
@@ -44,7 +55,7 @@ class Studied:
     """Lessons in the queue now."""
 
 
-class StudyingSearcher:
+class StudyingSearcher(Searcher):
     """A `cluster.api.Searcher` that studies between the games.
 
     Args:
@@ -217,23 +228,11 @@ class StudyingSearcher:
             await asyncio.wait({self._study}, timeout=STOP_S)
         await self._searcher.new_game()
 
-    def start(self, request: SearchRequest, listener: SearchListener = SILENT) -> None:
-        """See `cluster.api.Searcher.start`."""
-        self._abandon()
-        self._searcher.start(request, listener)
-
-    def ponder(self, request: SearchRequest, listener: SearchListener = SILENT, expected: str = "") -> None:
-        """See `cluster.api.Searcher.ponder`."""
-        self._abandon()
-        self._searcher.ponder(request, listener, expected)
-
-    def retime(self, search_id: int, soft_ms: int) -> None:
-        """See `cluster.api.Searcher.retime`."""
-        self._searcher.retime(search_id, soft_ms)
-
-    def stop(self, search_id: int) -> None:
-        """See `cluster.api.Searcher.stop`."""
-        self._searcher.stop(search_id)
+    def handle(self, order: SearchOrder, listener: SearchListener = SILENT) -> None:
+        """See `cluster.api.OpenSearcher.handle`."""
+        if isinstance(order, StartSearch | PonderSearch):
+            self._abandon()
+        self._searcher.handle(order, listener)
 
     async def close(self) -> None:
         """See `cluster.api.Searcher.close`. What a running lesson has found is kept."""

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from cluster.machine.presence import present
-from cluster.node.departure import Ask, Departure, LogEntry, Notices
-from cluster.node.instance_metadata import InstanceMetadata, MetadataError
+from cluster.node.departure import Ask, Departure, InstanceMetadata, LogEntry, MetadataError, Notices
 from master.cloud.aws import AwsError
 from master.cloud.bucket import Bucket
 from master.cloud.reports import MachineReport, key, report

@@ -291,7 +291,7 @@ def learn(
 
     from cluster.api import FleetError
     from cluster.api import Progress as SearchProgress
-    from cluster.drivers.faults import FleetFault
+    from cluster.drivers.fleet import FleetFault
     from master.book.learned import LearnedBook
     from master.book.lessons import Lesson, reference_seconds
     from master.book.service import BookService

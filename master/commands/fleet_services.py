@@ -47,7 +47,7 @@ def watch(
       gougi fleet watch --run-dir /run/gougi
     """
     from cluster.machine.presence import present
-    from cluster.node.instance_metadata import InstanceMetadata
+    from cluster.node.departure import InstanceMetadata
     from master.cloud.bucket import Bucket
     from master.cloud.node_watch import NodeWatch
 

@@ -103,7 +103,7 @@ def _embedded(settings: Config, show: Show, total_s: int, increment_s: int, max_
     import asyncio
 
     from cluster.api import FleetError
-    from cluster.drivers.faults import FleetFault
+    from cluster.drivers.fleet import FleetFault
     from master.commands.lifetime import Interrupted, run_to_end
     from master.commands.services import serving
     from master.logs.log import fleet_listener
@@ -173,7 +173,7 @@ def _online(settings: Config, show: Show, hangup: Hangup) -> int:
     import asyncio
 
     from cluster.api import FleetError
-    from cluster.drivers.faults import FleetFault
+    from cluster.drivers.fleet import FleetFault
     from master.book.study import StudyingSearcher
     from master.commands.lifetime import Interrupted, run_to_end
     from master.commands.players import open_books

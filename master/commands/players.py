@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cluster.processors import processors
+from cluster.sharing.table import SharingSettings
 from master.commands.common import CommandError, EndsOn
 
 if TYPE_CHECKING:
@@ -116,9 +117,8 @@ def make_fleet(settings: Config, metrics: Metrics | None = None) -> FleetSearche
             mode=Mode(cluster.mode),
             groups=cluster.groups,
             vote=None if cluster.vote == "auto" else Vote(cluster.vote),
-            share_depth=cluster.share_depth,
-            share_bytes_per_s=cluster.share_bytes_per_s,
         ),
+        sharing=SharingSettings(cluster.share_depth, cluster.share_bytes_per_s),
         name=settings.csa.name,
         report_port=cluster.report_port,
         advertise=cluster.advertise or None,

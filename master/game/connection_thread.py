@@ -4,7 +4,7 @@
 
     the connection thread                           the caller's thread (its event loop)
     socket, player, clock, record                   searcher (Ray, channel, coordinator), viewers
-        │  start, ponder, retime, stop ───────────────►  called in their order
+        │  orders ────────────────────────────────────►  handled in their order
         │  ◄─────────── progress, decision, pondered ──  the listener
         │  game events ───────────────────────────────►  observers
 
@@ -26,7 +26,7 @@ from typing import Any, Final
 import structlog
 import uvloop
 
-from cluster.api import SILENT, Decision, OpenSearcher, SearchListener, SearchRequest
+from cluster.api import SILENT, Decision, OpenSearcher, SearchListener, SearchOrder, StartSearch
 from master.game.driver import tell_all
 from master.game.loop import Series, play_games
 from master.player.events import GameEvent, GameOutcome
@@ -61,7 +61,7 @@ async def play_games_on_thread(series: Series) -> list[GameOutcome]:
         stopper.cancel()
 
 
-class _SearcherProxy:
+class _SearcherProxy(OpenSearcher):
     """The searcher's face on the connection thread: an `OpenSearcher` too. Who opened it closes it."""
 
     def __init__(self, searcher: OpenSearcher, home: asyncio.AbstractEventLoop, thread: _ConnectionThread) -> None:
@@ -73,26 +73,18 @@ class _SearcherProxy:
     async def new_game(self) -> None:
         await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._searcher.new_game(), self._home))
 
-    def start(self, request: SearchRequest, listener: SearchListener = SILENT) -> None:
-        _call(self._home, self._start, request, listener)
+    def handle(self, order: SearchOrder, listener: SearchListener = SILENT) -> None:
+        _call(self._home, self._handle, order, listener)
 
-    def _start(self, request: SearchRequest, listener: SearchListener) -> None:
-        """Start a search, on the caller's loop. A search that is refused is answered by a decision without a move: the
-        player then falls back."""
+    def _handle(self, order: SearchOrder, listener: SearchListener) -> None:
+        """Pass an order on, on the caller's loop. A search that is refused is answered by a decision without a move:
+        the player then falls back."""
         try:
-            self._searcher.start(request, self._brought_over(listener))
+            self._searcher.handle(order, self._brought_over(listener))
         except Exception:
-            log.exception("search_not_started", search_id=request.search_id)
-            self._thread.call(listener.on_decision, Decision(search_id=request.search_id, source="refused"))
-
-    def ponder(self, request: SearchRequest, listener: SearchListener = SILENT, expected: str = "") -> None:
-        self._order(self._searcher.ponder, request, self._brought_over(listener), expected)
-
-    def retime(self, search_id: int, soft_ms: int) -> None:
-        self._order(self._searcher.retime, search_id, soft_ms)
-
-    def stop(self, search_id: int) -> None:
-        self._order(self._searcher.stop, search_id)
+            log.exception("order_failed", order=type(order).__name__)
+            if isinstance(order, StartSearch):
+                self._thread.call(listener.on_decision, Decision(search_id=order.request.search_id, source="refused"))
 
     def _brought_over(self, listener: SearchListener) -> SearchListener:
         """The same, called on the connection thread."""
@@ -101,9 +93,6 @@ class _SearcherProxy:
             partial(self._thread.call, listener.on_decision),
             partial(self._thread.call, listener.on_pondered),
         )
-
-    def _order(self, call: Callable[..., None], *arguments: object) -> None:
-        _call(self._home, _guarded, call, *arguments)
 
 
 class _ConnectionThread:
@@ -173,10 +162,3 @@ async def _pass_on(stop: asyncio.Event, thread: _ConnectionThread) -> None:
 def _call(loop: asyncio.AbstractEventLoop, function: Callable[..., object], *arguments: object) -> None:
     with contextlib.suppress(RuntimeError):  # the loop is closed: whoever would hear of it is gone
         loop.call_soon_threadsafe(function, *arguments)
-
-
-def _guarded(call: Callable[..., None], *arguments: object) -> None:
-    try:
-        call(*arguments)
-    except Exception:
-        log.exception("order_failed", order=getattr(call, "__name__", str(call)))

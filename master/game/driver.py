@@ -30,7 +30,7 @@ from cluster.api import (
     PonderSearch,
     RetimeSearch,
     SearchListener,
-    SearchRequest,
+    SearchOrder,
     StartSearch,
     StopSearch,
 )
@@ -333,14 +333,8 @@ class _Game:
                     self._journal.give(self._player, LineSent(), self._now_ms())
                 case AskBook():
                     self._ask_book(instruction)
-                case StartSearch(request):
-                    self._start_search(request)
-                case PonderSearch(request):
-                    self._guarded("pondering_not_started", self._searcher.ponder, request, self._hears)
-                case RetimeSearch(search_id, soft_ms):
-                    self._guarded("search_not_retimed", self._searcher.retime, search_id, soft_ms)
-                case StopSearch(search_id):
-                    self._guarded("search_not_stopped", self._searcher.stop, search_id)
+                case StartSearch() | PonderSearch() | RetimeSearch() | StopSearch():
+                    self._order(instruction)
                 case PrepareSearcher():
                     self._preparation = self._loop.create_task(self._prepare())
         for instruction in batch:
@@ -362,19 +356,14 @@ class _Game:
             log.exception("book_not_asked")
             reply(None)
 
-    def _start_search(self, request: SearchRequest) -> None:
+    def _order(self, order: SearchOrder) -> None:
+        """Give the searcher an order. Only a search that it does not begin is the player's business."""
         try:
-            self._searcher.start(request, self._hears)
+            self._searcher.handle(order, self._hears)
         except Exception as error:
-            log.exception("search_not_started", search_id=request.search_id)
-            self._do(SearchFailed(request.search_id, str(error)))
-
-    def _guarded(self, failure: str, call: Callable[..., None], *arguments: object) -> None:
-        """An order that the game does not depend on: a searcher that fails in it is logged."""
-        try:
-            call(*arguments)
-        except Exception:
-            log.exception(failure)
+            log.exception("order_failed", order=type(order).__name__)
+            if isinstance(order, StartSearch):
+                self._do(SearchFailed(order.request.search_id, str(error)))
 
     async def _prepare(self) -> None:
         try:

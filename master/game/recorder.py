@@ -17,7 +17,8 @@ import structlog
 from master.csa.offer import read_offer
 from master.csa.summary import GameSummary
 from master.player.events import Conclusion, GameBegan, GameEnded, GameEvent, GameFound, GameOutcome, MovePlayed
-from master.records.record import Ending, GameRecord, RecordedMove, RecordError, RecordFile
+from master.records.lines import RecordedMove
+from master.records.record import Ending, GameRecord, RecordError, RecordFile
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("records")
 

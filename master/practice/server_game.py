@@ -14,7 +14,8 @@ from typing import Final
 
 from master.csa.position import SIGNS
 from master.csa.summary import MOVE_PATTERN, GameSummary, PlayedMove, format_summary
-from master.records.record import Ending, GameRecord, RecordedMove, parse_comment
+from master.records.lines import RecordedMove
+from master.records.record import Ending, GameRecord, parse_comment
 from worker.clock.timecontrol import TimeControl
 from worker.rules import EnteringKingRule
 from worker.shogi import MoveError, Position, move_to_usi

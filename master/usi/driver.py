@@ -24,7 +24,7 @@ from cluster.api import (
     RetimeSearch,
     Searcher,
     SearchListener,
-    SearchRequest,
+    SearchOrder,
     StartSearch,
     StopSearch,
 )
@@ -147,14 +147,8 @@ class UsiDriver:
                 self._preparing = asyncio.create_task(self._prepare(instruction))
             case NewGame():
                 await self._new_game()
-            case StartSearch(request):
-                self._start(request)
-            case PonderSearch(request, expected):
-                self._order(lambda searcher: searcher.ponder(request, self._hears, expected))
-            case RetimeSearch(search_id, soft_ms):
-                self._order(lambda searcher: searcher.retime(search_id, soft_ms))
-            case StopSearch(search_id):
-                self._order(lambda searcher: searcher.stop(search_id))
+            case StartSearch() | PonderSearch() | RetimeSearch() | StopSearch():
+                self._order(instruction)
             case SolveMate() if self._mates is not None:
                 self._mates.solve(instruction)
             case StopMate() if self._mates is not None:
@@ -203,20 +197,17 @@ class UsiDriver:
             except FleetError:
                 log.exception("new_game_not_told")
 
-    def _start(self, request: SearchRequest) -> None:
+    def _order(self, order: SearchOrder) -> None:
+        """Give the fleet an order. An answer is owed for a search alone."""
         try:
-            if self._searcher is None:
+            if self._searcher is not None:
+                self._searcher.handle(order, self._hears)
+            elif isinstance(order, StartSearch):
                 raise FleetError("the fleet is not open")
-            self._searcher.start(request, self._hears)
         except (FleetError, ValueError) as error:
-            self._events.put_nowait(Failed(request.search_id, str(error)))
-
-    def _order(self, call: Callable[[Searcher], None]) -> None:
-        """An order that no answer depends on."""
-        if self._searcher is not None:
-            try:
-                call(self._searcher)
-            except (FleetError, ValueError):
+            if isinstance(order, StartSearch):
+                self._events.put_nowait(Failed(order.request.search_id, str(error)))
+            else:
                 log.exception("order_not_heeded")
 
     # --- the GUI --------------------------------------------------------------------------------------------------

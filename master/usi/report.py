@@ -18,8 +18,6 @@ _REFRESH_MS: Final = 1000
 
 _WITHOUT_NODES: Final = {
     "fallback": later("no node had an answer: this is what the master's own search found"),
-    "earlier": later("no node had an answer: this is what the search before expected here"),
-    "last_resort": later("no node had an answer: this is what a few plies at the last moment say"),
     "none": later("no node had an answer: this is a legal move, by material alone"),
 }
 """By `cluster.api.Decision.source`, what the move is then."""

@@ -10,9 +10,7 @@ from cluster.api import Decision, PonderSearch, Progress, SearchRequest, StartSe
 from cluster.coordination.coordinator import Coordinator
 from cluster.coordination.events import (
     FALLBACK,
-    AskLastResort,
     Event,
-    LastWord,
     LogEvent,
     NodeJoined,
     NodeLost,
@@ -23,7 +21,7 @@ from cluster.coordination.events import (
 )
 from cluster.coordination.root import Root
 from cluster.network.messages import Done, Heartbeat, Job, Report
-from worker.engine import Bound, SearchInfo
+from worker.engine import Bound
 from worker.score import MATE
 from worker.shogi import STARTPOS
 
@@ -72,13 +70,8 @@ class Storm:
             self.pondering = None
         elif isinstance(event, PonderSearch):
             self.pondering = event.request
-        instructions = self.coordinator.handle(event, self.now)
-        for instruction in instructions:
+        for instruction in self.coordinator.handle(event, self.now):
             match instruction:
-                case AskLastResort(job):  # the driver answers before anything else
-                    pv = (root_of(job.sfen, job.moves).legal[0],)
-                    found = SearchInfo(1, 1, 0, Bound.EXACT, 1, 1, 0, pv) if job.job_id % 2 else None
-                    instructions += self.coordinator.handle(LastWord(job.search_id, found), self.now)
                 case SendJob(node_id, job):
                     self.old.append(job)
                     self.jobs[node_id] = job

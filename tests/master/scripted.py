@@ -5,7 +5,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from cluster.api import SILENT, Decision, FleetError, Known, Listener, Pondered, SearchListener, SearchRequest
+from cluster.api import (
+    SILENT,
+    Decision,
+    FleetError,
+    Known,
+    Listener,
+    Pondered,
+    PonderSearch,
+    RetimeSearch,
+    SearchListener,
+    SearchOrder,
+    SearchRequest,
+    StartSearch,
+    StopSearch,
+)
 from tests.answers import make_decision
 from worker.shogi import Position, move_to_usi
 
@@ -52,6 +66,17 @@ class ScriptedSearcher:
 
     async def new_game(self) -> None:
         self.games += 1
+
+    def handle(self, order: SearchOrder, listener: SearchListener = SILENT) -> None:
+        match order:
+            case StartSearch(request):
+                self.start(request, listener)
+            case PonderSearch(request, expected):
+                self.ponder(request, listener, expected)
+            case RetimeSearch(search_id, soft_ms):
+                self.retime(search_id, soft_ms)
+            case StopSearch(search_id):
+                self.stop(search_id)
 
     def start(self, request: SearchRequest, listener: SearchListener = SILENT) -> None:
         if self.requests and request.search_id <= self.requests[-1].search_id:

@@ -10,7 +10,7 @@ import pytest
 import uvloop
 
 from cluster.api import Listener
-from master.game.driver import ServerAddress
+from master.csa.login import ServerAddress
 from master.game.loop import Series, play_games
 from master.player.instructions import Login
 from master.practice.server import PracticeServer, ServerOptions

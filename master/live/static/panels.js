@@ -28,8 +28,8 @@ export function sum(thought) {
 }
 
 const SOURCES = {
-  split: later("by the split tree"), vote: later("by vote"), forced: later("the only move"), fallback: later("by the master's own engine"), earlier: later("as expected before"),
-  last_resort: later("by a few plies at once"), none: later("by material alone"),
+  split: later("by the split tree"), vote: later("by vote"), forced: later("the only move"), fallback: later("by the master's own engine"),
+  none: later("by material alone"),
 };
 
 // board: {position, last} before the move that is thought about.

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from cluster.api import SearchRequest
-from cluster.coordination.chooser import (
+from cluster.coordination.settings import Mode, Settings
+from cluster.coordination.strategies import (
     Measured,
     TableError,
     budget,
@@ -19,12 +20,11 @@ from cluster.coordination.chooser import (
     standard_table,
     write_table,
 )
-from cluster.coordination.settings import Mode, Settings
 from cluster.voting import Vote
 from worker.shogi import STARTPOS
 
 SPLIT = Measured("split", 4, 4000, 100.0, 40.0, 160.0, 100)
-VOTE = Measured("consult:weighted+share_depth=3", 4, 4000, 150.0, 90.0, 210.0, 100)
+VOTE = Measured("consult:weighted+ballot_depth_slack=3", 4, 4000, 150.0, 90.0, 210.0, 100)
 TABLE = (
     SPLIT,
     VOTE,
@@ -70,7 +70,7 @@ def test_points_of_two_networks_do_not_compare() -> None:
 def test_the_settings_become_the_strategy_s() -> None:
     mine = replace(AUTO, stop_grace_ms=7)
     found = resolved(mine, TABLE, 4, 4000)
-    assert (found.mode, found.vote, found.share_depth) == (Mode.CONSULT, Vote.WEIGHTED, 3)
+    assert (found.mode, found.vote, found.ballot_depth_slack) == (Mode.CONSULT, Vote.WEIGHTED, 3)
     assert found.stop_grace_ms == 7, "what the strategy does not name stays"
     assert resolved(AUTO, TABLE, 16, 4000).mode is Mode.SPLIT
 
@@ -82,7 +82,7 @@ def test_whoever_names_a_vote_gets_it() -> None:
     chosen = {vote: resolved(replace(AUTO, vote=vote), table, 4, 4000) for vote in (None, *Vote)}
     assert {found.mode for found in chosen.values()} == {Mode.CONSULT}
     assert {vote: found.vote for vote, found in chosen.items()} == {None: Vote.MAJORITY} | {vote: vote for vote in Vote}
-    assert (chosen[Vote.WEIGHTED].share_depth, chosen[Vote.OPTIMISTIC].share_depth) == (3, 2)
+    assert (chosen[Vote.WEIGHTED].ballot_depth_slack, chosen[Vote.OPTIMISTIC].ballot_depth_slack) == (3, 4)
     weak = replace(VOTE, elo=50.0, low=0.0)
     found = resolved(replace(AUTO, vote=Vote.WEIGHTED), (SPLIT, weak, majority), 4, 4000)
     assert (found.mode, found.vote) == (Mode.SPLIT, Vote.WEIGHTED)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cluster.api import SearchRequest, StartSearch, StopSearch
-from cluster.coordination.assignment import WHOLE_ROOT, Assignment
 from cluster.coordination.events import NodeLost, Received
+from cluster.coordination.group import WHOLE_ROOT, Assignment
 from cluster.coordination.settings import Mode
 from cluster.network.messages import Done, Job
 from tests.cluster.coordination.bench import SETTINGS, TIMED, Bench

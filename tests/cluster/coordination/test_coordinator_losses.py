@@ -182,6 +182,36 @@ class TestDeadline:
         assert len(bench.decisions) == 1
 
 
+ROOK_TO_TAKE = "4k4/9/9/4r4/9/9/4R4/9/3K5 b - 1"
+"""The rook on 5d can be taken by the one on 5g, with check; the first legal move is another."""
+
+
+class TestNobodyHasAnAnswer:
+    def test_the_best_move_by_material_goes_out(self) -> None:
+        bench = Bench()
+        bench.feed(StartSearch(replace(TIMED, sfen=ROOK_TO_TAKE)))
+        bench.tick(2990)
+        assert (bench.decisions[0].move, bench.decisions[0].source) == ("5g5d", "none")
+        bench.feed(StartSearch(replace(TIMED, search_id=2, sfen=ROOK_TO_TAKE, searchmoves=("6i6h", "6i7h"))))
+        bench.tick(2990)
+        assert bench.decisions[1].move in ("6i6h", "6i7h")
+
+    @pytest.mark.parametrize("who", ["n1", FALLBACK])
+    def test_whoever_has_reported_is_heard_though_he_is_gone(self, who: str) -> None:
+        bench = Bench(1, fallback=True)
+        bench.feed(StartSearch(TIMED))
+        bench.report(who, 1, -50, "6g6f")
+        bench.feed(NodeLost(who, "test"))
+        bench.tick(2990)
+        assert bench.decisions[0].move == "6g6f"
+
+    def test_a_search_whose_place_is_taken_is_decided_too(self) -> None:
+        bench = Bench()
+        bench.feed(StartSearch(TIMED))
+        bench.feed(StartSearch(replace(TIMED, search_id=2)))
+        assert [(decision.search_id, decision.source) for decision in bench.decisions] == [(1, "none")]
+
+
 class TestLoss:
     def test_a_vote_outlives_the_life_of_its_node(self) -> None:
         bench = Bench(1)

@@ -26,7 +26,7 @@ from tests.cluster.storm import NODES, Storm
 def test_one_legal_decision_in_time(mode: Mode, seed: int, beside_master: bool, vote: Vote, groups: int) -> None:
     rng = random.Random(seed)
     chosen = Settings(mode=mode, vote=vote, groups=groups, fallback_nodes=500, validate=True)
-    storm = Storm(Coordinator(chosen, has_last_resort=bool(seed % 2)), beside_master)
+    storm = Storm(Coordinator(chosen), beside_master)
     for node_id in NODES[: rng.randrange(len(NODES))]:
         storm.join(node_id)
     for _ in range(rng.choice([20, 150])):

@@ -10,8 +10,8 @@ import pytest
 
 from cluster.api import Decision, Progress, SearchRequest, StartSearch, StopSearch
 from cluster.coordination.events import NodeJoined, NodeLost
-from cluster.coordination.multipv import best_lines
 from cluster.coordination.settings import Mode, Settings
+from cluster.coordination.vote import best_lines
 from cluster.drivers.local_driver import LocalSearcher
 from cluster.split.tree import TreeLine
 from lab.strategies.virtual import VirtualFleet, VirtualNode

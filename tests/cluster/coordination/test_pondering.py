@@ -137,18 +137,6 @@ class TestDealing:
         bench.feed(PonderSearch(replace(PONDER, moves=("2g2f",))))
         assert bench.job("n1").moves == ("2g2f", "8c8d")
 
-    def test_a_mate_that_was_seen_before_is_nearer_by_now(self) -> None:
-        bench = Bench(1)
-        bench.feed(StartSearch(TIMED))
-        bench.report("n1", 9, mate_in(9), "7g7f", "3c3d", "2g2f")
-        bench.feed(NodeLost("n1", "died"))
-        bench.feed(StopSearch(1))
-        bench.feed(StartSearch(replace(TIMED, search_id=2, moves=("7g7f", "3c3d"))))
-        bench.tick(3000)
-        decision = bench.decisions[-1]
-        assert (decision.move, decision.source) == ("2g2f", "earlier")
-        assert (decision.score, decision.depth) == (mate_in(7), 7)
-
     def test_all_scouts_rank_the_replies(self) -> None:
         bench = Bench(4, replace(SETTINGS, root_share=0.75))
         bench.feed(PonderSearch(PONDER))

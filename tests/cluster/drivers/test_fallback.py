@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import pytest
 
 from cluster.coordination.events import FALLBACK
-from cluster.drivers.fallback import Fallback
+from cluster.drivers.child_processes import Fallback
 from cluster.engine_spec import EngineSpec
 from cluster.network.messages import Done, Hello, Job, Report
 from cluster.node.process import NodeSpec

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cluster.coordination.events import FALLBACK
-from cluster.drivers.faults import Faults
+from cluster.drivers.fleet import Faults
 
 
 def test_a_cluster_that_refuses_us() -> None:

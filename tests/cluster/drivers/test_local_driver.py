@@ -83,7 +83,7 @@ def test_an_engine_that_says_nothing_cannot_delay_the_move() -> None:
         searcher, heard = await opened(DeafEngine())
         searcher.start(SearchRequest(1, STARTPOS, soft_ms=50, hard_ms=200))
         decision = await heard.decision()
-        assert decision.source == "last_resort"
+        assert decision.source == "none"
         Position.startpos().parse_usi(decision.move)
         await searcher.close()
 

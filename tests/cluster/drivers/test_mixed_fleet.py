@@ -15,6 +15,7 @@ from cluster.api import Decision, SearchRequest
 from cluster.coordination.settings import Mode, Settings
 from cluster.drivers.fleet_driver import FleetSearcher
 from cluster.engine_spec import EngineSpec, FleetSpec, UsiSpec
+from cluster.sharing.table import SharingSettings
 from tests.cluster.heard import Heard
 from worker.shogi import STARTPOS
 
@@ -42,8 +43,8 @@ def test_our_searcher_and_gpsusi_decide_by_vote() -> None:
     """Also after gpsusi was killed in the middle of a search: that one goes on without it, a later one with it."""
     usi = UsiSpec((installed(),), (("BookDepth", "0"), ("Thread", "1")))
     fleet = FleetSpec((EngineSpec(hash_mb=4), usi))
-    settings = Settings(Mode.CONSULT, share_depth=0, validate=True)
-    searcher, heard = FleetSearcher(nodes=2, engine=fleet.build, settings=settings), Heard()
+    settings, sharing = Settings(Mode.CONSULT, validate=True), SharingSettings(depth=0)
+    searcher, heard = FleetSearcher(nodes=2, engine=fleet.build, settings=settings, sharing=sharing), Heard()
 
     async def search(number: int, *, kill: int | None = None) -> Decision:
         heard.forget()

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from cluster.machine.work_process import ProcessDied, ProcessWorkplace, WorkFailed, WorkProcess
+from cluster.machine.side_by_side import ProcessDied, ProcessWorkplace, WorkFailed, WorkProcess
 
 
 def work(tell: Callable[[object], None], what: str, *numbers: int) -> object:

@@ -7,8 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from cluster.node.departure import Notices
-from cluster.node.instance_metadata import ENDPOINT_VARIABLE, InstanceMetadata, MetadataError
+from cluster.node.departure import ENDPOINT_VARIABLE, InstanceMetadata, MetadataError, Notices
 from tests.cluster.metadata_service import MetadataService, serving
 
 NOW = datetime(2026, 9, 18, 8, 20, 0, tzinfo=UTC)

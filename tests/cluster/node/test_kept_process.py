@@ -6,7 +6,7 @@ import asyncio
 import os
 import sys
 
-from cluster.node.kept_process import KeptProcess
+from cluster.drivers.child_processes import KeptProcess
 
 _CHILD = """
 import os, sys

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cluster.network.messages import Hello, Shared
-from cluster.sharing.peers import Peering, SharedSum
+from cluster.sharing.master import Peering, SharedSum
 from cluster.sharing.table import (
     DEEPEST,
     ENTRY_BYTES,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from cluster.split.evaluation import TreeEvaluation, Value
+from cluster.split.evaluation import TreeEvaluation, Value, windows
 from cluster.split.redeal import contention, reason
 from cluster.split.tree import Leaf, Split, TakeoverMargin, Tree, TreeLine
-from cluster.split.windows import windows
 from worker.engine import Bound
 
 MARGIN = TakeoverMargin(margin=10, shallow=0, per_ply=20)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cluster.split.ranking import Presearch
+from cluster.split.dealing import Presearch
 from cluster.split.tree import TreeLine
 from worker.engine import Bound
 

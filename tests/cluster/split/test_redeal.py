@@ -6,19 +6,18 @@ from dataclasses import replace
 
 import pytest
 
-import cluster.coordination.group
+import cluster.coordination.split_group
 from cluster.api import SearchRequest, StartSearch, StopSearch
-from cluster.coordination.assignment import Assignment
 from cluster.coordination.events import NodeJoined, NodeLost, Received
-from cluster.coordination.group import Group
+from cluster.coordination.group import Assignment
 from cluster.coordination.settings import Settings
+from cluster.coordination.split_group import SplitGroup
 from cluster.coordination.states import Phase
 from cluster.network.messages import Heartbeat, Job
 from cluster.split.dealing import Dealing, deal
-from cluster.split.evaluation import TreeEvaluation
+from cluster.split.evaluation import OPEN, TreeEvaluation, Window
 from cluster.split.redeal import RedealLimits, contention, is_decided, match, reason, window_is_lost
 from cluster.split.tree import KnownLines, Leaf, Legal, Split, TakeoverMargin, Tree, TreeLine, leaves
-from cluster.split.windows import OPEN, Window
 from tests.cluster.coordination.bench import SETTINGS, TIMED, Bench
 from worker.engine import Bound
 from worker.score import mate_in
@@ -385,12 +384,12 @@ def test_a_deal_over_many_decided_leaves_tries_few_trees(monkeypatch: pytest.Mon
         parts.append(count)
         return deal(known, legal, count, dealing, takeover)
 
-    monkeypatch.setattr(cluster.coordination.group, "deal", counted)
+    monkeypatch.setattr(cluster.coordination.split_group, "deal", counted)
 
     def legal(path: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(f"m{len(path)}_{number}" for number in range(80)) if len(path) < 8 else ()
 
-    group = Group("split", [Assignment(f"n{number}") for number in range(256)])
+    group = SplitGroup("split", [Assignment(f"n{number}") for number in range(256)])
     group.choose_root_searchers(group.assignments, 0.75, {})
     group.enter(Phase.PRESEARCH)
     group.begin_split([line(50 - 6 * number, f"m0_{number}", "m1_0", "m2_0") for number in range(7)])
@@ -398,9 +397,9 @@ def test_a_deal_over_many_decided_leaves_tries_few_trees(monkeypatch: pytest.Mon
     for leaf in tuple(leaves(group.tree))[1:]:
         first = next(move for move in legal(leaf.path) if leaf.covers(move))
         if leaf.path:
-            group.lines[leaf] = line(45, *leaf.path, first, f"m{len(leaf.path) + 1}_3")
+            group.leaf_lines[leaf] = line(45, *leaf.path, first, f"m{len(leaf.path) + 1}_3")
         else:
-            group.lines[leaf] = line(20, first, "m1_1", "m2_1", bound=Bound.UPPER, depth=14)
+            group.leaf_lines[leaf] = line(20, first, "m1_1", "m2_1", bound=Bound.UPPER, depth=14)
     parts.clear()
     group.deal(group.assignments, legal, Settings(), {})
     assert 1 < len(parts) <= 4

@@ -5,9 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cluster.split.evaluation import TreeEvaluation
+from cluster.split.evaluation import TreeEvaluation, Window, windows
 from cluster.split.tree import Leaf, Split, TakeoverMargin, TreeLine, leaves
-from cluster.split.windows import Window, windows
 from tests.cluster.split.trees import negamax, trees
 from worker.engine import Bound
 from worker.score import mate_in, mated_in

@@ -11,7 +11,8 @@ import pytest
 
 from lab.match.contestants import SettingsError, contestant
 from lab.match.folder import MatchFolder
-from master.records.record import Ending, GameRecord, RecordedMove
+from master.records.lines import RecordedMove
+from master.records.record import Ending, GameRecord
 from tests.lab.match.matches import game, settings
 from worker.clock.timecontrol import TimeControl
 from worker.shogi import STARTPOS

@@ -155,7 +155,7 @@ class Absorbing(NumbaEngine):
 def sharing_fleet(share_depth: int, specs: Sequence[EngineSpec]) -> tuple[VirtualFleet, list[Absorbing]]:
     engines = [Absorbing(spec) for spec in specs]
     nodes = [VirtualNode(f"n{number}", engine, nps=5000) for number, engine in enumerate(engines)]
-    return VirtualFleet(nodes, Settings(mode=Mode.CONSULT, share_depth=share_depth, validate=True)), engines
+    return VirtualFleet(nodes, Settings(mode=Mode.CONSULT, validate=True), share_depth), engines
 
 
 ALIKE = tuple(EngineSpec(hash_mb=4, number=number) for number in range(3))

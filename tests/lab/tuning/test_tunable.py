@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 import worker.search
-from lab.tuning.tunable import GROUPS, NAMES, TunableError, chosen, tunable
+from lab.tuning.tunable import TunableError, chosen, tunable
 from worker.search import parameters
 from worker.search.parameters import values_of
+from worker.search.tuning import GROUPS, NAMES
 
 ROOM = Path(worker.search.__file__).parent
 

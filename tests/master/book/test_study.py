@@ -230,7 +230,7 @@ def test_a_game_that_is_found_while_the_disk_is_slow_gets_the_searcher(
     run(main())
 
 
-@pytest.mark.parametrize(("source", "nodes"), [("fallback", 40_000), ("last_resort", 0)])
+@pytest.mark.parametrize(("source", "nodes"), [("fallback", 40_000), ("none", 0)])
 def test_a_lesson_that_no_node_has_searched_stays(tmp_path: Path, source: str, nodes: int) -> None:
     lessons(tmp_path / "l.sqlite")
 

@@ -10,8 +10,9 @@ import boto3
 import pytest
 from moto import mock_aws
 
+from master.cloud.agreed import TAG
 from master.cloud.aws import AwsError, AwsRefusal, aws_errors, client
-from master.cloud.cloud import TAG, Cloud, _machine
+from master.cloud.cloud import Cloud, _machine
 from tests.master.cloud.stand_in import instance_refresh
 
 pytestmark = pytest.mark.slow

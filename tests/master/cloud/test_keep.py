@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from botocore.stub import Stubber
 
-from cluster.node.instance_metadata import InstanceMetadata
+from cluster.node.departure import InstanceMetadata
 from master.cloud import reports
 from master.cloud.agreed import HOOK
 from master.cloud.bucket import Bucket

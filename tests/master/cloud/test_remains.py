@@ -10,7 +10,8 @@ from moto import mock_aws
 from moto.ec2.exceptions import EC2ClientError
 from moto.ec2.responses import EC2Response
 
-from master.cloud.cloud import TAG, Cloud
+from master.cloud.agreed import TAG
+from master.cloud.cloud import Cloud
 from master.cloud.end import Remains, remains
 from tests.master.cloud.stand_in import placement_groups
 

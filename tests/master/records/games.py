@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from master.records.record import GameRecord, RecordedMove
+from master.records.lines import RecordedMove
+from master.records.record import GameRecord
 from worker.clock.timecontrol import TimeControl
 
 START = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1"

@@ -16,8 +16,8 @@ from master.analysis.files import annotated
 from master.analysis.game import parse_games
 from master.analysis.report import ReportSettings
 from master.practice.server_game import GameRules, ServerGame, StartPosition
-from master.records.lines import kif_bytes
-from master.records.record import Ending, GameRecord, RecordedMove, RecordFile, Variation
+from master.records.lines import RecordedMove, kif_bytes
+from master.records.record import Ending, GameRecord, RecordFile, Variation
 from tests.master.analysis.records import blunder_report
 from tests.master.records.foreign import READERS, Read, ask_tsshogi, cshogi, needs_node, start_of
 from tests.master.records.games import FISCHER, START, record

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from rsshogi.record import Record
 
-from master.records.record import Ending, RecordedMove, RecordError, RecordFile, parse_comment
+from master.records.lines import RecordedMove
+from master.records.record import Ending, RecordError, RecordFile, parse_comment
 from tests.master.command import ROOT
 from tests.master.records.games import FISCHER, START, record
 from worker.clock.timecontrol import TimeControl

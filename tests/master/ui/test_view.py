@@ -20,9 +20,9 @@ from master.player.events import (
 from master.records.notation import Notation, clock_text, count_text, pv_text, score_text, usi_target
 from master.ui.board import BOARD_COLUMNS, board_text, hand_text
 from master.ui.console import Console
-from master.ui.lines import LineView, own_result_words
+from master.ui.lines import LineView, own_result_words, result_text
 from master.ui.model import GameView, SeriesView
-from master.ui.screen import GameScreen, result_text
+from master.ui.screen import GameScreen
 from master.ui.show import Show
 from tests.master.ui.shown import CLOCKS, DECISION, GAME, PROGRESS, SUMMARY, after
 from worker.score import mate_in, mated_in

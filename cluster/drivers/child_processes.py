@@ -1,13 +1,32 @@
-"""A child process that is started again, after a pause, where it ends."""
+"""The master's child processes, which are started again, after a pause, where they end: the fork server of a fleet of
+one machine, and the fallback.
+
+The **fallback** is a node without a vote, which answers if no node does. It is a process and not a thread: an engine
+that crashes, or holds Python's lock, cannot hurt the master. It is for the case that every node is gone, and Ray with
+them.
+
+While nodes live its searches have the lowest priority; the moment it is the only one left they have the usual one, or a
+busy machine would starve it (`cluster.coordination.jobs.fallback_job`). Priorities count within a session only if the
+kernel shares the cores between sessions (``sched_autogroup``), and nodes have sessions of their own: so on their
+machine it begins only if they bring no line soon, and its work is bounded.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import pickle
+import secrets
+import sys
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, Final
+
+from cluster.machine.processes import child_environment
+from cluster.network.frames import frame
+from cluster.node.fork_server_link import Begin, command
+from cluster.node.process import NodeSpec
 
 _LONGEST_LINE: Final = 1 << 20
 """Bytes of its errors in one line, at most."""
@@ -105,3 +124,55 @@ class KeptProcess(ABC):
                 process.kill()
             await process.wait()
         return b"".join(lines).decode(errors="replace").strip()[:500] or f"exit status {process.returncode}"
+
+
+class LocalForkServer(KeptProcess):
+    """Keeps the fork server running. Its end is that of all nodes; those that the master has told to end have a second.
+
+    Args:
+        on_event: told of ``fork_server_lost`` with the last words of one that ended.
+    """
+
+    pause_s, longest_pause_s, good_run_s = 0.05, 5.0, 10.0
+    closing_s = 4.0
+    own_session = True
+
+    def __init__(self, on_event: Callable[[str, dict[str, object]], None]) -> None:
+        super().__init__(*command(), lambda why: on_event("fork_server_lost", {"why": why}))
+        self.run = secrets.token_hex(8)
+        """The master's run: a fork server finds the nodes of the one before it by that."""
+        self._nodes: dict[str, bytes] = {}
+
+    def start(self, spec: NodeSpec) -> None:
+        """Have that node live from now on."""
+        self._nodes[spec.node_id] = pickle.dumps(spec)
+        self._tell("start", spec.node_id, self._nodes[spec.node_id])
+
+    def _begin(self, to: asyncio.StreamWriter) -> None:
+        to.write(frame(Begin(self.run, local=True)))
+        for node_id, spec in self._nodes.items():
+            self._tell("start", node_id, spec)
+
+    def _tell(self, *order: object) -> None:
+        if self._process is not None and self._process.stdin is not None:
+            self._process.stdin.write(frame(order))
+
+
+class Fallback(KeptProcess):
+    """Keeps the fallback's process running. It reports itself on the channel when it can search.
+
+    Args:
+        on_event: told of ``fallback_failed`` with the last words of a process that ended.
+    """
+
+    pause_s, longest_pause_s, good_run_s = 0.5, 10.0, 60.0
+    closing_s = 1.0
+    own_session = False
+
+    def __init__(self, spec: NodeSpec, on_event: Callable[[str, dict[str, object]], None]) -> None:
+        command = (sys.executable, "-m", "cluster.node.process")
+        super().__init__(command, child_environment(), lambda why: on_event("fallback_failed", {"why": why}))
+        self._spec = spec
+
+    def _begin(self, to: asyncio.StreamWriter) -> None:
+        to.write(pickle.dumps(self._spec))

@@ -1,4 +1,4 @@
-"""The contract of `cluster.voting.consultation`, asked of every rule that there is."""
+"""Votes: the contract of `cluster.voting`, asked of every rule that there is, and what is each rule's own."""
 
 from __future__ import annotations
 
@@ -9,29 +9,30 @@ from pathlib import Path
 import pytest
 
 from cluster.api import Ballot
-from cluster.voting import Vote, rules
-from cluster.voting.consultation import comparable, count
+from cluster.voting import Vote, comparable, count
 from master.config.sections import ClusterConfig
 from master.usi.options import FleetOptions
 from tests.answers import make_ballot
 from tests.master.usi.bench import PLAN
 from worker.score import mate_in, mated_in
 
-pytestmark = pytest.mark.parametrize("vote", Vote)
-DOCS = Path(__file__).parents[3] / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 COUNTS_VOTERS = (Vote.MAJORITY, Vote.MATE_FIRST)
+every_rule = pytest.mark.parametrize("vote", Vote)
 
 
 def ballot(move: str, score: int, depth: int = 20, nodes: int = 1000, members: int = 1) -> Ballot:
     return replace(make_ballot("n", move, score, depth, nodes), members=members)
 
 
+@every_rule
 def test_a_ballot_alone_is_the_outcome(vote: Vote) -> None:
     for score in (0, -3000, mate_in(5), mated_in(4)):
         counted = count([ballot("a", score)], vote)
         assert (counted.ballot.move, counted.agreement) == ("a", 1.0)
 
 
+@every_rule
 def test_it_is_a_function_of_the_ballots(vote: Vote) -> None:
     rng = random.Random(3)
     for _ in range(60):
@@ -47,6 +48,7 @@ def test_it_is_a_function_of_the_ballots(vote: Vote) -> None:
             assert count(rng.sample(ballots, 5), vote).ballot == counted.ballot
 
 
+@every_rule
 def test_members(vote: Vote) -> None:
     group, others = ballot("a", 50, members=3), [ballot("b", 50, nodes=1000) for _ in range(2)]
     moves = {count([group, *others], vote).ballot.move, count([*others, group], vote).ballot.move}
@@ -55,6 +57,7 @@ def test_members(vote: Vote) -> None:
     assert (alone.agreement == count([group, *others], vote).agreement) == (vote not in COUNTS_VOTERS)
 
 
+@every_rule
 def test_a_known_win_beats_all_and_the_shorter_one_another(vote: Vote) -> None:
     crowd = [ballot("a", 3000) for _ in range(5)]
     assert count([*crowd, ballot("b", mate_in(9))], vote).ballot.move == "b"
@@ -63,16 +66,19 @@ def test_a_known_win_beats_all_and_the_shorter_one_another(vote: Vote) -> None:
     assert count([*crowd, shallow], vote).ballot.move == ("a" if vote is Vote.MATE_FIRST else "b")
 
 
+@every_rule
 def test_who_sees_himself_mated_has_no_vote_while_another_is_open(vote: Vote) -> None:
     mated = [ballot("a", mated_in(6), 30, 10**6) for _ in range(3)]
     assert count([*mated, ballot("b", -2500, 5, 10)], vote).ballot.move == ("a" if vote is Vote.MAJORITY else "b")
 
 
+@every_rule
 def test_where_all_are_mated_the_longest_defence_is_played(vote: Vote) -> None:
     ballots = [ballot("a", mated_in(6)), ballot("a", mated_in(6)), ballot("b", mated_in(8))]
     assert count(ballots, vote).ballot.move == ("a" if vote is Vote.MAJORITY else "b")
 
 
+@every_rule
 def test_ties_go_to_the_score_then_the_depth_then_the_first(vote: Vote) -> None:
     a, b = ballot("a", 10), ballot("b", 10)
     assert count([a, b], vote).ballot == a
@@ -81,12 +87,14 @@ def test_ties_go_to_the_score_then_the_depth_then_the_first(vote: Vote) -> None:
     assert count([a, ballot("b", 10, depth=21)], vote).ballot.move == "b"
 
 
+@every_rule
 def test_of_the_chosen_moves_ballots_the_best_is_played(vote: Vote) -> None:
     ballots = [ballot("a", 10), ballot("a", 30), ballot("a", 20)]
     assert count(ballots, vote).ballot == ballots[1]
     assert count(ballots, vote).agreement == pytest.approx(1)
 
 
+@every_rule
 def test_a_lost_voter_counts_until_the_others_are_far_beyond_it(vote: Vote) -> None:
     lost, others = ballot("a", 40, depth=20), [ballot("b", 30, depth=22), ballot("a", 20, depth=22)]
     assert count(comparable([lost, *others], 4), vote).ballot == lost
@@ -95,15 +103,71 @@ def test_a_lost_voter_counts_until_the_others_are_far_beyond_it(vote: Vote) -> N
     assert count(comparable([lost, *deeper], 4), vote).ballot in deeper
 
 
+@every_rule
 def test_no_ballots_are_no_vote(vote: Vote) -> None:
     with pytest.raises(ValueError, match="no ballots"):
         count([], vote)
 
 
+@every_rule
 def test_the_list_of_rules_is_one(vote: Vote) -> None:
     """Configuration and USI option offer it, the two pages about them name it, and a function counts by it."""
-    assert callable(getattr(rules, vote))
     assert ClusterConfig(vote=vote.value).vote == vote
     assert vote in FleetOptions(PLAN).table["Vote"].choices
     assert f"| `{vote}` |" in (DOCS / "explanation/deciding.md").read_text()
     assert f"`{vote}`" in (DOCS / "reference/usi.md").read_text()
+
+
+def test_majority() -> None:
+    ballots = [ballot("a", 10), ballot("b", 900), ballot("a", -5)]
+    assert count(ballots, Vote.MAJORITY).ballot == ballots[0]
+    assert count(ballots, Vote.MAJORITY).agreement == pytest.approx(2 / 3)
+    assert count(ballots, Vote.OPTIMISTIC).ballot == ballots[1]
+    assert count(ballots, Vote.OPTIMISTIC).agreement == pytest.approx(1 / 3)
+
+
+def test_only_proven_mates_come_first() -> None:
+    unproven, proven = ballot("b", mate_in(19), depth=10), ballot("c", mate_in(10), depth=10)
+    others = [ballot("a", 50), ballot("a", 40)]
+    assert count([unproven, *others], Vote.MATE_FIRST).ballot.move == "a"
+    assert count([unproven, *others, proven], Vote.MATE_FIRST).ballot == proven
+    assert count([unproven, *others], Vote.MAJORITY).ballot.move == "b"
+
+
+@pytest.mark.parametrize(
+    ("ballots", "move", "agreement"),
+    [
+        ([ballot("a", 0, 10, 100), ballot("b", 0, 11, 100)], "b", 11 / 21),
+        ([ballot("a", 0, 10, 400), ballot("b", 0, 11, 100)], "a", 40 / 51),
+        # At equal depth, one that is 14 points above the worst weighs as much as two of the worst.
+        ([ballot("a", 16, 10), ballot("b", 0, 10), ballot("b", 0, 10)], "a", 30 / 58),
+        ([ballot("a", 12, 10), ballot("b", 0, 10), ballot("b", 0, 10)], "b", 28 / 54),
+        ([ballot("a", 0, 0, 0), ballot("b", 0, 1, 1), ballot("b", 0, 0, 0)], "b", 2 / 3),
+    ],
+)
+def test_weighted(ballots: list[Ballot], move: str, agreement: float) -> None:
+    counted = count(ballots, Vote.WEIGHTED)
+    assert (counted.ballot.move, counted.agreement) == (move, pytest.approx(agreement))
+
+
+@pytest.mark.parametrize(
+    ("ballots", "move", "agreement"),
+    [
+        (
+            [ballot("a", 40, 10), ballot("b", 50, 10), ballot("c", 30, 10), ballot("a", 45, 10)],
+            "a",
+            (20 + 25) / (20 + 30 + 10 + 25),
+        ),
+        ([ballot("a", 130, 10), ballot("b", 50, 10), ballot("b", 60, 10)], "a", 90 / (90 + 10 + 20)),
+        ([ballot("a", 50, 10), ballot("b", 50, 12)], "b", 12 / 22),
+    ],
+)
+def test_score_sum(ballots: list[Ballot], move: str, agreement: float) -> None:
+    counted = count(ballots, Vote.SCORE_SUM)
+    assert (counted.ballot.move, counted.agreement) == (move, pytest.approx(agreement))
+
+
+def test_a_late_shallow_voter_is_not_counted() -> None:
+    ballots = [ballot("a", 10, depth=15), ballot("b", 300, depth=2), ballot("c", mate_in(1), depth=1)]
+    assert comparable(ballots, 4) == [ballots[0], ballots[2]]
+    assert comparable([], 4) == []

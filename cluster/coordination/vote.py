@@ -1,0 +1,95 @@
+"""The answer of the nodes: the vote of a search's groups, or the best lines where several are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from cluster.api import Answer, Ballot
+from cluster.coordination.group import Group
+from cluster.coordination.settings import Settings
+from cluster.coordination.states import Phase
+from cluster.split.tree import TreeLine
+from cluster.voting import comparable, count
+from worker.score import MATE_BOUND
+
+
+def vote(groups: Sequence[Group], multipv: int, settings: Settings) -> Answer | None:
+    """One group that has dealt its tree speaks for itself; otherwise it is a vote. None: nobody has an answer.
+
+    With more than one line asked for (``multipv``), each node searches the whole root for as many. What is played is
+    then the first of the best lines: so several lines are always in the order of their scores, and the answer heads
+    them, as in a single engine of several threads.
+    """
+    answer = _counted(groups, settings)
+    if multipv > 1 and (lines := _several_lines(groups, multipv, settings)):
+        ballots, move = answer.ballots if answer is not None else (), lines[0].pv[0]
+        return Answer(move=move, lines=lines, source="vote", ballots=ballots, agreement=_share(ballots, move))
+    return answer
+
+
+def answer_of(line: TreeLine, source: str, ballots: tuple[Ballot, ...] = (), agreement: float = 1.0) -> Answer:
+    """The answer that ``line`` is."""
+    return Answer(move=line.pv[0], lines=(line,), source=source, ballots=ballots, agreement=agreement)
+
+
+def _counted(groups: Sequence[Group], settings: Settings) -> Answer | None:
+    by_engine: dict[str, list[Ballot]] = {}
+    for group in groups:
+        for voter in group.voters(settings.takeover):
+            ballot = Ballot(voter.name, voter.line, voter.nodes, voter.members)
+            by_engine.setdefault(voter.engine, []).append(ballot)
+    # Each engine counts depth in its own way.
+    slack = settings.ballot_depth_slack
+    ballots = [ballot for part in by_engine.values() for ballot in comparable(part, slack)]
+    if not ballots:
+        return None
+    counted = count(ballots, settings.counting)
+    alone = len(groups) == 1 and groups[0].phase is Phase.SPLIT
+    return answer_of(counted.ballot.line, "split" if alone else "vote", tuple(ballots), counted.agreement)
+
+
+def _share(ballots: Sequence[Ballot], move: str) -> float:
+    """The share of the voting nodes that are for ``move``; 1 where there was no vote."""
+    total = sum(ballot.members for ballot in ballots)
+    return sum(ballot.members for ballot in ballots if ballot.move == move) / total if total else 1.0
+
+
+def _several_lines(groups: Sequence[Group], multipv: int, settings: Settings) -> tuple[TreeLine, ...]:
+    found: dict[str, list[TreeLine]] = {}
+    for group in groups:
+        for assignment in group.assignments:
+            found.setdefault(assignment.engine, []).extend(assignment.lines.values())
+    return tuple(best_lines(found, multipv, settings.ballot_depth_slack))
+
+
+def best_lines(found: Mapping[str, Iterable[TreeLine]], count: int, depth_slack: int) -> list[TreeLine]:
+    """A line for each of the best root moves, ``count`` at most, the highest score first: of a move the deepest line
+    that any node has of it.
+
+    The nodes are not dealt over the moves: which moves the best ones are is the question, so that every node would have
+    to search the others too, and where tables are shared (`cluster.sharing.table`) the nodes help each other to depth.
+
+    Args:
+        found: by engine, the lines of its nodes. Where two engines know a move, the better score counts: as in a vote
+            their depths do not compare.
+        count: how many lines are wanted.
+        depth_slack: a line this many plies less deep than the deepest of its engine still counts, as in
+            `cluster.voting.comparable`; a known win always does.
+    """
+    best: dict[str, TreeLine] = {}
+    for lines in found.values():
+        for move, line in _by_move(lines, depth_slack).items():
+            if move not in best or line.score > best[move].score:
+                best[move] = line
+    return sorted(best.values(), key=lambda line: (-line.score, -line.depth))[:count]
+
+
+def _by_move(lines: Iterable[TreeLine], depth_slack: int) -> dict[str, TreeLine]:
+    """The deepest line for each first move, of one engine's lines; the best of equally deep ones."""
+    best: dict[str, TreeLine] = {}
+    for line in sorted(lines, key=lambda line: (line.depth, line.score)):
+        best[line.pv[0]] = line
+    deepest = max((line.depth for line in best.values()), default=0)
+    return {
+        move: line for move, line in best.items() if line.depth >= deepest - depth_slack or line.score >= MATE_BOUND
+    }
