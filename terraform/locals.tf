@@ -44,7 +44,7 @@ locals {
   # AWS rounds the on-demand share of the rest up.
   spot_nodes = var.on_demand_nodes == null ? 0 : floor((var.nodes - local.on_demand_nodes) * var.spot_percent / 100)
 
-  # Ports inside the fleet, as in tests/deploy/agreement/table.py. Ray's are fixed by deploy/scripts/ray.sh, the report port by master.sh; nodes
+  # Ports inside the fleet, as in the scripts: Ray's are fixed by deploy/scripts/ray.sh, the report port by master.sh; nodes
   # that share their tables listen on any free port, which is one of the kernel's ephemeral range.
   fleet_ports = {
     ray-and-reports = { from = 6379, to = 6390 }

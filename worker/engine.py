@@ -156,24 +156,3 @@ class SharesTable(Protocol):
 
     def absorb_entries(self, entries: Entries) -> int:
         """Take over entries of others; returns how many were of use. Any words do no harm; may run beside a search."""
-
-
-class SteppedSearch(Protocol):
-    """A search that runs only while `run_to` waits for it (`worker.search.steps.Steps`)."""
-
-    def run_to(self, nodes: int) -> bool:
-        """Search until ``nodes`` are counted, or to the end. True: it is over. Raises what the search raised."""
-
-    def result(self) -> SearchResult:
-        """The result of a search that is over."""
-
-    def close(self) -> None:
-        """End the search, wherever it is."""
-
-
-@runtime_checkable
-class Steppable(Protocol):
-    """An engine that can be driven by node counts: so several advance side by side in virtual time."""
-
-    def steps(self, limits: Limits, on_info: InfoCallback | None = None) -> SteppedSearch:
-        """As `Engine.go`. ``on_info`` is called from another thread, while `SteppedSearch.run_to` waits."""

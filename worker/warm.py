@@ -7,15 +7,13 @@ compile into one cold cache at once have crashed numba, so a lock lets one do it
 from __future__ import annotations
 
 import fcntl
-import os
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 from numba import boolean, int64, uint64
 
 from worker.jit import cache_dir
-from worker.jit.cache import keep, prune
+from worker.jit.cache import mark_used, prune
 from worker.mate import dfpn, expansion
 from worker.mate.state import MS, hand_of
 from worker.nnue import NN, evaluate, evaluate_full
@@ -90,7 +88,7 @@ def compile_once(stages: Sequence[Stage], mark: str, progress: Progress | None =
     report = progress or (lambda _stage, _number, _total: None)
     folder = cache_dir()
     done = folder / mark
-    keep(folder)
+    mark_used(folder)
     if done.exists():
         return False
     with (folder / "lock").open("w") as lock:
@@ -103,18 +101,7 @@ def compile_once(stages: Sequence[Stage], mark: str, progress: Progress | None =
                 function.compile(signature)
             except OSError as error:  # of numba's, which names no file
                 raise OSError(error.errno, error.strerror, str(folder)) from error
-        try:
-            _to_disk(folder)
-        except OSError as error:
-            raise OSError(error.errno, error.strerror, str(folder)) from error
         done.touch()
         report("done", len(stages), len(stages))
     prune(folder)
     return True
-
-
-def _to_disk(folder: Path) -> None:
-    """Wait until the disk has what numba wrote: a machine that loses its power must not keep the mark without it."""
-    for path in folder.rglob("*.nb?"):
-        with path.open("rb") as file:
-            os.fsync(file.fileno())

@@ -14,7 +14,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from worker.jit import cache_dir
-from worker.jit.cache import keep
+from worker.jit.cache import mark_used
 
 if TYPE_CHECKING:
     from worker.warm import Progress
@@ -42,7 +42,7 @@ class Warming:
             WarmingError: the process failed.
         """
         if _is_complete():
-            keep(cache_dir())
+            mark_used(cache_dir())
             return True
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
         with self._lock:
@@ -73,7 +73,7 @@ class Warming:
         if not complete and not self._ended:
             raise WarmingError("".join(words) or "the compiler ended without a word")
         if complete:
-            keep(cache_dir())
+            mark_used(cache_dir())
         return complete
 
     def end(self) -> None:

@@ -10,8 +10,7 @@ from lab.jit import jit
 from lab.selfplay.deepen import deepen, list_root_moves
 from lab.selfplay.harvest import harvest
 from lab.selfplay.state import ADJUDICATED, DECLARED, MATE_END, MOVE_LIMIT, PERPETUAL, REPEATED
-from worker.jit.bitboard import count
-from worker.jit.bits import mul_high
+from worker.jit.bits import count, mul_high
 from worker.score import MATE, MATE_BOUND
 from worker.search.state import NEVER
 from worker.shogi.attacks import in_check, occupied

@@ -2,7 +2,7 @@
 
 A virtual node searches ``nps`` nodes in a virtual second: a line that its engine reports after n nodes arrives
 n / nps seconds after the job did. Time goes on in slices: in each, the engines run one after the other as far as the
-slice allows (`worker.engine.Steppable`), and at its end those that share their tables exchange what is new. What
+slice allows (`lab.strategies.steps`), and at its end those that share their tables exchange what is new. What
 happens within a slice is handled in its order; a stop or a newer job then finds an engine a slice ahead at most, and
 what it found beyond is thrown away, as a real node would never have found it.
 
@@ -40,7 +40,9 @@ from cluster.coordination.settings import Settings
 from cluster.coordination.strategies import standard_table
 from cluster.network.messages import Done, Job, Report
 from cluster.sharing.table import SharingSettings
-from worker.engine import Engine, EngineError, SearchInfo, SearchResult, SharesTable, Steppable, SteppedSearch
+from lab.strategies.steps import Steps
+from worker.engine import Engine, EngineError, SearchInfo, SearchResult, SharesTable
+from worker.search.engine import NumbaEngine
 
 _LONE_SLICE_MS: Final = 1000
 """Slice of a node without others; it only bounds how far beyond its stop a search runs."""
@@ -256,7 +258,7 @@ class JobRun:
         self._began_ms = now_ms
         self._infos: list[SearchInfo] = []
         self._told = 0
-        self._search: SteppedSearch | None = None
+        self._search: Steps | None = None
         self._result: SearchResult | None = None
         self._error = ""
         self.over = False
@@ -264,8 +266,8 @@ class JobRun:
         try:
             node.engine.rules = job.rules(node.engine.rules)
             node.engine.set_position(job.sfen, job.moves)
-            if isinstance(node.engine, Steppable):
-                self._search = node.engine.steps(limits, self._infos.append)
+            if isinstance(node.engine, NumbaEngine):
+                self._search = Steps(node.engine, limits, self._infos.append)
             elif limits.nodes == _ENDLESS:
                 raise EngineError(
                     f"{node.engine.name} cannot be driven by steps, and nothing else would end this search"
@@ -300,7 +302,7 @@ class JobRun:
         if self._search is not None:
             self._search.close()
 
-    def _step(self, search: SteppedSearch, nodes: int) -> None:
+    def _step(self, search: Steps, nodes: int) -> None:
         try:
             if search.run_to(nodes):
                 self._result = search.result()

@@ -1,7 +1,6 @@
 """Names of a fleet that terraform, units, scripts and docs have to say as the code does. Pure data.
 
-``tests/deploy/agreement`` holds them against the table of all that these have to agree on, ports, units and permissions
-among it.
+``tests/deploy/test_agreement.py`` compares all that these have to agree on, ports, units and permissions among it.
 """
 
 from __future__ import annotations

@@ -55,6 +55,15 @@ _ADVICE: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
         "a machine of the fleet is just starting or ending: run the command again in a minute",
     ),
     (("NoSuchBucket",), "there is no such bucket"),
+    (
+        ("Saved plan is stale", "Saved plan does not match the given state"),
+        "the fleet is not the one any more that this plan was made for: somebody else has changed it meanwhile. "
+        "Nothing was done; run the command again, and look at the new plan",
+    ),
+    (
+        ("Error acquiring the state lock",),
+        "another terraform is changing this fleet: run the command again when it has ended",
+    ),
     (("Throttling", "RequestLimitExceeded"), "AWS wants fewer requests: try again in a minute"),
     (
         ("EndpointConnectionError", "ConnectTimeout", "no such host", "dial tcp", "Could not connect"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 
 from master.cloud.agreed import TAG
 from master.cloud.aws import AwsError, AwsRefusal, advice, aws_errors, client
@@ -21,10 +21,6 @@ class Machine:
     launched: float
     state: str
     """pending, running, shutting-down, stopping or stopped."""
-
-
-_EXCHANGING: Final = frozenset({"Pending", "InProgress", "Baking", "Cancelling", "RollbackInProgress"})
-"""States of an instance refresh, as AWS names them, in which it is not over."""
 
 
 class Cloud:
@@ -104,16 +100,6 @@ class Cloud:
                 text = " ".join(str(activity.get("StatusMessage") or activity.get("Cause") or "").split())[:300]
                 texts.append(f"{advice(text)} ({text})" if advice(text) else text)
         return list(dict.fromkeys(texts))
-
-    def exchanged(self, group: str) -> int | None:
-        """The share, in percent, of an auto-scaling group's machines that newer ones have replaced until now; None: no
-        exchange is under way."""
-        with aws_errors(f"auto-scaling group {group}"):
-            answer = self.service("autoscaling").describe_instance_refreshes(AutoScalingGroupName=group, MaxRecords=1)
-        for found in answer["InstanceRefreshes"]:
-            if found["Status"] in _EXCHANGING:
-                return int(found.get("PercentageComplete", 0))
-        return None
 
     def service(self, service: str) -> Any:
         """The boto3 client of a service."""

@@ -1,19 +1,16 @@
-"""The display of ``gougi fleet``: tables, terraform's progress, the wait for the nodes."""
+"""The display of ``gougi fleet``: its table, terraform's progress, the wait for the nodes."""
 
 from __future__ import annotations
 
-from typing import Self
+from collections.abc import Callable
 
 from rich import box
 from rich.console import Group, RenderableType
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
-from rich.progress import Progress as Bar
 from rich.table import Table
 from rich.text import Text
 
 from master.cloud.terraform import Step
 from master.cloud.view import FleetStatus, age
-from master.ui.console import Console
 
 _COLOURS = {"ready": "green", "joined": "cyan", "leaving": "yellow", "released": "yellow", "silent": "red"}
 
@@ -43,45 +40,17 @@ def status_table(now: FleetStatus) -> RenderableType:
     return Group(table, *lines)
 
 
-class _Shown:
-    """A bar that is there for the time of a block; without a terminal its lines alone are printed."""
-
-    def __init__(self, console: Console, what: str, total: int) -> None:
-        self._bar = Bar(
-            TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=console, transient=True
-        )
-        self._bar.disable = not console.is_terminal
-        self._console = console
-        self._task = self._bar.add_task("", total=total)
-
-    def __enter__(self) -> Self:
-        self._bar.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._bar.stop()
+def step_line(step: Step) -> str:
+    """A line about terraform's work on a resource; empty: it only goes on."""
+    took = f" ({step.seconds} s)" if step.what in ("done", "failed") and step.seconds else ""
+    return "" if step.what == "goes on" else f"{step.action} {step.address}: {step.what}{took}"
 
 
-class Progress(_Shown):
-    """Terraform at work. ``total``: resources that it touches."""
-
-    def __init__(self, console: Console, total: int) -> None:
-        super().__init__(console, "terraform applies", total)
-
-    def step(self, step: Step) -> None:
-        if step.what == "goes on":
-            return
-        took = f" ({step.seconds} s)" if step.what in ("done", "failed") and step.seconds else ""
-        self._console.say(f"{step.action} {step.address}: {step.what}{took}")
-        if step.what == "done":
-            self._bar.advance(self._task)
-
-
-class Waiting(_Shown):
+class Waiting:
     """The wait for nodes: a line for each machine whose state changes."""
 
-    def __init__(self, console: Console, total: int) -> None:
-        super().__init__(console, "nodes joined", total)
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        self._tell = tell
         self._states: dict[str, str] = {}
 
     def news(self, now: FleetStatus, troubles: list[str]) -> None:
@@ -89,9 +58,8 @@ class Waiting(_Shown):
             if self._states.get(row.machine) != row.state:
                 self._states[row.machine] = row.state
                 speed = f", {row.nps:,} nodes/s" if row.nps else ""
-                self._console.say(
+                self._tell(
                     f"{row.machine} ({row.role}, {row.type}, {row.market}): {row.state}{speed} {row.note}".rstrip()
                 )
         for trouble in troubles:
-            self._console.say(f"the group cannot start a machine: {trouble}")
-        self._bar.update(self._task, completed=now.joined)
+            self._tell(f"the group cannot start a machine: {trouble}")

@@ -28,11 +28,7 @@ _MACHINES: Final = re.compile(r"(^|\.)aws_(instance|autoscaling_group)\.")
 
 
 def bucket_is_in_the_way(terraform: Terraform) -> bool:
-    """Whether the fleet's own bucket is still there, and no machine of the fleet that would write to it.
-
-    Raises:
-        TerraformError: terraform cannot say.
-    """
+    """Whether the fleet's own bucket is still there, and no machine of the fleet that would write to it."""
     left = terraform.managed()
     return any(map(_OWN_BUCKET.search, left)) and not any(map(_MACHINES.search, left))
 
@@ -69,31 +65,11 @@ def copy_records(location: FleetLocation, folder: Path, tell: Callable[[str], No
 
 
 def empty(location: FleetLocation) -> None:
-    """Delete all of the fleet's own bucket; of somebody's, only what the machines said of themselves.
-
-    Raises:
-        AwsError: that failed.
-    """
+    """Delete all of the fleet's own bucket; of somebody's, only what the machines said of themselves."""
     if location.bucket_is_own:
         Bucket(location.bucket, region=location.region).purge("")
     else:
         Bucket(location.bucket, location.name, location.region).purge(_STATUS)
-
-
-def left_over(terraform: Terraform, cloud: Cloud, name: str, keep: list[str], patience_s: float) -> Remains:
-    """Find what is left of a fleet, by terraform's state and by AWS itself.
-
-    Args:
-        cloud: AWS in the region where the fleet was.
-        keep: names of what is meant to stay.
-        patience_s: how long AWS may take to forget what was destroyed.
-
-    Raises:
-        TerraformError, AwsError: that cannot be seen.
-    """
-    in_state = [f"{address} (terraform's state)" for address in terraform.managed()]
-    at_aws = remains(cloud, name, patience_s, keep)
-    return Remains((*in_state, *at_aws.found), at_aws.unseen)
 
 
 _DESCRIBED: Final[tuple[tuple[str, str, str], ...]] = (
@@ -109,6 +85,7 @@ _DESCRIBED: Final[tuple[tuple[str, str, str], ...]] = (
     ("describe_internet_gateways", "InternetGateways", "InternetGatewayId"),
     ("describe_route_tables", "RouteTables", "RouteTableId"),
     ("describe_vpcs", "Vpcs", "VpcId"),
+    ("describe_placement_groups", "PlacementGroups", "GroupName"),
 )
 _GONE_STATES: Final = ("deleted", "deleting")
 
@@ -124,8 +101,8 @@ class Remains:
 def remains(cloud: Cloud, fleet: str, patience_s: float = 0.0, but: Iterable[str] = ()) -> Remains:
     """Look for what is left of a fleet.
 
-    What costs money by the hour must be seen. Groups, roles and the budget cost nothing, and a user who has none may
-    lack the rights to look for them: then that is said.
+    What costs money by the hour must be seen. Roles and the budget cost nothing, and a user who has none may lack the
+    rights to look for them: then that is said.
 
     Args:
         patience_s: how long to wait for what is just going.
@@ -181,18 +158,12 @@ def _tagged(cloud: Cloud, fleet: str) -> list[str]:
     return found
 
 
-def _placement_groups(cloud: Cloud, fleet: str) -> Iterator[str]:
-    for raw in cloud.service("ec2").describe_placement_groups(Filters=_filters(fleet))["PlacementGroups"]:
-        if raw["State"] not in _GONE_STATES:
-            yield str(raw["GroupName"])
-
-
 def _of_iam(call: str, argument: str, key: str, cloud: Cloud, fleet: str) -> Iterator[str]:
-    """By the names of the fleet's roles. ``call`` takes one as ``argument``; ``key``: of its answer."""
+    """By the names of the fleet's roles, and the tag: somebody's role may have such a name too."""
     iam = cloud.service("iam")
     for name in (f"{fleet}-{role}" for role in ROLES):
         try:
-            if _ours(getattr(iam, call)(**{argument: name})[key], fleet):
+            if {"Key": TAG, "Value": fleet} in getattr(iam, call)(**{argument: name})[key].get("Tags", ()):
                 yield name
         except iam.exceptions.NoSuchEntityException:
             pass
@@ -208,13 +179,7 @@ def _budget(cloud: Cloud, fleet: str) -> Iterator[str]:
         pass
 
 
-def _ours(raw: dict[str, Any], fleet: str) -> bool:
-    """Somebody's role may have such a name too."""
-    return {"Key": TAG, "Value": fleet} in raw.get("Tags", ())
-
-
 _LOOKS: Final[tuple[tuple[str, Callable[[Cloud, str], Iterable[str]]], ...]] = (
-    ("placement group", _placement_groups),
     ("IAM role", partial(_of_iam, "get_role", "RoleName", "Role")),
     ("instance profile", partial(_of_iam, "get_instance_profile", "InstanceProfileName", "InstanceProfile")),
     ("budget", _budget),

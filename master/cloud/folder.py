@@ -14,7 +14,6 @@ import json
 import os
 import re
 import subprocess
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
@@ -33,8 +32,6 @@ T = TypeVar("T")
 ROOT_MODULE: Final = "gougi.tf.json"
 _NODES: Final = "nodes.auto.tfvars.json"
 _LOCATION: Final = "fleet.json"
-_PLAN: Final = ("plan-", ".tfplan")
-"""Begin and end of the name of a plan's file."""
 _RELEASES: Final = "release-*.tar"
 """Each with the beginning of its hash in its name."""
 LOCK: Final = "operator.lock"
@@ -124,11 +121,9 @@ class FleetFolder:
             FolderError: the folder or the lock in it cannot be made.
         """
         path, made = self.path / LOCK, not self.path.exists()
-        try:
+        with self._disk_errors():
             self._make()
             file = path.open("a+")
-        except OSError as error:
-            raise FolderError(f"{error.filename or self.path}: {_why(error)}") from error
         with file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -160,7 +155,7 @@ class FleetFolder:
         Raises:
             FolderError: the checkout, or a program that makes the release, is missing; the disk refuses.
         """
-        try:
+        with self._disk_errors():
             self._make()
             if self.root_is_given:
                 return
@@ -170,14 +165,11 @@ class FleetFolder:
             file = self.config_file(settings, config_file)
             source = os.path.relpath(module, self.path)
             stand_in = bool(os.environ.get("AWS_ENDPOINT_URL"))
-            port = csa_port(file)
             # What the module would choose may change with AWS's offers: a fleet must not move because of that.
             there = self.location
             zone = "" if there is None or there.name != settings.name else there.zone
-            content = root_module(settings, source, str(release), str(file.absolute()), stand_in, port, zone)
+            content = root_module(settings, source, str(release), str(file.absolute()), stand_in, csa_port(file), zone)
             replace_file(self.path / ROOT_MODULE, f"{json.dumps(content, indent=2)}\n".encode())
-        except OSError as error:
-            raise FolderError(f"{error.filename or self.path}: {error.strerror or error}") from error
 
     @contextmanager
     def root_module_of_success(self) -> Iterator[None]:
@@ -193,11 +185,7 @@ class FleetFolder:
             raise
 
     def config_file(self, settings: FleetConfig, given: Path | None) -> Path:
-        """The head's configuration; ``given``: the operator's own, None: the one to begin with.
-
-        Raises:
-            FolderError: there is no checkout to take it from.
-        """
+        """The head's configuration; ``given``: the operator's own, None: the one to begin with."""
         return Path(settings.variables.get("config_file") or given or self._module(settings).parent / _FIRST_CONFIG)
 
     @property
@@ -209,20 +197,6 @@ class FleetFolder:
         """Keep the number."""
         self._write(_NODES, {"nodes": nodes})
 
-    def new_plan(self) -> Path:
-        """An empty file for one plan, which nobody else has and only its owner can read: it may hold secrets."""
-        try:
-            descriptor, name = tempfile.mkstemp(prefix=_PLAN[0], suffix=_PLAN[1], dir=self.path)
-        except OSError as error:
-            raise FolderError(f"{self.path}: {error.strerror or error}") from error
-        os.close(descriptor)
-        return Path(name)
-
-    def drop_plans(self) -> None:
-        """Remove all of these that are left. Only for the one operator there is."""
-        for path in self.path.glob("*".join(_PLAN)):
-            path.unlink(missing_ok=True)
-
     @property
     def location(self) -> FleetLocation | None:
         """The location of the fleet, kept from the first change until it is proved to be gone; None: there is none."""
@@ -232,33 +206,33 @@ class FleetFolder:
         """Keep it; None: the fleet is gone."""
         if location is not None:
             self._write(_LOCATION, asdict(location))
-            return
-        try:
-            (self.path / _LOCATION).unlink(missing_ok=True)
-        except OSError as error:
-            raise FolderError(f"{self.path / _LOCATION}: {error.strerror or error}") from error
+        else:
+            with self._disk_errors():
+                (self.path / _LOCATION).unlink(missing_ok=True)
 
     def _read(self, name: str, parse: Callable[[Any], T], fault: str = "not what gougi fleet wrote there") -> T | None:
         """The content of a file of JSON; None: there is no such file. ``fault``: says what is wrong with another."""
         path = self.path / name
         try:
-            return parse(json.loads(path.read_text(encoding="utf-8")))
-        except FileNotFoundError:
-            return None
-        except NotADirectoryError as error:
-            raise FolderError(f"{self.path}: not a folder") from error
-        except OSError as error:
-            raise FolderError(f"{path}: {error.strerror or error}") from error
+            with self._disk_errors():
+                return parse(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else None
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise FolderError(f"{path}: {fault}: {type(error).__name__}: {error}") from error
 
     def _write(self, name: str, value: object) -> None:
-        path = self.path / name
-        try:
+        with self._disk_errors():
             self._make()
-            replace_file(path, f"{json.dumps(value, indent=2, sort_keys=True)}\n".encode())
+            replace_file(self.path / name, f"{json.dumps(value, indent=2, sort_keys=True)}\n".encode())
+
+    @contextmanager
+    def _disk_errors(self) -> Iterator[None]:
+        """Errors of the disk become FolderError."""
+        try:
+            yield
         except OSError as error:
-            raise FolderError(f"{path}: {error.strerror or error}") from error
+            taken = self.path.exists() and not self.path.is_dir()
+            why = "not a folder" if taken else error.strerror or error
+            raise FolderError(f"{self.path if taken else error.filename or self.path}: {why}") from error
 
     def _make(self) -> None:
         self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -301,24 +275,15 @@ class FleetFolder:
         return replace(location, release=release)
 
 
-def _why(error: OSError) -> str:
-    return "not a folder" if isinstance(error, FileExistsError | NotADirectoryError) else str(error.strerror or error)
-
-
 def _check_variables(given: Iterable[str], declared_in: Path, config_file: Path | None) -> None:
     """Refuse a name that the module does not have; of a value terraform itself says what is wrong with it."""
     declared = re.findall(r'^variable "(\w+)"', declared_in.read_text(encoding="utf-8"), re.MULTILINE)
     for name in given:
+        where = f"{config_file or 'configuration'}: [fleet] variables.{name}"
         if name == "nodes":
-            raise FolderError(
-                f"{config_file or 'configuration'}: [fleet] variables.nodes: the number is `[fleet] nodes`, or "
-                "`gougi fleet scale N`"
-            )
+            raise FolderError(f"{where}: the number is `[fleet] nodes`, or `gougi fleet scale N`")
         if name not in declared:
-            raise FolderError(
-                f"{config_file or 'configuration'}: [fleet] variables.{name}: no such variable; "
-                f"{declared_in} has: {', '.join(declared)}"
-            )
+            raise FolderError(f"{where}: no such variable; {declared_in} has: {', '.join(declared)}")
 
 
 def _escaped(value: Any) -> Any:

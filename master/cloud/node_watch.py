@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Final
 
 from cluster.machine.presence import present
@@ -40,7 +41,6 @@ class NodeWatch:
         tell: gets what happens.
         bucket: for the machine's reports; None: they go nowhere.
         poll_s: between two looks at the metadata.
-        departure: how long the nodes may take.
         joined: whether Ray runs on this machine; asked at each look at the metadata, while nothing has to go.
     """
 
@@ -51,14 +51,13 @@ class NodeWatch:
         tell: Tell,
         bucket: Bucket | None = None,
         poll_s: float = POLL_S,
-        departure: Departure | None = None,
         joined: Callable[[], bool] = lambda: False,
     ) -> None:
         self._metadata = metadata
         self._run_dir = run_dir
         self._tell = tell
         self._poll_s = poll_s
-        self._departure = departure or Departure()
+        self._departure = Departure()
         self._ask_joined = joined
         self._joined = False
         self._reporter = None if bucket is None else _Reporter(bucket, tell)
@@ -120,36 +119,25 @@ class NodeWatch:
 
 
 class _Reporter:
-    """Puts the latest report on a thread of its own: a bucket that is slow must not hold up a departure."""
+    """Puts reports on a thread of its own: a bucket that is slow must not hold up a departure."""
 
     def __init__(self, bucket: Bucket, tell: Tell) -> None:
         self._bucket = bucket
         self._tell = tell
-        self._news = threading.Condition()
-        self._next: MachineReport | None = None
-        self._closing = False
+        self._waiting = SimpleQueue[MachineReport | None]()
         self._thread = threading.Thread(target=self._run, name="reports", daemon=True)
         self._thread.start()
 
     def put(self, said: MachineReport) -> None:
-        with self._news:
-            self._next = said
-            self._news.notify()
+        self._waiting.put(said)
 
     def close(self, timeout_s: float) -> None:
         """Put what waits, and end; what takes longer is left."""
-        with self._news:
-            self._closing = True
-            self._news.notify()
+        self._waiting.put(None)
         self._thread.join(timeout_s)
 
     def _run(self) -> None:
-        while True:
-            with self._news:
-                self._news.wait_for(lambda: self._next is not None or self._closing)
-                said, self._next = self._next, None
-            if said is None:
-                return
+        while (said := self._waiting.get()) is not None:
             try:
                 self._bucket.put(key(said.machine), said.encode())
             except AwsError as error:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from master.config import FleetConfig
 
 _LOOK_S: Final = 5.0
+_PLAN: Final = "fleet.tfplan"
+"""The file of a plan, in the fleet's folder, between plan and apply of one command: it may hold secrets."""
 
 
 class FleetDown(Exception):
@@ -37,7 +40,7 @@ class TooMuchChanges(Exception):
 
 
 class NotReady(Exception):
-    """Not all nodes came in time, or somebody wants another number now; the text says what is known of it."""
+    """Not all nodes came in time; the text says what is known of it."""
 
 
 class Operator:
@@ -53,8 +56,6 @@ class Operator:
         self._config_file = config_file
         self.folder = FleetFolder(Path(settings.folder).expanduser())
         self._terraform: Terraform | None = None
-        self._ready = False
-        self._shown: tuple[FleetPlan, Path, int | None] | None = None
         self._clouds: dict[str | None, Cloud] = {}
 
     @property
@@ -71,43 +72,29 @@ class Operator:
 
     @contextmanager
     def alone(self, command: str) -> Iterator[None]:
-        """Be the only operator of the fleet for a block. Plans are made, shown, and applied in one.
-
-        Args:
-            command: what is done, for those who find the folder taken.
-
-        Raises:
-            FolderBusy: another one is at it.
-            FolderError: the folder cannot be made or locked.
-        """
+        """Be the only operator of the fleet for a block, as `FleetFolder.locked` has it; plans do not outlive it."""
+        plan = self.folder.path / _PLAN
         with self.folder.locked(command):
-            self.folder.drop_plans()  # of commands that were killed
+            plan.unlink(missing_ok=True)  # of a command that was killed
             try:
                 yield
             finally:
-                self.forget_plan()
+                plan.unlink(missing_ok=True)
 
     def plan(self, nodes: int | None, *, rebuild: bool = False, tell: Callable[[str], None]) -> FleetPlan:
         """Plan the changes for a fleet of ``nodes`` nodes (None: as many as last time); `apply` makes them.
-
-        Nothing is kept of the number before that.
 
         Raises:
             FolderError, TerraformError, AwsError: that cannot be found out.
             LoginError: the player on the head could not log in.
         """
         _ = self.terraform  # that it is missing is said before anything is made
-        warnings = self._check_player(None)
-        account = self.cloud().account()
-        if secret := self._password_parameter:
-            warnings = self._check_player(self.cloud().secret(secret))
-        for warning in warnings:
+        for warning in self._check_player():
             tell(f"warning: {warning}")
+        account = self.cloud().account()
         with self.folder.root_module_of_success():
             self.folder.prepare(self._settings, self._config_file, rebuild=rebuild)
-            tell(f"account {account}, folder {self.folder.path}; terraform plans")
-            self._init()
-            return self._planned(self.nodes(nodes))
+            return self._planned(account, self.nodes(nodes), tell)
 
     def plan_size(self, nodes: int, tell: Callable[[str], None]) -> FleetPlan:
         """Plan another number of nodes for the fleet that there is. Raises as `plan`.
@@ -125,16 +112,14 @@ class Operator:
             )
         return planned
 
-    @property
-    def _password_parameter(self) -> str:
-        """The parameter with the player's password; empty: nobody plays on the head, or not as the settings say."""
-        given = self._settings.variables.get("csa_password_parameter", self._settings.csa_password_parameter)
-        return "" if self.folder.root_is_given else str(given)
-
-    def _check_player(self, password: str | None) -> list[str]:
-        if not self._password_parameter:
+    def _check_player(self) -> list[str]:
+        """Warnings about the login of the player on the head, if the settings name one."""
+        secret = self._settings.variables.get("csa_password_parameter", self._settings.csa_password_parameter)
+        if self.folder.root_is_given or not secret:
             return []
-        return check_player(self.folder.config_file(self._settings, self._config_file), password)
+        file = self.folder.config_file(self._settings, self._config_file)
+        check_player(file, None)  # before AWS is asked
+        return check_player(file, self.cloud().secret(secret))
 
     def nodes(self, asked: int | None) -> int:
         """The number of nodes that are wanted: as asked; else as last time; the first time as the settings say."""
@@ -148,8 +133,7 @@ class Operator:
 
         Raises:
             FolderError: the folder has a root module of its own, which the settings do not describe.
-            AwsError: no region is named anywhere.
-            PriceUnknown: the table knows nothing of the region.
+            AwsError, PriceUnknown: there is no region, or no price in it.
         """
         if self.folder.root_is_given:
             raise FolderError(
@@ -162,61 +146,28 @@ class Operator:
         """Plan the end: everything would be destroyed. Raises as `plan`."""
         location = self.folder.location
         account = self.cloud(location.region if location else None).account()
+        return self._planned(account, None, tell)
+
+    def _planned(self, account: str, nodes: int | None, tell: Callable[[str], None]) -> FleetPlan:
+        """Make the plan for ``nodes`` nodes (None: for the end), which is that of the next `apply`."""
         tell(f"account {account}, folder {self.folder.path}; terraform plans")
-        self._init()
-        return self._planned(None)
-
-    def _init(self) -> None:
-        """Once: of what terraform makes ready here nothing changes between two plans of a command."""
-        if not self._ready:
-            self.terraform.init()
-            self._ready = True
-
-    def _planned(self, nodes: int | None) -> FleetPlan:
-        """Make the plan for ``nodes`` nodes (None: for the end), in a file of its own, which is that of the next
-        `apply`."""
-        self.forget_plan()
-        file = self.folder.new_plan()
-        try:
-            given = {} if nodes is None else {"nodes": nodes}
-            planned = read_plan(self.terraform.plan(file.name, given, destroy=nodes is None))
-        except BaseException:
-            file.unlink(missing_ok=True)
-            raise
-        self._shown = (planned, file, nodes)
-        return planned
+        self.terraform.init()
+        given = {} if nodes is None else {"nodes": nodes}
+        planned = read_plan(self.terraform.plan(_PLAN, given, destroy=nodes is None))
+        return replace(planned, nodes=nodes)
 
     def apply(self, planned: FleetPlan, tell: Callable[[Step], None]) -> None:
-        """Do what that plan says, the last one that was made, to the letter; keep its number of nodes.
-
-        Raises:
-            TerraformError: it failed; where the fleet has become another since then, before anything was done.
-        """
-        if self._shown is None or self._shown[0] is not planned:
-            raise ValueError("not the plan that was made last")
-        _, file, nodes = self._shown
+        """Do what the plan that was made last says, to the letter; keep its number of nodes. Raises TerraformError."""
         # First: it may fail half-way. Then there are no outputs, and the next `up` goes on with what was agreed to.
         if planned.location is not None:
             self.folder.set_location(self.folder.keep_release(planned.location))
-        if nodes is not None:
-            self.folder.set_nodes(nodes)
-        if planned.empty:
-            return
-        self._shown = None
-        self.terraform.apply(file.name, tell)
-
-    def forget_plan(self) -> None:
-        if self._shown is not None:
-            self._shown[1].unlink(missing_ok=True)
-            self._shown = None
+        if planned.nodes is not None:
+            self.folder.set_nodes(planned.nodes)
+        if not planned.empty:
+            self.terraform.apply(_PLAN, tell)
 
     def facts(self) -> Facts:
-        """The fleet that there is.
-
-        Raises:
-            FleetDown: there is none.
-            TerraformError: terraform cannot say.
-        """
+        """The fleet that there is. Raises FleetDown, TerraformError."""
         output: dict[str, Any] = {}
         if self.folder.exists and (self.folder.path / ".terraform").exists():
             output = self.terraform.output().get("fleet") or {}
@@ -231,11 +182,7 @@ class Operator:
             ) from error
 
     def location(self) -> FleetLocation | None:
-        """The location of the fleet, or of what an end that failed has left of it; None: nothing is known of one.
-
-        Raises:
-            TerraformError: terraform cannot say.
-        """
+        """The location of the fleet, or of what an end that failed has left of it; None: nothing is known of one."""
         kept = self.folder.location
         with suppress(FleetDown):
             location = self.facts().location
@@ -246,10 +193,11 @@ class Operator:
 
     def status(self, facts: Facts) -> FleetStatus:
         """The status of the fleet. Raises AwsError."""
-        machines = self.cloud(facts.region).machines(facts.name)
+        where = facts.location
+        machines = self.cloud(where.region).machines(where.name)
         types = {machine.type for machine in machines}
-        prices = list_prices(types, facts.region, self._settings.variables.get("usd_per_hour") or {})
-        said = _reports(Bucket(facts.bucket, facts.name, facts.region))
+        prices = list_prices(types, where.region, self._settings.variables.get("usd_per_hour") or {})
+        said = _reports(Bucket(where.bucket, where.name, where.region))
         return status(facts, machines, said, prices, time.time())
 
     def wait(self, facts: Facts, timeout_s: float, news: Callable[[FleetStatus, list[str]], None]) -> FleetStatus:
@@ -261,25 +209,18 @@ class Operator:
 
         Raises:
             NotReady: they are not.
-            AwsError: that cannot be seen.
         """
         since, deadline = datetime.now(UTC), time.monotonic() + timeout_s
         told: list[str] = []
-        kept = self.folder.nodes
         while True:
             now = self.status(facts)
-            troubles = self.cloud(facts.region).troubles(facts.group, since)
+            troubles = self.cloud(facts.location.region).troubles(facts.group, since)
             news(now, [trouble for trouble in troubles if trouble not in told])
             told = troubles
             nodes = sum(row.role == "node" and row.state not in ("shutting-down", "released") for row in now.rows)
             came = now.ready if facts.plays else now.joined
             if now.head_runs and came >= facts.nodes and nodes <= facts.nodes:
                 return now
-            if self.folder.nodes != kept:
-                raise NotReady(
-                    f"not waited for any more: somebody has asked for {self.folder.nodes} nodes meanwhile, not "
-                    f"{facts.nodes}; gougi fleet status says how it is"
-                )
             if time.monotonic() >= deadline:
                 raise NotReady(_missing(facts, now, troubles, timeout_s))
             time.sleep(_LOOK_S)

@@ -73,6 +73,8 @@ class FleetPlan:
     """Types whose prices terraform does not know."""
     full_bucket_goes: bool = False
     """A bucket is destroyed with all that is in it (``bucket_force_destroy``)."""
+    nodes: int | None = None
+    """The number of nodes that is asked for; None: the fleet's end."""
     stop_after_hours: float | None = None
     """Hours after which the fleet ends by itself, from the same output; None: it does not say."""
 
@@ -115,7 +117,8 @@ def read_plan(raw: Any) -> FleetPlan:
         change = resource["change"]
         action = _ACTIONS.get(tuple(change["actions"]))
         if action is not None and resource.get("mode") == "managed":
-            fields, changed = (_fields(change), _changed(change)) if action == "change" else ((), ())
+            changed = _changed(change) if action == "change" else ()
+            fields = _fields(change, changed)
             changes.append(Change(resource["address"], resource["type"], action, fields, changed))
             if resource["type"] == "aws_s3_bucket" and action in ("destroy", "replace"):
                 full_bucket_goes |= bool((change.get("before") or {}).get("force_destroy"))
@@ -126,37 +129,32 @@ def read_plan(raw: Any) -> FleetPlan:
     types = tuple(str(kind) for kind in after.get("unpriced") or ())
     hours = after.get("stop_after_hours")
     hours = float(hours) if isinstance(hours, int | float) else None
-    return FleetPlan(tuple(changes), usd, _location(after), types, full_bucket_goes, hours)
+    return FleetPlan(tuple(changes), usd, _location(after), types, full_bucket_goes, stop_after_hours=hours)
 
 
 def _location(output: dict[str, Any]) -> FleetLocation | None:
-    values = [output.get(name) for name in ("name", "region", "bucket", "bucket_is_own")]
-    if None in values:
-        return None
-    zone = str(output.get("zone") or "")
-    return FleetLocation(str(values[0]), str(values[1]), str(values[2]), bool(values[3]), zone)
+    names = {name: output.get(name) for name in ("name", "region", "bucket", "bucket_is_own")}
+    return None if None in names.values() else FleetLocation(**names, zone=output.get("zone") or "")
 
 
 def _changed(change: dict[str, Any]) -> tuple[str, ...]:
+    """Names of the fields that change."""
     before, after = change.get("before") or {}, change.get("after") or {}
-    unknown = change.get("after_unknown") or {}
-    return tuple(
-        name
-        for name in sorted(before.keys() | after.keys() | unknown.keys())
-        if unknown.get(name) or before.get(name) != after.get(name)
-    )
+    unknown = {name for name, is_unknown in (change.get("after_unknown") or {}).items() if is_unknown}
+    known = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
+    return tuple(sorted(known | unknown))
 
 
-def _fields(change: dict[str, Any]) -> tuple[str, ...]:
+def _fields(change: dict[str, Any], changed: tuple[str, ...]) -> tuple[str, ...]:
     before, after = change.get("before") or {}, change.get("after") or {}
     hidden = [change.get(f"{when}_sensitive") or {} for when in ("before", "after")]
     found = []
-    for name, value in after.items():
+    for name in changed:
         secret = any(isinstance(marks, dict) and marks.get(name) for marks in hidden)
-        was = before.get(name)
-        short = all(isinstance(each, int | float | str | bool | None) and len(str(each)) <= 40 for each in (was, value))
-        if value != was and short and not secret:
-            found.append(f"{name}: {was} -> {value}")
+        values = before.get(name), after.get(name)
+        short = all(isinstance(each, int | float | str | bool | None) and len(str(each)) <= 40 for each in values)
+        if name in after and short and not secret:
+            found.append("{}: {} -> {}".format(name, *values))
     return tuple(found[:6])
 
 
@@ -164,23 +162,13 @@ def _fields(change: dict[str, Any]) -> tuple[str, ...]:
 class Facts:
     """The fleet as terraform left it: its output ``fleet``."""
 
-    name: str
-    region: str
+    location: FleetLocation
     nodes: int
     group: str
     head: str
-    bucket: str
-    bucket_is_own: bool
     session_command: str
     plays: bool
     """The head runs a master; without a password for a server it does not."""
-    usd_per_hour: dict[str, float | None]
-    zone: str = ""
-    """As `FleetLocation` has it."""
-
-    @property
-    def location(self) -> FleetLocation:
-        return FleetLocation(self.name, self.region, self.bucket, self.bucket_is_own, self.zone)
 
 
 def read_facts(output: Mapping[str, Any]) -> Facts:
@@ -189,16 +177,12 @@ def read_facts(output: Mapping[str, Any]) -> Facts:
     Raises:
         KeyError: it lacks something.
     """
+    names = {name: output[name] for name in ("name", "region", "bucket", "bucket_is_own")}
     return Facts(
-        name=output["name"],
-        region=output["region"],
+        location=FleetLocation(**names, zone=output.get("zone") or ""),
         nodes=int(output["nodes"]),
         group=output["asg_name"],
         head=output["head_instance_id"],
-        bucket=output["bucket"],
-        bucket_is_own=output["bucket_is_own"],
         session_command=output["session_command"],
         plays=output["parameters"]["csa_password"] is not None,
-        usd_per_hour=output["usd_per_hour"],
-        zone=output.get("zone") or "",
     )

@@ -91,7 +91,7 @@ def estimate(settings: FleetConfig, nodes: int, region: str) -> Estimate:
         settings: the section [fleet]; its variables stand over the other settings, as in the root module.
 
     Raises:
-        PriceUnknown: the table has no price of the region, and the settings do not give all of them.
+        PriceUnknown: the table has no price of the region.
     """
     variables, table = settings.variables, _table()
     given = variables.get("usd_per_hour") or {}

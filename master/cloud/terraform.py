@@ -95,38 +95,18 @@ _STEPS: Final = {
 }
 
 
-_STALE: Final = ("Saved plan is stale", "Saved plan does not match the given state")
-_LOCKED: Final = "Error acquiring the state lock"
-
-
-def own_advice(text: str) -> str:
-    """Advice about an error that terraform has with its state; empty: it is none of these."""
-    if any(words in text for words in _STALE):
-        return (
-            "the fleet is not the one any more that this plan was made for: somebody else has changed it meanwhile. "
-            "Nothing was done; run the command again, and look at the new plan"
-        )
-    if _LOCKED not in text:
-        return ""
-    found = re.search(r"Who: (\S+).*? Created: (\S+ [\d:]+)\S* \S+ (\S+)", text)
-    by = " ({}, since {} {})".format(*found.groups()) if found else ""
-    return f"another terraform is changing this fleet{by}: run the command again when it has ended"
-
-
 def explain(errors: Sequence[Diagnostic], last_lines: str) -> str:
     """Terraform's errors for a person: a line each, what to do first where that is known."""
+    if not errors:
+        text = " ".join(_COLOUR.sub("", last_lines).replace("│", " ").split())[-500:]
+        errors = [Diagnostic("error", text or "without a word")]
     lines = []
     for error in errors[:_MOST_DIAGNOSTICS]:
         text = " ".join(f"{error.summary} {error.detail}".split())
-        where = f"{error.address}: " if error.address else ""
-        todo = own_advice(text) or advice(text)
-        lines.append(f"{where}{todo} ({text[:300]})" if todo else f"{where}{text[:500]}")
+        where, todo = f"{error.address}: " if error.address else "", advice(text)
+        lines.append(f"{where}{todo} ({text[:500]})" if todo else f"{where}{text[:500]}")
     if len(errors) > _MOST_DIAGNOSTICS:
         lines.append(f"and {len(errors) - _MOST_DIAGNOSTICS} errors more")
-    if not lines:
-        text = " ".join(_COLOUR.sub("", last_lines).replace("│", " ").split())[-500:] or "without a word"
-        todo = own_advice(text) or advice(text)
-        lines = [f"{todo} ({text})" if todo else text]
     return "\n".join(dict.fromkeys(lines))
 
 

@@ -75,8 +75,8 @@ def status(
     rows = [_row(machine, facts.head, by_machine, now) for machine in machines]
     running = [machine for machine in machines if machine.state in ("pending", "running")]
     return FleetStatus(
-        name=facts.name,
-        region=facts.region,
+        name=facts.location.name,
+        region=facts.location.region,
         asked=facts.nodes,
         head=next((machine.state for machine in machines if machine.id == facts.head), GONE),
         rows=tuple(sorted(rows, key=lambda row: (row.role != "head", -row.age_s, row.machine))),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
@@ -205,15 +204,12 @@ def _estimate(operator: Operator, nodes: int | None) -> None:
 
 
 def _wait(operator: Operator, facts: Facts, wait_s: float) -> None:
-    from master.cloud.aws import AwsError
     from master.cloud.display import Waiting
 
-    with Waiting(console(), facts.nodes) as waiting:
-        now = operator.wait(facts, wait_s, waiting.news)
+    screen = console()
+    with screen.status("waiting for the nodes"):
+        now = operator.wait(facts, wait_s, Waiting(screen.say).news)
     came = f"{now.ready} nodes are ready: {now.nps:,} nodes/s" if facts.plays else f"{now.joined} nodes have joined"
     note(f"{came}, {now.usd_per_hour:.2f} US dollars an hour")
-    with suppress(AwsError):
-        if (percent := operator.cloud(facts.region).exchanged(facts.group)) is not None:
-            note(f"newer machines replace those of the nodes, a few at a time: {percent}% done")
     if not facts.plays:
         note("no master plays on the head: [fleet] csa_password_parameter names no password")

@@ -108,18 +108,19 @@ def _copy_records(location: FleetLocation, records: Path) -> None:
 
 def _prove(operator: Operator, name: str, location: FleetLocation | None, wait_s: float) -> None:
     """Ask AWS for what is left of the fleet; where nothing is, the folder forgets it."""
-    from master.cloud.end import left_over
+    from master.cloud.end import remains
 
     keep = [location.bucket] if location is not None and not location.bucket_is_own else []
     note("asking AWS what is left")
     cloud = operator.cloud(location.region if location is not None else None)
-    left = left_over(operator.terraform, cloud, name, keep, wait_s)
-    for thing in left.found:
+    in_state = [f"{address} (terraform's state)" for address in operator.terraform.managed()]
+    left = remains(cloud, name, wait_s, keep)
+    for thing in (found := [*in_state, *left.found]):
         print(f"left: {thing}")
     for thing in left.unseen:
         print(f"not looked at: {thing}")
-    if left.found:
-        things = "1 thing" if len(left.found) == 1 else f"{len(left.found)} things"
+    if found:
+        things = "1 thing" if len(found) == 1 else f"{len(found)} things"
         raise CommandError(f"{things} of the fleet {name} left, which may cost money; see the list above", FAILED)
     operator.folder.set_location(None)
     seen = ", as far as could be seen" if left.unseen else ""

@@ -18,6 +18,7 @@ from master.commands.settings import load
 if TYPE_CHECKING:
     from master.cloud.operator import Operator
     from master.cloud.plan import FleetPlan
+    from master.cloud.terraform import Step
 
 Dir = Annotated[
     str | None,
@@ -84,14 +85,20 @@ def show_cost(usd: Mapping[str, float | None], unpriced: Sequence[str]) -> None:
 def apply(operator: Operator, wanted: FleetPlan) -> None:
     """Do what was shown, with its progress. Ctrl-C is passed on to terraform; SIGTERM and SIGHUP, which it may have got
     itself, wait until it is done."""
-    from master.cloud.display import Progress
+    from master.cloud.display import step_line
 
     ends = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) is not signal.SIG_IGN]
     came: list[int] = []
     before = {number: signal.signal(number, lambda number, _frame: came.append(number)) for number in ends}
     try:
-        with Progress(console(), len(wanted.changes)) as progress:
-            operator.apply(wanted, progress.step)
+        screen = console()
+
+        def tell(step: Step) -> None:
+            if line := step_line(step):
+                screen.say(line)
+
+        with screen.status("terraform applies"):
+            operator.apply(wanted, tell)
     except Exception as error:
         if not came:
             raise

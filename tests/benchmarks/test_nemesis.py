@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
-import subprocess
-import sys
 
 import pytest
 
@@ -65,13 +62,3 @@ def test_a_late_answer_is_told_with_what_befell_before_it() -> None:
 
 def test_an_answer_to_nothing() -> None:
     assert History(stray=["bestmove 7g7f"]).faults() == ["an answer that nobody asked for: bestmove 7g7f"]
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(280)
-def test_a_short_run() -> None:
-    command = [sys.executable, "-m", "benchmarks.nemesis", "--minutes", "0.5", "--seed", "5", "--byoyomi", "300"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=270, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    answers = re.search(r"(\d+) questions, (\d+) answers", done.stdout)
-    assert answers is not None and int(answers[2]) > 10

@@ -68,7 +68,7 @@ def ray_head(places: int) -> Iterator[Head]:
         options += f" --node-ip-address=127.0.0.1 --temp-dir={folder} --num-cpus=0 --include-dashboard=false --block"
         resources = f'--resources={{"searcher": {places}}}'
         command = [str(RAY), "start", "--head", *options.split(), "--object-store-memory=80000000", resources]
-        # A file: each end of the raylet prints 20 kB of its log, so that a pipe that nobody reads holds up the fourth start.
+        # A file: a raylet's end prints 20 kB of its log, and a pipe that nobody reads would hold up the fourth start.
         said = Path(folder) / "start.log"
         with said.open("wb") as output:
             loop = subprocess.Popen(

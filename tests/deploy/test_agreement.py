@@ -1,225 +1,389 @@
-"""Terraform, units, scripts, docs and code say what one table says; and that each of many planted errors is found."""
+"""Terraform, units, scripts, docs and code of a fleet's machines agree: ports, units, exit codes, permissions, names.
+
+They are read as text, for nothing else sees all of them.
+"""
 
 from __future__ import annotations
 
-import shutil
+import ast
+import re
+from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Final
 
 import pytest
 
-from tests.deploy.agreement.tree import COPIED
-from tests.deploy.agreement.whole import faults
+from master.cloud import reports
+from master.cloud.agreed import BUDGET, ENDPOINTS, HOOK, RELEASED, ROLES, TAG
+from master.commands.common import BAD_INPUT, INTERRUPTED
 
-ROOT = Path(__file__).parents[2]
-UNIT = "deploy/systemd/gougi-{}.service"
-SCRIPT = "deploy/scripts/{}.sh"
-KEEP, WATCH, NODE, HEAD, MASTER, SETUP, WARM = (
-    UNIT.format(name) for name in ("keep", "spot-watch", "node", "head", "master", "setup", "warm")
-)
+ROOT: Final = Path(__file__).parents[2]
+SYSTEMD, SCRIPTS_AT = ROOT / "deploy" / "systemd", "/opt/gougi/release/deploy/scripts"
+GOUGI: Final = "/opt/gougi/venv/bin/gougi"
 
 
-def test_all_agree() -> None:
-    assert faults(ROOT) == []
+def text(path: str) -> str:
+    return (ROOT / path).read_text(encoding="utf-8")
 
 
-@pytest.fixture
-def tree(tmp_path: Path) -> Path:
-    """A copy of all that the checks look at."""
-    ignored = shutil.ignore_patterns(".terraform*", "*.tfstate*", "__pycache__", "tests", "examples")
-    for name in COPIED:
-        source, target = ROOT / name, tmp_path / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if source.is_dir():
-            shutil.copytree(source, target, ignore=ignored)
+def without_comments(text: str) -> str:
+    """Remove comments of bash and HCL: from a ``#`` at a line's beginning or after a blank to the line's end."""
+    return re.sub(r"(^|(?<=\s))#(?=\s|!|$).*$", "", text, flags=re.MULTILINE)
+
+
+TERRAFORM: Final = {path.stem: without_comments(path.read_text()) for path in (ROOT / "terraform").glob("*.tf")}
+SCRIPTS: Final = {path.name: without_comments(path.read_text()) for path in (ROOT / "deploy/scripts").glob("*.sh")}
+TEMPLATE: Final = text("deploy/cloud-init/machine.yaml.tftpl")
+
+
+def block(text: str, head: str) -> str:
+    """The text in the braces (or brackets) that ``head`` opens."""
+    begin = text.index(head) + len(head)
+    opening = next(at for at in range(begin, len(text)) if text[at] in "{[(")
+    depth = 0
+    for at in range(opening, len(text)):
+        depth += (text[at] in "{[(") - (text[at] in "}])")
+        if not depth:
+            return text[opening + 1 : at]
+    raise AssertionError(f"{head}: not closed")
+
+
+def value(body: str, name: str) -> str:
+    """The value of an attribute in a block, on one line, as it is written; empty: it is not set."""
+    found = re.search(rf"^\s*{re.escape(name)}\s*=\s*(.+?)\s*$", body, re.MULTILINE)
+    return found[1] if found else ""
+
+
+def quoted(text: str) -> list[str]:
+    return re.findall(r'"([^"]*)"', text)
+
+
+# Units
+
+Unit = dict[str, list[str]]
+
+
+def _unit(path: Path) -> Unit:
+    """Key -> its lines; the sections of our units have no key in common."""
+    found: Unit = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if "=" in line and not line.startswith("#"):
+            key, _, words = line.partition("=")
+            found.setdefault(key, []).append(words)
+    return found
+
+
+UNITS: Final = {path.name: _unit(path) for kind in ("service", "timer") for path in SYSTEMD.glob(f"*.{kind}")}
+
+
+def _words(unit: str, key: str) -> list[str]:
+    return " ".join(UNITS[unit].get(key, [])).split()
+
+
+def _starts(unit: str) -> set[str]:
+    """The units that a unit brings with it: wants, is the timer of, or starts at its end."""
+    at_end = re.findall(r"systemctl --no-block start (\S+)'", " ".join(UNITS[unit].get("ExecStopPost", [])))
+    timed = [unit.replace(".timer", ".service")] if unit.endswith(".timer") else []
+    return {other for other in (*_words(unit, "Wants"), *at_end, *timed) if other.startswith("gougi-")}
+
+
+def _units_of(machine: str) -> set[str]:
+    """The units that run on a machine: those that boot.sh starts, and what these bring."""
+    lists = {"head": r"(?:head\)\s+units=|units\+=)\(([^)]*)\)", "node": r"node\)\s+units=\(([^)]*)\)"}
+    left = {unit for found in re.findall(lists[machine], SCRIPTS["boot.sh"]) for unit in found.split()}
+    reached = set[str]()
+    while left:
+        reached |= left
+        left = {other for unit in left for other in _starts(unit)} - reached
+    return reached
+
+
+def test_every_unit_is_started_and_described() -> None:
+    assert re.search(r'^systemctl enable --now --no-block "\$\{units\[@\]\}"$', SCRIPTS["boot.sh"], re.MULTILINE)
+    head, node = _units_of("head"), _units_of("node")
+    described = {
+        name if "." in name else f"{name}.service": machine
+        for name, machine in re.findall(
+            r"^\| `(gougi-[\w.-]+)` \| (\w+) \|", text("docs/reference/aws.md"), re.MULTILINE
+        )
+    }
+    where = {(True, True): "both", (True, False): "head", (False, True): "workers"}
+    assert described == {unit: where[unit in head, unit in node] for unit in sorted(UNITS)}
+
+
+@pytest.mark.parametrize("unit", sorted(UNITS))
+def test_a_unit_runs_what_is_there_as_who_it_should_be(unit: str) -> None:
+    lines = [line for key, found in UNITS[unit].items() if key.startswith("Exec") for line in found]
+    for program in (line.split()[0].lstrip("-+!@:") for line in lines):
+        if program.startswith(SCRIPTS_AT):
+            script = ROOT / "deploy" / "scripts" / program.removeprefix(f"{SCRIPTS_AT}/")
+            assert script.stat().st_mode & 0o111, script
         else:
-            shutil.copy(source, target)
-    return tmp_path
+            assert program in ("/bin/sh", "/usr/bin/pkill", GOUGI)
+    if unit.endswith(".service"):
+        is_roots = (SYSTEMD / f"{unit}.d" / "root.conf").exists()
+        assert UNITS[unit].get("User", []) == ([] if is_roots else ["gougi"])
+    if any(_words(unit, key) for key in ("ExecStart",)) and "oneshot" not in _words(unit, "Type"):
+        assert _words(unit, "Restart") == ["always"] and _words(unit, "WantedBy") == ["multi-user.target"]
+    assert "OnFailure" not in UNITS[unit]
 
 
-def plant(tree: Path, file: str, old: str, new: str) -> None:
-    text = (tree / file).read_text()
-    assert old in text, f"{file} has no {old!r} any more: the plant is out of date"
-    (tree / file).write_text(text.replace(old, new))
+def test_exit_codes() -> None:
+    keep, watch, master = "gougi-keep.service", "gougi-spot-watch.service", "gougi-master.service"
+    code = str(RELEASED)
+    services = text("master/commands/fleet_services.py")
+    assert "return RELEASED if watcher.run(" in services and "return RELEASED if why else 0" in services
+    for unit in (keep, watch):
+        assert _words(unit, "RestartPreventExitStatus") == [code]
+        assert f'EXIT_STATUS" != {code} ]' in UNITS[unit]["ExecStopPost"][0]
+    assert _words(watch, "SuccessExitStatus") == [code] and _words(keep, "SuccessExitStatus") == []
+    assert _words(master, "RestartPreventExitStatus") == [str(BAD_INPUT)]
+    assert _words(master, "SuccessExitStatus") == [str(INTERRUPTED)]
+    docs = text("docs/reference/aws.md")
+    assert re.search(rf"^\| `gougi-keep` .*exit code {code} ", docs, re.MULTILINE)
+    assert re.search(rf"^\| `gougi-master` .*exit code {BAD_INPUT}\b", docs, re.MULTILINE)
+    said = re.findall(r"exit code (\d+), on which|machine go \(exit code (\d+)\)", text("docs/how-to/aws.md"))
+    assert {one for pair in said for one in pair if one} == {code}
 
 
-@pytest.mark.parametrize(
-    ("file", "old", "new", "said"),
-    [
-        # The three that a fleet was lost by.
-        (KEEP, "RestartPreventExitStatus=10\n", "", "gougi-keep.service: RestartPreventExitStatus"),
-        (
-            "terraform/iam.tf",
-            '"autoscaling:CompleteLifecycleAction"',
-            '"autoscaling:CompleteLifecycle"',
-            "LetDrainedGo",
-        ),
-        ("terraform/network.tf", "al2023-repos-", "al2023-repo-", "network.tf: Packages: Resource"),
-        # Units.
-        (KEEP, "start gougi-end.service", "stop gougi-end.service", "gougi-keep.service: ExecStopPost"),
-        (KEEP, "Before=", "OnFailure=gougi-end.service\nBefore=", "gougi-keep.service: OnFailure"),
-        (KEEP, "Restart=always", "Restart=on-failure", "gougi-keep.service: Restart"),
-        (KEEP, "RestartPrevent", "SuccessExitStatus=10\nRestartPrevent", "gougi-keep.service: SuccessExitStatus"),
-        (KEEP, "gougi fleet keep", "gougi fleet kept", "gougi-keep.service: ExecStart"),
-        (KEEP, "EnvironmentFile=/etc/gougi/fleet.env\n", "", "gougi-keep.service: EnvironmentFile"),
-        (KEEP, "Before=gougi-master.service\n", "", "gougi-keep.service: Before"),
-        (KEEP, "WantedBy=multi-user.target\n", "", "gougi-keep.service: WantedBy"),
-        (WATCH, "SuccessExitStatus=10\n", "", "gougi-spot-watch.service: SuccessExitStatus"),
-        (WATCH, '" != 10 ]', '" != 11 ]', "gougi-spot-watch.service: ExecStopPost"),
-        (WATCH, "stop gougi-node.service", "stop gougi-nodes.service", "gougi-spot-watch.service: ExecStopPost"),
-        (WATCH, "User=gougi\n", "User=root\n", "gougi-spot-watch.service: User"),
-        (NODE, "User=gougi\n", "", "gougi-node.service: User"),
-        (NODE, "ray.sh node ${FLEET_HEAD} ", "ray.sh node ", "gougi-node.service: ExecStart"),
-        (NODE, "${FLEET_SEARCHERS}", "${FLEET_NODES}", "FLEET_NODES: nobody writes it"),
-        (NODE, "scripts/drain.sh", "scripts/drains.sh", "drains.sh: no such program"),
-        (NODE, "gougi-warm.service", "gougi-worn.service", "gougi-node.service: After"),
-        (
-            HEAD,
-            "/opt/gougi/release/deploy/scripts/ray.sh head",
-            "/opt/gougi/deploy/scripts/ray.sh head",
-            "no program that is",
-        ),
-        (MASTER, "RestartPreventExitStatus=2\n", "", "gougi-master.service: RestartPreventExitStatus"),
-        (MASTER, "SuccessExitStatus=130", "SuccessExitStatus=143", "gougi-master.service: SuccessExitStatus"),
-        (SETUP, "fetch-secrets.sh\nExec", "fetch-secret.sh\nExec", "fetch-secret.sh: no such program"),
-        (WARM, "Restart=on-failure\n", "", "gougi-warm.service: Restart"),
-        ("deploy/systemd/gougi.tmpfiles.conf", "d /run/gougi/nodes 0750 gougi gougi\n", "", "make '/run/gougi/nodes'"),
-        ("deploy/systemd/gougi.tmpfiles.conf", "/records 0750 gougi", "/records 0750 root", "tmpfiles.conf: owners"),
-        ("deploy/systemd/ray.env", "/run/gougi/ray-token", "/run/gougi/token", "fetch-secrets.sh puts no token there"),
-        ("deploy/Dockerfile", '["/opt/gougi/release/deploy/', '["/opt/gougi/deploy/', "container.sh: no such script"),
-        ("deploy/Dockerfile", "/release /opt/gougi/venv", "/release /opt/gougi/env", "the environment's place"),
-        # Who starts them.
-        (SCRIPT.format("boot"), "gougi-keep.service ", "", "boot.sh: starts on a head"),
-        (SCRIPT.format("boot"), " gougi-spot-watch.service", "", "boot.sh: starts on a node"),
-        (SCRIPT.format("boot"), "enable --now", "start", "not enabled and started"),
-        (SCRIPT.format("boot"), "nologin gougi", "nologin gouge", "boot.sh: useradd"),
-        ("deploy/systemd/gougi-stop.timer", "timers.target", "multi-user.target", "gougi-stop.timer: WantedBy"),
-        # Exit codes.
-        (
-            "master/commands/fleet_services.py",
-            "return RELEASED if why else 0",
-            "return 9 if why else 0",
-            "keep does not end",
-        ),
-        ("master/commands/common.py", "INTERRUPTED = 130", "INTERRUPTED = 143", "common.py: INTERRUPTED"),
-        ("master/cloud/agreed.py", "RELEASED: Final = 10", "RELEASED: Final = 11", "RestartPreventExitStatus: ['10']"),
-        (
-            "docs/reference/aws.md",
-            "its exit code 10 starts",
-            "its exit code 12 starts",
-            "does not say what exit code 10 does",
-        ),
-        (
-            "docs/how-to/aws.md",
-            "ends with exit code 10, on",
-            "ends with exit code 1, on",
-            "exit code of keep and watch",
-        ),
-        # Ports.
-        ("terraform/locals.tf", "to = 6390", "to = 6389", "locals.tf: fleet_ports"),
-        ("terraform/locals.tf", "from = 32768", "from = 49152", "locals.tf: fleet_ports"),
-        (
-            "terraform/security.tf",
-            "to_port                      = each.value.to",
-            "to_port = each.value.from",
-            "to_port",
-        ),
-        ("terraform/security.tf", "csa = var.csa_port", "csa = 4081", "out of the head"),
-        ("terraform/security.tf", "from_port         = 443", "from_port         = 80", "from_port: '80'"),
-        ("terraform/variables.tf", "= 4081", "= 4080", "variables.tf: csa_port"),
-        ("terraform/workers.tf", "aws_security_group.fleet.id, ", "", "workers.tf: security groups"),
-        (SCRIPT.format("ray"), "--node-manager-port 6380", "--node-manager-port 6480", "ray.sh: ports"),
-        (SCRIPT.format("ray"), '"$2:6379"', '"$2:6378"', "ray.sh: the head's port"),
-        (SCRIPT.format("healthcheck"), "node) port=6380", "node) port=6379", "healthcheck.sh: ports"),
-        (SCRIPT.format("master"), "REPORT_PORT=6390", "REPORT_PORT=6391", "master.sh: ports"),
-        (
-            "docs/reference/aws.md",
-            "the report port 6390",
-            "the report port 6391",
-            "docs/reference/aws.md: the report port",
-        ),
-        (
-            "tests/deploy/agreement/table.py",
-            "REPORT_PORT: Final = 6390",
-            "REPORT_PORT: Final = 7000",
-            "master.sh: ports",
-        ),
-        # Permissions, and the ways to what they allow.
-        ("terraform/iam.tf", '"autoscaling:SetDesiredCapacity", ', "", "iam.tf: head: EndTheFleet: Action"),
-        ("terraform/iam.tf", '"s3:ListBucket"', '"s3:ListBuckets"', "List: Action"),
-        ("terraform/iam.tf", '"logs", "books"', '"log", "books"', "iam.tf: head: Keep: Resource"),
-        ("terraform/iam.tf", "fleet/machines/*", "fleet/machine/*", "iam.tf: worker: Report: Resource"),
-        ("terraform/iam.tf", ":autoScalingGroupName/", ":autoscalingGroupName/", "terraform: asg_arn"),
-        ("terraform/iam.tf", '["release", "config", "books", "nets"]', '["config", "books", "nets"]', "Read: Resource"),
-        ("terraform/iam.tf", 'Service = "ec2.amazonaws.com"', 'Service = "ecs.amazonaws.com"', "assume_ec2"),
-        ("terraform/iam.tf", "local.worker_statements }", "local.statements_of_all }", "worker's policy"),
-        (
-            "terraform/head.tf",
-            "aws_iam_instance_profile.head",
-            "aws_iam_instance_profile.worker",
-            "iam_instance_profile",
-        ),
-        ("terraform/network.tf", '["ssm", "ssmmessages"]', '["ssm"]', "network.tf: interface endpoints"),
-        (
-            "terraform/network.tf",
-            '"s3:GetObject", "s3:PutObject", ',
-            '"s3:GetObject", ',
-            "network.tf: FleetBucket: Action",
-        ),
-        ("terraform/network.tf", ", aws_route_table.workers[0].id]", "]", "network.tf: the gateway's ways"),
-        ("terraform/variables.tf", "/al2023-ami-kernel", "/al2-ami-kernel", "variables.tf: image"),
-        (
-            "master/cloud/cloud.py",
-            "describe_spot_price_history",
-            "describe_spot_fleet_requests",
-            "DescribeSpotFleetRequests",
-        ),
-        ("master/cloud/reports.py", '"fleet/machines/"', '"machines/"', "may not s3:PutObject on machines/"),
-        (SCRIPT.format("keep-books"), "/books/", "/book/", "may not s3:PutObject on book/"),
-        (SCRIPT.format("end-fleet"), "set-desired-capacity", "update-auto-scaling-group", "UpdateAutoScalingGroup"),
-        # Names.
-        (
-            "terraform/workers.tf",
-            'name                   = "drain"',
-            'name                   = "drained"',
-            "hook: name",
-        ),
-        ("terraform/workers.tf", '"CONTINUE"', '"ABANDON"', "hook: default_result"),
-        ("terraform/cost.tf", '= "stop"', '= "end"', "cost.tf: scheduled_action_name"),
-        ("terraform/locals.tf", "gougi-fleet = var.name", "gougi = var.name", "locals.tf: tags"),
-        ("terraform/storage.tf", '/config/master.env"', '/config/nodes.env"', "fetch-files.sh: fetches"),
-        ("terraform/head.tf", 'role     = "head"', 'role     = "master"', "roles of the machines"),
-        ("deploy/cloud-init/machine.yaml.tftpl", "FLEET_ASG=${asg}\n", "", "FLEET_ASG: nobody writes it"),
-        ("master/commands/fleet_services.py", '"FLEET_ASG"', '"FLEET_GROUP"', "FLEET_GROUP: nobody writes it"),
-        (
-            "deploy/cloud-init/machine.yaml.tftpl",
-            "$FLEET_BUCKET/$FLEET_RELEASE",
-            "$FLEET_BUCKET/$FLEET_RELEASE_KEY",
-            "FLEET_RELEASE_KEY: nobody writes it",
-        ),
-        ("deploy/cloud-init/machine.yaml.tftpl", "/gougi-first-boot", "/gougi-boot", "has become blind"),
-        (
-            "docs/reference/aws.md",
-            "| `gougi-spot-watch` | workers",
-            "| `gougi-spot-watch` | head",
-            "docs/reference/aws.md: units",
-        ),
-    ],
-)
-def test_a_plant_is_found(tree: Path, file: str, old: str, new: str, said: str) -> None:
-    plant(tree, file, old, new)
-    found = faults(tree)
-    assert any(said in fault for fault in found), found
+def test_only_who_needs_the_machines_role_reaches_the_metadata_service() -> None:
+    """Code on a worker, or a Ray task on the head, would get what the role may."""
+    ray = ("gougi-head.service", "gougi-node.service", "gougi-warm.service")
+    for unit in ray:
+        assert _words(unit, "IPAddressDeny") == ["169.254.169.254", "fd00:ec2::254"], unit
 
 
-def test_a_copy_without_a_plant_has_no_fault(tree: Path) -> None:
-    assert faults(tree) == []
+def test_the_nodes_outlive_their_raylet() -> None:
+    assert _words("gougi-node.service", "KillMode") == ["process"]
 
 
-def test_a_unit_that_is_missing_and_one_too_many_are_found(tree: Path) -> None:
-    (tree / KEEP).rename(tree / "deploy" / "systemd" / "gougi-kept.service")
-    assert any(fault.startswith("deploy/systemd: units: ") for fault in faults(tree))
+def test_folders_and_their_owner() -> None:
+    assert re.findall(r"useradd .* (\S+)$", SCRIPTS["boot.sh"], re.MULTILINE) == ["gougi"]
+    made = dict[str, str]()
+    for line in text("deploy/systemd/gougi.tmpfiles.conf").splitlines():
+        if line.startswith("d "):
+            _, path, _, user, group = line.split()
+            made[path] = f"{user}:{group}"
+    owners = {owner for script in SCRIPTS.values() for owner in re.findall(r"\bchown (?:-R )?(\S+)", script)}
+    assert owners == set(made.values()) == {"gougi:gougi"}
+    places = dict(re.findall(r"^(\w+)=(/\S+)$", SCRIPTS["lib.sh"], re.MULTILINE))
+    assert f"{places['VENV']}/bin/gougi" == GOUGI
+    used = {f"{places['STATE']}/{name}" for name in ("nets", "books", "records", "ray")}
+    ray = dict(line.split("=", 1) for line in text("deploy/systemd/ray.env").splitlines() if "=" in line)
+    used |= {places["STATE"], places["RUN"], ray["GOUGI_CACHE_DIR"], ray["GOUGI_RUN_DIR"]}
+    assert used <= made.keys()
+    assert ray["RAY_AUTH_TOKEN_PATH"].rpartition("/")[0] == places["RUN"]
+    assert f"keep {ray['RAY_AUTH_TOKEN_PATH'].rpartition('/')[2]} " in SCRIPTS["fetch-secrets.sh"]
+    image = text("deploy/Dockerfile")
+    assert f"COPY --from=build {places['VENV']} {places['VENV']}" in image
+    for script in re.findall(rf"{SCRIPTS_AT}/([\w-]+\.sh)", image):
+        assert script in SCRIPTS
 
 
-def test_a_script_that_cannot_be_run_is_found(tree: Path) -> None:
-    (tree / SCRIPT.format("ray")).chmod(0o644)
-    assert "deploy/systemd/gougi-node.service: ray.sh: no such program in deploy/scripts" in faults(tree)
+# Ports
+
+
+def test_ports() -> None:
+    ray = SCRIPTS["ray.sh"]
+    ports = {name: int(port) for name, port in re.findall(r"--([a-z-]+-port) (\d+)", ray)}
+    heads = {
+        int(port) for pair in re.findall(r'--head --port (\d+)|--address "\$2:(\d+)"', ray) for port in pair if port
+    }
+    (gcs,) = heads
+    master = SCRIPTS["master.sh"]
+    assert re.findall(r'own_address\):(\d+)"', master) == [str(gcs)]
+    (report,) = re.findall(r"GOUGI_CLUSTER_REPORT_PORT=(\d+)", master)
+    health = {role: int(port) for role, port in re.findall(r"(head|node)\) port=(\d+)", SCRIPTS["healthcheck.sh"])}
+    assert health == {"head": gcs, "node": ports["node-manager-port"]}
+    let_through = {
+        name: range(int(first), int(last) + 1)
+        for name, first, last in re.findall(
+            r"(\S+) += \{ from = (\d+), to = (\d+) \}", block(TERRAFORM["locals"], "fleet_ports =")
+        )
+    }
+    assert let_through["ray-workers"] == range(ports.pop("min-worker-port"), ports.pop("max-worker-port") + 1)
+    assert {gcs, int(report), *ports.values()} <= set(let_through["ray-and-reports"])
+    assert let_through["table-sharing"] == range(32768, 61000)  # Linux's own range for a socket that asks for any port
+    assert re.findall(r"the report port (\d+)", text("docs/reference/aws.md")) == [report]
+    said = re.findall(r"ray start --head --port (\d+)|HEAD:(\d+)", text("docs/how-to/several-machines.md"))
+    assert {int(port) for pair in said for port in pair if port} == {gcs}
+    assert f"port {gcs}" in block(TERRAFORM["outputs"], 'output "head_private_ip"')
+    csa = value(block(TERRAFORM["variables"], 'variable "csa_port"'), "default")
+    assert value(text("deploy/gougi.toml"), "server").strip('"').endswith(f":{csa}")
+
+
+# Permissions
+
+COPIES: Final = re.compile(r'\bs3 (cp|sync)(?: --[a-z-]+(?: "\$FLEET_REGION")?)* (\S+) (\S+)')
+HEADS_SCRIPTS: Final = {"end-fleet.sh", "keep-books.sh", "keep-records.sh", "master.sh"}
+SESSION_MANAGER: Final = {
+    ("ssm:UpdateInstanceInformation", "*"),
+    *((f"ssmmessages:{verb}{kind}Channel", "*") for verb in ("Create", "Open") for kind in ("Control", "Data")),
+}
+"""What the agent of Session Manager asks for: a shell without an open port."""
+
+
+def _statements(text: str) -> dict[str, tuple[list[str], str]]:
+    """Sid -> actions and resources, as they stand there."""
+    found: dict[str, tuple[list[str], str]] = {}
+    for part in re.split(r"(?=\bSid\s*=)", text)[1:]:
+        actions = re.search(r"\bAction\s*=\s*(\[[^\]]*\]|\"[^\"]*\")", part)
+        on = re.search(r"\bResource\s*=\s*(.*?)\s*\}?,?\s*$", part, re.MULTILINE)
+        assert actions and on
+        found[quoted(part)[0]] = (quoted(actions[1]), on[1])
+    return found
+
+
+def _resources(expression: str) -> list[str]:
+    """Terraform's words for resources -> kinds of them, and patterns for keys in the fleet's folder of the bucket."""
+    read = quoted(re.findall(r"read_prefixes\s*=\s*\[for prefix in (\[.*?\])", TERRAFORM["iam"])[0])
+    known = {
+        '"*"': ["*"],
+        "[local.bucket_arn]": ["bucket"],
+        "[local.token_arn]": ["token"],
+        "[local.asg_arn]": ["group"],
+        "local.password_arns": ["password"],
+        "local.read_prefixes": [f"{prefix}/*" for prefix in read],
+    }
+    if expression in known:
+        return known[expression]
+    if each := re.fullmatch(r'\[for prefix in \[(.*)\] : "\$\{local\.store_arn\}/\$\{prefix\}/\*"\]', expression):
+        return [f"{prefix}/*" for prefix in quoted(each[1])]
+    one = re.fullmatch(r'\["\$\{local\.store_arn\}/([\w/]+)/\*"\]', expression)
+    assert one, expression
+    return [f"{one[1]}/*"]
+
+
+def _allowed(role: str) -> set[tuple[str, str]]:
+    iam = TERRAFORM["iam"]
+    statements = _statements(block(iam, "statements_of_all =")) | _statements(block(iam, f"{role}_statements ="))
+    return {(action, on) for actions, where in statements.values() for action in actions for on in _resources(where)}
+
+
+def _asked(role: str) -> set[tuple[str, str]]:
+    """What the scripts and the code on a machine of this role ask AWS for: action, and kind of resource or key."""
+    found = set[tuple[str, str]]()
+    for script, said in {**SCRIPTS, "machine.yaml.tftpl": TEMPLATE}.items():
+        if script in HEADS_SCRIPTS and role == "worker":
+            continue
+        lines = said.replace("\\\n", " ")
+        for service, verb in re.findall(r"\baws (autoscaling|ssm) ([a-z-]+)", lines):
+            on = "token" if service == "ssm" else "*" if verb.startswith("describe") else "group"
+            found.add((f"{service}:{verb.title().replace('-', '')}", on))
+        for verb, source, target in COPIES.findall(lines):
+            up = not source.startswith('"s3://')
+            place = (target if up else source).strip('"').removeprefix("s3://$FLEET_BUCKET/")
+            key = "release/x" if place == "$FLEET_RELEASE" else f"{place.removeprefix('$FLEET_NAME/').rstrip('/')}/x"
+            found.add(("s3:PutObject" if up else "s3:GetObject", key))
+            if verb == "sync":
+                found.add(("s3:ListBucket", "bucket"))
+    key = reports.key("i-1")
+    if role == "worker":
+        return found - {("ssm:PutParameter", "token")} | {("s3:PutObject", key)}  # `token_is_made`: the head alone
+    found |= {("ssm:GetParameter", "password"), ("s3:GetObject", key)}
+    for method in set(re.findall(r"\b_cloud\.(\w+)\(", text("master/cloud/keep.py"))):
+        found |= _calls_of_cloud(method)
+    return found
+
+
+def _calls_of_cloud(method: str) -> set[tuple[str, str]]:
+    """The calls of AWS in a method of `Cloud`."""
+    module = ast.parse(text("master/cloud/cloud.py"))
+    (function,) = (node for node in ast.walk(module) if isinstance(node, ast.FunctionDef) and node.name == method)
+    calls = re.findall(r"self\.service\('(\w+)'\)\.(\w+)\(", ast.unparse(function))
+    assert calls
+    return {
+        (f"{service}:{call.title().replace('_', '')}", "*" if call.startswith("describe") else "group")
+        for service, call in calls
+    }
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_machine_may_do_what_it_has_to_and_no_more(role: str) -> None:
+    asked, allowed = _asked(role), _allowed(role)
+    assert len(asked) > 6, "the check has become blind"
+    refused = {(action, on) for action, on in asked if not any(action == a and fnmatchcase(on, b) for a, b in allowed)}
+    assert refused == set()
+    idle = {(action, on) for action, on in allowed if not any(action == a and fnmatchcase(b, on) for a, b in asked)}
+    assert idle == SESSION_MANAGER
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_machine_has_its_role(role: str) -> None:
+    iam = TERRAFORM["iam"]
+    assert {"ec2.amazonaws.com", "sts:AssumeRole"} <= set(quoted(value(iam, "assume_ec2")))
+    made = block(iam, f'resource "aws_iam_role" "{role}"')
+    assert value(made, "name") == f'"${{var.name}}-{role}"' and value(made, "assume_role_policy") == "local.assume_ec2"
+    policy = block(iam, f'resource "aws_iam_role_policy" "{role}"')
+    assert value(policy, "role") == f"aws_iam_role.{role}.id"
+    assert f"local.{role}_statements" in value(policy, "policy")
+    profile = block(iam, f'resource "aws_iam_instance_profile" "{role}"')
+    assert value(profile, "role") == f"aws_iam_role.{role}.name"
+    where = {
+        "head": value(block(TERRAFORM["head"], 'resource "aws_instance" "head"'), "iam_instance_profile"),
+        "worker": value(block(TERRAFORM["workers"], "iam_instance_profile"), "name"),
+    }
+    assert where[role] == f"aws_iam_instance_profile.{role}.name"
+
+
+def test_a_worker_has_a_way_to_all_that_it_may_do() -> None:
+    network = TERRAFORM["network"]
+    gateway = block(network, 'resource "aws_vpc_endpoint" "s3"')
+    assert value(gateway, "route_table_ids") == "[aws_route_table.head[0].id, aws_route_table.workers[0].id]"
+    through = _statements(gateway)
+    assert through["FleetBucket"][1] == '[local.bucket_arn, "${local.bucket_arn}/*"]'
+    # Of which the first boot installs Python: Amazon Linux 2023's, in any region.
+    assert through["Packages"] == (["s3:GetObject"], '"arn:${local.partition}:s3:::al2023-repos-${local.region}-*/*"')
+    image = quoted(value(block(TERRAFORM["variables"], 'variable "image"'), "default"))
+    assert image == ["/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-x86_64"]
+    actions = {action for role in ROLES for action, _ in _allowed(role)}
+    assert {action for action in actions if action.startswith("s3:")} == set(through["FleetBucket"][0])
+    interface = block(network, 'resource "aws_vpc_endpoint" "interface"')
+    assert quoted(value(interface, "for_each")) == list(ENDPOINTS)
+    assert value(interface, "private_dns_enabled") == "true"
+    services = {action.split(":")[0] for action, _ in _allowed("worker")}
+    assert services - {"s3"} == set(ENDPOINTS)
+
+
+# Names
+
+
+def test_names() -> None:
+    hook = block(TERRAFORM["workers"], 'resource "aws_autoscaling_lifecycle_hook" "drain"')
+    assert quoted(value(hook, "name")) == [HOOK]
+    stop = block(TERRAFORM["cost"], 'resource "aws_autoscaling_schedule" "stop"')
+    asked = set(re.findall(r"--scheduled-action-names? (\S+)", SCRIPTS["end-fleet.sh"]))
+    assert asked == set(quoted(value(stop, "scheduled_action_name")))
+    budget = block(TERRAFORM["cost"], 'resource "aws_budgets_budget" "month"')
+    assert value(budget, "name") == f'"${{var.name}}-{BUDGET}"'
+    assert value(TERRAFORM["locals"], "tags") == f"merge(var.tags, {{ {TAG} = var.name }})"
+    assert f'format("user:{TAG}$%s", var.name)' in budget
+    group = block(TERRAFORM["workers"], 'resource "aws_autoscaling_group" "workers"')
+    assert value(group, "name") == "local.asg_name"
+
+
+def test_facts_of_a_machine_that_are_read_are_written() -> None:
+    env, script, first_boot = TEMPLATE.partition("/gougi-first-boot")
+    assert script
+    written = set(re.findall(r"^ +(FLEET_\w+)=", env, re.MULTILINE))
+    units = "".join(path.read_text() for path in SYSTEMD.glob("*.service"))
+    read = set(re.findall(r"\$\{?(FLEET_\w+)", "".join([*SCRIPTS.values(), units, first_boot])))
+    read |= set(re.findall(r'envvar="(FLEET_\w+)"', text("master/commands/fleet_services.py")))
+    assert read <= written
+    common = set(re.findall(r"^ +(\w+) +=", block(TERRAFORM["head"], "machine_facts ="), re.MULTILINE))
+    for file, role in (("head", "head"), ("workers", "node")):
+        own = block(TERRAFORM[file], "merge(local.machine_facts,")
+        given = common | set(re.findall(r"^ +(\w+) +=", own, re.MULTILINE))
+        assert given == set(re.findall(r"\$\{(\w+)\}", TEMPLATE))
+        assert value(own, "role") == f'"{role}"'
+
+
+def test_machines_fetch_what_terraform_puts() -> None:
+    storage = TERRAFORM["storage"]
+    objects = (block(storage, f'resource "aws_s3_object" "{name}"') for name in ("config", "master_env"))
+    put = {value(each, "key").strip('"').replace("${var.name}", "$FLEET_NAME") for each in objects}
+    fetched = set(re.findall(r'cp "s3://\$FLEET_BUCKET/(\$FLEET_NAME/config/[\w.]+)"', SCRIPTS["fetch-files.sh"]))
+    assert fetched == put
+    assert quoted(value(storage, "release_key")) == ["${var.name}/release/${local.release_sha}.tar"]
+    content = value(block(storage, 'resource "aws_s3_object" "master_env"'), "content")
+    assert re.findall(r"(GOUGI_\w+)=", content) == ["GOUGI_ENGINE_THREADS", "GOUGI_ENGINE_HASH_MB"]

@@ -124,7 +124,7 @@ def test_a_worker(machine: FirstBoot) -> None:
 def test_a_head_starts_the_player_only_where_it_has_a_password(machine: FirstBoot, password: str, player: bool) -> None:
     (machine.release / "deploy" / "scripts" / "install.sh").write_text("#!/bin/sh\n")
     assert machine.run(role="head", password=password).returncode == 0
-    started = "enable --now --no-block gougi-head.service gougi-keep.service gougi-stop.timer"
+    started = "enable --now --no-block gougi-head.service gougi-keep.service gougi-records.timer gougi-stop.timer"
     assert machine.said("asked")[-1] == started + " gougi-master.service" * player
 
 

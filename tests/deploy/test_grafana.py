@@ -175,8 +175,9 @@ def test_every_query_brings_data_from_a_real_game(watched: tuple[Running, Promet
     assert (checked.returncode, checked.stdout + checked.stderr) == (0, "")
     gone = _node_2(prometheus)
     os.kill(_listener(int(gone.rpartition(":")[2])), signal.SIGKILL)
-    missing = queries()
-    deadline = time.monotonic() + 400
+    # A game without an address has no Ray, so that nothing says whether it is up.
+    missing = {name: query for name, query in queries().items() if "gougi_ray_up" not in query}
+    deadline = time.monotonic() + 120
     while missing and time.monotonic() < deadline:
         time.sleep(1)
         missing = _answers(prometheus, missing)

@@ -11,12 +11,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from tests.deploy.agreement.table import GCS_PORT, RAY_PORTS
 from tests.deploy.machine import SCRIPTS, script_at, stand_in
 from tests.master.command import ROOT
 
@@ -113,12 +111,6 @@ def test_ray_on_a_worker(tmp_path: Path) -> None:
     said = _ray(tmp_path, "node", "10.81.0.10", "2", RAY_AUTH_MODE="token").stdout.splitlines()
     assert said[:5] == ["start", "--address", "10.81.0.10:6379", "--resources", '{"searcher": 2}']
     assert said[-1] == "--block"
-
-
-def test_ray_gets_the_ports_that_were_agreed_on(tmp_path: Path) -> None:
-    said = _ray(tmp_path, "head", RAY_AUTH_MODE="token").stdout.splitlines()
-    ports = {option.removeprefix("--"): int(value) for option, value in pairwise(said) if option.endswith("port")}
-    assert ports == {**RAY_PORTS, "port": GCS_PORT}
 
 
 def _stopped(folder: Path, word: str, **scripts: str) -> tuple[int, list[str]]:

@@ -1,8 +1,9 @@
-"""``gougi`` as a process that is forked from one which has the libraries loaded: most of a short command's time.
+"""``gougi`` as a process that is forked from one which has the libraries, our modules and the compiled searcher loaded:
+most of a short command's time.
 
-Nothing of Gougi itself is loaded before the fork, and the command begins where ``python -m master`` does: a process of
-its own with its own arguments, environment, folder and streams, that ends as every other. What the interpreter reads of
-the environment at its start is that of the server: see `Server.fits`.
+The command begins where ``python -m master`` does: a process of its own with its own arguments, environment, folder and
+streams, that ends as every other. What the interpreter, a library or one of our modules reads of the environment once
+is that of the server: see `Server.fits`.
 
 As a program it is the server: it takes requests from the socket whose number is its argument.
 """
@@ -10,6 +11,7 @@ As a program it is the server: it takes requests from the socket whose number is
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import json
 import os
@@ -32,13 +34,31 @@ LIBRARIES: Final = (
     "structlog",
     "typer",
 )
+MODULES: Final = (
+    "cluster.drivers.fleet_driver",
+    "cluster.drivers.local_driver",
+    "lab.strategies.records",
+    "lab.training.corpus",
+    "lab.tuning.folder",
+    "master.analysis.session",
+    "master.cli",
+    "master.commands.lifetime",
+    "master.config.loading",
+    "master.game.loop",
+    "worker.mate",
+)
+"""Of ours: those that many commands import, with what they import."""
 _HEADER: Final = 8
+_READ_ONCE: Final = (
+    *("PYTHON", "NUMBA", "LD_", "LC_", "LANG", "MALLOC"),  # by the interpreter or a library
+    *("GOUGI_CPU", "GOUGI_TUNE", "GOUGI_WITHOUT", "GOUGI_PARAMETERS", "GOUGI_CHECK"),  # by `worker.jit.options`
+    *("GOUGI_CACHE", "XDG_CACHE_HOME"),
+)
 
 
 def _at_start(environment: Mapping[str, str]) -> dict[str, str]:
-    """The variables that the interpreter, or a library, reads once."""
-    names = ("PYTHON", "NUMBA", "LD_", "LC_", "LANG", "MALLOC")
-    return {name: value for name, value in environment.items() if name.startswith(names)}
+    """The variables that are read once."""
+    return {name: value for name, value in environment.items() if name.startswith(_READ_ONCE)}
 
 
 class Server:
@@ -124,10 +144,22 @@ def _compile() -> None:
     numba.njit("int64(int64)")(lambda number: number)
 
 
+def _load_the_searcher() -> None:
+    """Have its compiled code in memory, unless it is still to be compiled: not every command needs it."""
+    from worker.jit import cache_dir
+    from worker.search.bench import run_bench
+
+    if (cache_dir() / "complete").exists():
+        run_bench(depth=1)
+
+
 def _serve(connection: socket.socket) -> None:
-    for name in LIBRARIES:
+    for name in (*LIBRARIES, *MODULES):
         importlib.import_module(name)
+    importlib.import_module("master.cli").command()
     _compile()
+    _load_the_searcher()
+    gc.freeze()
     while True:
         header, streams, _, _ = socket.recv_fds(connection, _HEADER, 3)
         if not header:

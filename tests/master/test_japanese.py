@@ -161,10 +161,10 @@ def test_the_single_engine_speaks_it_too() -> None:
     assert own_messages("worker") == set(japanese("worker"))
 
 
-@pytest.mark.parametrize(("message", "words"), sorted({*TABLES.items(), *PAGE.items(), *LIVE.items()}))
-def test_the_fields_agree(message: str, words: str) -> None:
-    assert fields(words) == fields(message)
-    assert has_japanese(words) or message in BARE
+def test_the_fields_agree() -> None:
+    for message, words in (*TABLES.items(), *PAGE.items(), *LIVE.items()):
+        assert fields(words) == fields(message)
+        assert has_japanese(words) or message in BARE, message
 
 
 def has_japanese(text: str) -> bool:
@@ -172,9 +172,9 @@ def has_japanese(text: str) -> bool:
 
 
 @pytest.mark.usefixtures("_in_japanese")
-@pytest.mark.parametrize("line", sorted(set(errors())))
-def test_every_error_has_its_japanese(line: str) -> None:
-    assert has_japanese(error_words(line)), "it stands in no table [errors]"
+def test_every_error_has_its_japanese() -> None:
+    without = [line for line in sorted(set(errors())) if not has_japanese(error_words(line))]
+    assert not without, "they stand in no table [errors]"
 
 
 @pytest.mark.usefixtures("_in_japanese")

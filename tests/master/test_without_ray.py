@@ -69,24 +69,3 @@ def test_a_game_of_two_nodes(planted: Planted, tmp_path: Path) -> None:
     assert "node-2 is ready" in running.output
     assert not running.left_behind()
     assert planted.told == ""
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(240)
-def test_an_engine_of_two_nodes(planted: Planted, tmp_path: Path) -> None:
-    process = subprocess.Popen(
-        [*GOUGI, "usi"],
-        cwd=tmp_path,
-        env=environment(tmp_path, planted.env | {"GOUGI_CLUSTER_NODES": "2", "GOUGI_ENGINE_THREADS": "1"}),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdin is not None and process.stdout is not None
-    for order, answer in (("usi\nisready\n", "readyok"), ("position startpos\ngo movetime 500\n", "bestmove")):
-        process.stdin.write(order)
-        process.stdin.flush()
-        assert any(line.startswith(answer) for line in process.stdout)
-    process.communicate("quit\n", timeout=30)
-    assert process.returncode == 0
-    assert planted.told == ""

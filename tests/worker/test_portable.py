@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -22,6 +23,19 @@ print(Position.startpos().perft(4))
 print(Position.from_sfen("l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1").perft(3))
 print(run_bench(depth=8).signature)
 """
+
+
+EXACT = Path(__file__).parent / "nnue" / "test_exact.py"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_the_portable_evaluation_is_exact_too() -> None:
+    """Of layers of all sizes: the network that ships has kernels of its own."""
+    words = ["-m", "pytest", "-q", "-p", "no:cacheprovider", str(EXACT), "-k", "extreme or few_active"]
+    env = {**os.environ, **OTHER}
+    done = subprocess.run([sys.executable, *words], env=env, capture_output=True, text=True, timeout=580, check=False)
+    assert done.returncode == 0, done.stdout[-4000:]
 
 
 @pytest.mark.slow

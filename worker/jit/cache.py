@@ -9,7 +9,6 @@ cache cannot be met. ``GOUGI_CACHE_DIR`` says where the folder is made (default:
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import os
 import pickle
@@ -49,7 +48,6 @@ PLAIN_SOURCES: Final = frozenset(
         "search/bench.py",
         "search/engine.py",
         "search/root_mate.py",
-        "search/steps.py",
         "search/thread.py",
         "shogi/notation.py",
         "shogi/position.py",
@@ -62,47 +60,23 @@ OUTSIDE: Final = ("score.py",)
 """Sources outside of the rooms that compiled code of other files holds constants of."""
 
 _LEFT: Final = 4
-"""Unused folders that stay."""
-_UNUSED_S: Final = 86_400
-
-_kept: Final[dict[Path, tuple[int, int]]] = {}
-"""By folder: the process that keeps it, and the descriptor of the file that it has locked, for as long as it lives. A
-number and no file object, because a node that was forked has closed all that it did not open itself."""
+"""Old folders that stay, however long nobody has used them."""
+_UNUSED_S: Final = 30 * 86_400
 
 
-def keep(folder: Path) -> None:
-    """Keep others from removing a folder while this process or a fork of it lives. May be called again and again."""
+def mark_used(folder: Path) -> None:
+    """Note that a process uses a folder of compiled code from now on."""
     with contextlib.suppress(OSError):  # a folder that may only be read
         os.utime(folder)
-        if _kept.get(folder, (0, 0))[0] == os.getpid():
-            return
-        # For reading too: NFS gives shared locks to readers only.
-        descriptor = os.open(folder / "used", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        _kept[folder] = os.getpid(), descriptor
-        fcntl.flock(descriptor, fcntl.LOCK_SH)
-
-
-def is_kept(folder: Path) -> bool:
-    """Whether a process keeps it. Raises OSError where that cannot be told."""
-    with (folder / "used").open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-    return False
 
 
 def prune(current: Path) -> None:
-    """Remove the neighbours of ``current`` that nobody uses or has begun to use for a day, but not the last few."""
+    """Remove the neighbours of ``current`` that nobody has begun to use for a month, but not the last few."""
     others = [path for path in current.parent.glob("jit-*") if path != current and path.is_dir()]
     others.sort(key=lambda path: path.stat().st_mtime, reverse=True)
     for path in others[_LEFT:]:
-        if time.time() - path.stat().st_mtime < _UNUSED_S:
-            continue
-        with contextlib.suppress(OSError):
-            if is_kept(path):
-                continue
-        shutil.rmtree(path, ignore_errors=True)
+        if time.time() - path.stat().st_mtime > _UNUSED_S:
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def source_digest() -> str:
@@ -170,7 +144,7 @@ def _find_cache() -> Path:
 
 
 def _usable(folder: Path) -> Path:
-    """Make the folder where it is missing, and return it where it can be written, by this user alone. Raises OSError."""
+    """Make the folder where it is missing; return it where this user alone can write to it. Raises OSError."""
     only_ours(folder)
     with tempfile.TemporaryFile(dir=folder):
         return folder

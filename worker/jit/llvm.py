@@ -1,4 +1,4 @@
-"""Small helpers with which the intrinsics build LLVM code."""
+"""Helpers with which the intrinsics build LLVM code, and words to LLVM about which functions to inline."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""The monotonic clock inside compiled code: `clock_gettime` as an external symbol (28 ns; through ctypes the function
-that calls it could not be cached)."""
+"""Calls of the system from compiled code: the monotonic clock, and waiting for another thread.
+
+They are external symbols (`clock_gettime`: 28 ns). Through ctypes the functions that call them could not be cached.
+"""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from worker.jit import jit
-from worker.jit.bitboard import count, holds, lowest
+from worker.jit.bits import count, holds, lowest
 from worker.mate.state import (
     ABSOLUTE,
     BY_HISTORY,

@@ -96,6 +96,8 @@ def new_record() -> Any:
     return aligned_zeros(1, MS_DTYPE).view(np.recarray)[0]
 
 
+# A hand as one integer, so that "has at least" is one subtraction: seven fields, one by kind of piece, each below a
+# guard bit that stays 0. `covers` borrows into the guard where a field is too small. `GUARDS` marks the guard bits.
 _WIDTHS: Final = {PAWN: 5, LANCE: 3, KNIGHT: 3, SILVER: 3, BISHOP: 2, ROOK: 2, GOLD: 3}
 
 

@@ -1,4 +1,9 @@
-"""The evaluation that the search calls. ``pos`` is a Record of `worker.shogi.state.POS`, ``nn`` one of `state.NN`."""
+"""The evaluation that the search calls. ``pos`` is a Record of `worker.shogi.state.POS`, ``nn`` one of `state.NN`.
+
+Accumulators are lazy: computed when a position is evaluated, from the nearest ancestor that has them. Where there is
+none, as after a move of a king that changes every row, from the last position that was computed so with the own king on
+this square: most of its pieces still stand there (`refresh`; Stockfish calls its store Finny tables).
+"""
 
 from __future__ import annotations
 

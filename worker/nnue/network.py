@@ -1,4 +1,10 @@
-"""A network in memory, arranged for the compiled evaluation. Read-only: any number of threads may share one."""
+"""A network in memory, arranged for the compiled evaluation. Read-only: any number of threads may share one.
+
+Its neurons stand in another order than in the file: those that are seldom active first. The first layer leaves out
+each four activations that are all 0 (`worker.nnue.vector`), and in a network's own order few are. In 1,474 positions of
+games 76 % of the fours of our network (generation 11) are not, and 77 % of those of the K-P 256 reference network; in
+this order it is 70 and 67 %.
+"""
 
 from __future__ import annotations
 

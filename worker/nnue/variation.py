@@ -1,18 +1,15 @@
 """Networks that differ a little: with them voters of one network disagree where it is unsure.
 
 Voters that search alike only repeat each other. Obata, Sugiyama, Hoki and Ito (2010) added a random number to the
-evaluation; GA将 made its eight voters by leaving out groups of features (developer's diary, 18 January 2011), later by
-dropout, drawn anew for each client (9 November 2015). Here both are done to the weights, once, when a network is
+evaluation; GA将 left out groups of features for each voter. Here both are done to the weights, once, when a network is
 loaded; nothing of the compiled evaluation knows of it.
 
 **Dropout** leaves out hidden units of the feature transformer, of both perspectives together, and strengthens what is
-left, as Srivastava et al. (2014) do in training. GA将's evaluation is a sum over some hundred pairs of pieces, of which
-any one may be missing; a row of an NNUE's transformer is a whole piece on its square, and a voter that lacks even 1 %
-of them is blind for pieces (340 centipawns off in the mean square, reference net), while each hidden unit holds a
-little of everything (5 %: 83).
+left (Srivastava et al. 2014). Rows would be whole pieces: a voter that lacks 1 % of them is 340 centipawns off in the
+mean square (reference net), one that lacks 5 % of the hidden units 83.
 
-**Noise** is Gaussian, on the transformer's weights, and as strong as makes the evaluation of `sample` positions differ
-by the standard deviation that was asked for.
+**Noise** is Gaussian, on the transformer's weights, and as strong as makes the evaluation of sample positions differ by
+the standard deviation that was asked for.
 
 The mean change over these positions is subtracted from the output's bias: it would only favour the side to move.
 """

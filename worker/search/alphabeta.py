@@ -18,6 +18,7 @@ from worker.jit.bits import toward_zero
 from worker.jit.memory import ld16
 from worker.nnue.evaluation import evaluate_score, prepare
 from worker.score import INFINITE, MATE, MATE_BOUND, MAX_PLY, NO_SCORE
+from worker.search import late_moves, node, parts, tt
 from worker.search import parameters as p
 from worker.search.correction import corrected, correction_of, correction_slope, learn_correction
 from worker.search.exchange import exchange_at_least
@@ -32,74 +33,13 @@ from worker.search.history import (
     learn_table_move,
     slot_of,
 )
-from worker.search.late_moves import (
-    is_worth_a_ply,
-    late_reduction,
-    prunes_capture,
-    reduction,
-    reverse_margin,
-    singular_extension,
-    statistics,
-)
 from worker.search.mate1 import mate_in_one
-from worker.search.node import (
-    ALL,
-    CUT,
-    PV,
-    beyond_limit,
-    checks_by,
-    do_move,
-    do_null_move,
-    enter_node,
-    game_end_score,
-    note_checks,
-    poll,
-    table_agrees,
-    update_pv,
-)
-from worker.search.parts import part
 from worker.search.picker import EVASIONS, MAIN, PROBCUT, next_move, start_picker
 from worker.search.quiescence import quiescence
 from worker.search.state import OFFSET, TRIED
-from worker.search.tt import (
-    EXACT,
-    LOWER,
-    UNSEARCHED,
-    UPPER,
-    entry_bound,
-    entry_depth,
-    entry_eval,
-    entry_is_pv,
-    entry_move,
-    entry_score,
-    probe,
-    store,
-)
 from worker.shogi.makemove import is_legal, unmake, unmake_null
 from worker.shogi.movegen import is_pseudo_legal
 from worker.shogi.pieces import DROP_BIT
-
-_ALPHA_LESS = part("alpha_depth")
-_BLENDING = part("blending")
-_DEEPER = part("deeper")
-_FUTILITY = part("futility")
-_HINDSIGHT = part("hindsight")
-_HISTORY_PRUNING = part("history_pruning")
-_INTERNAL_REDUCTION = part("internal_reduction")
-_LATE_MOVE_PRUNING = part("late_move_pruning")
-_LATE_MOVE_REDUCTION = part("late_move_reduction")
-_MATE_IN_ONE = part("mate_in_one")
-_MULTICUT_CORRECTION = part("multicut_correction")
-_NULL_MOVE = part("null_move")
-_NULL_VERIFICATION = part("null_verification")
-_PRIOR_MOVE = part("prior_move")
-_PROBCUT = part("probcut")
-_RAZORING = part("razoring")
-_REVERSE_FUTILITY = part("reverse_futility")
-_SEE_PRUNING = part("see_pruning")
-_SINGULAR = part("singular")
-_SMALL_PROBCUT = part("small_probcut")
-_TABLE_VERIFICATION = part("table_verification")
 
 _TIE_NODES: Final = 14
 """A tie counts at node counts without these bits: at two of sixteen."""
@@ -116,23 +56,23 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
         kind: `ALL`, `CUT` or `PV`.
     """
     if depth <= 0:
-        return quiescence(pos, nn, th, ply, alpha, beta, kind == PV)
+        return quiescence(pos, nn, th, ply, alpha, beta, kind == node.PV)
     depth = min(depth, np.int64(MAX_PLY - 1))
     if th.nodes >= th.next_poll:
-        poll(th)
+        node.poll(th)
     if th.stopped != 0:
         return np.int64(0)
 
     # 1. The node, and whether the rules end the game here.
     at = OFFSET + ply
     child = ply + np.int64(1)
-    is_pv = kind == PV
-    all_node = kind == ALL
-    cut_node = np.int64(CUT if kind == CUT else ALL)
+    is_pv = kind == node.PV
+    all_node = kind == node.ALL
+    cut_node = np.int64(node.CUT if kind == node.CUT else node.ALL)
     if is_pv:
         th.pv_length[ply] = 0
     th.seldepth = max(th.seldepth, ply)
-    checked = enter_node(pos, th, ply)
+    checked = node.enter_node(pos, th, ply)
     prior = pos.st_move[pos.ply - 1]
     prior_quiet = prior != 0 and pos.st_captured[pos.ply - 1] == 0
     excluded = th.excluded[at]
@@ -143,7 +83,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
     th.stat_score[at] = 0
     th.move_count[at] = 0
     th.cutoffs[at + 2] = 0
-    ended = game_end_score(pos, th, ply)
+    ended = node.game_end_score(pos, th, ply)
     if ended != NO_SCORE:
         return ended
     if ply >= MAX_PLY - 2:
@@ -159,7 +99,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
     if not checked:
         # Its memory is still on the way (`do_move`): work that most nodes need fills the time.
         prepare(pos, nn)
-    data = probe(th, key)
+    data = tt.probe(th, key)
     hit = data != np.uint64(0)
     th.table_hit[at] = 1 if hit else 0
     table_move = np.int64(0)
@@ -168,31 +108,31 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
     table_depth = np.int64(-1)
     raw_eval = np.int64(NO_SCORE)
     if hit:
-        raw_eval = entry_eval(data)
-        table_bound = entry_bound(data)
+        raw_eval = tt.entry_eval(data)
+        table_bound = tt.entry_bound(data)
         if table_bound != 0:
-            table_score = entry_score(data, ply)
-            table_depth = entry_depth(data)
-            if beyond_limit(pos, th, ply, table_score):
+            table_score = tt.entry_score(data, ply)
+            table_depth = tt.entry_depth(data)
+            if node.beyond_limit(pos, th, ply, table_score):
                 table_score, table_depth, table_bound = np.int64(NO_SCORE), np.int64(-1), np.int64(0)
-        table_move = entry_move(pos, data)
+        table_move = tt.entry_move(pos, data)
         if table_move != 0 and not is_pseudo_legal(pos, table_move):
             table_move = np.int64(0)
     if excluded == 0:
-        th.former_pv[at] = 1 if is_pv or (hit and entry_is_pv(data)) else 0
+        th.former_pv[at] = 1 if is_pv or (hit and tt.entry_is_pv(data)) else 0
     table_captures = np.int64(0)
     if table_move != 0 and not (table_move & DROP_BIT) and pos.board[table_move & 127] != 0:
         table_captures = np.int64(1)
 
     # 3. Mate in one.
-    if _MATE_IN_ONE and not checked and not hit and excluded == 0 and pos.ply + 1 < th.draw_ply:
+    if parts.MATE_IN_ONE and not checked and not hit and excluded == 0 and pos.ply + 1 < th.draw_ply:
         mate = mate_in_one(pos, th.list_end[at - 1])
         if mate != 0:
             if is_pv:
                 th.pv_length[ply + 1] = 0
-                update_pv(th, ply, mate)
+                node.update_pv(th, ply, mate)
             score: Any = np.int64(MATE - 1) - ply
-            store(th, key, ply, mate, score, np.int64(NO_SCORE), depth, np.int64(EXACT), th.former_pv[at])
+            tt.store(th, key, ply, mate, score, np.int64(NO_SCORE), depth, np.int64(tt.EXACT), th.former_pv[at])
             return score
 
     # 4. Static evaluation.
@@ -207,18 +147,18 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
         if raw_eval == NO_SCORE:
             raw_eval = evaluate_score(pos, nn)
             if not hit:
-                no_move, no_bound, unsearched = np.int64(0), np.int64(0), np.int64(UNSEARCHED)
-                store(th, key, ply, no_move, raw_eval, raw_eval, unsearched, no_bound, th.former_pv[at])
+                no_move, no_bound, unsearched = np.int64(0), np.int64(0), np.int64(tt.UNSEARCHED)
+                tt.store(th, key, ply, no_move, raw_eval, raw_eval, unsearched, no_bound, th.former_pv[at])
         static_eval = corrected(raw_eval, correction)
         th.static_eval[at] = static_eval
         evaluation = static_eval
-        if table_score != NO_SCORE and (table_bound & (LOWER if table_score > evaluation else UPPER)):
+        if table_score != NO_SCORE and (table_bound & (tt.LOWER if table_score > evaluation else tt.UPPER)):
             evaluation = table_score
     improving = static_eval > th.static_eval[at - 2]
     worsening = static_eval > -th.static_eval[at - 1]
 
     # 5. Hindsight: correct the reduction of the move before, now that its evaluation is known.
-    if _HINDSIGHT:
+    if parts.HINDSIGHT:
         if prior_reduction >= p.HINDSIGHT_DEEPER and not worsening:
             depth += 1
         if (
@@ -232,13 +172,13 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
     if not is_pv and excluded == 0 and table_score != NO_SCORE:
         high = table_score >= beta
         deep_enough = table_depth > depth - (1 if table_score <= beta else 0)
-        fits = (table_bound & (LOWER if high else UPPER)) != 0
+        fits = (table_bound & (tt.LOWER if high else tt.UPPER)) != 0
         expected = (cut_node != 0) == high or depth > p.TABLE_ANY_NODE_DEPTH
         if fits and ((deep_enough and expected) or table_score == MATE - 1 - ply):
             if table_move != 0 and high:
                 learn_table_cut(th, ply, table_move, table_captures != 0, prior if prior_quiet else np.int64(0), depth)
-            doubtful = _TABLE_VERIFICATION and depth >= p.TABLE_VERIFY_DEPTH and abs(table_score) < MATE_BOUND
-            if not doubtful or table_agrees(pos, th, ply, table_move, high, beta):
+            doubtful = parts.TABLE_VERIFICATION and depth >= p.TABLE_VERIFY_DEPTH and abs(table_score) < MATE_BOUND
+            if not doubtful or node.table_agrees(pos, th, ply, table_move, high, beta):
                 return table_score
 
     noted = False
@@ -248,25 +188,25 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
             learn_change(th, ply, prior, hit)
 
         # 7. Razoring: far below alpha only captures can help.
-        if _RAZORING and not is_pv and evaluation < alpha - p.RAZOR_BASE - p.RAZOR_SQUARE * depth * depth:
+        if parts.RAZORING and not is_pv and evaluation < alpha - p.RAZOR_BASE - p.RAZOR_SQUARE * depth * depth:
             return quiescence(pos, nn, th, ply, alpha, beta, False)
 
         # 8. Reverse futility: an evaluation far above beta stays above it.
         if (
-            _REVERSE_FUTILITY
+            parts.REVERSE_FUTILITY
             and th.former_pv[at] == 0
             and depth < p.REVERSE_DEPTH
             and evaluation >= beta
             and evaluation < MATE_BOUND
             and beta > -MATE_BOUND
             and (table_move == 0 or table_captures != 0)
-            and evaluation - reverse_margin(depth, hit, improving, worsening, correction) >= beta
+            and evaluation - late_moves.reverse_margin(depth, hit, improving, worsening, correction) >= beta
         ):
             return toward_zero(2 * beta + evaluation, np.int64(3))
 
         # 9. Null move: even a pass holds beta.
         if (
-            _NULL_MOVE
+            parts.NULL_MOVE
             and cut_node != 0
             and excluded == 0
             and static_eval >= beta - p.NULL_SLOPE * depth - (p.NULL_IMPROVING if improving else 0) + p.NULL_BASE
@@ -276,31 +216,31 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
             reduced = depth - p.NULL_REDUCTION - depth // p.NULL_DIVISOR
             reduced -= max((static_eval - beta) // p.NULL_EVALUATION, np.int64(0))
             th.list_end[at] = th.list_end[at - 1]
-            do_null_move(pos, th, ply)
-            score = -search(pos, nn, th, child, -beta, -beta + np.int64(1), reduced, np.int64(ALL))
+            node.do_null_move(pos, th, ply)
+            score = -search(pos, nn, th, child, -beta, -beta + np.int64(1), reduced, np.int64(node.ALL))
             unmake_null(pos)
             if th.stopped != 0:
                 return np.int64(0)
             # An unproven mate is not passed on.
             if score >= beta and score < MATE_BOUND:
-                if not _NULL_VERIFICATION or th.null_floor != 0 or depth < p.NULL_VERIFY_DEPTH:
+                if not parts.NULL_VERIFICATION or th.null_floor != 0 or depth < p.NULL_VERIFY_DEPTH:
                     return score
                 # Zugzwang is rare in shogi, but a null move is also blind to slow mates: look with a real move.
                 th.null_floor = ply + toward_zero(3 * reduced, np.int64(4))
-                verified = search(pos, nn, th, ply, beta - np.int64(1), beta, reduced, np.int64(ALL))
+                verified = search(pos, nn, th, ply, beta - np.int64(1), beta, reduced, np.int64(node.ALL))
                 th.null_floor = 0
                 if th.stopped != 0:
                     return np.int64(0)
                 if verified >= beta:
                     return score
                 # That search went through this node.
-                th.former_pv[at] = 1 if hit and entry_is_pv(data) else 0
+                th.former_pv[at] = 1 if hit and tt.entry_is_pv(data) else 0
                 th.static_eval[at] = static_eval
         improving = improving or static_eval >= beta
 
         # 10. Internal reduction: without a table move this node is not worth its depth yet.
         if (
-            _INTERNAL_REDUCTION
+            parts.INTERNAL_REDUCTION
             and not follows
             and not all_node
             and depth >= p.INTERNAL_DEPTH
@@ -312,14 +252,14 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
         # 11. ProbCut: a capture far above beta in a shallower search is above beta in a deeper one too.
         probcut_beta = beta + p.PROBCUT_MARGIN - (p.PROBCUT_IMPROVING if improving else 0)
         if (
-            _PROBCUT
+            parts.PROBCUT
             and depth >= p.PROBCUT_DEPTH
             and abs(beta) < MATE_BOUND
             and not (table_score != NO_SCORE and table_score < probcut_beta)
         ):
             gain = probcut_beta - static_eval
             less = np.int64(p.PROBCUT_LESS + (p.PROBCUT_LESS_IMPROVING if improving else 0))
-            note_checks(pos, th, ply)
+            node.note_checks(pos, th, ply)
             noted = True
             start_picker(pos, th, ply, PROBCUT, table_move if table_captures != 0 else np.int64(0))
             while True:
@@ -330,25 +270,25 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
                     continue
                 if not is_legal(pos, move, th.list_end[at]):
                     continue
-                do_move(pos, th, ply, move, checks_by(pos, th, ply, move))
+                node.do_move(pos, th, ply, move, node.checks_by(pos, th, ply, move))
                 below, above = -probcut_beta, -probcut_beta + np.int64(1)
                 score = -quiescence(pos, nn, th, child, below, above, False)
                 if score >= probcut_beta and depth > less:
-                    score = -search(pos, nn, th, child, below, above, depth - less, CUT - cut_node)
+                    score = -search(pos, nn, th, child, below, above, depth - less, node.CUT - cut_node)
                 unmake(pos)
                 if th.stopped != 0:
                     return np.int64(0)
                 if score >= probcut_beta:
                     searched = depth - less + 1
-                    store(th, key, ply, move, score, raw_eval, searched, np.int64(LOWER), th.former_pv[at])
+                    tt.store(th, key, ply, move, score, raw_eval, searched, np.int64(tt.LOWER), th.former_pv[at])
                     if score < MATE_BOUND:
                         return score - (probcut_beta - beta)
 
     # 12. Small ProbCut: the table's score is far above beta.
     probcut_beta = beta + p.SMALL_PROBCUT_MARGIN
     if (
-        _SMALL_PROBCUT
-        and table_bound & LOWER
+        parts.SMALL_PROBCUT
+        and table_bound & tt.LOWER
         and table_depth >= depth - p.SMALL_PROBCUT_LESS
         and table_score >= probcut_beta
         and abs(beta) < MATE_BOUND
@@ -361,7 +301,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
     stage = EVASIONS if checked else MAIN
     start_picker(pos, th, ply, stage, table_move)
     if not noted:
-        note_checks(pos, th, ply)
+        node.note_checks(pos, th, ply)
     best: Any = np.int64(-INFINITE)
     best_move = np.int64(0)
     number = np.int64(0)
@@ -379,24 +319,24 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
         captured = np.int64(0)
         if not (move & DROP_BIT):
             captured = np.int64(pos.board[move & 127])
-        checks = checks_by(pos, th, ply, move)
+        checks = node.checks_by(pos, th, ply, move)
         new_depth = depth - 1
-        grains = reduction(th, improving, depth, number, beta - alpha)
+        grains = late_moves.reduction(th, improving, depth, number, beta - alpha)
         if th.former_pv[at] != 0:
             grains += p.REDUCTION_FORMER_FIRST
 
         # 14. Pruning, once some move is known to avoid a mate.
         if best > -MATE_BOUND:
-            if _LATE_MOVE_PRUNING and number >= (p.LATE_MOVES + depth * depth) >> (0 if improving else 1):
+            if parts.LATE_MOVE_PRUNING and number >= (p.LATE_MOVES + depth * depth) >> (0 if improving else 1):
                 skip_quiets = np.int64(1)
             reduced = new_depth - toward_zero(grains, np.int64(p.GRAIN))
             if captured != 0 or checks:
-                if prunes_capture(pos, th, ply, move, captured, checks, depth, reduced, alpha):
+                if late_moves.prunes_capture(pos, th, ply, move, captured, checks, depth, reduced, alpha):
                     continue
             elif not follows or not is_pv:
                 slot = 2 * slot_of(move)
                 history = ld16(th.row[at - 1] + slot) + ld16(th.row[at - 2] + slot) + ld16(th.pawn_row[at] + slot)
-                if _HISTORY_PRUNING and history < -p.HISTORY_PRUNING * depth:
+                if parts.HISTORY_PRUNING and history < -p.HISTORY_PRUNING * depth:
                     continue
                 butterfly = p.HISTORY_BUTTERFLY[0] * ld16(butterfly_address(th, move))
                 history += toward_zero(butterfly, np.int64(p.HISTORY_BUTTERFLY[1]))
@@ -406,22 +346,22 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
                     reach += p.QUIET_FUTILITY_NO_BEST
                 if static_eval > alpha:
                     reach += p.QUIET_FUTILITY_ABOVE
-                if _FUTILITY and not checked and reduced < p.QUIET_FUTILITY_DEPTH and reach <= alpha:
+                if parts.FUTILITY and not checked and reduced < p.QUIET_FUTILITY_DEPTH and reach <= alpha:
                     if best <= reach and best < MATE_BOUND and reach < MATE_BOUND:
                         best = reach
                     continue
                 reduced = max(reduced, np.int64(0))
-                if _SEE_PRUNING and not exchange_at_least(pos, move, -p.QUIET_SEE_SQUARE * reduced * reduced):
+                if parts.SEE_PRUNING and not exchange_at_least(pos, move, -p.QUIET_SEE_SQUARE * reduced * reduced):
                     continue
 
         # 15. Extensions: a table move without a rival is searched deeper, one with rivals less deep.
         extension = np.int64(0)
         if (
-            _SINGULAR
+            parts.SINGULAR
             and move == table_move
             and excluded == 0
             and depth >= p.SINGULAR_DEPTH + th.former_pv[at]
-            and table_bound & LOWER
+            and table_bound & tt.LOWER
             and table_depth >= depth - p.SINGULAR_TABLE_LESS
             and abs(table_score) < MATE_BOUND
         ):
@@ -438,11 +378,11 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
             start_picker(pos, th, ply, stage, table_move)
             next_move(pos, th, ply, depth, np.int64(0))
             if score < bar:
-                extension = singular_extension(th, ply, is_pv, score, bar, table_captures, correction)
+                extension = late_moves.singular_extension(th, ply, is_pv, score, bar, table_captures, correction)
                 depth += 1
             elif score >= beta and abs(score) < MATE_BOUND:
                 learn_multicut(th, depth)
-                if _MULTICUT_CORRECTION and not checked and score > static_eval:
+                if parts.MULTICUT_CORRECTION and not checked and score > static_eval:
                     learn_correction(th, ply, score - static_eval, new_depth // 2, np.int64(p.MULTICUT_CORRECTION))
                 return score
             elif table_score >= beta:
@@ -453,31 +393,31 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
 
         # 16. Search the move with its reduction; search it again deeper where it does better than expected.
         th.move_count[at] = number
-        th.stat_score[at] = statistics(pos, th, ply, move, captured)
-        grains = late_reduction(
+        th.stat_score[at] = late_moves.statistics(pos, th, ply, move, captured)
+        grains = late_moves.late_reduction(
             th, ply, grains, depth, number, is_pv, cut_node, table, alpha, correction, move == table_move
         )
-        do_move(pos, th, ply, move, checks)
+        node.do_move(pos, th, ply, move, checks)
         score = np.int64(0)
         full = is_pv
         if is_pv:
             th.pv_length[ply + 1] = 0
-        if _LATE_MOVE_REDUCTION and depth >= 2 and number > 1:
+        if parts.LATE_MOVE_REDUCTION and depth >= 2 and number > 1:
             shallow = max(np.int64(1), min(new_depth - toward_zero(grains, np.int64(p.GRAIN)), new_depth + 2))
             if is_pv:
                 shallow += 1
             th.reduction[at] = new_depth - shallow
-            score = -search(pos, nn, th, child, -alpha - np.int64(1), -alpha, shallow, np.int64(CUT))
+            score = -search(pos, nn, th, child, -alpha - np.int64(1), -alpha, shallow, np.int64(node.CUT))
             th.reduction[at] = 0
             if score > alpha:
-                if _DEEPER:
+                if parts.DEEPER:
                     # The margin over the best score decides the depth of the second search.
                     if shallow < new_depth and score > best + p.DEEPER_MARGIN:
                         new_depth += 1
                     if score < best + p.SHALLOWER_MARGIN:
                         new_depth -= 1
                 if new_depth > shallow:
-                    score = -search(pos, nn, th, child, -alpha - np.int64(1), -alpha, new_depth, CUT - cut_node)
+                    score = -search(pos, nn, th, child, -alpha - np.int64(1), -alpha, new_depth, node.CUT - cut_node)
                 learn_continuations(th, ply, slot_of(move), np.int64(p.RESEARCH_BONUS))
             full = is_pv and score > alpha
         elif not is_pv or number > 1:
@@ -488,13 +428,13 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
                 shallow -= 1
             if grains > p.FULL_REDUCTION_TWICE and new_depth > 2:
                 shallow -= 1
-            score = -search(pos, nn, th, child, -alpha - np.int64(1), -alpha, shallow, CUT - cut_node)
+            score = -search(pos, nn, th, child, -alpha - np.int64(1), -alpha, shallow, node.CUT - cut_node)
             full = is_pv and score > alpha
         if full:
             th.pv_length[ply + 1] = 0
-            if move == table_move and is_worth_a_ply(table_score, table_depth):
+            if move == table_move and late_moves.is_worth_a_ply(table_score, table_depth):
                 new_depth = max(new_depth, np.int64(1))
-            score = -search(pos, nn, th, child, -beta, -alpha, new_depth, np.int64(PV))
+            score = -search(pos, nn, th, child, -beta, -alpha, new_depth, np.int64(node.PV))
         unmake(pos)
         if th.stopped != 0:
             return np.int64(0)
@@ -509,13 +449,18 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
             if rated > alpha:
                 best_move = move
                 if is_pv:
-                    update_pv(th, ply, move)
+                    node.update_pv(th, ply, move)
                 if score >= beta:
                     if extension < 2 or is_pv:
                         th.cutoffs[at] += 1
                     break
                 alpha = score
-                if _ALPHA_LESS and depth > p.ALPHA_DEPTHS[0] and depth < p.ALPHA_DEPTHS[1] and abs(score) < MATE_BOUND:
+                if (
+                    parts.ALPHA_DEPTH
+                    and depth > p.ALPHA_DEPTHS[0]
+                    and depth < p.ALPHA_DEPTHS[1]
+                    and abs(score) < MATE_BOUND
+                ):
                     depth -= p.ALPHA_LESS
         if move != best_move and number <= TRIED:
             if captured != 0:
@@ -530,19 +475,19 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
         # With a move excluded it is only known that no other move is as good.
         best = alpha if excluded != 0 else np.int64(-MATE) + ply
     else:
-        if _BLENDING and best >= beta and abs(best) < MATE_BOUND and abs(alpha) < MATE_BOUND:
+        if parts.BLENDING and best >= beta and abs(best) < MATE_BOUND and abs(alpha) < MATE_BOUND:
             best = toward_zero(best * depth + beta, depth + 1)
         if best_move != 0:
             learn_best(pos, th, ply, is_pv, best_move, table_move, depth, tried_quiets, tried_captures)
             if not is_pv:
                 learn_table_move(th, np.int64(p.TABLE_MOVE_BONUS if best_move == table_move else -p.TABLE_MOVE_MALUS))
-        elif _PRIOR_MOVE:
+        elif parts.PRIOR_MOVE:
             learn_prior(pos, th, ply, best, depth)
     if best <= alpha and th.former_pv[at - 1] != 0:
         th.former_pv[at] = 1
     if excluded == 0:
-        bound = LOWER if best >= beta else (EXACT if is_pv and best_move != 0 else UPPER)
-        store(th, key, ply, best_move, best, raw_eval, depth, bound, th.former_pv[at])
+        bound = tt.LOWER if best >= beta else (tt.EXACT if is_pv and best_move != 0 else tt.UPPER)
+        tt.store(th, key, ply, best_move, best, raw_eval, depth, bound, th.former_pv[at])
     if not checked and (best > static_eval) == (best_move != 0):
         captures = best_move != 0 and (best_move & DROP_BIT) == 0 and pos.board[best_move & 127] != 0
         if not captures:

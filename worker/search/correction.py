@@ -19,8 +19,8 @@ from worker.jit.bits import toward_zero
 from worker.jit.memory import ld16, prefetch
 from worker.score import MAX_EVAL
 from worker.search import parameters as p
+from worker.search import parts
 from worker.search.history import clamp, learn
-from worker.search.parts import part
 from worker.search.state import (
     CORRECTION_BITS,
     CORRECTION_KEYS,
@@ -52,7 +52,6 @@ from worker.shogi.pieces import (
     SQUARES,
 )
 
-_PART = part("correction_history")
 _SHIFT: Final = np.uint64(64 - CORRECTION_BITS)
 _FACTORS: Final = np.array(
     [
@@ -161,7 +160,7 @@ def _note_places(th: Any, ply: int, side: int) -> None:
     first = at * CORRECTION_KEYS
     pawns = th.key_sums[first]
     th.pawn_row[at] = th.shared + H_PAWN + np.int64(pawns >> np.uint64(40)) % PAWN_ROWS * (SLOTS * 2)
-    if not _PART:
+    if not parts.CORRECTION_HISTORY:
         return
     base = th.shared + H_CORRECTION + side * (2 * CORRECTIONS)
     for i in range(CORRECTION_KEYS):
@@ -182,7 +181,7 @@ def correction_row(th: Any, slot: int) -> Any:
 @jit()
 def correction_of(th: Any, ply: int) -> Any:
     """The correction that was learned for positions like this one (int64). Expects `note_keys`."""
-    if not _PART:
+    if not parts.CORRECTION_HISTORY:
         return np.int64(0)
     at = OFFSET + ply
     first = at * CORRECTION_KEYS
@@ -220,7 +219,7 @@ def learn_correction(th: Any, ply: int, difference: int, depth: int, slope: int)
     Args:
         slope: how much: `correction_slope`, or `MULTICUT_CORRECTION`.
     """
-    if not _PART:
+    if not parts.CORRECTION_HISTORY:
         return
     most = np.int64(CORRECTION_LIMIT // 4)
     bonus = clamp(toward_zero(difference * depth * slope, np.int64(p.CORRECTION_DEPTH)), -most, most)

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -28,7 +28,6 @@ from worker.score import INFINITE, MAX_PLY, is_mate, mate_in
 from worker.search import tt, tuning
 from worker.search.root_mate import RootMate
 from worker.search.state import MAX_DEPTH, NEVER, shared_histories
-from worker.search.steps import Steps
 from worker.search.thread import Ballot, PvLine, SearchThread, Task, elect
 from worker.search.tt import TranspositionTable, absorb
 from worker.shogi import STARTPOS, MoveError, Position, SfenError, declaration, move_to_usi
@@ -161,15 +160,15 @@ class NumbaEngine:
         self.stop()
         self._pool.shutdown(wait=False)
 
-    def steps(self, limits: Limits, on_info: InfoCallback | None = None) -> Steps:
-        """`go`, to be driven by node counts. Only with one thread.
+    def only_record(self) -> Any:
+        """The Record of the only search thread, for a driver that has it wait (`TH_DTYPE`, ``pause_at``).
 
         Raises:
-            EngineError: there are more.
+            EngineError: there are several threads.
         """
         if len(self._threads) > 1:
             raise EngineError("a search of several threads cannot be driven step by step")
-        return Steps(self._threads[0].record, lambda: self.go(limits, on_info, by_clock=False), self.stop)
+        return self._threads[0].record
 
     def entries_meaning(self) -> str:
         """A digest of all that decides the meaning of an entry: the layout, the keys, the network and the rules.

@@ -1,4 +1,8 @@
-"""Static exchange evaluation."""
+"""Piece values for ordering and exchanges, and static exchange evaluation.
+
+Values are in centipawns, Apery's and YaneuraOu's (published). A piece counts once, not for its loss and again for the
+other side's gain: it is the unit that margins of exchanges are given in.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from worker.jit import jit
-from worker.jit.bitboard import lowest, single, without_lowest
+from worker.jit.bits import lowest, single, without_lowest
 from worker.jit.memory import ld8
 from worker.shogi import tables
 from worker.shogi.attacks import (

@@ -15,7 +15,7 @@ from worker.jit import jit
 from worker.jit.bits import toward_zero
 from worker.jit.memory import ld16, st16
 from worker.search import parameters as p
-from worker.search.parts import part
+from worker.search import parts
 from worker.search.state import (
     BUTTERFLY_LIMIT,
     CAPTURE_LIMIT,
@@ -33,12 +33,6 @@ from worker.search.state import (
     TRIED,
 )
 from worker.shogi.pieces import DROP_BIT, PAWN, PROMOTE_BIT
-
-_CONTINUATION_PART = part("continuation_history")
-_CONTINUITY_PART = part("continuity")
-_PAWN_PART = part("pawn_history")
-_LOW_PLY_PART = part("low_ply_history")
-
 
 _CONTINUITY = np.array(p.CONTINUITY, np.int64)
 
@@ -105,7 +99,7 @@ def _learn_one(th: Any, at: int, slot: int, back: int, bonus: int, good: int) ->
     address = th.row[at - back] + 2 * slot
     if ld16(address) > 0:
         good += 1
-    if _CONTINUITY_PART:
+    if parts.CONTINUITY:
         bonus = toward_zero(bonus * _CONTINUITY[good], np.int64(p.CONTINUITY_WHOLE * p.GRAIN))
     else:
         bonus = toward_zero(bonus, np.int64(p.GRAIN))
@@ -118,7 +112,7 @@ def _learn_one(th: Any, at: int, slot: int, back: int, bonus: int, good: int) ->
 @jit()
 def learn_continuations(th: Any, ply: int, slot: int, bonus: int) -> None:
     """Learn how good a move (its slot) at ``ply`` is after the moves before it; in check only after the last two."""
-    if not _CONTINUATION_PART:
+    if not parts.CONTINUATION_HISTORY:
         return
     at = OFFSET + ply
     good = _learn_one(th, at, slot, np.int64(1), bonus * p.CONTINUATION[0], np.int64(0))
@@ -135,7 +129,7 @@ def learn_continuations(th: Any, ply: int, slot: int, bonus: int) -> None:
 def learn_quiet(th: Any, ply: int, move: int, bonus: int) -> None:
     """Learn how good a quiet move is in a node of ``ply``."""
     learn(butterfly_address(th, move), bonus, np.int64(BUTTERFLY_LIMIT))
-    if _LOW_PLY_PART and ply < LOW_PLIES:
+    if parts.LOW_PLY_HISTORY and ply < LOW_PLIES:
         learn(
             low_ply_address(th, ply, move),
             toward_zero(bonus * p.SHARE_LOW_PLY, np.int64(p.GRAIN)),
@@ -143,7 +137,7 @@ def learn_quiet(th: Any, ply: int, move: int, bonus: int) -> None:
         )
     slot = slot_of(move)
     learn_continuations(th, ply, slot, toward_zero(bonus * p.SHARE_CONTINUATION, np.int64(p.GRAIN)))
-    if _PAWN_PART:
+    if parts.PAWN_HISTORY:
         share = p.SHARE_PAWN_BONUS if bonus > 0 else p.SHARE_PAWN_MALUS
         learn(th.pawn_row[OFFSET + ply] + 2 * slot, toward_zero(bonus * share, np.int64(p.GRAIN)), np.int64(PAWN_LIMIT))
 
@@ -157,7 +151,7 @@ def _is_pawn_push(move: int) -> bool:
 @jit()
 def learn_prior_pawn(th: Any, ply: int, prior: int, bonus: int) -> None:
     """Learn the worth of the quiet move that led to the position at ``ply``, by pawn structure."""
-    if _PAWN_PART and not _is_pawn_push(prior):
+    if parts.PAWN_HISTORY and not _is_pawn_push(prior):
         learn(th.pawn_row[OFFSET + ply] + 2 * slot_of(prior), bonus, np.int64(PAWN_LIMIT))
 
 

@@ -11,14 +11,10 @@ from worker.jit.bits import toward_zero
 from worker.jit.memory import ld16
 from worker.score import MATE_BOUND, NO_SCORE
 from worker.search import parameters as p
+from worker.search import parts
 from worker.search.exchange import VALUE, exchange_at_least
 from worker.search.history import butterfly_address, capture_address, slot_of
-from worker.search.parts import part
 from worker.search.state import OFFSET
-
-_DOUBLE_EXTENSION = part("double_extension")
-_FUTILITY = part("futility")
-_SEE_PRUNING = part("see_pruning")
 
 
 @jit()
@@ -49,7 +45,7 @@ def prunes_capture(
     """Whether a capture or check needs no search at this depth."""
     # A quiet check has an entry too. Nothing teaches it: it keeps its first value.
     history = ld16(capture_address(th, move, captured))
-    if _FUTILITY and not checks and reduced < p.CAPTURE_FUTILITY_DEPTH:
+    if parts.FUTILITY and not checks and reduced < p.CAPTURE_FUTILITY_DEPTH:
         reach = th.static_eval[OFFSET + ply] + p.CAPTURE_FUTILITY_BASE + p.CAPTURE_FUTILITY_SLOPE * reduced
         reach += VALUE[captured & 15] + toward_zero(p.CAPTURE_FUTILITY_HISTORY * history, np.int64(p.GRAIN))
         if reach <= alpha:
@@ -57,7 +53,7 @@ def prunes_capture(
     margin = max(
         p.CAPTURE_SEE_SLOPE * depth + toward_zero(history * p.CAPTURE_SEE_HISTORY, np.int64(p.GRAIN)), np.int64(0)
     )
-    return _SEE_PRUNING and not exchange_at_least(pos, move, -margin)
+    return parts.SEE_PRUNING and not exchange_at_least(pos, move, -margin)
 
 
 @jit()
@@ -136,9 +132,9 @@ def singular_extension(
         double -= p.DOUBLE_DEEP
         triple -= p.TRIPLE_DEEP
     extension = np.int64(1)
-    if _DOUBLE_EXTENSION and score < bar - double:
+    if parts.DOUBLE_EXTENSION and score < bar - double:
         extension += 1
-    if _DOUBLE_EXTENSION and score < bar - triple:
+    if parts.DOUBLE_EXTENSION and score < bar - triple:
         extension += 1
     return extension
 

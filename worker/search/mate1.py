@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from worker.jit import jit
-from worker.jit.bitboard import holds, ld_bb, lowest, single, without_lowest
+from worker.jit.bits import holds, ld_bb, lowest, single, without_lowest
 from worker.shogi import tables
 from worker.shogi.attacks import (
     attackers,

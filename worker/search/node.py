@@ -1,4 +1,5 @@
-"""Steps of every node of the tree: look at the clock, see whether the game is over, make a move, keep the PV."""
+"""Steps of every node of the tree: look at the clock, see whether the game is over, note which moves check, make a
+move, keep the PV."""
 
 from __future__ import annotations
 
@@ -7,15 +8,15 @@ from typing import Any, Final
 import numpy as np
 
 from worker.jit import jit
-from worker.jit.bitboard import high, low
+from worker.jit.bits import high, low
 from worker.jit.fields import sixteen_equal
 from worker.jit.llvm import never_inline
 from worker.jit.memory import atomic_ld64, ld8
 from worker.jit.system import hand_over, monotonic_ns
 from worker.score import MATE, MATE_BOUND, MAX_EVAL, NO_SCORE
+from worker.search import parts
 from worker.search.correction import correction_row, follow_keys
 from worker.search.history import continuation_row, slot_of
-from worker.search.parts import part
 from worker.search.state import CHECK_WORDS, OFFSET, PV_ROW
 from worker.search.tt import entry_bound, entry_score, prefetch_entry, probe
 from worker.shogi import tables
@@ -126,7 +127,6 @@ def checks_by(pos: Any, th: Any, ply: int, move: int) -> bool:
     return ld8(rays + origin) != ld8(rays + (move & 127))
 
 
-_SUPERIOR = part("superior_positions")
 ALL, CUT, PV = 0, 1, 2
 """Kinds of nodes: a fail-low is expected, a fail-high, or an exact score. A PV node may have a window of nothing."""
 POLL_NODES: Final = 1024
@@ -241,7 +241,7 @@ def _known_board(pos: Any, th: Any, ply: int) -> Any:
                 return np.int64(NO_SCORE)
             if pos.st_key[pos.ply - distance] == pos.key:
                 return _repeated(pos, th, ply, distance)
-            if _SUPERIOR:
+            if parts.SUPERIOR_POSITIONS:
                 change = _hand_change(pos, distance)
                 if change != 0:
                     return change * REPETITION_WIN - change * ply

@@ -1,7 +1,7 @@
 """The parts of the search that a match can be played without: ``GOUGI_WITHOUT=probcut,singular gougi usi --single``.
 
-A match measures how much a part is worth (`docs/explanation/search.md`). A part that is left out is not compiled at
-all, and the compiled code goes to a cache folder of its own (`worker.jit.cache`).
+A match measures how much a part is worth (`docs/explanation/search.md`). Each constant says whether its part is in. A
+search without some has compiled code of its own, in a cache folder of its own (`worker.jit.cache`).
 """
 
 from __future__ import annotations
@@ -10,48 +10,41 @@ from typing import Final
 
 from worker.jit.options import WITHOUT
 
-PARTS: Final = (
-    "alpha_depth",
-    "aspiration",
-    "blending",
-    "capture_history",
-    "continuation_history",
-    "continuity",
-    "correction_history",
-    "deeper",
-    "double_extension",
-    "futility",
-    "hindsight",
-    "history_pruning",
-    "internal_reduction",
-    "late_move_pruning",
-    "late_move_reduction",
-    "low_ply_history",
-    "mate_in_one",
-    "multicut_correction",
-    "null_move",
-    "null_verification",
-    "pawn_history",
-    "prior_move",
-    "probcut",
-    "quiescence_mate",
-    "razoring",
-    "reverse_futility",
-    "safe_checks",
-    "see_pruning",
-    "singular",
-    "small_probcut",
-    "superior_positions",
-    "table_verification",
-    "threats",
-)
+ALPHA_DEPTH: Final = "alpha_depth" not in WITHOUT
+ASPIRATION: Final = "aspiration" not in WITHOUT
+BLENDING: Final = "blending" not in WITHOUT
+CAPTURE_HISTORY: Final = "capture_history" not in WITHOUT
+CONTINUATION_HISTORY: Final = "continuation_history" not in WITHOUT
+CONTINUITY: Final = "continuity" not in WITHOUT
+CORRECTION_HISTORY: Final = "correction_history" not in WITHOUT
+DEEPER: Final = "deeper" not in WITHOUT
+DOUBLE_EXTENSION: Final = "double_extension" not in WITHOUT
+FUTILITY: Final = "futility" not in WITHOUT
+HINDSIGHT: Final = "hindsight" not in WITHOUT
+HISTORY_PRUNING: Final = "history_pruning" not in WITHOUT
+INTERNAL_REDUCTION: Final = "internal_reduction" not in WITHOUT
+LATE_MOVE_PRUNING: Final = "late_move_pruning" not in WITHOUT
+LATE_MOVE_REDUCTION: Final = "late_move_reduction" not in WITHOUT
+LOW_PLY_HISTORY: Final = "low_ply_history" not in WITHOUT
+MATE_IN_ONE: Final = "mate_in_one" not in WITHOUT
+MULTICUT_CORRECTION: Final = "multicut_correction" not in WITHOUT
+NULL_MOVE: Final = "null_move" not in WITHOUT
+NULL_VERIFICATION: Final = "null_verification" not in WITHOUT
+PAWN_HISTORY: Final = "pawn_history" not in WITHOUT
+PRIOR_MOVE: Final = "prior_move" not in WITHOUT
+PROBCUT: Final = "probcut" not in WITHOUT
+QUIESCENCE_MATE: Final = "quiescence_mate" not in WITHOUT
+RAZORING: Final = "razoring" not in WITHOUT
+REVERSE_FUTILITY: Final = "reverse_futility" not in WITHOUT
+SAFE_CHECKS: Final = "safe_checks" not in WITHOUT
+SEE_PRUNING: Final = "see_pruning" not in WITHOUT
+SINGULAR: Final = "singular" not in WITHOUT
+SMALL_PROBCUT: Final = "small_probcut" not in WITHOUT
+SUPERIOR_POSITIONS: Final = "superior_positions" not in WITHOUT
+TABLE_VERIFICATION: Final = "table_verification" not in WITHOUT
+THREATS: Final = "threats" not in WITHOUT
+
+PARTS: Final = tuple(name.lower() for name, value in list(globals().items()) if isinstance(value, bool))
 
 if unknown := sorted(WITHOUT.difference(PARTS)):
     raise ImportError(f"GOUGI_WITHOUT names no part of the search: {', '.join(unknown)} (known: {', '.join(PARTS)})")
-
-
-def part(name: str) -> bool:
-    """Whether a part of `PARTS` is in; a constant to compiled code."""
-    if name not in PARTS:
-        raise ValueError(f"no part of the search: {name!r}")
-    return name not in WITHOUT

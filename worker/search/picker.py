@@ -12,30 +12,27 @@ from typing import Any, Final
 import numpy as np
 
 from worker.jit import jit
-from worker.jit.bitboard import holds, lowest, shift_down, shift_up, without_lowest
-from worker.jit.bits import toward_zero
+from worker.jit.bits import holds, lowest, shift_down, shift_up, toward_zero, without_lowest
 from worker.jit.fields import four_words
 from worker.jit.memory import ld16
 from worker.jit.simd import vhmax64, vmax64
 from worker.search import parameters as p
+from worker.search import parts
 from worker.search.exchange import VALUE, exchange_at_least
 from worker.search.history import butterfly_address, capture_address, low_ply_address, slot_of
 from worker.search.node import stands_for_check
-from worker.search.parts import part
 from worker.search.state import LOW_PLIES, OFFSET
 from worker.shogi.attacks import lance_attacks, no_squares, occupied, pieces
 from worker.shogi.movegen import generate_captures, generate_evasions, generate_quiets, stand
 from worker.shogi.pieces import BISHOP, BLACK, DROP_BIT, KING, KNIGHT, LANCE, PAWN, ROOK, SILVER
 from worker.shogi.state import GOLDS
 
-_PART = part("threats")
-
 
 @jit()
 def threats(pos: Any) -> tuple[Any, Any, Any]:
     """The squares that the enemy attacks, three bitboards: by pawns; by lances and knights too; by silvers and golds
     too."""
-    if not _PART:
+    if not parts.THREATS:
         return no_squares(), no_squares(), no_squares()
     colour = 1 - pos.side
     own = colour << 4
@@ -77,7 +74,7 @@ def threat_score(move: int, by_pawns: Any, by_small: Any, by_minor: Any) -> Any:
         by_pawns, by_small, by_minor: as `threats` gives them.
     """
     kind = (move >> 16) & 15
-    if not _PART or kind == PAWN or kind == KING:
+    if not parts.THREATS or kind == PAWN or kind == KING:
         return np.int64(0)
     if kind == LANCE or kind == KNIGHT:
         worth, lesser = np.int64(p.THREAT[0]), by_pawns
@@ -91,12 +88,6 @@ def threat_score(move: int, by_pawns: Any, by_small: Any, by_minor: Any) -> Any:
         return worth
     return np.int64(0)
 
-
-_CAPTURE_HISTORY = part("capture_history")
-_CONTINUATION = part("continuation_history")
-_PAWN_HISTORY = part("pawn_history")
-_LOW_PLY_HISTORY = part("low_ply_history")
-_SAFE_CHECKS = part("safe_checks")
 
 _MOVE_BITS: Final = 21
 _MOVE_MASK: Final = (1 << _MOVE_BITS) - 1
@@ -142,7 +133,7 @@ def _score_captures(pos: Any, th: Any, begin: int, end: int) -> None:
         move = pos.moves[i]
         captured = np.int64(pos.board[move & 127]) & 15
         score = p.CAPTURE_VALUE * VALUE[captured]
-        if _CAPTURE_HISTORY:
+        if parts.CAPTURE_HISTORY:
             score += ld16(capture_address(th, move, captured))
         pos.moves[i] = _entry(score, move, i - begin)
 
@@ -159,13 +150,17 @@ def _score_quiets(pos: Any, th: Any, ply: int, quiets: int, end: int) -> None:
         move = pos.moves[i]
         slot = 2 * slot_of(move)
         score = 2 * ld16(butterfly_address(th, move))
-        if _PAWN_HISTORY:
+        if parts.PAWN_HISTORY:
             score += 2 * ld16(pawn_row + slot)
-        if _CONTINUATION:
+        if parts.CONTINUATION_HISTORY:
             score += ld16(row1 + slot) + ld16(row2 + slot) + ld16(row3 + slot) + ld16(row4 + slot) + ld16(row6 + slot)
-        if _LOW_PLY_HISTORY and ply < LOW_PLIES:
+        if parts.LOW_PLY_HISTORY and ply < LOW_PLIES:
             score += toward_zero(p.LOW_PLY_WEIGHT * ld16(low_ply_address(th, ply, move)), 1 + ply)
-        if _SAFE_CHECKS and stands_for_check(th, ply, move) and exchange_at_least(pos, move, np.int64(p.CHECK_SEE)):
+        if (
+            parts.SAFE_CHECKS
+            and stands_for_check(th, ply, move)
+            and exchange_at_least(pos, move, np.int64(p.CHECK_SEE))
+        ):
             score += p.CHECK_BONUS
         score += threat_score(move, by_pawns, by_small, by_minor)
         pos.moves[i] = _entry(score, move, i - begin)

@@ -11,6 +11,7 @@ from worker.jit.bits import toward_zero
 from worker.nnue.evaluation import evaluate_score, prepare
 from worker.score import INFINITE, MATE, MATE_BOUND, MAX_PLY, NO_SCORE
 from worker.search import parameters as p
+from worker.search import parts, tt
 from worker.search.correction import corrected, correction_of
 from worker.search.exchange import VALUE, exchange_at_least
 from worker.search.mate1 import mate_in_one
@@ -24,28 +25,11 @@ from worker.search.node import (
     poll,
     update_pv,
 )
-from worker.search.parts import part
 from worker.search.picker import EVASIONS, QUIESCENCE, next_move, start_picker
 from worker.search.state import OFFSET
-from worker.search.tt import (
-    EXACT,
-    LOWER,
-    UNSEARCHED,
-    UPPER,
-    entry_bound,
-    entry_depth,
-    entry_eval,
-    entry_is_pv,
-    entry_move,
-    entry_score,
-    probe,
-    store,
-)
 from worker.shogi.makemove import is_legal, unmake
 from worker.shogi.movegen import is_pseudo_legal
 from worker.shogi.pieces import DROP_BIT
-
-_MATE = part("quiescence_mate")
 
 
 @jit()
@@ -74,25 +58,25 @@ def quiescence(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, is_p
     if not checked:
         # Its memory is still on the way (`do_move`): work that most nodes need fills the time.
         prepare(pos, nn)
-    data = probe(th, key)
+    data = tt.probe(th, key)
     table_move = np.int64(0)
     table_score = np.int64(NO_SCORE)
     table_bound = np.int64(0)
     raw_eval = np.int64(NO_SCORE)
     was_pv = False
     if data != np.uint64(0):
-        table_bound = entry_bound(data)
+        table_bound = tt.entry_bound(data)
         if table_bound != 0:
-            table_score = entry_score(data, ply)
+            table_score = tt.entry_score(data, ply)
             if beyond_limit(pos, th, ply, table_score):
                 table_score, table_bound = np.int64(NO_SCORE), np.int64(0)
-        was_pv = entry_is_pv(data)
+        was_pv = tt.entry_is_pv(data)
         # An entry without a search is weighed like a fresh evaluation, below.
-        known = table_score != NO_SCORE and entry_depth(data) > UNSEARCHED
-        if not is_pv and known and (table_bound & (LOWER if table_score >= beta else UPPER)):
+        known = table_score != NO_SCORE and tt.entry_depth(data) > tt.UNSEARCHED
+        if not is_pv and known and (table_bound & (tt.LOWER if table_score >= beta else tt.UPPER)):
             return table_score
-        table_move = entry_move(pos, data)
-        raw_eval = entry_eval(data)
+        table_move = tt.entry_move(pos, data)
+        raw_eval = tt.entry_eval(data)
         if table_move != 0 and not is_pseudo_legal(pos, table_move):
             table_move = np.int64(0)
 
@@ -104,26 +88,26 @@ def quiescence(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, is_p
         th.static_eval[at] = th.static_eval[at - 2]
         start_picker(pos, th, ply, EVASIONS, table_move)
     else:
-        if _MATE and data == np.uint64(0) and pos.ply + 1 < th.draw_ply:
+        if parts.QUIESCENCE_MATE and data == np.uint64(0) and pos.ply + 1 < th.draw_ply:
             mate = mate_in_one(pos, th.list_end[at - 1])
             if mate != 0:
                 score = np.int64(MATE - 1) - ply
                 if is_pv:
                     th.pv_length[ply + 1] = 0
                     update_pv(th, ply, mate)
-                store(th, key, ply, mate, score, raw_eval, np.int64(0), np.int64(EXACT), np.int64(was_pv))
+                tt.store(th, key, ply, mate, score, raw_eval, np.int64(0), np.int64(tt.EXACT), np.int64(was_pv))
                 return score
         if raw_eval == NO_SCORE:
             raw_eval = evaluate_score(pos, nn)
         best = corrected(raw_eval, correction_of(th, ply))
         th.static_eval[at] = best
         base = best + p.STAND_FUTILITY
-        if abs(table_score) < MATE_BOUND and (table_bound & (LOWER if table_score > best else UPPER)):
+        if abs(table_score) < MATE_BOUND and (table_bound & (tt.LOWER if table_score > best else tt.UPPER)):
             best = table_score
         if best >= beta:
             best = toward_zero(best + beta, np.int64(2)) if best < MATE_BOUND else best
             if data == np.uint64(0):
-                store(th, key, ply, np.int64(0), best, raw_eval, np.int64(UNSEARCHED), LOWER, np.int64(0))
+                tt.store(th, key, ply, np.int64(0), best, raw_eval, np.int64(tt.UNSEARCHED), tt.LOWER, np.int64(0))
             return best
         alpha = max(alpha, best)
         start_picker(pos, th, ply, QUIESCENCE, table_move)
@@ -176,5 +160,7 @@ def quiescence(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, is_p
         return np.int64(-MATE) + ply
     if best > beta and best < MATE_BOUND:
         best = toward_zero(best + beta, np.int64(2))
-    store(th, key, ply, best_move, best, raw_eval, np.int64(0), LOWER if best >= beta else UPPER, np.int64(was_pv))
+    tt.store(
+        th, key, ply, best_move, best, raw_eval, np.int64(0), tt.LOWER if best >= beta else tt.UPPER, np.int64(was_pv)
+    )
     return best

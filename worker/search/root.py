@@ -15,29 +15,16 @@ from worker.jit.bits import toward_zero
 from worker.nnue.evaluation import evaluate_score
 from worker.score import INFINITE, MATE, MATE_BOUND, NO_SCORE
 from worker.search import parameters as p
+from worker.search import parts, tt
 from worker.search.alphabeta import search
 from worker.search.correction import corrected, correction_of, correction_slope, learn_correction, note_keys
 from worker.search.history import learn_best, learn_continuations, slot_of
 from worker.search.late_moves import is_worth_a_ply, late_reduction, reduction, statistics
 from worker.search.node import ALL, CUT, PV, checks_by, do_move, enter_node, note_checks, update_pv
-from worker.search.parts import part
 from worker.search.picker import EVASIONS, MAIN, next_move, start_picker
 from worker.search.state import OFFSET, TRIED
-from worker.search.tt import (
-    EXACT,
-    LOWER,
-    UNSEARCHED,
-    UPPER,
-    entry_bound,
-    entry_depth,
-    entry_score,
-    probe,
-    store,
-)
 from worker.shogi.makemove import unmake
 from worker.shogi.pieces import DROP_BIT
-
-_BLENDING = part("blending")
 
 
 @jit()
@@ -169,10 +156,10 @@ def search_root(pos: Any, nn: Any, th: Any, alpha: int, beta: int, depth: int, f
     table_move = th.root_table_move
     table_captures = one if not (table_move & DROP_BIT) and pos.board[table_move & 127] != 0 else zero
     # The table's score and depth are those of the last search here, at whatever window.
-    data = probe(th, pos.key)
-    table_score, table_depth = np.int64(NO_SCORE), np.int64(UNSEARCHED)
-    if data != np.uint64(0) and entry_bound(data) != 0:
-        table_score, table_depth = entry_score(data, zero), entry_depth(data)
+    data = tt.probe(th, pos.key)
+    table_score, table_depth = np.int64(NO_SCORE), np.int64(tt.UNSEARCHED)
+    if data != np.uint64(0) and tt.entry_bound(data) != 0:
+        table_score, table_depth = tt.entry_score(data, zero), tt.entry_depth(data)
     for i in range(begin, th.root_count):
         _bring_next(pos, th, i, depth)
         move = th.root_moves[i]
@@ -245,16 +232,16 @@ def search_root(pos: Any, nn: Any, th: Any, alpha: int, beta: int, depth: int, f
             th.root_scores[i] = -MATE
     if th.stopped == 0 and th.root_next == th.root_count:
         has_best = best > alpha_before or begin > first
-        if _BLENDING and best >= beta and abs(best) < MATE_BOUND and abs(alpha) < MATE_BOUND:
+        if parts.BLENDING and best >= beta and abs(best) < MATE_BOUND and abs(alpha) < MATE_BOUND:
             best = toward_zero(best * th.root_left + beta, th.root_left + 1)
         kept = th.root_moves[first] if has_best else zero
         _learn(pos, th, kept, best, first)
         if first == 0:
-            bound = LOWER if best >= beta else (EXACT if has_best else UPPER)
+            bound = tt.LOWER if best >= beta else (tt.EXACT if has_best else tt.UPPER)
             if th.root_whole == 0:
-                bound = LOWER if has_best else 0
+                bound = tt.LOWER if has_best else 0
             if bound != 0:
-                store(th, pos.key, zero, kept, best, th.root_eval, th.root_left, bound, one)
+                tt.store(th, pos.key, zero, kept, best, th.root_eval, th.root_left, bound, one)
     return best
 
 

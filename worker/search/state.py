@@ -98,7 +98,7 @@ TH_DTYPE: Final = np.dtype(
         ("deadline_ns", np.int64),  # CLOCK_MONOTONIC; 0: none
         ("stop_flag", np.int64),  # address of an int64; read by atomic loads
         ("stopped", np.int64),
-        ("pause_at", np.int64),  # node count at which the search waits for its driver (worker.search.steps)
+        ("pause_at", np.int64),  # node count at which the search waits for its driver (jit.system.hand_over)
         ("pause_done", np.int64),  # eventfd that is raised then
         ("pause_go", np.int64),  # eventfd that lets it go on
         # The rules of the game (worker.rules).

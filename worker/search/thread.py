@@ -1,4 +1,7 @@
-"""One search thread: iterative deepening with aspiration windows over the compiled root search."""
+"""One search thread: iterative deepening with aspiration windows over the compiled root search.
+
+Lazy SMP: helper threads leave out depths (`skips`), and when all have ended they vote on the move (`elect`).
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,8 @@ from worker.engine import Bound
 from worker.nnue import Network, NnueState
 from worker.rules import Rules
 from worker.score import INFINITE, MATE, MATE_BOUND, NO_SCORE, is_mate, mate_distance
+from worker.search import parts
 from worker.search.parameters import WINDOW
-from worker.search.parts import part
 from worker.search.root import first_window, next_window, search_root_in
 from worker.search.state import MAX_DEPTH, NEVER, PV_ROW, Histories, ThreadState, begin_search
 from worker.search.tt import Outbox, TranspositionTable, entry_move, probe
@@ -71,7 +74,6 @@ def elect(ballots: Sequence[Ballot]) -> int:
     return max(open_ones, key=lambda i: (votes[ballots[i].move], weights[i]))
 
 
-_ASPIRATION = part("aspiration")
 _MATE_SURE: Final = 2.5
 """Depth, in multiples of a mate's length, from which on the mate is taken for the shortest."""
 _LAST_NODES: Final = 1024
@@ -255,7 +257,7 @@ class SearchThread(ThreadState):
         records = self.position.memory, self._nnue.memory, self.memory
         before = self.lines[first].score if first < len(self.lines) else 0
         delta, centre = 2 * INFINITE, before
-        if _ASPIRATION and first < len(self.lines) and not is_mate(before):
+        if parts.ASPIRATION and first < len(self.lines) and not is_mate(before):
             centre, delta = first_window(self.record, first)
         floor, ceiling = window
         alpha, beta = max(floor, centre - delta), min(ceiling, centre + delta)

@@ -3,6 +3,10 @@
 An entry is two words: ``key ^ data`` and ``data``. A torn entry (two threads write at once) fails the XOR test, so no
 lock is needed (Hyatt's lockless hashing). ``data``: move 16 bits | score 16 | static evaluation 16 | depth 8 |
 bound 2 | pv 1 | generation 5. The whole 64-bit key is kept.
+
+The **outbox** has the entries that a thread wrote and other nodes may want, in a ring of its own. The search writes and
+never waits: entries that are not taken in time are overwritten. A reader that is overtaken while it copies may see an
+entry of two halves; its key (kept XORed with its data, as in the table) is then one that no position has.
 """
 
 from __future__ import annotations

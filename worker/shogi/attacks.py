@@ -7,18 +7,19 @@ from typing import Any
 import numpy as np
 
 from worker.jit import HAS_PEXT, jit
-from worker.jit.bitboard import (
+from worker.jit.bits import (
     bitboard,
     count,
     high,
     ld_bb,
     low,
     lowest,
+    pdep,
+    pext,
     reverse,
     subtract,
     without_lowest,
 )
-from worker.jit.bits import pdep, pext
 from worker.jit.llvm import always_inline
 from worker.jit.memory import ld64, ldu8, ldu64
 from worker.shogi import tables

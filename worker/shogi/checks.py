@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from worker.jit import jit
-from worker.jit.bitboard import holds, lowest, single, without_lowest
+from worker.jit.bits import holds, lowest, single, without_lowest
 from worker.jit.memory import ld8
 from worker.shogi import tables
 from worker.shogi.attacks import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from worker.jit import jit
-from worker.jit.bitboard import count, holds, single
+from worker.jit.bits import count, holds, single
 from worker.shogi.attacks import attackers, in_check, occupied, pieces, step_attacks
 from worker.shogi.movegen import zone
 from worker.shogi.pieces import BISHOP, BLACK, DRAGON, HORSE, KING, PAWN, ROOK, WHITE, square

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from worker.jit import jit
-from worker.jit.bitboard import high, low, single
+from worker.jit.bits import high, low, single
 from worker.jit.llvm import never_inline
 from worker.jit.memory import ldu64
 from worker.shogi import tables

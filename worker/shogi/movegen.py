@@ -12,9 +12,10 @@ from typing import Any, Final
 import numpy as np
 
 from worker.jit import jit
-from worker.jit.bitboard import (
+from worker.jit.bits import (
     bitboard,
     count,
+    ctz,
     high,
     holds,
     ld_bb,
@@ -26,7 +27,6 @@ from worker.jit.bitboard import (
     subtract,
     without_lowest,
 )
-from worker.jit.bits import ctz
 from worker.jit.llvm import always_inline
 from worker.jit.memory import ld8
 from worker.shogi import tables

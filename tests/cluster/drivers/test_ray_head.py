@@ -106,7 +106,7 @@ def test_a_client_without_the_token_is_refused(head: Head) -> None:
     assert [client.communicate(timeout=100)[0].strip() for client in clients] == ["let in", "AuthenticationError"]
 
 
-@pytest.mark.parametrize("process", ["raylet", "gcs_server", "ray process"])
+@pytest.mark.parametrize("process", ["gcs_server", "ray process"])
 def test_ray_itself_dies(fleet: OpenFleet, head: Head, process: str) -> None:
     """The nodes search on, and the next Ray's supervisors adopt them; one that is killed meanwhile is back before."""
 
@@ -118,7 +118,7 @@ def test_ray_itself_dies(fleet: OpenFleet, head: Head, process: str) -> None:
         if process == "ray process":
             os.kill(began, signal.SIGKILL)
         else:
-            assert head.kill(f"/{process}/{process}" if process == "raylet" else f"/gcs/{process}")
+            assert head.kill(f"/gcs/{process}")
         assert (await fleet.decision()).source == "split"
         assert not fleet.heard.named("node_lost")
         await fleet.event("ray_lost", 60)

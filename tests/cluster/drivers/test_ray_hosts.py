@@ -6,7 +6,6 @@ others are worker machines, on each of which a loop stands for systemd's ``Resta
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import secrets
@@ -230,34 +229,6 @@ def fleet(opened: Fleet) -> Fleet:
     return opened
 
 
-def test_a_client_without_the_token_is_refused(opened: Fleet) -> None:
-    without = {name: value for name, value in opened.environment.items() if not name.startswith("RAY_AUTH")}
-    tokens = {"right": opened.environment, "none": without, "wrong": {**opened.environment, "RAY_AUTH_TOKEN": "0" * 64}}
-    client = [sys.executable, "-m", "tests.cluster.ray_client", opened.address]
-    clients = {
-        name: opened.network.hosts[1].start(client, environment, piped=True) for name, environment in tokens.items()
-    }
-    said = {name: client.communicate(timeout=40)[0].strip() for name, client in clients.items()}
-    assert said == {"right": "let in", "none": "AuthenticationError", "wrong": "AuthenticationError"}
-
-
-def test_a_node_is_stopped_and_goes_on(fleet: Fleet) -> None:
-    node = fleet.node_on(fleet.network.hosts[1])
-    fleet.search()
-    since = now_ms()
-    os.kill(node["pid"], signal.SIGSTOP)
-    try:
-        lost = fleet.lost(since, node["node"], "not heard of")
-    finally:
-        os.kill(node["pid"], signal.SIGCONT)
-    # It is the same process, and has work again in the same search.
-    joined = fleet.event("node_joined", after_ms=lost["when_ms"], node=node["node"])
-    dealt = fleet.event("dealt", after_ms=joined["when_ms"])
-    assert node["node"] in dealt["leaves"]
-    assert fleet.decision()["source"] == "split"
-    assert fleet.node_on(fleet.network.hosts[1])["pid"] == node["pid"]
-
-
 def test_a_host_joins(fleet: Fleet) -> None:
     """In the middle of a search that has no end, which it takes part in as soon as it is there."""
     number = fleet.begin(soft_ms=None, hard_ms=None)
@@ -372,28 +343,3 @@ def test_a_cable_is_cut(fleet: Fleet) -> None:
     joined = fleet.event("node_joined", 20, after_ms=mended, node=node["node"])
     print(f"back {joined['when_ms'] - mended} ms after the cable")
     assert fleet.node_on(host) == node  # whatever its raylet made of it
-
-
-def test_a_service_is_stopped(fleet: Fleet) -> None:
-    """As systemd does it: SIGTERM to all of its processes. The node's goodbye and Ray's word of it race each other."""
-    host = fleet.network.hosts[3]
-    node = fleet.node_on(host)
-    fleet.search()
-    since = now_ms()
-    for pid in host.processes():
-        with contextlib.suppress(ProcessLookupError):  # it ended since with the one that went before it
-            os.kill(pid, signal.SIGTERM)
-    fleet.lost(since, node["node"], "SIGTERM")
-    assert fleet.decision()["source"] == "split"
-
-
-def test_the_last_cable_is_cut(opened: Fleet) -> None:
-    opened.begin()
-    opened.searched_by(1)
-    for host in opened.network.hosts[1:]:
-        host.cut()
-    opened.event("node_lost", live=0)
-    assert opened.decision()["source"] in ("split", "vote")
-    # What the node had found was played; now there is nobody but the fallback.
-    opened.begin()
-    assert opened.decision()["source"] == "fallback"

@@ -100,13 +100,3 @@ def test_ctrl_c_keeps_what_was_played_and_the_same_command_goes_on(tmp_path: Pat
     assert after.startswith(before)
     assert len(after.splitlines()) == wanted
     assert f"  {wanted} " in done.stdout
-
-
-@pytest.mark.slow
-def test_a_point_whose_test_is_decided_is_played_no_more(tmp_path: Path) -> None:
-    words = ("lab", *TINY, "--nodes", "1", "--strategy", SPLIT, "--out", str(tmp_path / "lab"), "--json")
-    done = gougi(*words, "--games", "400", "--sprt", "100,400", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    (point,) = json.loads(done.stdout)["points"]
-    assert point["sprt"]["verdict"] == "H0", "one node is not 100 Elo better than itself"
-    assert point["games"] < 400

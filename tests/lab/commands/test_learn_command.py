@@ -35,8 +35,8 @@ TINY = (
     "--games", "20", "--nodes", "30,40", "--epochs", "8", "--processes", "1",
     "--games-options", "--shard 10 --hash 1",
     "--from-best", "--train-options", _TRAIN, "--train-options", f"{_TRAIN} --horizon 4",
-    "--gate-nodes", "50", "--gate-games", "40", "--gate-sprt=-3000,-2000",
-    "--gate-options", "--alpha 0.499 --beta 0.499 --max-moves 60",
+    "--gate-nodes", "50", "--gate-games", "20", "--gate-sprt=-3000,-2000",
+    "--gate-options", "--alpha 0.499 --beta 0.499 --max-moves 30",
     "--match-nodes", "50", "--match-games", "2",
 )  # fmt: skip
 
@@ -156,28 +156,12 @@ def test_a_whole_cycle_from_an_empty_folder(tmp_path: Path) -> None:
         == (folder / "generation-2" / "blend" / "nn.bin").read_bytes()
         != (folder / "nets" / "generation-0.bin").read_bytes()
     )
-    assert gougi("net", "info", "run/best.bin", cwd=tmp_path).returncode == 0
     page = (folder / "nets.md").read_text()
     assert page.count("promoted") == 2 and "gougi train --data generation-2/games --data generation-1/games" in page
     assert "<svg" in (folder / "elo.svg").read_text()
-    assert gougi("learn", "show", "run", cwd=tmp_path).stdout.strip() == page.strip()
 
     # All is there: nothing is made again. Another first net is another run.
     again = gougi(*words, cwd=tmp_path)
     assert again.returncode == 0 and "best net: run/best.bin (generation 2)" in again.stdout and again.stderr == ""
     other = gougi(*words, "--net", "run/best.bin", cwd=tmp_path)
     assert other.returncode == 2 and "began with another net" in other.stderr
-
-
-@needs_torch
-@pytest.mark.slow
-def test_a_step_that_fails_is_named_and_may_be_mended(tmp_path: Path) -> None:
-    words = ("learn", "--out", "run", "--generations", "1", *TINY)
-    wrong = [("--width 100" if part.startswith("--width") else part) for part in words]
-    done = gougi(*wrong, cwd=tmp_path)
-    assert done.returncode == 1
-    assert "gougi: generation 1: train: gougi train ended with exit code 2" in done.stderr.splitlines()[-1]
-    assert "width is 100" in done.stderr and "Traceback" not in done.stderr
-    ledger = json.loads((tmp_path / "run" / "learn.json").read_text())
-    assert [step["kind"] for step in ledger["generations"][0]["steps"]] == ["games"]
-    assert ledger["generations"][0]["spent_s"] > 0

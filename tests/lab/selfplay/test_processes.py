@@ -22,7 +22,7 @@ def kill_one() -> None:
 
 @pytest.mark.slow
 def test_a_killed_process_loses_one_shard_and_another_makes_the_same_one() -> None:
-    wanted = terms(nodes=300, games=40)
+    wanted = terms(nodes=200, games=12)
     heard: list[Event] = []
 
     def listen(event: Event) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from lab.jit import FOLDER
+from lab.selfplay.warm import warm_up_selfplay
 from tests.worker.warmed import copy_of_the_warmed, run
 
 # In a process of its own: this one has compiled things for other tests.
@@ -30,6 +32,5 @@ print(compiled or "nothing")
 
 
 def test_nothing_compiles_after_the_warm_up(tmp_path: Path) -> None:
-    own = copy_of_the_warmed(tmp_path)
-    run("from lab.selfplay.warm import warm_up_selfplay; warm_up_selfplay()", own)
+    own = copy_of_the_warmed(tmp_path, warm_up_selfplay, f"{FOLDER}/complete-selfplay")
     assert run(SCRIPT, own) == "nothing"

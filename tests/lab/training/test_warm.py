@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from lab.jit import FOLDER
+from lab.training.warm import warm_up_training
 from tests.worker.warmed import copy_of_the_warmed, run
 
 # In a process of its own: this one has compiled things for other tests.
@@ -61,6 +63,5 @@ print(compiled or "nothing")
 
 
 def test_nothing_compiles_after_the_warm_up(tmp_path: Path) -> None:
-    own = copy_of_the_warmed(tmp_path / "cache")
-    run("from lab.training.warm import warm_up_training; warm_up_training()", own)
+    own = copy_of_the_warmed(tmp_path / "cache", warm_up_training, f"{FOLDER}/complete-training")
     assert run(SCRIPT, own, str(tmp_path / "games")) == "nothing"

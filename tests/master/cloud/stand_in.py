@@ -13,13 +13,12 @@ from typing import Any, Final
 
 import boto3
 import pytest
-from moto.autoscaling.responses import AutoScalingResponse
 from moto.core.authorization import ActionAuthenticatorMixin
 from moto.ec2.models import ec2_backends
 from moto.ec2.responses import EC2Response
 from moto.server import ThreadedMotoServer
 
-from master.cloud.reports import MachineReport
+from master.cloud.reports import MachineReport, key
 from tests.master.command import ROOT
 from tests.terraform import provider
 
@@ -98,15 +97,6 @@ def placement_groups(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
     monkeypatch.setattr(EC2Response, "describe_placement_groups", lambda _self: answer, raising=False)
 
 
-def instance_refresh(monkeypatch: pytest.MonkeyPatch, status: str = "", percent: int = 0) -> None:
-    """Give moto in this process an answer about instance refreshes, which it does not know. No status: none."""
-    found = f"<Status>{status}</Status><PercentageComplete>{percent}</PercentageComplete>"
-    items = f"<InstanceRefreshes>{f'<member>{found}</member>' if status else ''}</InstanceRefreshes>"
-    name = "DescribeInstanceRefreshes"
-    answer = f"<{name}Response><{name}Result>{items}</{name}Result></{name}Response>"
-    monkeypatch.setattr(AutoScalingResponse, "describe_instance_refreshes", lambda _self: answer, raising=False)
-
-
 def asked_by_terraform(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     """Gets what terraform asks of moto in this process from now on, as IAM names the rights for it."""
     asked = set[str]()
@@ -148,7 +138,7 @@ class Machines:
         for group in groups["AutoScalingGroups"]:
             for number, instance in enumerate(group["Instances"], 1):
                 said = MachineReport(instance["InstanceId"], time.time(), "ready", (f"node-{number}",), 1_000_000)
-                self._s3.put_object(Bucket=self._bucket, Key=f"{self._fleet}/{said.key}", Body=said.encode())
+                self._s3.put_object(Bucket=self._bucket, Key=f"{self._fleet}/{key(said.machine)}", Body=said.encode())
 
 
 def clean(extra: Mapping[str, str]) -> dict[str, str]:

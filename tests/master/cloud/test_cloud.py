@@ -13,7 +13,6 @@ from moto import mock_aws
 from master.cloud.agreed import TAG
 from master.cloud.aws import AwsError, AwsRefusal, aws_errors, client
 from master.cloud.cloud import Cloud, _machine
-from tests.master.cloud.stand_in import instance_refresh
 
 pytestmark = pytest.mark.slow
 
@@ -112,12 +111,3 @@ def test_a_client_gives_up_within_half_a_minute() -> None:
     attempts = config.retries["total_max_attempts"]
     waits = sum(2**number for number in range(attempts - 1))  # at most, in botocore's "standard mode"
     assert attempts * (config.connect_timeout + config.read_timeout) + waits <= 30
-
-
-@pytest.mark.parametrize(("status", "percent"), [("InProgress", 40), ("Successful", None), ("", None)])
-@pytest.mark.usefixtures("ec2")
-def test_an_exchange_of_machines_that_is_under_way(
-    status: str, percent: int | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    instance_refresh(monkeypatch, status, 40)
-    assert Cloud("us-east-1").exchanged("gougi-workers") == percent

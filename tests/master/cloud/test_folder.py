@@ -98,15 +98,6 @@ def test_a_number_that_was_scaled_to_stays(tmp_path: Path, module: Path) -> None
     assert FleetFolder(folder.path).nodes == 16
 
 
-def test_a_plan_has_a_file_of_its_own_that_others_cannot_read(tmp_path: Path) -> None:
-    folder = FleetFolder(tmp_path)
-    first, second = folder.new_plan(), folder.new_plan()
-    assert first != second
-    assert stat.S_IMODE(first.stat().st_mode) == 0o600
-    folder.drop_plans()
-    assert list(tmp_path.iterdir()) == []
-
-
 def bundles(module: Path, text: str) -> None:
     """From now on a release is this."""
     (module.parent / "deploy" / "scripts" / "bundle.sh").write_text(f"echo {text} >$1\n")

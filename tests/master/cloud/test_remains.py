@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 import boto3
 import pytest
+from botocore.exceptions import ClientError
 from moto import mock_aws
-from moto.ec2.exceptions import EC2ClientError
-from moto.ec2.responses import EC2Response
 
 from master.cloud.agreed import TAG
 from master.cloud.cloud import Cloud
@@ -50,8 +49,8 @@ def test_what_is_left_is_listed_kind_by_kind(cloud: Cloud, monkeypatch: pytest.M
     left = remains(cloud, "gougi")
     assert left.found == (
         f"Volumes {volume}",
+        "PlacementGroups gougi-workers",
         "arn:aws:s3:::gougi-games",
-        "placement group gougi-workers",
         "IAM role gougi-head",
         "instance profile gougi-worker",
         "budget gougi-month",
@@ -62,9 +61,9 @@ def test_what_is_left_is_listed_kind_by_kind(cloud: Cloud, monkeypatch: pytest.M
 
 
 def test_what_may_not_be_looked_at_is_said(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(_self: EC2Response) -> str:
-        raise EC2ClientError("UnauthorizedOperation", "You are not authorized")
+    def denied(**_: object) -> None:
+        raise ClientError({"Error": {"Code": "AccessDenied", "Message": "no"}}, "GetRole")
 
-    monkeypatch.setattr(EC2Response, "describe_placement_groups", refused, raising=False)
+    monkeypatch.setattr(cloud.service("iam"), "get_role", denied)
     (unseen,) = remains(cloud, "gougi").unseen
-    assert unseen.startswith("placement group: these credentials may not do that")
+    assert unseen.startswith("IAM role: these credentials may not do that")

@@ -10,14 +10,14 @@ import pytest
 from cluster.machine.presence import NodePresence, NodeState
 from master.cloud.cloud import Machine
 from master.cloud.display import status_table
-from master.cloud.plan import Facts
+from master.cloud.plan import Facts, FleetLocation
 from master.cloud.reports import MachineReport, ReportError, decode, report
 from master.cloud.view import FleetStatus, age, status
 from master.ui.console import Console
 
 NOW = 100_000.0
 PRICES = {"c7i.xlarge": 0.2, "c7i.4xlarge": 0.8}
-FACTS = Facts("gougi", "us-east-1", 3, "g", "i-head", "b", True, "a shell", True, {})
+FACTS = Facts(FleetLocation("gougi", "us-east-1", "b", True), 3, "g", "i-head", "a shell", True)
 HEAD = Machine("i-head", "c7i.xlarge", "a", False, NOW - 7200, "running")
 
 

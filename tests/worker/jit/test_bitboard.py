@@ -6,9 +6,10 @@ import random
 from typing import Any
 
 import numpy as np
+import pytest
 
-from worker.jit import jit
-from worker.jit.bitboard import bitboard, high, holds, low, single
+from worker.jit import bits, jit
+from worker.jit.bits import bitboard, high, holds, low, single
 from worker.shogi.pieces import SQUARES
 
 
@@ -37,3 +38,14 @@ def test_a_board_holds_its_squares_only() -> None:
         assert [has(*words, np.int64(square)) for square in range(SQUARES)] == [
             bool(board >> square & 1) for square in range(SQUARES)
         ]
+
+
+@jit()
+def toward_zero(value, divisor):  # type: ignore[no-untyped-def]
+    return bits.toward_zero(value, divisor)
+
+
+@pytest.mark.parametrize(("value", "quotient"), [(-1, 0), (-12_000, -1), (11_999, 0), (12_000, 1), (0, 0)])
+def test_a_fraction_is_dropped_on_both_sides_of_zero(value: int, quotient: int) -> None:
+    """Floor division would make a whole ply of reduction out of a history of -1."""
+    assert toward_zero(value, 12_000) == quotient

@@ -1,6 +1,6 @@
 """The truth about a small position with nothing of this project in it: rsshogi's moves and rules, plain Python.
 
-`tests.worker.mate.truth` shares its generator of checks with the solver; an error there would deceive both.
+`tests.worker.mate.truth` shares its generator of checks with the solver.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The compiled evaluation equals the numpy reference bit for bit, updated and refreshed, for every kind of network.
 
-Run as a whole once more for lesser CPUs by `test_paths`.
+A part of it runs once more in the portable build: `tests.worker.test_portable`.
 """
 
 from __future__ import annotations

@@ -5,12 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from benchmarks.playouts import positions
 from tests.worker.search.tables import thread_on
 from worker.score import NO_SCORE
-from worker.search.node import REPETITION_WIN, do_move, enter_node, game_end_score
+from worker.search.node import REPETITION_WIN, checks_by, do_move, enter_node, game_end_score, note_checks
 from worker.search.state import NEVER, ThreadState, begin_search
 from worker.search.tt import TranspositionTable
 from worker.shogi import Position
+from worker.shogi.attacks import update_unchecked
+from worker.shogi.state import POS_DTYPE
 
 CYCLE = ("P*5e", "5d5e", "5i5h", "5e5d", "5h4i", "5a5b", "4i5i", "5b5a")
 """Black gives a pawn, and both come back to where they stood: black by three moves of the king, white by two twice."""
@@ -60,3 +63,32 @@ def test_one_repeat_within_the_tree_is_a_draw() -> None:
         state.record.draw_value[:] = (33, -33)
         score = int(game_end_score(position.record, state.record, np.int64(first + 4)))
         assert score == (33 if drawn else NO_SCORE)
+
+
+def test_every_check_is_known_before_the_move() -> None:
+    th = ThreadState().record
+    checking = plain = 0
+    for ply, position in enumerate(positions(11, 400)):
+        note_checks(position.record, th, ply % 100)
+        for move in position.legal_moves():
+            known = bool(checks_by(position.record, th, ply % 100, move))
+            position.push(move)
+            assert position.in_check() == known, (position.sfen(), move)
+            position.pop()
+            checking, plain = checking + known, plain + (not known)
+    assert checking > 500 and plain > 5000
+
+
+def test_without_a_check_the_stacks_are_the_same() -> None:
+    stacks = [name for name in POS_DTYPE.names or () if name.startswith("st_")]
+    seen = 0
+    for position in positions(12, 200):
+        if not position.in_check():
+            expected = {name: np.array(position.record[name]) for name in stacks}
+            ply = int(position.record.ply)
+            for name in ("st_checkers", "st_pinned", "st_run"):
+                position.record[name][2 * ply : 2 * ply + 2] = 77
+            update_unchecked(position.record)
+            assert all((position.record[name] == expected[name]).all() for name in stacks)
+            seen += 1
+    assert seen > 100

@@ -1,10 +1,10 @@
-"""The short form of `benchmarks.soak`: the engine as a process, interrupted at random, and two games."""
+"""The short form of `benchmarks.soak`: the engine as a process, interrupted at random."""
 
 from __future__ import annotations
 
 import pytest
 
-from benchmarks.soak import COMMAND, report, soak_games, soak_positions
+from benchmarks.soak import COMMAND, report, soak_positions
 from benchmarks.usi_dialogue import Dialogue
 from worker.usi.process import UsiProcess
 
@@ -12,8 +12,4 @@ pytestmark = pytest.mark.slow
 
 
 def test_random_positions_and_interruptions() -> None:
-    assert report(Dialogue(UsiProcess(COMMAND, 60)), 40, lambda it: soak_positions(it, 4, 0, 40, ["1", "16"])) == 0
-
-
-def test_games_in_one_process() -> None:
-    assert report(Dialogue(UsiProcess(COMMAND, 60)), 2, lambda it: soak_games(it, 4, 0, 2, movetime=5)) == 0
+    assert report(Dialogue(UsiProcess(COMMAND, 60)), 20, lambda it: soak_positions(it, 4, 0, 20, ["1", "16"])) == 0

@@ -8,7 +8,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from worker.shogi import HANDICAPS, MoveError, Position, Repetition, SfenError, declaration, move_to_csa, move_to_usi
+from benchmarks.playouts import STARTS
+from worker.shogi import (
+    HANDICAPS,
+    STARTPOS,
+    MoveError,
+    Position,
+    Repetition,
+    SfenError,
+    declaration,
+    move_to_csa,
+    move_to_usi,
+)
+from worker.shogi.makemove import make_null, unmake_null
+from worker.shogi.position import Replay
 from worker.shogi.state import MAX_HISTORY
 
 SHUFFLE = ("2h3h", "8b7b", "3h2h", "7b8b")
@@ -280,3 +293,108 @@ def test_sfen_round_trip() -> None:
     endgame = "8l/1l+R2P3/p2pBG1pp/kps1p4/Nn1P2G2/P1P1P2PP/1PS6/1KSG3+r1/LN2+p3L w Sbgn3p 124"
     for text in (*HANDICAPS.values(), DECLARABLE, endgame):
         assert Position.from_sfen(text).sfen() == text
+
+
+OTHER = "l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1"
+
+
+def fresh(sfen: str, moves: list[str]) -> Position:
+    position = Position.from_sfen(sfen)
+    position.push_all(moves)
+    return position
+
+
+def same(a: Position, b: Position) -> bool:
+    facts = [(p.sfen(), p.key, p.history, p.occurrences(), p.repetition(), p.in_check()) for p in (a, b)]
+    return facts[0] == facts[1]
+
+
+def more(rng: random.Random, sfen: str, moves: list[str], number: int) -> list[str]:
+    """``moves`` and up to ``number`` random ones."""
+    position = fresh(sfen, moves)
+    moves = list(moves)
+    for _ in range(number):
+        legal = position.legal_moves()
+        if not legal:
+            break
+        moves.append(move_to_usi(move := rng.choice(legal)))
+        position.push(move)
+    return moves
+
+
+def test_games_that_go_on_go_back_and_branch() -> None:
+    rng, replay = random.Random(5), Replay()
+    sfen, moves = STARTPOS, list[str]()
+    for _ in range(150):
+        match rng.randrange(5):
+            case 0 | 1:
+                moves = more(rng, sfen, moves, rng.randint(0, 3))
+            case 2:
+                moves = more(rng, sfen, moves[: max(0, len(moves) - rng.randint(0, 4))], rng.randint(0, 2))
+            case 3:
+                moves = moves[: rng.randint(0, len(moves))]
+            case _ if rng.random() < 0.2:
+                sfen, moves = rng.choice([STARTPOS, OTHER]), []
+        position = replay.position(sfen, moves)
+        assert same(position, fresh(sfen, moves))
+        # It is the caller's: what he does to it does not come back.
+        if legal := position.legal_moves():
+            position.push(legal[0])
+
+
+def test_errors_name_the_move_and_leave_no_trace() -> None:
+    replay = Replay()
+    replay.position(STARTPOS, ["7g7f"])
+    with pytest.raises(MoveError, match=r"move 3: 7f7d"):
+        replay.position(STARTPOS, ["7g7f", "3c3d", "7f7d"])
+    with pytest.raises(SfenError):
+        replay.position("9/9", [])
+    assert same(replay.position(STARTPOS, ["7g7f", "3c3d"]), fresh(STARTPOS, ["7g7f", "3c3d"]))
+
+
+def test_games_longer_than_what_a_position_remembers() -> None:
+    """The oldest moves are forgotten; what is left is the same."""
+    shuttle = ["2h3h", "8b7b", "3h2h", "7b8b"]
+    moves = [shuttle[i % 4] for i in range(1100)]
+    replay = Replay()
+    replay.position(STARTPOS, moves[:1020])
+    for end in (1023, 1024, 1030, 1028, 1100, 1060):
+        a, b = replay.position(STARTPOS, moves[:end]), fresh(STARTPOS, moves[:end])
+        assert (a.sfen(), a.key, a.repetition()) == (b.sfen(), b.key, b.repetition())
+    replay.position(STARTPOS, moves[:10])
+    with pytest.raises(MoveError, match="move 1101"):
+        replay.position(STARTPOS, [*moves, "1a1b"])
+    assert same(replay.position(STARTPOS, moves[:10]), fresh(STARTPOS, moves[:10]))
+
+
+def keys(position: Position) -> tuple[int, int]:
+    return int(position.record.key), int(position.record.board_key)
+
+
+def from_scratch(position: Position) -> tuple[int, int]:
+    """Read anew from its SFEN; of the board's key also that hands are nothing to it."""
+    board, turn, _hands, number = position.sfen().split()
+    bare = Position.from_sfen(f"{board} {turn} - {number}")
+    assert int(bare.record.key) == int(bare.record.board_key)
+    return int(Position.from_sfen(position.sfen()).record.key), int(bare.record.key)
+
+
+def test_kept_keys_are_those_from_scratch() -> None:
+    rng = random.Random(5)
+    for start in STARTS:
+        position = Position.from_sfen(start)
+        known = [keys(position)]
+        for _ in range(250):
+            moves = position.legal_moves()
+            if len(known) > 1 and (not moves or rng.random() < 0.3):
+                position.pop()
+                known.pop()
+            elif moves:
+                position.push(rng.choice(moves))
+                known.append(from_scratch(position))
+            assert keys(position) == known[-1]
+            if not position.in_check():
+                make_null(position.record)
+                assert keys(position) == tuple(key ^ 1 for key in known[-1])
+                unmake_null(position.record)
+                assert keys(position) == known[-1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from lab.strategies.steps import Steps
 from worker.engine import EngineError, Limits, SearchInfo
 from worker.search import engine as engine_module
 from worker.search.engine import NumbaEngine
@@ -25,7 +26,7 @@ def test_the_same_lines_as_at_one_go(step: int) -> None:
     engine.new_game()
     engine.set_position(STARTPOS, MOVES)
     found: list[SearchInfo] = []
-    search = engine.steps(Limits(nodes=9000), found.append)
+    search = Steps(engine, Limits(nodes=9000), found.append)
     at = 0
     while not search.run_to(at := at + step):
         assert engine.nodes >= at
@@ -39,7 +40,7 @@ def test_the_same_lines_as_at_one_go(step: int) -> None:
 def test_it_runs_so_far_and_no_further() -> None:
     engine = NumbaEngine(8)
     engine.set_position(STARTPOS)
-    search = engine.steps(Limits(nodes=50_000))
+    search = Steps(engine, Limits(nodes=50_000))
     assert not search.run_to(1000)
     assert 1000 <= engine.nodes < 1100
     assert not search.run_to(20_000)
@@ -51,7 +52,7 @@ def test_closed_early_the_engine_is_as_before() -> None:
     engine = NumbaEngine(8)
     engine.set_position(STARTPOS)
     for nodes in (0, 1, 3000):
-        search = engine.steps(Limits(depth=60))
+        search = Steps(engine, Limits(depth=60))
         search.run_to(nodes)
         search.close()
         search.close()
@@ -62,7 +63,7 @@ def test_closed_early_the_engine_is_as_before() -> None:
 def test_an_error_of_the_search_comes_out_of_the_step() -> None:
     engine = NumbaEngine(8)
     engine.set_position("4k4/9/9/9/9/9/9/9/4K4 b - 1")
-    search = engine.steps(Limits(nodes=100, searchmoves=("1a1b",)))
+    search = Steps(engine, Limits(nodes=100, searchmoves=("1a1b",)))
     with pytest.raises(EngineError):
         search.run_to(50)
     search.close()
@@ -71,7 +72,7 @@ def test_an_error_of_the_search_comes_out_of_the_step() -> None:
 def test_several_threads_cannot_be_driven() -> None:
     engine = NumbaEngine(8, threads=2)
     with pytest.raises(EngineError, match="threads"):
-        engine.steps(Limits(nodes=100))
+        Steps(engine, Limits(nodes=100))
 
 
 def test_what_is_reported_does_not_depend_on_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,7 +82,7 @@ def test_what_is_reported_does_not_depend_on_the_clock(monkeypatch: pytest.Monke
         found = list[SearchInfo]()
         engine.new_game()
         engine.set_position(STARTPOS, MOVES)
-        search = engine.steps(Limits(nodes=60_000), found.append)
+        search = Steps(engine, Limits(nodes=60_000), found.append)
         at = 0
         while not search.run_to(at := at + 10_000):
             pass

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from worker.search import parts
 from worker.search.parameters import VectorError, parse_vector, values_of, vector_text, with_vector
 
 CONSTANTS = {"ONE": 1, "TWO": (2, -3, 4), "TEXT": "x", "SHARE": 0.5, "lower": 7, "_HIDDEN": 8}
@@ -48,16 +49,16 @@ def test_constants_change_tuples_as_a_whole() -> None:
             with_vector(CONSTANTS, {name: 1})
 
 
-ASK = (
+VALUES = (
     "from worker.jit import cache_dir; from worker.search import parameters as p;"
     "print(p.LATE_MOVES, p.BONUS, cache_dir().name)"
 )
 
 
-def ask(vector: str) -> subprocess.CompletedProcess[str]:
+def ask(program: str, **variables: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", ASK],
-        env={**os.environ, "GOUGI_PARAMETERS": vector},
+        [sys.executable, "-c", program],
+        env={**os.environ, **variables},
         capture_output=True,
         text=True,
         timeout=60,
@@ -66,12 +67,38 @@ def ask(vector: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_other_values_have_a_cache_of_their_own() -> None:
-    own, other = ask("").stdout.split(), ask("LATE_MOVES=5,BONUS[0]=200").stdout.split()
+    own, other = (
+        ask(VALUES, GOUGI_PARAMETERS="").stdout.split(),
+        ask(VALUES, GOUGI_PARAMETERS="LATE_MOVES=5,BONUS[0]=200").stdout.split(),
+    )
     assert own[0] == "3" and other[:2] == ["5", "(200,"]
     assert own[-1] != other[-1]
 
 
 def test_an_unknown_parameter_is_refused_by_name() -> None:
-    result = ask("CASTLING=1")
+    result = ask(VALUES, GOUGI_PARAMETERS="CASTLING=1")
     assert result.returncode != 0
     assert "GOUGI_PARAMETERS: no parameter of the search: CASTLING" in result.stderr
+
+
+PARTS = "from worker.jit import cache_dir; from worker.search import parts; print(parts.PROBCUT, cache_dir().name)"
+
+
+def test_all_parts_are_in() -> None:
+    assert len(parts.PARTS) == 33
+    assert all(getattr(parts, name.upper()) for name in parts.PARTS)
+
+
+def test_a_part_left_out_has_a_cache_of_its_own() -> None:
+    whole, without = (
+        ask(PARTS, GOUGI_WITHOUT="").stdout.split(),
+        ask(PARTS, GOUGI_WITHOUT="probcut,singular").stdout.split(),
+    )
+    assert (whole[0], without[0]) == ("True", "False")
+    assert whole[1] != without[1]
+
+
+def test_an_unknown_part_is_refused_by_name() -> None:
+    result = ask(PARTS, GOUGI_WITHOUT="probcut,castling")
+    assert result.returncode != 0
+    assert "GOUGI_WITHOUT names no part of the search: castling" in result.stderr

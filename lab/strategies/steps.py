@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
-from typing import Any
 
-from worker.engine import SearchResult
+from worker.engine import InfoCallback, Limits, SearchResult
+from worker.search.engine import NumbaEngine
 from worker.search.state import NEVER
 
 
@@ -19,15 +18,18 @@ class Steps:
     """One search, on a thread of its own that runs only while `run_to` waits for it.
 
     Args:
-        record: the search thread's Record; the engine has one thread.
-        search: runs the whole search and returns its result.
-        stop: ends it early.
+        engine: with one search thread.
+        on_info: called from another thread, while `run_to` waits.
+
+    Raises:
+        EngineError: the engine has several threads.
     """
 
-    def __init__(self, record: Any, search: Callable[[], SearchResult], stop: Callable[[], None]) -> None:
-        self._record = record
-        self._search = search
-        self._stop = stop
+    def __init__(self, engine: NumbaEngine, limits: Limits, on_info: InfoCallback | None = None) -> None:
+        self._engine = engine
+        self._limits = limits
+        self._on_info = on_info
+        record = self._record = engine.only_record()
         self._done, self._go = os.eventfd(0), os.eventfd(0)
         self._result: SearchResult | None = None
         self._error: Exception | None = None
@@ -66,7 +68,7 @@ class Steps:
             return
         self._closed = True
         if not self.over:
-            self._stop()
+            self._engine.stop()
             self._record.pause_at = NEVER
             os.eventfd_write(self._go, 1)
         self._thread.join()
@@ -77,7 +79,7 @@ class Steps:
     def _run(self) -> None:
         os.eventfd_read(self._go)
         try:
-            self._result = self._search()
+            self._result = self._engine.go(self._limits, self._on_info, by_clock=False)
         except Exception as error:
             self._error = error
         os.eventfd_write(self._done, 1)
