@@ -28,7 +28,7 @@ from typing import Any
 from cluster.drivers.local_driver import LocalSearcher
 from cluster.engine_spec import EngineSpec
 from lab.match.folder import sources
-from lab.match.game import Adjudicator, Choice, Resignation, play_game
+from lab.match.game import Adjudicator, Choice, play_game
 from lab.match.openings import make_openings
 from master.analysis.game import PlayedMove, RecordedGame
 from master.analysis.judgement import LEVELS, Judged, Sureness, doubtful, judge, statistics
@@ -65,13 +65,16 @@ def play(opening: str, levels: tuple[int, int], engines: tuple[NumbaEngine, Numb
     """One game; black has ``levels[0]`` nodes a move. A side that is far behind for several moves resigns."""
     for engine in engines:
         engine.new_game()
-    resignation = Resignation(RESIGN_CP, RESIGN_MOVES)
+    behind = [0, 0]
+    """Moves in a row at which a side was far behind."""
 
     def think(side: int, moves: tuple[str, ...]) -> Choice:
         engines[side].set_position(opening, moves)
         result = engines[side].go(Limits(nodes=levels[side]))
         score = result.lines[0].score if result.lines else None
-        return Choice("resign" if resignation.resigns(side, score) else result.bestmove, score)
+        if score is not None:
+            behind[side] = behind[side] + 1 if score <= -RESIGN_CP else 0
+        return Choice("resign" if behind[side] >= RESIGN_MOVES else result.bestmove, score)
 
     last = Position.from_sfen(opening).move_number + MOST_MOVES - 1
     outcome = play_game(opening, think, Adjudicator(0, 1), last)

@@ -75,9 +75,9 @@ def positions_of(folder: Path, number: int, seed: int) -> list[GamePosition]:
     openings = [line for line in (folder / "openings.txt").read_text("utf-8").splitlines() if line.strip()]
     games = [json.loads(line) for line in (folder / "games.jsonl").read_text("utf-8").splitlines()]
     found = {
-        (openings[game["pair"]].removeprefix("sfen "), tuple(moves[:ply]))
+        (openings[game["game"]["number"] // 2].removeprefix("sfen "), tuple(moves[:ply]))
         for game in games
-        for moves in [game["moves"].split()]
+        for moves in [game["moves"]]
         for ply in range(8, min(len(moves) - 12, 110))
     }
     return random.Random(seed).sample(sorted(found), min(number, len(found)))

@@ -74,7 +74,7 @@ def train(data: Path, pupil: Path, out: Path, samples: int, scale: float, option
     """Train the pupil with ``gougi train``; its net."""
     words = [
         sys.executable, "-m", "master", "train", "--data", str(data), "--use", "tree", "--from", str(pupil),
-        "--positions", str(samples), "--scale", str(scale), "--validation", str(_HELD_OUT), "--patience", "0",
+        "--positions", str(samples), "--scale", str(scale), "--validation", str(_HELD_OUT),
         "--tolerance", "1000", "--out", str(out), *shlex.split(options),
     ]  # fmt: skip
     if not (out / "report.json").exists():
@@ -108,7 +108,7 @@ def main() -> None:
         data = arguments.out / f"labels-{positions}"
         count = label(arguments.data, arguments.teacher, data, positions)
         if held is None:
-            corpus = Corpus.index(shard_files([data]), Split(_HELD_OUT, every=False, use="tree"))
+            corpus = Corpus.index(shard_files([data]), Split(_HELD_OUT, use="tree"))
             held = corpus.validation_records(200_000)
             before = difference(read_network(arguments.pupil), teacher, held, arguments.scale)
             print(f"| {count:,} | 0 | the pupil as it was | {before:.4f} |", flush=True)

@@ -29,11 +29,10 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from lab.training.compare import Sample, evaluations
 from master.analysis.game import GameFileError, RecordedGame, read_games
 from worker.engine import Limits
 from worker.files import described
-from worker.nnue import Network, NetworkFileError, load_network
+from worker.nnue import Network, NetworkFileError, NnueState, centipawns, evaluate_full, load_network
 from worker.search.engine import NumbaEngine
 from worker.shogi import Position
 from worker.shogi.pieces import is_drop, is_promotion, move_to
@@ -45,6 +44,21 @@ _SCALES: Final = np.geomspace(200, 8000, 120)
 _TABLE_MB: Final = 32
 
 Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A position, and the points of its side to move in the game: 0, 1/2 or 1."""
+
+    sfen: str
+    points: float
+
+
+def evaluations(network: Network, samples: Sequence[Sample]) -> npt.NDArray[np.int64]:
+    """Centipawns from the side to move, without a search."""
+    state = NnueState(network)
+    records = (Position.from_sfen(one.sfen).record for one in samples)
+    return np.array([int(centipawns(evaluate_full(one, state.record), network.fv_scale)) for one in records], np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +80,7 @@ def samples_of(game: RecordedGame, count: int, rng: random.Random) -> list[Sampl
         move = position.parse_usi(played.usi)
         quiet = (is_drop(move) or not position.piece_on(move_to(move))) and not is_promotion(move)
         if ply >= OPENING and quiet and not position.in_check():
-            found.append(Sample(position.sfen(), ply + 1, game.source, move, float(game.winner == position.turn)))
+            found.append(Sample(position.sfen(), float(game.winner == position.turn)))
         position.push(move)
     drawn = sorted(rng.sample(range(len(found)), min(count, len(found))))
     return [found[i] for i in drawn]

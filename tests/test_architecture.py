@@ -105,8 +105,8 @@ def test_no_test_imports_another() -> None:
 def test_benchmarks_import_no_tests() -> None:
     """Tests import benchmarks, so that is the way of the arrow.
 
-    Apart are long tests that are started by hand: of whole machines, whose stand-ins lie with the tests, of storms, and
-    over a Ray head.
+    Apart are long tests that are started by hand: of whole machines, whose stand-ins lie with the tests, and of
+    storms.
     """
     found = {
         path.relative_to(ROOT).parts[1]
@@ -114,4 +114,4 @@ def test_benchmarks_import_no_tests() -> None:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.ImportFrom) and node.module and node.module.partition(".")[0] == "tests"
     }
-    assert found == {"boot", "image.py", "supervision.py", "teaching.py"}
+    assert found == {"boot", "image.py", "supervision.py"}

@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
-import argparse
 import importlib.util
-from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import Annotated, TypeVar
 
 import typer
 
 from cluster.processors import processors
-from lab.commands.train import NO_TORCH, shape_of
+from lab.commands.options import GROUP_SETTINGS, Out
+from lab.commands.train import NO_TORCH
 from master.commands.checks import check_net
 from master.commands.common import FAILED, CommandError, EndsOn
 from master.commands.options import JsonAtEnd
 from master.commands.plain import PlainCommand, PlainGroup
 from worker.files import described
 
-if TYPE_CHECKING:
-    from lab.learning.recipe import Recipe
-
 T = TypeVar("T", int, float)
 
-app = typer.Typer(
-    cls=PlainGroup,
-    rich_markup_mode=None,
-    add_completion=False,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
-)
+app = typer.Typer(cls=PlainGroup, rich_markup_mode=None, add_completion=False, context_settings=GROUP_SETTINGS)
 
 _MACHINE = "Processes for games, threads for training, games of a match at a time."
 _MORE = 'More options of {}, in quotes: "{}".'
@@ -37,9 +28,7 @@ _MORE = 'More options of {}, in quotes: "{}".'
 @app.callback(invoke_without_command=True)
 def learn(
     context: typer.Context,
-    out: Annotated[
-        Path, typer.Option("--out", metavar="FOLDER", help="Folder of the run. The same command continues it.")
-    ] = Path("runs/learn"),
+    out: Out = Path("runs/learn"),
     generations: Annotated[
         int, typer.Option(min=1, metavar="N", help="Generations in all. You can ask for more later.")
     ] = 3,
@@ -63,14 +52,7 @@ def learn(
     ] = None,
     hours: Annotated[
         float | None,
-        typer.Option(metavar="H", help="Stop after H hours of work, earlier parts of the run included."),
-    ] = None,
-    dollars: Annotated[
-        float | None, typer.Option(metavar="D", help="Stop when the work has cost D, at --price.")
-    ] = None,
-    price: Annotated[
-        float | None,
-        typer.Option(metavar="D", help="Dollars an hour of all machines; for a fleet see gougi fleet status."),
+        typer.Option(min=0, metavar="H", help="Stop after H hours of work, earlier parts of the run included."),
     ] = None,
     games: Annotated[
         str,
@@ -149,15 +131,15 @@ def learn(
     Each generation has four steps: games of the best net, training, a gate (a match of the new net against the best
     one), and promotion. Each step is a command that you can run by hand (gougi selfplay, train, net compare, match) in
     a folder of its own. Ctrl-C, a kill, a full disk or the end of --hours interrupt a step; the same command goes on
-    with it. FOLDER gets best.bin, every promoted net (nets/), the page nets.md with tables and all commands, and
-    elo.svg. You may change options before you go on: they hold for steps that have not begun. docs/how-to/training.md
+    with it. FOLDER gets best.bin, every promoted net (nets/), and the page nets.md with tables and all
+    commands. You may change options before you go on: they hold for steps that have not begun. docs/how-to/training.md
     explains the loop.
 
     Examples:
 
       gougi learn --out runs/learn --generations 5 --games 50000 --hours 24
 
-      gougi learn --address auto --games 500000,2000000 --dollars 40 --price 3.20
+      gougi learn --address auto --games 500000,2000000 --hours 12
 
       gougi learn --against yardstick=other/nn.bin --against fairy=fairy-stockfish
 
@@ -171,7 +153,7 @@ def learn(
         raise CommandError(NO_TORCH.replace("train needs", "learn needs", 1), FAILED)
     from lab.learning.folder import LearnFolder, LearnFolderError
     from lab.learning.recipe import Opponent, Recipe, RecipeError
-    from lab.learning.run import Budget, run
+    from lab.learning.run import check, run
 
     try:
         recipe = Recipe(
@@ -183,16 +165,13 @@ def learn(
             address=address, opponents=[Opponent.parse(text) for text in against or []],
             games_words=games_options, train_words=train_options or [""], gate_words=gate_options,
         )  # fmt: skip
-        _check(recipe)
-        budget = Budget.of(hours, dollars, price)
+        check(recipe)
         if net is not None:
             check_net(str(net), "--net")
         first = None if net is None else net.read_bytes()
         folder = LearnFolder(out)
-        if net is not None and history is None and not folder.ledger_path.exists():
-            _check_first(net, recipe)
         with folder.held():
-            return run(folder, recipe, generations, budget, first, history, as_json)
+            return run(folder, recipe, generations, hours, first, history, as_json)
     except (RecipeError, LearnFolderError) as error:
         raise CommandError(str(error)) from error
     except OSError as error:
@@ -221,35 +200,6 @@ def show(
     print(json.dumps(ledger.as_json()) if as_json else page(ledger, str(folder)).rstrip())
 
 
-def _check_first(net: Path, recipe: Recipe) -> None:
-    """Refuse a first net with which no training could begin: that would be found only behind its games.
-
-    Raises:
-        CommandError: its inputs cannot be trained, or ``--train-options`` ask for another shape.
-    """
-    from lab.learning.recipe import words
-    from lab.training import generation0
-    from lab.training.train_settings import TrainSettings
-    from worker.nnue.format import read_network, serialise_network
-
-    if recipe.fresh or net.read_bytes() == serialise_network(generation0.build()):
-        return  # it begins with random weights
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
-    parser.add_argument("--features")
-    parser.add_argument("--width", type=int)
-    parser.add_argument("--hidden")
-    source = read_network(net)
-    for text in recipe.train_words:
-        try:
-            asked, _ = parser.parse_known_args(words("--train-options", text))
-            TrainSettings(**shape_of(source, asked.features, asked.width, asked.hidden), epochs=1)
-        except argparse.ArgumentError as error:
-            raise CommandError(f"--train-options {text}: {error}") from error
-        except (CommandError, ValueError) as error:
-            why = str(error).removeprefix("--from: ")
-            raise CommandError(f"--from-best: no training can begin with {net}: {why}") from error
-
-
 def _numbers(option: str, text: str, kind: type[T]) -> list[T]:
     try:
         found = [kind(part) for part in text.split(",")]
@@ -264,45 +214,3 @@ def _even(option: str, games: int) -> int:
     if games % 2:
         raise CommandError(f"{option} {games}: expected an even number: each opening is played twice")
     return games
-
-
-def _check(recipe: Recipe) -> None:
-    """Find what a step would refuse only hours later. Raises CommandError, RecipeError."""
-    from lab.learning.recipe import words
-    from lab.match.contestants import SettingsError, contestant
-    from lab.match.match_engine import MatchEngine
-    from lab.match.openings import OpeningError, openings_of
-    from lab.match.run import check_contestant
-    from lab.match.settings import Pace
-    from lab.match.statistics import Sprt
-    from worker.nnue.format import NetworkFileError, read_network
-
-    try:
-        Sprt.parse(recipe.gate_sprt, 0.05, 0.05)
-    except ValueError as error:
-        raise CommandError(str(error).replace("--sprt", "--gate-sprt", 1)) from error
-    try:
-        openings_of(recipe.openings, recipe.seed)
-    except OpeningError as error:
-        raise CommandError(f"--openings: {error}") from error
-    names = [one.name for one in recipe.opponents]
-    for one in recipe.opponents:
-        if names.count(one.name) > 1:
-            raise CommandError(f"--against {one.name}=…: two opponents have this name")
-        try:
-            if one.player.endswith(".bin"):
-                read_network(one.player)
-            else:
-                engine = MatchEngine(contestant(one.player, one.name, (), timed=False))
-                with closing(engine):
-                    check_contestant(engine, Pace(nodes=recipe.match_nodes[0]))
-        except (SettingsError, NetworkFileError, OSError) as error:
-            raise CommandError(f"--against {one.name}={one.player}: {described(error)}") from error
-    if recipe.fresh and len(recipe.train_words) > 1:
-        raise CommandError("--train-options: several need --from-best: nets with other first weights have no mean")
-    for option, text in (
-        ("--games-options", recipe.games_words),
-        *(("--train-options", text) for text in recipe.train_words),
-        ("--gate-options", recipe.gate_words),
-    ):
-        words(option, text)

@@ -1,68 +1,37 @@
-"""``gougi selfplay``: teacher games, what is in them, and the field's records out of them."""
+"""``gougi selfplay``: teacher games, and what is in them."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Final
 
 import typer
 
 from cluster.processors import processors
+from lab.commands.options import GROUP_SETTINGS, Hash, Out, Processes, TeacherGamesFolder
 from master.commands.checks import network_file
-from master.commands.common import (
-    FAILED,
-    CommandError,
-    EndsOn,
-    Stoppable,
-    WarmUp,
-    compile_searcher,
-    exit_code,
-    interruptible,
-    notice,
-)
+from master.commands.common import FAILED, CommandError, EndsOn, interruptible
 from master.commands.options import FleetAddress, FvScale, Json, JsonAtEnd, NetFile
 from master.commands.plain import PlainCommand, PlainGroup
-from worker.files import described, replacing
-
-if TYPE_CHECKING:
-    from lab.selfplay.folder import TeacherFolder
-    from lab.selfplay.run import ShardsProgress, ShardTerms
+from worker.files import described
 
 OUR_SCALE: Final = 1006
 """Win-rate scale of the network that ships, as its training fitted it (``docs/nets.json``)."""
+FIRST_SCALE: Final = 2400
+"""Win-rate scale of generation 0, the hand-made network with which ``gougi learn`` begins."""
 TREE_NATURAL: Final = 0.5
 """Share of the games with natural openings, if positions of trees are kept."""
 TREE_GAMES: Final = 200
 """Games of a shard then: some 150,000 positions, 13 MB."""
-FIRST_SCALE: Final = 2400
-"""Win-rate scale of generation 0, the hand-made network with which ``gougi learn`` begins."""
 
-app = typer.Typer(
-    cls=PlainGroup,
-    rich_markup_mode=None,
-    add_completion=False,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
-)
-
-
-def _compile() -> None:
-    """Compile the searcher and self-play if they are not in the cache, with progress on stderr."""
-
-    def find() -> WarmUp:
-        from lab.selfplay.warm import warm_up_selfplay
-
-        return warm_up_selfplay
-
-    compile_searcher(find)
+app = typer.Typer(cls=PlainGroup, rich_markup_mode=None, add_completion=False, context_settings=GROUP_SETTINGS)
 
 
 @app.callback(invoke_without_command=True)
 def selfplay(
     context: typer.Context,
-    out: Annotated[
-        Path, typer.Option("--out", metavar="FOLDER", help="Folder of the games. The same command continues it.")
-    ] = Path("runs/selfplay"),
+    out: Out = Path("runs/selfplay"),
     games: Annotated[
         int,
         typer.Option(min=1, metavar="N", help="Games in all, rounded up to whole shards. You can ask for more later."),
@@ -77,12 +46,6 @@ def selfplay(
         ),
     ] = 700,
     plies: Annotated[str, typer.Option(metavar="N-M", help="Random moves of an opening, from and to.")] = "8-16",
-    balance: Annotated[
-        float,
-        typer.Option(
-            metavar="P", help="Highest probability with which a side may win in an opening; others are rejected."
-        ),
-    ] = 0.55,
     scale: Annotated[
         float | None,
         typer.Option(
@@ -94,7 +57,6 @@ def selfplay(
     decided: Annotated[
         float, typer.Option(metavar="P", help="Probability of a win at which a game ends. 1: never.")
     ] = 0.97,
-    decided_plies: Annotated[int, typer.Option(metavar="N", help="For --decided: number of plies in a row.")] = 6,
     played_out: Annotated[
         float, typer.Option(metavar="SHARE", help="Share of the games that go on to the end in spite of --decided.")
     ] = 0.1,
@@ -137,7 +99,6 @@ def selfplay(
     deep_depth: Annotated[
         int, typer.Option(min=1, metavar="N", help="For --deep-share: --tree-depth in the tree of such a search.")
     ] = 8,
-    max_moves: Annotated[int, typer.Option(metavar="N", help="Number of moves after which a game is drawn.")] = 320,
     shard: Annotated[
         int | None,
         typer.Option(
@@ -146,10 +107,8 @@ def selfplay(
             help=f"Games of a shard. Default: 1000, which take about two minutes; with --tree {TREE_GAMES}.",
         ),
     ] = None,
-    hash_mb: Annotated[int, typer.Option("--hash", min=1, metavar="MB", help="Table of each process.")] = 4,
-    processes: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Processes on this machine. Default: its processors.")
-    ] = None,
+    hash_mb: Hash = 4,
+    processes: Processes = None,
     address: FleetAddress = None,
     as_json: JsonAtEnd = False,
 ) -> int:
@@ -168,14 +127,12 @@ def selfplay(
       gougi selfplay --out runs/tree1 --games 100000 --nodes 400 --tree --deep-share 0.01
 
       gougi selfplay stats runs/games1
-
-      gougi selfplay export runs/games1 --out games1.psv
     """
     if context.invoked_subcommand is not None:
         return 0
     from cluster.api import FleetError
-    from lab.selfplay.folder import TeacherFolder
-    from lab.selfplay.run import FolderError, ShardTerms, TeachingError, digest_of
+    from lab.selfplay.folder import FolderError, ShardTerms, TeacherFolder, TeachingError
+    from lab.selfplay.run import digest_of, run
     from lab.selfplay.teacher import TeacherSettings, code_version
     from worker.nnue.format import NetworkFileError
 
@@ -184,19 +141,19 @@ def selfplay(
         scale = OUR_SCALE if net is None else FIRST_SCALE
     try:
         settings = TeacherSettings(
-            seed=seed, nodes=nodes, plies_from=first, plies_to=last, balance=balance, scale=scale, decided=decided,
-            decided_plies=decided_plies, played_out=played_out, entering=entering, unusual=unusual,
+            seed=seed, nodes=nodes, plies_from=first, plies_to=last, scale=scale, decided=decided,
+            played_out=played_out, entering=entering, unusual=unusual,
             natural=(TREE_NATURAL if tree else 0.0) if natural is None else natural,
             tree_depth=tree_depth if tree else 0, tree_share=tree_share, deep=deep_share, deep_nodes=deep_nodes,
-            deep_depth=deep_depth, max_moves=max_moves, hash_mb=hash_mb,
-            games=(TREE_GAMES if tree else 1000) if shard is None else shard,
+            deep_depth=deep_depth, hash_mb=hash_mb, games=(TREE_GAMES if tree else 1000) if shard is None else shard,
         )  # fmt: skip
         network = network_file(net, fv_scale)
         terms = ShardTerms(settings, digest_of(network), fv_scale, code_version())
         folder = TeacherFolder(out)
         with folder.held():
             folder.claim(terms)
-            return _run(folder, terms, network, -(-games // settings.games), processes, address, as_json)
+            place = address or processes or processors()
+            return run(folder, terms, network, -(-games // settings.games), place, as_json)
     except (ValueError, NetworkFileError, FolderError) as error:
         raise CommandError(str(error)) from error
     except (TeachingError, FleetError) as error:
@@ -213,136 +170,21 @@ def _plies(text: str) -> tuple[int, int]:
         raise CommandError(f"--plies {text}: expected two whole numbers N-M, such as 8-16") from None
 
 
-def _run(
-    folder: TeacherFolder,
-    terms: ShardTerms,
-    network: bytes,
-    shards: int,
-    processes: int | None,
-    address: str | None,
-    as_json: bool,
-) -> int:
-    from lab.selfplay.run import ShardsProgress
-
-    known, notices = folder.known(terms, shards)
-    for text in notices:
-        notice(text)
-    there = {header["shard"] for header in known}
-    progress = ShardsProgress(terms.settings.games * shards, known)
-    whole = True
-    if missing := [number for number in range(shards) if number not in there]:
-        whole = _make(folder, terms, network, missing, processes, address, progress)
-    found = {"folder": str(folder.path), "finished": whole, **progress.facts()}
-    print(json.dumps(found) if as_json else progress.summary())
-    return exit_code(whole, folder.path)
-
-
-def _make(
-    folder: TeacherFolder,
-    terms: ShardTerms,
-    network: bytes,
-    missing: list[int],
-    count: int | None,
-    address: str | None,
-    progress: ShardsProgress,
-) -> bool:
-    """Make the shards that are missing. False: Ctrl-C or SIGTERM ended it."""
-    from lab.selfplay.run import Event, Made, make_here, make_on_ray
-
-    def on_event(event: Event) -> None:
-        if isinstance(event, Made):
-            folder.keep(event)
-        progress.take(event)
-
-    import asyncio
-
-    with Stoppable() as block:
-        if address is None:
-            _compile()
-            with progress:
-                make_here(network, terms, missing, min(count or processors(), len(missing)), on_event)
-        else:
-            with progress:
-                asyncio.run(make_on_ray(address, network, terms, missing, on_event))
-    return block.finished
-
-
 @app.command(cls=PlainCommand)
-def stats(
-    folder: Annotated[
-        Path, typer.Argument(exists=True, file_okay=False, metavar="FOLDER", help="Folder of gougi selfplay.")
-    ],
-    as_json: Json = False,
-) -> None:
+def stats(folder: TeacherGamesFolder, as_json: Json = False) -> None:
     """Count what is in the games.
 
-    It counts lengths, ends, duplicates and scores, and the share of the positions that training keeps, and fits the
-    scale.
+    It counts lengths, ends, starts and results, and the share of the positions that training keeps, and fits the scale.
 
     Examples:
 
       gougi selfplay stats runs/games1
     """
-    from lab.selfplay.folder import shards_in
-    from lab.selfplay.positions import ShardTally
-    from lab.selfplay.run import TeachingError, stats_text
-    from lab.selfplay.shard import ShardError
+    from lab.selfplay.folder import TeachingError
+    from lab.training.run import compile_training
+    from lab.training.tally import count_games, counts_text
 
-    _compile()
-
-    def count() -> dict[str, Any]:
-        tally = ShardTally()
-        for shard in shards_in(folder):
-            try:
-                tally.add(shard)
-            except ShardError as error:
-                raise TeachingError(f"{folder}, shard {shard.header['shard']}: {error}") from error
-        return tally.facts()
-
+    compile_training()
     with EndsOn(TeachingError, OSError, code=FAILED):
-        facts = interruptible(count)
-    print(json.dumps(facts) if as_json else stats_text(facts))
-
-
-@app.command(cls=PlainCommand)
-def export(
-    folder: Annotated[
-        Path, typer.Argument(exists=True, file_okay=False, metavar="FOLDER", help="Folder of gougi selfplay.")
-    ],
-    out: Annotated[Path, typer.Option("--out", dir_okay=False, metavar="FILE", help="The file to write.")],
-    everything: Annotated[
-        bool,
-        typer.Option(
-            "--all", help="All positions: also in check, with a capture or promotion as best move, or decided."
-        ),
-    ] = False,
-    as_json: JsonAtEnd = False,
-) -> None:
-    """Write the positions for other trainers (PackedSfenValue).
-
-    Each record has 40 bytes. It writes quiet positions only: no check, no capture and no promotion as best move, a
-    score below 6000. They are in the order of the games: shuffle them before training.
-
-    Examples:
-
-      gougi selfplay export runs/games1 --out positions.bin
-    """
-    from lab.selfplay.folder import shards_in
-    from lab.selfplay.positions import packed_records
-    from lab.selfplay.run import TeachingError
-    from lab.selfplay.shard import ShardError
-
-    _compile()
-
-    def write() -> int:
-        with replacing(out) as file:
-            for shard in shards_in(folder):
-                try:
-                    file.writelines(packed_records(shard, only_quiet=not everything))
-                except ShardError as error:
-                    raise TeachingError(f"{folder}, shard {shard.header['shard']}: {error}") from error
-            return file.tell() // 40
-
-    with EndsOn(TeachingError, OSError, code=FAILED):
-        positions = interruptible(write)
-    print(json.dumps({"file": str(out), "positions": positions}) if as_json else f"{out}: {positions:,} positions")
+        facts = interruptible(lambda: count_games(folder))
+    print(json.dumps(facts) if as_json else counts_text(facts))

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cluster.processors import processors
+from lab.commands.options import Out, TeacherGames
 from master.commands.common import FAILED, CommandError
+from master.commands.options import JsonAtEnd
 from worker.files import described
 
 if TYPE_CHECKING:
@@ -22,19 +24,8 @@ NO_TORCH = f"gougi train needs PyTorch, which is not installed: pip install {TOR
 
 
 def train(
-    data: Annotated[
-        list[Path],
-        typer.Option(
-            "--data",
-            exists=True,
-            file_okay=False,
-            metavar="FOLDER",
-            help="Folder of gougi selfplay. May be given again.",
-        ),
-    ],
-    out: Annotated[
-        Path, typer.Option("--out", metavar="FOLDER", help="Folder of the run. The same command continues it.")
-    ] = Path("runs/train"),
+    data: TeacherGames,
+    out: Out = Path("runs/train"),
     begin: Annotated[
         Path | None,
         typer.Option(
@@ -55,13 +46,6 @@ def train(
     hidden: Annotated[
         str | None, typer.Option(metavar="N-M", help="Units of the two hidden layers. Default: 32-32.")
     ] = None,
-    factorise: Annotated[
-        bool | None,
-        typer.Option(
-            "--factorise/--no-factorise",
-            help="Whether inputs of a kind share a part of their weights. Default: if they name the king's square.",
-        ),
-    ] = None,
     epochs: Annotated[
         float | None, typer.Option(metavar="N", help="Number of times that it learns from each position. Default: 10.")
     ] = None,
@@ -71,9 +55,6 @@ def train(
     batch: Annotated[int, typer.Option(min=1, metavar="N", help="Positions of a step.")] = 4096,
     rate: Annotated[float, typer.Option(metavar="R", help="The highest learning rate.")] = 0.001,
     decay: Annotated[float, typer.Option(metavar="D", help="Weight decay of AdamW.")] = 0.01,
-    warm_up: Annotated[
-        float, typer.Option(metavar="SHARE", help="Share of the run over which the learning rate rises.")
-    ] = 0.02,
     score_share: Annotated[
         str,
         typer.Option(
@@ -103,9 +84,6 @@ def train(
     validation: Annotated[
         float, typer.Option(metavar="SHARE", help="Share of the games that it does not learn from, but validates with.")
     ] = 0.02,
-    everything: Annotated[
-        bool, typer.Option("--all", help="Learn from positions that are not quiet too: checks, captures, promotions.")
-    ] = False,
     decided: Annotated[
         bool, typer.Option("--decided", help="Learn from decided positions too: a score of 6,000 and more, or a mate.")
     ] = False,
@@ -130,20 +108,6 @@ def train(
             metavar="SHARE", help="Share of the run, at its end, whose mean of the weights is tried as well. 0: none."
         ),
     ] = 0.1,
-    mirror: Annotated[
-        bool,
-        typer.Option(
-            "--mirror/--no-mirror", help="Mirror half of the positions, left to right; another half in each epoch."
-        ),
-    ] = True,
-    patience: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            metavar="N",
-            help="Number of validations without a better loss after which a part of the run ends. 0: never.",
-        ),
-    ] = 10,
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of the first weights and of the order.")] = 1,
     tolerance: Annotated[
         float,
@@ -157,11 +121,11 @@ def train(
     threads: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Threads on the CPU. Default: its processors.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object at the end, for programs.")] = False,
+    as_json: JsonAtEnd = False,
 ) -> int:
     """Train a network on the games of gougi selfplay.
 
-    FOLDER gets nn.bin, the log (log.jsonl), a plot of the losses (loss.svg) and checkpoints. Ctrl-C, a kill or a full
+    FOLDER gets nn.bin, the log (log.jsonl) and checkpoints. Ctrl-C, a kill or a full
     disk lose two minutes at most: the same command goes on, and comes to the same end as without the break. From the
     first checkpoint on it goes on with the shards that it began with. docs/how-to/training.md explains the settings.
 
@@ -177,8 +141,7 @@ def train(
     from lab.training.network.checkpoint import CheckpointError
     from lab.training.network.model import find_device
     from lab.training.network.trainer import TrainingError
-    from lab.training.run import run
-    from lab.training.train_folder import TrainFolder, TrainFolderError
+    from lab.training.run import TrainFolder, TrainFolderError, run
     from lab.training.train_settings import TrainSettings
     from worker.nnue.format import NetworkFileError, read_network
 
@@ -187,11 +150,11 @@ def train(
         shape = shape_of(source, features, width, hidden)
         first, last = _span(score_share)
         settings = TrainSettings(
-            **shape, factorise=factorise, epochs=10.0 if epochs is None and positions is None else epochs,
-            positions=positions, batch=batch, rate=rate, decay=decay, warm_up=warm_up, score_from=first,
+            **shape, epochs=10.0 if epochs is None and positions is None else epochs,
+            positions=positions, batch=batch, rate=rate, decay=decay, score_from=first,
             score_to=last, horizon=horizon, scale=scale, quantised=quantised, validation=validation,
-            every=everything, decided=decided, use=use, least_depth=least_depth, exponent=exponent,
-            average=average, mirror=mirror, patience=patience, seed=seed,
+            decided=decided, use=use, least_depth=least_depth, exponent=exponent,
+            average=average, seed=seed,
         )  # fmt: skip
         where = find_device(device)
         wanted = {

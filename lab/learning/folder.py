@@ -1,4 +1,4 @@
-"""The folder of a run of ``gougi learn``: its ledger, its nets, and a page and a plot for readers."""
+"""The folder of a run of ``gougi learn``: its ledger, its nets, and a page for readers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Final
 
 from lab.learning.ledger import Generation, Kind, Ledger, LedgerError, from_json
 from lab.learning.recipe import net_path, trained_path
-from lab.match.elo_plot import Spot, elo_plot
 from lab.match.statistics import Strength
 from lab.run_folder import RunFolder
 from worker.files import replace_file
@@ -23,7 +22,7 @@ class LearnFolderError(Exception):
 
 
 class LearnFolder(RunFolder):
-    """A folder with ``learn.json``, ``nets/``, ``best.bin``, ``nets.md``, ``elo.svg``, and one for each generation."""
+    """A folder with ``learn.json``, ``nets/``, ``best.bin``, ``nets.md``, and one for each generation."""
 
     command = "gougi learn"
     refused = LearnFolderError
@@ -33,7 +32,6 @@ class LearnFolder(RunFolder):
         self.ledger_path = path / "learn.json"
         self.best_path = path / _BEST
         self.page_path = path / "nets.md"
-        self.plot_path = path / "elo.svg"
 
     def open(self, first: bytes | None, default: bytes) -> Ledger:
         """The run's ledger: a new one where there is none.
@@ -110,10 +108,9 @@ class LearnFolder(RunFolder):
             raise LearnFolderError(f"{file}: {error}") from error
 
     def keep(self, ledger: Ledger) -> None:
-        """Write the ledger, then the page and the plot. Raises OSError."""
+        """Write the ledger, then the page. Raises OSError."""
         self.keep_facts(self.ledger_path, ledger.as_json())
         replace_file(self.page_path, page(ledger, str(self.path)).encode())
-        replace_file(self.plot_path, plot(ledger).encode())
 
     def with_games(self) -> frozenset[int]:
         """Numbers of the generations whose games are here: not those that another machine made."""
@@ -137,7 +134,7 @@ def _digest(net: bytes) -> str:
 
 
 _HEAD: Final = (
-    "generation", "teacher", "games", "positions", "learned from", "loss", "integers, cp rms", "pair rate, mean rank",
+    "generation", "teacher", "games", "positions", "learned from", "loss", "integers, cp rms",
     "result loss", "gate: Elo", "", "hours",
 )  # fmt: skip
 
@@ -145,9 +142,8 @@ _HEADING: Final = """# Networks
 
 `gougi learn` writes this page. Generation 0 is the net that the run began with; a teacher's net plays the games, and
 the gate is the match of the new net against it. Loss in nats; integers: how far the exported net is from the one in
-floating point; pair rate and mean rank: how the net's evaluation alone ranks the moves that the teacher played; result
-loss: how well it foretells the results of the teacher's games (nats; all positions, and those from move 100 on). If
-several nets were trained, the gate is for their mean; loss and integers are those of the first.
+floating point; result loss: how well it foretells the results of the teacher's games (nats; all positions, and those
+from move 100 on). If several nets were trained, the gate is for their mean; loss and integers are those of the first.
 
 """
 
@@ -187,7 +183,6 @@ def table(ledger: Ledger) -> str:
 def _row(one: Generation) -> tuple[str, ...]:
     games, report = one.result(Kind.GAMES), one.result(Kind.TRAIN)
     compared, gate = one.result(Kind.COMPARE), one.result(Kind.GATE)
-    ranking = compared and compared["ranking_b"]
     foretold = compared and compared.get("results_b")
     word = {True: "promoted", False: "refused", None: "under way"}[one.promoted]
     spent = one.spent_s + sum(step.spent_s for step in one.steps)
@@ -199,7 +194,6 @@ def _row(one: Generation) -> tuple[str, ...]:
         f"{report['training_positions']:,}" if report else "",
         f"{report['validation_loss']:.5f}" if report else "",
         f"{report['quantised_rms']:.1f}" if report else "",
-        f"{ranking['pair_rate']:.1%}, {ranking['mean_rank']:.2f}" if ranking else "",
         _foretold_text(foretold) if foretold else "",
         str(Strength.of_facts(gate)) if gate else "",
         word,
@@ -208,7 +202,7 @@ def _row(one: Generation) -> tuple[str, ...]:
 
 
 def _foretold_text(loss: Mapping[str, float | None]) -> str:
-    late = loss["late"]
+    late = loss.get("late")  # ledgers of earlier versions have it
     return f"{loss['loss']:.4f}" + (f", {late:.4f}" if late is not None else "")
 
 
@@ -228,19 +222,3 @@ def _match_rows(ledger: Ledger) -> list[tuple[str, ...]]:
 def _markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def plot(ledger: Ledger) -> str:
-    """The SVG: a line for each opponent, and for the gates."""
-    width = max(len(ledger.generations) - 1, 1)
-    places = {one.number: (one.number - 1) / width for one in ledger.generations}
-    series: dict[str, list[Spot]] = {}
-    for one in ledger.generations:
-        for step in one.steps:
-            if step.kind in (Kind.GATE, Kind.MATCH):
-                name = f"against {step.name or 'its teacher (gate)'}"
-                strength = Strength.of_facts(step.result)
-                tip = f"generation {one.number} {name}: {strength}, {step.result['games']} games"
-                series.setdefault(name, []).append(Spot(places[one.number], strength, tip))
-    labels = {str(number): at for number, at in places.items()}
-    return elo_plot("Elo of each generation's net", "generation", labels, series)

@@ -174,7 +174,7 @@ def command(
         case Kind.COMPARE:
             return (
                 "net", "compare", net_path(folder, one.teacher), trained_path(folder, one), "--data",
-                step_path(folder, number, Kind.GAMES), "--positions", str(_COMPARED), "--show", "0", "--json",
+                step_path(folder, number, Kind.GAMES), "--positions", str(_COMPARED), "--json",
             )  # fmt: skip
         case Kind.GATE:
             return (

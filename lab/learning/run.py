@@ -1,4 +1,4 @@
-"""A run of ``gougi learn``: step after step, until all generations are whole or the budget is spent."""
+"""A run of ``gougi learn``: step after step, until all generations are whole or the hours are over."""
 
 from __future__ import annotations
 
@@ -13,53 +13,68 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from lab.learning.folder import LearnFolder, page
+from lab.learning.ledger import Done, Kind, Ledger
+from lab.learning.recipe import Recipe, Step, command, next_step, words
+from lab.match.match_engine import MatchEngine
+from lab.match.openings import OpeningError, openings_of
+from lab.match.run import check_contestant
+from lab.match.settings import Pace, SettingsError, contestant
+from lab.match.statistics import Sprt, Strength
+from lab.training import generation0
 from master.commands.common import DISK_FULL, FAILED, INTERRUPTED, CommandError, Stoppable, exit_code, tell
 from master.ui.progress import span
+from worker.files import described
+from worker.nnue.format import NetworkFileError, read_network, serialise_network
 
-if TYPE_CHECKING:
-    from lab.learning.folder import LearnFolder
-    from lab.learning.ledger import Ledger
-    from lab.learning.recipe import Recipe, Step
+_PR_SET_PDEATHSIG: Final = 1
+_OURS: Final = (sys.executable, "-P", "-m", "master")
+"""Without -P the sources in the current folder would run, not those that are installed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """The most that a run may take, all its pieces together.
-
-    Attributes:
-        seconds: of wall time; inf: no limit.
-        words: for users.
-    """
-
-    seconds: float
-    words: str
-
-    @classmethod
-    def of(cls, hours: float | None, dollars: float | None, price: float | None) -> Budget:
-        """The tighter one of two limits. Raises CommandError: dollars without a price, or a number that is none."""
-        for option, value in (("--hours", hours), ("--dollars", dollars), ("--price", price)):
-            if value is not None and not 0 < value < math.inf:
-                raise CommandError(f"{option} {value:g}: expected a number above 0")
-        if dollars is not None and price is None:
-            raise CommandError("--dollars needs --price: dollars an hour of all machines")
-        found = []
-        if hours is not None:
-            found.append(cls(hours * 3600, f"--hours {hours:g}"))
-        if dollars is not None and price is not None:
-            found.append(cls(dollars / price * 3600, f"--dollars {dollars:g} at {price:g} an hour"))
-        return min(found, key=lambda one: one.seconds, default=cls(math.inf, ""))
+def check(recipe: Recipe) -> None:
+    """Find what a step would refuse only hours later. Raises CommandError, RecipeError."""
+    try:
+        Sprt.parse(recipe.gate_sprt)
+    except ValueError as error:
+        raise CommandError(str(error).replace("--sprt", "--gate-sprt", 1)) from error
+    try:
+        openings_of(recipe.openings, recipe.seed)
+    except OpeningError as error:
+        raise CommandError(f"--openings: {error}") from error
+    names = [one.name for one in recipe.opponents]
+    for one in recipe.opponents:
+        if names.count(one.name) > 1:
+            raise CommandError(f"--against {one.name}=…: two opponents have this name")
+        try:
+            if one.player.endswith(".bin"):
+                read_network(one.player)
+            else:
+                engine = MatchEngine(contestant(one.player, one.name, (), timed=False))
+                with closing(engine):
+                    check_contestant(engine, Pace(nodes=recipe.match_nodes[0]))
+        except (SettingsError, NetworkFileError, OSError) as error:
+            raise CommandError(f"--against {one.name}={one.player}: {described(error)}") from error
+    if recipe.fresh and len(recipe.train_words) > 1:
+        raise CommandError("--train-options: several need --from-best: nets with other first weights have no mean")
+    for option, text in (
+        ("--games-options", recipe.games_words),
+        *(("--train-options", text) for text in recipe.train_words),
+        ("--gate-options", recipe.gate_words),
+    ):
+        words(option, text)
 
 
 def run(
     folder: LearnFolder,
     recipe: Recipe,
     generations: int,
-    budget: Budget,
+    hours: float | None,
     first: bytes | None,
     history: Path | None,
     as_json: bool,
@@ -67,33 +82,30 @@ def run(
     """Take the run on, in a folder that this process holds.
 
     Args:
+        hours: the most that the run may take, all its pieces together; None: no limit.
         first: the file of the first teacher; None: one made by hand.
         history: the ledger of another machine's run to go on with; ``first`` is that run's best net then.
 
     Returns:
-        The exit code: 0 also where the budget is spent.
+        The exit code: 0 also if the hours are over.
 
     Raises:
         CommandError: a step failed; the text names it.
         RecipeError, LearnFolderError, OSError: as the parts raise them.
     """
-    from lab.learning.folder import page
-    from lab.learning.recipe import next_step
-    from lab.training import generation0
-    from worker.nnue.format import serialise_network
-
     default = serialise_network(generation0.build())
     if history is None:
         ledger = folder.open(first, default)
     else:
         ledger = folder.take_over(history, default if first is None else first, default)
     recipe = replace(recipe, first_by_hand=ledger.first == hashlib.sha256(default).hexdigest())
+    limit_s = math.inf if hours is None else hours * 3600
     spent = False
     with Stoppable() as block:
         while (step := next_step(ledger, recipe, generations, folder.with_games(), folder.with_nets())) is not None:
-            if spent := ledger.spent_s >= budget.seconds:
+            if spent := ledger.spent_s >= limit_s:
                 break
-            ledger = _take(folder, recipe, ledger, step, budget)
+            ledger = _take(folder, recipe, ledger, step, limit_s)
     ledger = folder.read()
     whole = next_step(ledger, recipe, generations, folder.with_games(), folder.with_nets()) is None
     if as_json:
@@ -102,44 +114,41 @@ def run(
         print(page(ledger, str(folder.path)).split("\n## Recipe", 1)[0].rstrip())
         print(f"\nbest net: {folder.best_path} (generation {ledger.best})")
     if spent:
-        tell(f"the budget is spent ({budget.words}): the same command goes on with a larger one")
+        tell(f"--hours {hours:g} are over: the same command goes on with more")
         return 0
     return exit_code(block.finished, folder.path)
 
 
-def _take(folder: LearnFolder, recipe: Recipe, ledger: Ledger, step: Step, budget: Budget) -> Ledger:
+def _take(folder: LearnFolder, recipe: Recipe, ledger: Ledger, step: Step, limit_s: float) -> Ledger:
     """Run one step; the ledger with it, also on the disk.
 
     Raises:
         KeyboardInterrupt: Ctrl-C or SIGTERM broke it off; the ledger on the disk has the time.
         CommandError: it failed.
     """
-    from lab.learning.ledger import Done, Kind
-    from lab.learning.recipe import command
-
     if ledger.generation(step.number) is None:
         ledger = ledger.begun(step.number)
         folder.keep(ledger)  # a kill does not undo it: its games name their teacher
     one = ledger.generation(step.number)
     assert one is not None
-    words = command(recipe, str(folder.path), ledger, one, step.kind, step.name, folder.with_games())
-    left = budget.seconds - ledger.spent_s
-    tell(f"{step} (spent {span(ledger.spent_s)}{f' of {span(budget.seconds)}' if left < math.inf else ''})")
-    tell(f"  gougi {shlex.join(words)}")
-    ended = run_command(words, left)
+    order = command(recipe, str(folder.path), ledger, one, step.kind, step.name, folder.with_games())
+    left = limit_s - ledger.spent_s
+    tell(f"{step} (spent {span(ledger.spent_s)}{f' of {span(limit_s)}' if left < math.inf else ''})")
+    tell(f"  gougi {shlex.join(order)}")
+    ended = run_command(order, left)
     result = ended.result
     if ended.code or result is None or not result.get("finished", True):
         ledger = ledger.with_piece(step.number, ended.spent_s)
         folder.keep(ledger)
         if ended.interrupted or ended.code == INTERRUPTED:
-            if ledger.spent_s >= budget.seconds:
+            if ledger.spent_s >= limit_s:
                 return ledger
             raise KeyboardInterrupt
         raise CommandError(
-            f"{step}: gougi {words[0]} ended with {_end(ended.code)}; the same command goes on",
+            f"{step}: gougi {order[0]} ended with {_end(ended.code)}; the same command goes on",
             DISK_FULL if ended.code == DISK_FULL else FAILED,
         )
-    ledger = ledger.with_step(step.number, Done(step.kind, step.name, words, ended.spent_s, result))
+    ledger = ledger.with_step(step.number, Done(step.kind, step.name, order, ended.spent_s, result))
     if step.kind is Kind.GATE:
         tell(f"generation {step.number}: {_gate_words(ledger, step.number, result)}")
         if (one := ledger.generations[step.number - 1]).promoted:
@@ -151,7 +160,6 @@ def _take(folder: LearnFolder, recipe: Recipe, ledger: Ledger, step: Step, budge
 
 
 def _gate_words(ledger: Ledger, number: int, facts: Any) -> str:
-    from lab.match.statistics import Strength
 
     one = ledger.generations[number - 1]
     word = "promoted" if one.promoted else f"refused; generation {one.teacher} stays the best"
@@ -160,11 +168,6 @@ def _gate_words(ledger: Ledger, number: int, facts: Any) -> str:
 
 def _end(code: int) -> str:
     return f"signal {-code}" if code < 0 else f"exit code {code}"
-
-
-_PR_SET_PDEATHSIG: Final = 1
-_OURS: Final = (sys.executable, "-P", "-m", "master")
-"""Without -P the sources in the current folder would run, not those that are installed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,8 +187,8 @@ class Ended:
     interrupted: bool = False
 
 
-def run_command(words: Sequence[str], limit_s: float) -> Ended:
-    """Run ``gougi WORDS``, and stop it by SIGINT after ``limit_s`` or at a KeyboardInterrupt; its stderr is ours.
+def run_command(order: Sequence[str], limit_s: float) -> Ended:
+    """Run ``gougi ORDER``, and stop it by SIGINT after ``limit_s`` or at a KeyboardInterrupt; its stderr is ours.
 
     The child has a process group of its own, so that Ctrl-C reaches it once, from here; and it is stopped in the same
     way where this process is killed.
@@ -194,7 +197,7 @@ def run_command(words: Sequence[str], limit_s: float) -> Ended:
     interrupted = False
     with _noted_signals() as noted:
         child = subprocess.Popen(
-            [*_OURS, *words],
+            [*_OURS, *order],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             process_group=0,

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, TypeVar
+
+import msgspec
 
 import cluster
 import lab
 import worker
-from lab.match.contestants import SettingsError
 from lab.match.openings import OpeningError, read_openings, write_openings
 from lab.match.results import PlayedGame
-from lab.match.settings import FREE, MatchSettings
+from lab.match.settings import FREE, MatchSettings, SettingsError
 from lab.run_folder import RunFolder
 from master.analysis.strength import network_hash
 from master.records.record import GameRecord
@@ -26,34 +29,68 @@ _SEARCH_VARIABLES: Final = ("GOUGI_WITHOUT", "GOUGI_PARAMETERS")
 """Variables that change the search (`worker.jit.options`)."""
 
 
-class HasLine(Protocol):
-    """A result that can be kept."""
-
-    def to_line(self) -> str:
-        """One line of JSON, without its end."""
-        ...
+Result = TypeVar("Result")
 
 
-Result = TypeVar("Result", bound=HasLine)
+def to_line(result: Any) -> str:
+    """A result, a dataclass, as a line of JSON without its end."""
+    return json.dumps(asdict(result), ensure_ascii=False)
+
+
+def from_line(line: bytes | str, kind: type[Result]) -> Result:
+    """Read what `to_line` wrote. Raises ValueError: it is no result of that kind."""
+    try:
+        return msgspec.json.decode(line, type=kind)
+    except msgspec.MsgspecError as error:
+        raise ValueError(f"not the line of a game: {error}") from error
 
 
 class GamesFolder(RunFolder, Generic[Result]):
-    """A folder with ``openings.txt``, and a file to which every game, or pair of games, adds its line when it is over.
+    """A folder with settings, ``openings.txt``, and a file to which every game, or pair of games, adds its line.
 
     Args:
-        results: the file's name.
-        parse: reads a line; raises ValueError, or the folder's own error.
-        words: names a result, for people; two of one name are an error.
+        settings: name of the file of the settings.
+        results: name of the file of the games.
+        kind: of the results: a dataclass whose str is its name; two of one name are an error.
     """
 
-    def __init__(
-        self, path: Path, results: str, parse: Callable[[str], Result], words: Callable[[Result], str]
-    ) -> None:
+    def __init__(self, path: Path, settings: str, results: str, kind: type[Result]) -> None:
         super().__init__(path)
+        self.settings = path / settings
         self.openings = path / "openings.txt"
         self.results = path / results
-        self._parse = parse
-        self._words = words
+        self._kind = kind
+
+    def comparable(self, facts: dict[str, Any]) -> dict[str, Any]:
+        """The settings in a shape in which a difference says what it is about."""
+        return facts
+
+    def begin(self, settings: dict[str, Any], version: str, free: Collection[str] = ()) -> str:
+        """Note the settings if no game was played yet; else check that they are those that games were played with.
+
+        Args:
+            version: of the sources.
+            free: settings that may differ.
+
+        Returns:
+            What the user should know, or nothing: games of another version of the sources are in the folder.
+
+        Raises:
+            refused: the folder was begun with other settings; the text names them.
+            OSError: it cannot be read or written.
+        """
+        if not self.results.exists():
+            self.openings.unlink(missing_ok=True)  # it may be of another seed
+            self.keep_facts(self.settings, {"sources": version, **settings})
+            return ""
+        known = self.known_facts(self.settings)
+        wanted = {key: value for key, value in settings.items() if key not in free}
+        self.check_settings(self.comparable(known), self.comparable(wanted))
+        if free:
+            self.keep_facts(self.settings, {"sources": version, **settings})
+        if known.get("sources") == version:
+            return ""
+        return f"{self.path}: the sources are not those it was begun with: games of both are counted together"
 
     def known_openings(self) -> list[str]:
         """The SFENs of the openings; none where there is no file yet. Raises ``refused``: the file is damaged."""
@@ -68,7 +105,7 @@ class GamesFolder(RunFolder, Generic[Result]):
 
     def append(self, result: Result) -> None:
         """Add a result: a whole line, or none. Raises OSError that names the file."""
-        append_text(self.results, result.to_line() + "\n")
+        append_text(self.results, to_line(result) + "\n")
 
     def read(self, *, mend: bool = True) -> tuple[list[Result], str]:
         """The results, and what the user should know (or nothing).
@@ -88,15 +125,15 @@ class GamesFolder(RunFolder, Generic[Result]):
             try:
                 if not line.endswith(b"\n"):
                     raise ValueError("the line has no end")
-                result = self._parse(line.decode("utf-8"))
-            except (ValueError, self.refused) as error:
+                result = from_line(line, self._kind)
+            except ValueError as error:
                 if number < len(lines):
                     raise self.refused(f"{self.results}, line {number}: {reason(error)}") from error
                 if mend:
                     os.truncate(self.results, len(data) - len(line))
                 notice = f"{self.results}: the last line was damaged and is dropped ({reason(error)})"
                 return list(found.values()), notice
-            name = self._words(result)
+            name = str(result)
             if name in found:
                 raise self.refused(f"{self.results}, line {number}: {name} again")
             found[name] = result
@@ -125,14 +162,13 @@ class MatchFolder(GamesFolder[PlayedGame]):
     refused = SettingsError
 
     def __init__(self, path: Path) -> None:
-        super().__init__(path, "games.jsonl", PlayedGame.from_line, lambda game: f"game {game.number}")
-        self.settings = path / "match.json"
+        super().__init__(path, "match.json", "games.jsonl", PlayedGame)
         self.records = path / "records"
         self.result = path / "result.json"
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """As `RunFolder.held`. Raises SettingsError where the folder cannot be made, too."""
+        """As `RunFolder.held`. Raises SettingsError if the folder cannot be made, too."""
         try:
             self.records.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -140,34 +176,21 @@ class MatchFolder(GamesFolder[PlayedGame]):
         with super().held():
             yield
 
-    def claim(self, settings: MatchSettings) -> str:
-        """Note the settings, where no game was played yet; else check that they are those that games were played with.
+    def comparable(self, facts: dict[str, Any]) -> dict[str, Any]:
+        """The settings with the players under ``a`` and ``b``, so that a difference says whose it is."""
+        return {**facts, "players": dict(zip("ab", facts["players"], strict=True))} if "players" in facts else facts
 
-        Returns:
-            What the user should know, or nothing: our own searcher plays, and its sources are not those of the games
-            that are there.
+    def claim(self, settings: MatchSettings) -> str:
+        """As `begin`; version and networks are those of our own searcher, if it plays.
 
         Raises:
             SettingsError: the folder holds another match.
             OSError: it cannot be read or written.
         """
-        wanted = settings.to_json()
+        if not self.results.exists() and not self.settings.exists() and any(self.records.iterdir()):
+            raise SettingsError(f"{self.records} holds other records: choose another folder")
         ours = any(player.is_ours for player in settings.players)
-        now = {"sources": sources(), "nets": _nets(settings)} if ours else {}
-        known: dict[str, Any] = {}
-        if not self.results.exists():
-            if any(self.records.iterdir()) and not self.settings.exists():
-                raise SettingsError(f"{self.records} holds other records: choose another folder")
-            self.openings.unlink(missing_ok=True)
-        else:
-            known = self.known_facts(self.settings)
-            self.check_settings(_by_side(known), _by_side({key: wanted[key] for key in wanted if key not in FREE}))
-            if known.get("nets") and ours:  # begun by a version that notes them
-                self.check_settings({"nets": known["nets"]}, {"nets": now["nets"]})
-        self.keep_facts(self.settings, wanted | now)
-        if ours and known and known.get("sources") != now["sources"]:
-            return f"{self.path}: our sources are not those it was begun with: games of both are counted together"
-        return ""
+        return self.begin({**settings.to_json(), "nets": _nets(settings)}, sources() if ours else "", FREE)
 
     def add(self, game: PlayedGame, record: GameRecord) -> None:
         """Keep a game: its record first, so that a game that counts has one.
@@ -182,10 +205,6 @@ class MatchFolder(GamesFolder[PlayedGame]):
         except OSError as error:
             raise OSError(f"{self.path}: game {game.number} cannot be kept: {error.strerror or error}") from error
 
-    def keep_result(self, facts: dict[str, Any]) -> None:
-        """Write the result. Raises OSError."""
-        self.keep_facts(self.result, facts)
-
 
 def _nets(settings: MatchSettings) -> list[str]:
     """The network of each side, as `master.analysis.strength.network_hash` has it; empty: it is no searcher of ours, or
@@ -199,9 +218,3 @@ def _nets(settings: MatchSettings) -> list[str]:
         except OSError:
             found.append("")
     return found
-
-
-def _by_side(facts: dict[str, Any]) -> dict[str, Any]:
-    """The settings with the players under ``a`` and ``b``, so that a difference says whose it is."""
-    players = facts.get("players")
-    return {**facts, "players": dict(zip("ab", players, strict=False)) if isinstance(players, list) else players}

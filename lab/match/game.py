@@ -115,24 +115,3 @@ class Adjudicator:
         if min(self._runs) >= self.resign_moves:
             return 0
         return 1 if max(self._runs) <= -self.resign_moves else None
-
-
-@dataclass(slots=True)
-class Resignation:
-    """Ends games that one side sees as lost: it resigns, whatever the other side's scores are.
-
-    Args:
-        resign_cp: centipawns that it must be behind; 0: never.
-        resign_moves: so many of its own moves in a row.
-    """
-
-    resign_cp: int
-    resign_moves: int
-    _runs: list[int] = field(default_factory=lambda: [0, 0])
-
-    def resigns(self, turn: int, score: int | None) -> bool:
-        """Take the score of the side that moves; whether it resigns now. Without a score nothing changes."""
-        if not self.resign_cp or score is None:
-            return False
-        self._runs[turn] = self._runs[turn] + 1 if score <= -self.resign_cp else 0
-        return self._runs[turn] >= self.resign_moves

@@ -10,8 +10,8 @@ import time
 from typing import Final
 
 from cluster.machine.processes import descendants, stat_of
-from lab.match.contestants import Contestant
 from lab.match.referee import BestMove
+from lab.match.settings import Contestant
 from worker.engine import EngineError
 from worker.usi.process import UsiProcess, dialect_of, parse_bestmove, parse_info, parse_nodes
 

@@ -16,16 +16,12 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from master.commands.common import compile_searcher, interruptible
 from worker.engine import Engine, Limits
 from worker.files import reason, replace_file
 from worker.shogi import STARTPOS, MoveError, Position, SfenError, move_to_usi
-
-if TYPE_CHECKING:
-    from worker.engine import Engine
-
 
 DEFAULT_PLIES: Final = 12
 DEFAULT_MARGIN_CP: Final = 120

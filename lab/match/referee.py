@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from lab.match.game import Adjudicator, End, Resignation, ruled
-from lab.match.settings import MatchSettings, Pace, ResignBy
+from lab.match.game import Adjudicator, End, ruled
+from lab.match.settings import MatchSettings, Pace
 from master.records.lines import RecordedMove
 from master.records.record import Ending
 from worker.shogi import STARTPOS, MoveError, Position
@@ -81,9 +81,7 @@ class Referee:
         self._sfen = sfen
         self._position = Position.from_sfen(sfen)
         self._usi = "position startpos" if sfen == STARTPOS else f"position sfen {sfen}"
-        both = settings.resign_by is ResignBy.BOTH
-        self._adjudicator = Adjudicator(settings.resign_cp if both else 0, settings.resign_moves)
-        self._resignation = Resignation(0 if both else settings.resign_cp, settings.resign_moves)
+        self._adjudicator = Adjudicator(settings.resign_cp, settings.resign_moves)
         self.clock = Clock(settings.pace)
         self.moves: list[RecordedMove] = []
         self.ending: Ending | None = None
@@ -115,7 +113,7 @@ class Referee:
         elif answer.move == "win":
             # A side that may declare is not asked: the referee declares for it.
             self._foul(f"declares a win that the rules do not give in {self._position.sfen()}")
-        elif answer.move == "resign" or self._resignation.resigns(mover, answer.score):
+        elif answer.move == "resign":
             self.ending = Ending("RESIGN", 1 - mover)
         else:
             self._move(answer)

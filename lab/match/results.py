@@ -5,12 +5,9 @@ Games are numbered from 1. Games 1 and 2 are the first pair: one opening, A blac
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Final
-
-import msgspec
 
 from lab.match.settings import MatchSettings
 from lab.match.statistics import Strength, Tally, Verdict, result_facts, strength, tally
@@ -80,18 +77,8 @@ class PlayedGame:
             return None
         return 0 if self.points == 0 else 1
 
-    def to_line(self) -> str:
-        """One line of JSON, without its end."""
-        return json.dumps(asdict(self), ensure_ascii=False)
-
-    @classmethod
-    def from_line(cls, text: str) -> PlayedGame:
-        """Read a line of `to_line`.
-
-        Raises:
-            ValueError: it is none.
-        """
-        return msgspec.json.decode(text, type=cls)
+    def __str__(self) -> str:
+        return f"game {self.number}"
 
 
 def results_of(games: Sequence[PlayedGame]) -> list[tuple[int, float]]:

@@ -1,20 +1,37 @@
-"""A match, played: some games at a time, each in a thread with two engines that stay from game to game."""
+"""A match: plays what is missing in its folder, some games at a time, each in a thread with two engines that stay."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Generator, Sequence
 from contextlib import closing
 from datetime import datetime
 from typing import Final
 
 from cluster.machine.side_by_side import side_by_side
-from lab.match.contestants import SettingsError
+from lab.match.folder import MatchFolder
 from lab.match.match_engine import MatchEngine, SilentError
+from lab.match.openings import OpeningError, made_openings, openings_of
 from lab.match.referee import Referee
-from lab.match.results import Faults, PlayedGame, PlayerFigures, colour_of_a, pair_of
-from lab.match.settings import MatchSettings, Pace
+from lab.match.results import (
+    Faults,
+    PlayedGame,
+    PlayerFigures,
+    colour_of_a,
+    facts,
+    finished,
+    games_left,
+    pair_of,
+    table,
+    tally_of,
+    words,
+)
+from lab.match.settings import MatchSettings, Pace, SettingsError
+from master.commands.common import Stoppable, exit_code, notice
 from master.records.record import GameRecord
+from master.ui.progress import Bars
 from worker.engine import EngineError
+from worker.search.engine import NumbaEngine
 
 _FIRST_SEARCH_MS: Final = 60_000
 """A searcher may still be loading itself while it first searches."""
@@ -175,3 +192,72 @@ class _PlayerPair:
         """An engine that was ended with the match is nobody's loss."""
         if self._ended:
             raise _EndedError
+
+
+def run(settings: MatchSettings, folder: MatchFolder, as_json: bool) -> int:
+    """Play what is missing of a match in a folder that this process holds, and show the result; returns the exit code.
+
+    Raises:
+        SettingsError: the folder has another match, or a player or the openings cannot be used.
+        MatchError: a player cannot go on.
+        OSError: a file cannot be read or written.
+    """
+    notice(folder.claim(settings))
+    games, dropped = folder.read()
+    notice(dropped)
+    whole = True
+    try:
+        if not finished(settings, tally_of(games)):
+            whole = _play(settings, folder, games, _openings(settings, folder))
+    except MatchError:
+        folder.keep_facts(folder.result, facts(settings, games))
+        raise
+    found = facts(settings, games)
+    folder.keep_facts(folder.result, found)
+    print(json.dumps(found, ensure_ascii=False) if as_json else table(settings, found))
+    return exit_code(whole, folder.path)
+
+
+def _play(settings: MatchSettings, folder: MatchFolder, games: list[PlayedGame], openings: Sequence[str]) -> bool:
+    """Play what is missing of the match, up to its last game or its test's decision. False: Ctrl-C or SIGTERM ended it.
+
+    ``games`` gets each game that is kept.
+    """
+    numbers = list(games_left(settings.games, {game.number for game in games}))
+    with Stoppable() as block, closing(play_match(settings, openings, numbers)) as playing, Bars("games") as bars:
+        bar = bars.bar("", settings.games, at_most=settings.sprt is not None, hourly=True)
+        bar.show(len(games), "starting the players", tell=True)
+        for game, record in playing:
+            folder.add(game, record)
+            games.append(game)
+            if game.at_fault is not None:
+                bars.note(f"game {game.number}: {settings.names[game.at_fault]} lost: {fault_text(game)}")
+            result = tally_of(games)
+            bar.show(len(games), words(settings, result), tell=True)
+            if finished(settings, result):
+                break
+    return block.finished
+
+
+def _openings(settings: MatchSettings, folder: MatchFolder) -> list[str]:
+    """An opening for each pair. Those that are missing are made, or read, and kept."""
+    wanted = settings.games // 2
+    try:
+        known = folder.known_openings()
+        if len(known) >= wanted:
+            return known
+        if settings.opening_file is not None:
+            source = openings_of(settings.opening_file, settings.seed)
+            if len(source) < wanted and not settings.pace.timed:
+                notice(
+                    f"{settings.opening_file}: {len(source):,} openings for {wanted:,} pairs of games: without a clock "
+                    "the same opening may bring the same games again, and the figures look more certain than they are"
+                )
+        else:
+            plies, margin_cp, best = settings.opening_plies, settings.opening_margin_cp, settings.opening_best
+            source = made_openings(wanted, settings.seed, lambda: NumbaEngine(hash_mb=1), plies, margin_cp, best)
+    except OpeningError as error:
+        raise SettingsError(str(error)) from error
+    openings = known + [source[number % len(source)] for number in range(len(known), wanted)]
+    folder.keep_openings(openings)
+    return openings

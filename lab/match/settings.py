@@ -1,26 +1,153 @@
-"""Settings of a match: two contestants, a pace, openings, adjudication, a test. Kept in the match's folder. Pure."""
+"""Settings of a match: its contestants, a pace, openings, adjudication, a test. Kept in the match's folder.
+
+Pure but for the look for programs.
+"""
 
 from __future__ import annotations
 
-import enum
 import json
-from dataclasses import asdict, dataclass
+import os
+import re
+import shlex
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any, Final
 
-from lab.match.contestants import Contestant, SettingsError
 from lab.match.openings import DEFAULT_MARGIN_CP, DEFAULT_PLIES
 from lab.match.statistics import Sprt
 from worker.clock.timecontrol import TimeControl
 
+OURSELVES: Final = "gougi"
+"""The word for our own single searcher, in place of a command."""
+
+_OUR_COMMAND: Final = (sys.executable, "-P", "-m", "master", "usi", "--single")
+"""Without -P the sources in the current folder would play, not those that are installed."""
+
+_ASSIGNMENT: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=.*", re.DOTALL)
+_UNSAFE: Final = re.compile(r"[^\w.=+-]+")
+_LONGEST_NAME: Final = 60
+
+
+class SettingsError(ValueError):
+    """A match cannot be played as it was asked for; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contestant:
+    """One side of a match: a USI command, run in ``folder``, with its options."""
+
+    name: str
+    command: tuple[str, ...]
+    options: Mapping[str, str]
+    folder: str
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether it is our searcher as it is installed here."""
+        return self.command[-len(_OUR_COMMAND) :] == _OUR_COMMAND
+
+
+def contestant(spec: str, name: str | None, options: Sequence[str], timed: bool = True, cores: str = "") -> Contestant:
+    """Read a contestant from the command line.
+
+    Args:
+        spec: a USI command as a shell would take it; or ``gougi``, our own single searcher as it is installed here.
+            ``env NAME=VALUE …`` may stand before each.
+        name: what it is called; None: by its program.
+        options: USI options as ``NAME=VALUE``.
+        timed: whether the match has a clock. The referee keeps a margin then, so our searcher, or our fleet (``gougi
+            usi``), is told to keep none, and to use its time.
+        cores: the processor cores of the contestant and of all that it starts, as ``taskset -c`` takes them
+            (``0-3,6``); empty: any.
+
+    Raises:
+        SettingsError: the program does not exist, an option has no ``=``, or a core is not there.
+    """
+    try:
+        words = shlex.split(spec)
+    except ValueError as error:
+        raise SettingsError(f"{spec!r} is no command: {error}") from error
+    before, words = _environment(words)
+    if not words:
+        raise SettingsError("a player is empty: expected a USI command or gougi")
+    given: dict[str, str] = {}
+    alone = words == [OURSELVES]
+    if timed and (alone or words[:2] == [OURSELVES, "usi"]):
+        given |= {"NetworkDelay": "0", "NetworkDelay2": "0", "MinimumThinkingTime": "0"}
+        given["RoundUpToFullSecond"] = "false"
+    if alone:
+        command = list(_OUR_COMMAND)
+    else:
+        command = [_program(words[0]), *words[1:]]
+    for text in options:
+        key, equals, value = text.partition("=")
+        if not equals or not key:
+            raise SettingsError(f"option {text!r}: expected NAME=VALUE")
+        given[key.strip()] = value.strip()
+    if cores:
+        before = [_program("taskset"), "-c", _checked(cores), *before]
+    return Contestant(name or Path(words[0]).stem, (*before, *command), given, os.getcwd())
+
+
+def _checked(cores: str) -> str:
+    """Raises SettingsError: it is no list of cores that this process may use."""
+    ours = os.sched_getaffinity(0)
+    for part in cores.split(","):
+        if not re.fullmatch(r"[0-9]+(-[0-9]+)?", part):
+            raise SettingsError(f"cores {cores}: expected numbers and ranges, such as 0-3,6")
+        first, _, last = part.partition("-")
+        if missing := set(range(int(first), int(last or first) + 1)) - ours:
+            raise SettingsError(f"cores {cores}: core {min(missing)} is not there for us")
+    return cores
+
+
+def _environment(words: list[str]) -> tuple[list[str], list[str]]:
+    """The program ``env`` with its variables in front of a player, if it is there, and the rest."""
+    if words[:1] != ["env"]:
+        return [], words
+    end = 1
+    while end < len(words) and _ASSIGNMENT.fullmatch(words[end]):
+        end += 1
+    return [_program("env"), *words[1:end]], words[end:]
+
+
+def _program(word: str) -> str:
+    """The whole path of a program. Ours is found beside the running Python too, where no PATH leads to it."""
+    found = shutil.which(word)
+    if found is None and word == OURSELVES:
+        found = shutil.which(str(Path(sys.executable).parent / word))
+    if found is None:
+        raise SettingsError(f"{word}: no such program")
+    return os.path.abspath(found)
+
+
+def with_names(a: Contestant, b: Contestant) -> tuple[Contestant, Contestant]:
+    """Give two contestants of one name different names: by options and variables that the other lacks, else B gets
+    ``-2``."""
+    if a.name != b.name:
+        return a, b
+    own_a, own_b = _own(a, b), _own(b, a)
+    named = [replace(one, name="-".join([one.name, *own])[:_LONGEST_NAME]) for one, own in ((a, own_a), (b, own_b))]
+    if named[0].name == named[1].name:
+        named[1] = replace(b, name=f"{b.name}-2")
+        named[0] = a
+    return named[0], named[1]
+
+
+def _own(contestant: Contestant, other: Contestant) -> list[str]:
+    """Options and variables of a contestant that another of the same name lacks."""
+    variables = [word for word in contestant.command if _ASSIGNMENT.fullmatch(word) and word not in other.command]
+    options = [(key, value) for key, value in contestant.options.items() if other.options.get(key) != value]
+    words = [*variables, *(f"{key}={value}" for key, value in options)]
+    # Of a path the last part says enough.
+    return [_UNSAFE.sub("_", re.sub(r"=.*/", "=", word)) for word in words]
+
+
 FREE: Final = ("games", "concurrency")
 """Settings that may differ when a match is gone on with: no game that was played would have been another one."""
-
-
-class ResignBy(enum.StrEnum):
-    """The contestants whose scores end a game that is decided."""
-
-    BOTH = "both"
-    OWN = "own"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +205,6 @@ class MatchSettings:
     resign_cp: int = 2000
     """A side is lost that is so far behind, `resign_moves` moves of a side in a row; 0: games are played to the end."""
     resign_moves: int = 3
-    resign_by: ResignBy = ResignBy.BOTH
     opening_file: str | None = None
     """`lab.match.openings.NATURAL` for those that travel with the package."""
     opening_plies: int = DEFAULT_PLIES

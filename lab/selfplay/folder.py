@@ -5,16 +5,51 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from lab.run_folder import RunFolder
-from lab.selfplay.run import FolderError, Made, ShardTerms
 from lab.selfplay.shard import Shard, ShardError, Tree, read_shard
+from lab.selfplay.teacher import TeacherSettings
 from worker.files import replace_file
 
 _SHARD: Final = re.compile(r"shard-(\d{6,})\.games")
+
+
+class TeachingError(Exception):
+    """Teacher games cannot be made or kept; the text says what is wrong, and where."""
+
+
+class FolderError(TeachingError):
+    """A folder is not one for what is ordered; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShardTerms:
+    """The terms on which shards are made. The same for all of a folder."""
+
+    settings: TeacherSettings
+    net_digest: str
+    """SHA-256 of the network's file."""
+    fv_scale: int | None
+    code: str
+    """The version of the ordering process's sources (`code_version`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A shard, whole."""
+
+    number: int
+    data: bytes
+    games: int
+    positions: int
+    cpu_s: float
+    """Seconds of processor time for the whole shard."""
+    tree: bytes | None = None
+    """The file of the positions of its searches' trees, if they are kept."""
+    tree_positions: int = 0
 
 
 class TeacherFolder(RunFolder):

@@ -171,13 +171,11 @@ class Teacher:
     def make_shard(
         self,
         number: int,
-        on_game: Callable[[int], None] = lambda _positions: None,
         on_tree: Callable[[npt.NDArray[np.void]], None] = lambda _records: None,
     ) -> Shard:
         """Play the games of shard ``number``; nothing of it depends on shards that were made before.
 
         Args:
-            on_game: told of each game how many positions it has.
             on_tree: gets of each game the positions of its searches' trees, `RECORD_DTYPE` [n].
         """
         settings = self._settings
@@ -205,7 +203,6 @@ class Teacher:
             if trees is not None:
                 on_tree(trees.of_game(parts[-1], len(game.moves)))
             positions += len(game.moves)
-            on_game(len(game.moves))
         header = {
             "code": code_version(),
             "fv_scale": self._nnue.network.fv_scale,

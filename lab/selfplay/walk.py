@@ -1,5 +1,4 @@
-"""Positions out of a game: their keys, what is going on in them, the field's 32 bytes (PackedSfen) of each, and the
-records that a network learns from.
+"""A position as the field's 32 bytes (PackedSfen), and as the record that a network learns from.
 
 The layout is YaneuraOu's (``extra/sfen_packer.cpp``): one bit for the side to move, seven for either king's square, a
 Huffman code for every other square, then the hands; the lowest bit of a byte comes first.
@@ -14,21 +13,10 @@ import numpy as np
 from lab.jit import jit
 from worker.jit.memory import ld16, ldu16, ldu64, st8, st16, st64
 from worker.nnue.features import HANDS_OFFSET, PIECES_OFFSET
-from worker.shogi.attacks import in_check
-from worker.shogi.makemove import check_move, make
-from worker.shogi.pieces import DROP_BIT, GOLD, KING, PAWN, PROMOTE_BIT, PROMOTED, SQUARES
+from worker.shogi.pieces import DROP_BIT, GOLD, KING, PAWN, PROMOTED, SQUARES
 
 GAME_HEAD: Final = 40
 """Bytes of a game before its moves (`lab.selfplay.shard`)."""
-
-IN_CHECK: Final = 1
-CAPTURES: Final = 2
-"""The move takes a piece."""
-PROMOTES: Final = 4
-
-RECORD_BYTES: Final = 40
-"""Bytes of a PackedSfenValue: position 32, score 2, move 2, ply 2, result 1, 1 unused."""
-_MOVE_AT: Final = 34
 
 CODES: Final = (0, 0b1, 0b11, 0b1011, 0b111, 0b11111, 0b111111, 0b1111)
 """By unpromoted piece type, lowest bit first; 0: an empty square."""
@@ -106,41 +94,6 @@ def whole_move(pos: Any, short: int) -> Any:
         return short | (((pos.side << 4) | ((short >> 7) & 15)) << 16)
     origin = (short >> 7) & 127
     return short | (np.int64(pos.board[origin]) << 16) if origin < SQUARES else np.int64(0)
-
-
-@jit()
-def walk_game(pos: Any, moves: int, length: int, keys: int, facts: int, records: int) -> int:
-    """Go through a game from its start, and note each position before its move.
-
-    Args:
-        moves: address of uint16 [length], as `lab.selfplay.game` notes them.
-        keys: address of uint64 [length]: zobrist keys.
-        facts: address of uint8 [length]: `IN_CHECK`, `CAPTURES`, `PROMOTES`.
-        records: address of [length][`RECORD_BYTES`], of which position and move are written; 0: none.
-
-    Returns:
-        How many moves are legal, one after the other.
-    """
-    for i in range(length):
-        short = ldu16(moves + 2 * i)
-        move = whole_move(pos, short)
-        if move <= 0 or not check_move(pos, move):
-            return i
-        what = IN_CHECK if in_check(pos) else 0
-        if not (move & DROP_BIT) and pos.board[move & 127] != 0:
-            what |= CAPTURES
-        if move & PROMOTE_BIT:
-            what |= PROMOTES
-        st64(keys + 8 * i, np.int64(pos.key))
-        st8(facts + i, np.int64(what))
-        if records != 0:
-            at = records + RECORD_BYTES * i
-            pack(pos, at)
-            # The field's two highest bits the other way round: drop, then promotion.
-            drop, promotion = (short >> 15) & 1, (short >> 14) & 1
-            st16(at + _MOVE_AT, (short & 0x3FFF) | (drop << 14) | (promotion << 15))
-        make(pos, move)
-    return length
 
 
 @jit()

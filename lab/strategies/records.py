@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
-
-import msgspec
 
 from cluster.api import Decision
-from lab.match.folder import GamesFolder, sources
-from lab.strategies.settings import LabError, LabSettings, Point, ScheduledGame
-from worker.files import replace_file
+from lab.match.folder import GamesFolder
+from lab.strategies.settings import LabError, ScheduledGame
 
 
 @dataclass(slots=True)
@@ -61,105 +56,23 @@ class GameResult:
     a: FleetFigures
     b: FleetFigures
 
-    def to_line(self) -> str:
-        """One line of JSON, without the line's end."""
-        game = self.game
-        line = _Line(
-            strategy=game.point.strategy,
-            nodes=game.point.nodes,
-            game=game.number,
-            pair=game.pair,
-            black="A" if game.a_is_black else "B",
-            points=self.points,
-            end=self.end,
-            plies=len(self.moves),
-            a=self.a,
-            b=self.b,
-            moves=" ".join(self.moves),
-        )
-        return json.dumps(_rounded(msgspec.to_builtins(line)), ensure_ascii=False)
+    def __post_init__(self) -> None:
+        if self.points not in (0.0, 0.5, 1.0):
+            raise ValueError(f"points: a game scores 0, 0.5 or 1, not {self.points}")
 
-    @classmethod
-    def from_line(cls, text: str) -> GameResult:
-        """Read what `to_line` wrote.
-
-        Raises:
-            LabError: it is something else; the text says what.
-        """
-        try:
-            line = msgspec.json.decode(text, type=_Line)
-        except msgspec.MsgspecError as error:
-            raise LabError(f"not the line of a game: {error}") from error
-        if line.points not in (0.0, 0.5, 1.0):
-            raise LabError(f"points: a game scores 0, 0.5 or 1, not {line.points}")
-        game = ScheduledGame(Point(line.strategy, line.nodes), line.game)
-        return cls(game, line.points, line.end, tuple(line.moves.split()), line.a, line.b)
-
-
-class _Line(msgspec.Struct, omit_defaults=True):
-    """A game as its line of JSON has it."""
-
-    strategy: str
-    nodes: int
-    game: int
-    pair: int
-    black: str
-    points: float
-    end: str
-    plies: int
-    a: FleetFigures
-    b: FleetFigures
-    moves: str
-
-
-def _rounded(value: Any) -> Any:
-    """Plain values with six digits behind each point: more are nobody's."""
-    match value:
-        case float():
-            return round(value, 6)
-        case dict():
-            return {name: _rounded(item) for name, item in value.items()}
-    return value
+    def __str__(self) -> str:
+        return str(self.game)
 
 
 class LabFolder(GamesFolder[GameResult]):
-    """A folder with ``lab.json``, ``openings.txt``, ``games.jsonl``, and at the end ``result.json`` and ``elo.svg``."""
+    """A folder with ``lab.json``, ``openings.txt``, ``games.jsonl`` and ``result.json``."""
 
     command = "gougi lab"
     refused = LabError
 
     def __init__(self, path: Path) -> None:
-        super().__init__(path, "games.jsonl", GameResult.from_line, lambda record: str(record.game))
-        self.settings = path / "lab.json"
+        super().__init__(path, "lab.json", "games.jsonl", GameResult)
         self.result = path / "result.json"
-        self.plot = path / "elo.svg"
-
-    def claim(self, settings: LabSettings) -> list[str]:
-        """Note the settings in a new folder, or check that those of an old one are the same.
-
-        Returns:
-            What the user should know: games of an earlier version of the sources are in the folder.
-
-        Raises:
-            LabError: the folder was begun with other settings; the text names them.
-            OSError: it cannot be read or written.
-        """
-        wanted, now = settings.plain(), sources()
-        if not self.settings.exists():
-            self.keep_facts(self.settings, {"settings": wanted, "sources": now})
-            return []
-        notices: list[str] = []
-        known = self.known_facts(self.settings)
-        try:
-            before, version = dict(known["settings"]), known.get("sources")
-        except (KeyError, TypeError, ValueError) as error:
-            raise LabError(f"{self.settings}: not readable: {error!r}") from error
-        self.check_settings(before, wanted)
-        if version != now:
-            notices.append(
-                f"{self.path}: the sources are not those it was begun with: games of both are counted together"
-            )
-        return notices
 
     def keep_openings(self, openings: list[str]) -> None:
         """Write a longer list. Raises LabError: it does not begin with the openings that games were played from."""
@@ -170,8 +83,3 @@ class LabFolder(GamesFolder[GameResult]):
                 f"than {2 * len(known)} games"
             )
         super().keep_openings(openings)
-
-    def keep_result(self, facts: dict[str, Any], plot: str) -> None:
-        """Write the result and the plot. Raises OSError."""
-        self.keep_facts(self.result, facts)
-        replace_file(self.plot, plot.encode())

@@ -1,8 +1,7 @@
-"""Figures of the games by point: plain values, a table, and a plot. Pure."""
+"""Figures of the games by point, as plain values and as a table. Pure."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +9,6 @@ from typing import Any
 from cluster.coordination.settings import Mode
 from cluster.coordination.strategies import Measured, strategy
 from cluster.engine_spec import Variety
-from lab.match.elo_plot import Spot, elo_plot
 from lab.match.statistics import Sprt, Strength, Tally, Verdict, result_facts, strength, tally
 from lab.strategies.records import FleetFigures, GameResult
 from lab.strategies.settings import LabError, LabSettings, Point
@@ -194,21 +192,3 @@ def _row(result: PointResult) -> tuple[str, ...]:
         f"{result.wasted:.1%}",
         "-" if result.hits is None else f"{result.hits:.0%}",
     )
-
-
-def plot(results: Sequence[PointResult], title: str) -> str:
-    """The SVG, with a logarithmic scale of nodes.
-
-    Args:
-        results: as `lab.strategies.report.summarize` gives them; may be empty.
-        title: the text above the plot, unchanged.
-    """
-    counts = sorted({result.point.nodes for result in results}) or [1]
-    first, last = math.log2(counts[0]), math.log2(counts[-1])
-    places = {count: (math.log2(count) - first) / (last - first) if last > first else 0.5 for count in counts}
-    series: dict[str, list[Spot]] = {}
-    for result in results:
-        tip = f"{result.point}: {result.strength}, {result.tally.games} games"
-        spot = Spot(places[result.point.nodes], result.strength, tip)
-        series.setdefault(result.point.strategy, []).append(spot)
-    return elo_plot(title, "nodes", {str(count): at for count, at in places.items()}, series)

@@ -2,34 +2,160 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from contextlib import closing
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
 
+from cluster.coordination.strategies import Measured, read_table, write_table
+from cluster.engine_spec import EngineSpec
+from cluster.machine.side_by_side import side_by_side
+from lab.match.folder import sources
+from lab.match.openings import OpeningError, made_openings
+from lab.match.statistics import Sprt
+from lab.strategies.games import EngineMaker, virtual_workplaces
+from lab.strategies.records import GameResult, LabFolder
+from lab.strategies.report import (
+    PointResult,
+    check_for_table,
+    facts,
+    measured,
+    sprt_table,
+    summarize,
+    table,
+    undecided,
+)
+from lab.strategies.settings import LabError, LabSettings, Plan, Point
+from master.commands.checks import check_folder
+from master.commands.common import Stoppable, compile_searcher, exit_code, notice
 from master.ui.progress import Bars
-
-if TYPE_CHECKING:
-    from lab.strategies.records import GameResult
-    from lab.strategies.settings import Plan, Point
+from worker.engine import EngineError
+from worker.search.engine import NumbaEngine
 
 
 class GamesProgress(Bars):
     """A bar for each point at a terminal, else a line after each game.
 
     Args:
-        records: the games that are there; those that are played come to them.
+        results: the games that are there; those that are played come to them.
     """
 
-    def __init__(self, plan: Plan, records: list[GameResult]) -> None:
+    def __init__(self, plan: Plan, results: list[GameResult]) -> None:
         super().__init__("games")
-        self._records = records
+        self._results = results
         self._games = plan.games
         self._points = {point: self.bar(str(point), plan.games) for point in plan.points}
         for point in plan.points:
             self.show(point, tell=False)
 
     def show(self, point: Point, *, tell: bool = True) -> None:
-        """Show the standing of ``point``; ``tell``: a game of it is over."""
-        from lab.strategies.report import summarize
-
-        own = [record for record in self._records if record.game.point == point]
+        """Show the results of ``point``; ``tell``: a game of it is over."""
+        own = [result for result in self._results if result.game.point == point]
         words = ", ".join(f"Elo {result.strength}" for result in summarize(own))
         self._points[point].show(min(len(own), self._games), words, tell=tell)
+
+
+def run(
+    folder: LabFolder,
+    settings: LabSettings,
+    plan: Plan,
+    sprt: Sprt | None,
+    net: Path | None,
+    concurrency: int,
+    into: Path | None,
+    as_json: bool,
+) -> int:
+    """Play what is missing of the plan, and show the results; returns the exit code.
+
+    Args:
+        into: a table of strategies in which the results are entered; None: none.
+
+    Raises:
+        LabError, TableError, OSError: as the parts raise them.
+    """
+    if into is not None:
+        check_folder(into.parent, "--table")
+        _known_points(into)
+        check_for_table(settings)
+    with folder.held():
+        code = _run(folder, settings, plan, sprt, net, concurrency, as_json)
+        if into is not None and code == 0:
+            _enter(folder, settings, plan, into)
+        return code
+
+
+def _run(
+    folder: LabFolder,
+    settings: LabSettings,
+    plan: Plan,
+    sprt: Sprt | None,
+    net: Path | None,
+    concurrency: int,
+    as_json: bool,
+) -> int:
+    notice(folder.begin(asdict(settings), sources()))
+    results, damage = folder.read()
+    notice(damage)
+    left = list(plan.left([result.game for result in results]))
+
+    def keep(finished: bool) -> tuple[list[PointResult], dict[str, Any]]:
+        points = summarize(results)
+        found = facts(settings, points, finished, sprt)
+        folder.keep_facts(folder.result, found)
+        return points, found
+
+    whole = True
+    if left:
+        openings = _openings(folder, settings, plan, net)
+        # Asked when a game is due: a test may have been decided meanwhile.
+        tasks = ((game, openings[game.pair]) for game in left if sprt is None or undecided(results, game.point, sprt))
+        spec = EngineSpec(settings.hash_mb, 1, None if net is None else str(net.resolve()), settings.fv_scale)
+        places = virtual_workplaces(settings, EngineMaker(spec), concurrency)
+        with Stoppable() as block, closing(side_by_side(places, tasks)) as games, GamesProgress(plan, results) as bars:
+            for result in games:
+                folder.append(result)
+                results.append(result)
+                bars.show(result.game.point)
+                keep(False)
+        whole = block.finished
+    points, found = keep(whole)
+    if as_json:
+        print(json.dumps(found, ensure_ascii=False))
+    else:
+        test = "" if sprt is None else sprt_table(points, sprt)
+        parts = (settings.title, table(points), test)
+        print("\n\n".join(part for part in parts if part))
+    return exit_code(whole, folder.path)
+
+
+def _enter(folder: LabFolder, settings: LabSettings, plan: Plan, into: Path) -> None:
+    """Put the plan's points into a table, in the place of earlier measurements of the same.
+
+    The folder may hold other points, which another command left unfinished.
+    """
+    points = measured(settings, summarize([result for result in folder.read()[0] if result.game.point in plan.points]))
+    write_table(into, [*_known_points(into), *points])
+    notice(f"{len(points)} points entered in {into}")
+
+
+def _known_points(into: Path) -> tuple[Measured, ...]:
+    return read_table(into) if into.exists() else ()
+
+
+def _openings(folder: LabFolder, settings: LabSettings, plan: Plan, net: Path | None) -> list[str]:
+    """An opening for each pair; those that are missing are made, and kept."""
+    wanted = plan.games // 2
+    compile_searcher()
+    if len(known := folder.known_openings()) >= wanted:
+        return known
+
+    def engine() -> NumbaEngine:
+        return NumbaEngine(1, 1, None if net is None else str(net), settings.fv_scale)
+
+    try:
+        made = made_openings(wanted, settings.seed, engine)
+    except (EngineError, OpeningError) as error:
+        raise LabError(str(error)) from error
+    folder.keep_openings(made)
+    return made

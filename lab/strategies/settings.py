@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 
 from cluster.coordination.strategies import StrategyError, strategy
-from lab.match.openings import DEFAULT_MARGIN_CP, DEFAULT_PLIES
 
 MOST_NODES = 1000
 
@@ -92,8 +90,6 @@ class LabSettings:
     resign_cp: int = 2000
     """A game is over where both sides see the same one so far ahead, `resign_moves` moves in a row each. 0: never."""
     resign_moves: int = 3
-    opening_plies: int = DEFAULT_PLIES
-    opening_margin_cp: int = DEFAULT_MARGIN_CP
 
     def __post_init__(self) -> None:
         for name, low in (("budget", 1), ("hash_mb", 1), ("max_moves", 1), ("resign_cp", 0), ("resign_moves", 1)):
@@ -114,10 +110,6 @@ class LabSettings:
     def title(self) -> str:
         """The title of the plot: the opponent of the Elo, and the pace."""
         return f"Elo over {self.opponent.words}; {self.budget} nodes a move for each node"
-
-    def plain(self) -> dict[str, Any]:
-        """As the folder keeps them."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -188,29 +180,3 @@ class Plan:
                 for game in (ScheduledGame(point, 2 * pair), ScheduledGame(point, 2 * pair + 1)):
                     if game not in done:
                         yield game
-
-
-class Due(Iterator[tuple[ScheduledGame, str]]):
-    """Games with their openings, in order, each as long as its point is open.
-
-    It may be asked again after it had nothing: a point whose test is decided may be opened again by a game that ends
-    late.
-
-    Args:
-        left: what is to be played.
-        is_open: whether more games of a point are wanted; asked each time.
-    """
-
-    def __init__(self, left: Iterable[tuple[ScheduledGame, str]], is_open: Callable[[Point], bool]) -> None:
-        self._left = list(left)
-        self._is_open = is_open
-
-    def __next__(self) -> tuple[ScheduledGame, str]:
-        closed = set[Point]()  # to ask takes a look at all games that were played
-        for index, (game, _) in enumerate(self._left):
-            if game.point in closed:
-                continue
-            if self._is_open(game.point):
-                return self._left.pop(index)
-            closed.add(game.point)
-        raise StopIteration

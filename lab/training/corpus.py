@@ -20,10 +20,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from lab.selfplay.positions import BINS, add_points, fitted_scale
-from lab.selfplay.shard import Shard, ShardError, TeacherGame, Tree, read_shard
+from lab.selfplay.shard import Shard, ShardError, Tree, read_shard
 from lab.selfplay.state import LONGEST_GAME
-from lab.selfplay.walk import RECORD_DTYPE, game_hash
+from lab.selfplay.walk import QUIET_SCORE, RECORD_DTYPE
 from lab.training.replay import (
     CUT,
     ILLEGAL,
@@ -79,8 +78,8 @@ class Split:
 
     validation: float
     """Share of the games."""
-    every: bool
-    """Whether positions that are not quiet are used too."""
+    every: bool = False
+    """Whether positions that are not quiet are used too; no run learns from them, but they show what a shard has."""
     decided: bool = False
     """Whether decided positions are used too (`lab.training.replay.QUIET_SCORE`)."""
     horizon: float = 0.0
@@ -100,12 +99,6 @@ class Split:
 def _threshold(validation: float) -> int:
     """The games whose hash is below it are for validation."""
     return min(int(validation * 2.0**64), (1 << 64) - 1)
-
-
-def is_for_validation(game: TeacherGame, validation: float) -> bool:
-    """Whether a training run that keeps this share of the games for validation learns nothing from a game."""
-    content = np.frombuffer(game.to_bytes(), np.uint8)
-    return int(game_hash(content.ctypes.data, len(game.moves))) < _threshold(validation)
 
 
 class Replayer:
@@ -321,3 +314,53 @@ def chunks_from(
                 records, order = corpus.chunk(plan[number], seed, epoch, number, pool, threads)
                 yield epoch, number, number == len(plan) - 1, records, order
             epoch, chunk = epoch + 1, 0
+
+
+_BIN: Final = 10
+"""Centipawns that the fit of the scale takes for one score."""
+BINS: Final = 2 * QUIET_SCORE // _BIN
+"""The number of bins of scores for `fitted_scale`."""
+_STEPS: Final = 50
+_STEEPEST: Final = 1.0
+"""Per centipawn: beyond it every score but 0 decides, and nothing is to be fitted."""
+
+
+def add_points(
+    weights: npt.NDArray[np.float64],
+    points: npt.NDArray[np.float64],
+    scores: npt.NDArray[Any],
+    outcomes: npt.NDArray[np.int8],
+) -> None:
+    """Count positions for `fitted_scale`; those with a score of `QUIET_SCORE` and more are passed over.
+
+    Args:
+        weights, points: float64 [`BINS`], added to.
+        scores, outcomes: as the side to move sees them; 1 for a win, -1 for a loss.
+    """
+    wide = scores.astype(np.int64)
+    near = np.abs(wide) < QUIET_SCORE
+    bins = (wide[near] + QUIET_SCORE) // _BIN
+    weights += np.bincount(bins, minlength=BINS)
+    points += np.bincount(bins, (outcomes[near].astype(np.float64) + 1) / 2, minlength=BINS)
+
+
+def fitted_scale(weights: npt.NDArray[np.float64], points: npt.NDArray[np.float64]) -> float | None:
+    """The scale s in centipawns for which 1 / (1 + exp(-score / s)) explains the points best; None: there is none.
+
+    Args:
+        weights: positions by score, in bins of `_BIN` from -`QUIET_SCORE` on.
+        points: their points, 1 for a win of the side to move and 1/2 for a draw, summed up.
+    """
+    scores = (np.arange(len(weights)) + 0.5) * _BIN - QUIET_SCORE
+    steepness = 1 / 1000
+    for _ in range(_STEPS):
+        expected = 1 / (1 + np.exp(-np.clip(steepness * scores, -500, 500)))
+        slope = float(np.sum(scores * (points - weights * expected)))
+        curve = float(np.sum(weights * scores**2 * expected * (1 - expected)))
+        if curve <= 0:
+            return None
+        # Newton's method on a concave likelihood; a step is never so long that the sign is lost.
+        steepness = max(steepness / 4, min(steepness * 4, steepness + slope / curve))
+        if steepness > _STEEPEST or steepness < 1e-6:
+            return None
+    return 1 / steepness

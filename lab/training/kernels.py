@@ -1,5 +1,5 @@
 """The compiled part of the trainer besides its loader (`lab.training.replay`): sums of rows of the feature transformer
-on a CPU and their slopes, records evaluated by the player's own evaluator, and how it ranks moves.
+on a CPU and their slopes, and records evaluated by the player's own evaluator.
 
 A product with a sparse matrix or a bag of embeddings does the same as the sums more slowly; on a GPU they are what is
 used.
@@ -18,7 +18,7 @@ from lab.training.replay import clear
 from worker.jit.memory import aligned_zeros, ld16, ldu16, st64
 from worker.nnue.evaluation import evaluate_full
 from worker.nnue.features import BOARD_BASE, HAND_BASE, K_P, board_number, hand_number
-from worker.shogi.makemove import legal_moves, make, toggle_piece, unmake
+from worker.shogi.makemove import toggle_piece
 from worker.shogi.pieces import KING, MAX_IN_GAME, SQUARES, WHITE
 
 
@@ -115,27 +115,3 @@ def evaluate_records(pos: Any, nn: Any, records: int, count: int, codes: int, ou
                 pos.ksq[piece >> 4] = code & 127
         # Accumulators are found by keys; each position here is computed from all its pieces.
         st64(out + 8 * i, np.int64(evaluate_full(pos, nn)))
-
-
-@jit()
-def rank_moves(pos: Any, nn: Any, played: int, better: Any) -> int:
-    """Count the legal moves, and write to ``better[0]`` how many of them lead to a position that is evaluated as better
-    for the mover than the one after ``played``, and to ``better[1]`` how many to one that is evaluated as equal."""
-    end: Any = np.int64(legal_moves(pos, np.int64(0), np.int64(1)))
-    make(pos, played)
-    value = -np.int64(evaluate_full(pos, nn))
-    unmake(pos)
-    better[0] = 0
-    better[1] = 0
-    for i in range(end):
-        move = pos.moves[i]
-        if move == played:
-            continue
-        make(pos, move)
-        other = -np.int64(evaluate_full(pos, nn))
-        unmake(pos)
-        if other > value:
-            better[0] += 1
-        elif other == value:
-            better[1] += 1
-    return end

@@ -1,9 +1,8 @@
-"""Facts of a network: sizes, ranges, units at the ends of theirs, and how far its integers are from floating point."""
+"""Facts of a network: sizes, ranges of its weights, and how far its integers are from floating point."""
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -13,7 +12,7 @@ from lab.training.batches import batches_of
 from lab.training.corpus import Records
 from lab.training.features import RowTables, row_tables
 from lab.training.kernels import evaluate_records, piece_codes, sum_rows
-from lab.training.weights import LAYER_ONE, LAYERS, ONE, SCALES, FloatNet, snapped
+from lab.training.weights import LAYER_ONE, LAYERS, ONE, SCALES, FloatNet
 from worker.nnue import Network, NnueState
 from worker.nnue.format import NetworkFile
 from worker.nnue.network import DEFAULT_FV_SCALE
@@ -48,6 +47,31 @@ def file_facts(network: NetworkFile, data: bytes) -> dict[str, Any]:
     }
 
 
+def facts_text(facts: dict[str, Any]) -> str:
+    """The facts of a file as a table."""
+    named = "" if facts["fv_scale_named"] else " (the file names none)"
+    head = [
+        ("file", f"{facts['file']}, {facts['bytes']:,} bytes"),
+        ("sha256", facts["sha256"]),
+        ("architecture", facts["architecture"]),
+        ("parameters", f"{facts['parameters']:,}"),
+        ("inputs", f"{facts['inputs']:,}, {facts['unused_inputs']:,} of them with no weight"),
+        ("raw to a centipawn", f"{facts['fv_scale']}{named}"),
+    ]
+    wide = max(len(name) for name, _ in head)
+    lines = [f"{name:{wide}}  {value}" for name, value in head]
+    lines.append(f"\n{'layer':20}{'shape':>12}{'weights':>16}{'deviation':>11}{'zeros':>8}{'at ends':>9}{'biases':>18}")
+    for layer in facts["layers"]:
+        shape = f"{layer['outputs']}<-{layer['inputs']}"
+        weights = f"{layer['least']}..{layer['most']}"
+        biases = f"{layer['bias_least']}..{layer['bias_most']}"
+        lines.append(
+            f"{layer['name']:20}{shape:>12}{weights:>16}{layer['deviation']:>11.1f}{layer['zeros']:>8.1%}"
+            f"{layer['at_the_ends']:>9.2%}{biases:>18}"
+        )
+    return "\n".join(lines)
+
+
 def _layer(name: str, weight: npt.NDArray[Any], bias: npt.NDArray[Any]) -> dict[str, Any]:
     info = np.iinfo(weight.dtype)
     ends = np.count_nonzero((weight >= info.max) | (weight <= -info.max))
@@ -68,45 +92,6 @@ def _layer(name: str, weight: npt.NDArray[Any], bias: npt.NDArray[Any]) -> dict[
     }
 
 
-def activation_facts(network: NetworkFile, records: Records) -> list[dict[str, Any]]:
-    """Facts of each layer's units over positions: the share at 0 and at 127, and the units that are always there."""
-    tables = row_tables(network.architecture.features)
-    weight = network.transformer_weight.astype(np.float32)
-    bias = network.transformer_bias.astype(np.float32)
-    width = network.architecture.width
-    counts = [
-        [np.zeros(size), np.zeros(size)]
-        for size in (2 * width, network.architecture.hidden1, network.architecture.hidden2)
-    ]
-    for batch in batches_of(tables, records, _BATCH):
-        values = np.empty((len(batch), 2 * width), np.float32)
-        for side, rows in enumerate((batch.own, batch.enemy)):
-            sum_rows(weight, bias, rows, values, side * width, np.float32(ONE), 0, len(batch))
-        for layer, count in enumerate(counts):
-            if layer:
-                sums = values @ network.weights[layer - 1].T.astype(np.float32) + network.biases[layer - 1]
-                values = np.floor(sums / 64).clip(0, ONE).astype(np.float32)
-            count[0] += np.count_nonzero(values == 0, axis=0)
-            count[1] += np.count_nonzero(values == ONE, axis=0)
-    # A unit of the transformer is the same for both sides.
-    counts[0] = [(part[:width] + part[width:]) / 2 for part in counts[0]]
-    total = len(records)
-    return [
-        {
-            "name": name,
-            "units": len(zero),
-            "at_0": float(zero.mean() / total),
-            "at_127": float(full.mean() / total),
-            "always_0": int(np.count_nonzero(zero == total)),
-            "always_127": int(np.count_nonzero(full == total)),
-        }
-        for name, (zero, full) in zip(LAYERS, counts, strict=False)
-    ]
-
-
-Values = npt.NDArray[np.float64]
-
-
 def evaluator_raw(network: NetworkFile, records: Records) -> npt.NDArray[np.int64]:
     """The raw output of the player's own evaluator for each record."""
     state = NnueState(Network(network))
@@ -117,12 +102,8 @@ def evaluator_raw(network: NetworkFile, records: Records) -> npt.NDArray[np.int6
     return out
 
 
-def float_raw(net: FloatNet, tables: RowTables, records: Records, *, rounded: tuple[bool, ...] = ()) -> Values:
-    """The raw output in floating point.
-
-    Args:
-        rounded: by hidden layer, whether its activations are whole numbers, as the evaluator's are.
-    """
+def float_raw(net: FloatNet, tables: RowTables, records: Records) -> npt.NDArray[np.float64]:
+    """The raw output in floating point for each record."""
     arrays: dict[str, Any] = {name: (values * np.float32(SCALES[name])) for name, values in net.by_name().items()}
     width = len(net.transformer_bias)
     parts = []
@@ -135,37 +116,16 @@ def float_raw(net: FloatNet, tables: RowTables, records: Records, *, rounded: tu
             )  # fmt: skip
         for layer in (1, 2):
             values = (values @ arrays[f"weight{layer}"].T + arrays[f"bias{layer}"]) / np.float32(LAYER_ONE)
-            if rounded and rounded[layer - 1]:
-                values = np.floor(values + np.float32(0.5))
             values = values.clip(0, ONE)
         parts.append((values @ arrays["weight3"].T + arrays["bias3"])[:, 0].astype(np.float64))
     return np.concatenate(parts) if parts else np.zeros(0)
 
 
-@dataclass(frozen=True, slots=True)
-class Exactness:
-    """The distance of a quantised net from its twin in floating point, in centipawns."""
+def rounding_error(net: FloatNet, network: NetworkFile, records: Records, fv_scale: int) -> float:
+    """The root mean square of what the integers of a network change over positions, in centipawns.
 
-    rms: float
-    layers: tuple[tuple[str, float], ...]
-    """The difference that the integers of one layer alone make: name, rms."""
-
-    @property
-    def worst(self) -> str:
-        """The layer that changes most."""
-        return max(self.layers, key=lambda one: one[1])[0]
-
-
-def measure(net: FloatNet, network: NetworkFile, records: Records, fv_scale: int) -> Exactness:
-    """Compare the evaluator on ``network`` with ``net`` in floating point, on the positions of records."""
-    rows = row_tables(network.architecture.features)
-    exact = float_raw(net, rows, records)
-
-    def rms(other: Any) -> float:
-        return float(np.sqrt(np.mean(((other - exact) / fv_scale) ** 2)))
-
-    layers = []
-    for layer, name in enumerate(LAYERS):
-        rounded = (layer == 1, layer == 2)
-        layers.append((name, rms(float_raw(snapped(net, layer=layer), rows, records, rounded=rounded))))
-    return Exactness(rms(evaluator_raw(network, records)), tuple(layers))
+    Args:
+        net: the same network in floating point.
+    """
+    exact = float_raw(net, row_tables(network.architecture.features), records)
+    return float(np.sqrt(np.mean(((evaluator_raw(network, records) - exact) / fv_scale) ** 2)))

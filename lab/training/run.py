@@ -4,45 +4,147 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import signal
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from lab.svg import document, line, text
+from numba import float32, float64, int32, int64, uint64
+
+from lab.jit import FOLDER
+from lab.run_folder import RunFolder
+from lab.selfplay.run import warm_up_selfplay
+from lab.training import kernels, replay
+from lab.training.corpus import Corpus, Split, shard_files
+from lab.training.train_settings import CHECKPOINT, CHECKPOINT_BEFORE
 from master.commands.common import (
     FAILED,
     INTERRUPTED,
     CommandError,
-    WarmUp,
     compile_searcher,
     interruptible,
     notice,
     tell,
 )
 from master.ui.progress import Bars
+from worker.files import replace_file
+from worker.nnue import NN
+from worker.shogi.state import POS
+from worker.warm import Progress as OnStage
+from worker.warm import Stage, compile_once
 
 if TYPE_CHECKING:
-    from lab.training.corpus import Corpus
     from lab.training.network.trainer import Outcome, Progress, Row, Trainer
-    from lab.training.train_folder import TrainFolder
     from lab.training.train_settings import TrainSettings
     from lab.training.weights import FloatNet
     from worker.nnue.format import NetworkFile
 
 
+_VALUES: Final = float32[:, ::1]
+_LINE: Final = float32[::1]
+_ROWS: Final = int32[:, ::1]
+_STAGES: Final[tuple[Stage, ...]] = (
+    (
+        "games",
+        replay.replay_games,
+        (POS, *(int64,) * 3, uint64, *(int64,) * 3, *(float64,) * 2, *(int64,) * 3, int64[::1]),
+    ),
+    ("rows", replay.write_rows, (int64,) * 9),
+    ("sums", kernels.sum_rows, (_VALUES, _LINE, _ROWS, _VALUES, int64, float32, int64, int64)),
+    ("slopes", kernels.add_slopes, (_ROWS, _VALUES, _VALUES, int64, float32, _VALUES, _LINE, int64, int64)),
+    ("evaluation", kernels.evaluate_records, (POS, NN, *(int64,) * 4)),
+)
+
+
+def warm_up_training(on_stage: OnStage | None = None) -> bool:
+    """`lab.selfplay.run.warm_up_selfplay`, and the trainer after it. Returns False where all was there already."""
+    fresh = warm_up_selfplay(on_stage)
+    return compile_once(_STAGES, f"{FOLDER}/complete-training", on_stage) or fresh
+
+
+class TrainFolderError(Exception):
+    """A folder cannot be used for the command; the text says why."""
+
+
+class TrainFolder(RunFolder):
+    """``train.json``, ``data.json``, ``checkpoint.pt`` and the one before, ``log.jsonl``, ``nn.bin``."""
+
+    command = "gougi train"
+    refused = TrainFolderError
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.settings = path / "train.json"
+        self.data = path / "data.json"
+        self.log = path / "log.jsonl"
+        self.net = path / "nn.bin"
+        self.report = path / "report.json"
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """As `RunFolder.held`; what a process that was killed while it wrote has left is removed."""
+        with super().held():
+            for name in ("*.pt", "*.json", "*.jsonl", "*.svg", "*.bin"):
+                for path in self.path.glob(f".{name}.*"):
+                    path.unlink()
+            yield
+
+    def claim(self, wanted: Mapping[str, Any]) -> None:
+        """Note the settings in a new folder, or check those of an old one.
+
+        A folder in which nothing was learned yet is a new one: its settings, and its shards, are forgotten.
+
+        Raises:
+            TrainFolderError: it was begun with others, named; or it cannot be read.
+            OSError: it cannot be written.
+        """
+        learned = (CHECKPOINT, CHECKPOINT_BEFORE, self.net.name, self.report.name)
+        is_new = self.settings.exists() and not any((self.path / name).exists() for name in learned)
+        if is_new and self.known_facts(self.settings).keys() >= wanted.keys():  # else it is somebody else's
+            self.data.unlink(missing_ok=True)
+            self.settings.unlink()
+        self.claim_settings(self.settings, wanted)
+
+    def corpus(
+        self, folders: Sequence[Path], split: Split, on_shard: Callable[[int, int], None]
+    ) -> tuple[Corpus, list[str]]:
+        """The shards that the run was begun with, read for the first time where it is new, and what the user should
+        know of them.
+
+        Raises:
+            TrainFolderError: what was noted cannot be read.
+            CorpusError: a shard cannot be used.
+            OSError: one cannot be read.
+        """
+        files = shard_files(folders, split.use)
+        if not self.data.exists():
+            corpus = Corpus.index(files, split, on_shard)
+            self.keep_facts(self.data, corpus.to_json())
+            return corpus, []
+        try:
+            corpus = Corpus.from_json(self.known_facts(self.data), split)
+        except (KeyError, TypeError) as error:
+            raise TrainFolderError(f"{self.data}: not readable: {error!r}") from error
+        known = {str(Path(source.path).resolve()) for source in corpus.sources}
+        if more := sum(str(path) not in known for path in files):
+            return corpus, [f"{more} shards came later than this run: it goes on with its own {len(known)}"]
+        return corpus, []
+
+    def keep_log(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Write the log: a JSON object a line. Raises OSError."""
+        replace_file(self.log, "".join(json.dumps(row) + "\n" for row in rows).encode())
+
+    def known_report(self) -> dict[str, Any] | None:
+        """The report of a finished run on its net; None: the run has none yet. Raises TrainFolderError."""
+        return self.known_facts(self.report) if self.report.exists() and self.net.exists() else None
+
+
 def compile_training() -> None:
     """Compile the searcher, self-play and the trainer if they are not in the cache, with progress on stderr."""
-
-    def find() -> WarmUp:
-        from lab.training.warm import warm_up_training
-
-        return warm_up_training
-
-    compile_searcher(find)
+    compile_searcher(lambda: warm_up_training)
 
 
 def run(
@@ -108,7 +210,11 @@ def _trainer(
             tell(f"reading shard {number + 1} of {total}")
 
     split = Split(
-        settings.validation, settings.every, settings.decided, settings.horizon, settings.use, settings.least_depth
+        settings.validation,
+        decided=settings.decided,
+        horizon=settings.horizon,
+        use=settings.use,
+        least_depth=settings.least_depth,
     )
     corpus, notices = interruptible(lambda: folder.corpus(data, split, on_shard))
     state, more = read_checkpoint(folder.path)
@@ -153,13 +259,7 @@ def _learn(folder: TrainFolder, trainer: Trainer, progress: TrainingProgress) ->
     def on_row(row: Row) -> None:
         rows.append(asdict(row))
         progress.row(row)
-        keep_log()
-
-    def keep_log() -> None:
-        from worker.files import replace_file
-
         folder.keep_log(rows)
-        replace_file(folder.plot, plot(rows, folder.path.resolve().name).encode())
 
     before = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
@@ -178,7 +278,7 @@ def _export(
     tolerance: float,
 ) -> dict[str, Any]:
     """Write nn.bin where its integers are as good as what was learned; returns what is to be said of it."""
-    from lab.training.net_facts import measure
+    from lab.training.net_facts import rounding_error
     from lab.training.train_settings import Schedule
     from lab.training.weights import to_file
     from worker.files import replace_file
@@ -187,12 +287,12 @@ def _export(
     architecture = settings.architecture if source is None else source.architecture
     network = to_file(outcome.net, architecture)
     wanted = Schedule.of(settings, corpus.training).validation_positions
-    found = interruptible(lambda: measure(outcome.net, network, corpus.validation_records(wanted), _fv_scale(source)))
-    if not found.rms <= tolerance:
+    records = interruptible(lambda: corpus.validation_records(wanted))
+    error = interruptible(lambda: rounding_error(outcome.net, network, records, _fv_scale(source)))
+    if not error <= tolerance:
         raise CommandError(
-            f"{folder.path}: the net in integers differs from the one in floating point by {found.rms:.1f} centipawns "
-            f"rms, more than {tolerance:g}; {found.worst} is most to blame: a longer --quantised part helps, "
-            "--tolerance allows it",
+            f"{folder.path}: the net in integers differs from the one in floating point by {error:.1f} centipawns "
+            f"rms, more than {tolerance:g}: a longer --quantised part helps, --tolerance allows it",
             FAILED,
         )
     data = serialise_network(network)
@@ -216,8 +316,7 @@ def _export(
         "validation_loss": last.validation_loss,
         "score_loss": last.score_loss,
         "result_loss": last.result_loss,
-        "quantised_rms": found.rms,
-        "quantised_rms_by_layer": dict(found.layers),
+        "quantised_rms": error,
     }
     replace_file(folder.report, (json.dumps(report, indent=2) + "\n").encode())
     return report
@@ -226,24 +325,24 @@ def _export(
 _EACH_S: Final = 0.25
 
 
-class TrainingProgress:
-    """The standing on stderr: a bar at a terminal, else a line for each validation. A context manager."""
+class TrainingProgress(Bars):
+    """The progress on stderr: a bar at a terminal, else a line for each validation."""
 
     def __init__(self) -> None:
-        self._bars = Bars()
-        self._bar = self._bars.bar("", None)
-        self._first: tuple[float, int] | None = None
+        super().__init__()
+        self._bar = self.bar("", None)
+        self._began: tuple[float, int] | None = None
         self._shown = 0.0
         self._last: Progress | None = None
 
     def take(self, progress: Progress) -> None:
         """A batch was learned from."""
         now = time.monotonic()
-        if self._first is None:
-            self._first = (now, progress.positions)
-            self._bar.begin(progress.over)
+        if self._began is None:
+            self._began = (now, progress.positions)
+            self._bar.begin(progress.positions)
         self._last = progress
-        if self._bars.live and now - self._shown >= _EACH_S:
+        if self.live and now - self._shown >= _EACH_S:
             self._shown = now
             self._show(progress, validation=progress.validation_loss)
 
@@ -252,98 +351,24 @@ class TrainingProgress:
         if self._last is not None:
             self._show(self._last, validation=row.validation_loss, quantised=row.quantised, tell=True)
 
-    def tell(self, text: str) -> None:
-        """A line that stays, above the bar."""
-        self._bars.note(text)
-
-    def rate(self) -> float:
-        """Positions a second of wall time; 0: not known yet."""
-        if self._first is None or self._last is None:
-            return 0.0
-        began, positions = self._first
-        spent = time.monotonic() - began
-        return (self._last.positions - positions) / spent if spent > 0 else 0.0
-
     def _show(self, last: Progress, *, validation: float | None, quantised: bool = False, tell: bool = False) -> None:
         words = f"{last.positions:,} positions, epoch {last.epoch + 1}"
         if last.loss:
             words += f", loss {last.loss:.5f}"
         if validation is not None:
             words += f", validation {validation:.5f}" + (" in integers" if quantised else "")
-        if self.rate():
-            words += f", {self.rate():,.0f} positions a second"
-        self._bar.show(last.over, words, total=last.total, tell=tell)
-
-    def __enter__(self) -> TrainingProgress:
-        self._bars.__enter__()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._bars.__exit__()
+        if self._began is not None and (spent := time.monotonic() - self._began[0]) > 0:
+            words += f", {(last.positions - self._began[1]) / spent:,.0f} positions a second"
+        self._bar.show(min(last.positions, last.total), words, total=last.total, tell=tell)
 
 
 def summary(report: dict[str, Any]) -> str:
     """The report of a run as lines."""
-    layers = ", ".join(f"{name} {rms:.1f}" for name, rms in report["quantised_rms_by_layer"].items())
     return "\n".join(
         (
             f"{report['net']}: {report['positions']:,} positions of {report['games']:,} games, "
             f"validation loss {report['validation_loss']:.5f}",
             f"win-rate scale {report['scale']:,.0f} centipawns",
-            f"integers against floating point: {report['quantised_rms']:.1f} centipawns rms ({layers})",
+            f"integers against floating point: {report['quantised_rms']:.1f} centipawns rms",
         )
     )
-
-
-_WIDTH, _HEIGHT = 760, 420
-_LEFT, _RIGHT, _TOP, _BOTTOM = 80, 50, 60, 60
-_LINES: Final = (("training_loss", "training", "#56b4e9"), ("validation_loss", "validation", "#d55e00"))
-_TICKS: Final = (1, 1.5, 2, 3, 5, 7)
-
-
-def plot(rows: Sequence[Mapping[str, Any]], title: str) -> str:
-    """The SVG.
-
-    Args:
-        rows: of the log, as `lab.training.network.trainer.Row` has them; may be empty.
-        title: stands above, as it is.
-    """
-    values = [row[name] for row in rows for name, _, _ in _LINES if row[name] > 0] or [0.01, 0.1]
-    low, high = math.log(min(values)) - 0.03, math.log(max(values)) + 0.03
-    last = max((row["positions"] for row in rows), default=1)
-
-    def x(positions: float) -> float:
-        return _LEFT + positions / last * (_WIDTH - _LEFT - _RIGHT)
-
-    def y(loss: float) -> float:
-        share = (high - math.log(loss)) / (high - low) if loss > 0 else 1.0
-        return _TOP + share * (_HEIGHT - _TOP - _BOTTOM)
-
-    parts = [
-        text(_LEFT, 30, title, size=16),
-        text((_LEFT + _WIDTH - _RIGHT) / 2, _HEIGHT - 12, "positions learned from", anchor="middle"),
-    ]
-    for tick in _ticks(low, high):
-        parts.append(line(_LEFT, y(tick), _WIDTH - _RIGHT, y(tick), "#ddd"))
-        parts.append(text(_LEFT - 8, y(tick) + 4, f"{tick:.4g}", anchor="end"))
-    for quarter in range(5):
-        at = last * quarter / 4
-        parts.append(line(x(at), _HEIGHT - _BOTTOM, x(at), _HEIGHT - _BOTTOM + 5, "#888"))
-        parts.append(text(x(at), _HEIGHT - _BOTTOM + 20, f"{at:,.0f}", anchor="middle"))
-    whole = next((row["positions"] for row in rows if row["quantised"]), None)
-    if whole is not None:
-        parts.append(line(x(whole), _TOP, x(whole), _HEIGHT - _BOTTOM, "#888"))
-        parts.append(text(x(whole) - 4, _TOP - 6, "in integers from here", anchor="end"))
-    for place, (name, words, colour) in enumerate(_LINES):
-        path = " ".join(f"{x(row['positions']):.1f},{y(row[name]):.1f}" for row in rows)
-        parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
-        left = _WIDTH - _RIGHT - 220 + 110 * place
-        parts.append(line(left, 26, left + 22, 26, colour))
-        parts.append(text(left + 28, 30, words))
-    return document(_WIDTH, _HEIGHT, parts)
-
-
-def _ticks(low: float, high: float) -> list[float]:
-    """Round numbers between two logarithms."""
-    decades = range(math.floor(low / math.log(10)), math.ceil(high / math.log(10)) + 1)
-    return [tick * 10.0**ten for ten in decades for tick in _TICKS if low <= math.log(tick * 10.0**ten) <= high]

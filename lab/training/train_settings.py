@@ -9,10 +9,14 @@ from typing import Final
 from lab.training.features import TRAINABLE
 from worker.nnue.format import Architecture
 
+CHECKPOINT: Final = "checkpoint.pt"
+CHECKPOINT_BEFORE: Final = "checkpoint-before.pt"
 LAST_RATE: Final = 0.01
 """The learning rate at the end, as a share of the highest."""
+WARM_UP: Final = 0.02
+"""Share of the run over which the learning rate rises."""
 VALIDATIONS: Final = 50
-"""Validations of a run, when no early stop ends it."""
+"""Validations of a run."""
 HELD_OUT: Final = 0.02
 """Share of the games that a run learns nothing from, unless it is given another one."""
 _VALIDATION_POSITIONS: Final = (20_000, 200_000)
@@ -32,8 +36,6 @@ class TrainSettings:
     width: int = 256
     hidden1: int = 32
     hidden2: int = 32
-    factorise: bool | None = None
-    """Whether inputs of one kind share a part of their weights; None: where the own king's square multiplies them."""
     epochs: float | None = 10.0
     """Times that each position is learned from; None: ``positions`` says how long a run is."""
     positions: int | None = None
@@ -42,8 +44,6 @@ class TrainSettings:
     """The highest learning rate."""
     decay: float = 0.01
     """Decay of the weights, by AdamW."""
-    warm_up: float = 0.02
-    """Share of the run over which the learning rate rises."""
     score_from: float = 1.0
     """Share of the score in a label at the start; the rest is the game's result."""
     score_to: float = 0.9
@@ -56,8 +56,6 @@ class TrainSettings:
     """Share of the run, at its end, that computes with the evaluator's integers."""
     validation: float = HELD_OUT
     """Share of the games that nothing is learned from."""
-    every: bool = False
-    """Whether positions that are not quiet are learned from too."""
     decided: bool = False
     """Whether decided positions are learned from too."""
     use: str = "all"
@@ -68,10 +66,6 @@ class TrainSettings:
     """Power of the difference between chances to win that is the loss; 0: cross-entropy."""
     average: float = 0.1
     """Share of the run, at its end, of which the mean of the weights is tried as well; 0: none."""
-    mirror: bool = True
-    """Whether half of the positions, others in each epoch, are learned from with left and right exchanged."""
-    patience: int = 10
-    """Validations without a better loss that end the first part of a run, and then the second; 0: none do."""
     seed: int = 1
 
     def __post_init__(self) -> None:
@@ -88,7 +82,6 @@ class TrainSettings:
             ("batch", 1, 1 << 20),
             ("rate", 1e-9, 1),
             ("decay", 0, 10),
-            ("warm_up", 0, 1),
             ("score_from", 0, 1),
             ("score_to", 0, 1),
             ("horizon", 0, 1000),
@@ -98,7 +91,6 @@ class TrainSettings:
             ("exponent", 0, 4),
             ("average", 0, 0.5),
             ("validation", 1e-6, 0.5),
-            ("patience", 0, 10**6),
         ):
             value = getattr(self, name)
             if value is not None and not least <= value <= most:
@@ -110,8 +102,8 @@ class TrainSettings:
 
     @property
     def has_factors(self) -> bool:
-        """Whether inputs share a part of their weights."""
-        return TRAINABLE[self.features].king_rows if self.factorise is None else self.factorise
+        """Whether inputs of one kind share a part of their weights: if the own king's square multiplies them."""
+        return TRAINABLE[self.features].king_rows
 
     @property
     def architecture(self) -> Architecture:
@@ -150,7 +142,7 @@ class Schedule:
 
     def rate(self, over: int) -> float:
         """The learning rate: a straight rise, then half a cosine down to `LAST_RATE` of the highest."""
-        highest, warm_up = self.settings.rate, self.settings.warm_up * self.total
+        highest, warm_up = self.settings.rate, WARM_UP * self.total
         if over < warm_up:
             return highest * (over + 1) / (warm_up + 1)
         share = min(1.0, (over - warm_up) / max(1.0, self.total - warm_up))
@@ -169,4 +161,4 @@ class Schedule:
 
     def validations(self, over: int) -> int:
         """The number of validations that are due up to this moment."""
-        return over * VALIDATIONS // self.total
+        return min(over, self.total) * VALIDATIONS // self.total

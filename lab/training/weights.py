@@ -8,7 +8,7 @@ more in their biases makes that a rounding to the nearest.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any, Final
 
 import numpy as np
@@ -158,16 +158,13 @@ def to_file(net: FloatNet, architecture: Architecture) -> NetworkFile:
     )
 
 
-def snapped(net: FloatNet, *, layer: int | None = None) -> FloatNet:
-    """The net with the weights of one layer (a place in `LAYERS`), or of all, rounded to what its integers can hold."""
-    names: list[str] = []
-    for place in range(len(LAYERS)) if layer is None else (layer,):
-        names += ("transformer_weight", "transformer_bias") if place == 0 else (f"weight{place}", f"bias{place}")
+def snapped(net: FloatNet) -> FloatNet:
+    """The net with its weights rounded to what its integers can hold."""
     rounded = {
-        name: (np.rint(getattr(net, name) * np.float32(SCALES[name])) / SCALES[name]).astype(np.float32)
-        for name in names
+        name: (np.rint(values * np.float32(SCALES[name])) / SCALES[name]).astype(np.float32)
+        for name, values in net.by_name().items()
     }
-    return replace(net, **rounded)
+    return FloatNet(**rounded)
 
 
 class BlendError(ValueError):

@@ -6,53 +6,35 @@ from pathlib import Path
 from typing import Any
 
 from lab.match.folder import GamesFolder
-from lab.tuning.run import PairResult, TuneSettings, TuningError, TuningRun
 from lab.tuning.spsa import SpsaError
-from worker.files import replace_file
+from lab.tuning.state import PairResult, TuneSettings, TuningError, TuningRun
 
 
 class TuningFolder(GamesFolder[PairResult]):
-    """A folder with ``tune.json``, ``openings.txt``, ``results.jsonl`` and ``parameters.svg``."""
+    """A folder with ``tune.json``, ``openings.txt`` and ``results.jsonl``."""
 
     command = "gougi tune"
     refused = TuningError
 
     def __init__(self, path: Path) -> None:
-        super().__init__(path, "results.jsonl", PairResult.from_line, lambda played: str(played.name))
-        self.settings = path / "tune.json"
-        self.plot = path / "parameters.svg"
+        super().__init__(path, "tune.json", "results.jsonl", PairResult)
 
-    def claim(self, settings: TuneSettings, code: str) -> str:
-        """Note the settings in a new folder, or check that those of an old one are the same.
+    def comparable(self, facts: dict[str, Any]) -> dict[str, Any]:
+        """The settings with each parameter under its name, so that a difference names it; ``after``: their order."""
+        spsa = dict(facts.get("spsa", {}))
+        parameters = spsa.pop("parameters", [])
+        names = ("", *(one["name"] for one in parameters))
+        named = {one["name"]: {**one, "after": before} for one, before in zip(parameters, names, strict=False)}
+        return {**facts, "spsa": spsa, "parameters": named}
 
-        Args:
-            code: the version of the sources.
-
-        Returns:
-            What the user should know, or nothing: games of another version of the sources are in the folder.
-
-        Raises:
-            TuningError: the folder was begun with other settings; the text names them.
-            OSError: it cannot be read or written.
-        """
-        if not self.results.exists():
-            self.keep_facts(self.settings, {"code": code, **settings.to_json()})
-            self.openings.unlink(missing_ok=True)  # of another seed, it may be
-            return ""
-        known, before = self.known()
-        self.check_settings(_by_name(known), _by_name(settings))
-        if before != code:
-            return f"{self.path}: the sources are not those it was begun with: games of both are counted together"
-        return ""
-
-    def known(self) -> tuple[TuneSettings, str]:
-        """The settings, and the version of the sources that it was begun with. Raises TuningError, OSError."""
+    def known(self) -> TuneSettings:
+        """The settings. Raises TuningError, OSError."""
         if not self.settings.exists():
             raise TuningError(f"{self.path}: no run of gougi tune in it")
         facts = self.known_facts(self.settings)
         try:
-            return TuneSettings.from_json(facts), str(facts["code"])
-        except (KeyError, TuningError) as error:
+            return TuneSettings.from_json(facts)
+        except TuningError as error:
             raise TuningError(f"{self.settings}: {error}") from error
 
     def run(self, settings: TuneSettings, *, mend: bool) -> tuple[TuningRun, str]:
@@ -67,26 +49,9 @@ class TuningFolder(GamesFolder[PairResult]):
             raise TuningError(f"{self.path}: the run has not begun: it has no openings yet")
         run = TuningRun(settings, openings)
         results, notice = self.read(mend=mend)
-        for number, played in enumerate(results, start=1):
+        for number, result in enumerate(results, start=1):
             try:
-                run.take(played)
-            except (TuningError, SpsaError) as error:
+                run.take(result)
+            except SpsaError as error:
                 raise TuningError(f"{self.results}, line {number}: {error}") from error
         return run, notice
-
-    def keep_plot(self, svg: str) -> None:
-        """Write the plot. Raises OSError."""
-        replace_file(self.plot, svg.encode())
-
-
-def _by_name(settings: TuneSettings) -> dict[str, Any]:
-    """The settings with each parameter under its name, so that a difference names it; ``after``: their order counts."""
-    facts = settings.to_json()
-    names = ("", *settings.names)
-    return {
-        **facts,
-        "parameters": {
-            one["name"]: {**one, "after": before}
-            for one, before in zip(facts["spsa"].pop("parameters"), names, strict=False)
-        },
-    }

@@ -5,6 +5,7 @@ Nothing compiled is imported with this module: a process becomes one of the tuni
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -12,11 +13,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cluster.drivers.task_pool import Losses, Opened, run_tasks, run_tasks_here
-from lab.tuning.run import GamePair, GameSettings, PairName, PairResult, PlayError, TuningRun
+from lab.tuning.state import (
+    MAX_MOVES,
+    RESIGN_CP,
+    RESIGN_MOVES,
+    GamePair,
+    GameSettings,
+    PairResult,
+    PlayError,
+    TuningRun,
+)
 
 if TYPE_CHECKING:
     from worker.search.engine import NumbaEngine
-
 
 BUILD = "GOUGI_TUNE"
 """The variable that makes a process, before it imports the searcher, one of the tuning build (`worker.jit.options`)."""
@@ -61,7 +70,7 @@ class PairPlayer:
         ]
 
     def play(self, pair: GamePair) -> PairResult:
-        """Play both games. At a node limit they depend on nothing that was played before."""
+        """Play both games. They depend on nothing that was played before."""
         began = time.process_time()
         plus, minus = self._engines[pair.network]
         for engine, values in ((plus, pair.plus), (minus, pair.minus)):
@@ -73,7 +82,6 @@ class PairPlayer:
         ))  # fmt: skip
         return PairResult(
             pair.iteration,
-            pair.pair,
             (points[0], points[1]),
             first[1] + second[1],
             first[2] + second[2],
@@ -85,8 +93,7 @@ class PairPlayer:
         from lab.match.game import Adjudicator, Choice, play_game
         from worker.engine import Limits
 
-        games = self._terms.games
-        limits = Limits(nodes=games.nodes, movetime_ms=games.movetime_ms)
+        limits = Limits(nodes=self._terms.games.nodes)
         nodes = 0
         for engine in sides:
             engine.new_game()
@@ -98,7 +105,7 @@ class PairPlayer:
             nodes += result.nodes
             return Choice(result.bestmove, result.lines[0].score if result.lines else None)
 
-        outcome = play_game(sfen, think, Adjudicator(games.resign_cp, games.resign_moves), games.max_moves)
+        outcome = play_game(sfen, think, Adjudicator(RESIGN_CP, RESIGN_MOVES), MAX_MOVES)
         return outcome.winner, len(outcome.moves), nodes
 
 
@@ -107,7 +114,7 @@ _players: dict[tuple[PairTerms, int], PairPlayer] = {}
 
 
 def play_pair(nets: Sequence[bytes], terms: PairTerms, pair: GamePair) -> PairResult:
-    """Play a pair in this process; compile first, where this was not done yet on this machine.
+    """Play a pair in this process; compile first, if this was not done yet on this machine.
 
     Args:
         nets: the networks' files, in the order of `GameSettings.net_digests`.
@@ -135,7 +142,7 @@ def play_pair(nets: Sequence[bytes], terms: PairTerms, pair: GamePair) -> PairRe
 class PairLost:
     """The process that played a pair died; the pair is played again."""
 
-    name: PairName
+    name: str
     why: str
 
 
@@ -143,7 +150,7 @@ Event = Opened | PairResult | PairLost
 
 
 class _Pairs:
-    """The pairs of a run that are still to be played."""
+    """The pairs of a run that are still to be played, as a `cluster.drivers.task_pool.TaskSource`."""
 
     def __init__(
         self, run: TuningRun, terms: PairTerms, keep: Callable[[PairResult], None], on_event: Callable[[Event], None]
@@ -153,59 +160,52 @@ class _Pairs:
         self._keep = keep
         self._on_event = on_event
         self._losses = Losses(PlayError)
+        self._running: dict[str, int] = {}
 
     def opened(self, nodes: int) -> None:
         self._on_event(Opened(nodes))
 
-    def take(self) -> tuple[PairName, tuple[object, ...]] | None:
+    def take(self) -> tuple[str, tuple[object, ...]] | None:
         pair = self._run.take_pair()
-        return None if pair is None else (pair.name, (self._terms, pair))
+        if pair is None:
+            return None
+        name = f"pair {pair.iteration}"
+        self._running[name] = pair.iteration
+        return name, (self._terms, pair)
 
     def done(self, result: PairResult) -> None:
         self._keep(result)
         self._run.take(result)
         self._on_event(result)
 
-    def lost(self, name: PairName, why: str) -> None:
-        self._losses.add(str(name), why)
-        self._run.give_back(name)
+    def lost(self, name: str, why: str) -> None:
+        self._losses.add(name, why)
+        self._run.give_back(self._running[name])
         self._on_event(PairLost(name, why))
 
 
-def play_here(
-    processes: int,
+def play(
+    place: int | str,
     nets: Sequence[bytes],
     terms: PairTerms,
     run: TuningRun,
     keep: Callable[[PairResult], None],
     on_event: Callable[[Event], None],
 ) -> None:
-    """Play what is missing of ``run`` in that many processes of this machine. The rest is as for `play_on_ray`.
-
-    Raises:
-        PlayError: a pair cannot be played.
-    """
-    run_tasks_here(processes, nets, play_pair, _Pairs(run, terms, keep, on_event), PlayError)
-
-
-async def play_on_ray(
-    address: str,
-    nets: Sequence[bytes],
-    terms: PairTerms,
-    run: TuningRun,
-    keep: Callable[[PairResult], None],
-    on_event: Callable[[Event], None],
-) -> None:
-    """Play what is missing of ``run`` on a fleet.
+    """Play what is missing of ``run``.
 
     Args:
-        address: ``host:port`` or ``auto`` of a Ray cluster that runs.
+        place: a number of processes of this machine, or the address of a fleet's Ray (``host:port``, ``auto``).
         nets: the networks' files, in the order of `GameSettings.net_digests`.
         keep: gets each result before the run does.
         on_event: told what happened, after that.
 
     Raises:
-        FleetError: there is no such cluster.
+        FleetError: there is no such fleet.
         PlayError: Ray was lost, or a pair cannot be played.
     """
-    await run_tasks(address, nets, play_pair, _Pairs(run, terms, keep, on_event), PlayError)
+    pairs = _Pairs(run, terms, keep, on_event)
+    if isinstance(place, int):
+        run_tasks_here(place, nets, play_pair, pairs, PlayError)
+    else:
+        asyncio.run(run_tasks(place, nets, play_pair, pairs, PlayError))

@@ -1,4 +1,4 @@
-"""The fuzz targets: all that they begin with is read, and the command runs them."""
+"""The fuzz targets: all that they begin with is read."""
 
 from __future__ import annotations
 

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import ast
+import importlib
 from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from numba.core.dispatcher import Dispatcher
 
 import lab
+import lab.selfplay.run
+import lab.training.run
 import worker
+import worker.warm
 from lab.jit import FOLDER, SOURCES
 from worker.jit import cache_dir, jit_of
 from worker.jit.cache import _COMPILED_ROOMS, OUTSIDE
@@ -58,3 +66,31 @@ def test_its_code_lies_in_a_folder_of_its_own() -> None:
     assert below._cache.cache_path.startswith(str(cache_dir() / FOLDER))
     assert make._cache.cache_path.startswith(str(cache_dir()))
     assert FOLDER not in make._cache.cache_path
+
+
+def called(function: Any, seen: set[Any]) -> None:
+    """Add what a compiled function calls, and itself."""
+    if function not in seen:
+        seen.add(function)
+        for name in function.py_func.__code__.co_names:
+            other = function.py_func.__globals__.get(name)
+            if isinstance(other, Dispatcher):
+                called(other, seen)
+
+
+def test_the_warm_up_compiles_all_that_python_calls() -> None:
+    """Else every process compiles it for itself."""
+    warm: set[Any] = set()
+    for stages in (worker.warm._STAGES, lab.selfplay.run._STAGES, lab.training.run._STAGES):
+        for _, function, _ in stages:
+            called(function, warm)
+    for source in LAB.rglob("*.py"):
+        if source in SOURCES or source.parent.name in ("network", "commands"):
+            continue
+        module = _module(source)
+        for name, value in vars(module).items():
+            assert not isinstance(value, Dispatcher) or value in warm, f"{module.__name__}: {name}"
+
+
+def _module(source: Path) -> ModuleType:
+    return importlib.import_module(".".join(source.relative_to(LAB.parent).with_suffix("").parts))

@@ -19,8 +19,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.main import get_command
 
-from master.cli import command, run
+from master.cli import app, run
 from tests.master.command import ROOT, Running, environment, gougi
 from worker.nnue.network import default_file
 
@@ -62,7 +63,7 @@ def leaves(group: Any, *before: str) -> Iterator[tuple[str, ...]]:
             yield (*before, name)
 
 
-@pytest.mark.parametrize("words", list(leaves(command())), ids=" ".join)
+@pytest.mark.parametrize("words", list(leaves(get_command(app))), ids=" ".join)
 def test_the_help_of_a_command_begins_with_an_example(
     words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -78,7 +79,9 @@ def test_no_words_show_the_help(tmp_path: Path) -> None:
     result = gougi(cwd=tmp_path)
     assert result.returncode == 0
     commands = result.stdout.partition("Commands:")[2]
-    assert [line.split()[0] for line in commands.splitlines() if re.match(r"  \w", line)] == list(command().commands)
+    assert [line.split()[0] for line in commands.splitlines() if re.match(r"  \w", line)] == list(
+        get_command(app).commands
+    )
 
 
 @pytest.mark.parametrize("words", [(), ("play",), ("book", "import")])

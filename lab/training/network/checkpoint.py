@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import torch
 
-from lab.training.train_folder import CHECKPOINT, CHECKPOINT_BEFORE
+from lab.training.train_settings import CHECKPOINT, CHECKPOINT_BEFORE
 from worker.files import replace_file
 
 _MAGIC: Final = b"GOUGITR1"

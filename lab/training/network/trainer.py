@@ -37,8 +37,6 @@ class Row:
 
     positions: int
     """Positions that were learned from so far."""
-    over: int
-    """Positions of the plan that are over, those that an early stop left out among them."""
     epoch: int
     quantised: bool
     rate: float
@@ -59,7 +57,6 @@ class Progress:
     """The progress of a run."""
 
     positions: int
-    over: int
     total: int
     epoch: int
     loss: float
@@ -130,7 +127,7 @@ class Trainer:
         self._to_logit = OUTPUT_ONE / fv_scale / scale
         self._threads = threads
         self._tables = row_tables(settings.architecture.features)
-        self._mirror = mirrored_tables(self._tables) if settings.mirror else None
+        self._mirror = mirrored_tables(self._tables)
         self.model = Model(begin, settings.architecture, factorise=settings.has_factors, device=device, threads=threads)
         self._optimizer = torch.optim.AdamW(
             self.model.parameters.values(), lr=settings.rate, betas=(0.9, 0.999), weight_decay=settings.decay
@@ -138,11 +135,10 @@ class Trainer:
         self._next_batch = START
         self._epoch = START.epoch
         """The epoch of the last batch."""
-        self._positions = self._over = 0
+        self._positions = 0
         self._rows: list[Row] = []
         self._sum, self._count = 0.0, 0
         self._best: dict[str, Any] | None = None
-        self._worse = 0
         self._spent_s = 0.0
         self._mean: dict[str, Tensor] = {}
         """The mean of the weights since the last part of the run began to count for it, float64."""
@@ -158,10 +154,10 @@ class Trainer:
         self._optimizer.load_state_dict(state["optimizer"])
         self._next_batch = BatchNumber(*state["place"])
         self._epoch = self._next_batch.epoch
-        self._positions, self._over = state["positions"], state["over"]
+        self._positions = state["positions"]
         self._rows = [Row(**row) for row in state["rows"]]
         self._sum, self._count = state["sum"], state["count"]
-        self._best, self._worse = state["best"], state["worse"]
+        self._best = state["best"]
         self._spent_s = state["spent_s"]
         self._mean, self._averaged = state["mean"], state["averaged"]
 
@@ -172,12 +168,10 @@ class Trainer:
             "optimizer": self._optimizer.state_dict(),
             "place": [self._next_batch.epoch, self._next_batch.chunk, self._next_batch.batch],
             "positions": self._positions,
-            "over": self._over,
             "rows": [asdict(row) for row in self._rows],
             "sum": self._sum,
             "count": self._count,
             "best": self._best,
-            "worse": self._worse,
             "spent_s": self._spent_s,
             "mean": self._mean,
             "averaged": self._averaged,
@@ -186,7 +180,7 @@ class Trainer:
     @property
     def finished(self) -> bool:
         """Whether the plan is over."""
-        return self._over >= self._schedule.total
+        return self._positions >= self._schedule.total
 
     def run(
         self,
@@ -217,12 +211,12 @@ class Trainer:
             ) as batches,
         ):
             while not self.finished and not is_stopped():
-                due = self._schedule.validations(self._over)
+                due = self._schedule.validations(self._positions)
                 self._step(next(batches))
                 now = time.monotonic()
                 self._spent_s = before_s + now - began
                 on_progress(self._progress())
-                if self._schedule.validations(self._over) > due or self.finished:
+                if self._schedule.validations(self._positions) > due or self.finished:
                     on_row(self._validate())
                 if now - kept > CHECKPOINT_S:
                     keep(self.state())
@@ -240,12 +234,11 @@ class Trainer:
         last = self._rows[-1].validation_loss if self._rows else None
         return Progress(
             self._positions,
-            self._over,
             self._schedule.total,
             self._epoch,
             self._sum / max(1, self._count),
             last,
-            self._schedule.is_quantised(self._over),
+            self._schedule.is_quantised(self._positions),
         )
 
     def _labels(self, batch: Batch, score_share: float) -> Tensor:
@@ -262,7 +255,7 @@ class Trainer:
         return losses * teaches(output, labels, bounds, self._to_logit)
 
     def _step(self, batch: Batch) -> None:
-        schedule, over = self._schedule, self._over
+        schedule, over = self._schedule, self._positions
         for group in self._optimizer.param_groups:
             group["lr"] = schedule.rate(over)
         self._optimizer.zero_grad(set_to_none=True)
@@ -282,7 +275,6 @@ class Trainer:
         self._sum += value * len(batch)
         self._count += len(batch)
         self._positions += len(batch)
-        self._over = min(schedule.total, over + len(batch))
         self._epoch, self._next_batch = self._next_batch.epoch, batch.after
 
     def _average(self) -> None:
@@ -303,25 +295,19 @@ class Trainer:
         return self._validate()
 
     def _validate(self) -> Row:
-        """Measure, note whether it is the best of its part, and end the part where nothing gets better."""
-        schedule, over = self._schedule, self._over
+        """Measure, and note whether it is the best of its part."""
+        schedule, over = self._schedule, self._positions
         quantised = schedule.is_quantised(max(0, over - 1))
         blend, score, result = self.losses(quantised=quantised)
         row = Row(
-            self._positions, over, self._epoch, quantised, schedule.rate(over), schedule.score_share(over),
+            over, self._epoch, quantised, schedule.rate(over), schedule.score_share(over),
             self._sum / max(1, self._count), blend, score, result,
         )  # fmt: skip
         self._rows.append(row)
         self._sum, self._count = 0.0, 0
-        if self._best is not None and self._best["quantised"] == quantised and blend >= self._best["loss"]:
-            self._worse += 1
-        else:
-            self._worse = 0
+        if self._best is None or self._best["quantised"] != quantised or blend < self._best["loss"]:
             arrays = {name: torch.from_numpy(value) for name, value in self.model.net().by_name().items()}
             self._best = {"quantised": quantised, "loss": blend, "net": arrays}
-        if self._settings.patience and self._worse >= self._settings.patience:
-            self._worse = 0
-            self._over = schedule.total if quantised else max(over, schedule.quantised_from)
         return row
 
     def losses(self, *, quantised: bool) -> tuple[float, float, float]:

@@ -14,7 +14,7 @@ from lab.commands.lab import lab
 from master.commands.common import CommandError
 from tests.master.command import Running, gougi
 
-TINY = ("--budget", "200", "--games", "4", "--max-moves", "40", "--opening-plies", "4", "--hash", "1")
+TINY = ("--budget", "200", "--games", "4", "--max-moves", "40", "--hash", "1")
 SPLIT = "split+min_split_nodes=100"
 """The budget of these tests is one at which all would consult."""
 
@@ -63,7 +63,6 @@ def test_the_same_seed_plays_the_same_games_whatever_the_concurrency(tmp_path: P
         lines = (folder / "games.jsonl").read_text().splitlines()
         found.append((json.loads(done.stdout), sorted(lines), (folder / "openings.txt").read_text()))
         assert json.loads((folder / "result.json").read_text()) == json.loads(done.stdout)
-        assert (folder / "elo.svg").read_text().startswith("<svg")
     assert found[0] == found[1]
     one, two = found[0][0]["points"]
     assert (one["games"], one["score"], two["games"]) == (4, 0.5, 4)

@@ -103,7 +103,7 @@ def test_errors_are_one_line_and_leave_no_folder(
 @needs_torch
 @pytest.mark.slow
 def test_from_games_to_a_net_that_plays(games: Path, tmp_path: Path) -> None:
-    settings = ("--data", str(games), *TINY, "--epochs", "20", "--patience", "0")
+    settings = ("--data", str(games), *TINY, "--epochs", "20")
     words = ("train", "--out", "net", *settings)
     done = gougi(*words, "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -113,7 +113,6 @@ def test_from_games_to_a_net_that_plays(games: Path, tmp_path: Path) -> None:
     assert "positions a second" in done.stderr and "in integers" in done.stderr
     rows = [json.loads(line) for line in (tmp_path / "net" / "log.jsonl").read_text().splitlines()]
     assert rows[-1]["training_loss"] < rows[0]["training_loss"]
-    assert "<svg" in (tmp_path / "net" / "loss.svg").read_text()
     net = tmp_path / "net" / "nn.bin"
 
     # The same again only says what came out; other settings are refused.
@@ -141,6 +140,15 @@ def test_from_games_to_a_net_that_plays(games: Path, tmp_path: Path) -> None:
     assert "checkpoint.pt: its checksum is wrong" in done.stderr and "the checkpoint before it" in done.stderr
     assert (stopped / "nn.bin").read_bytes() == net.read_bytes()
 
+    # From that net on, to one that is not exact enough.
+    strict = gougi(
+        "train", "--data", str(games), "--out", "strict", "--from", "net/nn.bin", *TINY[4:],
+        "--epochs", "1",        "--tolerance", "0.001", cwd=tmp_path,
+    )  # fmt: skip
+    assert strict.returncode == 1
+    assert "centipawns rms, more than 0.001: a longer" in strict.stderr.splitlines()[-1]
+    assert not (tmp_path / "strict" / "nn.bin").exists()
+
     # It plays.
     usi = f"setoption name EvalFile value {net}\nisready\nposition startpos\ngo nodes 500\nquit\n"
     played = gougi("usi", "--single", cwd=tmp_path, text=usi)
@@ -148,59 +156,31 @@ def test_from_games_to_a_net_that_plays(games: Path, tmp_path: Path) -> None:
     shown = gougi("eval", "--net", str(net), cwd=tmp_path)
     assert shown.returncode == 0 and len(shown.stdout.split("\t")) == 3
 
-    facts = json.loads(gougi("net", "info", str(net), "--data", str(games), "--json", cwd=tmp_path).stdout)
+    facts = json.loads(gougi("net", "info", str(net), "--json", cwd=tmp_path).stdout)
     assert facts["sha256"] == report["sha256"] and facts["width"] == 128
-    assert [layer["units"] for layer in facts["activations"]] == [128, 8, 8]
     text = gougi("net", "info", str(net), cwd=tmp_path).stdout
     assert "8<-256" in text and report["sha256"] in text
 
 
-def test_net_compare_shows_where_two_networks_differ(games: Path, tmp_path: Path) -> None:
+def test_net_compare_shows_how_two_networks_differ(games: Path, tmp_path: Path) -> None:
     from benchmarks.random_networks import random_network
     from worker.nnue.features import K_P
     from worker.nnue.format import Architecture, write_network
 
     write_network(tmp_path / "other.bin", random_network(Architecture(K_P, 128, 8, 8), 1))
-    words = ("net", "compare", OURS, "other.bin", "--positions", "60")
-    same = json.loads(gougi("net", "compare", OURS, OURS, "--positions", "60", "--json", cwd=tmp_path).stdout)
-    assert same["rms"] == 0 and same["correlation"] == pytest.approx(1)
-    assert same["ranking_a"] is same["results_a"] is None
-    done = gougi(*words, "--data", str(games), "--json", cwd=tmp_path)
+    words = ("net", "compare", OURS, "other.bin", "--positions", "60", "--data", str(games))
+    done = gougi(*words, "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     facts = json.loads(done.stdout)
     assert facts["positions"] == 60 and facts["rms"] > 0 and abs(facts["correlation"]) < 0.9
-    worst = facts["most_different"]
-    apart = [abs(max(-6000, min(6000, one["a"])) - max(-6000, min(6000, one["b"]))) for one in worst]
-    assert len(worst) == 3 and apart == sorted(apart, reverse=True)
-    shown = gougi("eval", "--sfen", worst[0]["sfen"], cwd=tmp_path).stdout
-    assert int(shown.split("\t")[2]) == worst[0]["a"]
-    assert facts["ranking_a"]["pair_rate"] > facts["ranking_b"]["pair_rate"]
     # A random net may explain nothing at all.
     assert facts["results_a"]["loss"] < (facts["results_b"] or {"loss": 0.6932})["loss"]
-    text = gougi(*words, "--data", str(games), cwd=tmp_path).stdout
-    assert (
-        "correlation" in text
-        and "played: " in text
-        and "三" in text
-        and "pair rate" in text
-        and "result loss, A" in text
-    )
+    text = gougi(*words, cwd=tmp_path).stdout
+    assert "correlation" in text and "result loss, A" in text
     assert gougi("net", "info", "missing.bin", cwd=tmp_path).returncode == 2
     (tmp_path / "broken.bin").write_bytes(b"no network")
     broken = gougi("net", "info", "broken.bin", cwd=tmp_path)
     assert broken.returncode == 2 and broken.stderr.startswith("gougi: broken.bin")
-
-
-def test_inputs_that_cannot_be_trained_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from benchmarks.random_networks import random_network
-    from worker.nnue.features import HALF_RELATIVE_KP
-    from worker.nnue.format import Architecture, serialise_network
-
-    net = tmp_path / "relative.bin"
-    net.write_bytes(serialise_network(random_network(Architecture(HALF_RELATIVE_KP, 128, 8, 8), 1)))
-    assert run(["net", "info", str(net), "--data", str(tmp_path)]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert "--data is for networks of inputs" in line and "not HalfRelativeKP" in line
 
 
 def test_net_blend_writes_a_net_that_stands_between_two(tmp_path: Path) -> None:

@@ -27,8 +27,6 @@ OPENINGS = "startpos moves 7g7f 3c3d\nstartpos moves 2g2f 8c8d\n"
         ((), "nothing is to be tuned"),
         (("--params", "castling"), "castling is no parameter to tune"),
         (("--params", "LATE_MOVES=4:9"), "its value, 3, is not within 4 to 9"),
-        (("--params", "lmr", "--games-per-iteration", "3"), "--games-per-iteration 3: expected an even number"),
-        (("--params", "lmr", "--nodes", "5", "--movetime", "5"), "give the nodes of a move, or its time"),
         (("--params", "lmr", "--rate", "-1"), "rate is -1"),
         (("--params", "lmr", "--net", "broken.bin"), "broken.bin"),
         (("show", "."), "no run of gougi tune in it"),
@@ -50,9 +48,9 @@ def test_the_plan_shows_ranges_and_gains_and_plays_nothing(tmp_path: Path) -> No
     rows = {line.split()[0]: line.split()[1:] for line in done.stdout.splitlines()}
     assert rows["LATE_MOVES"][:4] == ["3", "1", "9", "2"]
     assert rows["CHECK_BONUS"][:3] == [f"{CHECK_BONUS}", "0", f"{2 * CHECK_BONUS}"]
-    assert "500 iterations of 2 games (1,000 in all), 20,000 nodes a move" in done.stdout
-    done = gougi("tune", "--params", "LATE_MOVES", "--movetime", "50", "--plan", "--json", cwd=tmp_path)
-    assert json.loads(done.stdout)["games"]["movetime_ms"] == 50
+    assert "500 iterations of 2 games, 20,000 nodes a move" in done.stdout
+    done = gougi("tune", "--params", "LATE_MOVES", "--nodes", "50", "--plan", "--json", cwd=tmp_path)
+    assert json.loads(done.stdout)["games"]["nodes"] == 50
     assert list(tmp_path.iterdir()) == []
 
 
@@ -94,9 +92,8 @@ def test_a_run_that_is_killed_goes_on_to_the_same_end(tmp_path: Path) -> None:
     (tmp_path / "others").write_text(OPENINGS.splitlines()[0])
     other = gougi(*words, "--out", "broken", "--openings", "others", cwd=tmp_path, env=OTHER)
     assert other.returncode == 2 and "broken: begun with other openings than those of others" in other.stderr
-    shown = gougi("tune", "show", "whole", "--plot", "plot.svg", cwd=tmp_path).stdout
+    shown = gougi("tune", "show", "whole", cwd=tmp_path).stdout
     assert "RAZOR_BASE" in shown and "24/24 iterations, 48/48 games" in shown
-    assert (tmp_path / "plot.svg").read_bytes() == (tmp_path / "whole" / "parameters.svg").read_bytes()
     lines = gougi("tune", "export", "whole", cwd=tmp_path).stdout.splitlines()
     now = {row["name"]: round(row["now"]) for row in found["parameters"] if round(row["now"]) != row["start"]}
     assert lines == [f"{name}: Final = {value}" for name, value in now.items()]

@@ -27,7 +27,6 @@ RESULTS: dict[Kind, dict[str, Any]] = {
     },
     Kind.BLEND: {"sha256": "e" * 64},
     Kind.COMPARE: {
-        "ranking_b": {"pair_rate": 0.87, "mean_rank": 8.9},
         "results_b": {"scale": 960.0, "loss": 0.6065, "early": 0.6125, "late": 0.4645},
     },
 }  # fmt: skip

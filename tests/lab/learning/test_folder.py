@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from lab.learning.folder import LearnFolder, LearnFolderError
+from lab.learning.folder import LearnFolder, LearnFolderError, page
 from lab.learning.ledger import Done, Generation, Kind, Ledger, from_json
-from tests.lab.learning.ledgers import RESULTS, match, with_generation
+from tests.lab.learning.ledgers import RESULTS, match, with_generation, with_match
 
 FIRST, BEST = b"the first net", b"the best net"
 
@@ -101,3 +101,32 @@ def test_nets_that_are_not_the_ledgers_are_refused(tmp_path: Path) -> None:
     with pytest.raises(LearnFolderError, match=r"broken\.json: "):
         folder.take_over(tmp_path / "broken.json", BEST, FIRST)
     assert not list(folder.path.iterdir())
+
+
+EMPTY = Ledger("0" * 64)
+
+
+def test_the_page_has_tables_matches_and_commands() -> None:
+    ledger = with_match(with_generation(EMPTY), 1, "yardstick", 40, 0)
+    ledger = with_generation(ledger, verdict="H0").begun(3)
+    ledger = ledger.with_step(
+        3,
+        Done(
+            Kind.GAMES,
+            "",
+            ("selfplay", "--out", "run/generation-3/games", "EvalFile=run/nets/1.bin", "a-run/x"),
+            1.0,
+            {"games": 1, "positions": 2},
+        ),
+    )
+    text = page(ledger, "run")
+    row = "| 1 | 0 | 1,000 | 120,000 | 60,000 | 0.00840 | 4.5 | 0.6065, 0.4645 | +100 (-50 to +90) | promoted | 0.1 |"
+    assert row in text
+    assert "| 2 | 1 |" in text and "| refused |" in text and "| under way |" in text
+    assert "| 1 | yardstick | 1,000 nodes | 40 | 40, 0, 0 | 100.0% | +inf (-50 to +inf) |" in text
+    assert "gougi selfplay --out generation-3/games EvalFile=nets/1.bin a-run/x\n" in text
+    assert "SHA-256 `ffff" in text
+
+
+def test_a_page_of_nothing() -> None:
+    assert page(EMPTY, "run").count("\n|") == 2

@@ -1,4 +1,4 @@
-"""Commands of the loop's steps: each is one that its own command line understands."""
+"""What comes next in a run, and its commands."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from lab.learning.ledger import Done, Kind, Ledger
-from lab.learning.recipe import Opponent, Recipe, RecipeError, command
-from tests.lab.learning.ledgers import RESULTS, with_generation
+from lab.learning.recipe import Opponent, Recipe, RecipeError, Step, command, next_step
+from tests.lab.learning.ledgers import RESULTS, match, with_generation, with_match
 
 RECIPE = Recipe(
     games=(100, 200), nodes=(300, 400), epochs=(5, 2.5), processes=2,
@@ -115,3 +115,111 @@ def test_opponents_that_are_none(text: str) -> None:
     with pytest.raises(RecipeError, match="--against"):
         Opponent.parse(text)
     assert Opponent.parse("gps=gpsusi -v x=y") == Opponent("gps", "gpsusi -v x=y")
+
+
+EMPTY = Ledger("0" * 64)
+NO_MATCHES = Recipe(match_games=0)
+PLAN = Recipe(opponents=(Opponent("other", "other.bin"),), match_nodes=(5000, 20_000))
+
+
+def run_all(ledger: Ledger, recipe: Recipe, generations: int, verdict: str) -> tuple[Ledger, list[str]]:
+    """Take every step at once; the ledger after them, and the steps."""
+    taken = []
+    while (step := next_step(ledger, recipe, generations)) is not None:
+        taken.append(str(step))
+        assert len(taken) < 100
+        result = RESULTS.get(step.kind) or match(30, 20, verdict if step.kind is Kind.GATE else None)
+        done = Done(step.kind, step.name, (), 1.0, result)
+        ledger = ledger.begun(step.number).with_step(step.number, done)
+    return ledger, taken
+
+
+def test_each_generation_goes_through_all_steps() -> None:
+    ledger, taken = run_all(EMPTY, PLAN, 2, "H1")
+    steps = ["games", "train", "compare", "gate", "match against generation-0@5000"]
+    steps += ["match against other@5000", "match against other@20000"]
+    assert taken == [f"generation {number}: {step}" for number in (1, 2) for step in steps]
+    assert [one.teacher for one in ledger.generations] == [0, 1] and ledger.best == 2
+
+
+def test_a_net_that_the_gate_refuses_plays_no_match_and_teaches_nobody() -> None:
+    ledger, taken = run_all(EMPTY, PLAN, 3, "H0")
+    assert len(taken) == 12 and not any("match" in step for step in taken)
+    assert [one.teacher for one in ledger.generations] == [0, 0, 0] and ledger.best == 0
+
+
+def test_a_gate_that_stood_open_goes_on_where_it_may_have_more_games() -> None:
+    ledger = with_generation(EMPTY, verdict="open", los=0.9)  # 50 games
+    as_it_was, more = (Recipe(match_games=0, gate_games=games) for games in (50, 400))
+    here = frozenset({1})
+    assert next_step(ledger, as_it_was, 1, here) is None
+    assert next_step(ledger, more, 1, here) == Step(1, Kind.GATE)
+    assert next_step(ledger, more, 1) is None  # another machine made it, and the net is there
+    after = ledger.with_step(1, Done(Kind.GATE, "", (), 5.0, match(80, 40, "H1")))
+    assert next_step(after, more, 1, here) is None
+    one = after.generations[0]
+    assert one.promoted and [step.kind for step in one.steps].count(Kind.GATE) == 1
+    assert one.steps[-1].spent_s == 65.0
+    # Its net taught nobody: what came after it stays.
+    assert next_step(with_generation(ledger), more, 2, here) is None
+
+
+def test_a_gate_with_a_verdict_is_over() -> None:
+    for verdict, los in (("H0", 0.2), ("open", 0.99)):
+        ledger = with_generation(EMPTY, verdict=verdict, los=los)
+        assert next_step(ledger, Recipe(match_games=0, gate_games=4000), 1, frozenset({1})) is None
+
+
+def test_an_opponent_that_comes_later_meets_earlier_nets_too() -> None:
+    ledger, _ = run_all(EMPTY, Recipe(), 2, "H1")
+    assert next_step(ledger, Recipe(), 2) is None
+    assert next_step(ledger, PLAN, 2) == Step(1, Kind.MATCH, "other@5000")
+    ledger = with_match(ledger, 1, "other@5000")
+    assert next_step(ledger, PLAN, 2) == Step(1, Kind.MATCH, "other@20000"), "one match for each pace"
+    assert next_step(with_match(ledger, 1, "other@20000"), PLAN, 2) == Step(2, Kind.MATCH, "other@5000")
+    # Of a run of another machine only the best net is here.
+    assert next_step(ledger, PLAN, 2, nets=frozenset({0, 2})) == Step(2, Kind.MATCH, "other@5000")
+    assert next_step(ledger, PLAN, 3, nets=frozenset({0})) == Step(3, Kind.GAMES)
+
+
+def test_fewer_generations_than_are_there_leave_the_last_one_no_half_thing() -> None:
+    ledger = with_generation(with_generation(EMPTY, verdict="H0"), upto=Kind.TRAIN)
+    assert next_step(ledger, PLAN, 1) == Step(2, Kind.COMPARE)
+
+
+def test_several_trainings_and_their_mean() -> None:
+    three = Recipe(train_words=("--rate 1", "--rate 2", "--rate 3"), match_games=0, fresh=False)
+    _, taken = run_all(EMPTY, three, 2, "H1")
+    first = ["games", "train", "compare", "gate"]  # from random weights: they have no mean
+    second = ["games", "train", "train 2", "train 3", "blend", "compare", "gate"]
+    assert taken == [f"generation {number}: {step}" for number, steps in ((1, first), (2, second)) for step in steps]
+    _, taken = run_all(EMPTY, replace(three, first_by_hand=False), 1, "H1")
+    assert taken == [f"generation 1: {step}" for step in second]
+
+
+def test_a_net_that_is_made_stays_as_it_is_if_the_recipe_changes() -> None:
+    three = replace(NO_MATCHES, train_words=("", "", ""), fresh=False)
+    one = with_generation(EMPTY)
+    made = with_generation(one, upto=Kind.COMPARE)
+    assert next_step(made, three, 2) == Step(2, Kind.GATE)
+    assert next_step(with_generation(one, upto=Kind.TRAIN), three, 2) == Step(2, Kind.TRAIN, "2")
+    blended = with_generation(one, upto=Kind.BLEND, trainings=2)
+    assert next_step(blended, three, 2) == next_step(blended, NO_MATCHES, 2) == Step(2, Kind.COMPARE)
+    two = one.begun(2)
+    for kind, name in ((Kind.GAMES, ""), (Kind.TRAIN, ""), (Kind.TRAIN, "2")):
+        two = two.with_step(2, Done(kind, name, (), 1.0, RESULTS[kind]))
+    assert next_step(two, NO_MATCHES, 2) == Step(2, Kind.BLEND), "the mean is of all that are there"
+
+
+def test_no_matches_where_none_are_wanted() -> None:
+    assert next_step(with_generation(EMPTY), replace(PLAN, match_games=0), 1) is None
+
+
+@pytest.mark.parametrize(
+    ("verdict", "los", "promoted"),
+    [("H1", 0.9, True), ("H0", 0.99, False), ("open", 0.96, True), ("open", 0.94, False)],
+)
+def test_the_gate(verdict: str, los: float, promoted: bool) -> None:
+    ledger = with_generation(EMPTY, verdict=verdict, los=los)
+    assert ledger.generations[0].promoted is promoted and ledger.best == int(promoted)
+    assert with_generation(EMPTY, upto=Kind.COMPARE).generations[0].promoted is None

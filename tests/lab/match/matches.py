@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from lab.match.contestants import Contestant
 from lab.match.results import PlayedGame
-from lab.match.settings import MatchSettings, Pace
+from lab.match.settings import Contestant, MatchSettings, Pace
 from lab.match.statistics import Sprt
 
 

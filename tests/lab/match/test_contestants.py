@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.match.contestants import Contestant, SettingsError, contestant, with_names
+from lab.match.settings import Contestant, SettingsError, contestant, with_names
 
 
 def names(a: Contestant, b: Contestant) -> list[str]:
@@ -68,19 +68,6 @@ def test_our_program_is_found_where_no_path_leads(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     assert contestant("gougi usi --single", None, []).command == (str(program), "usi", "--single")
-
-
-def test_player_from_our_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("GOUGI_ENGINE_THREADS", raising=False)
-    file = tmp_path / "strong.toml"
-    file.write_text("[engine]\nthreads = 3\nhash_mb = 64\n", encoding="utf-8")
-    strong = contestant(str(file), None, [])
-    assert strong.name == "strong"
-    assert (strong.options["Threads"], strong.options["USI_Hash"]) == ("3", "64")
-    file.write_text("[engine]\nhash_mb = 64\n", encoding="utf-8")
-    assert contestant(str(file), None, []).options["Threads"] == "1"  # 0 is the fleet's word for "share them out"
-    with pytest.raises(SettingsError, match=r"gone\.toml"):
-        contestant(str(tmp_path / "gone.toml"), None, [])
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""One game between scripted searchers."""
+"""Games between two searchers: the rules that end them, and the scores that do."""
 
 from __future__ import annotations
 
@@ -54,3 +54,22 @@ def test_the_limit_is_a_draw_and_an_illegal_move_an_error() -> None:
     assert play(["7g7f", "3c3d", "2g2f"], max_moves=2) == Outcome(None, "move limit", ("7g7f", "3c3d"))
     with pytest.raises(MoveError):
         play(["7g7f", "7g7f"])
+
+
+class TestAdjudicator:
+    def test_both_sides_have_to_see_it_in_a_row(self) -> None:
+        judge = Adjudicator(1000, 2)
+        scores = [(0, 1200), (1, -1000), (0, 999), (1, -1500), (0, 3000), (1, -1000), (0, 1000)]
+        assert [judge.winner(turn, score) for turn, score in scores] == [None] * 6 + [0]
+
+    def test_white_may_be_ahead_and_a_forced_move_says_nothing(self) -> None:
+        judge = Adjudicator(1000, 1)
+        assert [judge.winner(0, 1000), judge.winner(1, 1000), judge.winner(0, None)] == [None, None, None]
+        assert judge.winner(0, -1000) == 1
+
+    def test_a_side_that_tells_no_score_has_not_agreed(self) -> None:
+        judge = Adjudicator(1000, 2)
+        assert {judge.winner(ply % 2, None if ply % 2 else 3000) for ply in range(20)} == {None}
+
+    def test_never(self) -> None:
+        assert Adjudicator(0, 1).winner(0, 30_000) is None

@@ -16,9 +16,9 @@ import pytest
 import typer
 
 from lab.commands.match import match
-from lab.match.contestants import Contestant
+from lab.match.folder import from_line
 from lab.match.results import MOST_FAULTS, PlayedGame, facts, table, words
-from lab.match.settings import MatchSettings, Pace
+from lab.match.settings import Contestant, MatchSettings, Pace
 from lab.match.statistics import Sprt, Tally
 from master.commands.common import CommandError
 from tests.master.command import GOUGI, Running, environment, gougi
@@ -51,7 +51,7 @@ def common(tmp_path: Path, folder: Path) -> list[str]:
 
 
 def played(folder: Path) -> list[PlayedGame]:
-    return [PlayedGame.from_line(text) for text in (folder / "games.jsonl").read_text(encoding="utf-8").splitlines()]
+    return [from_line(text, PlayedGame) for text in (folder / "games.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,6 @@ def played(folder: Path) -> list[PlayedGame]:
         (("sh", "cat", "--nodes", "5", "--games", "5"), "even number"),
         (("sh", "cat", "--nodes", "5", "--sprt", "5"), "expected two numbers"),
         (("sh", "cat", "--nodes", "5", "--sprt", "5,0"), "elo0"),
-        (("sh", "cat", "--nodes", "5", "--resign-by", "him"), "expected both or own"),
         (("sh", "cat", "--nodes", "5", "--openings", "/no/such/file"), "cannot be read"),
         (("false", "cat", "--nodes", "5"), r"player false: .*false: ended with exit code 1"),
         ((shuffler(), "cat", "--nodes", "5", "-A", "Hash=1"), r"player python.*: .*no option 'Hash'"),

@@ -1,4 +1,4 @@
-"""The ends of a game, and the position and clock that the players are told."""
+"""The referee of a match; and what a search reached, by its lines."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from lab.match.contestants import Contestant
+from lab.match.match_engine import reached
 from lab.match.referee import BestMove, Clock, Referee
-from lab.match.settings import MatchSettings, Pace, ResignBy
+from lab.match.settings import Contestant, MatchSettings, Pace
 from master.records.record import Ending
 from worker.shogi import STARTPOS
 
@@ -96,13 +96,6 @@ class TestScores:
             play(referee, SHUFFLE[ply % 4], score=5000)
         assert referee.ending is None
 
-    def test_own_score(self) -> None:
-        referee = Referee(replace(SETTINGS, resign_by=ResignBy.OWN), STARTPOS)
-        for ply, score in enumerate((-1500, -20, -1500)):
-            play(referee, SHUFFLE[ply], score=score)
-        assert referee.ending == Ending("RESIGN", 1)
-        assert len(referee.moves) == 2
-
     def test_never(self) -> None:
         referee = Referee(replace(SETTINGS, resign_cp=0), STARTPOS)
         for ply in range(11):
@@ -155,3 +148,20 @@ class TestTold:
         late.answered(BestMove("2h3h", 150))
         assert late.ending is not None
         assert late.ending.reason == "TIME_UP"
+
+
+EXACT = "info depth 3 score cp 10 nodes 100 pv 2g2f"
+
+
+@pytest.mark.parametrize(
+    ("exact", "last", "score", "depth"),
+    [
+        ("", "", None, 0),
+        (EXACT, EXACT, 10, 3),
+        (EXACT, "info depth 4 score cp 9999 lowerbound nodes 120 pv 1g1f", 10, 3),
+        (EXACT, "info depth 14 score cp 46 lowerbound nodes 100000 pv 6g6f", 46, 13),
+        ("", "info depth 2 score cp -70 upperbound nodes 90 pv 6g6f", -70, 1),
+    ],
+)
+def test_a_bound_says_what_the_depth_before_it_reached(exact: str, last: str, score: int | None, depth: int) -> None:
+    assert reached(exact, last) == (score, depth)

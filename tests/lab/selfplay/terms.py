@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from lab.selfplay.run import ShardTerms, digest_of
+from lab.selfplay.folder import ShardTerms
+from lab.selfplay.run import digest_of
 from lab.selfplay.teacher import TeacherSettings, code_version
 from worker.nnue.network import default_file
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from lab.selfplay.folder import TeacherFolder, shards_in
-from lab.selfplay.run import FolderError, Made, ShardTerms, make_shard
+from lab.selfplay.folder import FolderError, Made, ShardTerms, TeacherFolder, shards_in
+from lab.selfplay.run import make_shard
 from tests.lab.selfplay.terms import NET, terms
 
 

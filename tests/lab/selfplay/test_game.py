@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 import pytest
 
 from lab.selfplay.game import _is_over, below
-from lab.selfplay.shard import ENTERING, PLAYED_OUT, UNUSUAL, TeacherGame, unpacked_position
+from lab.selfplay.shard import ENTERING, PLAYED_OUT, UNUSUAL, TeacherGame
 from lab.selfplay.state import ADJUDICATED, DECLARED, MATE_END, MOVE_LIMIT, PERPETUAL, REPEATED, new_record
-from lab.selfplay.teacher import Teacher
+from lab.selfplay.teacher import Teacher, entering_start
 from lab.selfplay.walk import whole_move
-from tests.lab.selfplay.games import games_of, made, tiny
+from tests.lab.selfplay.games import games_of, made, tiny, unpacked_position
 from worker.nnue import default_network
 from worker.score import MATE_BOUND
 from worker.search.state import ThreadState
 from worker.shogi import Position, Repetition
+from worker.shogi.pieces import SQUARES
 
 
 def final_position(game: TeacherGame) -> Position:
@@ -146,3 +149,19 @@ def test_the_generator_is_split_mix_64() -> None:
 def test_settings_out_of_range_are_named(name: str, value: float) -> None:
     with pytest.raises(ValueError, match=f"{name} is {value}"):
         tiny(**{name: value})
+
+
+def test_they_are_even_whole_and_the_same_for_a_seed() -> None:
+    rng = random.Random("seed")
+    positions = [entering_start(rng) for _ in range(30)]
+    again = random.Random("seed")
+    assert [entering_start(again).sfen() for _ in range(30)] == [position.sfen() for position in positions]
+    for position in positions:
+        black, white = (int(square) for square in position.record.ksq)
+        assert white == SQUARES - 1 - black
+        assert black % 9 <= 4
+        assert position.hand(0) == position.hand(1)
+        on_board = sum(position.piece_on(square) != 0 for square in range(SQUARES))
+        assert on_board + 2 * sum(position.hand(0)) == 40
+        assert not position.in_check() and position.legal_moves()
+    assert len({position.key for position in positions}) == 30

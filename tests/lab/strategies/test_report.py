@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-from xml.etree import ElementTree
 
 import pytest
 
 from lab.match.statistics import Sprt
-from lab.strategies.report import facts, plot, sprt_table, summarize, table, undecided
+from lab.strategies.report import facts, sprt_table, summarize, table, undecided
 from lab.strategies.settings import LabSettings, Point
 from tests.lab.strategies.games import record
 
-SVG = "{http://www.w3.org/2000/svg}"
 GAMES = [
     record(1, 1.0, nodes=4),
     record(0, 1.0, nodes=4),
@@ -62,32 +60,6 @@ def test_the_table() -> None:
     assert table([]).startswith("strategy")
     (ponders,) = summarize([record(0, 1.0, "split+ponder=1", hits=1)])
     assert (ponders.hits, table([ponders]).split()[-1]) == (0.5, "50%")
-
-
-def test_the_plot_has_a_line_for_each_strategy_and_a_spot_for_each_point() -> None:
-    root = ElementTree.fromstring(plot(summarize(GAMES), "1 < 2 & so on"))
-    assert [len(line.attrib["points"].split()) for line in root.iter(f"{SVG}polyline")] == [2, 1]
-    assert len(list(root.iter(f"{SVG}circle"))) == 2
-    assert len(list(root.iter(f"{SVG}polygon"))) == 1
-    texts = [text.text for text in root.iter(f"{SVG}text")]
-    assert {"1 < 2 & so on", "split", "consult:majority", "0", "2", "4"} <= set(texts)
-    tips = [tip.text or "" for tip in root.iter(f"{SVG}title")]
-    assert tips[1].startswith("split, 4 nodes: +inf")
-
-
-@pytest.mark.parametrize("games", [[], GAMES[:1], [record(n, 0.5, nodes=1) for n in range(4)]])
-def test_a_plot_of_little_stays_within_its_frame(games: list[object]) -> None:
-    root = ElementTree.fromstring(plot(summarize(games), "few"))  # type: ignore[arg-type]
-    for item in root.iter(f"{SVG}circle"):
-        assert 0 < float(item.attrib["cx"]) < 640
-        assert 0 < float(item.attrib["cy"]) < 500
-
-
-def test_more_strategies_than_colours() -> None:
-    games = [record(0, 0.5, f"split+takeover.margin={n}") for n in range(10)]
-    root = ElementTree.fromstring(plot(summarize(games), "many"))
-    lines = list(root.iter(f"{SVG}polyline"))
-    assert len({(line.attrib["stroke"], line.attrib.get("stroke-dasharray")) for line in lines}) == 10
 
 
 def test_each_point_has_a_test_of_its_own() -> None:

@@ -11,9 +11,10 @@ from cluster.api import FleetError, SearchRequest
 from cluster.coordination.events import NodeLost
 from cluster.coordination.settings import Mode, Settings
 from cluster.engine_spec import EngineSpec
-from lab.strategies.virtual import VirtualFleet, VirtualNode
+from cluster.network.messages import Done, Job, Report
+from lab.strategies.virtual import JobRun, VirtualFleet, VirtualNode
 from tests.cluster.engines import HashEngine
-from worker.engine import Entries
+from worker.engine import Entries, InfoCallback, Limits, SearchResult
 from worker.score import mate_in
 from worker.search.engine import NumbaEngine
 from worker.shogi import STARTPOS
@@ -263,3 +264,21 @@ def test_an_engine_that_cannot_be_driven_by_steps_does_not_ponder() -> None:
     assert len(refused) == 2
     assert "cannot be driven by steps" in str(refused[0])
     assert found.search(SearchRequest(2, STARTPOS, OPENING, nodes=5000)).source == "split"
+
+
+class LateEngine(HashEngine):
+    """Has a result a millisecond after its last report."""
+
+    def go(self, limits: Limits, on_info: InfoCallback | None = None) -> SearchResult:
+        found = super().go(limits, on_info)
+        return replace(found, lines=tuple(replace(line, time_ms=line.time_ms + 1) for line in found.lines))
+
+
+def test_what_is_reported_does_not_depend_on_the_clock() -> None:
+    told = [
+        JobRun(VirtualNode("n1", engine), Job(1, 2, STARTPOS, nodes=1000), 0).advance(100)
+        for engine in (HashEngine(), LateEngine())
+    ]
+    assert told[0] == told[1]
+    messages = [message for _, message in told[0]]
+    assert isinstance(messages[-1], Done) and all(isinstance(message, Report) for message in messages[:-1])

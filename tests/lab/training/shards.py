@@ -36,5 +36,5 @@ def tree_folder_of(path: Path, shards: int = 3, games: int = 6) -> Path:
 
 
 def corpus_of(path: Path, validation: float = 0.2, *, every: bool = False, **more: Any) -> Corpus:
-    split = Split(validation, every, **more)
+    split = Split(validation, every=every, **more)
     return Corpus.index(shard_files([path], split.use), split)

@@ -14,9 +14,11 @@ from lab.selfplay.shard import read_shard
 from lab.selfplay.walk import game_hash
 from lab.training import corpus as corpus_module
 from lab.training.batches import START, Batch, BatchNumber, cut, training_batches
-from lab.training.corpus import Corpus, CorpusError, Split, is_for_validation, shard_files
+from lab.training.corpus import Corpus, CorpusError, Split, shard_files
 from lab.training.features import row_tables
-from lab.training.train_folder import CHECKPOINT, TrainFolder, TrainFolderError
+from lab.training.run import TrainFolder, TrainFolderError
+from lab.training.tally import count_games
+from lab.training.train_settings import CHECKPOINT
 from tests.lab.selfplay.games import made
 from tests.lab.training.shards import corpus_of, folder_of, tree_folder_of
 from worker.nnue.features import K_P
@@ -110,14 +112,9 @@ def test_validation_shares_no_game_with_training(tmp_path: Path) -> None:
     assert len(few) == 20
 
 
-def test_the_scale_is_that_of_the_tally(tmp_path: Path) -> None:
-    from lab.selfplay.positions import ShardTally
-
-    corpus = corpus_of(folder_of(tmp_path, shards=4, games=20), validation=0.1)
-    tally = ShardTally()
-    for number in range(4):
-        tally.add(made(number, games=20))
-    assert corpus.scale == pytest.approx(tally.facts()["win_rate_scale"], rel=0.15)
+def test_the_scale_is_that_of_the_counts(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, shards=4, games=20)
+    assert corpus_of(folder, validation=0.1).scale == pytest.approx(count_games(folder)["win_rate_scale"], rel=0.15)
 
 
 def test_a_run_may_be_continued_from_another_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -206,12 +203,9 @@ def test_a_game_and_its_trees_are_on_the_same_side_of_the_split(trees: Path) -> 
     """No position of a tree in training belongs to a game that is for validation."""
     share = 0.4
     corpus = corpus_of(trees, share, use="tree")
-    held = {
-        int(game_hash(np.frombuffer(game.to_bytes(), np.uint8).ctypes.data, len(game.moves))) >> 48
-        for path in shard_files([trees], "games")
-        for game in read_shard(path).games()
-        if is_for_validation(game, share)
-    }
+    games = [game for path in shard_files([trees], "games") for game in read_shard(path).games()]
+    hashes = [int(game_hash(np.frombuffer(game.to_bytes(), np.uint8).ctypes.data, len(game.moves))) for game in games]
+    held = {value >> 48 for value in hashes if value < share * 2**64}
     training = corpus.chunk(corpus.sources, 0, 0, 0, _pool(), 1)[0]
     validation = corpus.validation_records(10**6)
     assert held and set(validation["part"].tolist()) <= held

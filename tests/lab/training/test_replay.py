@@ -6,37 +6,47 @@ import struct
 
 import numpy as np
 import pytest
+from rsshogi.core import Board
 
 from benchmarks.random_networks import random_network
-from lab.selfplay.positions import walk
-from lab.selfplay.shard import Shard, ShardError, unpacked_position
+from lab.selfplay.shard import Shard, ShardError
 from lab.selfplay.walk import QUIET_SCORE, whole_move
 from lab.training.batches import make_batch
 from lab.training.corpus import Replayer, Split
 from lab.training.features import TRAINABLE, factors, mirrored_tables, row_tables
 from lab.training.net_facts import evaluator_raw
 from lab.training.replay import TRAINING, VALIDATION
-from tests.lab.selfplay.games import games_of, made
+from tests.lab.selfplay.games import games_of, made, unpacked_position
 from worker.nnue import Network, NnueState, evaluate_full, reference
 from worker.nnue.evaluation import refresh
 from worker.nnue.features import FEATURE_SETS, KingRule
 from worker.nnue.format import Architecture
 from worker.search.tt import EXACT
-from worker.shogi import Position
+from worker.shogi import Position, move_to_usi
 
 ALL = Split(1e-15, every=True)
 """No game for validation, every position."""
 
 
-def positions_of(shard: Shard) -> list[Position]:
-    """Each position of the games before its move."""
+def walked(shard: Shard) -> list[tuple[Position, int, int, bool]]:
+    """Each position of the games: it, the score, the result for its side, and whether it is quiet but for the score."""
     found = []
     for game in games_of(shard):
         position = unpacked_position(game.start, game.move_number)
-        for short in game.moves:
-            found.append(position.copy())
-            position.push(int(whole_move(position.record, int(short))))
+        for short, score in zip(game.moves, game.scores, strict=True):
+            move = int(whole_move(position.record, int(short)))
+            board = Board(position.sfen())
+            captures = not move & 1 << 15 and position.piece_on(move & 127) != 0
+            quiet = not (board.is_in_check() or captures or move_to_usi(move).endswith("+"))
+            result = game.result if position.turn == 0 else -game.result
+            found.append((position.copy(), int(score), result, quiet))
+            position.push(move)
     return found
+
+
+def positions_of(shard: Shard) -> list[Position]:
+    """Each position of the games before its move."""
+    return [position for position, _, _, _ in walked(shard)]
 
 
 @pytest.mark.parametrize("name", sorted(TRAINABLE))
@@ -106,30 +116,17 @@ def test_squares_relative_to_the_king_are_refused() -> None:
         row_tables(relative)
 
 
-@pytest.mark.parametrize("every", [False, True])
-def test_scores_results_and_moves_are_those_of_the_walk(every: bool) -> None:
+@pytest.mark.parametrize(("every", "decided"), [(False, False), (False, True), (True, False)])
+def test_what_is_kept_is_quiet_and_has_the_score_and_the_result_of_its_game(every: bool, decided: bool) -> None:
     shard = made(games=8, entering=0.3)
-    records = Replayer(Split(1e-15, every=every)).records(shard, TRAINING)
-    scores, results, turns = [], [], []
-    for walked in walk(shard, records=True):
-        kept = np.ones(len(walked.game.moves), bool) if every else walked.quiet
-        assert walked.records is not None
-        scores += walked.game.scores[kept].tolist()
-        results += walked.outcomes[kept].tolist()
-        turns += [unpacked_position(one.tobytes()).turn for one in walked.records["sfen"][kept]]
-    assert 0 < len(records) <= shard.header["positions"]
-    assert records["score"].tolist() == scores
-    assert records["result"].tolist() == results
-    assert records["turn"].tolist() == turns
+    records = Replayer(Split(1e-15, every=every, decided=decided)).records(shard, TRAINING)
+    kept = [one for one in walked(shard) if every or (one[3] and (decided or abs(one[1]) < QUIET_SCORE))]
+    assert 0 < len(kept) <= shard.header["positions"]
+    assert records["score"].tolist() == [score for _, score, _, _ in kept]
+    assert records["result"].tolist() == [result for _, _, result, _ in kept]
+    assert records["turn"].tolist() == [position.turn for position, _, _, _ in kept]
     assert set(records["bound"]) == {EXACT}, "the score of a move is nobody's bound"
-
-
-def test_decided_positions_are_kept_where_they_are_asked_for() -> None:
-    shard = made(games=8, entering=0.3)
-    records = Replayer(Split(1e-15, every=False, decided=True)).records(shard, TRAINING)
-    scores = np.concatenate([walked.game.scores[walked.facts == 0] for walked in walk(shard)])
-    assert records["score"].tolist() == scores.tolist()
-    assert (np.abs(scores.astype(int)) >= QUIET_SCORE).any() and (np.abs(scores.astype(int)) < QUIET_SCORE).any()
+    assert (np.abs(records["score"].astype(int)) >= QUIET_SCORE).any() == (every or decided)
 
 
 @pytest.mark.parametrize("horizon", [1.0, 8.0])

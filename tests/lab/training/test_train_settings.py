@@ -36,7 +36,7 @@ def test_a_run_has_epochs_or_positions() -> None:
 
 
 def test_the_rate_rises_and_falls_and_labels_go_from_score_to_result() -> None:
-    schedule = Schedule.of(TrainSettings(warm_up=0.1, rate=0.01, score_from=1, score_to=0.5, quantised=0.25), 1000)
+    schedule = Schedule.of(TrainSettings(rate=0.01, score_from=1, score_to=0.5, quantised=0.25), 1000)
     rates = [schedule.rate(over) for over in range(0, schedule.total + 1, 50)]
     top = rates.index(max(rates))
     assert rates[:top] == sorted(rates[:top]) and rates[top:] == sorted(rates[top:], reverse=True)

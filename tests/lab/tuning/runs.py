@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from lab.tuning.run import GamePair, GameSettings, PairResult, TuneSettings
 from lab.tuning.spsa import Parameter, SpsaSettings
+from lab.tuning.state import GamePair, GameSettings, PairResult, TuneSettings
 from worker.shogi import STARTPOS
 
 OPENINGS = (
@@ -15,18 +15,15 @@ OPENINGS = (
 )
 
 
-def settings(iterations: int = 6, pairs: int = 2, games: GameSettings | None = None, **spsa: Any) -> TuneSettings:
+def settings(iterations: int = 12, games: GameSettings | None = None, **spsa: Any) -> TuneSettings:
     parameters = (Parameter("LATE_MOVES", 3, 0, 8, 1.0), Parameter("RAZOR_BASE", 502, 0, 1004, 50.0))
     return TuneSettings(
         SpsaSettings(parameters, iterations, **{"lag": 2, "rate": 0.1, **spsa}),
         games or GameSettings(("0" * 64,), nodes=100),
-        pairs,
     )
 
 
 def played(pair: GamePair) -> PairResult:
     """A result that follows from the pair's name."""
-    rng = random.Random(str(pair.name))
-    return PairResult(
-        pair.iteration, pair.pair, (rng.choice((0.0, 0.5, 1.0)), rng.choice((0.0, 0.5, 1.0))), 80, 8000, 0.5
-    )
+    rng = random.Random(str(pair.iteration))
+    return PairResult(pair.iteration, (rng.choice((0.0, 0.5, 1.0)), rng.choice((0.0, 0.5, 1.0))), 80, 8000, 0.5)

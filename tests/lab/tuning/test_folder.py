@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lab.tuning.folder import TuningFolder
-from lab.tuning.run import GameSettings, TuningError, TuningRun
+from lab.tuning.state import GameSettings, TuningError, TuningRun
 from tests.lab.tuning.runs import OPENINGS, played, settings
 
 
@@ -16,7 +16,7 @@ def folder(tmp_path: Path) -> TuningFolder:
     """A folder with five pairs of a run."""
     folder = TuningFolder(tmp_path / "run")
     with folder.held():
-        assert folder.claim(settings(), "code") == ""
+        assert folder.begin(settings().to_json(), "code") == ""
         folder.keep_openings(list(OPENINGS))
         run, _ = folder.run(settings(), mend=True)
         play(folder, run, 5)
@@ -34,7 +34,7 @@ def play(folder: TuningFolder, run: TuningRun, count: int) -> None:
 
 def test_a_run_goes_on_where_it_was(folder: TuningFolder) -> None:
     again, _ = folder.run(settings(), mend=True)
-    assert (again.games, again.spsa.taken) == (10, 2)
+    assert (again.games, again.spsa.taken) == (10, 5)
     play(folder, again, 7)
     assert again.finished
     whole = TuningRun(settings(), folder.known_openings())
@@ -57,36 +57,36 @@ def test_half_a_line_is_cut_off_and_its_pair_played_again(folder: TuningFolder) 
 def test_a_damaged_line_and_a_pair_that_is_there_twice_are_named(folder: TuningFolder) -> None:
     lines = folder.results.read_text().splitlines(keepends=True)
     folder.results.write_text("".join([*lines, lines[4]]))
-    with pytest.raises(TuningError, match=r"results\.jsonl, line 6: pair 0 of iteration 2 again"):
+    with pytest.raises(TuningError, match=r"results\.jsonl, line 6: pair 4 again"):
         folder.run(settings(), mend=True)
     folder.results.write_text("".join([lines[0], "rubbish\n", *lines[1:]]))
-    with pytest.raises(TuningError, match=r"results\.jsonl, line 2: not the line of a pair"):
+    with pytest.raises(TuningError, match=r"results\.jsonl, line 2: not the line of a game"):
         folder.run(settings(), mend=True)
 
 
 def test_other_settings_are_refused_by_name_and_other_sources_told(folder: TuningFolder) -> None:
-    assert folder.claim(settings(), "code") == ""
-    assert "the sources are not those" in folder.claim(settings(), "other")
-    with pytest.raises(TuningError, match=r"iterations was 6 and is 7\)"):
-        folder.claim(settings(7), "code")
+    assert folder.begin(settings().to_json(), "code") == ""
+    assert "the sources are not those" in folder.begin(settings().to_json(), "other")
+    with pytest.raises(TuningError, match=r"iterations was 12 and is 13\)"):
+        folder.begin(settings(13).to_json(), "code")
     with pytest.raises(TuningError, match="nodes was 100 and is 200"):
-        folder.claim(settings(games=GameSettings(("0" * 64,), nodes=200)), "code")
+        folder.begin(settings(games=GameSettings(("0" * 64,), nodes=200)).to_json(), "code")
     other = settings().to_json()
     other["spsa"]["parameters"][1]["high"] = 2000
     with pytest.raises(TuningError, match=r"\(parameters\.RAZOR_BASE\.high was 1004 and is 2000\)"):
-        folder.claim(type(settings()).from_json(other), "code")
+        folder.begin(other, "code")
     other = settings().to_json()
     other["spsa"]["parameters"].reverse()
     with pytest.raises(TuningError, match=r"LATE_MOVES\.after was '' and is 'RAZOR_BASE'"):
-        folder.claim(type(settings()).from_json(other), "code")
+        folder.begin(other, "code")
 
 
 def test_before_the_first_result_everything_may_change(tmp_path: Path) -> None:
     folder = TuningFolder(tmp_path)
-    folder.claim(settings(), "code")
+    folder.begin(settings().to_json(), "code")
     folder.keep_openings(list(OPENINGS))
-    folder.claim(settings(seed=2), "code")
-    assert folder.known()[0] == settings(seed=2)
+    folder.begin(settings(seed=2).to_json(), "code")
+    assert folder.known() == settings(seed=2)
     assert folder.known_openings() == []
     with pytest.raises(TuningError, match="the run has not begun"):
         folder.run(settings(seed=2), mend=False)

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 import shogi.KIF
 
-from lab.match.contestants import Contestant
 from lab.match.referee import BestMove, Referee
-from lab.match.settings import MatchSettings, Pace
+from lab.match.settings import Contestant, MatchSettings, Pace
 from master.analysis.files import annotated
 from master.analysis.game import parse_games
 from master.analysis.report import ReportSettings

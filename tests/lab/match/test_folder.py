@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from lab.match.contestants import SettingsError, contestant
 from lab.match.folder import MatchFolder
+from lab.match.settings import SettingsError, contestant
 from master.records.lines import RecordedMove
 from master.records.record import Ending, GameRecord
 from tests.lab.match.matches import game, settings
@@ -63,7 +63,7 @@ def test_other_sources_of_ours_are_told(folder: MatchFolder, monkeypatch: pytest
     folder.add(game(1), record(1))
     assert not folder.claim(ours)
     monkeypatch.undo()
-    assert "our sources are not those it was begun with" in folder.claim(ours)
+    assert "the sources are not those it was begun with" in folder.claim(ours)
     assert not folder.claim(ours), "it is told once"
 
 

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import multiprocessing
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
 from cluster.drivers.task_pool import Opened
-from lab.selfplay.run import digest_of
-from lab.tuning.play import Event, PairLost, PairTerms, play_here, play_on_ray
-from lab.tuning.run import GameSettings, PairResult, PlayError, TuningRun
+from lab.tuning.play import Event, PairLost, PairTerms, play
+from lab.tuning.state import GameSettings, PairResult, PlayError, TuningRun
 from tests.cluster.processes import family
 from tests.cluster.ray_head import ray_head
 from tests.lab.tuning.runs import OPENINGS, settings
@@ -27,7 +25,7 @@ from worker.nnue.network import default_file
 
 NET = default_file().read_bytes()
 NETS = (NET, NET)
-GAMES = GameSettings((digest_of(NET),) * 2, nodes=100, hash_mb=1)
+GAMES = GameSettings((sha256(NET).hexdigest(),) * 2, nodes=300, hash_mb=1)
 
 ASK = """
 from lab.tuning.play import code_version
@@ -64,17 +62,17 @@ def test_a_killed_worker_loses_one_pair_and_the_run_is_the_same(terms: PairTerms
         _kill_one(terms, head.address)
 
 
-def _kill_one(terms: PairTerms, address: str) -> None:
-    def play(heard: list[Event]) -> TuningRun:
-        run = TuningRun(settings(4, games=GAMES), OPENINGS)
+def _kill_one(terms: PairTerms, address: str | None) -> None:
+    def played(heard: list[Event]) -> TuningRun:
+        run = TuningRun(settings(8, GAMES), OPENINGS)
         kept: list[PairResult] = []
-        asyncio.run(play_on_ray(address, NETS, terms, run, kept.append, heard.append))
+        play(address or 2, NETS, terms, run, kept.append, heard.append)
         assert run.finished
-        assert sorted(played.name for played in kept) == [(k, pair) for k in range(4) for pair in range(2)]
+        assert sorted(result.iteration for result in kept) == list(range(8))
         return run
 
     undisturbed: list[Event] = []
-    first = play(undisturbed)
+    first = played(undisturbed)
     assert undisturbed[0] == Opened(2) and len(undisturbed) == 9
 
     def kill_the_first() -> None:
@@ -85,19 +83,31 @@ def _kill_one(terms: PairTerms, address: str) -> None:
     killer = threading.Thread(target=kill_the_first, daemon=True)
     killer.start()
     heard: list[Event] = []
-    second = play(heard)
+    second = played(heard)
     killer.join(10)
     (lost,) = [event.why for event in heard if isinstance(event, PairLost)]
     assert lost == "its process died"
     assert second.spsa.path == first.spsa.path
-    assert players() == []
+    assert players(address is not None) == []
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_other_sources_are_refused_after_some_tries(terms: PairTerms) -> None:
+    run = TuningRun(settings(1, GAMES), OPENINGS)
+    other = PairTerms(terms.games, terms.names, "other")
+    with (
+        ray_head(1) as head,
+        pytest.raises(PlayError, match=r"pair 0 was lost 3 times: .*another version of Gougi"),
+    ):
+        play(head.address, NETS, other, run, lambda _: None, lambda _: None)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_other_sources_are_refused_here(terms: PairTerms) -> None:
-    run = TuningRun(settings(1, 1, games=GAMES), OPENINGS)
+    run = TuningRun(settings(1, GAMES), OPENINGS)
     other = PairTerms(terms.games, terms.names, "other")
-    with pytest.raises(PlayError, match=r"pair 0 of iteration 0: .*another version of Gougi"):
-        play_here(1, NETS, other, run, lambda _: None, lambda _: None)
-    assert not multiprocessing.active_children()
+    with pytest.raises(PlayError, match=r"pair 0: .*another version of Gougi"):
+        play(1, NETS, other, run, lambda _: None, lambda _: None)
+    assert players(fleet=False) == []
