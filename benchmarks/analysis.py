@@ -30,11 +30,13 @@ from cluster.engine_spec import EngineSpec
 from lab.match.folder import sources
 from lab.match.game import Adjudicator, Choice, play_game
 from lab.match.openings import make_openings
-from master.analysis.game import PlayedMove, RecordedGame
+from lab.match.statistics import elo_of
+from master.analysis.game import RecordedGame
 from master.analysis.judgement import LEVELS, Judged, Sureness, doubtful, judge, statistics
 from master.analysis.plan import evaluations, plan, searches
 from master.analysis.session import AGAIN_TIMES, Pace, Session, Store
-from master.analysis.strength import Calibration, Level, elo_of, network_hash, virtual_score
+from master.analysis.strength import Calibration, Level, network_hash
+from master.records.reading import ReadMove
 from worker.engine import Limits
 from worker.search.engine import NumbaEngine
 from worker.shogi import Position
@@ -120,7 +122,7 @@ def play_all(folder: Path, levels: list[int], games: int) -> list[dict[str, obje
 
 def _games(played: list[dict[str, object]]) -> list[RecordedGame]:
     return [
-        RecordedGame(str(number), 0, ("", ""), str(game["sfen"]), tuple(map(PlayedMove, game["moves"])))  # type: ignore[call-overload]
+        RecordedGame(str(number), 0, ("", ""), str(game["sfen"]), tuple(map(ReadMove, game["moves"])))  # type: ignore[call-overload]
         for number, game in enumerate(played)
     ]
 
@@ -254,15 +256,9 @@ def main() -> None:
         points = [0.5 if game["winner"] is None else float(game["levels"][game["winner"]] == strong) for game in own]  # type: ignore[index]
         mean = (sum(points) + 0.5) / (len(points) + 1)  # half a drawn game more keeps the Elo finite
         error = 1.96 * math.sqrt(mean * (1 - mean) / len(points)) * 400 / math.log(10) / (mean * (1 - mean))
-        virtual = virtual_score(rated[strong].losses, rated[weak].losses)
-        assert virtual is not None, "a level has played too few moves"
         elos.append(elos[-1] + elo_of(mean))
         pairs.append({"weak": weak, "strong": strong, "games": len(own), "score": round(sum(points) / len(own), 3)})
-        print(
-            f"{strong} against {weak}: real {sum(points):g}/{len(own)} = {elo_of(mean):+.0f} ± {error:.0f} Elo; "
-            f"virtual {virtual.value:.1%} = {elo_of(virtual.value):+.0f} "
-            f"({elo_of(virtual.low):+.0f} to {elo_of(virtual.high):+.0f})"
-        )
+        print(f"{strong} against {weak}: {sum(points):g}/{len(own)} = {elo_of(mean):+.0f} ± {error:.0f} Elo")
     if arguments.write:
         found_levels = tuple(Level(level, elo, rated[level].losses) for level, elo in zip(levels, elos, strict=True))
         calibration = Calibration(network_hash(""), arguments.nodes, found_levels)

@@ -63,6 +63,7 @@ class _Commands(Mapping[str, Any]):
     def __getitem__(self, word: str) -> Any:
         if word not in self._made:
             found = self._load(word)
+            command: Any
             if isinstance(found, typer.Typer):
                 command = get_group(found)
                 command.name = word
@@ -97,8 +98,6 @@ def _callback_of(group: typer.Typer) -> Any:
 
 
 class _Group(TyperGroup):
-    """The group of all commands."""
-
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
         self.commands: Any = _Commands(self.commands)

@@ -192,7 +192,10 @@ class Scenario:
         before = self._nodes()
         assert before, "no node process says that it is there"
         node.run("pkill", "-KILL", "raylet")
-        return self._serves_again(before)
+        until("another raylet is there", 60, lambda: node.run("pgrep", "-x", "raylet", code=None))
+        known = until("Ray knows the worker again", 120, self._ray_nodes)
+        assert self._nodes() == before, "the nodes did not outlive their raylet"
+        return known
 
     def _nodes(self) -> set[str]:
         """The node processes that say that they are there (``GOUGI_RUN_DIR``), which is after a first search."""

@@ -21,7 +21,7 @@ from worker.nnue.format import NetworkFileError, parse_network, serialise_networ
 from worker.nnue.network import default_file
 from worker.shogi import MoveError, Position, SfenError
 
-_KINDS: Final = (".csa", ".kif", ".ki2", ".jkf", "")
+_KINDS: Final = (".csa", ".kif", ".ki2", "")
 _CSA: Final = """V2.2
 N+anna
 N-bert

@@ -13,7 +13,7 @@ A search, in order::
 
     PonderSearch ─ `Pondering`, until the next StartSearch, which may be a hit, or StopSearch; nothing is decided
 
-Invariants, checked after each event with `Settings.validate`:
+Invariants, which the tests check after each event (``tests/cluster/coordination/invariants.py``):
 
 - every `StartSearch` is followed by exactly one `Decision`, at the latest by the first event at or after its hard
   deadline;
@@ -33,7 +33,6 @@ from typing import Final
 from cluster.api import Decision, Pondered, PonderSearch, Progress, RetimeSearch, SearchRequest, StartSearch, StopSearch
 from cluster.coordination.decision import say_decision
 from cluster.coordination.events import FALLBACK, Event, Instruction, LogEvent, NodeJoined, NodeLost, Received, Tick
-from cluster.coordination.invariants import check
 from cluster.coordination.jobs import Dispatch
 from cluster.coordination.pondering import Pondering
 from cluster.coordination.root import Root, check_request
@@ -92,8 +91,8 @@ class Coordinator:
         self.dispatch = Dispatch()
         self.roster = Roster()
         self._fallback_live = False
-        self._run: SearchRun | None = None
-        self._pondering: Pondering | None = None
+        self.run: SearchRun | None = None
+        self.ponders: Pondering | None = None
         """Never beside ``_run``."""
         self._last: SearchRun | None = None
         """The last search that was decided: its lines say what the opponent may reply."""
@@ -146,7 +145,7 @@ class Coordinator:
             case StopSearch():
                 if (run := self._run_of(event.search_id)) is not None:
                     run.stop(now_ms)
-                elif self._pondering is not None and self._pondering.request.search_id == event.search_id:
+                elif self.ponders is not None and self.ponders.request.search_id == event.search_id:
                     self._end_pondering(now_ms)
             case NodeJoined():
                 self._joined(event, now_ms)
@@ -154,25 +153,23 @@ class Coordinator:
                 self._lost(event.node_id, event.reason, now_ms)
             case Tick():
                 pass
-        if self._run is not None:
-            if not self._run.over:
-                self._run.advance(now_ms)
-            if self._run.over:
-                self._run, self._last = None, self._run
+        if self.run is not None:
+            if not self.run.over:
+                self.run.advance(now_ms)
+            if self.run.over:
+                self.run, self._last = None, self.run
                 self._states.to(CoordinatorState.IDLE, now_ms)
             else:
-                self._run.publish(now_ms)
-        elif self._pondering is not None:
-            self._pondering.advance(now_ms)
+                self.run.publish(now_ms)
+        elif self.ponders is not None:
+            self.ponders.advance(now_ms)
         for instruction in self.dispatch.out:
             self._history.add(now_ms, instruction)
-        if self.settings.validate:
-            self._check()
         return self.dispatch.out
 
     def wake_ms(self, now_ms: int) -> int | None:
         """The time of the next `Tick`, later than ``now_ms``; None: only an event can change anything."""
-        under_way = self._run or self._pondering
+        under_way = self.run or self.ponders
         return None if under_way is None else under_way.wake_ms(now_ms)
 
     def _start(self, request: SearchRequest, now_ms: int) -> None:
@@ -180,10 +177,10 @@ class Coordinator:
         root = Root(request, self._replay)
         self._decide_what_runs(now_ms)
         self._last_search_id = request.search_id
-        pondered = None if self._pondering is None else self._pondering.hit(request, now_ms)
-        if self._pondering is not None:
+        pondered = None if self.ponders is None else self.ponders.hit(request, now_ms)
+        if self.ponders is not None:
             self.dispatch.log("ponder_hit" if pondered else "ponder_miss", search_id=request.search_id)
-            self._pondering = None
+            self.ponders = None
         if not root.legal or root.may_declare or (len(root.legal) == 1 and not is_infinite(request)):
             self._states.to(CoordinatorState.IDLE, now_ms)
             self._decide_forced(request, root)
@@ -199,7 +196,7 @@ class Coordinator:
         if run is None:
             search = Search(request, root, self._chosen(request), now_ms, soft, hard, self.roster)
             run = SearchRun(search, self.dispatch)
-        self._run = run
+        self.run = run
         if pondered is None:
             run.begin(tuple(self.roster), self._fallback_live, now_ms)
         else:
@@ -222,28 +219,26 @@ class Coordinator:
             hints = () if before is None else lines_below(before.request, before.lines(), request)
             settings = self._chosen(request)
             self._states.to(CoordinatorState.PONDERING, now_ms)
-            self._pondering = Pondering(
-                request, root, settings, self.roster, self.dispatch, self._replay, hints, expected
-            )
-            self._pondering.begin(now_ms)
+            self.ponders = Pondering(request, root, settings, self.roster, self.dispatch, self._replay, hints, expected)
+            self.ponders.begin(now_ms)
 
     def _chosen(self, request: SearchRequest) -> Settings:
         return resolved(self.settings, self._table, len(self.roster), budget(request, self.roster.nps))
 
     def _end_pondering(self, now_ms: int) -> None:
-        if self._pondering is not None:
-            self._pondering.end(now_ms)
-            self._pondering = None
+        if self.ponders is not None:
+            self.ponders.end(now_ms)
+            self.ponders = None
             self._states.to(CoordinatorState.IDLE, now_ms)
 
     def _decide_what_runs(self, now_ms: int) -> None:
-        if self._run is not None:
-            self._run.decide(now_ms)
-            self._run, self._last = None, self._run
+        if self.run is not None:
+            self.run.decide(now_ms)
+            self.run, self._last = None, self.run
             self._states.to(CoordinatorState.IDLE, now_ms)
 
     def _run_of(self, search_id: int) -> SearchRun | None:
-        run = self._run
+        run = self.run
         return run if run is not None and run.search.request.search_id == search_id else None
 
     def _decide_forced(self, request: SearchRequest, root: Root) -> None:
@@ -254,34 +249,34 @@ class Coordinator:
         node_id = facts.node_id
         if node_id == FALLBACK:
             self._fallback_live = True
-            if self._run is not None:
-                self._run.fallback_joined(now_ms)
+            if self.run is not None:
+                self.run.fallback_joined(now_ms)
             return
         if node_id in self.roster:
             self._lost(node_id, "began anew", now_ms)
         self.roster.join(facts)
         self.dispatch.log("node_joined", node=node_id, live=len(self.roster))
-        if (under_way := self._run or self._pondering) is not None:
+        if (under_way := self.run or self.ponders) is not None:
             under_way.joined(node_id, now_ms)
 
     def _lost(self, node_id: str, reason: str, now_ms: int) -> None:
         if node_id == FALLBACK:
             self._fallback_live = False
             self.dispatch.log("fallback_lost", reason=reason)
-            if self._run is not None:
-                self._run.fallback_lost()
+            if self.run is not None:
+                self.run.fallback_lost()
             return
         if node_id not in self.roster:
             return
         self.roster.leave(node_id)
         self.dispatch.log("node_lost", node=node_id, reason=reason, live=len(self.roster))
-        if (under_way := self._run or self._pondering) is not None:
+        if (under_way := self.run or self.ponders) is not None:
             under_way.lost(node_id, now_ms)
 
     def _received(self, message: Report | Done | Heartbeat, now_ms: int) -> None:
-        run = self._run
-        if self._pondering is not None:
-            run = self._pondering.run_of(message.node_id)
+        run = self.run
+        if self.ponders is not None:
+            run = self.ponders.run_of(message.node_id)
         if isinstance(message, Heartbeat):
             if run is None:
                 stop_the_idle(message, self.dispatch)
@@ -291,16 +286,3 @@ class Coordinator:
             run.received(message, now_ms)
         if self._last is not None and isinstance(message, Done):
             self._last.ended(message)
-
-    def _check(self) -> None:
-        assert self.searching == (self._run is not None), f"{self.state.name} is not what runs"
-        assert self.pondering == (self._pondering is not None), f"{self.state.name} is not what runs"
-        if self._run is not None:
-            assert self._pondering is None, "a search, and pondering beside it"
-            check(self._run.search, self.roster)
-        elif self._pondering is not None:
-            searches = [run.search for run in self._pondering.active()]
-            for search in searches:
-                check(search, self.roster)
-            nodes = [node_id for search in searches for node_id in search.assignments]
-            assert len(nodes) == len(set(nodes)), f"a node ponders twice: {nodes}"

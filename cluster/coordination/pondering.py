@@ -115,8 +115,11 @@ class Pondering:
         run = self.run_of(node_id)
         if run is None and self.runs:
             fleet = len(self._roster)
-            reply = max(self.runs, key=lambda reply: self._likely[reply] / (fleet + self._nodes_of(reply)))
-            run = self.runs[reply]
+
+            def wants(reply: str) -> float:
+                return self._likely[reply] / (fleet + len(self.runs[reply].search.usable()))
+
+            run = self.runs[max(self.runs, key=wants)]
         if run is not None:
             run.joined(node_id, now_ms)
         elif self._scouts is not None:
@@ -173,26 +176,19 @@ class Pondering:
     def hit(self, request: SearchRequest, now_ms: int) -> SearchRun | None:
         """The run that ``request`` is a hit for; every other one is at its end. The caller tells it of its new
         limits and nodes (`SearchRun.hit`)."""
-        found = self._hit(request)
+        found = self.runs.get(request.reply_to(self.request))
         for run in self.active():
             if run is not found:
                 run.abandon(now_ms)
         return found
 
-    def _hit(self, request: SearchRequest) -> SearchRun | None:
-        return self.runs.get(request.reply_to(self.request))
-
-    @property
-    def _is_dirty(self) -> bool:
-        """Whether something changed since it was last published."""
-        return any(run.search.dirty for run in self.runs.values())
-
     @property
     def _due_ms(self) -> int | None:
         """The time at which to publish what is known; None: not before something changes."""
+        dirty = any(run.search.dirty for run in self.runs.values())
         if self._published_ms is None:
-            return 0 if self._is_dirty else None
-        return self._published_ms + (self._settings.progress_ms if self._is_dirty else _REFRESH_MS)
+            return 0 if dirty else None
+        return self._published_ms + (self._settings.progress_ms if dirty else _REFRESH_MS)
 
     def _publish(self, now_ms: int) -> None:
         if (due := self._due_ms) is None or now_ms < due:
@@ -206,14 +202,6 @@ class Pondering:
             self._published_ms = now_ms
             self._dispatch.out.append(Pondered(self.request.search_id, known))
 
-    @property
-    def _width(self) -> int:
-        """The number of replies that are searched."""
-        return min(self._settings.ponder_replies, len(self._roster), len(self._root.legal))
-
-    def _nodes_of(self, reply: str) -> int:
-        return len(self.runs[reply].search.usable())
-
     def _deal(self, lines: Sequence[TreeLine], now_ms: int) -> None:
         """Give the nodes to the replies that are likeliest by ``lines``, the fastest of them to the likeliest."""
         likely = likelihoods(lines, self._settings.ponder_temperature)
@@ -222,13 +210,14 @@ class Pondering:
             likely.pop(self._expected, None)
             likely = {self._expected: highest, **likely}  # the first of equal ones
         self._dealt = bool(likely)
+        width = min(self._settings.ponder_replies, len(self._roster), len(self._root.legal))
         roots: dict[str, tuple[SearchRequest, Root]] = {}
         for reply in sorted(likely, key=lambda reply: -likely[reply]):
             request = replace(self.request, moves=(*self.request.moves, reply))
             root = Root(request, self._replay)
             if len(root.legal) > 1 and not root.may_declare:  # else our next search has nothing to search
                 roots[reply] = request, root
-            if len(roots) == self._width:
+            if len(roots) == width:
                 break
         self._likely = {reply: likely[reply] for reply in roots}
         seats = seats_by_weight(self._likely, len(self._roster), len(self._roster))

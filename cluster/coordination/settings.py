@@ -99,7 +99,7 @@ class Settings:
     beside it. 20,000 nodes took 8 % of a core at 300 ms a move, whatever its priority: where the kernel shares the
     cores between sessions first, that counts for little."""
     validate: bool = False
-    """Check the coordinator's invariants after every event (tests; costs time)."""
+    """Raise at a transition that is not in the table of a state machine (tests)."""
 
     def __post_init__(self) -> None:
         check_numbers(self, shares=_SHARES, counts=_COUNTS, positive={"ponder_temperature"})

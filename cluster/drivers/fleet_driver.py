@@ -41,7 +41,6 @@ from cluster.network.messages import (
     Stop,
 )
 from cluster.network.own_host import machine_name
-from cluster.network.refusals import Refusals
 from cluster.node.process import NodeSpec
 from cluster.sharing.master import FleetSharing
 from cluster.sharing.table import SharingSettings
@@ -53,7 +52,9 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_PATIENCE_S = 5.0
+_MOST_REFUSALS = 200
+"""Different refusals that are logged."""
+_OPENING_S = 5.0
 """Seconds for which `open` waits for more than the fallback: for this machine's own nodes, which come at the same time,
 or for the first word of a cluster elsewhere, which may refuse us."""
 
@@ -124,7 +125,8 @@ class FleetSearcher(HostedSearcher):
         """The number of places for nodes; None: Ray has not said yet."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Event()
-        self._refusals = Refusals()
+        self._refused: set[tuple[str, str]] = set()
+        """Who was refused, and why, as far as it was logged."""
         self._faults = Faults(local=address is None)
         self._begun = False
         """`open` has returned: a fault is an event from then on."""
@@ -292,7 +294,7 @@ class FleetSearcher(HostedSearcher):
     async def _can_begin(self) -> None:
         await self._until(lambda: bool(self._fleet.live))
         with suppress(TimeoutError):
-            async with asyncio.timeout(_PATIENCE_S):
+            async with asyncio.timeout(_OPENING_S):
                 local = self._address is None
                 await self._until(lambda: self._there() == self._wanted if local else self._capacity is not None)
         if self._faults.broken:
@@ -339,8 +341,6 @@ class FleetSearcher(HostedSearcher):
         while True:
             try:
                 self._apply(self._fleet.expire(now_ms()))
-                for words in self._refusals.look(now_ms()):
-                    self.log("message_refused", why=words)
             except Exception:  # whatever goes wrong with one of them, the next one is looked for too
                 _log.exception("a node's loss could not be handled")
             await asyncio.sleep(self._fleet.next_look_ms(now_ms()) / 1000)
@@ -427,9 +427,10 @@ class FleetSearcher(HostedSearcher):
             self._channel.send(peer, order)
 
     def _refuse(self, peer: str, why: str) -> None:
-        """Say so, without filling the log."""
-        for words in self._refusals.refused(peer, why, now_ms()):
-            self.log("message_refused", why=words)
+        """Say so once, and without filling the log: a refused sender tries again and again."""
+        if len(self._refused) < _MOST_REFUSALS and (peer, why) not in self._refused:
+            self._refused.add((peer, why))
+            self.log("message_refused", why=f"{peer}: {why}" if peer else why)
 
     def _apply(self, changes: list[Change]) -> None:
         for change in changes:

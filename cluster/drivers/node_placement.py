@@ -143,26 +143,26 @@ class NodePlacement:
         Raises:
             ActorDied: it ended.
         """
-        actor, node_id = await ray.spawn(self._run), ""
+        actor, node_id = await ray.ask("spawn", self._run), ""
         try:
-            places = await ray.placed(actor)
+            places = await ray.ask("placed", actor)
             # The next one need not wait for this machine's fork server, which may have to compile, or fail.
             self._waiting.discard(place)
             self._master.has_places(self._places - len(self._waiting))
             if not self._waiting:
                 self._keep_another()
-            orphan = await ray.orphan(actor)
+            orphan = await ray.ask("orphan", actor)
             node_id = self._choose(orphan)
             self._kept.add(node_id)
             if node_id != orphan:
                 self._master.log("node_starting", node=node_id)
-            await ray.keep(actor, node_id, pickle.dumps(self._spec(node_id, places)))
+            await ray.ask("keep", actor, node_id, pickle.dumps(self._spec(node_id, places)))
             if node_id == orphan:
                 self._master.adopted(node_id)
-            await ray.watch(actor)
+            await ray.ask("watch", actor)
         except ActorDied:
             with suppress(ActorDied):
-                await ray.end(actor)
+                await ray.ask("end", actor)
             raise
         finally:
             self._kept.discard(node_id)

@@ -6,7 +6,7 @@ another. The process ends with its standard input, and so with the master howeve
 
 It leads a session of its own, so that Ctrl-C is the master's alone, and whatever is left of it can be ended as one.
 
-Requests and replies are frames (`cluster.network.frames`): ``(number, method, arguments)`` over standard input,
+Requests and replies are frames (`cluster.machine.processes`): ``(number, method, arguments)`` over standard input,
 ``(number, error kind, value)`` over standard output; number 0 says why Ray was lost.
 """
 
@@ -20,14 +20,12 @@ import sys
 from collections import deque
 from collections.abc import Awaitable, Callable
 from itertools import count
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO
 
 from cluster.api import FleetError
 from cluster.drivers.ray_cluster import ActorDied, RayCluster, RayFacts, RayRefused
 from cluster.machine.processes import child_environment, end_session
 from cluster.network.frames import frame, read_frame
-
-_T = TypeVar("_T")
 
 _LONGEST_LINE = 1 << 24
 """Bytes of Ray's errors in one line, at most: beyond it nobody would read them any more, and Ray would stand still."""
@@ -46,7 +44,7 @@ class RayLost(ActorDied):
 
 
 class RayProcess:
-    """The master's side: the methods of `RayCluster`, for one run of the process. All from one asyncio loop.
+    """The master's side: it asks `RayCluster` in one run of the process. All from one asyncio loop.
 
     Args:
         address: as for `RayCluster`.
@@ -92,54 +90,29 @@ class RayProcess:
             asyncio.ensure_future(self._look_whether_it_hangs()),
         ]
         try:
-            facts: RayFacts = await self._ask("open", self._address)
+            facts: RayFacts = await self.ask("open", self._address)
         except RayLost as error:
             raise FleetError(f"Ray's process ended: {error}") from error
         except ActorDied as error:  # what its process had no word for
             raise FleetError(f"Ray's process: {error}") from error
         return facts
 
-    async def places(self) -> int:
-        """As `RayCluster.places`. Raises RayLost, as all that follows."""
-        found: int = await self._ask("places")
-        return found
+    async def ask(self, method: str, *arguments: object) -> Any:
+        """Call a method of `RayCluster` there; arguments and result must be picklable.
 
-    async def spawn(self, run: str) -> int:
-        """As `RayCluster.spawn`."""
-        actor: int = await self._ask("spawn", run)
-        return actor
-
-    async def share(self, value: object) -> int:
-        """As `RayCluster.share`."""
-        number: int = await self._ask("share", value)
-        return number
-
-    async def run_task(self, function: Callable[..., _T], shared: int, *arguments: object) -> _T:
-        """As `RayCluster.run_task`; function, arguments and result must be picklable."""
-        result: _T = await self._ask("run_task", function, shared, *arguments)
-        return result
-
-    async def placed(self, actor: int) -> int:
-        """As `RayCluster.placed`."""
-        places: int = await self._ask("placed", actor)
-        return places
-
-    async def orphan(self, actor: int) -> str:
-        """As `RayCluster.orphan`."""
-        found: str = await self._ask("orphan", actor)
-        return found
-
-    async def keep(self, actor: int, node_id: str, spec: bytes) -> None:
-        """As `RayCluster.keep`."""
-        await self._ask("keep", actor, node_id, spec)
-
-    async def watch(self, actor: int) -> None:
-        """As `RayCluster.watch`."""
-        await self._ask("watch", actor)
-
-    async def end(self, actor: int) -> None:
-        """As `RayCluster.end`."""
-        await self._ask("end", actor)
+        Raises:
+            RayLost: the process, or Ray, is gone.
+            ActorDied: as that method.
+        """
+        if self._ended.is_set() or self._process is None or self._process.stdin is None:
+            raise RayLost(self._why)
+        number = next(self._numbers)
+        reply = self._replies[number] = asyncio.get_running_loop().create_future()
+        try:
+            self._process.stdin.write(frame((number, method, arguments)))
+            return await reply
+        finally:
+            del self._replies[number]
 
     async def ended(self) -> str:
         """Wait until Ray, or the process, is gone or hangs. Returns why."""
@@ -166,24 +139,13 @@ class RayProcess:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._end("it was closed")
 
-    async def _ask(self, method: str, *arguments: object) -> Any:
-        if self._ended.is_set() or self._process is None or self._process.stdin is None:
-            raise RayLost(self._why)
-        number = next(self._numbers)
-        reply = self._replies[number] = asyncio.get_running_loop().create_future()
-        try:
-            self._process.stdin.write(frame((number, method, arguments)))
-            return await reply
-        finally:
-            del self._replies[number]
-
     async def _look_whether_it_hangs(self) -> None:
         """Ping the process, which answers at once; only calls to Ray may take their time."""
         limit_s = _FIRST_ANSWER_S
         try:
             while True:
                 async with asyncio.timeout(limit_s):
-                    await self._ask("ping")
+                    await self.ask("ping")
                 limit_s = _ANSWER_S
                 await asyncio.sleep(_PING_S)
         except TimeoutError:

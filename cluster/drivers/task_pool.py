@@ -139,12 +139,12 @@ async def run_tasks(
     try:
         facts = await ray.open()
         source.opened(facts.capacity)
-        reference = await ray.share(shared)
+        reference = await ray.ask("share", shared)
         places = facts.capacity
         while True:
             while len(running) < max(_LEAST_AHEAD, _AHEAD * places) and (task := source.take()) is not None:
                 name, arguments = task
-                running[asyncio.ensure_future(ray.run_task(function, reference, *arguments))] = name
+                running[asyncio.ensure_future(ray.ask("run_task", function, reference, *arguments))] = name
             if not running:
                 return
             done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
@@ -158,7 +158,7 @@ async def run_tasks(
                     source.lost(name, str(error))
                 else:
                     source.done(result)
-            places = await ray.places()  # machines have joined, or left
+            places = await ray.ask("places")  # machines have joined, or left
     except ActorDied as error:
         # What came while Ray was asked, up to its time limit, is not lost with it.
         for future in [one for one in running if one.done() and one.exception() is None]:

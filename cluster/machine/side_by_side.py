@@ -66,8 +66,8 @@ def side_by_side(places: Sequence[Workplace[Task, Result]], tasks: Iterable[Task
                 closed.result()
 
 
-Task = TypeVar("Task")
-Result = TypeVar("Result")
+_Task = TypeVar("_Task")
+_Result = TypeVar("_Result")
 
 _DYING_S = 5.0
 """Seconds from the end of a process's pipe to its exit code, at most."""
@@ -132,7 +132,7 @@ class WorkProcess:
         self.connection.close()
 
 
-class ProcessWorkplace(Generic[Task, Result]):
+class ProcessWorkplace(Generic[_Task, _Result]):
     """A process as a workplace of `cluster.machine.side_by_side`. It begins with the first task.
 
     Args:
@@ -140,13 +140,13 @@ class ProcessWorkplace(Generic[Task, Result]):
         refused: makes the error of a task from the task and what went wrong.
     """
 
-    def __init__(self, work: Callable[..., Result], refused: Callable[[Task, Exception], Exception]) -> None:
+    def __init__(self, work: Callable[..., _Result], refused: Callable[[_Task, Exception], Exception]) -> None:
         self._work = work
         self._refused = refused
         self._process: WorkProcess | None = None
         self._ended = False
 
-    def do(self, task: Task) -> Result:
+    def do(self, task: _Task) -> _Result:
         """Have it do a task. Raises what ``refused`` makes: it failed, or the process died."""
         if self._process is None:
             self._process = WorkProcess(self._work)
@@ -154,7 +154,7 @@ class ProcessWorkplace(Generic[Task, Result]):
             if self._ended:
                 raise ProcessDied("its process was ended")
             self._process.order(task)
-            result: Result = self._process.hear()
+            result: _Result = self._process.hear()
         except (ProcessDied, WorkFailed) as error:
             raise self._refused(task, error) from None
         return result

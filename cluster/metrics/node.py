@@ -21,59 +21,8 @@ _T = TypeVar("_T")
 
 
 class NodeMetrics:
-    """Counts the messages of a node on their way; safe from any thread."""
-
-    def __init__(self, registry: CollectorRegistry) -> None:
-        ProcessCollector(registry=registry)
-        self._meters = Meters(NODE, registry)
-        self._job, self._counted = 0, 0
-        """The job of the last message, and how many of its nodes are counted."""
-
-    def watching(self, send: Callable[[_T], None]) -> Callable[[_T], None]:
-        """A function that sends by ``send`` and then counts."""
-
-        def pass_on(message: _T) -> None:
-            send(message)
-            self.count(message)
-
-        return pass_on
-
-    def count(self, message: object) -> None:
-        """The node says something to its master."""
-        meters = self._meters
-        match message:
-            case Hello():
-                meters.set(catalogue.WORKER_INFO, 1, message.node_id, message.engine, message.host)
-            case Report():
-                meters.add(catalogue.WORKER_REPORTS)
-                self._count(message.job_id, message.nodes)
-                if message.multipv == 1:
-                    meters.set(catalogue.WORKER_DEPTH, message.depth)
-                    meters.set(catalogue.WORKER_HASHFULL, message.hashfull / 1000)
-                    meters.set(catalogue.WORKER_NPS, message.nodes * 1000 / max(1, message.time_ms))
-            case Done():
-                self._count(message.job_id, message.nodes)
-                meters.add(catalogue.WORKER_TIME, message.time_ms / 1000)
-                meters.add(catalogue.WORKER_JOBS, 1, "failed" if message.error else "done")
-            case Starves():
-                meters.add(catalogue.WORKER_STARVED)
-            case Shared():
-                meters.add(catalogue.WORKER_BYTES, message.bytes_out, "sent")
-                meters.add(catalogue.WORKER_BYTES, message.bytes_in, "received")
-                for what, count in zip(catalogue.ENTRIES, entries_of(message), strict=True):
-                    meters.add(catalogue.WORKER_ENTRIES, count, what)
-
-    def _count(self, job: int, nodes: int) -> None:
-        """Reports say how many nodes their job has searched so far. From the search's thread alone."""
-        if job != self._job:
-            self._job, self._counted = job, 0
-        if nodes > self._counted:
-            self._meters.add(catalogue.WORKER_SEARCHED, nodes - self._counted)
-            self._counted = nodes
-
-
-class NodeEndpoint:
-    """A node's metrics and the server that says them. Where that cannot be, the node searches without it.
+    """Counts the messages of a node on their way, and serves what it counted; safe from any thread. Where that cannot
+    be, the node searches without it.
 
     Args:
         node_id: for the log.
@@ -84,11 +33,13 @@ class NodeEndpoint:
     def __init__(self, node_id: str, address: ListenAddress | None, master_url: str) -> None:
         self.url = ""
         """The address for the master's machine; empty: none."""
-        self._metrics: NodeMetrics | None = None
+        self._meters: Meters | None = None
         self._server: MetricsServer | None = None
+        self._job, self._counted = 0, 0
+        """The job of the last message, and how many of its nodes are counted."""
+        registry = self.registry = CollectorRegistry()
         if address is None:
             return
-        registry = CollectorRegistry()
         try:
             server = self._server = MetricsServer(address, registry)
             everywhere = server.host in ("0.0.0.0", "::")
@@ -96,19 +47,55 @@ class NodeEndpoint:
         except OSError as error:
             _log.warning("%s: no metrics: %s", node_id, error)
             return
-        self._metrics = NodeMetrics(registry)
+        ProcessCollector(registry=registry)
+        self._meters = Meters(NODE, registry)
 
     def watching(self, send: Callable[[_T], None]) -> Callable[[_T], None]:
-        """As `NodeMetrics.watching`; ``send`` itself where nothing is served."""
-        return send if self._metrics is None else self._metrics.watching(send)
+        """A function that sends by ``send`` and then counts."""
 
-    def count(self, message: object) -> None:
-        """As `NodeMetrics.count`."""
-        if self._metrics is not None:
-            self._metrics.count(message)
+        def pass_on(message: _T) -> None:
+            send(message)
+            self.count(message)
+
+        return send if self._meters is None else pass_on
 
     def close(self) -> None:
         """End the server. More than once does no harm."""
         server, self._server = self._server, None
         if server is not None:
             server.close()
+
+    def count(self, message: object) -> None:
+        """The node says something to its master."""
+        meters = self._meters
+        if meters is None:
+            return
+        match message:
+            case Hello():
+                meters.set(catalogue.WORKER_INFO, 1, message.node_id, message.engine, message.host)
+            case Report():
+                meters.add(catalogue.WORKER_REPORTS)
+                self._count_nodes(meters, message.job_id, message.nodes)
+                if message.multipv == 1:
+                    meters.set(catalogue.WORKER_DEPTH, message.depth)
+                    meters.set(catalogue.WORKER_HASHFULL, message.hashfull / 1000)
+                    meters.set(catalogue.WORKER_NPS, message.nodes * 1000 / max(1, message.time_ms))
+            case Done():
+                self._count_nodes(meters, message.job_id, message.nodes)
+                meters.add(catalogue.WORKER_TIME, message.time_ms / 1000)
+                meters.add(catalogue.WORKER_JOBS, 1, "failed" if message.error else "done")
+            case Starves():
+                meters.add(catalogue.WORKER_STARVED)
+            case Shared():
+                meters.add(catalogue.WORKER_BYTES, message.bytes_out, "sent")
+                meters.add(catalogue.WORKER_BYTES, message.bytes_in, "received")
+                for what, count in zip(catalogue.ENTRIES, entries_of(message), strict=True):
+                    meters.add(catalogue.WORKER_ENTRIES, count, what)
+
+    def _count_nodes(self, meters: Meters, job: int, nodes: int) -> None:
+        """Reports say how many nodes their job has searched so far. From the search's thread alone."""
+        if job != self._job:
+            self._job, self._counted = job, 0
+        if nodes > self._counted:
+            meters.add(catalogue.WORKER_SEARCHED, nodes - self._counted)
+            self._counted = nodes

@@ -1,23 +1,19 @@
-"""Serves metrics over HTTP on a thread of its own, so that a client cannot keep the process busy.
+"""Serves metrics over HTTP, on threads of its own.
 
 ::
 
     GET /metrics    what Prometheus reads
     GET /nodes      where the nodes serve theirs, for Prometheus' http_sd_configs (the master's server alone)
 
-Nothing else is answered, and nothing can be changed. Connections are taken up one every 20 ms, eight at a time at most,
-and each is closed after 5 s; the figures are put into text once a second at most. So a scraper that is slow, hostile or
-one of a thousand costs the game or the search some thousandths of a core.
+Nothing else is answered, and nothing can be changed. A client that says nothing for 5 s is shown out.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
 import logging
 import socket
 import threading
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -31,10 +27,7 @@ from worker.threads import show_name
 
 _log = logging.getLogger(__name__)
 
-_AT_A_TIME: Final = 8
 _LONGEST_S: Final = 5.0
-_PACE_S: Final = 0.02
-_FRESH_S: Final = 1.0
 _POLL_S: Final = 0.1
 
 PORTS: Final = 20
@@ -67,9 +60,7 @@ class MetricsServer:
     def __init__(
         self, address: ListenAddress, registry: CollectorRegistry, nodes: Callable[[], Mapping[str, str]] | None = None
     ) -> None:
-        self._text = _Text(registry)
-        self._nodes = nodes
-        self._server = self._open(address)
+        self._server = self._open(address, registry, nodes)
         host, port = self._server.server_address[:2]
         self.host, self.port = str(host), int(port)
         self._thread = threading.Thread(target=self._serve, name="metrics", daemon=True)
@@ -90,8 +81,10 @@ class MetricsServer:
         self._server.shutdown()
         self._server.server_close()
 
-    def _open(self, address: ListenAddress) -> _Server:
-        handler = type("Handler", (_Handler,), {"text": self._text, "nodes": staticmethod(self._nodes or _nobody)})
+    def _open(
+        self, address: ListenAddress, registry: CollectorRegistry, nodes: Callable[[], Mapping[str, str]] | None
+    ) -> _Server:
+        handler = type("Handler", (_Handler,), {"registry": registry, "nodes": nodes and staticmethod(nodes)})
         for port in range(address.port, address.port + max(1, address.ports)):
             try:
                 return _Server((address.host, port), handler)
@@ -106,38 +99,13 @@ class MetricsServer:
         self._server.serve_forever(_POLL_S)
 
 
-def _nobody() -> None:
-    return None
-
-
-class _Text:
-    """The figures as text, made anew once a second at most."""
-
-    def __init__(self, registry: CollectorRegistry) -> None:
-        self._registry = registry
-        self._lock = threading.Lock()
-        self._made_at = float("-inf")
-        self._made = b""
-
-    def now(self) -> bytes:
-        with self._lock:
-            if time.monotonic() - self._made_at >= _FRESH_S:
-                self._made = generate_latest(self._registry)
-                self._made_at = time.monotonic()
-            return self._made
-
-
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
-    allow_reuse_address = True
-    request_queue_size = 16
 
     def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler]) -> None:
         if ":" in address[0]:
             self.address_family = socket.AF_INET6
-        self._begun: dict[socket.socket, float] = {}
-        self._lock = threading.Lock()
         super().__init__(address, handler)
 
     def server_bind(self) -> None:
@@ -145,26 +113,6 @@ class _Server(ThreadingHTTPServer):
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.socket.bind(self.server_address)
         self.server_address = self.socket.getsockname()
-
-    def verify_request(self, request: Any, _client: Any) -> bool:
-        time.sleep(_PACE_S)
-        with self._lock:
-            if len(self._begun) >= _AT_A_TIME:
-                return False
-            self._begun[request] = time.monotonic()
-            return True
-
-    def shutdown_request(self, request: Any) -> None:
-        with self._lock:
-            self._begun.pop(request, None)
-        super().shutdown_request(request)
-
-    def service_actions(self) -> None:
-        late = time.monotonic() - _LONGEST_S
-        with self._lock:
-            for request in [each for each, begun in self._begun.items() if begun < late]:
-                with contextlib.suppress(OSError):
-                    request.shutdown(socket.SHUT_RDWR)  # its thread then ends
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that goes away is no news."""
@@ -174,31 +122,25 @@ class _Server(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     """One request, and no more: HTTP/1.0."""
 
-    text: _Text
-    nodes: Callable[[], Mapping[str, str] | None]
-    server_version = "gougi"
-    sys_version = ""
+    registry: CollectorRegistry
+    nodes: Callable[[], Mapping[str, str]] | None
     timeout = _LONGEST_S
 
     def do_GET(self) -> None:
         path = self.path.partition("?")[0]
         if path == "/metrics":
-            self._answer(200, CONTENT_TYPE_PLAIN_0_0_4, self.text.now())
-        elif path == "/nodes" and (nodes := self.nodes()) is not None:
-            self._answer(200, "application/json", targets(nodes).encode())
+            self._answer(200, CONTENT_TYPE_PLAIN_0_0_4, generate_latest(self.registry))
+        elif path == "/nodes" and self.nodes is not None:
+            self._answer(200, "application/json", targets(self.nodes()).encode())
         else:
             self._answer(404, "text/plain; charset=utf-8", b"there is /metrics\n")
-
-    def do_HEAD(self) -> None:
-        self.do_GET()
 
     def _answer(self, code: int, kind: str, body: bytes) -> None:
         self.send_response(code)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(body)
+        self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:
         """Nothing: it would be a line for each scrape."""

@@ -6,7 +6,7 @@ directions, so orders keep their order.
 
 **Keys.** Every connection is CURVE-encrypted. The master makes key pairs each time it opens: its own, whose public half
 tells nodes that they talk to their master; one for each node, which a peer must hold to be let in, and which says who
-it is; and the fleet's, by which nodes know each other (`cluster.sharing.link`). Nodes get what they need
+it is; and the fleet's, by which nodes know each other (`cluster.sharing.node`). Nodes get what they need
 (`ChannelAddress`) from the process that starts them, never through an argument or a log.
 
 A peer's name is its `Begun.peer`, and goes before each of its messages. It holds the node's id, which must be the one
@@ -56,7 +56,7 @@ def give_up_the_dead(end: zmq.Socket[bytes]) -> None:
     To be called before the socket listens or connects.
 
     Not by ZeroMQ's heartbeats at an end to which many connect: where a queue is full and a peer goes, they end the
-    process (libzmq 4.3.5, three times of three with the sockets of `cluster.sharing.link`).
+    process (libzmq 4.3.5, three times of three with the sockets of `cluster.sharing.node`).
     """
     end.setsockopt(zmq.TCP_KEEPALIVE, 1)
     end.setsockopt(zmq.TCP_KEEPALIVE_IDLE, 1)

@@ -6,7 +6,7 @@ ends: so it tells who lives, there are no files to be left behind, and no proces
 kernel says whose process is at the other end.
 
 - ``gougi-RUN-forks``: the one fork server that a master's run has on this machine. Who connects asks by frames
-  (`cluster.network.frames`) and gets one reply to each.
+  (`cluster.machine.processes`) and gets one reply to each.
 - ``gougi-RUN-node-N``: held by that node's process as long as it lives. Nothing is said on it.
 """
 

@@ -22,7 +22,7 @@ from typing import Final
 
 from cluster.machine.presence import NodeState, Presence
 from cluster.machine.status import sweep
-from cluster.metrics.node import NodeEndpoint
+from cluster.metrics.node import NodeMetrics
 from cluster.metrics.server import ListenAddress
 from cluster.network.channel import ChannelAddress, ChannelClient
 from cluster.network.messages import EVERY_JOB, Begun, End, Failed, Hello, Job, Leave, Order, Peers, Stop
@@ -78,7 +78,7 @@ class NodeService:
         self._runner: NodeRunner | None = None
         self._sharing: TableSharing | None = None
         self._presence: Presence | None = None
-        self._metrics = NodeEndpoint(spec.node_id, spec.metrics, spec.address.url)
+        self._metrics = NodeMetrics(spec.node_id, spec.metrics, spec.address.url)
         self._channel = ChannelClient(
             spec.address,
             Begun(spec.node_id, self._incarnation, before),

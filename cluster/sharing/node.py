@@ -1,21 +1,33 @@
-"""The thread by which a node takes part in sharing: every few milliseconds of a search it sends and takes entries."""
+"""A node's part in sharing: its sockets, on which nodes hear each other's table entries, and the thread that every few
+milliseconds of a search sends and takes entries.
+
+ZeroMQ publish and subscribe, beside the channel and past the master: one socket that the others may listen to, one for
+each of those that it listens to. Each node proves its name by its own key, at both ends of a connection (CURVE): who
+the master did not name may not listen, and who only poses as a node gets no listener. Nothing here blocks but `wait`: a
+listener that is behind loses batches, and nobody else notices.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 import time
-from collections.abc import Callable
-from dataclasses import asdict
-from typing import Final
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from typing import Any, Final, cast
 
 import numpy as np
+import zmq
+from zmq.auth.thread import ThreadAuthenticator
+from zmq.utils.monitor import recv_monitor_message
 
-from cluster.network.channel import ChannelAddress
+from cluster.network.channel import ChannelAddress, give_up_the_dead
 from cluster.network.messages import Peers, Shared
-from cluster.sharing.link import ShareLink, Source
+from cluster.network.own_host import own_host
 from cluster.sharing.table import (
     MEANING_BYTES,
+    MOST_BATCH_BYTES,
     BatchError,
     Sequences,
     ShareDepth,
@@ -30,6 +42,224 @@ from worker.engine import Entries, SharesTable
 from worker.threads import show_name
 
 _log = logging.getLogger(__name__)
+
+_QUEUE: Final = 8
+"""Batches that wait for one listener, or of one peer: 0.2 to 0.5 s. Older ones are hardly worth their way."""
+_MOST_SAID: Final = 1024
+"""Bytes in what a listener says, its key's proof included: only that it listens."""
+_LOOK_S: Final = 0.1
+"""Seconds between two looks at the connections, at least; `_IDLE_S` while nothing happens."""
+_IDLE_S: Final = 0.25
+_AGAIN_S: Final = 0.5
+"""Seconds until a node that refused us is tried again: it hears of us at the same time as we hear of it."""
+_MOST_REFUSED: Final = 10
+"""Listeners that may come too early before a refusal is logged."""
+_REFUSED: Final = (
+    zmq.EVENT_HANDSHAKE_FAILED_AUTH | zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A node to listen to."""
+
+    node_id: str
+    url: str
+    key: str
+    """Its public key."""
+
+
+class ShareLink:
+    """One node's sockets. `wake`, and what `__init__` made, are for any thread; all else for one.
+
+    Args:
+        keys: this node's own; ``url`` says over which of this machine's addresses the fleet is reached.
+
+    Raises:
+        OSError: there is no such address, or it cannot be listened on.
+    """
+
+    def __init__(self, keys: ChannelAddress) -> None:
+        self._keys = keys
+        self.refused = 0
+        """Listeners that were turned away."""
+        self.listeners = 0
+        """The number of listeners at the last `published_to`."""
+        self._context = zmq.Context()
+        self._authenticator = ThreadAuthenticator(self._context)
+        self._authenticator.start()
+        self._authenticator.configure_curve_callback("*", self)
+        self._out = self._context.socket(zmq.XPUB)
+        # Tells of every listener that comes or goes, not only of the first and last.
+        self._out.setsockopt(zmq.XPUB_VERBOSER, 1)
+        self._out.curve_server = True
+        self._out.setsockopt(zmq.MAXMSGSIZE, _MOST_SAID)
+        self._set_up(self._out)
+        self._admitted: frozenset[bytes] = frozenset()
+        self._bell_lock = threading.Lock()
+        self._bell = self._context.socket(zmq.PAIR)
+        self._rung = self._context.socket(zmq.PAIR)
+        self._rung.bind("inproc://bell")
+        self._bell.connect("inproc://bell")
+        self._poller = zmq.Poller()
+        self._poller.register(self._rung, zmq.POLLIN)
+        self._in: dict[Source, _Ear] = {}
+        self._looked = time.monotonic()
+        try:
+            host = own_host(keys.url)
+            self._out.bind(f"tcp://{host}:*")
+        except OSError:
+            self.close()
+            raise
+        except zmq.ZMQError as error:
+            self.close()
+            raise OSError(f"cannot listen on {host}: {error}") from error
+        self.url = cast(bytes, self._out.getsockopt(zmq.LAST_ENDPOINT)).decode()
+        """The address at which others listen."""
+
+    def callback(self, _domain: str, key: bytes) -> bool:
+        """Tell the authenticator, on its thread, whether the peer with this public key may come in."""
+        if key in self._admitted:
+            return True
+        self.refused += 1
+        if self.refused == _MOST_REFUSED:
+            _log.warning("somebody wants to listen who is not named by the master")
+        return False
+
+    def admit(self, keys: Iterable[str]) -> None:
+        """Let those with these public keys listen from now on; who listens already stays."""
+        self._admitted = frozenset(key.encode() for key in keys)
+
+    def listen_to(self, sources: Iterable[Source]) -> None:
+        """Listen to these, and to no others any more. One that is not there yet is tried again and again."""
+        wanted = set(sources)
+        for source in self._in.keys() - wanted:
+            self._in.pop(source).close()
+        for source in wanted - self._in.keys():
+            socket = self._context.socket(zmq.SUB)
+            try:
+                self._set_up(socket)
+                socket.curve_serverkey = source.key.encode()
+                socket.subscribe(b"")
+                socket.setsockopt(zmq.MAXMSGSIZE, MOST_BATCH_BYTES)
+                socket.setsockopt(zmq.RECONNECT_IVL, 100)
+                socket.setsockopt(zmq.RECONNECT_IVL_MAX, 1000)
+                socket.setsockopt(zmq.CONNECT_TIMEOUT, 1000)
+                self._in[source] = _Ear(socket, source.url)
+            except (zmq.ZMQError, ValueError) as error:
+                socket.close()
+                _log.warning("cannot listen to %s at %s: %s", source.node_id, source.url, error)
+
+    def publish(self, batch: bytes) -> None:
+        """Send to all that listen; who cannot take it now does not get it."""
+        with contextlib.suppress(zmq.Again):
+            self._out.send(batch, zmq.DONTWAIT)
+
+    def count_listeners(self) -> int:
+        """Count the nodes that listen now."""
+        with contextlib.suppress(zmq.Again):
+            while True:
+                said = self._out.recv(zmq.DONTWAIT)
+                if said == b"\x01":
+                    self.listeners += 1
+                elif said == b"\x00":
+                    self.listeners -= 1
+        return self.listeners
+
+    def receive(self, most: int = 1000) -> list[tuple[str, bytes]]:
+        """Read the messages that have come, each with its node; one in several parts is no batch and is dropped."""
+        batches: list[tuple[str, bytes]] = []
+        for source, ear in self._in.items():
+            with contextlib.suppress(zmq.Again):
+                while len(batches) < most:
+                    frames = ear.socket.recv_multipart(zmq.DONTWAIT, copy=False)
+                    batches.append((source.node_id, frames[0].bytes if len(frames) == 1 else b""))
+        self._look()
+        return batches
+
+    def wait(self, seconds: float | None, or_batch: bool = False) -> None:
+        """Return after this time (None: never), when `wake` was called, or, if asked for, when a batch comes."""
+        ears = [ear.socket for ear in self._in.values()] if or_batch else []
+        for ear in ears:
+            self._poller.register(ear, zmq.POLLIN)
+        ready: dict[Any, int] = {}
+        while not ready:
+            ready = dict(self._poller.poll(max(0, round((_IDLE_S if seconds is None else seconds) * 1000))))
+            if seconds is not None:
+                break
+            self._look()
+        for ear in ears:
+            self._poller.unregister(ear)
+        if self._rung in ready:
+            with contextlib.suppress(zmq.Again):
+                while True:
+                    self._rung.recv(zmq.DONTWAIT)
+
+    def wake(self) -> None:
+        """End a `wait`, from any thread; nothing happens after `close`."""
+        with self._bell_lock, contextlib.suppress(zmq.Again):
+            if not self._bell.closed:
+                self._bell.send(b"", zmq.DONTWAIT)
+
+    def close(self) -> None:
+        """Nobody waits any more. More than once does no harm."""
+        with self._bell_lock:
+            self._bell.close(linger=0)
+        for ear in self._in.values():
+            ear.close()
+        self._in.clear()
+        for end in (self._rung, self._out):
+            end.close(linger=0)
+        self._authenticator.stop()
+        self._context.term()
+
+    def _set_up(self, end: zmq.Socket[bytes]) -> None:
+        end.curve_publickey, end.curve_secretkey = self._keys.client_public, self._keys.client_secret
+        end.linger = 0
+        end.sndhwm = end.rcvhwm = _QUEUE
+        give_up_the_dead(end)
+
+    def _look(self) -> None:
+        """Now and then: try again those who refused us."""
+        now = time.monotonic()
+        if now - self._looked < _LOOK_S:
+            return
+        self._looked = now
+        for ear in self._in.values():
+            ear.look(now)
+
+
+class _Ear:
+    """The socket that listens to one node."""
+
+    def __init__(self, socket: zmq.Socket[bytes], url: str) -> None:
+        self.socket = socket
+        self._url = url
+        self._monitor = socket.get_monitor_socket(_REFUSED)
+        self._again_at: float | None = None
+        try:
+            socket.connect(url)
+        except BaseException:
+            self.close()
+            raise
+
+    def look(self, now: float) -> None:
+        """Connect again if we were refused some time ago: ZeroMQ does not."""
+        with contextlib.suppress(zmq.Again):
+            while True:
+                recv_monitor_message(self._monitor, zmq.DONTWAIT)
+                self._again_at = now + _AGAIN_S
+        if self._again_at is not None and now >= self._again_at:
+            self._again_at = None
+            with contextlib.suppress(zmq.ZMQError):
+                self.socket.disconnect(self._url)
+            self.socket.connect(self._url)
+
+    def close(self) -> None:
+        self.socket.disable_monitor()
+        self._monitor.close(linger=0)
+        self.socket.close(linger=0)
+
 
 _SOONEST_S: Final = 0.03
 _LATEST_S: Final = 0.06

@@ -5,8 +5,7 @@ listen to it, and takes over what they send (Stockfish's MPI cluster did so with
 are whole). Entries are perishable: what cannot go at once is dropped, never queued, and nothing waits for a peer.
 
 `ShareDepth` keeps the stream within a rate, `TokenBucket` is the hard limit behind it, `encode_batch` and
-`decode_batch` are the border, `listens_to` says who hears whom. `cluster.sharing.link` has the sockets and
-`cluster.sharing.node` the thread.
+`decode_batch` are the border, `listens_to` says who hears whom. `cluster.sharing.node` has the sockets and the thread.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Game records as plain values: CSA (V1 to V3, several games in a file), KIF, KI2 and JKF.
+"""Game records as plain values: CSA (V1 to V3, several games in a file), KIF and KI2.
 
 A record with a move in its midst that cannot be read is refused, with its line. One that breaks off within its last
 line, ends by an illegal move, or has no ending, is read as far as it goes, and says so.
@@ -11,12 +11,11 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from master.records.read_csa import csa_parts, read_csa
-from master.records.read_jkf import read_jkf
 from master.records.read_kif import read_ki2, read_kif
-from master.records.reading import Reading, RecordFault, decoded, text_lines
+from master.records.reading import Reading, ReadMove, RecordFault, decoded, text_lines
 from worker.files import reason
 
 _KIF_MOVE: Final = re.compile(r"\s*[0-9]+\s+(?:[１-９1-9][一二三四五六七八九1-9１-９]|同)")
@@ -28,8 +27,6 @@ _FORMATS: Final = {
     ".kifu": "KIF",
     ".ki2": "KI2",
     ".ki2u": "KI2",
-    ".jkf": "JKF",
-    ".json": "JKF",
 }
 
 
@@ -38,27 +35,14 @@ class GameFileError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class PlayedMove:
-    """A move of the record."""
-
-    usi: str
-    ms: int | None = None
-    """The time it took; None: the record does not say."""
-    own_score: int | None = None
-    """Score that the player gave, where the record has it: centipawns, black's view."""
-
-
-@dataclass(frozen=True, slots=True)
 class RecordedGame:
-    """A game to analyse."""
-
     file: str
     number: int
     """Number of the game in the file, from 1; 0 where it holds one."""
     names: tuple[str, str]
     """Black, white; ``black`` and ``white`` where the record has none."""
     start_sfen: str
-    moves: tuple[PlayedMove, ...]
+    moves: tuple[ReadMove, ...]
     event: str = ""
     date: str = ""
     ending: str = ""
@@ -67,8 +51,6 @@ class RecordedGame:
     """A colour; None for a draw, and where there is no result."""
     notice: str = ""
     """A notice for the user: that the record breaks off, and where, or what of it was left out; empty: it is whole."""
-    record: Any = field(default=None, compare=False, repr=False)
-    """The game as an `rsshogi.record.Record`."""
     reading: Reading | None = field(default=None, compare=False, repr=False)
     """All that the record says, for the writers of annotated records."""
 
@@ -141,8 +123,6 @@ def parse_games(data: bytes, name: str, refuse: Refuse | None = None) -> list[Re
 
 def _guess(text: str) -> str:
     """The format of a file whose name does not tell."""
-    if text.lstrip().startswith("{"):
-        return "JKF"
     lines = text_lines(text)
     if any(_KIF_MOVE.match(line) for line in lines):
         return "KIF"
@@ -155,7 +135,6 @@ _READERS: Final[dict[str, Callable[[Sequence[str]], Reading]]] = {
     "CSA": read_csa,
     "KIF": read_kif,
     "KI2": read_ki2,
-    "JKF": read_jkf,
 }
 
 
@@ -203,11 +182,10 @@ def _plain(reading: Reading, file: str, number: int) -> RecordedGame:
         number=number,
         names=(reading.names[0] or "black", reading.names[1] or "white"),
         start_sfen=reading.start_sfen,
-        moves=tuple(PlayedMove(move.usi, move.ms, move.score) for move in reading.moves),
+        moves=tuple(reading.moves),
         event=reading.facts.get("event", ""),
         date=reading.facts.get("start_date", ""),
         ending="" if end is None else end.kind,
         winner=None if end is None else end.winner,
-        record=reading.record(),
         reading=reading,
     )

@@ -58,7 +58,6 @@ _ENDINGS = {
 
 
 def game_page(report: GameReport, settings: ReportSettings) -> str:
-    """The page of one game."""
     game = report.game
     data = {
         "kind": "game",
@@ -189,7 +188,7 @@ def _move(report: GameReport, point: Point, move: Judged) -> dict[str, Any]:
         "missed": move.missed_mate,
         "allowed": move.allowed_mate,
         "ms": played.ms,
-        "own": played.own_score,
+        "own": played.score,
     }
 
 

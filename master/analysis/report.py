@@ -22,7 +22,7 @@ from master.analysis.judgement import (
     win_probability,
 )
 from master.analysis.plan import Evaluation, Point, evaluations, opposite
-from master.analysis.strength import LEAST_MOVES, Calibration, Interval, Strength, strength, virtual_score
+from master.analysis.strength import LEAST_MOVES, Calibration, Interval, Strength, strength
 from master.records.notation import pv_text, score_text, usi_target
 from master.ui.texts import page_say
 from worker.engine import Bound
@@ -64,8 +64,6 @@ class GameReport:
     players: tuple[PlayerReport, PlayerReport]
     """Black, white."""
     turning: tuple[Judged, ...]
-    virtual: Interval | None
-    """Black's share of the points in virtual games against white (`master.analysis.strength`)."""
 
 
 def report(
@@ -93,7 +91,6 @@ def report(
         moves,
         (_player(black, calibration), _player(white, calibration)),
         turning_points(moves),
-        virtual_score(black.losses, white.losses),
     )
 
 
@@ -191,7 +188,6 @@ def facts(one: GameReport) -> dict[str, Any]:
         "moves": [_move_facts(move, game) for move in one.moves],
         "players": [player_facts(player) for player in one.players],
         "turning_points": [move.number for move in one.turning],
-        "virtual_score_of_black": _interval_facts(one.virtual),
     }
 
 
@@ -234,7 +230,7 @@ def _move_facts(move: Judged, game: RecordedGame) -> dict[str, Any]:
         if move.first is None
         else {"quality": move.first.quality.word, "loss": round(move.first.loss, 4)},
         "ms": played.ms,
-        "own_score": played.own_score,
+        "own_score": played.score,
     }
 
 

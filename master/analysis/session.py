@@ -92,8 +92,6 @@ _FORM: Final = "bounds"
 
 
 class _Line(msgspec.Struct):
-    """A line of the file."""
-
     key: str
     score: Annotated[int, msgspec.Meta(ge=-MATE, le=MATE)]
     best: str

@@ -23,15 +23,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from master.analysis.judgement import BANDS, band
+from master.analysis.judgement import BANDS
 
-DECIDED: Final = 1500
-"""Centipawns ahead at which a virtual game is won."""
 LEAST_MOVES: Final = 20
 """Number of moves below which nothing is said of a player."""
-_DRAW: Final = 1 / 400
-"""The chance of each ply that a virtual game ends there as a draw: two players who lose nothing come to an end too."""
-_RESAMPLES: Final = 100
 _LOSS_EDGES: Final = (1, 15, 40, 80, 150, 300)
 """Between the classes of loss, in centipawns, by which players are compared."""
 _BETWEEN: Final = 20
@@ -40,17 +35,8 @@ _ADDED: Final = 3.0
 """Number of moves of all levels that are added to those of each, in each band."""
 _RATIO: Final = 0.147
 """exp(-1.92): the likelihood ratio of a 95 % interval."""
-_STEP: Final = 25
-"""Centipawns between two scores of the walk; a loss between two steps is shared out over both, its mean kept."""
-_SCORES: Final = np.arange(_STEP - DECIDED, DECIDED, _STEP)
-_BAND_OF: Final = np.array([band(int(score)) for score in _SCORES])
-_FALL: Final = np.arange(len(_SCORES))[:, None] - np.arange(len(_SCORES))[None, :]
-"""Number of steps from one score down to another."""
-
 Losses = Sequence[tuple[int, int]]
 """Band and loss in centipawns of each move."""
-_Moves = np.ndarray[Any, np.dtype[np.int64]]
-"""As `Losses`: (n, 2)."""
 _Matrix = np.ndarray[Any, np.dtype[np.float64]]
 
 
@@ -98,18 +84,6 @@ class Strength:
     elo: Interval
     nodes: Interval
     """Nodes a move of our own searcher for the same strength."""
-
-
-def virtual_score(a: Losses, b: Losses, seed: int = 1) -> Interval | None:
-    """The share of points that ``a`` makes against ``b``; None where either has fewer than `LEAST_MOVES` moves."""
-    if min(len(a), len(b)) < LEAST_MOVES:
-        return None
-    rng = np.random.default_rng(seed)
-    own, other = np.array(a), np.array(b)
-    value = _score(_chain(own), _chain(other))
-    again = [_score(_chain(_resampled(own, rng)), _chain(_resampled(other, rng))) for _ in range(_RESAMPLES)]
-    low, high = np.quantile(again, (0.025, 0.975))
-    return Interval(value, float(low), float(high))
 
 
 def strength(losses: Losses, calibration: Calibration) -> Strength | None:
@@ -174,52 +148,10 @@ def _loss_rates(calibration: Calibration) -> _Matrix:
     return np.asarray(np.maximum(shares - np.pad(shares[..., 1:], ((0, 0), (0, 0), (0, 1))), 1e-6))
 
 
-def elo_of(score: float) -> float:
-    """The Elo difference at which one scores so much."""
-    if not 0.0 < score < 1.0:
-        return math.copysign(math.inf, score - 0.5)
-    return 400.0 * math.log10(score / (1.0 - score))
-
-
 def _at(values: Sequence[float], place: float) -> float:
     if math.isinf(place):
         return place
     return float(np.interp(place, range(len(values)), values))
-
-
-def _resampled(losses: _Moves, rng: np.random.Generator) -> _Moves:
-    return losses[rng.integers(len(losses), size=len(losses))]
-
-
-def _chain(losses: _Moves) -> _Matrix:
-    """The chance to come from each of `_SCORES` to each other by one move, both from the mover's side.
-
-    What a row lacks to 1 is the chance to lose the game by the move. A band without a move has those of the nearest
-    that has some.
-    """
-    steps, rest = np.divmod(losses[:, 1] / _STEP, 1.0)
-    falls = np.zeros((len(BANDS), len(_SCORES) + 1))
-    """By band and steps down; the last column: out of the walk."""
-    for down, share in ((steps, 1.0 - rest), (steps + 1, rest)):
-        np.add.at(falls, (losses[:, 0], np.minimum(down, len(_SCORES)).astype(np.int64)), share)
-    counts = falls.sum(axis=1)
-    filled = np.flatnonzero(counts)
-    nearest = [filled[np.abs(filled - index).argmin()] for index in range(len(BANDS))]
-    falls = (falls[nearest] / counts[nearest, None])[_BAND_OF]
-    return np.where(_FALL >= 0, np.take_along_axis(falls, np.maximum(_FALL, 0), axis=1), 0.0)
-
-
-def _score(a: _Matrix, b: _Matrix) -> float:
-    """The share of points that ``a`` makes, moving first in half of the games."""
-    own = (1.0 - _DRAW) * a
-    other = (1.0 - _DRAW) * b[::-1, ::-1]  # b's scores from a's side
-    wins = (1.0 - _DRAW) * (1.0 - b.sum(axis=1))[::-1]
-    # first = own second + draw/2, second = other first + wins + draw/2, by the score at which a, or b, is to move
-    half = np.full(len(_SCORES), _DRAW / 2)
-    first = np.linalg.solve(np.eye(len(_SCORES)) - own @ other, own @ (wins + half) + half)
-    second = other @ first + wins + half
-    middle = len(_SCORES) // 2
-    return float(first[middle] + second[middle]) / 2
 
 
 _FILE: Final = "calibration.json"

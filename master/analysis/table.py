@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rich.console import Group, RenderableType
-from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
@@ -25,11 +23,8 @@ from master.analysis.report import (
     score_words,
     strength_words,
 )
-from master.records.notation import usi_target
-from master.ui.board import BOARD_COLUMNS, board_text, hand_text
 from master.ui.texts import later, page_say, page_words, say
 from worker.engine import Bound
-from worker.shogi import Position
 from worker.text import fitted, shows_kanji
 
 _STYLES = {
@@ -46,8 +41,6 @@ _WIDE = 72
 
 @dataclass(frozen=True, slots=True)
 class Terminal:
-    """The abilities of a terminal."""
-
     width: int
     encoding: str = "utf-8"
 
@@ -66,7 +59,6 @@ class Terminal:
         return bool(page_words()) and shows_kanji(self.encoding)
 
     def fit(self, text: str) -> str:
-        """The text in signs that it has."""
         return fitted(text, self.encoding)
 
     @property
@@ -200,35 +192,6 @@ def bands_tables(players: Sequence[PlayerReport], terminal: Terminal) -> Iterato
 
 def _rates(rates: Rates) -> str:
     return f"{rates.moves:5d} {rates.loss_cp:5.0f} {rates.bad:5.0%}" if rates.moves else "-"
-
-
-def turning_panels(report: GameReport, terminal: Terminal) -> Iterator[RenderableType]:
-    """The position before each turning point, with what was played and what was best."""
-    points = {point.ply: point for point in report.points}
-    kanji = shows_kanji(terminal.encoding)
-    for move in report.turning:
-        point = points[move.number - 1]
-        assert move.before is not None, "a move that lost something has been compared"
-        last = before(report, point)
-        position = Position.from_sfen(point.sfen)
-        loss = f"{_verdict(move, terminal)}, -{100 * move.loss:.0f}%"
-        head = terminal.fit(f"{move.number}. {move_words(point, move.usi, last)} {loss}")
-        scores = terminal.fit(" → ").join(
-            (
-                _score(move.before.score, move, terminal, move.before.bound),
-                _score(move.after, move, terminal, move.bound),
-            )
-        )
-        best = say("best:") + " " + terminal.fit(" ".join(pv_words(point, move.before.pv[:_LONGEST_PV], last)))
-        drawn = Group(
-            Text(hand_text(position, 1, kanji)),
-            board_text(position, usi_target(last), kanji),
-            Text(hand_text(position, 0, kanji)),
-            "",
-            scores,
-            best,
-        )
-        yield Panel(drawn, title=head, width=BOARD_COLUMNS + 16, title_align="left")
 
 
 def notes(settings: ReportSettings, terminal: Terminal) -> Text:

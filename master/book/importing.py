@@ -326,8 +326,6 @@ _CHUNK: Final = 200
 
 @dataclass(slots=True)
 class ImportSummary:
-    """Counts of an import."""
-
     files: int = 0
     """Read."""
     games: int = 0

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import IO, Any, Final, Self
 
 from master.book.dbfile import WrittenMove
-from master.book.lessons import BookSearch, GameNotes, Lesson, OwnMove, PositionKey
+from master.book.lessons import BookSearch, Lesson, OwnMove, PositionKey
 from worker.book import BookError, BookMove
 from worker.book.format import flip_entry, join_sfen, ranked, split_sfen
 from worker.files import reason
@@ -60,12 +60,8 @@ CREATE TABLE pieces (
     id INTEGER PRIMARY KEY, position TEXT NOT NULL, move TEXT NOT NULL, score INTEGER NOT NULL,
     depth INTEGER NOT NULL, seconds REAL NOT NULL, pv TEXT NOT NULL
 );
-CREATE TABLE running (
-    id INTEGER PRIMARY KEY CHECK (id = 1), name TEXT NOT NULL, opponent TEXT NOT NULL, colour INTEGER NOT NULL,
-    start_sfen TEXT NOT NULL, moves TEXT NOT NULL, own TEXT NOT NULL
-);
 """
-"""``pieces``: the searches of a lesson so far. ``running``: the game that is being played; ``own`` is JSON."""
+"""``pieces``: the searches of a lesson so far. An older file may have a table ``running``, which nobody reads."""
 
 
 def connect(path: Path, write: bool) -> tuple[sqlite3.Connection, IO[bytes] | None]:
@@ -174,7 +170,6 @@ class Tables:
             raise BookError(f"book {self.path}: {error}") from error
 
     def cursor(self, statement: str, *values: object) -> Iterator[Any]:
-        """The rows, one by one."""
         try:
             yield from self._connection.cursor().execute(statement, values)
         except sqlite3.Error as error:
@@ -264,12 +259,8 @@ class LearnedBook(Tables):
     # Games and lessons
 
     def add_game(self, game: FinishedGame, lessons: Sequence[Lesson] = ()) -> None:
-        """Remember a game, and queue what it leaves to study, the most important first. All of it or nothing.
-
-        It is then no running game any more.
-        """
+        """Remember a game, and queue what it leaves to study, the most important first. All of it or nothing."""
         with self.transaction():
-            self.run("DELETE FROM running")
             ended = datetime.now().isoformat(timespec="seconds")
             number = self.run(
                 "INSERT INTO games (name, opponent, colour, result, reason, ended) VALUES (?, ?, ?, ?, ?, ?)",
@@ -285,32 +276,6 @@ class LearnedBook(Tables):
                 )
             for rank, lesson in enumerate(lessons):
                 self._add_lesson(lesson, importance=number * _LESSONS_OF_A_GAME - rank)
-
-    def set_running(self, notes: GameNotes) -> None:
-        """Keep the running game up to its present move; the one before it is forgotten."""
-        moves = " ".join(notes.moves)
-        self.run(
-            "INSERT OR REPLACE INTO running VALUES (1, ?, ?, ?, ?, ?, ?)",
-            (notes.name, notes.opponent, notes.colour, notes.start_sfen, moves, notes.own_text()),
-        )
-
-    def running(self) -> GameNotes | None:
-        """The game that was being played when the book was last written, and has not ended since.
-
-        Raises:
-            BookError: the book cannot be read, or is damaged there.
-        """
-        row = self.row("SELECT start_sfen, name, opponent, colour, moves, own FROM running")
-        if row is None:
-            return None
-        start_sfen, name, opponent, colour, moves, own = row
-        try:
-            return GameNotes.taken_up(start_sfen, name, opponent, colour, moves.split(), own)
-        except (ValueError, TypeError) as error:
-            raise BookError(f"book {self.path}: the running game is damaged: {error}") from error
-
-    def forget_running(self) -> None:
-        self.run("DELETE FROM running")
 
     def _add_lesson(self, lesson: Lesson, importance: int) -> None:
         key = PositionKey.of(lesson.sfen).text

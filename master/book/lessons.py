@@ -19,16 +19,14 @@ which moves and how long is ours, and measured by ``benchmarks/learning.py``.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Self
+from typing import Final
 
 from cluster.api import Decision
 from master.player.events import GameBegan, GameEvent, MovePlayed, ThinkingBegan
 from worker.book.format import flip_key, flip_move, split_sfen
 from worker.score import is_mate
-from worker.shogi import Position
 
 REFERENCE_NPS: Final = 1_000_000
 """Nodes of a reference second."""
@@ -89,8 +87,6 @@ _BLAMELESS = ("TIME_UP", "ILLEGAL_MOVE", "ILLEGAL_ACTION", UNKNOWN)
 
 @dataclass(frozen=True, slots=True)
 class OwnMove:
-    """A move of ours in a game."""
-
     ply: int
     """Its number in the game, 1 for the first of the game."""
     sfen: str
@@ -276,35 +272,6 @@ class GameNotes:
             case _:
                 pass
         return None
-
-    def copy(self) -> Self:
-        """The notes as they are now."""
-        return replace(self, moves=self.moves[:], own=self.own[:])
-
-    def own_text(self) -> str:
-        """Our moves as JSON; with ``moves`` they are all that `taken_up` needs."""
-        return json.dumps([(len(own.moves), own.known_score, own.seconds) for own in self.own])
-
-    @classmethod
-    def taken_up(cls, start_sfen: str, name: str, opponent: str, colour: int, moves: Sequence[str], own: str) -> Self:
-        """Notes of a game again, as far as they were kept.
-
-        Raises:
-            ValueError: they are damaged.
-        """
-        position = Position.from_sfen(start_sfen)
-        notes = cls(start_sfen, name, opponent, colour, _sfen=start_sfen)
-        marks = {int(before): (score, float(seconds)) for before, score, seconds in json.loads(own)}
-        for before, move in enumerate(moves):
-            if before in marks:
-                score, seconds = marks[before]
-                search = BookSearch(move, score, 0, seconds, (move,)) if score is not None and seconds else None
-                sfen = position.sfen()
-                notes.own.append(OwnMove(int(sfen.split()[3]), sfen, tuple(moves[:before]), move, search, score))
-            position.push_usi(move)
-            notes.moves.append(move)
-        notes._sfen = position.sfen()
-        return notes
 
     def _played(self, event: MovePlayed) -> OwnMove | None:
         own = None

@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -64,106 +64,6 @@ def _judged(book: Lookup, position: Position, entry: BookMove, settings: BookSet
     return replace(entry, value=-reply.value, ponder=reply.move)
 
 
-_DEPTH: Final = 8
-"""Plies of the book that are looked at."""
-_OWN_WIDTH: Final = 3
-_OTHER_WIDTH: Final = 2
-_MOST_POSITIONS: Final = 150
-"""Looked up for all candidates of a position together: some 50 ms at most."""
-
-
-class Style(enum.StrEnum):
-    """By the file of the own rook, counted as black counts."""
-
-    IBISHA = "ibisha"
-    NAKABISHA = "nakabisha"
-    SHIKENBISHA = "shikenbisha"
-    SANKENBISHA = "sankenbisha"
-    MUKAIBISHA = "mukaibisha"
-
-
-_BY_FILE: Final = {5: Style.NAKABISHA, 6: Style.SHIKENBISHA, 7: Style.SANKENBISHA, 8: Style.MUKAIBISHA}
-
-
-def style_of(sfen: str, colour: int) -> Style | None:
-    """The opening of ``colour`` (0 black, 1 white) in a position; None where it has not one rook on the board.
-
-    Ninth file and rooks beyond the own half are no opening any more: None.
-    """
-    rook = "Rr"[colour]
-    found: list[tuple[int, int]] = []
-    for rank, row in enumerate(sfen.split("/", 8), start=1):
-        file, promoted = 9, False
-        for sign in row.split(" ")[0]:
-            if sign.isdigit():
-                file -= int(sign)
-            elif sign == "+":
-                promoted = True
-            else:
-                if sign == rook and not promoted:
-                    found.append((file, rank))
-                file, promoted = file - 1, False
-    if len(found) != 1:
-        return None
-    file, rank = found[0] if colour == 0 else (10 - found[0][0], 10 - found[0][1])
-    if rank < 5:
-        return None
-    return Style.IBISHA if file < 5 else _BY_FILE.get(file)
-
-
-@dataclass(frozen=True, slots=True)
-class StyleWeights:
-    """Weights of the openings; 0: never."""
-
-    weights: Mapping[Style, float]
-
-    @property
-    def indifferent(self) -> bool:
-        """Whether all are wanted alike."""
-        return len({self[style] for style in Style}) == 1
-
-    def __getitem__(self, style: Style) -> float:
-        return self.weights.get(style, 1.0)
-
-
-def style_weights(
-    book: Lookup, position: Position, candidates: list[BookMove], settings: BookSettings, wanted: StyleWeights
-) -> list[float]:
-    """The weight of each candidate, by the openings that it leads to. ``position`` is left as it was."""
-    walk = _Walk(book, settings, wanted, position.turn)
-    # A book says nothing of the side to move: ibisha is a rook that has not been swung by where the book ends.
-    return [walk.after(position, entry.move, _DEPTH - 1) for entry in candidates]
-
-
-class _Walk:
-    def __init__(self, book: Lookup, settings: BookSettings, wanted: StyleWeights, colour: int) -> None:
-        self._book, self._settings, self._wanted, self._colour = book, settings, wanted, colour
-        self._left = _MOST_POSITIONS
-
-    def after(self, position: Position, move: str, depth: int) -> float:
-        position.push_usi(move)
-        try:
-            return self._value(position, depth)
-        finally:
-            position.pop()
-
-    def _value(self, position: Position, depth: int) -> float:
-        style = style_of(position.sfen(), self._colour)
-        here = self._wanted[style or Style.IBISHA]
-        if style is not Style.IBISHA or depth == 0 or self._left <= 0:
-            return here
-        self._left -= 1
-        entries, _ = legal_entries(self._book, position, self._settings)
-        if not entries:
-            return here
-        if position.turn == self._colour:
-            return max(self.after(position, entry.move, depth - 1) for entry in entries[:_OWN_WIDTH])
-        likely = entries[:_OTHER_WIDTH]
-        counts = [max(1, entry.count) for entry in likely]
-        values = [self.after(position, entry.move, depth - 1) for entry in likely]
-        return sum(count * value for count, value in zip(counts, values, strict=True)) / sum(counts)
-
-
 LEARNED: Final = "learned"
 """The source of a move that the player found itself."""
 
@@ -177,7 +77,6 @@ class OpeningSettings:
     choice: BookSettings = field(default_factory=BookSettings)
     """YaneuraOu's options. ``file`` is not looked at."""
     look_ahead: LookAhead = LookAhead.WORST
-    style: StyleWeights = field(default_factory=lambda: StyleWeights({}))
     search_nodes: int | None = None
     """Node limit of a search of the whole fleet, where it is limited by nodes (reproducible games)."""
 
@@ -250,11 +149,6 @@ class OpeningBook:
         entries = [entry for entry in entries if not _repeats(position, entry.move)]
         if not entries:
             return None
-        weight = {entry.move: 1.0 for entry in entries}
-        if not settings.style.indifferent:
-            wanted = style_weights(book, position, entries, settings.choice, settings.style)
-            weight = {entry.move: value for entry, value in zip(entries, wanted, strict=True)}
-            entries = [entry for entry in entries if weight[entry.move] > 0]
         if settings.look_ahead is not LookAhead.OFF:
             # The first is what the others are measured by: here the best, not the most played.
             entries = look_ahead(book, position, entries, settings.choice, settings.look_ahead)
@@ -262,13 +156,8 @@ class OpeningBook:
         left, _ = eligible(entries, settings.choice, position.move_number, position.turn, self._rng)
         if not left:
             return None
-        return self._rng.choices(left, self._chances(left, weight))[0]
-
-    def _chances(self, entries: Sequence[BookMove], weight: dict[str, float]) -> list[float]:
-        counts = [entry.count if self._settings.choice.by_count else 1 for entry in entries]
-        if not any(counts):
-            counts = [1] * len(entries)
-        return [count * weight[entry.move] for count, entry in zip(counts, entries, strict=True)]
+        counts = [entry.count if settings.choice.by_count else 1 for entry in left]
+        return self._rng.choices(left, counts if any(counts) else None)[0]
 
 
 def _legal(position: Position, move: str) -> bool:

@@ -19,6 +19,7 @@ import concurrent.futures
 import random
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -103,8 +104,6 @@ class BookService:
         self._learned: LearnedBook | None = None
         self._speed = Speed()
         self._notes: GameNotes | None = None
-        self._asked = False
-        """A lesson was asked for, on the book's thread."""
 
     @property
     def learns(self) -> bool:
@@ -168,13 +167,11 @@ class BookService:
             return
         if isinstance(event, GameBegan):
             self._notes = GameNotes()
-            self._submit(self._take_up)
         if self._notes is None:
             return
         own = self._notes.take(event)
-        if own is not None or isinstance(event, GameBegan):
-            so_far = self._notes.copy()
-            self._submit(lambda: self._keep(own, so_far), "a move")
+        if own is not None and own.search is not None:
+            self._submit(partial(self._keep, own), "a move")
         if isinstance(event, GameEnded):
             notes, self._notes = self._notes, None
             self._submit(lambda: self._add_game(notes, event.outcome), "a game")
@@ -205,25 +202,9 @@ class BookService:
     def _reply(self, question: AskBook) -> BookAnswer | None:
         return None if self._opening is None else self._opening.reply(question, self.nps)
 
-    def _take_up(self) -> None:
-        """Learn from a game that has begun and not ended: this process, or the one before it, broke down in it."""
-        if self._learned is None:
-            return
-        try:
-            notes = self._learned.running()
-        except BookError:
-            self._learned.forget_running()
-            raise
-        if notes is not None:
-            log.warning("game_taken_up", opponent=notes.opponent, plies=len(notes.moves))
-            self._add_game(notes, GameOutcome(Conclusion.DISCONNECTED, UNKNOWN))
-
-    def _keep(self, own: OwnMove | None, so_far: GameNotes) -> None:
-        if self._learned is None:
-            return
-        if own is not None and own.search is not None:
+    def _keep(self, own: OwnMove) -> None:
+        if self._learned is not None and own.search is not None:
             self._learned.keep(own.sfen, own.search)
-        self._learned.set_running(so_far)
 
     def _add_game(self, notes: GameNotes, outcome: GameOutcome) -> None:
         if self._learned is None:
@@ -245,12 +226,7 @@ class BookService:
             self._learned.set_nps(self.nps)
 
     def _next_lesson(self) -> Lesson | None:
-        if self._learned is None:
-            return None
-        if not self._asked:
-            self._asked = True
-            _guarded(self._take_up)  # no game runs yet: what is left is of a process that broke down
-        return self._learned.next_lesson()
+        return None if self._learned is None else self._learned.next_lesson()
 
     def _learned_something(self, lesson: Lesson, piece: BookSearch | None, finished: bool) -> int:
         if self._learned is None:

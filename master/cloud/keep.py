@@ -19,7 +19,6 @@ from master.cloud.bucket import Bucket
 from master.cloud.cloud import Cloud
 from master.cloud.reports import ReportError, decode, key
 
-STEP_S: Final = 5.0
 _RAN_OUT: Final = "ValidationError"
 """The auto-scaling API's error for a machine that no hook holds (any more)."""
 
@@ -108,7 +107,7 @@ def last_move(records: Path) -> float | None:
 
 
 def keep(
-    records: Path, idle_hours: float, workers: DrainedWorkers, tell: Tell, stop: Event, step_s: float = STEP_S
+    records: Path, idle_hours: float, workers: DrainedWorkers, tell: Tell, stop: Event, step_s: float = 5.0
 ) -> str:
     """Run until the fleet is to end (returns why) or ``stop`` is set (returns ``""``).
 

@@ -22,12 +22,8 @@ from master.cloud.aws import AwsError
 from master.cloud.bucket import Bucket
 from master.cloud.reports import MachineReport, key, report
 
-POLL_S: Final = 5.0
-"""Between two looks at the metadata, as AWS recommends."""
 _LEAVING_POLL_S: Final = 0.1
 _REPORT_S: Final = 60.0
-_LAST_REPORT_S: Final = 3.0
-"""Seconds for which the last report may hold up the machine's end."""
 
 Tell = Callable[[str, dict[str, object]], None]
 
@@ -50,7 +46,7 @@ class NodeWatch:
         run_dir: Path,
         tell: Tell,
         bucket: Bucket | None = None,
-        poll_s: float = POLL_S,
+        poll_s: float = 5.0,  # as AWS recommends
         joined: Callable[[], bool] = lambda: False,
     ) -> None:
         self._metadata = metadata
@@ -102,7 +98,7 @@ class NodeWatch:
                 break
             stop.wait(_LEAVING_POLL_S if departure.why else min(1.0, self._poll_s))
         if self._reporter is not None:
-            self._reporter.close(_LAST_REPORT_S)
+            self._reporter.close()
         return self._departure.why if self._departure.released else ""
 
     def _look(self) -> None:
@@ -131,10 +127,10 @@ class _Reporter:
     def put(self, said: MachineReport) -> None:
         self._waiting.put(said)
 
-    def close(self, timeout_s: float) -> None:
-        """Put what waits, and end; what takes longer is left."""
+    def close(self) -> None:
+        """Put what waits, and end; what takes longer than 3 s is left: the machine's end waits meanwhile."""
         self._waiting.put(None)
-        self._thread.join(timeout_s)
+        self._thread.join(3.0)
 
     def _run(self) -> None:
         while (said := self._waiting.get()) is not None:

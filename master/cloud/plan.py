@@ -133,7 +133,7 @@ def read_plan(raw: Any) -> FleetPlan:
 
 
 def _location(output: dict[str, Any]) -> FleetLocation | None:
-    names = {name: output.get(name) for name in ("name", "region", "bucket", "bucket_is_own")}
+    names: dict[str, Any] = {name: output.get(name) for name in ("name", "region", "bucket", "bucket_is_own")}
     return None if None in names.values() else FleetLocation(**names, zone=output.get("zone") or "")
 
 

@@ -26,9 +26,7 @@ if TYPE_CHECKING:
     from master.analysis.report import GameReport, ReportSettings, Say
     from master.analysis.session import Pace
     from master.analysis.strength import Calibration
-    from master.analysis.table import Terminal
     from master.config import Config
-    from master.ui.console import Console
 
 _PATIENCE_S: Final = 120.0
 """Seconds that nodes have to start, on machines that compile first."""
@@ -37,7 +35,7 @@ _MOST_UNASKED: Final = 2
 
 
 def analyze(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Records: CSA, KIF, KI2 or JKF.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Records: CSA, KIF or KI2.")],
     nodes_per_move: Annotated[
         int | None,
         typer.Option(
@@ -74,7 +72,6 @@ def analyze(
     single: Single = False,
     net: Annotated[str | None, typer.Option(metavar="FILE", help="Network file (nn.bin). Default: our own.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object instead of tables, for programs.")] = False,
-    boards: Annotated[bool, typer.Option("--boards", help="Draw the turning points in the terminal too.")] = False,
     config: ConfigFile = None,
 ) -> int:
     """Analyse finished games: bad moves, better moves, strength.
@@ -107,7 +104,7 @@ def analyze(
     check_folder(out, "--out")
     ms = None if seconds is None else round(seconds * 1000)
     pace = Pace(None if ms is not None else nodes_per_move or 50_000, ms, multipv)
-    code = _run(_Analysis(settings, single, pace, out, jobs, again), as_json, boards)
+    code = _run(_Analysis(settings, single, pace, out, jobs, again), as_json)
     return code or (FAILED if refused else 0)
 
 
@@ -281,7 +278,7 @@ def _names(stem: str) -> Iterator[str]:
     yield from (f"{stem}.{number}" for number in count(2))
 
 
-def _run(analysis: _Analysis, as_json: bool, boards: bool) -> int:
+def _run(analysis: _Analysis, as_json: bool) -> int:
     from cluster.api import FleetError
     from master.analysis.session import Store
     from master.commands.lifetime import Interrupted, run_to_end
@@ -299,7 +296,7 @@ def _run(analysis: _Analysis, as_json: bool, boards: bool) -> int:
     except Interrupted:
         tell(say("interrupted: the same command goes on with what is in {out}", out=analysis.out))
         return INTERRUPTED
-    _tell(analysis, reports, calibration, as_json, boards)
+    _tell(analysis, reports, calibration, as_json)
     print(say("report: {page}", page=page), file=sys.stderr if as_json else sys.stdout)
     return 0
 
@@ -366,9 +363,7 @@ def _write_page(analysis: _Analysis, reports: Sequence[GameReport], calibration:
     return write_summary(analysis.out, stems, reports, calibration, analysis.words(page_say))
 
 
-def _tell(
-    analysis: _Analysis, reports: Sequence[GameReport], calibration: Calibration | None, as_json: bool, boards: bool
-) -> None:
+def _tell(analysis: _Analysis, reports: Sequence[GameReport], calibration: Calibration | None, as_json: bool) -> None:
     from master.analysis import table
     from master.analysis.report import facts, player_facts, players
     from master.ui.console import Console
@@ -388,7 +383,8 @@ def _tell(
     terminal = table.Terminal(console.width, console.encoding)
     words = analysis.words(terminal.say)
     if len(reports) == 1:
-        _tell_game(console, terminal, reports[0], boards)
+        console.print(table.game_table(reports[0], terminal))
+        console.print()
         rated = reports[0].players
     console.print(table.players_table(rated, terminal, terminal.marks if len(reports) == 1 else ()))
     console.print()
@@ -397,14 +393,3 @@ def _tell(
         console.print(bands)
         console.print()
     console.print(table.notes(words, terminal))
-
-
-def _tell_game(console: Console, terminal: Terminal, report: GameReport, boards: bool) -> None:
-    from rich.columns import Columns
-
-    from master.analysis import table
-
-    console.print(table.game_table(report, terminal))
-    console.print()
-    if boards and report.turning:
-        console.print(Columns(list(table.turning_panels(report, terminal))))

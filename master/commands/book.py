@@ -70,6 +70,7 @@ def show(
 
       gougi book show "lnsgkgsnl/1r5b1/p1ppppppp/1p7/9/2P6/PP1PPPPPP/1B5R1/LNSGKGSNL b - 3" 2g2f
     """
+    from master.ui.board import print_board
     from master.ui.console import Console
     from worker.book import BookError, legal_entries
 
@@ -90,18 +91,6 @@ def show(
             else:
                 entries, _ = legal_entries(_open_file(path, settings.book.on_the_fly), here, choice)
             _print_candidates(console, str(path), here, entries)
-
-
-def print_board(console: Console, position: Position) -> None:
-    """The board with both hands, and the position as text."""
-    from master.ui.board import board_text, hand_text
-    from worker.text import shows_kanji
-
-    kanji = shows_kanji(console.encoding)
-    console.print(hand_text(position, 1, kanji))
-    console.print(board_text(position, kanji=kanji))
-    console.print(hand_text(position, 0, kanji))
-    console.print(f"sfen {position.sfen()}\n")
 
 
 def _print_search(console: Console, name: str, position: Position, search: BookSearch | None) -> None:
@@ -306,34 +295,29 @@ def learn(
     from worker.book import BookError
 
     with EndsOn(BookError), LearnedBook(path, write=False) as reader:
-        stats, broken_off = reader.stats(), reader.running() is not None
-    if not stats.lessons and not broken_off:
+        stats = reader.stats()
+    if not stats.lessons:
         print(f"{path}: nothing is left to study")
         return 0
     check_fleet(settings, single=single, net_option="")
     check_folder(Path(settings.records.folder), "[records] folder")
     compile_searcher()
     service = BookService(learn=path, study=study_settings(settings.book))
-    try:
+    with EndsOn(BookError):
         service.open()
-    except BookError as error:
-        if not stats.lessons:  # the game did not break off: another process plays it
-            print(f"{path}: nothing is left to study")
-            return 0
-        raise CommandError(str(error)) from error
     print(f"{path}: {stats.lessons} lessons of {stats.lesson_seconds:.1f} reference seconds in all", flush=True)
-    if broken_off:
-        print("a game that broke off is looked at too", flush=True)
     console = Console(stderr=True)
-    board = Progress(
+    progress_bar = Progress(
         TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), console=console, transient=True
     )
-    task = board.add_task("opening the fleet", total=None)
+    task = progress_bar.add_task("opening the fleet", total=None)
 
     def show(lesson: Lesson, progress: SearchProgress) -> None:
         words = f"move {lesson.ply}: depth {progress.depth} {score_text(progress.score)} {' '.join(progress.pv[:1])}"
         had = lesson.seconds - lesson.left_seconds
-        board.update(task, description=words, total=lesson.seconds, completed=had + reference_seconds(progress.nodes))
+        progress_bar.update(
+            task, description=words, total=lesson.seconds, completed=had + reference_seconds(progress.nodes)
+        )
 
     def tell(studied: Studied) -> None:
         lesson, decision = studied.lesson, studied.decision
@@ -357,7 +341,10 @@ def learn(
             await service.close()
 
     try:
-        with logged(settings, console.print, console.print), board if console.is_terminal else contextlib.nullcontext():
+        with (
+            logged(settings, console.print, console.print),
+            progress_bar if console.is_terminal else contextlib.nullcontext(),
+        ):
             finished = run_to_end(main)
     except FleetError as error:
         raise CommandError(str(error), FAILED) from error

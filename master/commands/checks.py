@@ -27,7 +27,7 @@ class Kind(Enum):
 
     RECORD = ("a game record", "gougi analyze, gougi watch, gougi book import")
     LOG = ("the log of a player", "gougi watch, gougi replay, gougi log")
-    BOOK = ("an opening book", "gougi book stats, gougi book import, [book] files")
+    BOOK = ("an opening book", "gougi book stats, [book] files")
     LEARNED = ("a book that learns", "gougi book stats, gougi book export, [book] learn")
     NET = ("a network", "gougi net info, --net")
     POSITIONS = ("a list of positions", "gougi match --openings")
@@ -40,7 +40,7 @@ class Kind(Enum):
 
 
 _SUFFIXES: Final = {
-    **dict.fromkeys((".csa", ".kif", ".kifu", ".ki2", ".ki2u", ".jkf"), Kind.RECORD),
+    **dict.fromkeys((".csa", ".kif", ".kifu", ".ki2", ".ki2u"), Kind.RECORD),
     **dict.fromkeys((".html", ".htm"), Kind.PAGE),
     ".jsonl": Kind.LOG,
     ".sfen": Kind.POSITIONS,

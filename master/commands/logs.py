@@ -65,7 +65,6 @@ def _tell_summary(found: LogSummary) -> None:
     from master.ui.console import Console
 
     console = Console()
-    say = console.say
     if found.games:
         table = Table(box=None, header_style="dim", pad_edge=False)
         for name in ("player", "against", "result", "reason"):
@@ -82,19 +81,21 @@ def _tell_summary(found: LogSummary) -> None:
     results = found.results()
     words = [f"{results.pop(name, 0)} {name}" for name in ("won", "lost", "drawn")]
     words += [f"{count} {name}" for name, count in results.items()]
-    say(f"games: {len(found.games)}: {', '.join(words)}" if found.games else "games: none")
-    say(f"time used: {_time(sum(game.own_s for game in found.games))}")
-    say(f"nodes lost: {found.node_losses.total()}" + (f" ({_counts(found.node_losses)})" if found.node_losses else ""))
+    console.say(f"games: {len(found.games)}: {', '.join(words)}" if found.games else "games: none")
+    console.say(f"time used: {_time(sum(game.own_s for game in found.games))}")
+    console.say(
+        f"nodes lost: {found.node_losses.total()}" + (f" ({_counts(found.node_losses)})" if found.node_losses else "")
+    )
     for why, count in found.loss_reasons.most_common(5):
-        say(f"  {count} times: {why}")
-    say(f"Ray lost: {found.ray_losses}")
-    say(f"warnings: {_counts(found.loud) or 'none'}")
+        console.say(f"  {count} times: {why}")
+    console.say(f"Ray lost: {found.ray_losses}")
+    console.say(f"warnings: {_counts(found.loud) or 'none'}")
     if found.began:
-        say(f"from {found.began} to {found.ended}, {found.lines} lines")
+        console.say(f"from {found.began} to {found.ended}, {found.lines} lines")
     for gap in found.gaps:
-        say(f"missing: {gap}")
+        console.say(f"missing: {gap}")
     if found.damaged:
-        say(f"damaged lines passed over: {found.damaged}")
+        console.say(f"damaged lines passed over: {found.damaged}")
 
 
 def _counts(counts: Counter[str]) -> str:
@@ -261,7 +262,7 @@ def watch(
 
     The live page shows what another gougi plays or has played. From a log (gougi-….jsonl) it shows the moves, the
     fleet's events, and each search as it ended; it follows a log that is still being written. From a record (CSA, KIF,
-    KI2, JKF) it shows moves and scores. With a folder, or without an argument, it follows the newest log there and
+    KI2) it shows moves and scores. With a folder, or without an argument, it follows the newest log there and
     shows the fleets of this machine, between games too. Ctrl-C ends it.
 
     Examples:
@@ -277,7 +278,6 @@ def watch(
 
     from master.analysis.game import GameFileError
     from master.commands.lifetime import Interrupted, run_to_end
-    from master.live.listening import LOOPBACK, parse
     from master.live.sources import facts_of
     from master.live.watching import Watch, show
     from master.ui.texts import say
@@ -289,7 +289,7 @@ def watch(
     is_log = source.is_dir() or source.suffix in _LOGS or not source.exists()
     with EndsOn(GameFileError):
         seen = Watch(source, []) if is_log else Watch(None, facts_of(source, notice))
-    place = parse(settings.page.listen) or (LOOPBACK, 0)
+    place = settings.page.place or ("127.0.0.1", 0)
     token = page_token(settings, place[0])
     head = {"command": "watch", "version": version("gougi")}
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from cluster.coordination.settings import Mode
 from cluster.voting import Vote
 from master.commands.checks import check_fleet, check_folder
 from master.commands.common import CommandError, tell
@@ -93,7 +94,7 @@ def play(
     address: Address = None,
     mode: Annotated[
         str | None,
-        typer.Option(metavar="auto|split|consult|tiers", help="The way in which nodes share the work. Default: auto."),
+        typer.Option(metavar="|".join(Mode), help="The way in which nodes share the work. Default: auto."),
     ] = None,
     vote: Annotated[
         str | None, typer.Option(metavar="|".join(("auto", *Vote)), help="The rule that counts votes. Default: auto.")

@@ -179,7 +179,7 @@ def _online(settings: Config, show: Show, hangup: Hangup) -> int:
     from master.commands.players import open_books
     from master.commands.services import serving
     from master.config import ConfigError, csa_password
-    from master.csa.client import CsaConnectionError, TlsError, look_up, tls_context
+    from master.csa.client import CsaConnectionError, look_up
     from master.csa.login import LoginError, ServerAddress, check_login, login_password
     from master.game.connection_thread import play_games_on_thread
     from master.game.driver import GameSettings, LoginRefusedError, WrongGameError, next_search_id
@@ -192,9 +192,8 @@ def _online(settings: Config, show: Show, hangup: Hangup) -> int:
     csa = settings.csa
     with EndsOn(ValueError, where="--server"):
         server = ServerAddress.parse(csa.server)
-    with EndsOn(ConfigError, TlsError):
+    with EndsOn(ConfigError):
         password = csa_password(settings)
-        tls = tls_context(csa.tls_ca_file) if csa.tls else None
     if not password:
         raise CommandError("no password: set GOUGI_CSA_PASSWORD, or name a file with --password-file")
     with EndsOn(LoginError):
@@ -211,7 +210,6 @@ def _online(settings: Config, show: Show, hangup: Hangup) -> int:
     game_settings = GameSettings(
         player=replace(player_settings(settings), game="" if csa.any_game else csa.game),
         record_folder=Path(settings.records.folder),
-        tls=tls,
         book=books if books.knows else None,
     )
 

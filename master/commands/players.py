@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def open_books(settings: Config) -> BookService:
     """The player's books as the configuration has them, open; what is wrong with them ends the command."""
-    from master.book.opening import LookAhead, OpeningSettings, Style, StyleWeights
+    from master.book.opening import LookAhead, OpeningSettings
     from master.book.service import BookService
     from worker.book import BookError
 
@@ -33,7 +33,6 @@ def open_books(settings: Config) -> BookService:
         files=tuple(map(Path, book.files)),
         choice=choice_settings(book),
         look_ahead=LookAhead(book.look_ahead),
-        style=StyleWeights({style: getattr(book, style.value) for style in Style}),
     )
     learn = Path(book.learn) if book.learn else None
     service = BookService(opening, learn, study_settings(book))

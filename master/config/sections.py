@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import ipaddress
 import os
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from cluster.coordination.settings import Mode, Settings
+from cluster.engine_spec import Variety
 from cluster.voting import Vote
 from master.csa.login import LOGIN_NAME
-from master.live.listening import parse
+from master.player.instructions import PlayerSettings
 from worker.rules import DECLARATIONS, EnteringKingRule
 
 ENV_PREFIX = "GOUGI_"
@@ -26,8 +28,15 @@ _Path = Annotated[str, AfterValidator(os.path.expanduser)]
 
 if TYPE_CHECKING:
     _VoteName = str
+    _ModeName = str
 else:
     _VoteName = Literal[("auto", *(vote.value for vote in Vote))]
+    _ModeName = Literal[tuple(mode.value for mode in Mode)]
+
+# The homes of the defaults that are not the configuration's own.
+_SEARCH = Settings()
+_PLAYER = PlayerSettings()
+_VARIETY = Variety()
 
 
 class _Section(BaseModel):
@@ -85,10 +94,10 @@ class ClusterConfig(_Section):
     """The port of this machine to which nodes report. 0: any free one. Set one if a firewall has to know it."""
     advertise: str = ""
     """HOST:PORT at which nodes reach that port, where it is not this machine's own address."""
-    mode: Literal["auto", "split", "consult", "tiers"] = "auto"
+    mode: _ModeName = _SEARCH.mode.value
     """"split": the nodes share out the moves. "consult": each searches all, and they vote. "tiers": both, by groups.
     "auto": what was measured as best for so many nodes and such a budget."""
-    groups: Annotated[int, Field(ge=1, le=1024)] = 4
+    groups: Annotated[int, Field(ge=1, le=1024)] = _SEARCH.groups
     """Number of groups that vote where the mode is "tiers"."""
     vote: _VoteName = "auto"
     """The rule by which a move wins a vote: most voters, highest score, greatest weight … See
@@ -106,13 +115,13 @@ class ClusterConfig(_Section):
 class VotersConfig(_Section):
     """Differences between nodes that run our own searcher, so that a vote of theirs is more than one opinion."""
 
-    dropout: Annotated[float, Field(ge=0, le=0.5)] = 0.0
+    dropout: Annotated[float, Field(ge=0, le=0.5)] = _VARIETY.dropout
     """Share of the network's hidden units that each node but the first leaves out; each node leaves out other ones."""
-    noise: Annotated[float, Field(ge=0, le=1000)] = 0.0
+    noise: Annotated[float, Field(ge=0, le=1000)] = _VARIETY.noise
     """Noise on each node's evaluation but the first's: its standard deviation in centipawns."""
-    depths: bool = True
+    depths: bool = _VARIETY.depths
     """Whether each node but the first leaves out depths of its own, as threads do."""
-    seed: Annotated[int, Field(ge=0, le=1 << 40)] = 1
+    seed: Annotated[int, Field(ge=0, le=1 << 40)] = _VARIETY.seed
     """Seed of dropout and noise: the same seed makes the same nodes."""
 
 
@@ -137,19 +146,15 @@ class CsaConfig(_Section):
     """Give up after so many failures in a row: a server that cannot be reached, a connection that breaks before a
     game begins.
     The delays between grow to two minutes, so 30 take 50 minutes. 0: never."""
-    tls: bool = False
-    """Speak TLS, with a server (or a tunnel) that offers it. Its certificate and name are verified."""
-    tls_ca_file: _Path = ""
-    """The certificates to trust (PEM). Empty: those that this machine trusts."""
 
 
 class ClockConfig(_Section):
     """Margins and limits of the clock."""
 
-    network_margin_ms: Annotated[int, Field(ge=0, le=60_000)] = 300
+    network_margin_ms: Annotated[int, Field(ge=0, le=60_000)] = _PLAYER.clock.network_margin_ms
     """Milliseconds that the clock keeps back on each move for the way to the server and back, at first; never fewer.
     It keeps back more if the connection, or this machine, turns out to be slower."""
-    most_reserve_ms: Annotated[int, Field(ge=0, le=60_000)] = 1200
+    most_reserve_ms: Annotated[int, Field(ge=0, le=60_000)] = _PLAYER.clock.most_reserve_ms
     """Limit, in milliseconds, of what the clock keeps back when the flag is near: a tenth of the time at stake, but no
     more than this. If the connection has once been slower, it keeps back more."""
 
@@ -157,23 +162,23 @@ class ClockConfig(_Section):
 class PlayConfig(_Section):
     """Choices for games on the server."""
 
-    ponder: bool = True
+    ponder: bool = _PLAYER.ponder
     """Search while the opponent thinks. Never in an embedded game, because its two players share this machine."""
-    resign_score: Annotated[int, Field(ge=0, le=30_000)] = 3000
+    resign_score: Annotated[int, Field(ge=0, le=30_000)] = _PLAYER.resign_score or 0
     """Resign where the score is this bad, in centipawns, on resign_moves own moves in a row. 0: never by score."""
-    resign_moves: Annotated[int, Field(ge=1)] = 4
+    resign_moves: Annotated[int, Field(ge=1)] = _PLAYER.resign_moves
     """Number of own moves in a row for resign_score."""
-    draw_value_black: Annotated[int, Field(ge=-20_000, le=20_000)] = 0
+    draw_value_black: Annotated[int, Field(ge=-20_000, le=20_000)] = _PLAYER.draw_black
     """The value of a draw (repetition, move limit) for us where we are black, in centipawns: -100 avoids draws in even
     positions and worse, 100 looks for them."""
-    draw_value_white: Annotated[int, Field(ge=-20_000, le=20_000)] = 0
+    draw_value_white: Annotated[int, Field(ge=-20_000, le=20_000)] = _PLAYER.draw_white
     """The same where we are white."""
     notation: Literal["japanese", "usi"] = "japanese"
     """The moves on the terminal: ☗７六歩 or 7g7f."""
-    mate_at_limit: bool = False
+    mate_at_limit: bool = _PLAYER.mate_at_limit
     """Whether a mate by the last move before the server's move limit wins. The tournament server calls it a draw; by
     the rules of the WCSC, as far as we found them, it wins: set this to true there."""
-    entering_king: EnteringKingRule = EnteringKingRule.CSA_27
+    entering_king: EnteringKingRule = _PLAYER.entering
     """EnteringKingRule: how a declaration counts if the server has one. CSARule27H is for handicap games: white, who
     gives the handicap, has the points of the missing pieces. gougi serve goes by it too."""
 
@@ -215,16 +220,6 @@ class BookConfig(_Section):
     look_ahead: Literal["off", "worst", "likely"] = "worst"
     """The value of a move: what the book says of it ("off"), or what the opponent's best ("worst") or most played
     ("likely") reply leaves, where the book knows replies."""
-    ibisha: Annotated[float, Field(ge=0, le=1000)] = 1.0
-    """Weight of openings in which the rook stays on its file, beside the weights below. 0: never from a book."""
-    nakabisha: Annotated[float, Field(ge=0, le=1000)] = 1.0
-    """Weight of openings with the rook on the fifth file."""
-    shikenbisha: Annotated[float, Field(ge=0, le=1000)] = 1.0
-    """Weight of openings with the rook on the sixth file (as black counts)."""
-    sankenbisha: Annotated[float, Field(ge=0, le=1000)] = 1.0
-    """Weight of openings with the rook on the seventh file."""
-    mukaibisha: Annotated[float, Field(ge=0, le=1000)] = 1.0
-    """Weight of openings with the rook on the eighth file."""
     answer_ms: Annotated[int, Field(ge=1, le=10_000)] = 300
     """Milliseconds that a book has to answer, at most a quarter of the move's time. After that the search begins."""
     learn: _Path = ""
@@ -244,19 +239,44 @@ class RecordsConfig(_Section):
     """Folder for game records (CSA) and logs. Made when needed."""
 
 
-def _place(text: str) -> str:
-    parse(text)
+LOOPBACK: Final = "127.0.0.1"
+OFF: Final = "off"
+
+
+def parse_listen(text: str) -> tuple[str, int] | None:
+    """Host and port of ``HOST:PORT``, or of a port of this machine alone; None: ``off``. The port may be 0: any that is
+    free.
+
+    Raises:
+        ValueError: the text is none of these; it says what is expected.
+    """
+    if text.strip().lower() == OFF:
+        return None
+    host, _, port = text.strip().rpartition(":")
+    host = host.removeprefix("[").removesuffix("]") or LOOPBACK
+    if not (port.isascii() and port.isdigit() and int(port) <= 65535) or any(letter.isspace() for letter in host):
+        raise ValueError(f"{text!r}: expected HOST:PORT, a port, or off")
+    return host, int(port)
+
+
+def _listen(text: str) -> str:
+    parse_listen(text)
     return text
 
 
 class PageConfig(_Section):
     """The live page: the game, what the fleet thinks, and how it is, in a browser. See docs/how-to/live-page.md."""
 
-    listen: Annotated[str, AfterValidator(_place)] = "127.0.0.1:4082"
+    listen: Annotated[str, AfterValidator(_listen)] = "127.0.0.1:4082"
     """HOST:PORT. If another page has the port, this one takes any free port. "off": there is no page."""
     token: Annotated[SecretStr, Field(min_length=16)] | None = None
     """Not here: GOUGI_PAGE_TOKEN holds it. A browser from another machine has to show it. Without one a page that can
     be reached from there makes one up for each run."""
+
+    @property
+    def place(self) -> tuple[str, int] | None:
+        """Host and port; None: there is no page."""
+        return parse_listen(self.listen)
 
 
 class _ReadVariables(BaseModel):
@@ -343,7 +363,6 @@ class LogConfig(_Section):
     """Least level of messages on the terminal."""
 
     def options(self) -> dict[str, Any]:
-        """As `master.logs.log.open_log` wants them."""
         return {
             "file_level": self.file_level,
             "console_level": self.console_level,

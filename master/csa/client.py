@@ -1,4 +1,4 @@
-"""The connection to a CSA server: its address, TCP or TLS, keep-alive, the line's delay, clear errors.
+"""The connection to a CSA server: keep-alive, the line's delay, clear errors.
 
 What is said on it is the matter of `master.csa.protocol`. Nothing here ever waits: a line that arrives is handed on at
 once, a line to send is written at once, whatever the cluster or the disk are doing.
@@ -8,44 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import ssl
 from collections.abc import Callable
 from typing import Final, Self
 
 from master.csa.lines import LineProtocol
-
-
-class TlsError(Exception):
-    """The certificates to trust cannot be read; the text names the file."""
-
-
-def tls_context(ca_file: str = "") -> ssl.SSLContext:
-    """A context that verifies a connection: certificate and host name always.
-
-    Args:
-        ca_file: certificates to trust (PEM), in place of this machine's.
-
-    Raises:
-        TlsError: the file cannot be read, or holds no certificate.
-    """
-    try:
-        return ssl.create_default_context(cafile=ca_file or None)
-    except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
-        raise TlsError(f"{ca_file}: cannot read the certificates to trust: {_reason(error)}") from error
-
-
-def handshake_failure(peer: str, error: ssl.SSLError) -> str:
-    """The reason why no TLS connection came about, in one line."""
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return f"the certificate of {peer} is not trusted: {error.verify_message}"
-    return f"{peer} does not speak TLS as we do: {_reason(error)}"
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, ssl.SSLError):
-        return error.reason or str(error)
-    return getattr(error, "strerror", None) or str(error)
-
 
 KEEP_ALIVE_S: Final = 40.0
 """An empty line goes out after this much silence of ours. The protocol forbids it within 30 s of any other line."""
@@ -105,7 +71,6 @@ class CsaConnection:
         on_line: Callable[[str], None],
         on_lost: Callable[[str], None],
         on_echo: Callable[[float], None] = lambda _: None,
-        tls: ssl.SSLContext | None = None,
         timeout_s: float = CONNECT_TIMEOUT_S,
     ) -> Self:
         """Connect.
@@ -117,11 +82,10 @@ class CsaConnection:
             on_lost: gets the reason, in words, once the connection is over, unless `close` was called.
             on_echo: gets how long the server took to echo a line (a move, a sign of life), in milliseconds: the way
                 there and back, and what the server needs for it. Called behind ``on_line``.
-            tls: what to verify the server with; None: plain TCP.
             timeout_s: how long to try.
 
         Raises:
-            CsaConnectionError: no such host, nobody listens, no answer in time, a certificate that is not trusted.
+            CsaConnectionError: no such host, nobody listens, no answer in time.
         """
         if not 0 < port < 1 << 16:
             raise CsaConnectionError(f"{port} is no TCP port")
@@ -129,16 +93,13 @@ class CsaConnection:
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(timeout_s):
-                await loop.create_connection(lambda: self._lines, host, port, ssl=tls)
+                await loop.create_connection(lambda: self._lines, host, port)
         except TimeoutError:
-            how = "" if tls is None else " to TLS"
-            raise CsaConnectionError(f"{self.peer} does not answer{how} (waited {timeout_s:g} s)") from None
+            raise CsaConnectionError(f"{self.peer} does not answer (waited {timeout_s:g} s)") from None
         except socket.gaierror as error:
             raise _no_address(host, error) from error
         except ConnectionRefusedError as error:
             raise CsaConnectionError(f"{self.peer} refuses the connection: no server listens there") from error
-        except ssl.SSLError as error:
-            raise CsaConnectionError(handshake_failure(self.peer, error)) from error
         except (OSError, UnicodeError) as error:
             raise CsaConnectionError(f"cannot connect to {self.peer}: {error}") from error
         self._touch()

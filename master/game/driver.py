@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import ssl
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -34,7 +33,7 @@ from cluster.api import (
     StartSearch,
     StopSearch,
 )
-from master.csa.client import CONNECT_TIMEOUT_S, CsaConnection, CsaConnectionError
+from master.csa.client import CsaConnection, CsaConnectionError
 from master.csa.login import ServerAddress
 from master.csa.offer import warm_up_rules
 from master.csa.protocol import CsaProtocol, ProtocolError, State
@@ -144,9 +143,6 @@ class GameSettings:
     player: PlayerSettings = field(default_factory=PlayerSettings)
     record_folder: Path | None = None
     """The folder for the game's record; None: no record."""
-    tls: ssl.SSLContext | None = None
-    """The context that verifies the server; None: plain TCP."""
-    connect_timeout_s: float = CONNECT_TIMEOUT_S
     prepare_timeout_s: float = 60.0
     """Seconds that the searcher has to get ready before the game is agreed to (the server gives up after 120 s)."""
     book: PlayersBook | None = None
@@ -238,8 +234,6 @@ class _Game:
                 on_line=self._on_line,
                 on_lost=self._on_lost,
                 on_echo=lambda ms: self._tell(LineMeasured(ms)),
-                tls=self._settings.tls,
-                timeout_s=self._settings.connect_timeout_s,
             )
             self._journal.begin(self._name, str(address), self._player.settings)
             self._do(Connected())

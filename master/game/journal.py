@@ -81,7 +81,6 @@ class Journal:
         log.info(BEGIN, game=self._number, name=name, server=server, settings=asdict(settings))
 
     def give(self, player: Player, event: Input, at_ms: float) -> list[Instruction]:
-        """Have the player handle ``event``."""
         try:
             instructions = player.handle(event, at_ms)
         except Exception:

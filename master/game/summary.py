@@ -65,7 +65,6 @@ class LoggedResult:
         return self.white if self.side == "+" else self.black
 
     def hear(self, line: str) -> None:
-        """A line of the server."""
         name, colon, value = line.partition(":")
         if colon and name in _KEYS:
             setattr(self, _KEYS[name], value)
@@ -102,8 +101,6 @@ class LoggedResult:
 
 @dataclass(slots=True)
 class LogSummary:
-    """The summary of one or several logs."""
-
     began: str = ""
     ended: str = ""
     """UTC, as the log has it."""
@@ -170,7 +167,6 @@ def read(path: Path, into: LogSummary) -> None:
 
 
 def add(lines: Iterable[str], into: LogSummary) -> None:
-    """Add the lines of one log."""
     running: dict[int, LoggedResult] = {}
     before = len(into.games)
     for line in lines:

@@ -96,11 +96,9 @@ class Feed:
         self._put("own", event)
 
     def observe_opponent(self, event: GameEvent) -> None:
-        """An event of its opponent, where that one is in this process."""
         self._put("other", event)
 
     def fleet_event(self, name: str, fields: dict[str, object]) -> None:
-        """As `cluster.api.Listener.on_event`."""
         self._put("fleet", (name, fields))
 
     def usi(self, what: Event | Instruction) -> None:

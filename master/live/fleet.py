@@ -102,7 +102,6 @@ class FleetPicture:
         self.version += 1
 
     def section(self) -> dict[str, Any]:
-        """All of it."""
         nodes = [{"node": name, **self._nodes[name]} for name in sorted(self._nodes, key=by_number)]
         return {
             "ray": self._ray,

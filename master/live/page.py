@@ -85,7 +85,6 @@ class GamePage:
         return int(self._moves[-1]["ply"]) if self._moves else int(self._head["first"])
 
     def take(self, fact: Fact) -> None:
-        """A fact of this game."""
         match fact["fact"]:
             case "thinking":
                 self._begin(fact)
@@ -106,7 +105,6 @@ class GamePage:
                 self.versions["game"] += 1
 
     def section(self, name: str) -> dict[str, Any]:
-        """One of `GAME_SECTIONS`."""
         if name == "thoughts":
             return {"thoughts": self._thoughts}
         if name == "ended":

@@ -16,7 +16,7 @@ import time
 from collections.abc import Awaitable, Callable
 from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Final
 from urllib.parse import parse_qs, quote, unquote
 
 import uvicorn
@@ -25,7 +25,6 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from master.live.page import GAME_SECTIONS, Cursor, Site
 from worker.text import japanese
@@ -47,13 +46,12 @@ _COOKIE: Final = "gougi_page_{port}"
 """Browsers keep cookies by host alone; several pages may be on one."""
 
 MOST_VIEWERS: Final = 100
-MOST_CONNECTIONS: Final = 400
 EVERY_S: Final = 0.25
 """Seconds between two messages to a viewer, at least."""
 BEAT_S: Final = 5.0
 """Seconds between two messages, at most, so that a viewer that is gone is noticed."""
 SLOW_S: Final = 10.0
-"""Seconds that a viewer may take for a message, and a client for its request."""
+"""Seconds that a viewer may take for a message."""
 
 
 class Hub:
@@ -172,7 +170,7 @@ class _Events(Response):
                     await asyncio.wait({gone, waiting}, return_when=asyncio.FIRST_COMPLETED)
                     waiting.cancel()
         except TimeoutError:
-            Connection.cut(scope)
+            pass  # uvicorn ends a connection whose response breaks off
         finally:
             hub.viewers -= 1
             gone.cancel()
@@ -245,44 +243,6 @@ class _AccessControl:
         return hmac.compare_digest(said.encode(), self._token.encode())
 
 
-class Connection(H11Protocol):
-    """HTTP on one connection, which can be cut at once: closing waits for what a slow reader has not taken yet."""
-
-    _open: ClassVar[dict[Any, asyncio.Transport]] = {}
-    """By the client's address."""
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        self._client = tuple(transport.get_extra_info("peername")[:2])  # of IPv6 there is more, and not in the scope
-        self._idle = False
-        self._patience = self.loop.call_later(SLOW_S, self._look)
-        if len(self._open) >= MOST_CONNECTIONS:
-            transport.abort()
-        else:
-            self._open[self._client] = transport
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._open.pop(self._client, None)
-        self._patience.cancel()
-        super().connection_lost(exc)
-
-    def _look(self) -> None:
-        """Cut off a client that has had no complete request at two looks in a row."""
-        idle = self.cycle is None or self.cycle.response_complete
-        if idle and self._idle:
-            self.transport.abort()
-        else:
-            self._idle = idle
-            self._patience = self.loop.call_later(SLOW_S, self._look)
-
-    @classmethod
-    def cut(cls, scope: Scope) -> None:
-        """End the connection of a request; lines that wait to be sent are dropped."""
-        transport = cls._open.get(tuple(scope["client"] or ()))
-        if transport is not None:
-            transport.abort()
-
-
 def listen(host: str, port: int) -> socket.socket:
     """A socket that listens. A port that is taken is another program's: any free one is taken instead.
 
@@ -307,7 +267,6 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def address_of(sock: socket.socket, host: str, token: str) -> str:
-    """The address to open, the token in it."""
     name = socket.gethostname() if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
     return f"http://{name}:{sock.getsockname()[1]}/" + (f"?token={quote(token, safe='')}" if token else "")
 
@@ -316,13 +275,12 @@ def make_server(app: ASGIApp) -> uvicorn.Server:
     """A server that says nothing and waits for nobody."""
     config = uvicorn.Config(
         app,
-        http=Connection,
         ws="none",
         lifespan="off",
         log_config=None,
         access_log=False,
         server_header=False,
-        proxy_headers=False,  # a client would choose under which address it is known, and could not be cut off
+        proxy_headers=False,
         timeout_keep_alive=15,
         timeout_graceful_shutdown=1,
     )

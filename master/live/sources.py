@@ -19,6 +19,7 @@ from master.game.journal import BEGIN, ENTRY, LoggedGame, Replay, read
 from master.live.facts import Fact, Teller, fleet_fact
 from master.logs.files import Place, read_lines
 from master.player.instructions import Emit
+from master.records.reading import DRAWS
 from master.records.record import FROM_RSSHOGI
 from worker.score import MATE, is_mate
 
@@ -106,7 +107,6 @@ class LogReader:
 
 _SCORE: Final = re.compile(r"^#評価値=([+-]?\d{1,5})\b", re.MULTILINE)
 _MATE: Final = re.compile(r"^#詰み=(先|後)手勝ち(?::(\d{1,3})手)?", re.MULTILINE)
-_DRAWS: Final = frozenset({"REPETITION_DRAW", "IMPASSE", "DRAW", "MAX_MOVES"})
 
 
 def facts_of(path: Path, notice: Callable[[str], None] = lambda _: None) -> list[Fact]:
@@ -175,13 +175,13 @@ def _game(game: RecordedGame) -> list[Fact]:
                 "csa": move.usi,
                 "ms": move.ms,
                 "clocks": no_clock,
-                "score": scores[ply - 1] if analysed else move.own_score,
+                "score": scores[ply - 1] if analysed else move.score,
                 "depth": 0,
                 "nodes": 0,
                 "book": "",
             }
         )
-    conclusion = "DRAW" if game.winner is None and game.ending in _DRAWS else ""
+    conclusion = "DRAW" if game.winner is None and game.ending in DRAWS else ""
     reason = FROM_RSSHOGI.get(game.ending, game.ending)
     ended = {"fact": "ended", "at": 0.0, "conclusion": conclusion, "reason": reason, "winner": game.winner}
     return [*facts, {**ended, "plies": len(game.moves), "record": ""}]

@@ -69,8 +69,6 @@ class LineSent:
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLost:
-    """The connection is no more."""
-
     why: str
 
 

@@ -79,8 +79,6 @@ class AskBook:
 
 @dataclass(frozen=True, slots=True)
 class BookAnswer:
-    """A move from a book."""
-
     move: str
     """In USI."""
     source: str

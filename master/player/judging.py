@@ -32,7 +32,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from cluster.api import Decision
-from cluster.network.messages import LONGEST_GAME
 from master.csa.summary import GameSummary
 from master.player.instructions import PlayerSettings
 from worker.rules import EnteringKingRule
@@ -43,6 +42,8 @@ PATIENCE_MS: Final = 2000
 """Time that the server has to end a game at its move limit. It is a fourth of the turn at the most, but no less than
 `LEAST_PATIENCE_MS`: the limit's line may be on its way."""
 LEAST_PATIENCE_MS: Final = 500
+_HIGHEST_LIMIT: Final = 100_000
+"""A move limit beyond it is none: no game gets so far, and no node is told of it."""
 
 
 class Verdict(enum.Enum):
@@ -78,7 +79,7 @@ class Judge:
     def search_limit(self) -> int:
         """The move limit that a search is to know, as `cluster.api.SearchRequest.max_moves`."""
         limit = 0 if self.max_moves is None else self.max_moves + self._settings.mate_at_limit
-        return limit if limit <= LONGEST_GAME else 0
+        return limit if limit <= _HIGHEST_LIMIT else 0
 
     def at_limit(self, plies: int) -> bool:
         return self.max_moves is not None and plies >= self.max_moves

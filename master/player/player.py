@@ -361,7 +361,6 @@ class Player:
         self._out.append(PonderSearch(self._pondering.request))
 
     def _search_of(self, search_id: int) -> RunningSearch | None:
-        """The running search, if that is its id."""
         search = self._wait
         return search if isinstance(search, RunningSearch) and search.search_id == search_id else None
 

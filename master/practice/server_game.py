@@ -62,8 +62,6 @@ class GameRules:
 
 @dataclass(frozen=True, slots=True)
 class SendToSide:
-    """Send a line to one side."""
-
     colour: int
     line: str
 

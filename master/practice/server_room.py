@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
@@ -38,8 +38,6 @@ class RoomOptions:
     """The first part of every game's id."""
     max_moves: int | None = 256
     entering: EnteringKingRule = EnteringKingRule.CSA_27
-    least_ms: int = 0
-    """``Least_Time_Per_Move``."""
     start: StartPosition = field(default_factory=lambda: StartPosition(STARTPOS))
     """The begin of games whose name says nothing else."""
     starts: Mapping[str, StartPosition] = field(default_factory=dict)
@@ -60,8 +58,6 @@ class SendLine:
 
 @dataclass(frozen=True, slots=True)
 class CloseConnection:
-    """Close it once all lines are out."""
-
     conn: int
 
 
@@ -85,8 +81,6 @@ Effect = SendLine | CloseConnection | RecordChanged | RoomNote
 
 @dataclass(slots=True)
 class _Visitor:
-    """One connection."""
-
     conn: int
     since_ms: float
     name: str = ""
@@ -250,8 +244,7 @@ class Room:
         if start is None:
             camp = name.handicap
             start = StartPosition(f"lnsgkgsnl/1r5b1/ppppppppp/9/9/9/{camp} b - 1") if camp else self.options.start
-        time = replace(name.time(), least_ms=self.options.least_ms)
-        return GameRules(time, start, self.options.max_moves, self.options.entering)
+        return GameRules(name.time(), start, self.options.max_moves, self.options.entering)
 
     def _after(self, game: ServerGame, said: list[SendToSide], now_ms: float) -> list[Effect]:
         """Turn what a game says into effects, and clear the table where it is over."""

@@ -7,17 +7,14 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
 from rsshogi.core import Board, Move
-from rsshogi.record import EngineInfo, GameResult, MoveEntry, Record, RecordMetadata, SpecialMoveEntry
-from rsshogi.record import TimeControl as RecordTime
 
 from worker.shogi import STARTPOS, sfen
 from worker.shogi.notation import square_to_usi
-from worker.shogi.pieces import BLACK, GOLD, KING, PROMOTED, RANK_LETTERS, SFEN_LETTERS, WHITE, square
+from worker.shogi.pieces import GOLD, KING, PROMOTED, SFEN_LETTERS
 
 _DECLARED: Final = re.compile(rb"^(?:'CSA |#KIF [^\r\n]*)encoding=([A-Za-z0-9_-]+)", re.IGNORECASE | re.MULTILINE)
 _ENCODINGS: Final = {
@@ -31,15 +28,8 @@ _ENCODINGS: Final = {
     "eucjp": "euc_jp",
 }
 _EUC_PAIR: Final = re.compile(rb"[\x80-\xff]{2}")
-_DATE: Final = re.compile(r"\d{4}/\d{2}/\d{2}(?: \d{2}:\d{2}(?::\d{2})?)?")
-_SECONDS: Final = re.compile(r"(\d+(?:\.\d+)?)\+(\d+)\+(\d+)")
-_LIMIT: Final = re.compile(
-    r"(?:(\d+):(\d{2})|(?:(\d+)時間)?(?:(\d+)分)?(?:(\d+)秒)?)(?:\+|秒読み|\+?切れ負け)?(?:(\d+)秒?)?"
-)
-
-
 _MOST_SECONDS: Final = 4_000_000
-"""A time beyond it (46 days) is taken for damage: rsshogi's records hold no more."""
+"""A time beyond it (46 days) is taken for damage."""
 
 
 class RecordFault(Exception):
@@ -63,8 +53,6 @@ class ReadMove:
     """The player's own, in CSA moves."""
     nodes: int | None = None
     comments: list[str] = field(default_factory=list)
-    beside: list[Line] = field(default_factory=list)
-    """Variations that begin in its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,23 +66,8 @@ class Ended:
     """The file's own word, where rsshogi has none."""
 
 
-DRAWS: Final = {
-    "REPETITION_DRAW": GameResult.DRAW_BY_REPETITION,
-    "IMPASSE": GameResult.DRAW_BY_IMPASSE,
-    "DRAW": GameResult.DRAW_BY_IMPASSE,
-    "MAX_MOVES": GameResult.DRAW_BY_MAX_PLIES,
-}
+DRAWS: Final = frozenset({"REPETITION_DRAW", "IMPASSE", "DRAW", "MAX_MOVES"})
 """The endings that are a draw."""
-_WON_BY: Final = {
-    "TIMEOUT": (GameResult.BLACK_WIN_BY_TIMEOUT, GameResult.WHITE_WIN_BY_TIMEOUT),
-    "WIN_BY_ILLEGAL_MOVE": (GameResult.BLACK_WIN_BY_ILLEGAL_MOVE, GameResult.WHITE_WIN_BY_ILLEGAL_MOVE),
-    "LOSE_BY_ILLEGAL_MOVE": (GameResult.BLACK_WIN_BY_ILLEGAL_MOVE, GameResult.WHITE_WIN_BY_ILLEGAL_MOVE),
-    "WIN_BY_DECLARATION": (GameResult.BLACK_WIN_BY_DECLARATION, GameResult.WHITE_WIN_BY_DECLARATION),
-    "TRY": (GameResult.BLACK_WIN_BY_TRY_RULE, GameResult.WHITE_WIN_BY_TRY_RULE),
-    "WIN_BY_DEFAULT": (GameResult.BLACK_WIN_BY_FORFEIT, GameResult.WHITE_WIN_BY_FORFEIT),
-    "LOSE_BY_DEFAULT": (GameResult.BLACK_WIN_BY_FORFEIT, GameResult.WHITE_WIN_BY_FORFEIT),
-}
-_WON: Final = (GameResult.BLACK_WIN, GameResult.WHITE_WIN)
 
 
 def ended(kind: str, outcome: str, turn: int, word: str = "") -> Ended:
@@ -145,16 +118,6 @@ class Walk:
         self.last = target
         self.moves.append(ReadMove(usi))
 
-    def follow(self, moves: Iterable[ReadMove]) -> None:
-        """Make moves that were read before. Raises RecordFault as `play` does."""
-        for move in moves:
-            target = _square(move.usi[2:4])
-            if move.usi[1] == "*":
-                self.play(None, target, SFEN_LETTERS.index(move.usi[0]), promote=False)
-            else:
-                origin = _square(move.usi[:2])
-                self.play(origin, target, self.board[origin] & 15, promote=move.usi.endswith("+"))
-
     def go_on(self) -> None:
         """Raises RecordFault: another move follows, and the last one was not legal."""
         if self.illegal is not None:
@@ -170,10 +133,6 @@ class Walk:
         return bool(self._rules.is_legal_move(Move.from_usi(_usi(origin, target, kind, promote=promote))))
 
 
-def _square(usi: str) -> int:
-    return square(int(usi[0]), RANK_LETTERS.index(usi[1]) + 1)
-
-
 def _usi(origin: int | None, target: int, kind: int, *, promote: bool) -> str:
     if origin is None:
         return f"{SFEN_LETTERS[kind]}*{square_to_usi(target)}"
@@ -181,38 +140,13 @@ def _usi(origin: int | None, target: int, kind: int, *, promote: bool) -> str:
 
 
 @dataclass(slots=True)
-class Line:
-    """Moves in a row: the game, or a variation of it."""
+class Reading:
+    """A game as a reader leaves it."""
 
     moves: list[ReadMove] = field(default_factory=list)
     end: Ended | None = None
     end_ms: int | None = None
     end_comments: list[str] = field(default_factory=list)
-    after: list[Line] = field(default_factory=list)
-    """Variations that go on after its last move, in place of its end."""
-
-    def attach(self, index: int, variation: Line) -> None:
-        """Put a variation in the place of the move at an index, or after the last one."""
-        (self.moves[index].beside if index < len(self.moves) else self.after).append(variation)
-
-    def terminal(self) -> SpecialMoveEntry | None:
-        """The end as rsshogi's writers take it."""
-        if self.end is None:
-            return None
-        kind, winner = self.end.kind, self.end.winner
-        if winner is None:
-            result = DRAWS.get(kind, GameResult.PAUSED)
-        else:
-            result = _WON_BY.get(kind, _WON)[winner]
-        comment = "\n".join(self.end_comments) or None
-        unknown = self.end.word or kind if kind == "UNKNOWN" else None
-        return SpecialMoveEntry(kind, result, unknown, comment, self.end_ms)
-
-
-@dataclass(slots=True)
-class Reading(Line):
-    """A game as a reader leaves it."""
-
     start_sfen: str = STARTPOS
     names: tuple[str, str] = ("", "")
     """Black, white; empty where the record has none."""
@@ -222,47 +156,6 @@ class Reading(Line):
     opening_comments: list[str] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
     """Parts of the file that were left out, and why."""
-
-    def record(self) -> Record:
-        """The game with its variations, as rsshogi's writers take it."""
-        entries = [_entry(move) for move in self.moves]
-        comment = "\n".join(self.opening_comments) or None
-        record = Record(self.start_sfen, entries, self._metadata(), self.terminal(), comment)
-        if not self.after and not any(move.beside for move in self.moves):
-            return record
-        editor = record.into_editor()
-        nodes = [record.root_node_id(), *record.main_line_ids()[: len(self.moves)]]
-        waiting: list[tuple[Line, list[int]]] = [(self, nodes)]
-        """Lines, each with its nodes: the one before its first move, and one for each move."""
-        while waiting:
-            line, nodes = waiting.pop()
-            for node, variations in zip(nodes, (*(move.beside for move in line.moves), line.after), strict=True):
-                for variation in variations:
-                    editor.go_to(node)
-                    own = [node, *(editor.append_move(_entry(move)) for move in variation.moves)]
-                    if (end := variation.terminal()) is not None:
-                        editor.append_special(end)
-                    waiting.append((variation, own))
-        return editor.into_record()
-
-    def _metadata(self) -> RecordMetadata:
-        facts = dict(self.facts)
-        metadata = RecordMetadata(black_player=self.names[BLACK] or None, white_player=self.names[WHITE] or None)
-        for name in ("event", "site", "comment", "impasse_rule"):
-            setattr(metadata, name, facts.pop(name, None))
-        for name in ("start_date", "end_date"):
-            if _DATE.fullmatch(facts.get(name, "")):
-                setattr(metadata, name, facts.pop(name))
-        for name in ("time_control", "black_time_control", "white_time_control"):
-            if (limit := _time(facts.get(name, ""))) is not None:
-                setattr(metadata, name, limit)
-                del facts[name]
-        if re.fullmatch("[0-9]{1,6}", number := facts.get("max_moves", "")):
-            metadata.max_moves = int(number)
-            del facts["max_moves"]
-        for name, text in facts.items():
-            metadata.set_attribute(name, text)
-        return metadata
 
 
 def finish(walk: Walk, reading: Reading) -> Reading:
@@ -337,23 +230,3 @@ def _is_euc(data: bytes) -> bool:
     pairs = _EUC_PAIR.findall(data)
     in_use = all(0xA1 <= pair[0] <= 0xCF and pair[1] >= 0xA1 for pair in pairs)
     return not text.isascii() and in_use and any(byte < 0xA6 or byte > 0xDF for byte in b"".join(pairs))
-
-
-def _entry(move: ReadMove) -> MoveEntry:
-    info = None
-    if move.score is not None:
-        info = EngineInfo(move.score, None, move.nodes, extras={"csa_pv": move.pv} if move.pv else {})
-    return MoveEntry(move.usi, time_ms=move.ms, comment="\n".join(move.comments) or None, engine_info=info)
-
-
-def _time(text: str) -> RecordTime | None:
-    """``300+10+0`` (seconds, byoyomi, increment), ``00:05+10`` or ``1時間30分+60秒``; None for anything else."""
-    if len(text) > 40 or re.search(r"\d{7}", text):
-        return None  # rsshogi's records hold no such time
-    if (match := _SECONDS.fullmatch(text)) is not None:
-        return RecordTime(int(float(match[1])), int(match[2]), int(match[3]))
-    match = _LIMIT.fullmatch(text)
-    if match is None or not any(match.groups()):
-        return None
-    hours, minutes = match[1] or match[3] or 0, match[2] or match[4] or 0
-    return RecordTime(3600 * int(hours) + 60 * int(minutes) + int(match[5] or 0), int(match[6] or 0), 0)

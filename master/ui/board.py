@@ -7,8 +7,9 @@ from typing import Final
 from rich.text import Text
 
 from master.records.notation import FILES, PIECES, RANKS, SIDES
+from master.ui.console import Console
 from worker.shogi import Position
-from worker.text import in_ascii
+from worker.text import in_ascii, shows_kanji
 
 BOARD_COLUMNS: Final = 31
 """Terminal columns that the board takes."""
@@ -57,3 +58,12 @@ def hand_text(position: Position, colour: int, kanji: bool = True) -> str:
 
 def _number(count: int) -> str:
     return _NUMBERS[count] if count <= 10 else "十" + (_NUMBERS[count - 10] or "一")
+
+
+def print_board(console: Console, position: Position) -> None:
+    """The board with both hands, and the position as text."""
+    kanji = shows_kanji(console.encoding)
+    console.print(hand_text(position, 1, kanji))
+    console.print(board_text(position, kanji=kanji))
+    console.print(hand_text(position, 0, kanji))
+    console.print(f"sfen {position.sfen()}\n")

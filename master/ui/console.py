@@ -36,7 +36,6 @@ class Console(rich.console.Console):
         self._file = new
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """As `rich.console.Console.render`, the text cleaned."""
         for segment in super().render(renderable, options):
             # Nearly all are clean; each part of a screen comes by here once for each that it is a part of.
             text = segment.text if segment.control else clean(segment.text)

@@ -192,7 +192,6 @@ class _Said(ProgressColumn):
         self._say_it = say_it
 
     def render(self, task: Task) -> Text:
-        """As `rich.progress.ProgressColumn.render`."""
         bar = self._bars.get(task.id)
         return Text("" if bar is None else self._say_it(bar), no_wrap=True, overflow="ellipsis")
 

@@ -46,12 +46,10 @@ class CleanStream:
         self.rich_proxied_file = stream
 
     def write(self, text: str) -> int:
-        """As `io.TextIOBase.write`."""
         self.rich_proxied_file.write(clean(text))
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:
-        """As `io.IOBase.writelines`."""
         for line in lines:
             self.write(line)
 

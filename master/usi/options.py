@@ -31,8 +31,6 @@ class FleetPlan:
 
 @dataclass(frozen=True, slots=True)
 class FleetEvent:
-    """As `cluster.api.Listener.on_event`."""
-
     name: str
     fields: dict[str, Any]
 

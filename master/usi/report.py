@@ -117,7 +117,6 @@ def event_line(name: str, fields: Mapping[str, object], opening: bool) -> str:
 
 
 def error_line(why: str) -> str:
-    """An error as one line of text."""
     return f"info string {say('error: {why}', why=error_words(' '.join(why.split())))}"
 
 

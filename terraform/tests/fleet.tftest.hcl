@@ -27,8 +27,28 @@ run "workers_follow_the_fleet" {
     error_message = "the policy follows the number of nodes: each scaling would refresh all machines"
   }
   assert {
-    condition     = aws_autoscaling_schedule.stop.desired_capacity == 0
-    error_message = "the fleet does not end by itself"
+    condition     = aws_autoscaling_schedule.stop.desired_capacity == 0 && aws_autoscaling_schedule.stop.min_size == 0 && aws_autoscaling_schedule.stop.max_size == -1 && output.stop_after_hours == 12
+    error_message = "the fleet does not end by itself, or not after 12 hours"
+  }
+  assert {
+    condition     = aws_autoscaling_group.workers.min_size == 0 && aws_autoscaling_group.workers.max_size == 4 && aws_autoscaling_group.workers.desired_capacity == 4
+    error_message = "the group has another size"
+  }
+  assert {
+    condition     = aws_autoscaling_group.workers.health_check_type == "EC2" && aws_autoscaling_group.workers.placement_group == null
+    error_message = "the group asks a load balancer that is not there, or wants its machines in one place"
+  }
+  assert {
+    condition     = aws_autoscaling_lifecycle_hook.drain.heartbeat_timeout == 30 && aws_autoscaling_lifecycle_hook.drain.default_result == "CONTINUE"
+    error_message = "a worker that has gone is held, or its group is not"
+  }
+  assert {
+    condition     = aws_launch_template.worker.block_device_mappings[0].device_name == "/dev/xvda"
+    error_message = "the disk that is described is not the root device of Amazon Linux"
+  }
+  assert {
+    condition     = aws_instance.head.instance_initiated_shutdown_behavior == "stop" && aws_launch_template.worker.instance_initiated_shutdown_behavior == "terminate"
+    error_message = "a head that ends by itself loses its disk, or a worker that failed stays"
   }
   assert {
     condition     = strcontains(base64decode(aws_launch_template.worker.user_data), "FLEET_HEAD=10.81.0.10")

@@ -43,8 +43,28 @@ run "machines_are_closed" {
     error_message = "the default group lets somebody in"
   }
   assert {
+    condition     = alltrue([for endpoint in aws_vpc_endpoint.interface : jsondecode(endpoint.policy).Statement[0].Condition == { StringEquals = { "aws:PrincipalAccount" = "123456789012" } }])
+    error_message = "somebody else's keys get out by an endpoint"
+  }
+  assert {
     condition     = length(aws_route_table.workers[0].route) == 0
     error_message = "workers have a way to the Internet"
+  }
+  assert {
+    condition     = alltrue([for name in ["block_public_acls", "block_public_policy", "ignore_public_acls", "restrict_public_buckets"] : aws_s3_bucket_public_access_block.this[0][name]])
+    error_message = "the bucket can be opened to the world"
+  }
+  assert {
+    condition     = aws_s3_bucket_versioning.this[0].versioning_configuration[0].status == "Enabled"
+    error_message = "a book that is written over is lost"
+  }
+  assert {
+    condition     = one(aws_s3_bucket_server_side_encryption_configuration.this[0].rule).apply_server_side_encryption_by_default[0].sse_algorithm == "AES256"
+    error_message = "the bucket is not encrypted"
+  }
+  assert {
+    condition     = one(aws_s3_bucket_lifecycle_configuration.this[0].rule).noncurrent_version_expiration[0].noncurrent_days == 30 && !aws_s3_bucket.this[0].force_destroy
+    error_message = "versions do not stay for a month, or a bucket with games goes"
   }
 }
 

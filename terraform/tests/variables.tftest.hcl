@@ -29,6 +29,32 @@ run "bad_variables_are_named" {
   ]
 }
 
+run "more_bad_variables_are_named" {
+  command = plan
+
+  variables {
+    head_instance_type    = "large"
+    searchers_per_machine = 0
+    on_demand_nodes       = -1
+    spot_percent          = 101
+    spot_max_usd_per_hour = 0
+    usd_per_hour          = { "c7i.large" = 0 }
+    price_cap_usd         = 0
+    csa_port              = 0
+    root_volume_gb        = 9
+    vpc_cidr              = "10.0.0.0/24"
+    kms_key_arn           = "mine"
+    auto_stop_hours       = 721
+    release_file          = "none.tar"
+    config_file           = "none.toml"
+  }
+  expect_failures = [
+    var.head_instance_type, var.searchers_per_machine, var.on_demand_nodes, var.spot_percent, var.spot_max_usd_per_hour,
+    var.usd_per_hour, var.price_cap_usd, var.csa_port, var.root_volume_gb, var.vpc_cidr, var.kms_key_arn,
+    var.auto_stop_hours, var.release_file, var.config_file,
+  ]
+}
+
 run "ssh_not_to_the_world" {
   command = plan
 

@@ -11,7 +11,7 @@ import sys
 import time
 
 from cluster.network.channel import ChannelAddress
-from cluster.sharing.link import ShareLink, Source
+from cluster.sharing.node import ShareLink, Source
 
 
 def flood(keys: ChannelAddress) -> None:

@@ -21,6 +21,7 @@ from cluster.coordination.events import (
 )
 from cluster.coordination.root import Root
 from cluster.network.messages import Done, Heartbeat, Job, Report
+from tests.cluster.coordination.invariants import check
 from worker.engine import Bound
 from worker.score import MATE
 from worker.shogi import STARTPOS
@@ -70,7 +71,9 @@ class Storm:
             self.pondering = None
         elif isinstance(event, PonderSearch):
             self.pondering = event.request
-        for instruction in self.coordinator.handle(event, self.now):
+        instructions = self.coordinator.handle(event, self.now)
+        check(self.coordinator)
+        for instruction in instructions:
             match instruction:
                 case SendJob(node_id, job):
                     self.old.append(job)

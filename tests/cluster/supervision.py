@@ -345,6 +345,9 @@ class VirtualRay:
         world.ray = self
         return RayFacts("10.0.0.1", sum(machine.up for machine in world.machines), "10.0.0.1:6379")
 
+    async def ask(self, method: str, *arguments: object) -> Any:
+        return await getattr(self, method)(*arguments)
+
     async def spawn(self, _run: str) -> int:
         await self._takes(0.001, 0.05)
         self._actors += 1

@@ -75,7 +75,8 @@ class Head:
             (self.bucket / "config" / name).touch()
         facts_at(folder, FLEET_REGION="r", FLEET_BUCKET="bucket", FLEET_NAME="fleet-1")
         script_at(folder, "lib.sh", STATE=folder / "state", VENV=folder)
-        script_at(folder, "copy_books.py")
+        for script in ("copy_books.py", "keep-records.sh"):
+            script_at(folder, script)
         stand_in(folder, "aws", AWS, sys.executable)
         stand_in(folder, "chown", "")
         (folder / "bin" / "python").symlink_to(sys.executable)

@@ -56,10 +56,16 @@ def test_a_machine_that_cannot_be_installed_ends_itself(tmp_path: Path, role: st
     script.write_text(re.sub(r"/(etc|opt)/gougi", rf"{tmp_path}/\1", script.read_text()))
     (tmp_path / "etc").mkdir()
     (tmp_path / "etc" / "fleet.env").write_text(f"FLEET_ROLE={role}\nFLEET_REGION=r\nFLEET_BUCKET=b\nFLEET_RELEASE=r\n")
-    for name, text in {"aws": "exit 1", "sleep": "", "shutdown": f'echo "$@" >>{tmp_path}/asked'}.items():
+    programs = {
+        "aws": f"echo tried >>{tmp_path}/tries; exit 1",
+        "sleep": "",
+        "shutdown": f'echo "$@" >>{tmp_path}/asked',
+    }
+    for name, text in programs.items():
         (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
         (tmp_path / name).chmod(0o755)
     path = f"{tmp_path}:{os.environ['PATH']}"
     ran = subprocess.run(["bash", script], env={"PATH": path}, capture_output=True, text=True, check=False)
     assert ran.returncode == 1
     assert (tmp_path / "asked").read_text().split() == ["-P", when]
+    assert len((tmp_path / "tries").read_text().split()) == 7, "the role or the endpoint may be a moment behind"

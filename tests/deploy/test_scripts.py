@@ -74,6 +74,26 @@ def test_drain_does_not_wait_for_ever(tmp_path: Path) -> None:
     assert "1 of 1 nodes were not dismissed" in ran.stderr
 
 
+@pytest.mark.parametrize("stopped", [True, False])
+def test_the_nodes_end_with_a_stop_and_outlive_a_raylet(tmp_path: Path, stopped: bool) -> None:
+    sleepers = [subprocess.Popen(["sleep", "60"]) for _ in range(2)]
+    try:
+        main, node = sleepers
+        (tmp_path / "procs").write_text("".join(f"{each.pid}\n" for each in sleepers))
+        for script in ("lib.sh", "drain.sh"):
+            script_at(tmp_path, script)
+        script = script_at(tmp_path, "stop-nodes.sh", processes=tmp_path / "procs")
+        env = {**os.environ, "GOUGI_RUN_DIR": str(tmp_path), **({"MAINPID": str(main.pid)} if stopped else {})}
+        subprocess.run([script], env=env, check=True, timeout=60)
+        if stopped:
+            assert node.wait(10) == -signal.SIGKILL
+        assert main.poll() is None and (stopped or node.poll() is None)
+    finally:
+        for each in sleepers:
+            each.kill()
+            each.wait()
+
+
 def _ray(tmp_path: Path, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
     ray = tmp_path / "ray"
     ray.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import resource
 import signal
 import socket
@@ -75,32 +74,6 @@ def test_the_help_of_a_command_begins_with_an_example(
     assert not any("Examples:" in line for line in rest)
 
 
-def test_no_words_show_the_help(tmp_path: Path) -> None:
-    result = gougi(cwd=tmp_path)
-    assert result.returncode == 0
-    commands = result.stdout.partition("Commands:")[2]
-    assert [line.split()[0] for line in commands.splitlines() if re.match(r"  \w", line)] == list(
-        get_command(app).commands
-    )
-
-
-@pytest.mark.parametrize("words", [(), ("play",), ("book", "import")])
-def test_help_of_a_command(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["help", *words]) == 0
-    asked = capsys.readouterr().out
-    assert run([*words, "--help"]) == 0
-    assert asked.split() == capsys.readouterr().out.split()
-
-
-def test_version(tmp_path: Path) -> None:
-    assert re.fullmatch(r"gougi \d+\.\d+\.\d+\n", gougi("--version", cwd=tmp_path).stdout)
-
-
-def test_unknown_words(tmp_path: Path) -> None:
-    assert "'plya': no such command" in error_of(gougi("plya", cwd=tmp_path))
-    assert "--nodse" in error_of(gougi("play", "--nodse", "2", cwd=tmp_path))
-
-
 # perft
 
 
@@ -109,15 +82,6 @@ def test_perft(tmp_path: Path) -> None:
     assert gougi("perft", "0", cwd=tmp_path).stdout == "1\n"
     most_moves = "R8/2K1S1SSk/4B4/9/9/9/9/9/1L1L1L3 b RBGSNLP3g3n17p 1"
     assert gougi("perft", "1", "--sfen", most_moves, cwd=tmp_path).stdout == "593\n"
-
-
-def test_perft_divide(tmp_path: Path) -> None:
-    *lines, total = gougi("perft", "2", "--divide", cwd=tmp_path).stdout.splitlines()
-    assert total == "900"
-    counts = dict(line.split(": ") for line in lines)
-    assert len(counts) == 30
-    assert sum(map(int, counts.values())) == 900
-    assert counts["7g7f"] == "30"
 
 
 @pytest.mark.parametrize(
@@ -134,11 +98,6 @@ def test_a_bad_sfen(tmp_path: Path, sfen: str, says: str) -> None:
     assert error_of(gougi("eval", "--sfen", sfen, cwd=tmp_path)) == message
 
 
-def test_perft_of_something_else(tmp_path: Path) -> None:
-    assert error_of(gougi("perft", "three", cwd=tmp_path)) == "N: 'three' is not a whole number"
-    assert error_of(gougi("perft", "--", "-1", cwd=tmp_path)).startswith("N: ")
-
-
 # eval
 
 
@@ -148,16 +107,6 @@ def test_eval(tmp_path: Path) -> None:
     assert sfen == STARTPOS
     assert int(centipawns) == int(int(raw) / 16)
     assert abs(int(centipawns)) < 200
-
-
-def test_eval_of_a_file(tmp_path: Path) -> None:
-    without_rook = STARTPOS.replace("1r5b1", "7b1")
-    (tmp_path / "positions.txt").write_text(f"\ufeff{STARTPOS}\n\n{without_rook}\n", encoding="utf-8")
-    lines = gougi("eval", "--file", "positions.txt", cwd=tmp_path).stdout.splitlines()
-    assert [line.split("\t")[0] for line in lines] == [STARTPOS, without_rook]
-    assert int(lines[1].split("\t")[2]) > 400
-    piped = gougi("eval", "--file", "-", cwd=tmp_path, text=f"\ufeff{STARTPOS}\n{without_rook}\n")
-    assert piped.stdout.splitlines() == lines
 
 
 def test_eval_names_the_bad_line(tmp_path: Path) -> None:
@@ -195,11 +144,6 @@ def test_bench_is_the_same_in_every_process(tmp_path: Path) -> None:
 
 
 # usi
-
-
-def test_usi_wants_options_that_fit(tmp_path: Path) -> None:
-    assert error_of(gougi("usi", "--single", "--nodes", "2", cwd=tmp_path)).startswith("--single: it has no fleet")
-    assert "[cluster] nodes" in error_of(gougi("usi", "--nodes", "-1", cwd=tmp_path))
 
 
 def test_usi_tells_its_options_before_there_is_a_fleet(tmp_path: Path) -> None:
@@ -325,24 +269,6 @@ def test_play_without_a_password(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (["--server", "nowhere:port"], "--server: 'nowhere:port' is not HOST:PORT"),
-        (["--time", "ten"], "--time: 'ten': expected whole seconds"),
-        (["--time", "0+0"], "--time: '0+0'"),
-        (["--nodes", "-1"], "command line: [cluster] nodes"),
-        (["--vote", "loudest"], "'loudest' is none of: auto, majority, optimistic"),
-        (["--games", "many"], "--games: 'many' is not a whole number"),
-        (["--name", "two words"], "command line: [csa] name"),
-        (["--games", "-1"], "command line: [csa] games"),
-        (["--config", "missing.toml"], "missing.toml: no such file"),
-    ],
-)
-def test_play_with_bad_words(tmp_path: Path, words: list[str], says: str) -> None:
-    assert says in error_of(gougi("play", *words, cwd=tmp_path))
-
-
-@pytest.mark.parametrize(
     ("game", "password", "says"),
     [
         ("floodgate300-10F", "hush", "did you mean floodgate-300-10F?"),
@@ -368,12 +294,6 @@ def test_a_password_that_others_can_read(tmp_path: Path) -> None:
     message = error_of(gougi(*words, cwd=tmp_path))
     assert "mode 640" in message
     assert "hush" not in message
-
-
-def test_certificates_that_cannot_be_read(tmp_path: Path) -> None:
-    env = {"GOUGI_CSA_TLS": "true", "GOUGI_CSA_TLS_CA_FILE": "missing.pem", "GOUGI_CSA_PASSWORD": "hush"}
-    result = gougi("play", "--server", "127.0.0.1:4081", cwd=tmp_path, env=env)
-    assert error_of(result) == "missing.pem: cannot read the certificates to trust: No such file or directory"
 
 
 def play_on(folder: Path, server: str, *words: str) -> Running:

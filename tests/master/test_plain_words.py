@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,6 @@ from master.cli import run
 from master.commands.checks import check_fleet
 from master.commands.common import CommandError
 from master.config import ConfigError, load_config
-from master.practice.server import PracticeServer, ServerError, ServerOptions
 from tests.master.analysis.records import CSA
 
 
@@ -56,30 +54,6 @@ def test_a_group_without_a_word_explains_itself(capsys: pytest.CaptureFixture[st
     assert "Usage: gougi book" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("words", "shows"),
-    [
-        ("perft", ["gougi perft [OPTIONS] N\n", "  N  Plies to go down.  [0 to 20; required]"]),
-        ("analyze", ["gougi analyze [OPTIONS] FILE…\n", "  FILE…  Records"]),
-        ("serve", ["--port PORT ", "--host HOST ", "0 to 65535"]),
-        ("replay", ["gougi replay [OPTIONS] LOG\n", "  LOG  Log of a player"]),
-        ("book show", ["gougi book show [OPTIONS] [SFEN] [MOVE]…\n"]),
-        ("bench", ["--depth N "]),
-    ],
-)
-def test_help_names_arguments_by_words(words: str, shows: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert run([*words.split(), "--help"]) == 0
-    out = capsys.readouterr().out
-    for part in shows:
-        assert part in out
-    assert "<=x" not in out and "<int" not in out and "<list" not in out and "<path" not in out
-
-
-def test_an_address_of_another_machine() -> None:
-    with pytest.raises(ServerError, match=r"^203\.0\.113\.1 is not an address of this machine$"):
-        asyncio.run(PracticeServer(ServerOptions(host="203.0.113.1", port=0)).start())
-
-
 def test_nobody_at_the_address() -> None:
     settings = load_config({"cluster": {"address": "127.0.0.1:1"}})
     with pytest.raises(
@@ -121,7 +95,6 @@ UNREADABLE = {
         "book stats FILE.db",
         "book stats FILE.sqlite",
         "book export out.db --book FILE.sqlite",
-        "book import --from FILE.db --out out.db",
         "lab --net FILE.bin",
         "lab --table FILE.json",
     ],

@@ -23,7 +23,6 @@ from rich.text import Text
 
 import master
 from cluster.api import Decision, Listener, NodeView
-from master.cli import run
 from master.csa.login import ServerAddress
 from master.csa.position import csa_from_sfen
 from master.game.driver import GameSettings, play_game
@@ -32,7 +31,6 @@ from master.player.instructions import Login
 from master.ui.console import Console
 from master.ui.show import Show
 from master.ui.terminal import CleanStream, clean, guarded, raw
-from tests.master.command import gougi
 from tests.master.scripted import ScriptedSearcher
 from worker.shogi import STARTPOS
 
@@ -68,12 +66,6 @@ def test_no_command_is_left_and_nothing_else_is_touched(text: str) -> None:
 
 def test_what_is_shown_instead() -> None:
     assert clean("a\x1b[31mb\u202ec\x9bd\r\n\te七☗") == "a\\u001b[31mb\\u202ec\\u009bd\\u000d\n\te七☗"
-
-
-@given(st.text())
-@example(HOSTILE)
-def test_json_means_the_same(text: str) -> None:
-    assert json.loads(clean(json.dumps({"name": text}, ensure_ascii=False))) == {"name": text}
 
 
 def test_what_is_printed_is_clean_and_what_is_meant_passes() -> None:
@@ -219,24 +211,6 @@ def test_one_event_is_one_line_for_a_person(tmp_path: Path) -> None:
     with open_log(tmp_path, file_level="info", console_level="warning", console=heard.append):
         structlog.get_logger("fleet").warning("node_lost", node="x\nerror: all_is_lost", other="y\u2028z")
     assert heard == ["warning: node_lost node='x\\nerror: all_is_lost' other='y\\u2028z'"]
-
-
-def test_a_command_that_complains(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "gougi.toml").write_text('[csa]\n"\\u001b\\u009b\\u202e" = "x"\n')
-    assert run(["perft", "1", "--sfen", HOSTILE.replace("\0", "")]) == 2
-    assert run(["config", "--config", str(tmp_path / "gougi.toml")]) == 2
-    said = capsys.readouterr()
-    assert said.err.count("gougi: ") == 2
-    assert "u202e" in said.err
-    assert commands(said.out + said.err) == []
-
-
-def test_help_and_the_sample_are_what_they_were(tmp_path: Path) -> None:
-    for words in (["--help"], ["play", "--help"], ["config", "--sample"]):
-        done = gougi(*words, cwd=tmp_path)
-        assert done.returncode == 0
-        assert len(done.stdout) > 300
-        assert commands(done.stdout) == []
 
 
 def test_nobody_writes_to_the_terminal_by_another_way() -> None:

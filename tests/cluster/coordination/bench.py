@@ -20,6 +20,7 @@ from cluster.coordination.events import (
 from cluster.coordination.settings import Mode, Settings
 from cluster.network.messages import Done, Job, Report
 from cluster.split.tree import TakeoverMargin
+from tests.cluster.coordination.invariants import check
 from worker.engine import Bound
 from worker.shogi import STARTPOS
 
@@ -49,6 +50,7 @@ class Bench:
     def feed(self, event: Event, after: int = 0) -> list[Instruction]:
         self.now += after
         self.out = self.coordinator.handle(event, self.now)
+        check(self.coordinator)
         for instruction in self.out:
             match instruction:
                 case SendJob(node_id, job):

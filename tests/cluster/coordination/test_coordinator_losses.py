@@ -39,13 +39,6 @@ class TestDeadline:
         bench.tick(250)
         assert (bench.decisions[0].move, bench.decisions[0].source) == ("2g2f", "fallback")
 
-    def test_no_nodes_at_all(self) -> None:
-        bench = Bench(0, fallback=True)
-        bench.feed(StartSearch(TIMED))
-        bench.report(FALLBACK, 9, 70, "2g2f")
-        bench.tick(1000)
-        assert bench.decisions[0].source == "fallback"
-
     def test_the_fallback_waits_for_the_nodes_beside_it(self) -> None:
         bench = Bench(0, replace(SETTINGS, fallback_nodes=5000), fallback=True)
         bench.feed(NodeJoined("n1", beside_master=True))
@@ -170,17 +163,6 @@ class TestDeadline:
         bench.tick(1500)
         assert (bench.decisions[0].move, bench.decisions[0].source) == ("2g2f", "fallback")
 
-    def test_a_fallback_without_nodes_is_not_in_the_background(self) -> None:
-        bench = Bench(0, fallback=True)
-        bench.feed(StartSearch(TIMED))
-        assert not bench.job(FALLBACK).background
-        assert bench.job(FALLBACK).nodes is None
-
-    def test_a_hard_deadline_of_nothing(self) -> None:
-        bench = Bench()
-        bench.feed(StartSearch(replace(TIMED, soft_ms=0, hard_ms=0)))
-        assert len(bench.decisions) == 1
-
 
 ROOK_TO_TAKE = "4k4/9/9/4r4/9/9/4R4/9/3K5 b - 1"
 """The rook on 5d can be taken by the one on 5g, with check; the first legal move is another."""
@@ -204,12 +186,6 @@ class TestNobodyHasAnAnswer:
         bench.feed(NodeLost(who, "test"))
         bench.tick(2990)
         assert bench.decisions[0].move == "6g6f"
-
-    def test_a_search_whose_place_is_taken_is_decided_too(self) -> None:
-        bench = Bench()
-        bench.feed(StartSearch(TIMED))
-        bench.feed(StartSearch(replace(TIMED, search_id=2)))
-        assert [(decision.search_id, decision.source) for decision in bench.decisions] == [(1, "none")]
 
 
 class TestLoss:

@@ -36,9 +36,6 @@ def shown(lines: Sequence[TreeLine]) -> list[tuple[str, int, int]]:
 
 
 class TestMerge:
-    def test_nothing_is_known(self) -> None:
-        assert best_lines({"a": []}, 3, SLACK) == []
-
     def test_the_deepest_line_of_a_move_counts_and_the_best_score_is_first(self) -> None:
         first, second, third = line(12, 30, "7g7f"), line(11, 35, "2g2f"), line(12, 1, "6g6f")
         found = [line(10, 50, "7g7f"), line(10, 20, "2g2f"), first, second, third]
@@ -137,13 +134,6 @@ class TestCoordinator:
         bench.report("n1", 6, 10, "2g2f", multipv=1)
         bench.feed(StopSearch(1))
         assert shown(bench.decisions[0].lines) == [("2g2f", 6, 10)]
-
-    def test_one_line_is_the_answers(self) -> None:
-        bench = Bench()
-        bench.split()
-        bench.tick(900)
-        [decision] = bench.decisions
-        assert shown(decision.lines) == [(decision.move, decision.depth, decision.score)]
 
     def test_the_game_and_the_moves_to_choose_from_reach_every_job(self) -> None:
         bench = Bench(2, fallback=True)

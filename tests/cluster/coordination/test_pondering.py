@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cluster.api import Pondered, PonderSearch, SearchRequest, StartSearch, StopSearch
-from cluster.coordination.events import FALLBACK, NodeJoined, NodeLost, Received
+from cluster.coordination.events import FALLBACK, NodeJoined, NodeLost
 from cluster.coordination.pondering import likelihoods, seats_by_weight
 from cluster.coordination.settings import Mode, Settings
-from cluster.network.messages import Heartbeat
 from cluster.split.tree import TreeLine
 from tests.answers import make_known
 from tests.cluster.coordination.bench import DECLARABLE, MATED, ONE_MOVE, SETTINGS, TIMED, Bench
@@ -109,10 +108,6 @@ class TestDealing:
             bench.feed(PonderSearch(PONDER, "7g7f"))
         assert not bench.coordinator.pondering
 
-    def test_voters_name_several_replies(self) -> None:
-        bench = voters_expecting("3c3d", "4a3b", "8c8d")
-        assert bench.events("pondering")[0]["replies"] == {"3c3d": ["n1"], "4a3b": ["n2"], "8c8d": ["n3"]}
-
     def test_a_reply_that_is_half_as_likely_as_another_is_not_worth_a_node(self) -> None:
         """On a hit the whole fleet searches it anyway: a first node adds a third to that, a second one a fourth."""
         assert replies(voters_expecting("3c3d", "3c3d", "8c8d")) == {"3c3d": ["n1", "n2", "n3"]}
@@ -141,14 +136,6 @@ class TestDealing:
         bench = Bench(4, replace(SETTINGS, root_share=0.75))
         bench.feed(PonderSearch(PONDER))
         assert {bench.job(f"n{number}").multipv for number in range(1, 5)} == {3}
-
-    def test_another_move_than_was_searched_says_nothing(self) -> None:
-        bench = Bench(1)
-        bench.feed(StartSearch(TIMED))
-        bench.report("n1", 9, 30, "7g7f", "3c3d")
-        bench.feed(StopSearch(1))
-        bench.feed(PonderSearch(replace(PONDER, moves=("2g2f",))))
-        assert bench.job("n1").moves == ("2g2f",)
 
     def test_a_reply_that_leaves_nothing_to_search_is_passed_over(self) -> None:
         # White's only sensible reply gives check to a king with one escape: our next search would be forced.
@@ -346,12 +333,6 @@ class TestHit:
         bench.feed(StartSearch(HIT))
         assert bench.job(FALLBACK).moves == ("7g7f", "3c3d")
 
-    def test_the_deadline_holds_whatever_is_silent(self) -> None:
-        bench = pondering()
-        bench.feed(StartSearch(HIT))
-        bench.tick(2990)
-        assert bench.decisions[0].search_id == 3
-
 
 class TestMiss:
     def test_all_pondering_stops_and_the_search_begins(self) -> None:
@@ -363,29 +344,12 @@ class TestMiss:
         assert replies(bench) == {"4a3b": ["n1", "n2", "n3", "n4"]}
         assert bench.decisions == []
 
-    def test_late_reports_of_pondering_are_passed_over(self) -> None:
-        bench = pondering()
-        late = bench.job("n4")
-        bench.feed(StartSearch(replace(HIT, moves=("7g7f", "4a3b"))))
-        now = bench.jobs["n4"]
-        bench.jobs["n4"] = late
-        assert bench.report("n4", 20, 999, "2g2f") == []
-        bench.jobs["n4"] = now
-        bench.tick(2990)
-        assert bench.decisions[0].score is None
-
     def test_a_start_while_scouting(self) -> None:
         bench = Bench(4)
         bench.feed(PonderSearch(PONDER))
         bench.feed(StartSearch(HIT))
         assert bench.events("ponder_miss")
         assert replies(bench) == {"3c3d": ["n1", "n2", "n3", "n4"]}
-
-    def test_a_forced_move_needs_no_search(self) -> None:
-        bench = pondering()
-        bench.feed(StartSearch(SearchRequest(3, ONE_MOVE, soft_ms=1000, hard_ms=2000)))
-        assert bench.decisions[0].source == "forced"
-        assert replies(bench) == {}
 
 
 class TestStop:
@@ -403,18 +367,6 @@ class TestStop:
         bench = pondering()
         bench.feed(PonderSearch(replace(PONDER, search_id=5, moves=("2g2f",))))
         assert {job.moves for job in bench.jobs.values() if job is not None} == {("2g2f",)}
-
-    def test_a_search_that_still_runs_is_decided_first(self) -> None:
-        bench = Bench()
-        bench.split()
-        bench.feed(PonderSearch(PONDER))
-        assert [decision.search_id for decision in bench.decisions] == [1]
-
-    def test_a_node_that_missed_the_stop_is_stopped_again(self) -> None:
-        bench = pondering()
-        job = bench.job("n4")
-        bench.feed(StopSearch(2))
-        assert bench.feed(Received(Heartbeat("n4", "x", job.job_id, False)))
 
 
 class TestFaults:

@@ -22,9 +22,6 @@ def roster(*facts: NodeJoined) -> Roster:
 
 
 class TestSpeeds:
-    def test_nothing_is_known(self) -> None:
-        assert roster(NodeJoined("a"), NodeJoined("b")).speeds == {"a": 1.0, "b": 1.0}
-
     def test_what_nodes_say_counts_until_they_are_measured(self) -> None:
         nodes = roster(NodeJoined("a", nps=100), NodeJoined("b", nps=200), NodeJoined("c", nps=400))
         assert nodes.speeds == {"a": 0.5, "b": 1.0, "c": 2.0}

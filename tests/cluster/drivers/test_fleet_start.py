@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import os
 import re
 import signal
+import socket
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from cluster.api import FleetError, SearchRequest
+from cluster.coordination.settings import Mode, Settings
 from cluster.drivers import fleet_driver, node_placement, ray_process
 from cluster.drivers.fleet_driver import FleetSearcher
 from cluster.drivers.ray_cluster import RayFacts, RayRefused
 from cluster.drivers.ray_process import RayLost, RayProcess
+from cluster.engine_spec import EngineSpec, FleetSpec, Variety
 from tests.cluster.engines import broken_engine, endless_engine
 from tests.cluster.heard import Heard
-from tests.cluster.processes import alive
+from tests.cluster.open_fleet import OpenFleet, open_fleet
+from tests.cluster.processes import alive, family
 from worker.shogi import STARTPOS
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120), pytest.mark.usefixtures("warm")]
@@ -172,9 +179,96 @@ def test_a_process_that_hangs_counts_as_lost(monkeypatch: pytest.MonkeyPatch) ->
         os.kill(pid, signal.SIGSTOP)
         async with asyncio.timeout(30):
             with pytest.raises(RayLost, match="hangs"):
-                await ray.spawn("run")
+                await ray.ask("spawn", "run")
             assert "its process hangs" in await ray.ended()
             await ray.close()
         assert not alive(pid)
 
     asyncio.run(play())
+
+
+_LISTENS = "0A"
+
+
+@pytest.fixture(scope="module")
+def fleet() -> Iterator[OpenFleet]:
+    with open_fleet(2, Settings()) as fleet:
+        fleet.run(fleet.there(lambda: len(fleet.nodes) == 2 and "fallback" in fleet.searcher.live))
+        yield fleet
+
+
+def listening(pids: set[int]) -> dict[str, int]:
+    """The addresses, with ports, at which processes listen, and which process does."""
+    sockets = {}
+    for pid in pids:
+        for descriptor in Path(f"/proc/{pid}/fd").iterdir():
+            try:
+                sockets[os.readlink(descriptor)] = pid
+            except OSError:
+                continue  # it was closed
+    found = {}
+    for table in ("tcp", "tcp6"):
+        for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == _LISTENS and f"socket:[{fields[9]}]" in sockets:
+                packed, port = fields[1].split(":")
+                words = [bytes.fromhex(packed[i : i + 8])[::-1] for i in range(0, len(packed), 8)]
+                address = ipaddress.ip_address(b"".join(words))
+                mapped = getattr(address, "ipv4_mapped", None)
+                found[f"{mapped or address}:{int(port, 16)}"] = sockets[f"socket:[{fields[9]}]"]
+    return found
+
+
+def test_what_listens_is_found() -> None:
+    with socket.create_server(("0.0.0.0", 0)) as everywhere:
+        found = listening({os.getpid()})
+        assert found[f"0.0.0.0:{everywhere.getsockname()[1]}"] == os.getpid()
+
+
+def test_nothing_listens_but_on_the_loopback(fleet: OpenFleet) -> None:
+    pids = family(os.getpid())
+    found = listening(pids)
+    assert os.getpid() in found.values()
+    assert {address.rpartition(":")[0] for address in found} == {"127.0.0.1"}, found
+
+
+FLEET = FleetSpec((EngineSpec(hash_mb=16),), Variety(depths=True))
+
+
+async def search(searcher: FleetSearcher, heard: Heard, number: int, soft_ms: int = 1500) -> None:
+    heard.forget()
+    searcher.start(SearchRequest(number, STARTPOS, soft_ms=soft_ms, hard_ms=10_000))
+    await heard.decision(timeout_s=15)
+
+
+def test_the_nodes_use_what_the_others_found() -> None:
+    async def play() -> None:
+        heard = Heard()
+
+        def total(name: str) -> float:
+            return sum(said[name] for said in heard.named("shared"))  # type: ignore[misc]
+
+        searcher = FleetSearcher(
+            nodes=3,
+            engine=FLEET.build,
+            fallback=endless_engine,
+            settings=Settings(Mode.CONSULT, share_bytes_per_s=4_000_000),
+        )
+        await searcher.open(heard.listener())
+        assert await searcher.whole(60) == 3
+        try:
+            await heard.until(lambda: any(event["listen_to"] == 2 for event in heard.named("sharing")))
+            await search(searcher, heard, 1)
+            # On a busy machine they do not all say so at once.
+            await heard.until(lambda: total("nodes") == 3)
+            assert total("entries_in") > 1000
+            assert total("bytes_in_per_s") > 16 * 1000
+            assert total("refused") == 0
+            assert all(0 < said["used_share"] <= 1 for said in heard.named("shared"))  # type: ignore[operator]
+        finally:
+            await searcher.close()
+
+    asyncio.run(play())
+
+
+ROOT = Path(__file__).parents[3]

@@ -66,16 +66,16 @@ class FakeRay:
         self.kept: dict[int, str] = {}
         self.actors = 0
         self.held: set[int] = set()
-        """Keepers that have a place."""
+        """Supervisors that have a place."""
         self.dying: dict[int, asyncio.Event] = {}
-        self.nurseries = asyncio.Event()
-        """All fork servers are ready."""
-        self.nurseries.set()
         self.lives.append(self)
 
     async def open(self) -> RayFacts:
         await self.fate()
         return RayFacts("10.0.0.1", self.machines, ADDRESS)
+
+    async def ask(self, method: str, *arguments: object) -> Any:
+        return await getattr(self, method)(*arguments)
 
     async def spawn(self, _run: str) -> int:
         self.actors += 1
@@ -88,7 +88,6 @@ class FakeRay:
         return 1
 
     async def orphan(self, _actor: int) -> str:
-        await self._until_over(self.nurseries.wait())
         if self.faults:
             raise ActorDied(self.faults.pop())
         return self.orphans.pop(0) if self.orphans else ""
@@ -204,68 +203,6 @@ def test_ray_is_started_until_it_is_there() -> None:
         "no answer for 0 s",
     ]
     assert all(life.closed for life in FakeRay.lives)
-
-
-def test_one_supervisor_more_than_there_are_machines_waits() -> None:
-    FakeRay.fates, FakeRay.machines = [opens], 2
-    log = Log()
-
-    async def play() -> None:
-        supervisor = NodePlacement(ADDRESS, log, spec)
-        supervisor.open()
-        await until(lambda: FakeRay.lives and len(FakeRay.lives[0].kept) == 2)
-        (ray,) = FakeRay.lives
-        await until(lambda: ray.actors == 3)
-        ray.free.release()  # a machine joins
-        await until(lambda: ray.actors == 4)
-        assert sorted(ray.kept.values()) == ["node-1", "node-2", "node-3"]
-        await supervisor.close()
-
-    asyncio.run(play())
-
-
-def test_machines_that_join_at_once_do_not_wait_for_each_other() -> None:
-    """Nor for a machine whose fork server is never ready."""
-    FakeRay.fates = [opens]
-    log = Log()
-
-    async def play() -> None:
-        supervisor = NodePlacement(ADDRESS, log, spec)
-        supervisor.open()
-        await until(lambda: FakeRay.lives and FakeRay.lives[0].actors == 1)
-        (ray,) = FakeRay.lives
-        ray.nurseries.clear()
-        for _ in range(10):
-            ray.free.release()
-        await until(lambda: ray.actors == 11)
-        assert log.places == 10
-        assert not ray.kept
-        ray.nurseries.set()
-        await until(lambda: len(ray.kept) == 10)
-        await supervisor.close()
-
-    asyncio.run(play())
-
-
-def test_the_keepers_of_the_next_ray_adopt_the_nodes_that_live() -> None:
-    FakeRay.fates, FakeRay.machines = [opens, opens], 3
-    log = Log()
-
-    async def play() -> None:
-        supervisor = NodePlacement(ADDRESS, log, spec)
-        supervisor.open()
-        await until(lambda: FakeRay.lives and len(FakeRay.lives[0].kept) == 3)
-        log.live = {"node-1", "node-2", "node-3"}
-        FakeRay.lives[0].over.set()
-        await until(lambda: len(FakeRay.lives) == 2 and len(FakeRay.lives[1].kept) == 3)
-        await until(lambda: len(log.back) == 3)
-        assert sorted(log.back) == sorted(FakeRay.lives[1].kept.values()) == ["node-1", "node-2", "node-3"]
-        await until(lambda: FakeRay.lives[1].actors == 4)  # one waits
-        await supervisor.close()
-
-    asyncio.run(play())
-    assert log.named("node_starting") == ["node-1", "node-2", "node-3"]
-    assert not log.named("supervisor_lost")
 
 
 def test_a_place_takes_no_number_of_a_node_that_lives_elsewhere() -> None:

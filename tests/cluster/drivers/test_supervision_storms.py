@@ -17,7 +17,7 @@ def test_the_fleet_is_whole_again(seed: int) -> None:
 
 def test_all_kinds_of_faults_are_in_the_storms() -> None:
     world = storm(99, faults=60)
-    assert {"node_dies", "keeper_dies", "raylet_dies", "ray_dies", "freezes", "joins", "goes"} <= world.happened
+    assert {"node_dies", "supervisor_dies", "raylet_dies", "ray_dies", "freezes", "joins", "goes"} <= world.happened
     assert {"supervisor_lost", "ray_lost", "ray_failed", "adopted"} <= set(world.said)
 
 

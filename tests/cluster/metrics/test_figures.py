@@ -12,7 +12,7 @@ from cluster.api import Listener, NodeView, SearchListener
 from cluster.coordination.events import FALLBACK
 from cluster.metrics.catalogue import FLEET, NODE
 from cluster.metrics.fleet import FleetMetrics, why_dealt
-from cluster.metrics.node import NodeEndpoint, NodeMetrics
+from cluster.metrics.node import NodeMetrics
 from cluster.metrics.server import ListenAddress, MetricsServer
 from cluster.network.messages import Done, Heartbeat, Hello, Job, Report, Shared, Starves
 from tests.answers import make_decision, make_progress
@@ -176,17 +176,18 @@ def test_every_metric_of_the_catalogue_is_said(fleet: Fleet) -> None:
     fleet.tell("ray_starting")
     fleet.tell("node_joined", node="node-1")
     fleet.listener.searches.on_progress(PROGRESS)
-    registry = CollectorRegistry()
-    node = NodeMetrics(registry)
+    node = NodeMetrics("node-1", ListenAddress(), "tcp://127.0.0.1:1")
     node.count(Hello("node-1", "a", "host", 12, "engine"))
-    for metrics, said in ((FLEET, fleet.registry), (NODE, registry)):
+    node.close()
+    for metrics, said in ((FLEET, fleet.registry), (NODE, node.registry)):
         names = {sample.name for family in said.collect() for sample in family.samples}
         assert {one.name for one in metrics} <= names | {name.removesuffix("_count") for name in names}
 
 
 def test_a_node_counts_what_it_tells() -> None:
-    registry = CollectorRegistry()
-    metrics, sent = NodeMetrics(registry), list[object]()
+    metrics, sent = NodeMetrics("node-1", ListenAddress(), "tcp://127.0.0.1:1"), list[object]()
+    registry = metrics.registry
+    metrics.close()
     send = metrics.watching(sent.append)
     messages = (
         REPORT,
@@ -216,7 +217,7 @@ def test_a_node_counts_what_it_tells() -> None:
 def test_a_node_without_a_port_searches_without_metrics() -> None:
     taken = MetricsServer(ListenAddress(), CollectorRegistry())
     try:
-        endpoint = NodeEndpoint("node-1", ListenAddress("127.0.0.1", taken.port), "tcp://127.0.0.1:1")
+        endpoint = NodeMetrics("node-1", ListenAddress("127.0.0.1", taken.port), "tcp://127.0.0.1:1")
         sent = list[object]()
         endpoint.watching(sent.append)(REPORT)
         assert (endpoint.url, sent) == ("", [REPORT])

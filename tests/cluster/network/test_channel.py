@@ -99,16 +99,6 @@ def test_a_message_that_fails_does_not_hold_up_those_behind_it() -> None:
     asyncio.run(run())
 
 
-def test_a_peer_that_is_not_there() -> None:
-    async def run() -> None:
-        master = Master()
-        assert not master.server.send("nobody/x", Stop(1))
-        master.server.close()
-        assert not master.server.send("nobody/x", Stop(1))
-
-    asyncio.run(run())
-
-
 def test_without_a_nodes_key_nobody_comes_in() -> None:
     async def run() -> None:
         master, orders = Master(), queue.Queue[Message]()
@@ -353,20 +343,5 @@ def test_a_node_without_a_master_gives_up() -> None:
         for node in nodes:
             await asyncio.to_thread(node.close)
         master.server.close()
-
-    asyncio.run(run())
-
-
-def test_a_port_of_ones_own_choice() -> None:
-    async def run() -> None:
-        first = ChannelServer(lambda _peer, _message: None, lambda _peer, _why: None)
-        port = int(first.open().rpartition(":")[2])
-        second = ChannelServer(lambda _peer, _message: None, lambda _peer, _why: None, port=port)
-        with pytest.raises(OSError, match=f"127.0.0.1:{port}"):
-            second.open()
-        first.close()
-        third = ChannelServer(lambda _peer, _message: None, lambda _peer, _why: None, "0.0.0.0", port)
-        assert third.open() == f"tcp://127.0.0.1:{port}"
-        third.close()
 
     asyncio.run(run())

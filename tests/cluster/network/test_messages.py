@@ -82,11 +82,6 @@ def test_round_trip(message: Message) -> None:
     assert decode(encode(message)) == message
 
 
-@pytest.mark.parametrize("message", EXAMPLES, ids=lambda message: type(message).__name__)
-def test_round_trip_of_examples(message: Message) -> None:
-    assert decode(encode(message)) == message
-
-
 @given(st.binary(max_size=200))
 def test_any_bytes_are_a_message_or_refused(data: bytes) -> None:
     with contextlib.suppress(MessageError):

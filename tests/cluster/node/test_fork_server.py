@@ -35,13 +35,13 @@ class Machine:
         self.heard: list[tuple[str, Message]] = []
         self.channel = ChannelServer(lambda peer, message: self.heard.append((peer, message)), lambda *_: None)
         self.channel.open()
-        self._nurseries: list[subprocess.Popen[bytes]] = []
+        self._fork_servers: list[subprocess.Popen[bytes]] = []
 
     def fork_server(self) -> subprocess.Popen[bytes]:
         """Start one as the master does."""
         words, environment = command()
         process = subprocess.Popen(words, stdin=subprocess.PIPE, env=environment, start_new_session=True)
-        self._nurseries.append(process)
+        self._fork_servers.append(process)
         self.tell(process, Begin(self.run, local=True))
         return process
 
@@ -73,11 +73,11 @@ class Machine:
                 await asyncio.sleep(0.01)
 
     def close(self) -> None:
-        for process in self._nurseries:
+        for process in self._fork_servers:
             assert process.stdin is not None
             with suppress(BrokenPipeError):
                 process.stdin.close()
-        for process in self._nurseries:
+        for process in self._fork_servers:
             process.wait(20)
         self.channel.close()
 
@@ -154,7 +154,7 @@ def test_a_fork_server_elsewhere_that_cannot_be_prepared_leaves_it_to_the_node()
     asyncio.run(play())
 
 
-def test_nodes_outlive_their_nurseries_and_each_next_one_finds_them() -> None:
+def test_nodes_outlive_their_fork_servers_and_each_next_one_finds_them() -> None:
     async def play() -> None:
         async with a_machine() as machine:
             fork_server = machine.fork_server()

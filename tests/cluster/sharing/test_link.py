@@ -16,8 +16,7 @@ import zmq
 
 from cluster.network.channel import ChannelAddress
 from cluster.network.messages import Peers, Shared
-from cluster.sharing.link import ShareLink, Source
-from cluster.sharing.node import TableSharing
+from cluster.sharing.node import ShareLink, Source, TableSharing
 from tests.cluster.sharing_process import MEANING, DictTable, SharingProcess, until
 from worker.engine import Entries
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import struct
 
 import numpy as np
@@ -9,20 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cluster.network.messages import Hello, Shared
-from cluster.sharing.master import Peering, SharedSum
+from cluster.network.messages import Hello, Peers, Shared
+from cluster.sharing.master import FleetSharing, Peering, SharedSum
 from cluster.sharing.table import (
     DEEPEST,
     ENTRY_BYTES,
-    MOST_BATCH_BYTES,
     MOST_ENTRIES,
     Batch,
     BatchError,
-    ForeignBatch,
     Sequences,
     ShareDepth,
     TokenBucket,
-    Traffic,
     decode_batch,
     encode_batch,
     header_bytes,
@@ -62,15 +60,6 @@ def test_a_batch_comes_back_as_it_went(peer: str, sequence: int, pairs: list[tup
     assert (batch.peer, batch.sequence) == (peer, sequence)
     assert batch.entries.dtype == np.uint64
     assert batch.entries.tolist() == [list(pair) for pair in pairs]
-
-
-def test_the_largest_batch() -> None:
-    words = np.arange(2 * MOST_ENTRIES, dtype=np.uint64).reshape(MOST_ENTRIES, 2)
-    data = encode_batch("n" * 255, MEANING, 0, words)
-    assert len(data) == MOST_BATCH_BYTES
-    assert np.array_equal(decode_batch(data, MEANING, "").entries, words)
-    with pytest.raises(ValueError, match=rf"entries: shape \({MOST_ENTRIES + 1}, 2\)"):
-        encode_batch("n", MEANING, 0, np.zeros((MOST_ENTRIES + 1, 2), np.uint64))
 
 
 @pytest.mark.parametrize(("peer", "meaning"), [("", MEANING), ("n" * 256, MEANING), ("n", MEANING[1:])])
@@ -115,12 +104,6 @@ def test_a_damaged_batch_is_refused_or_well_formed(cut: int, change: int, at: in
 def test_a_refusal_says_what_and_where(data: bytes, why: str) -> None:
     with pytest.raises(BatchError, match=why):
         decode_batch(data, MEANING, "n1")
-
-
-def test_entries_of_another_network_are_foreign() -> None:
-    data = encode_batch("n1/ab", MEANING, 7, entries((1, 2)))
-    with pytest.raises(ForeignBatch, match="n1/ab"):
-        decode_batch(data, bytes(16), "n1")
 
 
 # --- rates
@@ -189,11 +172,6 @@ def test_what_is_missing_is_counted() -> None:
 
     assert [lost("a", 5), lost("a", 6), lost("a", 9), lost("b", 100), lost("a", 10)] == [0, 0, 2, 0, 0]
     assert [lost("a", 0), lost("a", 1)] == [0, 0]
-
-
-def test_traffic_says_whether_there_was_any() -> None:
-    assert not Traffic()
-    assert Traffic(refused=1)
 
 
 # --- who hears whom
@@ -309,3 +287,68 @@ def test_too_many_entries_are_left_out_evenly() -> None:
     assert [int((kept[:, 0] == thread).sum()) for thread in (1, 2)] == [50, 50]
     assert thinned(two_threads, 1000) is two_threads
     assert len(thinned(two_threads, 0)) == 0 and len(thinned(two_threads, 1)) == 1
+
+
+class Master:
+    def __init__(self) -> None:
+        self.live: list[str] = []
+        self.sent: list[tuple[str, Peers]] = []
+        self.logged: list[tuple[str, dict[str, object]]] = []
+        self.sharing = FleetSharing(
+            1000,
+            lambda node_id: node_id.ljust(40, "k"),
+            lambda: self.live,
+            lambda node_id, peers: self.sent.append((node_id, peers)),
+            self._log,
+        )
+        self._news = asyncio.Event()
+
+    def _log(self, name: str, fields: dict[str, object]) -> None:
+        self.logged.append((name, fields))
+        self._news.set()
+
+    def join(self, number: int) -> None:
+        hello = Hello(f"n{number}", "x", "h", 1, "e", share_url=f"tcp://10.0.0.{number}:5", share_meaning="aa")
+        self.live.append(hello.node_id)
+        self.sharing.said_hello(hello)
+        self.sharing.joined(hello.node_id)
+
+    async def until_logged(self, name: str) -> dict[str, object]:
+        async with asyncio.timeout(10):
+            while not (found := [fields for logged, fields in self.logged if logged == name]):
+                self._news.clear()
+                await self._news.wait()
+        self.logged.clear()
+        return found[-1]
+
+
+def test_who_comes_and_goes_together_is_told_of_once() -> None:
+    async def run() -> None:
+        master = Master()
+        for number in (1, 2, 3):
+            master.join(number)
+        assert await master.until_logged("sharing") == {"told": 3, "listen_to": 2}
+        assert sorted(node for node, _ in master.sent) == ["n1", "n2", "n3"]
+        master.sent.clear()
+        master.live.remove("n2")
+        master.sharing.fleet_changed()
+        assert await master.until_logged("sharing") == {"told": 2, "listen_to": 1}
+        assert dict(master.sent)["n1"].urls == ("tcp://10.0.0.3:5",)
+        master.sharing.close()
+
+    asyncio.run(run())
+
+
+def test_what_the_nodes_say_of_one_search_is_one_line() -> None:
+    async def run() -> None:
+        master = Master()
+        for node_id in ("n1", "n2"):
+            master.sharing.heard(Shared(node_id, 1000, 3, 400, 20, 0, 300, 20, 15, 0, 0))
+        fields = await master.until_logged("shared")
+        assert (fields["nodes"], fields["entries_in"], fields["used_share"]) == (2, 40, 0.75)
+        master.sharing.heard(Shared("n1", 1000, 3, 400, 20, 0, 300, 20, 15, 0, 0))
+        master.sharing.close()
+        await asyncio.sleep(0.3)
+        assert not master.logged
+
+    asyncio.run(run())

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from cluster.split.evaluation import TreeEvaluation, Value, windows
+from cluster.split.evaluation import TreeEvaluation, Value, Window, windows
 from cluster.split.redeal import contention, reason
-from cluster.split.tree import Leaf, Split, TakeoverMargin, Tree, TreeLine
+from cluster.split.tree import Leaf, Split, TakeoverMargin, Tree, TreeLine, leaves
+from tests.cluster.split.test_tree import negamax, trees
 from worker.engine import Bound
+from worker.score import mate_in, mated_in
 
 MARGIN = TakeoverMargin(margin=10, shallow=0, per_ply=20)
 A_R_X, A_R_REST = Leaf(("a", "r"), ("x",)), Leaf(("a", "r"), ignore=("x",))
@@ -59,3 +63,101 @@ def test_another_standing_knows_what_has_changed() -> None:
     better = TreeLine(10, 90, Bound.EXACT, ("b",))
     assert TreeEvaluation(TREE, KNOWN | {OTHERS: better}, MARGIN).line == better
     assert before.line == KNOWN[A_R_X]
+
+
+BEST, SECOND, REST = Leaf(moves=("a",)), Leaf(moves=("b",)), Leaf(ignore=("a", "b"))
+THREE = Split((), (BEST, SECOND, REST))
+
+
+def line(score: int, *pv: str, bound: Bound = Bound.EXACT, depth: int = 10) -> TreeLine:
+    return TreeLine(depth, score, bound, pv)
+
+
+def test_others_are_tested_against_the_best() -> None:
+    known = {BEST: line(50, "a"), SECOND: line(40, "b")}
+    assert windows(TreeEvaluation(THREE, known, MARGIN)) == {BEST: Window(), SECOND: Window(40), REST: Window(40)}
+
+
+def test_who_took_over_is_not_tested() -> None:
+    known = {BEST: line(50, "a"), SECOND: line(60, "b")}
+    assert windows(TreeEvaluation(THREE, known, MARGIN)) == {BEST: Window(50), SECOND: Window(), REST: Window(50)}
+
+
+def test_little_depth_asks_for_a_wider_window() -> None:
+    known = {BEST: line(50, "a", depth=5)}
+    assert windows(TreeEvaluation(THREE, known, TakeoverMargin(10, 100, 0)))[REST] == Window(20)
+
+
+def test_nothing_known_nothing_bounded() -> None:
+    assert set(windows(TreeEvaluation(THREE, {}, MARGIN)).values()) == {Window()}
+    known = {BEST: line(50, "a", bound=Bound.UPPER)}
+    assert windows(TreeEvaluation(THREE, known, MARGIN))[REST] == Window()
+
+
+def test_mates_bound_nothing() -> None:
+    assert windows(TreeEvaluation(THREE, {BEST: line(mated_in(8), "a")}, MARGIN))[REST] == Window()
+    assert windows(TreeEvaluation(THREE, {BEST: line(mate_in(9), "a")}, MARGIN))[REST] == Window()
+
+
+def test_down_the_tree() -> None:
+    """a, with the replies r and others, is worth 50 by r; b, with the same replies, at most 20 by r."""
+    a_r, a_rest = Leaf(("a",), ("r",)), Leaf(("a",), ignore=("r",))
+    b_r, b_rest = Leaf(("b",), ("r",)), Leaf(("b",), ignore=("r",))
+    tree = Split((), (Split(("a",), (a_r, a_rest)), Split(("b",), (b_r, b_rest)), REST))
+    known = {a_r: line(50, "a", "r"), a_rest: line(70, "a", "s"), b_r: line(60, "b", "r")}
+    found = windows(TreeEvaluation(tree, known, MARGIN))
+    assert found[REST] == Window(40)
+    # The opponent's question: is there a reply that leaves less than 50, from here more than -50?
+    assert found[a_r] == Window()
+    assert found[a_rest] == Window(-60)
+    # After b anything that leaves 40 or less is enough, which from here is -40 or more.
+    assert found[b_r] == Window(None, -40)
+    assert found[b_rest] == Window(-70, -40)
+    known[b_r] = line(20, "b", "r")
+    assert windows(TreeEvaluation(tree, known, MARGIN))[b_rest] == Window(-30, -29)
+
+
+def test_turned() -> None:
+    assert Window(1, 5).turned() == Window(-5, -1)
+    assert Window(None, 5).turned() == Window(-5, None)
+    assert Window(3, 5).at_least(9) == Window(9, 10)
+    assert Window(3, 5).at_least(1) == Window(3, 5)
+
+
+@given(st.data())
+def test_what_the_windows_leave_out_decides_nothing(data: st.DataObject) -> None:
+    """However the leaves' searches end, with scores outside of their windows replaced by the window's edge, as bounds,
+    the tree comes to the same move's score."""
+    tree = data.draw(trees())
+    plain = TakeoverMargin(0, 0, 0)
+    before = {
+        leaf: TreeLine(10, data.draw(st.integers(-200, 200)), Bound.EXACT, (*leaf.path, (leaf.moves or ("z",))[0]))
+        for leaf in leaves(tree)
+        if data.draw(st.booleans())
+    }
+    found = windows(TreeEvaluation(tree, before, plain))
+    assert found.keys() == set(leaves(tree))
+    known: dict[Leaf, TreeLine] = {}
+    true: dict[Leaf, TreeLine] = {}
+    for leaf, window in found.items():
+        pv = (*leaf.path, (leaf.moves or ("z",))[0])
+        if leaf in before:
+            # What bounded the others has not changed.
+            score = before[leaf].score
+            known[leaf] = true[leaf] = TreeLine(20, score, Bound.EXACT, pv)
+            continue
+        score = data.draw(st.integers(-200, 200))
+        true[leaf] = TreeLine(20, score, Bound.EXACT, pv)
+        sign = -1 if len(leaf.path) % 2 else 1
+        own, bound = sign * score, Bound.EXACT
+        if window.alpha is not None and own <= window.alpha:
+            own, bound = window.alpha, Bound.UPPER
+        elif window.beta is not None and own >= window.beta:
+            own, bound = window.beta, Bound.LOWER
+        if sign < 0 and bound is not Bound.EXACT:
+            bound = Bound.UPPER if bound is Bound.LOWER else Bound.LOWER
+        known[leaf] = TreeLine(20, sign * own, bound, pv)
+    merged = TreeEvaluation(tree, known, plain).line
+    assert merged is not None
+    if merged.bound is Bound.EXACT:
+        assert merged.score == negamax(tree, true)

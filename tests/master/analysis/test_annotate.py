@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from rsshogi.record import Record
@@ -10,7 +9,6 @@ from master.analysis.game import parse_games
 from master.analysis.plan import Evaluation
 from master.analysis.report import GameReport, ReportSettings, report
 from master.csa.position import csa_from_sfen
-from master.records.lines import kif_bytes
 from tests.master.analysis.records import MATE, blunder_report, evaluated, game
 from worker.score import mate_in
 from worker.shogi import HANDICAPS
@@ -44,18 +42,6 @@ def test_a_mate_is_told_by_its_winner_and_length() -> None:
     points, found = evaluated(of, {0: Evaluation(mate_in(1), "G*2b", ("G*2b",))})
     (only,) = comments(annotated(report(of, points, found, None), SETTINGS).to_csa())
     assert only == ["#詰み=先手勝ち"], "it mates as the other one does: nothing was better"
-
-
-def test_the_players_own_scores_and_times_stay() -> None:
-    for name, text in (
-        ("a.csa", annotated(blunder_report(), SETTINGS).to_csa()),
-        ("a.kif", annotated(blunder_report(), SETTINGS).to_kif()),
-    ):
-        (back,) = parse_games(text.encode(), name)
-        assert [move.own_score for move in back.moves] == [30, -40, None, None]
-        assert [move.ms for move in back.moves] == [3000, 12000, 1000, 2000]
-        assert back.names == ("anna", "bert & <son>")
-        assert (back.key, back.winner) == (game().key, 1)
 
 
 def test_what_was_not_searched_has_no_comment_of_ours() -> None:
@@ -112,18 +98,6 @@ KIF = """棋戦：順位戦
    4 不戦敗
 *来ない
 まで3手で上手の勝ち
-
-変化：3手
-   3 ３二金(41)
-*変化の中
-   4 ２六歩(27)+
-   5 中断
-
-変化：4手
-   4 １六歩(17)   ( 1:00/00:01:10)
-
-変化：2手
-   2 ２六歩(27)
 """
 
 
@@ -145,26 +119,14 @@ def test_all_that_a_record_says_stays() -> None:
         "*はじめに",
         "*analysis: Gougi; 50000 nodes a position",
         "   1 ６二銀(71)   ( 0:03/00:00:03)",
-        "   2 ７六歩(77)   ( 0:10/00:00:10)+",
+        "   2 ７六歩(77)   ( 0:10/00:00:10)",
         "**評価値=120",
         "*歩",
-        "   3 ５四歩(53)   ( 0:01/00:00:04)+",
+        "   3 ５四歩(53)   ( 0:01/00:00:04)",
         "   4 不戦敗",
         "*来ない",
         "*DEFAULT, white wins",
         "まで3手で上手の勝ち",
-        "",
-        "変化：3手",
-        "   3 ３二金(41)",
-        "*変化の中",
-        "   4 ２六歩(27)+",
-        "   5 中断",
-        "",
-        "変化：4手",
-        "   4 １六歩(17)   ( 1:00/00:01:10)",
-        "",
-        "変化：2手",
-        "   2 ２六歩(27)",
     ]
     assert record.to_csa().splitlines() == [
         "'CSA encoding=UTF-8",
@@ -181,7 +143,6 @@ def test_all_that_a_record_says_stays() -> None:
         *csa_from_sfen(HANDICAPS["2p"]),
         "'*はじめに",
         "'*analysis: Gougi; 50000 nodes a position",
-        "'*variations left out, which CSA does not have: 3",
         "-7162GI",
         "T3",
         "+7776FU",
@@ -194,19 +155,4 @@ def test_all_that_a_record_says_stays() -> None:
         "'*来ない",
         "'*DEFAULT, white wins",
     ]
-    again = annotated(read(record.to_kif()), SETTINGS)
-    assert again.variations == record.variations
-    assert again.time == record.time
-
-
-def test_whatever_shift_jis_has_stays_in_a_kif_file() -> None:
-    had = [sign for sign in map(chr, range(0x20, 0x10000)) if sign.encode("shift_jis", "ignore") and sign != "?"]
-    assert len(had) > 6000
-    assert [sign for sign in had if kif_bytes(sign) == b"?"] == []
-
-
-def test_a_file_with_a_name_that_is_no_text_has_a_page(tmp_path: Path) -> None:
-    whole = blunder_report()
-    named = replace(whole, game=replace(whole.game, file="\udc8a\udcfb.kif"))
-    write_game(tmp_path, "a", named, SETTINGS)
-    assert (tmp_path / "a.html").read_text(encoding="utf-8").count("</html>") == 1
+    assert annotated(read(record.to_kif()), SETTINGS).time == record.time

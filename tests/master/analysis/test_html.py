@@ -5,13 +5,9 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from master.analysis.files import annotated
 from master.analysis.html import game_page, summary_page
-from master.analysis.plan import Evaluation
-from master.analysis.report import ReportSettings, facts, player_facts, players, report, score_words
+from master.analysis.report import ReportSettings, facts, player_facts, players, report
 from tests.master.analysis.records import MATE, blunder_report, evaluated, game
-from worker.engine import Bound
-from worker.score import mate_in, mated_in
 
 SETTINGS = ReportSettings("Gougi", "50000 nodes a position")
 EVIL = "</script><script>document.title='caught'</script><b>{{data}}"
@@ -56,15 +52,6 @@ def test_the_page_of_several_games() -> None:
     ]
 
 
-def test_who_has_mated_is_told() -> None:
-    assert (score_words(mated_in(0)), score_words(-mated_in(0))) == ("☖ has mated", "☗ has mated")
-    assert (score_words(mate_in(3)), score_words(-mate_in(3))) == ("☗ mates in 3", "☖ mates in 3")
-    of = game(MATE)
-    points, found = evaluated(of, {})
-    last = data_of(game_page(report(of, points, found, None), SETTINGS))["positions"][-1]
-    assert (last["score"], last["win"]) == ("☗ has mated", 1.0)
-
-
 def test_a_player_without_a_judged_move_has_no_accuracy_and_one_game_counts_once() -> None:
     of = replace(game(MATE), names=("anna", "anna"))
     points, found = evaluated(of, {})
@@ -81,27 +68,3 @@ def test_facts_are_json_without_infinity() -> None:
     assert found["moves"][1]["loss"] == 0.4116
     assert found["winner"] == "white"
     assert found["players"][1]["counts"]["mistake"] == 1
-
-
-def test_a_bound_is_told_as_a_bound_from_blacks_view() -> None:
-    assert [score_words(120, bound) for bound in (Bound.EXACT, Bound.UPPER, Bound.LOWER)] == [
-        "+120",
-        "≤ +120",
-        "≥ +120",
-    ]
-    of = game()
-    points, found = evaluated(of, {1: Evaluation(-30, "8c8d", ("8c8d",), 9, 1000, bound=Bound.LOWER)})
-    one = report(of, points, found, None)
-    assert data_of(game_page(one, SETTINGS))["positions"][1]["score"] == "≤ +30"
-    assert facts(one)["positions"][1]["bound"] == "upper"
-    assert "#評価値=30" not in annotated(one, SETTINGS).to_csa() and "評価値 ≤ +30" in annotated(one, SETTINGS).to_csa()
-
-
-def test_how_sure_a_verdict_is_stands_in_every_report() -> None:
-    one = blunder_report(again=True)
-    assert data_of(game_page(one, SETTINGS))["moves"][1]["sure"] == "sure"
-    told = facts(one)["moves"]
-    assert told[1]["sureness"] == "sure" and told[1]["first"] == {"quality": "mistake", "loss": 0.4116}
-    assert told[0]["sureness"] is None and told[0]["first"] is None
-    assert "悪手 (mistake): 勝率 -41% (sure)" in annotated(one, SETTINGS).to_csa()
-    assert all(move["sure"] == "" for move in data_of(game_page(blunder_report(), SETTINGS))["moves"])

@@ -1,3 +1,5 @@
+"""The verdict on moves, and a player's rates."""
+
 from __future__ import annotations
 
 from dataclasses import replace
@@ -5,18 +7,20 @@ from dataclasses import replace
 import pytest
 
 from master.analysis.judgement import (
+    BANDS,
     MOST_CP,
     Judged,
     Quality,
     Sureness,
-    accuracy,
+    band,
+    band_range,
     doubtful,
     judge,
+    statistics,
     turning_points,
-    win_probability,
 )
 from master.analysis.plan import Evaluation, evaluations, plan
-from tests.master.analysis.records import MATE, blunder_report, evaluated, game
+from tests.master.analysis.records import blunder_report, evaluated, game
 from worker.engine import Bound
 from worker.score import mate_in, mated_in
 
@@ -26,13 +30,6 @@ def judged(best: Evaluation, behind: int) -> Judged:
     of = game()
     points, found = evaluated(of, {0: best, 1: Evaluation(behind, "8c8d", ("8c8d",))})
     return judge(of, points, evaluations(points, found))[0]
-
-
-@pytest.mark.parametrize(
-    ("score", "expected"), [(0, 0.5), (600, 0.731), (-600, 0.269), (mate_in(3), 1.0), (mated_in(4), 0.0)]
-)
-def test_win_probability(score: int, expected: float) -> None:
-    assert win_probability(score) == pytest.approx(expected, abs=0.001)
 
 
 @pytest.mark.parametrize(
@@ -75,13 +72,6 @@ def test_a_move_into_a_mate() -> None:
     move = judged(Evaluation(0, "2g2f"), mate_in(7))
     assert (move.allowed_mate, move.quality, move.loss_cp) == (True, Quality.BLUNDER, MOST_CP)
     assert not judged(Evaluation(mated_in(6), "2g2f"), mate_in(3)).allowed_mate, "it was lost before"
-
-
-def test_a_mate_on_the_board_is_the_best() -> None:
-    of = game(MATE)
-    points, found = evaluated(of, {0: Evaluation(mate_in(1), "G*2b", ("G*2b",))})
-    (move,) = judge(of, points, evaluations(points, found))
-    assert (move.quality, move.after, move.loss) == (Quality.GOOD, mate_in(1), 0.0)
 
 
 def test_what_was_not_searched_is_unknown_and_does_not_count() -> None:
@@ -146,6 +136,53 @@ def test_scores_of_different_effort_are_not_compared() -> None:
     assert moves[0].loss == moves[2].loss == 0.0, "their points were searched once"
 
 
-@pytest.mark.parametrize(("loss", "expected"), [(0.0, 100.0), (0.1, 63.6), (1.0, 0.0)])
-def test_accuracy(loss: float, expected: float) -> None:
-    assert accuracy(loss) == pytest.approx(expected, abs=0.1)
+def move(score: int, quality: Quality = Quality.GOOD, loss: float = 0.0, loss_cp: int = 0, **more: bool) -> Judged:
+    return Judged(1, 0, "7g7f", quality, Evaluation(score, "2g2f"), score - loss_cp, loss, loss_cp, **more)
+
+
+@pytest.mark.parametrize(
+    ("score", "name"),
+    [
+        (mated_in(2), "lost"), (-1501, "lost"), (-1500, "bad"), (-700, "worse"), (-251, "worse"), (-250, "even"),
+        (0, "even"), (250, "even"), (251, "better"), (700, "better"), (1500, "good"), (1501, "won"),
+        (mate_in(9), "won"),
+    ],
+)  # fmt: skip
+def test_bands(score: int, name: str) -> None:
+    assert BANDS[band(score)] == name
+
+
+def test_ranges_in_words() -> None:
+    assert [band_range(index) for index in (0, 1, 3, 6)] == [
+        "below -1500",
+        "-1500 to -700",
+        "-250 to 250",
+        "above 1500",
+    ]
+
+
+def test_rates_by_band() -> None:
+    found = statistics(
+        "a",
+        [
+            move(0, Quality.BEST),
+            move(10, Quality.DUBIOUS, 0.12, 300),
+            move(800, Quality.INACCURACY, 0.06, 200),
+            move(2000, Quality.BLUNDER, 0.6, 2000, missed_mate=True),
+            move(0, Quality.FORCED),
+            move(0, Quality.UNKNOWN),
+        ],
+        games=2,
+    )
+    assert (found.total.moves, found.games, found.missed_mates) == (4, 2, 1)
+    even = found.bands[BANDS.index("even")]
+    assert (even.moves, even.best, even.bad, even.loss, even.loss_cp) == (2, 0.5, 0.5, 0.06, 150)
+    assert found.bands[BANDS.index("good")].bad == 0.0, "an inaccuracy is no bad move"
+    assert found.bands[BANDS.index("lost")].moves == 0
+    assert found.counts == {Quality.BEST: 1, Quality.DUBIOUS: 1, Quality.INACCURACY: 1, Quality.BLUNDER: 1}
+    assert found.losses == ((3, 0), (3, 300), (5, 200), (6, 2000))
+
+
+def test_no_moves() -> None:
+    found = statistics("a", [])
+    assert (found.total.moves, found.accuracy, found.losses) == (0, None, ())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 
 from cluster.api import FleetError
 from cluster.split.tree import TreeLine
-from master.analysis.plan import Alternative, Evaluation, plan, searches
+from master.analysis.plan import Evaluation, plan, searches
 from master.analysis.session import Pace, Session, Store, store_key
 from tests.answers import make_decision
 from tests.master.analysis.records import game
@@ -21,8 +20,6 @@ from worker.shogi import Position
 
 GAME = game()
 POSITIONS = searches(plan(GAME))
-ALTERNATIVES = (Alternative(12, 9, ("7g7f",)), Alternative(3, 9, ("2g2f",)))
-FOUND = Evaluation(12, "7g7f", ("7g7f", "3c3d"), 9, 1000, 20, ALTERNATIVES)
 
 
 def run(searcher: ScriptedSearcher, path: Path, settings: str = "s", pace: Pace | None = None) -> list[bool]:
@@ -85,24 +82,6 @@ def test_a_crash_in_the_middle_of_a_line_costs_that_line_only(tmp_path: Path) ->
     assert run(ScriptedSearcher(), path) == [True] * 5
 
 
-def test_what_is_kept_is_what_was_found(tmp_path: Path) -> None:
-    store = Store(tmp_path / "p.jsonl")
-    store.add("k", FOUND)
-    again = Store(store.path)
-    assert again.read() == 0
-    assert again.get("k") == store.get("k") == FOUND
-    assert again.get("other") is None
-
-
-@pytest.mark.parametrize("change", [{"score": 99_999}, {"score": "x"}, {"pv": "7g7f"}, {"lines": 3}, {"lines": [1]}])
-def test_lines_that_are_none_of_ours_are_passed_over(tmp_path: Path, change: dict[str, object]) -> None:
-    store = Store(tmp_path / "p.jsonl")
-    store.add("k", FOUND)
-    line = json.loads(store.path.read_text())
-    store.path.write_text("".join(f"{json.dumps(one)}\n" for one in ({**line, **change}, {}, [], None)) + "\x00\n")
-    assert Store(store.path).read() == 5
-
-
 def test_a_bound_is_kept_as_a_bound(tmp_path: Path) -> None:
     """A search that its limit stopped within a fail-low knows no more."""
     searcher = ScriptedSearcher(None)
@@ -138,11 +117,6 @@ def test_a_second_search_has_several_times_the_effort_and_a_key_of_its_own(tmp_p
     searcher.requests.clear()
     asyncio.run(main(Pace(ms=70)))
     assert [(request.soft_ms, request.hard_ms) for request in searcher.requests] == [(70, 70), (350, 350)]
-
-
-def test_a_key_is_of_the_settings_the_start_and_the_moves() -> None:
-    places = (("s", ("a", "b"), "x"), ("s", ("a",), "x"), ("t", ("a", "b"), "x"), ("s", ("a", "b"), "y"))
-    assert len({store_key(*place) for place in places}) == 4
 
 
 def test_a_fleet_that_does_not_start_is_said(tmp_path: Path) -> None:

@@ -2,22 +2,15 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from benchmarks.analysis import calibration_json
 from master.analysis.judgement import statistics
 from master.analysis.report import PlayerReport, ReportSettings, strength_words
-from master.analysis.strength import LEAST_MOVES, Calibration, Level, elo_of, read_calibration, strength, virtual_score
-
-
-def player(loss_cp: int, moves: int = 700) -> tuple[tuple[int, int], ...]:
-    """Loses that much with every other move, in all bands alike."""
-    return tuple((index % 7, loss_cp * (index % 2)) for index in range(moves))
+from master.analysis.strength import LEAST_MOVES, Calibration, Level, read_calibration, strength
 
 
 def varied(loss_cp: int, moves: int = 700) -> tuple[tuple[int, int], ...]:
@@ -32,25 +25,6 @@ LEVELS = Calibration(
 
 SHIPPED = read_calibration()
 FLAWLESS, CARELESS = (tuple((3, loss) for _ in range(100)) for loss in (0, 900))
-
-
-def test_who_loses_less_scores_more() -> None:
-    found = virtual_score(player(60), player(120))
-    assert found is not None
-    assert 0.5 < found.low <= found.value <= found.high <= 1.0
-
-
-def test_equals_score_even() -> None:
-    found = virtual_score(player(100), player(100))
-    assert found is not None
-    assert found.value == pytest.approx(0.5, abs=0.05)
-    assert found.low < 0.5 < found.high
-
-
-def test_only_bands_near_even_decide() -> None:
-    careless_when_won = tuple((6, 2000) for _ in range(200)) + player(60)
-    found = virtual_score(careless_when_won, player(60))
-    assert found is not None and found.value == pytest.approx(0.5, abs=0.05)
 
 
 def test_a_level_is_found_again() -> None:
@@ -71,37 +45,10 @@ def test_between_two_levels_and_at_the_ends() -> None:
     assert strong.nodes.value > 5000 and strong.elo.high == strong.nodes.high == math.inf
 
 
-@pytest.mark.parametrize("level", SHIPPED.levels, ids=lambda level: str(level.nodes))
-def test_twins_are_alike(level: Level) -> None:
-    """The moves of one game each, of the same player. By virtual games every second had no finite strength at all."""
-    rng = np.random.default_rng(1)
-    ratios = []
-    for _ in range(20):
-        drawn = np.array(level.losses)[rng.permutation(len(level.losses))[:90]]
-        one, other = (strength([(int(b), int(loss)) for b, loss in part], SHIPPED) for part in (drawn[:45], drawn[45:]))
-        assert one is not None and other is not None
-        assert max(one.elo.low, other.elo.low) <= min(one.elo.high, other.elo.high)
-        ratios.append(abs(math.log2(one.nodes.value / other.nodes.value)))
-    assert np.mean(ratios) < 1.7
-
-
 def words(losses: tuple[tuple[int, int], ...], no_strength: str = "") -> str:
     judged = statistics("anna", ())
     one = PlayerReport(replace(judged, losses=losses), None if no_strength else strength(losses, SHIPPED))
     return strength_words(one, ReportSettings("Gougi", "50000 nodes a position", no_strength))
-
-
-@pytest.mark.parametrize(
-    ("losses", "interval"),
-    [
-        (SHIPPED.levels[2].losses, r"[\d.]+k? to [\d.]+k?"),
-        (FLAWLESS, r"at least [\d.]+k?"),
-        (CARELESS, r"at most \d+"),
-    ],
-)
-def test_the_words_about_a_strength(losses: tuple[tuple[int, int], ...], interval: str) -> None:
-    plays = rf"Plays like our own searcher with [\d.]+k? \({interval}\) nodes a move"
-    assert re.fullmatch(plays + r": Elo [+-]\d+ \(.+\) over its weakest level\.", words(losses))
 
 
 def test_the_true_reason_why_there_is_none() -> None:
@@ -115,16 +62,6 @@ def test_fewer_moves_make_wider_intervals_and_too_few_none() -> None:
     assert many is not None and few is not None
     assert few.elo.high - few.elo.low > many.elo.high - many.elo.low
     assert strength(every[: LEAST_MOVES - 1], LEVELS) is None
-    assert virtual_score(every[: LEAST_MOVES - 1], every) is None
-
-
-def test_the_same_moves_have_the_same_strength() -> None:
-    assert strength(player(100), LEVELS) == strength(player(100), LEVELS)
-
-
-@pytest.mark.parametrize(("score", "elo"), [(0.5, 0), (0.75, 191), (0.0, -math.inf), (1.0, math.inf)])
-def test_elo(score: float, elo: float) -> None:
-    assert elo_of(score) == pytest.approx(elo, abs=1)
 
 
 def test_a_calibration_fits_its_own_network_and_effort() -> None:
@@ -136,9 +73,6 @@ def test_the_calibration_of_the_package_ranks_its_own_levels() -> None:
     found = read_calibration()
     assert [level.nodes for level in found.levels] == sorted(level.nodes for level in found.levels)
     assert [level.elo for level in found.levels] == sorted(level.elo for level in found.levels)
-    weakest, strongest = found.levels[0], found.levels[-1]
-    score = virtual_score(strongest.losses, weakest.losses)
-    assert score is not None and score.low > 0.5
 
 
 def test_a_calibration_file(tmp_path: Path) -> None:

@@ -81,8 +81,3 @@ def test_without_kanji_there_are_words_and_letters() -> None:
     told = "\n".join(shown(blunder_report(), 100, "ascii"))
     assert told.isascii(), sorted({sign for sign in told if not sign.isascii()})
     assert "mistake" in told and "-84P" in told
-    stream = io.StringIO()
-    Console(file=stream, width=100, color_system=None).print(
-        *table.turning_panels(blunder_report(), Terminal(100, "ascii"))
-    )
-    assert "|vLvNvSvGvKvGvSvNvL|1" in stream.getvalue().replace("v ", "v")

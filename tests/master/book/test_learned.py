@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sqlite3
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 
 from master.book.dbfile import write_positions
 from master.book.learned import FinishedGame, LearnedBook
-from master.book.lessons import BookSearch, GameNotes, Lesson, OwnMove
+from master.book.lessons import BookSearch, Lesson, OwnMove
 from worker.book import BookError, BookMove
 from worker.score import mate_in, mated_in
 from worker.shogi import STARTPOS, Position
@@ -24,14 +23,6 @@ def lesson(*moves: str, seconds: float = 2.0) -> Lesson:
     position = Position.startpos()
     position.push_all(moves)
     return Lesson(STARTPOS, moves, position.sfen(), len(moves) + 1, seconds)
-
-
-def test_a_search_holds_for_both_colours_and_any_ply(tmp_path: Path) -> None:
-    with LearnedBook(tmp_path / "new" / "learned.sqlite") as book:
-        assert book.search_of(STARTPOS) is None
-        assert book.keep(STARTPOS, SEARCH)
-        assert book.search_of(STARTPOS.replace(" 1", " 41")) == SEARCH
-        assert book.search_of(TURNED) == BookSearch("3c3d", 35, 12, 2.5, ("3c3d", "7g7f"))
 
 
 def test_the_longer_search_stays(tmp_path: Path) -> None:
@@ -85,23 +76,6 @@ def test_the_pieces_of_a_lesson_stay_with_it(tmp_path: Path) -> None:
         assert book.next_lesson() == turned
 
 
-def test_a_game_that_runs_is_kept_until_it_has_ended(tmp_path: Path) -> None:
-    own = OwnMove(1, STARTPOS, (), "7g7f", SEARCH, 35)
-    notes = GameNotes(STARTPOS, "a", "b", 0, ["7g7f", "3c3d"], [own])
-    with LearnedBook(tmp_path / "learned.sqlite") as book:
-        assert book.running() is None
-        book.set_running(notes)
-    with LearnedBook(tmp_path / "learned.sqlite") as book:
-        running = book.running()
-        assert running is not None
-        assert (running.opponent, running.moves, running.own[0].seconds) == ("b", notes.moves, 2.5)
-        book.run("UPDATE running SET own = 'x'")
-        with pytest.raises(BookError, match="the running game is damaged"):
-            book.running()
-        book.add_game(FinishedGame("a", "b", 0, "WIN", "RESIGN"))
-        assert book.running() is None
-
-
 def test_what_comes_of_a_lesson_is_after_the_others_of_its_game(tmp_path: Path) -> None:
     game = FinishedGame("a", "b", 0, "LOSE", "RESIGN")
     older, near, far, further = lesson("9g9f", "9c9d"), lesson("7g7f", "3c3d"), lesson("2g2f", "8c8d"), lesson()
@@ -150,28 +124,6 @@ def test_one_writes_any_number_read(tmp_path: Path) -> None:
     LearnedBook(path).close()
 
 
-def test_what_is_no_book_of_ours(tmp_path: Path) -> None:
-    path = tmp_path / "x.sqlite"
-    with pytest.raises(BookError, match=r"x\.sqlite: no such file"):
-        LearnedBook(path, write=False)
-    path.write_bytes(b"nothing that SQLite knows, and long enough for a header" * 10)
-    with pytest.raises(BookError, match=r"x\.sqlite: file is not a database"):
-        LearnedBook(path)
-    path.unlink()
-    with sqlite3.connect(path) as other:
-        other.execute("CREATE TABLE t (x)")
-    with pytest.raises(BookError, match="no learned book of Gougi"):
-        LearnedBook(path)
-    with sqlite3.connect(path) as other:
-        other.execute("PRAGMA user_version = 99")
-    with pytest.raises(BookError, match=r"version 99 of the tables.*take a newer one"):
-        LearnedBook(path, write=False)
-    with sqlite3.connect(path) as other:
-        other.execute("PRAGMA user_version = 1")
-    with pytest.raises(BookError, match=r"version 1 of the tables.*take the one that wrote it"):
-        LearnedBook(path)
-
-
 def test_imported_candidates_are_a_book(tmp_path: Path) -> None:
     with LearnedBook(tmp_path / "learned.sqlite") as book:
         positions = [(TURNED, [BookMove("8c8d", "2g2f", -20, 0, 3), BookMove("3c3d", None, -10, 0, 9)])]
@@ -201,14 +153,6 @@ def test_a_later_import_keeps_the_deeper_line_and_a_known_reply(tmp_path: Path) 
         twin = [(STARTPOS, [BookMove("7g7f", None, 9, 22, 1)]), (TURNED, [BookMove("3c3d", None, 8, 4, 90)])]
         book.import_moves(twin)
         assert book.find(STARTPOS) == [BookMove("7g7f", "3c3d", 9, 22, 91)], "the deeper line, not the more played"
-
-
-def test_a_candidate_for_any_ply_stays_one(tmp_path: Path) -> None:
-    key = STARTPOS.removesuffix(" 1")
-    with LearnedBook(tmp_path / "learned.sqlite") as book:
-        book.import_moves([(key, [BookMove("7g7f")])])
-        book.import_moves([(STARTPOS, [BookMove("2g2f")])])
-        assert [sfen for sfen, _ in book.export()] == [key]
 
 
 def test_a_book_file_does_not_take_the_place_of_a_book_that_learns(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The turn of a lost game, and what is studied after it."""
+"""What the book keeps of a game: searches, notes, lessons."""
 
 from __future__ import annotations
 
@@ -7,19 +7,113 @@ from dataclasses import replace
 
 import pytest
 
+from cluster.api import Decision
 from master.book.lessons import (
-    UNKNOWN,
     BookSearch,
+    GameNotes,
     Lesson,
     OwnMove,
+    PositionKey,
     StudySettings,
+    book_search_of,
     earlier_lesson,
     find_turn,
     judged,
     plan_lessons,
 )
-from worker.score import mate_in, mated_in
-from worker.shogi import STARTPOS
+from master.book.service import Speed
+from master.csa.summary import GameSummary
+from master.player.events import Clocks, GameBegan, MoveComment, MovePlayed, ThinkingBegan
+from tests.answers import make_decision
+from tests.master.player.table import BLACK
+from worker.shogi import STARTPOS, Position
+
+
+def test_a_transposition_has_the_same_key() -> None:
+    keys = set()
+    for moves in ("7g7f 3c3d 2g2f 8c8d", "2g2f 8c8d 7g7f 3c3d", "7g7f 3c3d 2g2f 8c8d 1g1f 1c1d"):
+        position = Position.startpos()
+        position.push_all(moves.split())
+        keys.add(PositionKey.of(position.sfen()))
+    assert len(keys) == 2
+
+
+def test_colours_are_one() -> None:
+    start = Position.startpos()
+    turned = Position.from_sfen(STARTPOS.replace(" b ", " w "))
+    assert PositionKey.of(start.sfen()).text == PositionKey.of(turned.sfen()).text
+    assert (PositionKey.of(start.sfen()).flipped, PositionKey.of(turned.sfen()).flipped) == (False, True)
+
+
+CLOCKS = Clocks((1, 1), 0)
+
+
+def decision(move: str, score: int | None = 30, nodes: int = 500_000, source: str = "split") -> Decision:
+    return make_decision(1, move, score, 9, (move,), nodes, 400, source)
+
+
+class Game:
+    def __init__(self, summary: GameSummary) -> None:
+        self.notes = GameNotes()
+        self.position = Position.startpos()
+        self.colour = summary.my_colour
+        self.notes.take(GameBegan(summary, STARTPOS, CLOCKS))
+
+    def play(
+        self, usi: str, decided: Decision | None = None, score: int | None = None, book: str = ""
+    ) -> OwnMove | None:
+        colour = self.position.turn
+        mine = colour == self.colour
+        ply = self.position.move_number
+        if mine and not book:
+            self.notes.take(ThinkingBegan(1, ply - 1, 1000, 2000, CLOCKS))
+            if decided is not None:
+                self.notes.take(decided)
+        self.position.push_usi(usi)
+        comment = MoveComment(score, book=book)
+        return self.notes.take(MovePlayed(ply, colour, mine, usi, "", 1000, self.position.sfen(), CLOCKS, comment))
+
+
+def test_moves_with_their_history() -> None:
+    game = Game(BLACK)
+    first = game.play("7g7f", decision("7g7f"), score=30)
+    assert first == OwnMove(1, STARTPOS, (), "7g7f", BookSearch("7g7f", 30, 9, 0.5, ("7g7f",)), 30)
+    assert game.play("3c3d") is None
+    second = game.play("2g2f", decision("2g2f", -5), score=-5)
+    assert second is not None
+    assert (second.ply, second.moves, second.sfen.split()[3]) == (3, ("7g7f", "3c3d"), "3")
+    assert game.notes.own == [first, second]
+    assert (game.notes.name, game.notes.opponent) == BLACK.names
+
+
+def test_a_move_that_nothing_decided_on_has_no_search() -> None:
+    game = Game(BLACK)
+    own = game.play("7g7f", decision("2g2f"))  # the last resort
+    assert own is not None
+    assert own.search is None
+    game.play("3c3d")
+    game.play("2g2f", decision("2g2f"))
+    game.play("8c8d")
+    book = game.play("2f2e", score=12, book="book.db")  # the decision before is not its own
+    assert book is not None
+    assert (book.search, book.known_score) == (None, 12)
+
+
+def test_what_is_no_search() -> None:
+    assert book_search_of(decision("7g7f", None)) is None
+    assert book_search_of(decision("7g7f", nodes=0)) is None
+    assert book_search_of(decision("7g7f", source="forced")) is None
+    assert book_search_of(decision("7g7f", source="fallback")) is None
+
+
+def test_speed() -> None:
+    speed = Speed()
+    assert not speed.searched(1000, 100)
+    assert speed.nps is None
+    assert speed.searched(1_000_000, 500)
+    assert speed.nps == 2e6
+    assert speed.searched(1_000_000, 1000)
+    assert speed.nps == 1.8e6
 
 
 def game(scores: Sequence[int | None], seconds: float = 1.0) -> list[OwnMove]:
@@ -68,14 +162,6 @@ def test_pieces_add_up_and_the_move_of_most_of_the_time_is_taken() -> None:
     assert judged(()) is None
 
 
-def test_a_mate_counts_for_more_than_time() -> None:
-    long = BookSearch("2g2f", 150, 20, 8.0)
-    win, slower = BookSearch("7g7f", mate_in(5), 9, 1.0), BookSearch("7g7f", mate_in(9), 9, 3.0)
-    assert judged((long, slower, win)) == win
-    lost = BookSearch("2g2f", mated_in(8), 21, 1.0)
-    assert judged((long, lost)) == lost
-
-
 def test_the_moves_before_the_turn_get_twice_the_time() -> None:
     assert plan(game([0, 0, 0, 0, 0, -400, -900])) == [(11, 2.0), (9, 2.0), (7, 2.0), (5, 2.0)]
 
@@ -108,12 +194,3 @@ def test_a_position_that_was_bad_already_leads_further_back() -> None:
     assert following(-900, None) is None
     assert following(-900, replace(before, studied=True)) is None
     assert following(-900, replace(before, seconds=settings.most_seconds)) is None
-
-
-@pytest.mark.parametrize(("reason", "lessons"), [("RESIGN", 3), ("TIME_UP", 0), ("ILLEGAL_MOVE", 0), (UNKNOWN, 0)])
-def test_a_loss_out_of_the_blue(reason: str, lessons: int) -> None:
-    assert len(plan(game([0, 0, 20]), reason)) == lessons
-
-
-def test_time_lost_in_a_lost_position() -> None:
-    assert len(plan(game([0, 0, -400]), "TIME_UP")) == 3

@@ -1,4 +1,4 @@
-"""Which move the books give: what was learned, then the files, by the options, the style and the replies."""
+"""Which move the books give: what was learned, then the files, by the options and the replies."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import pytest
 
 from master.book.learned import LearnedBook
 from master.book.lessons import BookSearch
-from master.book.opening import LookAhead, OpeningBook, OpeningSettings, Style, StyleWeights
+from master.book.opening import LookAhead, OpeningBook, OpeningSettings, look_ahead
 from master.player.instructions import AskBook, BookAnswer
-from worker.book import BookError, BookSettings
+from worker.book import BookError, BookMove, BookSettings
 from worker.shogi import STARTPOS, Position
 
 FREE = BookSettings(any_ply=True, eval_diff=1000, eval_limits=(-9999, -9999), depth_limit=0)
@@ -100,20 +100,6 @@ def _at(moves: tuple[str, ...], *candidates: str) -> str:
     return "\n".join([f"sfen {position.sfen()}", *(f"{move} none 0 20 1" for move in candidates), ""])
 
 
-def test_style(tmp_path: Path) -> None:
-    wanted = StyleWeights({Style.IBISHA: 0.0})
-    assert set(played(book(tmp_path, style=wanted))) == {"2h6h"}
-    mostly = played(book(tmp_path, style=StyleWeights({Style.SHIKENBISHA: 8.0})))
-    assert 130 < mostly["2h6h"] < 190
-    assert set(mostly) == {"2h6h", "2g2f", "7g7f"}
-
-
-def test_what_is_not_wanted_is_no_measure(tmp_path: Path) -> None:
-    """The others are 50 and 60 worse than 2h6h allows, and still it may be played: they are out."""
-    strict = BookSettings(any_ply=True, eval_diff=0, eval_limits=(-9999, -9999), depth_limit=0)
-    assert set(played(book(tmp_path, style=StyleWeights({Style.IBISHA: 0.0}), choice=strict))) == {"2h6h"}
-
-
 def test_look_ahead(tmp_path: Path) -> None:
     """7g7f looks best, until the opponent's reply is looked at."""
     text = TEXT + _at(("7g7f",), "8c8d").replace("none 0", "none 200")
@@ -161,3 +147,45 @@ def test_a_learned_move_that_would_repeat_is_left_to_the_search(tmp_path: Path) 
         opening = OpeningBook(OpeningSettings(), learned)
         assert opening.reply(question(*TO_AND_FRO), 1e6) is None
         assert opening.reply(question(*TO_AND_FRO[:2]), 1e6) == BookAnswer("3h2h", "learned", 0, 15)
+
+
+ANY = BookSettings(any_ply=True, flipped=False)
+CANDIDATES = [BookMove("7g7f", value=50, count=60), BookMove("2g2f", value=40, count=30), BookMove("5g5f", value=10)]
+
+
+class Replies:
+    """The opponent's replies to 7g7f and 2g2f."""
+
+    def __init__(self) -> None:
+        self._entries = {}
+        for move, replies in {
+            "7g7f": [BookMove("3c3d", value=-45, count=80), BookMove("8c8d", value=90, count=15)],
+            "2g2f": [BookMove("8c8d", value=-30, count=70), BookMove("3c3d", value=300, count=2)],
+        }.items():
+            position = Position.startpos()
+            position.push_usi(move)
+            self._entries[position.sfen()] = replies
+
+    def find(self, sfen: str, any_ply: bool = False) -> list[BookMove]:
+        return self._entries.get(sfen, [])
+
+
+@pytest.mark.parametrize(
+    ("how", "values"),
+    [
+        (LookAhead.OFF, [50, 40, 10]),
+        (LookAhead.LIKELY, [45, 30, 10]),
+        (LookAhead.WORST, [-90, 30, 10]),  # two games in 72 are no reply to reckon with
+    ],
+)
+def test_values(how: LookAhead, values: list[int]) -> None:
+    position = Position.startpos()
+    found = look_ahead(Replies(), position, CANDIDATES, ANY, how)
+    assert [entry.value for entry in found] == values
+    assert [entry.move for entry in found] == ["7g7f", "2g2f", "5g5f"]
+    assert position.move_number == 1
+
+
+def test_the_reply_is_what_is_expected() -> None:
+    found = look_ahead(Replies(), Position.startpos(), CANDIDATES, ANY, LookAhead.WORST)
+    assert [entry.ponder for entry in found] == ["8c8d", "8c8d", None]

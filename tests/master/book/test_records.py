@@ -12,7 +12,6 @@ from master.book.importing import (
     BookPly,
     CandidateRules,
     GameFilter,
-    Part,
     Skipped,
     Tally,
     count_records,
@@ -94,20 +93,6 @@ def test_every_game_of_a_file_counts_and_a_broken_or_empty_one_is_named(tmp_path
     assert {move.entry.move for move in found[STARTPOS]} == {"7g7f", "2g2f"}
 
 
-def test_all_pieces_that_are_left_go_to_a_hand(tmp_path: Path) -> None:
-    text = "V2.2\nP-11OU\nP+19OU\nP+00KI\nP-00AL\n+\n+0012KI\n-1112OU\n%TORYO\n"
-    plies = read(tmp_path, text, GameFilter(min_plies=1))
-    assert isinstance(plies, list)
-    assert plies[0].key == "8k/9/9/9/9/9/9/9/8K b G2r2b3g4s4n4l18p"
-
-
-def test_values_come_nearer_to_even_where_games_are_few() -> None:
-    assert value_of_wins(0, 0) == 0
-    assert value_of_wins(10, 5) == 0
-    assert 0 < value_of_wins(1, 1) < value_of_wins(10, 10) < value_of_wins(100, 100)
-    assert value_of_wins(40, 10) == -value_of_wins(40, 30)
-
-
 def folder(tmp_path: Path, games: Iterable[str]) -> Path:
     games_folder = tmp_path / "2024" / "01"
     games_folder.mkdir(parents=True)
@@ -156,12 +141,6 @@ def test_scores_and_wins(tmp_path: Path) -> None:
     assert found["3c3d"] == BookMove("3c3d", "2g2f", 30, 16, 3)
 
 
-def test_a_share_of_wins_that_is_just_reached() -> None:
-    with Tally(CandidateRules(min_wins=0.55)) as tally:
-        tally.add(Part({(STARTPOS.removesuffix(" 1"), "7g7f"): [1, 100, 55.0, 0, 0]}))
-        assert [move.entry.count for _, moves in tally.positions() for move in moves] == [100]
-
-
 def test_colours_merged(tmp_path: Path) -> None:
     """White's 3c3d against 7g7f is black's 7g7f against 3c3d."""
     games = (record(), record(["2g2f", *LINE[1:2], "7g7f", *LINE[3:4]]))
@@ -187,11 +166,6 @@ def test_processes_count_as_one_does(tmp_path: Path) -> None:
             found.append((list(tally.positions()), summary.games, summary.skipped))
         assert steps == sorted(steps) and steps[-1] == len(paths)
     assert found[0] == found[1]
-
-
-def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="nowhere: no such file or folder"):
-        find_records([tmp_path / "nowhere"])
 
 
 def test_reading_a_file_by_positions(tmp_path: Path) -> None:

@@ -108,48 +108,6 @@ def test_only_what_was_lost_on_the_board_is_studied(
         assert book.stats().lessons == lessons
 
 
-@pytest.mark.parametrize(("scores", "lessons"), [((10, 0, -350, -800), 3), ((10, 0, 20), 0)])
-def test_a_game_in_which_the_process_died_is_learned_from(
-    tmp_path: Path, scores: tuple[int, ...], lessons: int
-) -> None:
-    """Nobody knows how the server has ended it: it is studied where our score had turned."""
-
-    async def main() -> None:
-        service = BookService(learn=tmp_path / "learned.sqlite")
-        service.open()
-        for event in game(scores)[:-1]:
-            service.observe(event)
-        await service.close()
-        for _ in range(2):  # once and no more
-            service = BookService(learn=tmp_path / "learned.sqlite")
-            service.open()
-            lesson = await service.next_lesson()
-            assert (lesson is not None) == bool(lessons)
-            await service.close()
-
-    run(main())
-    with LearnedBook(tmp_path / "learned.sqlite") as book:
-        stats = book.stats()
-        assert (stats.lessons, stats.games) == (lessons, {"DISCONNECTED": 1})
-        assert stats.searches == len(scores)
-
-
-def test_the_next_game_may_come_before_any_lesson(tmp_path: Path) -> None:
-    async def main() -> None:
-        service = BookService(learn=tmp_path / "learned.sqlite")
-        service.open()
-        for event in game((10, 0, -350, -800))[:-1]:
-            service.observe(event)
-        for event in game((10,), Conclusion.WIN):
-            service.observe(event)
-        await service.close()
-
-    run(main())
-    with LearnedBook(tmp_path / "learned.sqlite") as book:
-        stats = book.stats()
-        assert (stats.lessons, stats.games) == (3, {"DISCONNECTED": 1, "WIN": 1})
-
-
 def test_what_was_learned_is_answered_by_the_measured_speed(tmp_path: Path) -> None:
     async def main() -> None:
         service = BookService(learn=tmp_path / "learned.sqlite")

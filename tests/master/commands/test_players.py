@@ -7,10 +7,8 @@ from typing import Any
 import pytest
 
 from master.commands import players
-from master.commands.players import most_nodes, nodes_asked, player_settings
+from master.commands.players import most_nodes, nodes_asked
 from master.config import load_config
-from master.player.instructions import PlayerSettings
-from worker.clock import ClockSettings
 
 
 @pytest.mark.parametrize(
@@ -33,31 +31,3 @@ def test_this_machine_runs_no_more_nodes_than_it_has_processors_for(
     monkeypatch.setattr(players, "processors", lambda: processors)
     config = load_config(settings)
     assert (nodes_asked(config), most_nodes(config)) == (asked, most)
-
-
-def test_what_the_configuration_says_of_the_player_reaches_it() -> None:
-    config = load_config(
-        {
-            "clock": {"network_margin_ms": 701, "most_reserve_ms": 302},
-            "play": {
-                "resign_score": 1234,
-                "resign_moves": 7,
-                "mate_at_limit": True,
-                "draw_value_black": -11,
-                "draw_value_white": 22,
-                "ponder": False,
-            },
-            "book": {"answer_ms": 345},
-        }
-    )
-    assert player_settings(config) == PlayerSettings(
-        clock=ClockSettings(network_margin_ms=701, most_reserve_ms=302),
-        resign_score=1234,
-        resign_moves=7,
-        mate_at_limit=True,
-        draw_black=-11,
-        draw_white=22,
-        ponder=False,
-        book_ms=345,
-    )
-    assert player_settings(load_config({"play": {"resign_score": 0}})).resign_score is None

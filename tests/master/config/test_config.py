@@ -2,34 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import re
-import typing
 from pathlib import Path
 
 import pytest
 
-from cluster.coordination.settings import Mode, Settings
-from cluster.engine_spec import EngineSpec, Variety
-from cluster.voting import Vote
-from master.commands.players import player_settings
 from master.config import (
-    ClockConfig,
-    ClusterConfig,
-    Config,
     ConfigError,
-    EngineConfig,
-    PlayConfig,
-    VotersConfig,
     csa_password,
     effective,
     load_config,
     sample,
 )
-from master.player.instructions import PlayerSettings
-from worker.clock import ClockSettings
-from worker.rules import EnteringKingRule
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -140,15 +125,6 @@ def test_the_password_is_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "hush-hush" not in f"{config} {config!r} {effective(config)}"
 
 
-def test_the_rule_of_declaration_reaches_the_player(tmp_path: Path) -> None:
-    settings = write(tmp_path / "gougi.toml", '[play]\nentering_king = "CSARule27H"\n')
-    assert player_settings(load_config(file=settings)).entering is EnteringKingRule.CSA_27H
-    assert player_settings(Config()).entering is EnteringKingRule.CSA_27
-    for wrong, words in (("TryRule", "expected one of NoEnteringKing, "), ("Chess", "entering_king")):
-        with pytest.raises(ConfigError, match=words):
-            load_config(file=write(tmp_path / "gougi.toml", f'[play]\nentering_king = "{wrong}"\n'))
-
-
 def test_a_password_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = write(tmp_path / "secret", "hush-hush\n")
     config = load_config({"csa": {"password_file": str(file)}})
@@ -221,32 +197,6 @@ def test_the_example_in_the_repository_is_the_sample() -> None:
     assert (ROOT / "gougi.example.toml").read_text(encoding="utf-8") == sample()
 
 
-def test_every_key_is_explained() -> None:
-    for section in Config.model_fields.values():
-        assert isinstance(section.annotation, type)
-        fields = section.annotation.model_fields  # type: ignore[attr-defined]
-        assert all(field.description for field in fields.values())
-
-
-def test_choices_and_defaults_are_those_of_the_rooms() -> None:
-    """The configuration is read before anything heavy is imported, so it says them once more."""
-
-    def choices(section: type, key: str) -> set[str]:
-        return set(typing.get_args(section.model_fields[key].annotation))  # type: ignore[attr-defined]
-
-    assert choices(ClusterConfig, "mode") == {mode.value for mode in Mode}
-    assert choices(ClusterConfig, "vote") == {"auto", *(vote.value for vote in Vote)}
-    assert (ClusterConfig().mode, ClusterConfig().vote) == (Settings().mode, "auto")
-    assert Settings().vote is None
-    clock, player = ClockSettings(), PlayerSettings()
-    assert ClockConfig().model_dump().items() <= dataclasses.asdict(clock).items()
-    assert PlayConfig() == PlayConfig(resign_score=player.resign_score or 0, resign_moves=player.resign_moves)
-    variety = dataclasses.asdict(Variety())
-    assert VotersConfig().model_dump() == variety
-    assert not EngineConfig().eval_file
-    assert EngineSpec().eval_file is None
-
-
 def test_the_home_folder_in_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home = str(tmp_path)
     monkeypatch.setenv("HOME", home)
@@ -258,7 +208,6 @@ eval_file = "~/nn.bin"
 kinds = [{eval_file = "~/other.bin"}]
 [csa]
 password_file = "~/secret"
-tls_ca_file = "~/ca.pem"
 [book]
 files = ["~/a.db", "b~.db"]
 learn = "~/learn.sqlite"
@@ -266,7 +215,7 @@ learn = "~/learn.sqlite"
     config = load_config(file=write(tmp_path / "paths.toml", text))
     assert (config.records.folder, config.engine.eval_file) == (f"{home}/shogi", f"{home}/nn.bin")
     assert config.cluster.kinds[0].eval_file == f"{home}/other.bin"
-    assert (config.csa.password_file, config.csa.tls_ca_file) == (f"{home}/secret", f"{home}/ca.pem")
+    assert config.csa.password_file == f"{home}/secret"
     assert (config.book.files, config.book.learn) == ((f"{home}/a.db", "b~.db"), f"{home}/learn.sqlite")
 
 

@@ -24,8 +24,7 @@ from master.csa.events import (
     Unexpected,
 )
 from master.csa.protocol import MAX_LINE, CsaProtocol, ProtocolError, State
-from tests.master.csa.summaries import summary_lines
-from tests.master.csa.transcripts import NAMES, load, server_lines
+from tests.master.csa.transcripts import NAMES, load, server_lines, summary_lines
 
 # What the recorded clients said and this one refuses to say, by session. The server answered to it all the same.
 REFUSED: dict[str, list[str]] = {
@@ -101,30 +100,6 @@ def test_replays_every_recorded_session(name: str) -> None:
     assert [f"{event.csa},T{event.consumed_ms // 1000}" for event in moves] == [
         line for line in lines if line[:1] in ("+", "-") and len(line) > 1
     ][in_summaries:]
-
-
-@pytest.mark.parametrize(
-    ("name", "result", "reason"),
-    [
-        ("01_fischer_toryo.black", Result.WIN, "RESIGN"),
-        ("02_illegal_move.white", Result.WIN, "ILLEGAL_MOVE"),
-        ("05_timeup.black", Result.LOSE, "TIME_UP"),
-        ("06_sennichite.black", Result.DRAW, "SENNICHITE"),
-        ("20_kachi_win.white", Result.WIN, "JISHOGI"),
-        ("21_oute_sennichite_0.black", Result.LOSE, "OUTE_SENNICHITE"),
-        ("22_max_moves.black", Result.CENSORED, "MAX_MOVES"),
-    ],
-)
-def test_results(name: str, result: Result, reason: str) -> None:
-    csa = CsaProtocol()
-    csa.login("me", "pw")
-    events: list[Event] = []
-    for line in server_lines(name):
-        events += csa.receive(line)
-        if isinstance(events[-1] if events else None, GameOffered):
-            csa.agree()
-    assert events[-1] == Ended(result, reason)
-    assert csa.state is State.ENDED
 
 
 def playing(name: str = "01_fischer_toryo.black") -> CsaProtocol:
@@ -210,16 +185,6 @@ def test_a_game_without_an_id_that_can_be_said_back(game_id: str) -> None:
         assert answer(csa) == answer.__name__.upper()
 
 
-def test_an_endless_summary_is_a_bad_offer() -> None:
-    csa = CsaProtocol()
-    csa.login("alice", "pw")
-    csa.receive("LOGIN:alice OK")
-    csa.receive("BEGIN Game_Summary")
-    events = [event for _ in range(2001) for event in csa.receive("Key:value")]
-    assert len(events) == 1
-    assert isinstance(events[0], BadOffer)
-
-
 def test_the_server_gives_up_waiting() -> None:
     csa = CsaProtocol()
     csa.login("alice", "pw")
@@ -264,16 +229,6 @@ def test_the_password_is_checked_and_never_repeated(password: str) -> None:
     assert not password or password not in str(caught.value)
 
 
-def test_not_before_its_time() -> None:
-    csa = CsaProtocol()
-    for command in (csa.agree, csa.reject, csa.resign, csa.declare, csa.logout, lambda: csa.move("+7776FU")):
-        with pytest.raises(ProtocolError):
-            command()
-    csa.login("alice", "pw")
-    with pytest.raises(ProtocolError):
-        csa.login("alice", "pw")
-
-
 @pytest.mark.parametrize(
     "line",
     [
@@ -308,12 +263,6 @@ def test_the_servers_board_counts() -> None:
     assert csa.turn == 1
 
 
-def test_an_unknown_ending_still_ends() -> None:
-    csa = playing()
-    assert isinstance(csa.receive("#METEORITE")[0], Unexpected)
-    assert csa.receive("#WIN") == [Ended(Result.WIN, "METEORITE")]
-
-
 def test_a_complaint_takes_the_hope_of_a_game_only_from_who_waits_for_one() -> None:
     text = "You are not allowed to specify TEBAN + for the game floodgate-300-10F"
     csa = CsaProtocol()
@@ -324,11 +273,6 @@ def test_a_complaint_takes_the_hope_of_a_game_only_from_who_waits_for_one() -> N
     assert csa.state is State.WAITING
     assert playing().receive(f"##[ERROR] {text}") == [Complaint(text, Severity.IGNORABLE)]
     assert csa.receive("##[CHAT] hello") == [Notice("##[CHAT] hello")]
-
-
-def test_chudan_stands_alone() -> None:
-    csa = playing()
-    assert csa.receive("#CHUDAN") == [Ended(Result.INTERRUPTED, "CHUDAN")]
 
 
 WORDS = st.sampled_from(

@@ -9,7 +9,6 @@ from master.csa.login import HANDICAPS
 from master.practice.server_game import MAX_DEFERRED, ServerGame, StartPosition
 from master.practice.server_room import (
     LOGIN_MS,
-    MAX_CONNECTIONS,
     CloseConnection,
     Effect,
     RecordChanged,
@@ -20,7 +19,7 @@ from master.practice.server_room import (
 )
 from tests.master.csa.transcripts import NAMES, load, server_lines
 from worker.rules import EnteringKingRule
-from worker.shogi import STARTPOS, Position
+from worker.shogi import Position
 
 T0 = 1_800_000_000_000.0
 # The side to move (black) mates at once by G*5b; white has nothing.
@@ -100,17 +99,6 @@ def test_login_forms(name: str) -> None:
     assert hall.closed == {0}
 
 
-def test_bad_logins() -> None:
-    hall = Hall()
-    hall.connect(0)
-    for said in load("11_bad_login.bad"):
-        if said.who == "C":
-            hall.say(0, said.text)
-    assert [line for line in hall.heard[0] if line.startswith("LOGIN:")] == ["LOGIN:incorrect"] * 7
-    assert sum(line.startswith("type 'LOGIN") for line in hall.heard[0]) == 2
-    assert hall.say(0, "LOGIN alice pw") == ["LOGIN:alice OK"]
-
-
 def test_a_second_login_while_waiting_takes_the_place_with_the_same_password_only() -> None:
     hall = Hall()
     hall.connect(0, 1, 2)
@@ -183,14 +171,6 @@ def test_handicaps_are_positions(prefix: str) -> None:
     assert hall.say(0, "+5756FU") == ["+5756FU,T0"]
 
 
-def test_the_first_handicap_is_the_servers() -> None:
-    hall = Hall()
-    hall.connect(0, 1)
-    hall.say(0, "LOGIN a hclance_x-60-5F-B,p")
-    hall.say(1, "LOGIN b hclance_x-60-5F-W,p")
-    assert "P9 * +KE+GI+KI+OU+KI+GI+KE+KY" in hall.heard[0]
-
-
 @pytest.mark.parametrize(
     ("game", "says"),
     [
@@ -217,13 +197,6 @@ def test_a_misspelt_name_is_paired_as_the_default_game() -> None:
     assert hall.room.games[0].game_id.startswith("gougi+default-1500-0+a+b+")
 
 
-def test_a_start_position_that_is_not_legal_is_refused() -> None:
-    with pytest.raises(ValueError, match="both kings"):
-        RoomOptions(start=StartPosition("9/9/9/9/9/9/9/9/9 b - 1"))
-    with pytest.raises(ValueError, match="not legal"):
-        RoomOptions(starts={"x-1-1": StartPosition(STARTPOS, ("+7775FU",))})
-
-
 def test_who_never_logs_in_is_shown_out() -> None:
     hall = Hall()
     hall.connect(0)
@@ -232,12 +205,6 @@ def test_who_never_logs_in_is_shown_out() -> None:
     assert hall.closed == set()
     hall.tick(1)
     assert hall.closed == {0}
-
-
-def test_a_full_house() -> None:
-    hall = Hall()
-    hall.connect(*range(MAX_CONNECTIONS + 1))
-    assert hall.closed == {MAX_CONNECTIONS}
 
 
 def test_agreement_times_out() -> None:
@@ -285,18 +252,6 @@ def test_who_has_left_loses_whatever_the_other_one_does(last: str) -> None:
     ending = hall.games[-1].record.ending
     assert ending is not None
     assert (ending.reason, ending.winner, ending.comment) == ("RESIGN", 0, "logged out")
-
-
-def test_least_time_per_move() -> None:
-    hall = Hall(RoomOptions(least_ms=1000))
-    hall.start("test-10-0")
-    assert hall.say(0, "+7776FU", after_ms=10) == ["+7776FU,T1"]
-
-
-def test_no_time_at_all_is_no_limit() -> None:
-    hall = Hall()
-    hall.start("test-0-0")
-    assert hall.say(0, "+7776FU", after_ms=100_000) == ["+7776FU,T100"]
 
 
 def test_mate_is_for_the_players_to_see() -> None:
@@ -365,17 +320,6 @@ def test_a_declaration_in_a_handicap_game(rule: str, points: int, won: bool) -> 
     assert hall.say(1, "%KACHI")[-1] == ("#WIN" if won else "#LOSE")
 
 
-@pytest.mark.parametrize("line", ["%%LIST", "%%WHO", "%%%TORYO", "%%"])
-def test_a_question_to_the_server_is_no_move(line: str) -> None:
-    """Neither on turn nor off turn, where it does not wait either."""
-    hall = Hall()
-    hall.start()
-    for conn in (0, 1):
-        assert hall.say(conn, line) == [f"##[ERROR] unknown command: {line}"]
-    hall.play("+7776FU", "-3334FU")
-    assert hall.heard[1][-1] == "-3334FU,T0"
-
-
 def test_games_that_begin_in_one_second_have_their_own_names_and_real_times() -> None:
     """The time is that of START, not of the offer."""
     hall = Hall()
@@ -395,18 +339,6 @@ def test_games_that_begin_in_one_second_have_their_own_names_and_real_times() ->
         assert record.started <= record.ended
 
 
-def test_agree_and_login_again_are_unknown_commands_of_a_game() -> None:
-    hall = Hall()
-    hall.start()
-    assert hall.say(0, "AGREE") == ["##[ERROR] unknown command: AGREE"]
-    hall.connect(2)
-    assert hall.say(2, "LOGIN c test-60-5F,p", "+7776FU", "") == [
-        "LOGIN:c OK",
-        "##[ERROR] unknown command: +7776FU",
-        "",
-    ]
-
-
 def test_leaving_off_turn_loses_when_the_turn_comes() -> None:
     hall = Hall()
     hall.start()
@@ -415,16 +347,6 @@ def test_leaving_off_turn_loses_when_the_turn_comes() -> None:
     assert hall.say(0, "+7776FU") == ["+7776FU,T0", "%TORYO", "#RESIGN", "#WIN"]
     assert hall.games[-1].record.ending is not None
     assert hall.games[-1].record.ending.comment == "disconnected"
-
-
-def test_both_leave() -> None:
-    hall = Hall()
-    hall.start()
-    hall.leave(1)
-    hall.leave(0)
-    assert hall.room.games == ()
-    assert hall.games[-1].record.ending is not None
-    assert hall.games[-1].record.ending.winner == 1
 
 
 def test_the_record_is_to_be_written_at_the_start_after_each_move_and_at_the_end() -> None:

@@ -1,19 +1,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from master.csa.offer import read_offer
-from master.csa.summary import GameSummary, PlayedMove, SummaryError, format_summary, parse_summary
-from tests.master.csa.summaries import WITH_SUMMARY, summary_lines
+from master.csa.summary import SummaryError, format_summary, parse_summary
+from tests.master.csa.transcripts import WITH_SUMMARY, summary_lines
 from worker.clock.timecontrol import TimeControl
-
-START = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1"
-
 
 BUOY = summary_lines("24_buoy.white")[1:-1]
 
@@ -28,21 +24,6 @@ def changed(old: str, *new: str) -> list[str]:
 def test_recorded_summaries_are_read_and_written_unchanged(name: str) -> None:
     lines = summary_lines(name)
     assert format_summary(parse_summary(lines[1:-1])) == lines
-
-
-def test_fields() -> None:
-    time = TimeControl(total_ms=60_000, increment_ms=5_000)
-    assert parse_summary(BUOY) == GameSummary(
-        game_id="test+buoy_open-60-5F+alice+bob+20261121082718",
-        names=("alice", "bob"),
-        my_colour=1,
-        to_move=1,
-        time=(time, time),
-        start_sfen=START,
-        moves=(PlayedMove("+7776FU", 1000), PlayedMove("-3334FU", 1000), PlayedMove("+2726FU", 1000)),
-        max_moves=256,
-        declaration="Jishogi 1.1",
-    )
 
 
 @pytest.mark.parametrize("to_move", ["To_Move:-", "To_Move:+"])
@@ -68,11 +49,6 @@ def test_who_is_to_move_may_be_left_out() -> None:
     assert parse_summary(changed("To_Move:-")) == parse_summary(BUOY)
 
 
-def test_no_limit_of_moves() -> None:
-    assert parse_summary(changed("Max_Moves:256", "Max_Moves:0")).max_moves is None
-    assert parse_summary(changed("Max_Moves:256")).max_moves is None
-
-
 def test_time_per_side_and_units() -> None:
     lines = summary_lines("01_fischer_toryo.black")[1:-1]
     start, end = lines.index("BEGIN Time"), lines.index("END Time")
@@ -90,11 +66,6 @@ def test_a_common_time_block_holds_for_the_side_without_its_own() -> None:
         TimeControl(total_ms=1000),
         TimeControl(total_ms=60_000, increment_ms=5_000),
     )
-
-
-def test_unknown_keys_and_blocks_are_skipped() -> None:
-    lines = ["Colour:red", "no colon at all", "BEGIN Weather", "Sun:yes", "END Weather", *BUOY]
-    assert parse_summary(lines) == parse_summary(BUOY)
 
 
 @pytest.mark.parametrize(
@@ -136,8 +107,3 @@ def test_damaged_summaries_give_a_summary_or_the_error(data: st.DataObject) -> N
     except SummaryError:
         return
     assert parse_summary(format_summary(summary)[1:-1]).moves == summary.moves
-
-
-def test_formats_a_rematch() -> None:
-    summary = replace(parse_summary(BUOY), rematch_on_draw=True)
-    assert "Rematch_On_Draw:YES" in format_summary(summary)

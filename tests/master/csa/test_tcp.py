@@ -77,18 +77,6 @@ def test_the_server_stops_during_a_game(tmp_path: Path) -> None:
     assert "%CHUDAN" in path.read_text()
 
 
-def test_a_port_in_use() -> None:
-    async def main() -> None:
-        async with PracticeServer(ServerOptions(port=0)) as server:
-            host, port = server.address
-            with pytest.raises(ServerError, match=f"port {port} on {host} is in use"):
-                await PracticeServer(ServerOptions(host, port)).start()
-        async with PracticeServer(ServerOptions(host, port)):
-            pass  # free again
-
-    run(main())
-
-
 @pytest.mark.parametrize(("host", "port"), [("no-such-host.invalid", 4081), ("127.0.0.1", 99999), ("192.0.2.1", 4081)])
 def test_a_server_that_cannot_start(host: str, port: int) -> None:
     async def main() -> None:

@@ -1,8 +1,4 @@
-"""Recorded sessions with the real tournament server: ``tests/fixtures/csa/*.txt``, one file a connection.
-
-A line is ``seconds C> text`` (the client said), ``seconds S> text`` (the server said) or ``seconds !! text`` (the
-recorder's remark: who closed the socket).
-"""
+"""Recorded sessions of the tournament server, and their game summaries."""
 
 from __future__ import annotations
 
@@ -34,3 +30,12 @@ def load(name: str) -> list[Said]:
 
 def server_lines(name: str) -> Iterator[str]:
     return (said.text for said in load(name) if said.who == "S")
+
+
+def summary_lines(name: str) -> list[str]:
+    """The summary block of a recorded session, markers included."""
+    lines = list(server_lines(name))
+    return lines[lines.index("BEGIN Game_Summary") : lines.index("END Game_Summary") + 1]
+
+
+WITH_SUMMARY = [name for name in NAMES if "BEGIN Game_Summary" in list(server_lines(name))]

@@ -19,7 +19,7 @@ from master.game import connection_thread
 from master.game.connection_thread import play_games_on_thread
 from master.game.driver import GameSettings, LoginRefusedError
 from master.game.loop import Backoff, Series
-from master.player.events import GameEvent, GameOutcome, LoggedIn, MovePlayed
+from master.player.events import GameEvent, GameOutcome, MovePlayed
 from master.player.instructions import Login
 from master.practice.server import PracticeServer, ServerOptions
 from master.practice.server_room import RoomOptions
@@ -150,44 +150,6 @@ def test_a_search_that_is_refused_costs_no_time() -> None:
             assert outcome.reason == "MAX_MOVES"
 
     with Elsewhere(max_moves=4) as address:
-        run(main(address))
-
-
-def test_cancelled_while_waiting_for_a_game() -> None:
-    async def main(address: ServerAddress) -> None:
-        waiting = asyncio.Event()
-
-        def watch(event: GameEvent) -> None:
-            if isinstance(event, LoggedIn):
-                waiting.set()
-
-        game = asyncio.create_task(play(address, "alice", ScriptedSearcher(), observers=[watch]))
-        await waiting.wait()
-        began = time.monotonic()
-        game.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await game
-        assert time.monotonic() - began < connection_thread.LEAVE_S
-        for thread in threading.enumerate():
-            if thread.name == "connection":
-                thread.join(10)
-                assert not thread.is_alive()
-
-    with Elsewhere() as address:
-        run(main(address))
-
-
-def test_stopped_while_waiting_for_a_game() -> None:
-    async def main(address: ServerAddress) -> None:
-        stop = asyncio.Event()
-
-        def watch(event: GameEvent) -> None:
-            if isinstance(event, LoggedIn):
-                stop.set()
-
-        assert await play(address, "alice", ScriptedSearcher(), stop=stop, observers=[watch]) == []
-
-    with Elsewhere() as address:
         run(main(address))
 
 

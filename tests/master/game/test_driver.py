@@ -8,105 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from master.csa.client import CsaConnectionError
 from master.csa.login import ServerAddress
 from master.game.driver import LoginRefusedError, play_game
 from master.game.recorder import Recorder
 from master.player.events import Conclusion, GameEnded, GameEvent, MovePlayed, Note, ThinkingBegan
 from master.player.instructions import Login
-from master.practice.server_game import StartPosition
 from master.practice.server_room import RoomOptions
 from master.records.record import RecordFile
-from tests.master.csa.peer import free_port
 from tests.master.game.playing import agree, both, check_record, opponent, play, run, server
-from tests.master.scripted import BrokenSearcher, ScriptedSearcher, first_legal, shuffle
-from worker.shogi import Position
+from tests.master.scripted import BrokenSearcher, ScriptedSearcher
 
 pytestmark = pytest.mark.timeout(60)
-
-MATE_IN_ONE = StartPosition("4k4/9/4P4/9/9/9/9/9/4K4 b G 1")
-
-
-def test_a_repetition(tmp_path: Path) -> None:
-    async def main() -> None:
-        events: list[GameEvent] = []
-        async with server(records=tmp_path / "server") as host:
-            black, white = await both(
-                host,
-                ScriptedSearcher(shuffle),
-                ScriptedSearcher(shuffle),
-                records=tmp_path / "players",
-                observers=(events.append,),
-            )
-        for outcome in (black, white):
-            assert (outcome.conclusion, outcome.reason, outcome.plies) == (Conclusion.DRAW, "SENNICHITE", 13)
-            assert check_record(outcome.record_path, outcome).result.is_draw()
-        assert black.record_path != white.record_path
-        (path,) = host.record_paths.values()
-        served = check_record(path, black)
-        assert served.moves[0].engine_info.eval == 12
-        assert served.moves[1].engine_info.eval == -12
-        assert sum(isinstance(event, MovePlayed) for event in events) == 26
-        ended = {event.outcome.record_path for event in events if isinstance(event, GameEnded)}
-        assert ended == {black.record_path, white.record_path}
-
-    run(main())
-
-
-def test_a_mate_is_resigned() -> None:
-    async def main() -> None:
-        async with server(RoomOptions(start=MATE_IN_ONE)) as host:
-            black, white = await both(host, ScriptedSearcher(lambda _: ("G*5b", 31999)), ScriptedSearcher())
-        assert (black.conclusion, black.winner) == (Conclusion.WIN, 0)
-        assert (white.conclusion, white.winner) == (Conclusion.LOSE, 0)
-        assert Position.from_sfen(black.sfen).is_mated()
-
-    run(main())
-
-
-def test_a_bad_score_is_resigned() -> None:
-    async def main() -> None:
-        async with server(RoomOptions(max_moves=None)) as host:
-            losing = ScriptedSearcher(lambda position: (first_legal(position)[0], -9000))
-            black, white = await both(host, losing, ScriptedSearcher())
-        assert (black.conclusion, black.reason, black.plies) == (Conclusion.LOSE, "RESIGN", 6)
-        assert white.conclusion is Conclusion.WIN
-
-    run(main())
-
-
-def test_the_move_limit() -> None:
-    async def main() -> None:
-        async with server(RoomOptions(max_moves=10)) as host:
-            black, white = await both(host, ScriptedSearcher(), ScriptedSearcher())
-        for outcome in (black, white):
-            assert (outcome.conclusion, outcome.reason, outcome.plies) == (Conclusion.CENSORED, "MAX_MOVES", 10)
-
-    run(main())
-
-
-def test_a_declaration() -> None:
-    async def main() -> None:
-        start = StartPosition("K1RRBB3/GGSS5/NNL6/9/9/9/9/9/8k b 8P 1")
-        async with server(RoomOptions(start=start)) as host:
-            black, white = await both(host, ScriptedSearcher(), ScriptedSearcher())
-        assert (black.conclusion, black.reason) == (Conclusion.WIN, "JISHOGI")
-        assert white.conclusion is Conclusion.LOSE
-
-    run(main())
-
-
-def test_the_opponents_flag_falls() -> None:
-    async def main() -> None:
-        async with server() as host:
-            peer = await opponent(host, game="test-1-0")
-            game = asyncio.create_task(play(host, "alice", ScriptedSearcher(), "test-1-0-B"))
-            await agree(peer)
-            outcome = await game
-            assert (outcome.conclusion, outcome.reason, outcome.plies) == (Conclusion.WIN, "TIME_UP", 1)
-            await peer.connection.close()
-
-    run(main())
 
 
 def test_a_searcher_that_never_decides_loses_no_game_on_time() -> None:
@@ -204,69 +116,11 @@ def test_the_opponent_disconnects(tmp_path: Path, moves: list[str]) -> None:
     run(main())
 
 
-def test_the_opponent_moves_illegally() -> None:
-    async def main() -> None:
-        async with server() as host:
-            peer = await opponent(host, "B")
-            game = asyncio.create_task(play(host, "alice", ScriptedSearcher(), "test-60-5F-W"))
-            await agree(peer)
-            peer.say("+7775FU")
-            assert (await game).reason == "ILLEGAL_MOVE"
-            await peer.connection.close()
-
-    run(main())
-
-
-def test_the_opponent_rejects() -> None:
-    async def main() -> None:
-        async with server() as host:
-            peer = await opponent(host)
-            game = asyncio.create_task(play(host, "alice", ScriptedSearcher(), "test-60-5F-B"))
-            await peer.until("END Game_Summary")
-            peer.say("REJECT")
-            outcome = await game
-            assert (outcome.conclusion, outcome.played) == (Conclusion.NOT_PLAYED, False)
-            await peer.connection.close()
-
-    run(main())
-
-
-def test_a_wrong_password() -> None:
-    async def main() -> None:
-        async with server(RoomOptions(passwords={"alice": "other"})) as host:
-            with pytest.raises(LoginRefusedError, match="refuses the login of 'alice'") as caught:
-                await play(host, "alice", ScriptedSearcher())
-        assert "secret" not in str(caught.value)
-
-    run(main())
-
-
 def test_a_name_that_no_server_takes() -> None:
     async def main() -> None:
         async with server() as host:
             with pytest.raises(LoginRefusedError, match="1 to 32 letters"):
                 await play(host, "no spaces, please", ScriptedSearcher())
-
-    run(main())
-
-
-def test_nobody_listens() -> None:
-    async def main() -> None:
-        with pytest.raises(CsaConnectionError, match="refuses the connection"):
-            await play_game(ServerAddress("127.0.0.1", free_port()), Login("alice", "p"), ScriptedSearcher())
-
-    run(main())
-
-
-def test_the_server_closes_before_a_game() -> None:
-    async def main() -> None:
-        host = server()
-        await host.start()
-        game = asyncio.create_task(play(host, "alice", ScriptedSearcher()))
-        await asyncio.sleep(0.2)
-        await host.stop()
-        with pytest.raises(CsaConnectionError, match="closed the connection, waiting for a game"):
-            await game
 
     run(main())
 

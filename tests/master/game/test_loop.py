@@ -12,12 +12,12 @@ from master.csa.client import CsaConnectionError
 from master.csa.login import ServerAddress
 from master.game import driver as game
 from master.game import loop as game_loop
-from master.game.driver import LoginRefusedError, WrongGameError
+from master.game.driver import LoginRefusedError
 from master.game.loop import Backoff, NameTakenError, Series, play_games
 from master.player.events import Conclusion, GameEvent, GameOutcome, LoggedIn, MovePlayed
 from master.player.instructions import Login
 from master.practice.server import PracticeServer, ServerOptions
-from master.practice.server_room import RoomNote, RoomOptions
+from master.practice.server_room import RoomOptions
 from tests.master.csa.peer import free_port
 from tests.master.scripted import ScriptedSearcher
 
@@ -216,25 +216,6 @@ def test_a_server_that_does_not_answer_a_login(monkeypatch: pytest.MonkeyPatch) 
     run(main())
 
 
-def test_gives_up_in_the_end() -> None:
-    async def main() -> None:
-        with pytest.raises(CsaConnectionError, match="refuses the connection"):
-            await loop(("127.0.0.1", free_port()), "alice", backoff=Backoff(first_s=0.01, attempts=3))
-
-    run(main())
-
-
-def test_cancelled_while_trying_again() -> None:
-    async def main() -> None:
-        task = asyncio.create_task(loop(("127.0.0.1", free_port()), "alice", backoff=Backoff(first_s=60)))
-        await asyncio.sleep(0.2)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-
-    run(main())
-
-
 def test_cancelled_during_a_game() -> None:
     async def main() -> None:
         begun = asyncio.Event()
@@ -252,37 +233,6 @@ def test_cancelled_during_a_game() -> None:
             assert all(isinstance(result, asyncio.CancelledError) for result in results)
 
     run(main())
-
-
-def test_a_game_that_cannot_come_is_not_tried_again() -> None:
-    async def main() -> None:
-        notes: list[RoomNote] = []
-        async with PracticeServer(ServerOptions(port=0), notes.append) as host:
-            with pytest.raises(WrongGameError, match="TEBAN"):
-                await loop(host.address, "alice", game="floodgate-60-5F-B")
-        assert [note.event for note in notes if note.event == "login"] == ["login"]
-
-    run(main())
-
-
-def test_a_server_that_begins_no_games_for_now_is_tried_again() -> None:
-    logins = 0
-
-    async def closing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        nonlocal logins
-        logins += 1
-        await reader.readline()
-        writer.write(b"LOGIN:alice OK\n##[ERROR] starting new games is not allowed now.\n")
-        await reader.readline()
-        writer.close()
-
-    async def main() -> None:
-        async with await asyncio.start_server(closing, "127.0.0.1", 0) as host:
-            with pytest.raises(CsaConnectionError, match="starting new games is not allowed now"):
-                await loop(host.sockets[0].getsockname(), "alice", backoff=Backoff(first_s=0.01, attempts=12))
-
-    run(main())
-    assert logins == 12
 
 
 def test_of_two_players_with_one_name_one_gives_up_and_the_other_plays() -> None:

@@ -21,7 +21,6 @@ from master.player.instructions import Emit, PlayerSettings
 from master.practice.server import PracticeServer, ServerOptions
 from master.practice.server_room import RoomOptions
 from tests.answers import make_known
-from tests.master.command import gougi
 from tests.master.game.playing import both
 from tests.master.logs.written import full_behind
 from tests.master.scripted import ScriptedSearcher
@@ -113,14 +112,6 @@ def in_parts(log: Path, folder: Path) -> tuple[Path, list[Path]]:
     return path, sorted(folder.glob("*.gz"))
 
 
-def test_a_log_that_was_cut_in_parts(log: Path, tmp_path: Path) -> None:
-    path, parts = in_parts(log, tmp_path)
-    assert len(parts) > 1
-    assert read_log(path) == read_log(log)
-    parts[0].unlink()
-    assert read_log(path) == []  # both games began there, and cannot be played from their middle
-
-
 def test_behind_a_gap_no_game_goes_on(log: Path, tmp_path: Path) -> None:
     path, parts = in_parts(log, tmp_path)
     parts[1].write_bytes(parts[1].read_bytes()[:-100])
@@ -201,25 +192,3 @@ def test_events_of_another_version(tmp_path: Path, fields: str, says: str) -> No
     path.write_text(f'{begin}\n{{"event": "input", "game": 1, "at_ms": 1, {fields}}}\n')
     with pytest.raises(ReplayError, match=f"line 2: {says}"):
         read_log(path)
-
-
-@pytest.mark.slow
-def test_the_command(log: Path, tmp_path: Path) -> None:
-    told = gougi("replay", "--check", str(log), cwd=tmp_path)
-    assert told.returncode == 0
-    assert sorted(line.rpartition(" (")[2] for line in told.stdout.splitlines()) == [
-        "alice): 7 lines, as logged",
-        "bob): 7 lines, as logged",
-    ]
-    shown = gougi("replay", str(log), "--player", "alice", "--speed", "0", cwd=tmp_path).stdout.splitlines()
-    assert any(line.startswith("  8 ☖") for line in shown)
-    assert "drawn by the 8-move limit" in shown[-2]
-    altered = tmp_path / "altered.jsonl"
-    altered.write_text(log.read_text().replace('"sent": ["+', '"sent": ["+x', 1))
-    told = gougi("replay", "--check", str(altered), cwd=tmp_path)
-    assert told.returncode == 1
-    assert "not as logged, at " in told.stdout
-    assert "  logged: +x" in told.stdout
-    none = gougi("replay", str(log), "--game", "nothing", cwd=tmp_path)
-    assert none.returncode == 2
-    assert "no such game; there are: " in none.stderr

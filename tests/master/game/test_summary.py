@@ -91,15 +91,6 @@ def test_an_embedded_game_counts_once() -> None:
     assert found.results() == {"won": 2}
 
 
-def test_units_of_time_and_moves_that_were_given() -> None:
-    found = LogSummary()
-    given = [*offer(1, "+"), *map(received, ["Time_Unit:100msec", "+7776FU,T1", "-3334FU,T1", "START:g1"])]
-    played = [received("+2726FU,T25"), received("-8384FU,T7"), received("#ILLEGAL_MOVE"), received("#WIN")]
-    add(map(json.dumps, [begin("anna"), *given, *played]), found)
-    (game,) = found.facts()["games"]
-    assert (game["moves"], game["own_s"], game["other_s"]) == (2, 2.5, 0.7)
-
-
 def test_games_that_came_to_no_result() -> None:
     found = LogSummary()
     started, lost = received("START:g1"), {**received(""), "kind": "ConnectionLost", "why": "stopped by us"}
@@ -123,15 +114,6 @@ def test_games_that_came_to_no_result() -> None:
     ]
     assert [game.moves for game in found.games] == [0, 2, 2, 2, 2, 0, 0, 2, 2]
     assert found.results()["unfinished"] == 1
-
-
-def test_times_of_each_side_and_of_parts_of_a_second() -> None:
-    found = LogSummary()
-    times = ["BEGIN Time+", "Time_Unit:1msec", "END Time+", "BEGIN Time-", "Time_Unit:1min", "END Time-", "START:g1"]
-    given = [*offer(1, "+"), *map(received, times)]
-    played = [received("+2726FU,T2500.5"), received("-8384FU,T1")]
-    add(map(json.dumps, [begin("anna"), *given, *played]), found)
-    assert (found.games[0].own_s, found.games[0].other_s) == (pytest.approx(2.5005), 60)
 
 
 def test_several_files_and_packed_parts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -174,13 +156,3 @@ def test_a_decision_that_came_too_late_was_not_played() -> None:
     add(map(json.dumps, [begin("anna"), *offer(1, "+"), late, DECIDED]), found)
     (game,) = found.games
     assert game.decisions == {"vote": 1}
-
-
-@pytest.mark.parametrize("words", [("log",), ("replay", "--check")])
-def test_a_log_that_is_no_text_is_named(
-    words: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "notes.jsonl"
-    path.write_bytes(b"{}\n\x8e\n")
-    assert run([*words, str(path)]) == 2
-    assert capsys.readouterr().err == f"gougi: {path}: not a text file: byte 3 is not UTF-8\n"

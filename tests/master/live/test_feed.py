@@ -141,13 +141,9 @@ def test_it_ends_with_its_master() -> None:
         time.sleep(0.05)
 
 
-@pytest.mark.parametrize(
-    ("host", "token", "why"),
-    [("192.0.2.1", "a-token-of-24-characters", "192.0.2.1:0: "), ("0.0.0.0", "", "a token is needed")],
-)
-def test_where_there_can_be_no_page(host: str, token: str, why: str) -> None:
-    with fed(host=host, token=token) as (_page, told):
-        assert why in told.troubles.get(timeout=60)
+def test_where_there_can_be_no_page() -> None:
+    with fed(host="192.0.2.1", token="a-token-of-24-characters") as (_page, told):
+        assert "192.0.2.1:0: " in told.troubles.get(timeout=60)
     assert told.urls.empty()
 
 

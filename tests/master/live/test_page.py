@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import pytest
 
 from master.live.facts import Teller, fleet_fact
-from master.live.page import ENDED_KEPT, GAMES_KEPT, Cursor, Site
-from master.player.events import GameBegan, LineMeasured, Note, ThinkingBegan
-from tests.answers import make_known, root_line
+from master.live.page import ENDED_KEPT, Cursor, Site
+from master.player.events import GameBegan, ThinkingBegan
+from tests.answers import root_line
 from tests.master.live.told import HEAD, facts, site
 from tests.master.ui.shown import CLOCKS, DECISION, GAME, PROGRESS, SUMMARY, move_played
 from worker.shogi import STARTPOS
@@ -49,14 +48,6 @@ def test_a_search_while_it_runs_and_behind_it() -> None:
     ]
 
 
-def test_scores_are_blacks() -> None:
-    teller = Teller()
-    teller.tell(GameBegan(replace(SUMMARY, my_colour=1), STARTPOS, CLOCKS), 0)
-    fact = teller.tell(PROGRESS, 1)
-    assert fact is not None
-    assert (fact["score"], fact["fleet"][0]["score"], fact["fleet"][1]["score"]) == (-55, -55, None)
-
-
 def test_the_age_of_a_nodes_report() -> None:
     """It counts from the last one that said something else than the one before."""
     same = replace(PROGRESS, elapsed_ms=1900)
@@ -84,12 +75,6 @@ def test_the_opponents_thoughts_where_it_is_here_too() -> None:
     found.take(fact)
     assert found.section("game", "1")["moves"][1]["score"] == -30
     assert found.section("fleet", None)["nps"] == 612_345, "the opponent's speed is not the fleet's"
-
-
-def test_a_ponder_hit_is_counted() -> None:
-    known = make_known("7g7f", 40, 12, 5000, 2500, 2000)
-    game = site(*GAME[:2], ThinkingBegan(1, 0, 900, 2000, CLOCKS, known)).section("game", "1")
-    assert game["ponder"] == {"turns": 1, "hits": 1, "pondered_ms": 2500, "fleet_ms": 2000}
 
 
 def test_the_fleet() -> None:
@@ -131,32 +116,6 @@ def test_the_fleet() -> None:
         "ponder_hit",
         "node_lost",
     ]
-
-
-def test_the_speed_of_each_search_is_kept() -> None:
-    fleet = site(*GAME[:5]).section("fleet", None)
-    assert fleet["speeds"] == [[1004.0, 612_345]], "the node that is lost has none"
-    assert [(node["node"], node["state"], node["job"]) for node in fleet["nodes"]] == [
-        ("node-1", "ready", ""),
-        ("node-2", "lost", ""),
-    ]
-
-
-def test_every_section_is_json() -> None:
-    found = site(*GAME[:3], LineMeasured(12.0), Note("odd", {"why": {1, 2}}, warning=True), *GAME[3:])
-    for name in found.versions("1"):
-        json.dumps(found.section(name, "1"), allow_nan=False)
-    assert [entry["fields"]["text"] for entry in found.section("log", None)["entries"]] == ["odd why={1, 2}"]
-
-
-def test_old_games_are_forgotten() -> None:
-    found = Site(HEAD)
-    for _ in range(GAMES_KEPT + 3):
-        for fact in facts():
-            found.take(fact)
-    assert list(found.games) == [str(number) for number in range(4, GAMES_KEPT + 4)]
-    assert found.key("1") is None
-    assert found.versions("1").keys() == {"fleet", "log", "games"}
 
 
 def test_quick_searches_reach_a_viewer_that_missed_them() -> None:
@@ -210,8 +169,3 @@ def test_what_comes_before_a_game_is_left_out(fact: dict[str, object]) -> None:
     found = Site(HEAD)
     found.take(fact)
     assert found.latest is None
-
-
-def test_a_move_that_nobody_searched_has_no_score() -> None:
-    found = site(*GAME[:2], move_played(1, "7g7f", "+7776FU"))
-    assert found.section("game", "1")["moves"][0]["score"] is None

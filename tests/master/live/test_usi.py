@@ -74,11 +74,6 @@ def test_another_position_is_another_game() -> None:
     assert site.section("game", "3")["mine"] == 1
 
 
-def test_what_is_of_another_search_is_not_shown() -> None:
-    site = shown(start(7), PROGRESS, DECISION)
-    assert "depth" not in site.section("thoughts", "1")["thoughts"][0]
-
-
 def test_the_fleet_and_what_a_gui_says() -> None:
     site = shown(
         *(

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import logging
-import math
 import urllib.request
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,10 +17,7 @@ from master.logs.game_metrics import GAME, GameMetrics
 from master.logs.log import open_log
 from master.player.events import (
     Clocks,
-    Conclusion,
     GameBegan,
-    GameEnded,
-    GameOutcome,
     LineMeasured,
     MoveComment,
     MovePlayed,
@@ -73,35 +68,6 @@ def test_the_least_margin_is_the_games(game: Game) -> None:
     began = GameBegan(SUMMARY, STARTPOS, Clocks((60_000, 60_000), 0))
     game.tell(began, MINE, YOURS, TIGHT, began, MINE)
     assert game.value("gougi_flag_margin_least_seconds") == pytest.approx(61.0)
-
-
-def test_before_the_first_move_of_a_game_there_is_no_margin(game: Game) -> None:
-    """A game's alarm looks for a small one."""
-    names = ("gougi_flag_margin_seconds", "gougi_flag_margin_least_seconds")
-    began = GameBegan(SUMMARY, STARTPOS, Clocks((60_000, 60_000), 0))
-    for events in ((), (began,), (MINE, YOURS, TIGHT, began)):
-        game.tell(*events)
-        for name in names:
-            value = game.value(name)
-            assert value is not None
-            assert math.isnan(value)
-
-
-def test_the_other_colour(game: Game) -> None:
-    white = replace(SUMMARY, my_colour=1)
-    game.tell(GameBegan(white, STARTPOS, Clocks((60_000, 60_000), 0)), replace(MINE, mine=False))
-    assert game.value("gougi_own_moves_total") == 0
-    game.tell(replace(YOURS, mine=True))
-    assert game.value("gougi_flag_margin_seconds") == pytest.approx(56.0)
-    assert game.value("gougi_clock_left_seconds", side="own") == 51
-
-
-def test_results(game: Game) -> None:
-    game.tell(GameEnded(GameOutcome(Conclusion.WIN, "TORYO", sfen=STARTPOS)))
-    game.tell(GameEnded(GameOutcome(Conclusion.LOSE, "TIME_UP", sfen=STARTPOS)))
-    game.tell(GameEnded(GameOutcome(Conclusion.NOT_PLAYED, "REJECT")))
-    counted = {str(one.value): game.value("gougi_games_total", result=one.value.lower()) for one in Conclusion}
-    assert {name: count for name, count in counted.items() if count} == {"WIN": 1, "LOSE": 1}
 
 
 def test_every_metric_of_the_catalogue_is_said(game: Game) -> None:
@@ -169,14 +135,6 @@ def test_it_is_served_and_warnings_are_counted(tmp_path: Path) -> None:
     assert "process_cpu_seconds_total" in text
     with pytest.raises(OSError, match="refused"):
         urllib.request.urlopen(metrics.url, timeout=30)
-
-
-def test_who_writes_no_log_still_sees_warnings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Python shows them on stderr as long as the root logger has no handler."""
-    monkeypatch.setattr(logging.getLogger(), "handlers", [])
-    with serving(MetricsConfig(port=0), "me", Told()) as metrics:
-        assert metrics is not None
-        assert logging.getLogger().handlers == []
 
 
 def test_off_and_without_a_port() -> None:

@@ -12,7 +12,7 @@ import structlog
 
 from master.csa.summary import GameSummary
 from master.logs.files import LogFile
-from master.logs.log import About, LogError, fleet_listener, open_log
+from master.logs.log import About, fleet_listener, open_log
 from master.player.events import Conclusion, GameEnded, GameFound, GameOutcome
 from worker.clock.timecontrol import TimeControl
 from worker.shogi import STARTPOS
@@ -63,28 +63,6 @@ def test_fleet_events(tmp_path: Path) -> None:
     assert [name for name, _ in told] == ["node_joined", "node_lost"]
     assert heard == ["warning: node_lost node=node-1 reason='its process died'"]
     assert len(path.read_text().splitlines()) == 2
-
-
-def test_a_person_hears_once_that_nodes_starve(tmp_path: Path) -> None:
-    """In plain words; the log has each time."""
-    heard: list[str] = []
-    for _ in range(2):
-        with open_log(tmp_path, file_level="info", console_level="warning", console=heard.append) as path:
-            listener = fleet_listener()
-            for node in ("node-1", "node-2", "node-1"):
-                listener.on_event("node_starves", {"node": node, "percent": 61, "cores": 1})
-    assert path.read_text().count("node_starves") == 6, "two runs of one second share a file"
-    words = "node-1 plays weaker: it has 61 % of its processor, other programs the rest"
-    assert heard == [words] * 2, "once in each run"
-
-
-def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with (
-        pytest.raises(LogError, match="no log can be written to"),
-        open_log(tmp_path / "file" / "logs", file_level="info", console_level="info", console=print),
-    ):
-        pass
 
 
 def test_no_error_ends_the_writer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

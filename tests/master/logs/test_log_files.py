@@ -1,4 +1,4 @@
-"""A log in parts: cut, packed, deleted, and a disk that refuses."""
+"""The files of a log: cut, packed, deleted, and read while that happens."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from master.logs.files import NotTextError, Place, is_log, read_lines
+from master.logs.files import Place, is_log, read_lines
 from tests.master.logs.written import NAME, Written, full_behind, names, no_gap, numbers
 
 
@@ -57,14 +57,6 @@ def test_only_what_has_exactly_our_names_is_deleted(tmp_path: Path) -> None:
             os.utime(tmp_path / name, (0, 0))
     log = Written(tmp_path, keep=1)
     assert names(tmp_path) == sorted([*others, recent, log.path.name])
-
-
-def test_what_packing_left_is_deleted_though_all_logs_are_kept(tmp_path: Path) -> None:
-    for name in (".gougi-20200101-000000-7.0001.jsonl.gz", "gougi-20200101-000000-7.0001.jsonl"):
-        (tmp_path / name).write_text("")
-        os.utime(tmp_path / name, (0, 0))
-    log = Written(tmp_path)
-    assert names(tmp_path) == ["gougi-20200101-000000-7.0001.jsonl", log.path.name]
 
 
 def test_a_full_disk_costs_lines_and_no_more(tmp_path: Path) -> None:
@@ -131,35 +123,6 @@ def test_a_gap_is_told_once_to_who_comes_again(tmp_path: Path) -> None:
     assert [json.loads(line).get("number") for _, _, line in read_lines(log.path, gaps.append)][3:5] == [None, 5]
 
 
-def test_a_disk_that_is_full_twice(tmp_path: Path) -> None:
-    """Also where there is room for no more than the line about the gap."""
-    log = Written(tmp_path)
-    log.lines(range(2))
-    for room in (0, 120):
-        with full_behind(log.path.stat().st_size + room):
-            log.lines(range(2, 4))
-    log.lines(range(4, 5))
-    with full_behind(log.path.stat().st_size):
-        log.lines(range(5, 6))
-    log.lines(range(6, 7))
-    assert numbers(log.path, lambda _: None) == [0, 1, -4, 4, -1, 6]
-
-
-@pytest.mark.parametrize("before", [b"", b'{"number": 0}\n', b'{"number": 0}\n{"number": 1}\n'])
-def test_a_log_that_is_no_text_is_named_with_the_byte(tmp_path: Path, before: bytes) -> None:
-    path = tmp_path / "notes.jsonl"
-    path.write_bytes(before + b"{}\x8e\n")
-    with pytest.raises(NotTextError) as error:
-        list(read_lines(path, no_gap))
-    assert str(error.value) == f"{path}: not a text file: byte {len(before) + 2} is not UTF-8"
-
-
-def test_a_byte_order_mark_is_passed_over(tmp_path: Path) -> None:
-    path = tmp_path / "notes.jsonl"
-    path.write_bytes(b'\xef\xbb\xbf{"number": 0}\n{"number": 1}\n')
-    assert numbers(path) == [0, 1]
-
-
 def refuse(*_: object, **__: object) -> None:
     raise OSError(28, "No space left on device")
 
@@ -214,3 +177,114 @@ def test_where_it_is_waited_for_parts_are_left_unpacked(
     assert numbers(log.path) == list(range(4_000))
     assert len(pieces) == (when == "in work")
     assert log.told == []
+
+
+@pytest.mark.parametrize("at_once", [1, 7, 30, 60])
+def test_it_is_read_while_it_is_cut(tmp_path: Path, at_once: int) -> None:
+    """``at_once``: so many lines are written for each that is read; a part takes 19."""
+    log = Written(tmp_path, part_bytes=2_000)
+    log.lines(range(5))
+    read: list[int] = []
+    for _, _, line in read_lines(log.path, no_gap):
+        read.append(json.loads(line)["number"])
+        if len(read) <= 120 // at_once:
+            log.lines(range(5 + at_once * (len(read) - 1), 5 + at_once * len(read)))
+    assert read == list(range(5 + 120 // at_once * at_once))
+
+
+def test_a_reader_that_comes_again_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log, place, read = Written(tmp_path, part_bytes=2_000), Place(), list[str]()
+    for number in range(0, 120, 8):
+        log.lines(range(number, number + 8))
+        read.append(next(read_lines(log.path, no_gap, place))[2])  # and stops in the middle
+        read += [line for _, _, line in read_lines(log.path, no_gap, place)]
+    assert [json.loads(line)["number"] for line in read] == list(range(120))
+    log.lines(range(120, 122))
+    monkeypatch.setattr(gzip, "GzipFile", lambda file: pytest.fail(f"{file} was read before"))
+    assert [json.loads(line)["number"] for _, _, line in read_lines(log.path, no_gap, place)] == [120, 121]
+
+
+@pytest.mark.parametrize("moment", ["before the open", "behind the open"])
+def test_it_is_cut_as_a_file_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str) -> None:
+    log = Written(tmp_path, part_bytes=2_000)
+    log.lines(range(15))
+    opened = Path.open
+
+    def open_(path: Path, mode: str) -> object:
+        monkeypatch.undo()
+        if moment == "before the open":
+            log.lines(range(15, 50))
+        file = opened(path, mode)
+        if moment == "behind the open":
+            log.lines(range(15, 50))
+        return file
+
+    monkeypatch.setattr(Path, "open", open_)
+    assert numbers(log.path) == list(range(50))
+
+
+def test_a_part_is_packed_as_it_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = Written(tmp_path, part_bytes=2_000)
+    log.file.stop_packing()
+    log.lines(range(50))
+    opened = Path.open
+
+    def open_(path: Path, mode: str) -> object:
+        monkeypatch.undo()
+        path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
+        path.unlink()
+        return opened(path, mode)
+
+    monkeypatch.setattr(Path, "open", open_)
+    assert numbers(log.path) == list(range(50))
+    assert names(tmp_path)[0] == f"{NAME}.0001.jsonl.gz"
+
+
+def test_what_a_crash_leaves_is_read_once(tmp_path: Path) -> None:
+    log = Written(tmp_path, part_bytes=2_000)
+    log.lines(range(50))
+    log.file.close()
+    for number, packed_too in ((1, True), (2, False)):
+        packed = tmp_path / f"{NAME}.000{number}.jsonl.gz"
+        whole = gzip.decompress(packed.read_bytes())
+        packed.with_suffix("").write_bytes(whole[:-30] if packed_too else whole)  # only the packed one was flushed
+        if not packed_too:
+            packed.unlink()
+    (tmp_path / f"{NAME}1.jsonl").write_text("another run's\n")
+    assert numbers(log.path) == list(range(50))
+
+
+@pytest.mark.parametrize("damage", ["cut", "empty", "no gzip", "unpacked"])
+def test_behind_a_damaged_part_it_goes_on(tmp_path: Path, damage: str) -> None:
+    log = Written(tmp_path, part_bytes=2_000)
+    log.lines(range(70))
+    part = tmp_path / f"{NAME}.0002.jsonl.gz"
+    whole = part.read_bytes()
+    match damage:
+        case "cut":
+            part.write_bytes(whole[:-20])
+        case "empty":
+            part.write_bytes(b"")
+        case "no gzip":
+            part.write_bytes(b"nonsense")
+        case "unpacked":
+            part.unlink()
+            part = part.with_suffix("")
+            part.write_bytes(gzip.decompress(whole)[:-20])
+    gaps: list[str] = []
+    read = numbers(log.path, gaps.append)
+    held = [json.loads(line)["number"] for line in gzip.decompress(whole).splitlines()]
+    lost = len(held) - len(set(held) & set(read))
+    assert lost > 0
+    assert read == [number for number in range(70) if number not in held[len(held) - lost :]]
+    assert gaps == [f"{part}: damaged or cut short behind line {len(held) - lost}"]
+
+
+def test_a_part_that_is_gone_is_told(tmp_path: Path) -> None:
+    log = Written(tmp_path, part_bytes=2_000)
+    log.lines(range(100))
+    for number in (1, 3):
+        (tmp_path / f"{NAME}.000{number}.jsonl.gz").unlink()
+    gaps: list[str] = []
+    assert len(numbers(log.path, gaps.append)) == 100 - 2 * 19
+    assert gaps == [f"{tmp_path / NAME}.0004.jsonl.gz: the parts before it are missing"]  # the oldest may be deleted

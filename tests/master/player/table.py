@@ -16,7 +16,7 @@ from master.player.inputs import Connected, Input, PonderFound, Prepared, Server
 from master.player.instructions import Emit, Finish, Instruction, Login, PlayerSettings, Send
 from master.player.player import Player
 from tests.answers import make_decision, make_progress
-from tests.master.csa.summaries import summary_lines
+from tests.master.csa.transcripts import summary_lines
 
 BLACK = parse_summary(summary_lines("01_fischer_toryo.black")[1:-1])
 WHITE = replace(BLACK, my_colour=1)

@@ -10,11 +10,12 @@ import pytest
 from rsshogi.core import Board
 
 from cluster.api import Decision
+from cluster.network.messages import LONGEST_GAME
 from master.csa.summary import parse_summary
 from master.player.instructions import PlayerSettings
 from master.player.judging import Judge, Judgement, Verdict
 from tests.answers import make_decision
-from tests.master.csa.summaries import summary_lines
+from tests.master.csa.transcripts import summary_lines
 from worker.score import MATE, mated_in
 from worker.shogi import Position, SfenError, move_to_usi
 
@@ -138,14 +139,6 @@ def test_it_declares_exactly_where_it_is_right() -> None:
     assert min(close.values()) > 10  # a point more or less, and it were otherwise
 
 
-def test_it_never_declares_where_the_rule_is_not_offered() -> None:
-    position = Position.from_sfen(ENTERED)
-    assert judge().before_search(position, 100).verdict is Verdict.DECLARE
-    referee = judge(declaration="")
-    assert referee.before_search(position, 100).verdict is Verdict.SEARCH
-    assert referee.after_search(decision("win"), position, 100) is Verdict.DISBELIEVE
-
-
 # Resigning
 
 
@@ -198,10 +191,6 @@ def test_a_resignation_needs_a_score_that_says_why(score: int | None, plies: int
     assert referee.after_search(decision("resign", score), START, plies) is expected
 
 
-def test_the_mated_side_resigns() -> None:
-    assert judge(my_colour=1).before_search(Position.from_sfen(MATED), 100) == Judgement(Verdict.RESIGN)
-
-
 # The move limit
 
 
@@ -233,16 +222,4 @@ def test_what_the_search_is_told_of_the_limit() -> None:
     assert not wcsc.at_limit(319)
     wcsc.plays_on()
     assert wcsc.search_limit == 0
-
-
-def test_when_a_game_is_over() -> None:
-    referee = judge()
-    assert not referee.ends_with(START, 319)
-    assert referee.ends_with(START, 320)
-    assert referee.ends_with(Position.from_sfen(MATED), 10)
-    position = Position.startpos()
-    for _ in range(3):
-        assert not referee.ends_with(position, 0)
-        for usi in ("2h3h", "8b7b", "3h2h", "7b8b"):
-            position.push_usi(usi)
-    assert referee.ends_with(position, 12)
+    assert [judge(max_moves=LONGEST_GAME + more).search_limit for more in (0, 1)] == [LONGEST_GAME, 0]

@@ -111,24 +111,6 @@ def test_ctrl_c_at_the_very_start(start: Start) -> None:
     assert not running.left_behind()
 
 
-def test_ctrl_c_while_the_game_ends(start: Start) -> None:
-    running = start("--time", "1+1", "--max-moves", "2")
-    running.wait_for("result for gougi")
-    running.press_ctrl_c()
-    assert running.end() in (0, 130), running.output
-    assert "Traceback" not in running.output
-    assert not running.left_behind()
-
-
-def test_sigterm_to_the_process_alone(start: Start, tmp_path: Path) -> None:
-    running = start("--time", "1+1")
-    running.wait_for("  2 ")
-    running.process.terminate()
-    assert running.end() == 130, running.output
-    assert not running.left_behind()
-    assert "%CHUDAN" in only_record(tmp_path).read_text(encoding="utf-8")
-
-
 def test_a_second_ctrl_c_ends_everything_at_once(start: Start) -> None:
     running = start("--time", "1+1")
     running.wait_for("starting node-1")

@@ -1,8 +1,6 @@
-"""KIF and KI2 as the world writes them: start positions, lines that are passed over, moves, endings, variations."""
+"""KIF and KI2 as the world writes them: start positions, lines that are passed over, moves, endings."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import pytest
 
@@ -200,9 +198,8 @@ def test_endings(word: str, end: tuple[str, int | None]) -> None:
     """White is to move after one move from the usual start."""
     game = read(HEAD + FIRST + f"   2 {word}         ( 0:03/00:00:04)\n*said at the end\n")
     assert (game.ending, game.winner) == end
-    assert game.record.main_terminal.comment == "said at the end"
-    assert game.record.result.is_black_win() is (end[1] == 0)
-    assert game.record.result.is_white_win() is (end[1] == 1)
+    assert game.reading is not None
+    assert game.reading.end_comments == ["said at the end"]
 
 
 @pytest.mark.parametrize(
@@ -255,51 +252,10 @@ VARIED = (
 )
 
 
-def tree(record: Any, node: int = 0) -> dict[str, Any]:
-    """The moves after a node, each with those after it."""
-    found = {}
-    for child in record.children(node):
-        if (entry := record.node_move(child)) is not None:
-            found[entry.move.to_usi()] = tree(record, child)
-    return found
-
-
-@pytest.mark.parametrize("name", ["x.kif", "x.ki2"])
-def test_variations_stay_in_the_record(name: str) -> None:
-    text = VARIED
-    if name == "x.ki2":
-        text = (
-            "先手：A\n▲７六歩　△３四歩\nまで2手で後手の勝ち\n\n変化：3手\n▲２六歩　△８四歩\n変化：4手\n△４四歩\n"
-            "変化：2手\n△８四歩　▲２六歩\n変化：1手\n▲２六歩\n"
-        )
-    game = read(text, name)
-    assert ([move.usi for move in game.moves], game.notice) == (["7g7f", "3c3d"], "")
-    assert tree(game.record) == {
-        "7g7f": {"3c3d": {"2g2f": {"8c8d": {}, "4c4d": {}}}, "8c8d": {"2g2f": {}}},
-        "2g2f": {},
-    }
-
-
-def test_any_number_of_variations_at_one_move() -> None:
-    moves = ("２六歩(27)", "１六歩(17)", "９六歩(97)", "３六歩(37)") * 400
-    text = HEAD + FIRST + "   2 投了\n" + "".join(f"変化：1手\n   1 {move}\n" for move in moves)
-    assert set(tree(read(text).record)) == {"7g7f", "2g2f", "1g1f", "9g9f", "3g3f"}
-
-
-@pytest.mark.parametrize(
-    ("more", "kept"),
-    [
-        ("変化：2手\n   2 ８四歩(83)\n   3 ２五歩(27)\n", {"8c8d": {}}),
-        ("変化：2手\n   2 ８四歩(83)\n   3 what\nnonsense\n", {"8c8d": {}}),
-        ("変化：9手\n   9 ８四歩(83)\n", {}),
-        ("変化：\n   2 ８四歩(83)\n", {}),
-    ],
-)
-def test_a_variation_that_cannot_be_read_is_named_and_kept_as_far_as_it_goes(more: str, kept: dict[str, Any]) -> None:
-    game = read(HEAD + FIRST + SECOND + "   3 投了\n\n" + more)
-    assert len(game.moves) == 2
-    assert game.notice == "x.kif: 1 of 1 variations (変化) cannot be read to their end, the first in line 9"
-    assert tree(game.record) == {"7g7f": {"3c3d": {}, **kept}}
+def test_variations_are_left_out_and_named() -> None:
+    game = read(VARIED)
+    assert [move.usi for move in game.moves] == ["7g7f", "3c3d"]
+    assert game.notice == "x.kif: 4 variations (変化) are left out"
 
 
 KI2 = "先手：a\n後手：b\n\n"

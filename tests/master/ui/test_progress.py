@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from master.ui.progress import Bars, Pace, span
-from tests.master.command import environment
+from master.ui.progress import Bars, Pace
 from tests.master.terminal import at_terminal
 
 WORK = """
@@ -43,13 +41,6 @@ def test_the_pace_of_what_was_done_since() -> None:
     assert pace.rate(150, 20.0) == pytest.approx(5.0)
     assert pace.left_s(150, None, 20.0) is None
     assert pace.left_s(250, 200, 20.0) == 0
-
-
-@pytest.mark.parametrize(
-    ("seconds", "words"), [(0, "0 s"), (89, "89 s"), (90, "2 min"), (3_600, "60 min"), (5_400, "1 h 30 min")]
-)
-def test_spans(seconds: float, words: str) -> None:
-    assert span(seconds) == words
 
 
 def test_lines_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
@@ -93,20 +84,3 @@ def test_at_a_narrow_terminal_nothing_breaks(tmp_path: Path) -> None:
     seen = at_terminal([sys.executable, "-c", WORK], tmp_path, columns=24, rows=8)
     assert seen.code == 0, seen.text
     assert max(map(len, seen.text.replace("\r", "\n").splitlines())) <= 24
-
-
-@pytest.mark.parametrize("kind", ["pipe", "dumb"])
-def test_where_nothing_can_be_drawn_over(tmp_path: Path, kind: str) -> None:
-    if kind == "dumb":
-        words = ["env", "TERM=dumb", sys.executable, "-c", WORK]
-        seen = at_terminal(words, tmp_path)
-        text, code = seen.raw.replace("\r\n", "\n"), seen.code
-    else:
-        ran = subprocess.run(
-            [sys.executable, "-c", WORK], cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True,
-            check=False,
-        )  # fmt: skip
-        text, code = ran.stderr + ran.stdout, ran.returncode
-    assert code == 0, text
-    assert "\x1b" not in text
-    assert "one, 4/4 games, Elo +4" in text and text.endswith("done\n")

@@ -1,4 +1,4 @@
-"""The USI front, line by line, in virtual time."""
+"""The USI front with a fleet behind it."""
 
 from __future__ import annotations
 
@@ -6,29 +6,23 @@ from dataclasses import replace
 
 import pytest
 
-from cluster.api import RetimeSearch, StartSearch, StopSearch
+from cluster.api import Pondered, PonderSearch, RetimeSearch, StartSearch, StopSearch
+from master.usi.front import LINGER_MS
 from master.usi.options import FleetEvent
+from tests.answers import make_known
 from tests.master.usi.bench import PLAN, Bench, decision, thinking
 from tests.usi_bench import TIMES
-from tests.worker.search.gui import BAD_NUMBERS
 from worker.book import BookReply
-from worker.mate import MateResult, MateStatus
-from worker.score import mate_in
 from worker.shogi import STARTPOS
 from worker.usi.events import (
     Failed,
     GuiGone,
     GuiLine,
-    MateSolved,
     NewGame,
     Prepare,
     Prepared,
     Quit,
-    SolveMate,
-    StopMate,
 )
-
-MATED = "8k/8G/8P/9/9/9/9/9/4K4 w 2r2b3g4s4n4l17p 2"
 
 
 class TestReady:
@@ -123,12 +117,6 @@ class TestReady:
         bench.feed(Prepared("no Ray"))
         assert bench.done[-1] == Quit(1, "no Ray")
 
-    def test_a_book_that_cannot_be_read_is_no_hindrance(self) -> None:
-        bench = Bench()
-        bench.send("setoption name BookFile value my.db", "isready")
-        bench.feed(Prepared(book_error="my.db: line 7"))
-        assert bench.take() == ["info string error: my.db: line 7; playing without a book", "readyok"]
-
     @pytest.mark.parametrize(("line", "answer"), [("go", "bestmove resign"), ("go mate infinite", "checkmate timeout")])
     def test_a_go_without_a_fleet_or_a_position_is_answered(self, line: str, answer: str) -> None:
         bench = Bench(ready=False)
@@ -220,37 +208,12 @@ class TestGo:
         bench.feed(replace(decision(bench.request, "7g7f"), search_id=77))
         assert bench.take() == []
 
-    def test_a_second_go_has_the_first_answered_first(self) -> None:
-        bench = thinking()
-        first = bench.request
-        bench.send("go depth 3")
-        assert bench.done[1:] == [StopSearch(first.search_id), StartSearch(bench.request)]
-        bench.feed(decision(first, "7g7f"))
-        bench.decide("2g2f")
-        assert bench.moves() == ["bestmove 7g7f", "bestmove 2g2f"]
-
     def test_a_search_that_is_refused_is_answered_by_some_legal_move(self) -> None:
         bench = thinking("go depth 3")
         bench.feed(Failed(bench.request.search_id, "no fleet"))
         error, move = bench.take()
         assert error == "info string error: no fleet"
         assert len(move.split()[1]) == 4
-
-    def test_moves_to_search_that_are_not_legal_are_left_out(self) -> None:
-        bench = thinking("go depth 3 searchmoves 7g7e 1g1f 8h2b 9g9f 1g1f")
-        assert bench.request.searchmoves == ("1g1f", "9g9f")
-        assert bench.take() == ["info string error: go: searchmoves 7g7e 8h2b: not legal"]
-        bench.feed(Failed(bench.request.search_id, "no fleet"))
-        assert bench.moves() in (["bestmove 1g1f"], ["bestmove 9g9f"])
-
-    @pytest.mark.parametrize("how", ["go depth 3", "go infinite", f"go ponder {TIMES}"])
-    def test_no_move_is_played_outside_the_list(self, how: str) -> None:
-        bench = thinking(f"{how} searchmoves 7g7e", "position startpos moves 7g7f 3c3d")
-        assert bench.take() == ["info string error: go: no searchmoves 7g7e: not legal"]
-        if "ponder" not in how:
-            bench.feed(Failed(bench.request.search_id, "7g7e is not legal"))
-        bench.send("stop")
-        assert bench.moves() == ["bestmove resign"]
 
     def test_pondering_answers_by_a_move_of_the_list(self) -> None:
         bench = thinking(f"go ponder {TIMES} searchmoves 1g1f 9g9f", "position startpos moves 7g7f 3c3d")
@@ -268,11 +231,6 @@ class TestGo:
         bench = thinking("go btime 1000", "position sfen 4k4/9/9/4r4/9/9/4R4/9/3K5 b - 1")
         bench.feed(Failed(bench.request.search_id, "no fleet"))
         assert bench.moves() == ["bestmove 5g5d"]
-
-    def test_words_that_mean_nothing_here_leave_nobody_waiting(self) -> None:
-        bench = thinking("go btime 60000 wtime 60000 foo 3 depth 7")
-        assert bench.take() == ["info string error: go: unknown: foo 3"]
-        assert bench.request.depth == 7
 
     def test_a_lost_position_is_resigned_where_that_is_wanted(self) -> None:
         for value, answer in (("600", "bestmove resign"), ("601", "bestmove 7g7f ponder 3c3d")):
@@ -298,59 +256,6 @@ class TestGo:
         assert bench.of(StartSearch)
 
 
-class TestInfinite:
-    @pytest.mark.parametrize("go", ["go infinite", "go", "go infinite btime 1000 wtime 1000 depth 1"])
-    def test_it_ends_by_stop_only(self, go: str) -> None:
-        bench = thinking(go)
-        request = bench.request
-        assert request.soft_ms is request.hard_ms is request.nodes is request.depth is None
-        bench.send("stop")
-        assert bench.done[-1] == StopSearch(request.search_id)
-        bench.decide("7g7f", score=-9999)
-        assert bench.moves() == ["bestmove 7g7f"]
-
-    def test_an_answer_before_the_stop_is_held(self) -> None:
-        bench = thinking("go infinite", f"position sfen {MATED}")
-        bench.feed(decision(bench.request, "resign", score=None))
-        bench.tick(5000)
-        assert bench.take() == []
-        bench.send("stop", "stop")
-        assert bench.take() == ["bestmove resign"]
-
-    def test_another_position_to_analyse(self) -> None:
-        bench = thinking("go infinite")
-        first = bench.request
-        bench.send("stop")
-        bench.feed(decision(first, "7g7f"))
-        bench.send("position startpos moves 7g7f", "go infinite")
-        bench.feed(decision(first, "2g2f"))
-        assert bench.moves() == ["bestmove 7g7f"]
-
-
-class TestMate:
-    def test_a_mate_is_looked_for_on_this_machine(self) -> None:
-        bench = thinking("go mate 3000")
-        [order] = bench.done
-        assert order == SolveMate(STARTPOS, (), 3000, 16)
-        bench.feed(MateSolved(MateResult(MateStatus.UNKNOWN, (), 12, 3000)))
-        assert bench.take() == ["info nodes 12 time 3000", "checkmate timeout"]
-
-    def test_stop_ends_it(self) -> None:
-        bench = thinking("go mate infinite")
-        bench.send("stop")
-        assert bench.done[-1] == StopMate()
-        bench.feed(MateSolved(MateResult(MateStatus.NO_MATE, (), 1, 1)))
-        bench.send("stop")
-        assert bench.of(StopMate) == [StopMate()]
-
-    def test_a_search_that_runs_is_answered_before(self) -> None:
-        bench = thinking("go infinite")
-        first = bench.request
-        bench.send("go mate 100")
-        bench.feed(decision(first, "7g7f"))
-        assert bench.moves() == ["bestmove 7g7f"]
-
-
 class TestLines:
     @pytest.mark.parametrize("rule", ["NoEnteringKing", "CSARule24", "CSARule24H", "CSARule27", "CSARule27H"])
     def test_the_rule_of_declaration_is_the_request_s(self, rule: str) -> None:
@@ -362,42 +267,6 @@ class TestLines:
         bench = Bench()
         bench.send("setoption name EnteringKingRule value TryRule")
         assert "is none of NoEnteringKing" in bench.take()[0]
-
-    @pytest.mark.parametrize(
-        ("line", "words"),
-        [
-            ("position sfen 9/9/9 b - 1", "3 ranks"),
-            ("position startpos moves 7g7e", "7g7e"),
-            ("position nowhere", "expected 'startpos' or 'sfen'"),
-            ("setoption name Nodes value 0", "not within 1 to"),
-            ("setoption name Mode value chess", "none of auto"),
-            ("setoption name Colour value blue", "unknown option 'Colour'"),
-            ("setoption Nodes 3", "expected 'name N value V'"),
-            ("dance", "unknown command 'dance'"),
-        ],
-    )
-    def test_bad_input_is_answered_and_survived(self, line: str, words: str) -> None:
-        bench = Bench()
-        bench.send(line)
-        [said] = bench.take()
-        assert said.startswith("info string error: ")
-        assert words in said
-        bench.send("position startpos", "go depth 2")
-        assert bench.request.depth == 2
-
-    @pytest.mark.parametrize(("go", "words"), BAD_NUMBERS)
-    def test_a_go_with_bad_numbers_is_a_search(self, go: str, words: str) -> None:
-        bench = thinking(go)
-        assert words in bench.take()[0]
-        limits = (bench.request.hard_ms, bench.request.nodes, bench.request.depth)
-        assert any(limit is not None for limit in limits), "nobody has to say stop"
-        bench.decide("7g7f")
-        assert len(bench.moves()) == 1
-
-    def test_a_mate_search_with_a_bad_limit_is_answered(self) -> None:
-        bench = thinking("go mate soon")
-        assert bench.take()[0] == "checkmate timeout"
-        assert not bench.of(SolveMate)
 
     @pytest.mark.parametrize("line", ["usinewgame", "gameover win"])
     def test_a_new_game(self, line: str) -> None:
@@ -425,12 +294,97 @@ class TestLines:
         bench.send("go")
         assert bench.take() == []
 
-    def test_quit_does_not_wait_for_the_fleet(self) -> None:
-        bench = Bench(ready=False)
-        bench.send("isready", "go infinite", "quit")
-        assert bench.done[-1] == Quit(0)
 
-    def test_mates_are_mates(self) -> None:
-        bench = thinking()
-        bench.decide("7g7f", score=mate_in(5))
-        assert " score mate 5 " in bench.take()[0]
+KNOWN = make_known("2g2f", 20, 7, 900, 3000, 3000, ("2g2f", "8c8d"))
+
+
+class TestPonder:
+    def pondering(self, go: str = f"go ponder {TIMES}") -> Bench:
+        return thinking(go, "position startpos moves 7g7f 3c3d")
+
+    def test_the_fleet_ponders_on_all_replies_and_nothing_is_answered(self) -> None:
+        bench = self.pondering()
+        request = bench.pondered
+        assert (request.moves, request.soft_ms, request.hard_ms) == (("7g7f",), None, None)
+        assert bench.done[-1] == PonderSearch(request, "3c3d")
+        bench.tick(10_000)
+        assert bench.take() == [], "nothing is known yet"
+        bench.find(KNOWN, "8c8d")
+        assert bench.take() == [], "of the reply that the GUI named nothing is known"
+        bench.find(KNOWN, "3c3d", "8c8d")
+        assert bench.take() == ["info depth 7 multipv 1 score cp 20 nodes 900 nps 300 time 3000 pv 2g2f 8c8d"]
+        assert bench.moves() == []
+
+    def test_a_hit_starts_the_time(self) -> None:
+        bench = self.pondering()
+        bench.tick(30_000)
+        bench.find(KNOWN, "3c3d")
+        bench.send("ponderhit")
+        assert bench.request.moves == ("7g7f", "3c3d")
+        assert bench.request.soft_ms is not None
+        fresh = thinking(f"go {TIMES}", "position startpos moves 7g7f 3c3d")
+        assert fresh.request.soft_ms is not None
+        assert bench.request.soft_ms < fresh.request.soft_ms, "what is known saves time"
+        bench.decide("2g2f")
+        assert bench.moves() == ["bestmove 2g2f"]
+        assert not bench.of(StopSearch), "the fleet goes on from what it has"
+
+    def test_what_was_pondered_is_what_is_searched_then(self) -> None:
+        """Else it would be no hit."""
+        bench = Bench()
+        bench.send("setoption name MultiPV value 2", "setoption name DepthLimit value 9")
+        bench.send("position startpos moves 7g7f 3c3d", "go ponder byoyomi 1000", "ponderhit")
+        times = {"soft_ms": None, "hard_ms": None, "search_id": 0}
+        assert replace(bench.request, **times) == replace(bench.pondered, moves=("7g7f", "3c3d"), **times)  # type: ignore[arg-type]
+
+    def test_a_miss_is_answered_at_once_and_the_fleet_goes_on_for_the_real_reply(self) -> None:
+        bench = self.pondering()
+        bench.find(KNOWN, "3c3d", "8c8d")
+        bench.take()
+        bench.send("stop")
+        assert bench.take() == ["bestmove 2g2f ponder 8c8d"]
+        bench.send("position startpos moves 7g7f 8c8d", f"go {TIMES}", after=50)
+        assert not bench.of(StopSearch)
+        assert bench.request.moves == ("7g7f", "8c8d")
+        fresh = thinking(f"go {TIMES}", "position startpos moves 7g7f 8c8d")
+        assert bench.request.soft_ms is not None
+        assert fresh.request.soft_ms is not None
+        assert bench.request.soft_ms < fresh.request.soft_ms, "the reply was among the others that were pondered on"
+
+    def test_what_an_older_pondering_found_counts_for_nothing(self) -> None:
+        bench = self.pondering()
+        found = Pondered(bench.pondered.search_id, {"3c3d": KNOWN})
+        bench.send("stop", f"go ponder {TIMES}")
+        bench.take()
+        bench.feed(found)
+        assert bench.take() == []
+        bench.send("ponderhit")
+        fresh = thinking(f"go {TIMES}", "position startpos moves 7g7f 3c3d")
+        assert bench.request.soft_ms == fresh.request.soft_ms
+
+    def test_after_a_stop_that_nothing_follows_the_fleet_rests(self) -> None:
+        bench = self.pondering()
+        bench.send("stop")
+        [move] = bench.moves()
+        assert len(move.split()[1]) in (4, 5), "a legal move where nothing is known"
+        bench.tick(LINGER_MS + 1)
+        assert bench.of(StopSearch) == [StopSearch(bench.pondered.search_id)]
+        bench.tick(60_000)
+        assert bench.front.wake_ms() is None
+
+    def test_the_end_of_the_game(self) -> None:
+        bench = self.pondering()
+        bench.send("stop", "gameover win")
+        assert len(bench.moves()) == 1
+        assert bench.of(StopSearch) == [StopSearch(bench.pondered.search_id)]
+        bench = self.pondering()
+        bench.send("gameover win")
+        assert len(bench.moves()) == 1
+        assert bench.of(StopSearch)
+
+    def test_a_first_move_is_nothing_to_ponder_on(self) -> None:
+        bench = thinking("go ponder btime 1000 wtime 1000")
+        assert not bench.of(PonderSearch)
+        bench.tick(1000)
+        bench.send("ponderhit")
+        assert bench.request.hard_ms is not None

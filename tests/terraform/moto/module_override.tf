@@ -18,16 +18,47 @@ resource "aws_autoscaling_lifecycle_hook" "drain" {
   }
 }
 
+# It answers with an empty block where nothing was asked for.
+resource "aws_autoscaling_group" "workers" {
+  lifecycle {
+    ignore_changes = [capacity_reservation_specification]
+  }
+}
+
 # It has no placement groups.
 resource "aws_placement_group" "workers" {
   count = 0
 }
 
-resource "aws_autoscaling_group" "workers" {
-  placement_group = null
-}
 
 # It never tells the provider that it has the rules, which waits for them for a minute.
 resource "aws_s3_bucket_lifecycle_configuration" "this" {
   count = 0
+}
+
+# It forgets these, so that each plan would set them again.
+resource "aws_instance" "head" {
+  lifecycle {
+    ignore_changes = [associate_public_ip_address, vpc_security_group_ids]
+  }
+}
+
+resource "aws_vpc_security_group_ingress_rule" "fleet" {
+  description = null
+}
+
+resource "aws_vpc_security_group_ingress_rule" "endpoints" {
+  description = null
+}
+
+resource "aws_vpc_security_group_egress_rule" "fleet" {
+  description = null
+}
+
+resource "aws_vpc_security_group_egress_rule" "workers_endpoints" {
+  description = null
+}
+
+resource "aws_vpc_security_group_egress_rule" "workers_s3" {
+  description = null
 }

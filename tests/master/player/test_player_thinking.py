@@ -1,4 +1,4 @@
-"""The book on our turn: asked before any search, heard in time or not at all, never taken at its word."""
+"""Books and the opponent's time."""
 
 from __future__ import annotations
 
@@ -10,11 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cluster.api import PonderSearch, StartSearch
-from master.player.events import Conclusion, MoveComment, MovePlayed
+from master.player.events import (
+    Conclusion,
+    MoveComment,
+    MovePlayed,
+    ThinkingBegan,
+)
 from master.player.inputs import BookReplied, ConnectionLost, GiveUp, Tick
-from master.player.instructions import AskBook, BookAnswer, PlayerSettings, Send
+from master.player.instructions import AskBook, BookAnswer, Emit, PlayerSettings, Send
+from tests.answers import make_known
 from tests.master.player.table import BLACK, ENTERED, MATED, Table, decision
-from tests.master.player.table import WHITE as WHITE_SUMMARY
+from worker.score import MATE
 from worker.shogi import STARTPOS, Position, Repetition, move_to_csa, move_to_usi
 
 WITH_BOOK = PlayerSettings(book_ms=300)
@@ -39,12 +45,6 @@ def test_the_book_is_asked_before_any_search() -> None:
     assert table.player.deadline_ms == table.now + 300
 
 
-def test_without_time_for_it_nobody_asks() -> None:
-    table = Table().begin()
-    assert questions(table) == []
-    assert len(table.requests) == 1
-
-
 def test_a_book_move_goes_out_with_its_score() -> None:
     table = Table(WITH_BOOK).begin()
     reply(table, ANSWER)
@@ -58,19 +58,6 @@ def test_a_book_move_goes_out_with_its_score() -> None:
     table.hear("-3334FU,T1")
     assert len(questions(table)) == 2
     assert questions(table)[1].moves == ("7g7f", "3c3d")
-
-
-def test_a_score_is_told_from_blacks_view() -> None:
-    table = Table(WITH_BOOK).begin(WHITE_SUMMARY)
-    table.hear("+7776FU,T1")
-    reply(table, BookAnswer("3c3d", "book.db", 40))
-    assert table.lines[-1] == "-3334FU,'* -40"
-
-
-def test_a_book_without_scores_says_that_it_is_one() -> None:
-    table = Table(WITH_BOOK).begin()
-    reply(table, BookAnswer("7g7f", "book.db"))
-    assert table.lines[-1] == "+7776FU,'* book"
 
 
 @pytest.mark.parametrize(
@@ -108,12 +95,6 @@ def test_a_slow_book_is_not_waited_for() -> None:
     assert table.decide("2g2f") == "+2726FU,'* 0"
     reply(table, ANSWER)
     assert table.lines[-1] == "+2726FU,'* 0"
-
-
-def test_with_little_time_a_quarter_of_it_is_waited() -> None:
-    table = Table(PlayerSettings(book_ms=100_000)).begin()
-    (question,) = questions(table)
-    assert table.player.deadline_ms == table.now + question.soft_ms / 4
 
 
 def test_a_search_that_then_hangs_ends_by_the_hard_deadline() -> None:
@@ -200,3 +181,81 @@ def test_a_move_that_we_did_not_send_ends_the_question() -> None:
     before = len(table.lines)
     reply(table, ANSWER)
     assert len(table.lines) == before
+
+
+def test_the_opponents_time_is_used() -> None:
+    table = Table().begin()
+    assert not table.pondered
+    out = table.tell(decision(1, "7g7f"))
+    assert [type(instruction) for instruction in out if not isinstance(instruction, Emit)] == [Send, PonderSearch]
+    request = table.pondered[0]
+    assert (request.search_id, request.moves) == (2, ("7g7f",))
+    assert (request.soft_ms, request.hard_ms) == (None, None)
+    assert table.player.deadline_ms is None
+    table.hear("+7776FU,T0", "-3334FU,T0")
+    assert table.stopped == []
+    assert (table.requests[1].search_id, table.requests[1].moves) == (3, ("7g7f", "3c3d"))
+
+
+def test_what_pondering_found_saves_time() -> None:
+    soft = []
+    for known in (None, make_known("2g2f", 30, 12, 10_000, 4000, 2000)):
+        table = Table().begin()
+        table.decide("7g7f")
+        table.hear("+7776FU,T0")
+        if known is not None:
+            table.ponder("3c3d", known)
+        table.hear("-3334FU,T0")
+        soft.append(table.requests[1].soft_ms or 0)
+        began = [event for event in table.events if isinstance(event, ThinkingBegan)]
+        assert began[1].known == known
+    assert soft[0] - soft[1] == 2000
+
+
+def test_what_pondering_found_counts_until_the_reply() -> None:
+    """The opponent replies 1.5 s after the last word of pondering, half of whose nodes searched behind the reply."""
+    table = Table().begin()
+    table.decide("7g7f")
+    table.hear("+7776FU,T0")
+    table.ponder("3c3d", make_known("2g2f", 30, 12, 10_000, 4000, 2000))
+    table.hear("-3334FU,T1", after_ms=1_500)
+    began = [event for event in table.events if isinstance(event, ThinkingBegan)]
+    assert began[1].known == make_known("2g2f", 30, 12, 10_000, 5500, 2750)
+
+
+@pytest.mark.parametrize("ending", ["result", "line", "abort"])
+def test_pondering_ends_with_the_game(ending: str) -> None:
+    table = Table().begin()
+    table.decide("7g7f")
+    table.hear("+7776FU,T0")
+    match ending:
+        case "result":
+            table.hear("%TORYO", "#RESIGN", "#WIN")
+        case "line":
+            table.tell(ConnectionLost("gone"))
+        case "abort":
+            table.tell(GiveUp("Ctrl-C"))
+    assert table.stopped == [2]
+
+
+def test_no_pondering_where_it_is_switched_off_or_the_game_is_over() -> None:
+    table = Table(PlayerSettings(ponder=False)).begin()
+    table.decide("7g7f")
+    assert not table.pondered
+    table = Table().begin(replace(BLACK, max_moves=3))
+    table.decide("7g7f")
+    assert len(table.pondered) == 1
+    table.hear("+7776FU,T0", "-3334FU,T0")
+    table.decide("2g2f")
+    assert len(table.pondered) == 1
+    mating = replace(BLACK, start_sfen="4k4/9/4P4/9/9/9/9/9/4K4 b G 1")
+    table = Table().begin(mating)
+    table.decide("G*5b", MATE - 1)
+    assert not table.pondered
+
+
+def test_a_move_that_went_out_at_the_deadline_is_pondered_on_too() -> None:
+    table = Table().begin()
+    table.tell(Tick(), table.now + 10**6)
+    assert table.stopped == [1]
+    assert [request.search_id for request in table.pondered] == [2]

@@ -1,9 +1,10 @@
-"""Checks of what must hold in a running search after every event (`Settings.validate`); a breach is a fault of ours."""
+"""Checks of what must hold in a coordinator after every event; a breach is a fault of ours."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
+from cluster.coordination.coordinator import Coordinator
 from cluster.coordination.group import WHOLE_ROOT, Group
 from cluster.coordination.root import Root
 from cluster.coordination.search_state import Search
@@ -14,7 +15,23 @@ from cluster.split.evaluation import TreeEvaluation
 from cluster.split.tree import leaves
 
 
-def check(search: Search, live: Collection[str]) -> None:
+def check(coordinator: Coordinator) -> None:
+    """Raises AssertionError with the first invariant that does not hold."""
+    run, pondering = coordinator.run, coordinator.ponders
+    assert coordinator.searching == (run is not None), f"{coordinator.state.name} is not what runs"
+    assert coordinator.pondering == (pondering is not None), f"{coordinator.state.name} is not what runs"
+    if run is not None:
+        assert pondering is None, "a search, and pondering beside it"
+        _check_search(run.search, coordinator.roster)
+    elif pondering is not None:
+        searches = [run.search for run in pondering.active()]
+        for search in searches:
+            _check_search(search, coordinator.roster)
+        nodes = [node_id for search in searches for node_id in search.assignments]
+        assert len(nodes) == len(set(nodes)), f"a node ponders twice: {nodes}"
+
+
+def _check_search(search: Search, live: Collection[str]) -> None:
     """Raises AssertionError with the first invariant that does not hold. ``live``: the nodes that can search now."""
     root = search.root
     for assignment in search.assignments.values():
