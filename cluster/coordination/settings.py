@@ -92,7 +92,7 @@ class Settings:
     fallback_wait_ms: int = 50
     """Time that the nodes have for their first line before the fallback begins, while a node runs beside it on the
     master's own machine and so needs the CPU. (The last of eight nodes begins to search after 7 ms, as
-    docs/measurements/overhead.md has it.) If those nodes die later their lines are still there, and the fallback begins
+    docs/notebook/overhead.md has it.) If those nodes die later their lines are still there, and the fallback begins
     at once."""
     fallback_nodes: int = 3_000
     """Nodes that a fallback which waited in vain searches (9 to 12 ms) before it rests, as long as there is a node

@@ -4,7 +4,7 @@
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 # Huge pages: numpy asks for them (madvise) for large arrays, and the transposition table is one. Random reads of 512 MB
-# take 15 % less time with them (docs/measurements/fleet.md). "always" would only spread them to programs that gain nothing.
+# take 15 % less time with them (docs/notebook/fleet.md). "always" would only spread them to programs that gain nothing.
 huge=/sys/kernel/mm/transparent_hugepage
 if [ -w "$huge/enabled" ]; then
   echo madvise >"$huge/enabled"

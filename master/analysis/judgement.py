@@ -36,7 +36,7 @@ NEAR: Final = 0.03
 """Win probability: who loses that much is near to the first class, and is searched again."""
 _ROOM: Final = 0.05
 """Win probability: a loss that is so near to the edge of its class is not sure of it. Five times the effort again moves
-losses by about that much (docs/measurements/analysis.md)."""
+losses by about that much (docs/notebook/analysis.md)."""
 
 
 class Quality(enum.Enum):
@@ -72,7 +72,7 @@ class Quality(enum.Enum):
 
 
 class Sureness(enum.Enum):
-    """The certainty of the verdict on a move. docs/measurements/analysis.md has how often each kind stays."""
+    """The certainty of the verdict on a move. docs/notebook/analysis.md has how often each kind stays."""
 
     SURE = "sure"
     """Two searches agree, the second with several times the effort, and the loss is well within its class."""

@@ -126,7 +126,7 @@ def searches(points: Sequence[Point], plies: Collection[int] | None = None) -> l
         plies: those of the points that are wanted; None: all.
 
     A search of a position finds the next one's result in the table, so both sides of the comparison "best move against
-    played move" rest on the same knowledge. docs/measurements/analysis.md has what that was measured to be worth.
+    played move" rest on the same knowledge. docs/notebook/analysis.md has what that was measured to be worth.
     """
     wanted = dict.fromkeys(
         point.search for point in reversed(points) if point.search is not None and (plies is None or point.ply in plies)

@@ -1,9 +1,14 @@
 """The strength of a player. Pure but for the reading of the calibration.
 
-It is found among the reference players of a `Calibration` (our own searcher at several nodes a move, with Elo by real
-games among them): the one whose moves lose what the player's moves lose, score band by score band. Without a
-calibration for the analysis at hand there is none. docs/measurements/analysis.md has how the package's own was
-measured."""
+The strength is found among the reference players of a `Calibration` (our own searcher at several nodes a move, with Elo
+by real games among them): the one whose moves lose what the player's moves lose, score band by score band. Without a
+calibration for the analysis at hand there is none.
+
+A virtual game, as Qhapaq's ELQ plays it, is a walk of the score from 0. The side to move draws one of its losses in the
+band that it is in, and the score falls by that much for it; who is `DECIDED` ahead has won. The walk is a Markov chain
+on scores, and its expected result is solved for, not played out. It says which of two players is stronger, and nothing
+of how much: of the few moves of one game it would make too much (docs/notebook/analysis.md).
+"""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ in_a_browser = pytest.mark.skipif(
     not installed(), reason="no browser: apt-get install chromium chromium-driver (.ci/run does)"
 )
 READ = ["index.html", "tutorial/first-game.html", "explanation/state-machines.html", "reference/configuration.html",
-        "reference/cli.html", "reference/api/fleet.html", "measurements/index.html"]  # fmt: skip
+        "reference/cli.html", "reference/api/fleet.html", "notebook/index.html"]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +102,7 @@ def test_a_reader_without_network_reads_and_searches(site: Path, tmp_path: Path)
             browser.open(site / "index.html")
             browser.click(".md-search__input")
             browser.run(
-                "const box = document.querySelector('.md-search__input'); box.focus(); box.value = 'fork server';"
+                "const box = document.querySelector('.md-search__input'); box.focus(); box.value = 'byoyomi';"
                 "box.dispatchEvent(new Event('input', {bubbles: true}));"
                 "box.dispatchEvent(new KeyboardEvent('keyup', {bubbles: true}));"
             )

@@ -273,7 +273,7 @@ class GameClock:
         it on the last move.
 
         Byoyomi also while there is main time, though the server takes it from that: what is saved of it mostly puts
-        off the moves that have byoyomi alone. With much main time a part comes back (docs/measurements/clock.md).
+        off the moves that have byoyomi alone. With much main time a part comes back (docs/notebook/clock.md).
         """
         if control.unlimited or moves_to_limit(ply, max_moves) == 1:
             return target_ms

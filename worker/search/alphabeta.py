@@ -4,7 +4,7 @@
 ``th.stopped`` is set: callers return at once and use nothing of it.
 
 It is of the same family as Stockfish's and YaneuraOu's. Its numbers are in `worker.search.parameters`. The worth of
-each part is measured in ``docs/measurements/search.md``; each part can be left out (`worker.search.parts`).
+each part is measured in ``docs/notebook/search.md``; each part can be left out (`worker.search.parts`).
 """
 
 from __future__ import annotations

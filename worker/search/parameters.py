@@ -2,7 +2,7 @@
 
 Units: *cp*, centipawns; *plies*; *grain*, 1/1024 ply, in which reductions are counted; *history*, the unit of the table
 in question, each with its own limit; *share*, 1/1024. The values began as those that Stockfish and YaneuraOu 9.70 have
-published, and our own games have moved most of them since (`docs/measurements/search.md`, "Parameters by games").
+published, and our own games have moved most of them since (`docs/notebook/search.md`, "Parameters by games").
 
 Compiled code has them as constants. ``GOUGI_PARAMETERS=LATE_MOVES=4,BONUS[0]=130`` compiles a search with other values,
 to play a match with it; `worker.search.tuning` has the build whose values change while it runs
