@@ -50,7 +50,7 @@ def test_help_is_quick_and_imports_nothing_heavy(tmp_path: Path) -> None:
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         taken.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     assert result.stdout.splitlines()[-1] == "[]"
-    assert min(taken) < 0.35  # seconds of CPU: what else the machine does must not decide
+    assert min(taken) < 0.4  # seconds of CPU: what else the machine does must not decide
 
 
 def leaves(group: Any, *before: str) -> Iterator[tuple[str, ...]]:

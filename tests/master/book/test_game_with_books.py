@@ -53,7 +53,7 @@ async def play(
 ) -> GameOutcome:
     searcher = ScriptedSearcher()
     await searcher.open(Listener())
-    settings = GameSettings(PlayerSettings(book_ms=60, ponder=False), records, prepare_timeout_s=0.2, book=book)
+    settings = GameSettings(PlayerSettings(book_ms=300, ponder=False), records, prepare_timeout_s=0.2, book=book)
     login = Login(f"player{side}", f"test-60-5F-{side},secret")
     return await play_game(address, login, searcher, settings, [events.append])
 
