@@ -30,8 +30,8 @@ from master.analysis.report import (
 )
 from master.analysis.strength import Calibration
 from master.records.lines import RecordedMove, kif_bytes, time_of
-from master.records.reading import Ended, ReadMove
-from master.records.record import FROM_RSSHOGI, Ending, GameRecord
+from master.records.reading import Ended, Line, ReadMove
+from master.records.record import FROM_RSSHOGI, Ending, GameRecord, Variation
 from worker.engine import Bound
 from worker.files import replace_file
 from worker.score import is_mate, mate_distance
@@ -43,7 +43,7 @@ _NAMES = {"site": "場所", "impasse_rule": "持将棋", "comment": "備考"}
 
 
 def annotated(report: GameReport, settings: ReportSettings) -> GameRecord:
-    """The record with comments."""
+    """The record with comments. What CSA lacks of it (the variations of a KIF) it has in KIF."""
     told = {point.ply: (point, found) for point, found in zip(report.points, report.known, strict=True)}
     judged = {move.number: move for move in report.moves}
     source = record_of(report.game)
@@ -83,7 +83,28 @@ def record_of(game: RecordedGame) -> GameRecord:
         ending=_ending(source.end, source.end_ms, source.end_comments),
         header={_NAMES.get(key, key): text for key, text in facts.items()},
         comment="\n".join(source.opening_comments),
+        variations=list(_variations(source)),
     )
+
+
+def _variations(game: Line) -> Iterator[Variation]:
+    """The variations as they follow the game in a KIF: the latest come first, and each is followed by its own."""
+    later = _beside(game, 1)
+    while later:
+        ply, line = later.pop()
+        moves = [_move(move) for move in line.moves]
+        yield Variation(ply, moves, _ending(line.end, line.end_ms, line.end_comments))
+        later += _beside(line, ply)
+
+
+def _beside(line: Line, first: int) -> list[tuple[int, Line]]:
+    """Variations beside a line, with the number of their first move, in the order in which a stack gives them up.
+
+    Args:
+        first: the number of the line's first move.
+    """
+    places = [*(move.beside for move in line.moves), line.after]
+    return [(ply, other) for ply, others in enumerate(places, start=first) for other in reversed(others)]
 
 
 def _move(move: ReadMove) -> RecordedMove:

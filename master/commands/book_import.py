@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import heapq
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,16 +16,25 @@ from master.commands.common import CommandError, EndsOn, notice
 if TYPE_CHECKING:
     from master.book.dbfile import WrittenMove
     from master.book.importing import CandidateRules, GameFilter, ImportSummary
+    from worker.book import BookMove
 
 SQLITE = (".sqlite", ".sqlite3")
 _MOST_FAULTS = 20
 """Games that are named because they are broken or empty."""
 
 
+RECORDS_ALONE = (
+    "min_rating", "max_gap", "min_plies", "plies", "one_sided", "min_games", "min_wins", "scores", "depth",
+    "merge_colours", "jobs",
+)  # fmt: skip
+"""Options that mean nothing where books are merged."""
+
+
 def import_(
+    context: typer.Context,
     sources: Annotated[
         list[Path],
-        typer.Option("--from", metavar="FOLDER|FILE", help="Records (CSA); may be repeated."),
+        typer.Option("--from", metavar="FOLDER|FILE", help="Records (CSA), or books (.db); may be repeated."),
     ],
     out: Annotated[
         Path, typer.Option(metavar="FILE", help="A book file (.db), or a book that learns (.sqlite) to add to.")
@@ -68,18 +79,21 @@ def import_(
         int, typer.Option(min=0, metavar="N", help="Number of processes that read. 0: as many as processors.")
     ] = 0,
 ) -> None:
-    """Make a book from game records.
+    """Make a book from game records, or add books to a book that learns.
 
     Records are CSA files, as floodgate keeps them, in the folders and in all folders below. The import leaves out games
     without a proper end, short games, and games that were decided in the opening. Ratings come from the comments in the
     records. A book file is sorted and in YaneuraOu's format; each move has its number of games and, as a remark, its
-    share of wins.
+    share of wins. Several sorted books (.db) can be merged into one: of a move that stands in two, the deeper line is
+    kept, and the numbers of games add up.
 
     Examples:
 
       gougi book import --from wdoor2024 --min-rating 3800 --min-games 3 --out floodgate.db
 
       gougi book import --from wdoor2023 --from wdoor2024 --min-wins 0.45 --scores --out learned.sqlite
+
+      gougi book import --from standard.db --from mine.db --out both.db
     """
     from master.book.dbfile import check_target
     from master.book.importing import CandidateRules, GameFilter
@@ -88,14 +102,30 @@ def import_(
     if out.suffix != ".db" and out.suffix not in SQLITE:
         raise CommandError(f"--out: {out}: expected a name that ends in .db or .sqlite")
     for source in sources:
-        check_kind(source, Kind.RECORD, where="--from")
+        check_kind(source, Kind.RECORD, Kind.BOOK, where="--from")
+    books = [source for source in sources if source.suffix == ".db"]
+    if books and len(books) < len(sources):
+        raise CommandError("--from: records and books cannot be mixed in one go")
+    if books:
+        _refuse_records_options(context)
     with EndsOn(BookError):
         if out.suffix == ".db":
             check_target(out)
-        rules = GameFilter(min_rating, max_gap, min_plies, plies, one_sided or None)
-        # A book that learns knows a position and its turned twin as one.
-        candidates = CandidateRules(min_games, min_wins, scores, depth, merge_colours or out.suffix in SQLITE)
-        _import_records(sources, out, rules, candidates, jobs)
+        if books:
+            _import_books(books, out)
+        else:
+            rules = GameFilter(min_rating, max_gap, min_plies, plies, one_sided or None)
+            # A book that learns knows a position and its turned twin as one.
+            candidates = CandidateRules(min_games, min_wins, scores, depth, merge_colours or out.suffix in SQLITE)
+            _import_records(sources, out, rules, candidates, jobs)
+
+
+def _refuse_records_options(context: typer.Context) -> None:
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        source = context.get_parameter_source(name)
+        if name in RECORDS_ALONE and source is not None and source.name == "COMMANDLINE":
+            raise CommandError(f"{parameter.opts[0]}: it chooses from records, and --from names books")
 
 
 def _import_records(sources: list[Path], out: Path, rules: GameFilter, candidates: CandidateRules, jobs: int) -> None:
@@ -117,12 +147,39 @@ def _import_records(sources: list[Path], out: Path, rules: GameFilter, candidate
         _write(out, tally.positions())
 
 
+def _import_books(books: list[Path], out: Path) -> None:
+    from master.book.dbfile import WrittenMove, read_positions
+    from worker.book.format import join_sfen, ranked, split_sfen
+
+    if out.resolve() in [book.resolve() for book in books]:
+        raise CommandError(f"--out: {out}: a book cannot be merged into itself")
+
+    def key(position: tuple[str, list[BookMove]]) -> str:
+        return split_sfen(position[0])[0]
+
+    def merged() -> Iterator[tuple[str, list[WrittenMove]]]:
+        together = heapq.merge(*map(read_positions, books), key=key)
+        for _, same in itertools.groupby(together, key):
+            alike = list(same)
+            ply = min(split_sfen(sfen)[1] for sfen, _ in alike)  # none, where one of them is for any ply
+            moves = ranked([move for _, moves in alike for move in moves])
+            yield join_sfen(key(alike[0]), ply), [WrittenMove(move) for move in moves]
+
+    _write(out, merged())
+
+
 def _write(out: Path, positions: Iterator[tuple[str, list[WrittenMove]]]) -> None:
     from master.book.dbfile import write_positions
     from master.book.learned import LearnedBook
+    from worker.book import BookError
 
     if out.suffix == ".db":
-        count = write_positions(out, positions)
+        try:
+            count = write_positions(out, positions)
+        except BookError:
+            raise
+        except ValueError as error:
+            raise CommandError(f"--from: the books have to be sorted: {error}") from error
         print(f"{out}: {count} positions")
         return
     with LearnedBook(out) as learned:

@@ -87,19 +87,20 @@ def move_words(move: int, before: int | None) -> str:
     return words + ("成" if is_promotion(move) else "") + f"({origin // 9 + 1}{origin % 9 + 1})"
 
 
-def numbered(ply: int, words: str, seconds: int | None, total_s: int) -> str:
+def numbered(ply: int, words: str, seconds: int | None, total_s: int, *, more: bool = False) -> str:
     """The line of a move or of an end.
 
     Args:
         seconds: the time it took; None: nobody knows.
         total_s: all that its side has used by then.
+        more: the record has another move instead of this one (変化).
     """
     width = sum(1 if sign.isascii() else 2 for sign in words)
     line = f"{ply:4d} {words}"
     if seconds is not None:
         used = f"{total_s // 3600:02d}:{total_s // 60 % 60:02d}:{total_s % 60:02d}"
         line += " " * max(1, 13 - width) + f"({seconds // 60:2d}:{seconds % 60:02d}/{used})"
-    return line
+    return line + ("+" if more else "")
 
 
 def time_words(control: TimeControl) -> str:
@@ -172,8 +173,16 @@ class MoveLines:
         self._position = Position.from_sfen(start_sfen)
         self._before: int | None = None
         self._used_s = [0, 0]
+        self._skipped = 0
         self._csa: list[list[str]] = []
         self._kif: list[list[str]] = []
+
+    def skip(self, moves: Sequence[RecordedMove]) -> None:
+        """Moves that come first and are not written. Raises MoveError: one is not legal."""
+        for move in moves:
+            self._used_s[self._position.turn] += (move.consumed_ms or 0) // 1000
+            self._before = move_to(self._position.push_usi(move.usi))
+        self._skipped = len(moves)
 
     def csa(self, moves: Sequence[RecordedMove]) -> list[list[str]]:
         """The lines of each move. Those that were there in an earlier call are not looked at again.
@@ -195,7 +204,7 @@ class MoveLines:
             made = position.push_usi(move.usi)
             seconds = None if move.consumed_ms is None else move.consumed_ms // 1000
             self._used_s[mover] += seconds or 0
-            ply = len(self._kif) + 1
+            ply = self._skipped + len(self._kif) + 1
             csa = [move_to_csa(made), *csa_time(move.consumed_ms)]
             kif = [numbered(ply, move_words(made, self._before), seconds, self._used_s[mover])]
             self._before = move_to(made)

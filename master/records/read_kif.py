@@ -1,18 +1,18 @@
 """KIF and KI2 records as games.
 
 Source: kakinoki.o.oo7.jp/kif_format.html. Its whole list is read: lines of ``#`` anywhere, comments (``*``), bookmarks
-(``&``), facts (``棋戦：``), diagrams with their counts of moves, the words of every ending. Variations (``変化：``) are
-left out. A move of KI2 has the target square, the piece, and no more of its origin than tells it from its like.
-"""
+(``&``), facts (``棋戦：``), diagrams with their counts of moves, the words of every ending, variations (``変化：``). A
+move of KI2 has the target square, the piece, and no more of its origin than tells it from its like."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
 from master.records.kif_start import BLACKS, DIGITS, FILES_OVER_DIAGRAM, KINDS, PIECE, Start
-from master.records.reading import Ended, Reading, RecordFault, Walk, bounded_ms, ended, finish
+from master.records.reading import Ended, Line, Reading, RecordFault, Walk, bounded_ms, ended, finish
 from worker.shogi.pieces import (
     BISHOP,
     BLACK,
@@ -238,8 +238,44 @@ class _Reader:
         reading.names = self._names[0], self._names[1]
         finish(walk, reading)
         if branches:
-            reading.notices.append(f"{len(branches)} variations (変化) are left out")
+            self._variations(lines, [*branches, len(lines)])
         return reading
+
+    def _variations(self, lines: Sequence[str], places: Sequence[int]) -> None:
+        """Read the variations. Each begins in place of the move of its number in the line before it in the file."""
+        path: list[tuple[Line, int]] = [(self._reading, index) for index in range(len(self._reading.moves))]
+        line: Line = self._reading
+        faulty: list[int] = []
+        for place, end in pairwise(places):
+            match = _BRANCH.match(lines[place])
+            played = int(match[1].translate(DIGITS)) - 1 if match is not None and match[1] else -1
+            if not 0 <= played <= len(path):
+                faulty.append(place)
+                continue
+            part = _Reader(self._kind)
+            part._walk = self._start.walk()
+            part._walk.follow(one.moves[index] for one, index in path[:played])
+            try:
+                for number in range(place + 1, end):
+                    part._line(lines[number], number)
+            except RecordFault:
+                faulty.append(place)
+            if part._walk.illegal is not None:
+                faulty.append(place)
+            variation = part._reading
+            variation.moves = part._walk.moves[played:]
+            if not variation.moves:
+                continue
+            if played < len(path):
+                one, index = path[played]
+                one.attach(index, variation)
+            else:
+                line.attach(len(line.moves), variation)
+            path = [*path[:played], *((variation, index) for index in range(len(variation.moves)))]
+            line = variation
+        if faulty:
+            what = f"{len(set(faulty))} of {len(places) - 1} variations (変化)"
+            self._reading.notices.append(f"{what} cannot be read to their end, the first in line {faulty[0] + 1}")
 
     def _line(self, line: str, number: int) -> None:
         if not line.strip(" \t　") or line.startswith(("#", "&")):

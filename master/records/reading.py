@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -14,7 +15,7 @@ from rsshogi.core import Board, Move
 
 from worker.shogi import STARTPOS, sfen
 from worker.shogi.notation import square_to_usi
-from worker.shogi.pieces import GOLD, KING, PROMOTED, SFEN_LETTERS
+from worker.shogi.pieces import GOLD, KING, PROMOTED, RANK_LETTERS, SFEN_LETTERS, square
 
 _DECLARED: Final = re.compile(rb"^(?:'CSA |#KIF [^\r\n]*)encoding=([A-Za-z0-9_-]+)", re.IGNORECASE | re.MULTILINE)
 _ENCODINGS: Final = {
@@ -53,6 +54,8 @@ class ReadMove:
     """The player's own, in CSA moves."""
     nodes: int | None = None
     comments: list[str] = field(default_factory=list)
+    beside: list[Line] = field(default_factory=list)
+    """Variations that begin in its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +121,16 @@ class Walk:
         self.last = target
         self.moves.append(ReadMove(usi))
 
+    def follow(self, moves: Iterable[ReadMove]) -> None:
+        """Make moves that were read before. Raises RecordFault as `play` does."""
+        for move in moves:
+            target = _square(move.usi[2:4])
+            if move.usi[1] == "*":
+                self.play(None, target, SFEN_LETTERS.index(move.usi[0]), promote=False)
+            else:
+                origin = _square(move.usi[:2])
+                self.play(origin, target, self.board[origin] & 15, promote=move.usi.endswith("+"))
+
     def go_on(self) -> None:
         """Raises RecordFault: another move follows, and the last one was not legal."""
         if self.illegal is not None:
@@ -133,6 +146,10 @@ class Walk:
         return bool(self._rules.is_legal_move(Move.from_usi(_usi(origin, target, kind, promote=promote))))
 
 
+def _square(usi: str) -> int:
+    return square(int(usi[0]), RANK_LETTERS.index(usi[1]) + 1)
+
+
 def _usi(origin: int | None, target: int, kind: int, *, promote: bool) -> str:
     if origin is None:
         return f"{SFEN_LETTERS[kind]}*{square_to_usi(target)}"
@@ -140,13 +157,25 @@ def _usi(origin: int | None, target: int, kind: int, *, promote: bool) -> str:
 
 
 @dataclass(slots=True)
-class Reading:
-    """A game as a reader leaves it."""
+class Line:
+    """Moves in a row: the game, or a variation of it."""
 
     moves: list[ReadMove] = field(default_factory=list)
     end: Ended | None = None
     end_ms: int | None = None
     end_comments: list[str] = field(default_factory=list)
+    after: list[Line] = field(default_factory=list)
+    """Variations that go on after its last move, in place of its end."""
+
+    def attach(self, index: int, variation: Line) -> None:
+        """Put a variation in the place of the move at an index, or after the last one."""
+        (self.moves[index].beside if index < len(self.moves) else self.after).append(variation)
+
+
+@dataclass(slots=True)
+class Reading(Line):
+    """A game as a reader leaves it."""
+
     start_sfen: str = STARTPOS
     names: tuple[str, str] = ("", "")
     """Black, white; empty where the record has none."""

@@ -13,7 +13,7 @@ How to use one::
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -149,6 +149,16 @@ class Ending:
         return lines
 
 
+@dataclass(frozen=True, slots=True)
+class Variation:
+    """Moves that were not played (変化), from the move ``ply`` (from 1) on: in place of that move of the line before it
+    in the record, be that the game or another variation."""
+
+    ply: int
+    moves: Sequence[RecordedMove]
+    ending: Ending | None = None
+
+
 @dataclass(slots=True)
 class GameRecord:
     """A game as far as it has come."""
@@ -169,6 +179,8 @@ class GameRecord:
     """Other facts that the record's source has of the game, by KIF's words (``場所``)."""
     comment: str = ""
     """Free text before the first move."""
+    variations: Sequence[Variation] = ()
+    """As they follow the game in a KIF. CSA has none; it says so."""
     _written: MoveLines | None = field(default=None, repr=False, compare=False)
 
     def snapshot(self) -> GameRecord:
@@ -197,7 +209,10 @@ class GameRecord:
         lines = ["'CSA encoding=UTF-8", "V3.0", *self._csa_header()]
         even = self.start_sfen.split()[:3] == STARTPOS.split()[:3]
         lines += ["PI", "+"] if even else csa_from_sfen(self.start_sfen)
-        lines += (f"'*{line}" for line in self.comment.splitlines())
+        opening = self.comment.splitlines()
+        if self.variations:
+            opening.append(f"variations left out, which CSA does not have: {len(self.variations)}")
+        lines += (f"'*{line}" for line in opening)
         lines += (line for move in self._moves().csa(self.moves) for line in move)
         if self.ending is not None:
             words = self._end_words(self.ending, len(self.moves))
@@ -212,12 +227,24 @@ class GameRecord:
             ValueError: a move is not legal where it stands, or the start is no position.
         """
         lines = [*self._kif_header()]
-        lines += (line for move in self._moves().kif(self.moves) for line in move)
+        moves, path = [*self.moves], [[*block] for block in self._moves().kif(self.moves)]
         if self.ending is not None:
-            plies = len(self.moves)
-            lines += self._kif_end(self.ending, plies)
-            lines.append(f"まで{plies}手で{self._end_words(self.ending, plies).kif_summary}")
-        return "\n".join(lines) + "\n"
+            words = self._end_words(self.ending, len(moves))
+            path.append(self._kif_end(self.ending, len(moves)))
+            path[-1].append(f"まで{len(moves)}手で{words.kif_summary}")
+        blocks = path
+        for variation in self.variations:
+            played, line = variation.ply - 1, MoveLines(self.start_sfen)
+            line.skip(moves[:played])
+            moves = [*moves[:played], *variation.moves]
+            block = [*line.kif(variation.moves)]
+            if variation.ending is not None:
+                block.append(self._kif_end(variation.ending, len(moves)))
+            if played < len(path):
+                path[played][0] += "+"  # as Kifu for Windows marks a move that has another one beside it
+            path = [*path[:played], *block]
+            blocks = [*blocks, ["", f"変化：{variation.ply}手"], *block]
+        return "\n".join([*lines, *(line for block in blocks for line in block)]) + "\n"
 
     def _moves(self) -> MoveLines:
         if self._written is None:

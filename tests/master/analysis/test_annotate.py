@@ -98,6 +98,18 @@ KIF = """棋戦：順位戦
    4 不戦敗
 *来ない
 まで3手で上手の勝ち
+
+変化：3手
+   3 ３二金(41)
+*変化の中
+   4 ２六歩(27)+
+   5 中断
+
+変化：4手
+   4 １六歩(17)   ( 1:00/00:01:10)
+
+変化：2手
+   2 ２六歩(27)
 """
 
 
@@ -119,14 +131,26 @@ def test_all_that_a_record_says_stays() -> None:
         "*はじめに",
         "*analysis: Gougi; 50000 nodes a position",
         "   1 ６二銀(71)   ( 0:03/00:00:03)",
-        "   2 ７六歩(77)   ( 0:10/00:00:10)",
+        "   2 ７六歩(77)   ( 0:10/00:00:10)+",
         "**評価値=120",
         "*歩",
-        "   3 ５四歩(53)   ( 0:01/00:00:04)",
+        "   3 ５四歩(53)   ( 0:01/00:00:04)+",
         "   4 不戦敗",
         "*来ない",
         "*DEFAULT, white wins",
         "まで3手で上手の勝ち",
+        "",
+        "変化：3手",
+        "   3 ３二金(41)",
+        "*変化の中",
+        "   4 ２六歩(27)+",
+        "   5 中断",
+        "",
+        "変化：4手",
+        "   4 １六歩(17)   ( 1:00/00:01:10)",
+        "",
+        "変化：2手",
+        "   2 ２六歩(27)",
     ]
     assert record.to_csa().splitlines() == [
         "'CSA encoding=UTF-8",
@@ -143,6 +167,7 @@ def test_all_that_a_record_says_stays() -> None:
         *csa_from_sfen(HANDICAPS["2p"]),
         "'*はじめに",
         "'*analysis: Gougi; 50000 nodes a position",
+        "'*variations left out, which CSA does not have: 3",
         "-7162GI",
         "T3",
         "+7776FU",
@@ -155,4 +180,6 @@ def test_all_that_a_record_says_stays() -> None:
         "'*来ない",
         "'*DEFAULT, white wins",
     ]
-    assert annotated(read(record.to_kif()), SETTINGS).time == record.time
+    again = annotated(read(record.to_kif()), SETTINGS)
+    assert again.variations == record.variations
+    assert again.time == record.time

@@ -75,6 +75,11 @@ def test_show(games: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (("import", "--from", "games", "--out", "book.txt"), "expected a name that ends in .db or .sqlite"),
         (("import", "--from", "nowhere", "--out", "book.db"), "nowhere: no such file or folder"),
         (("import", "--from", ".", "--out", "book.db"), "no .csa files in ."),
+        (("import", "--from", "a.db", "--from", "games", "--out", "book.db"), "cannot be mixed"),
+        (("import", "--from", "a.db", "--out", "a.db"), "merged into itself"),
+        (("import", "--from", "a.db", "--out", "b.db", "--min-games", "2"), "--min-games: it chooses from records"),
+        (("import", "--from", "a.db", "--out", "b.db", "--merge-colours"), "--merge-colours: it chooses from records"),
+        (("import", "--from", "a.db", "--out", "b.db"), "a.db: no such file"),
         (("stats",), "no book that learns"),
         (("stats", "none.sqlite"), "none.sqlite: no such file"),
         (("learn",), "no book that learns"),
@@ -109,6 +114,39 @@ def test_an_unsorted_book_is_shown_unless_it_stays_on_the_disk(
     monkeypatch.setenv("GOUGI_BOOK_ON_THE_FLY", "true")
     with pytest.raises(CommandError, match="not sorted"):
         run("show", "--book", "a.db")
+
+
+def test_an_unsorted_book_cannot_be_merged() -> None:
+    late, early = "sfen 9/9/9/9/9/9/9/9/9 b - 1\n7g7f\n", "sfen 1/9/9/9/9/9/9/9/9 b - 1\n7g7f\n"
+    Path("a.db").write_text(late + early)
+    with pytest.raises(CommandError, match="the books have to be sorted"):
+        run("import", "--from", "a.db", "--out", "b.db")
+    assert not Path("b.db").exists()
+
+
+def test_a_position_without_a_ply_stays_without(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A book gives it at any ply, also merged with one that has a ply, and by way of a book that learns."""
+    key, move = STARTPOS.removesuffix(" 1"), "2g2f 8c8d 10 32 1"
+    Path("any.db").write_text(f"#YANEURAOU-DB2016 1.00\nsfen {key}\n{move}\n")
+    Path("third.db").write_text(f"#YANEURAOU-DB2016 1.00\nsfen {key} 3\n{move}\n")
+    run("import", "--from", "any.db", "--out", "copy.db")
+    assert Path("copy.db").read_text().splitlines()[1:] == [f"sfen {key}", move]
+    run("import", "--from", "third.db", "--from", "any.db", "--out", "both.db")
+    run("import", "--from", "any.db", "--out", "learned.sqlite")
+    run("export", "again.db", "--book", "learned.sqlite")
+    for name in ("copy.db", "both.db", "again.db"):
+        assert Book(tmp_path / name).find(f"{key} 7")[0].move == "2g2f", name
+    run("import", "--from", "third.db", "--out", "copy.db")
+    assert not Book(tmp_path / "copy.db").find(f"{key} 7") and Book(tmp_path / "copy.db").find(f"{key} 3")
+
+
+def test_merging_keeps_the_deeper_line_and_a_known_reply(tmp_path: Path) -> None:
+    for name, moves in (("a.db", "7g7f none 50 30 4\n2g2f 8c8d 1 5 2"), ("b.db", "7g7f 3c3d -9 6 9\n2g2f none 7 8 1")):
+        Path(name).write_text(f"#YANEURAOU-DB2016 1.00\nsfen {STARTPOS}\n{moves}\n")
+    for order in (("a.db", "b.db"), ("b.db", "a.db")):
+        run("import", "--from", order[0], "--from", order[1], "--out", "both.db")
+        lines = Path("both.db").read_text().splitlines()[2:]
+        assert lines == ["7g7f 3c3d 50 30 13", "2g2f 8c8d 7 8 3"]
 
 
 def test_nothing_to_learn(capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,7 +16,7 @@ from master.analysis.game import parse_games
 from master.analysis.report import ReportSettings
 from master.practice.server_game import GameRules, ServerGame, StartPosition
 from master.records.lines import RecordedMove, kif_bytes
-from master.records.record import Ending, GameRecord, RecordFile
+from master.records.record import Ending, GameRecord, RecordFile, Variation
 from tests.master.analysis.records import blunder_report
 from tests.master.records.foreign import READERS, Read, ask_tsshogi, cshogi, needs_node, start_of
 from tests.master.records.games import FISCHER, START, record
@@ -200,12 +200,19 @@ def test_files_as_they_lie_there(tmp_path: Path) -> None:
 
 
 @needs_node
-def test_comments_reach_shogihome() -> None:
+def test_comments_and_variations_reach_shogihome() -> None:
     moves = [RecordedMove(usi, 1000, comment=f"on {usi}") for usi in ("7g7f", "3c3d", "2g2f", "8c8d")]
     game = record(
         moves=moves,
         ending=Ending("RESIGN", 1, "no more"),
         comment="first words\nand more",
+        variations=(
+            Variation(4, [RecordedMove("4c4d", 0, comment="aside")], Ending("CHUDAN")),
+            Variation(2, [RecordedMove("8c8d", None), RecordedMove("2g2f", None), RecordedMove("8d8e", None)]),
+            Variation(3, [RecordedMove("6i7h", None)]),
+            Variation(3, [RecordedMove("5i6h", None)]),
+            Variation(1, [RecordedMove("2g2f", None)], Ending("RESIGN", 0)),
+        ),
     )
     texts = both(game)
     csa, kif = ask_tsshogi(*({"kind": kind, "text": text} for kind, text in texts.items()))
@@ -215,6 +222,16 @@ def test_comments_reach_shogihome() -> None:
         assert [comment.splitlines()[-1] for comment in found["comments"][1:5]] == [f"on {usi}" for usi in played_moves]
         assert "RESIGN, white wins: no more" in found["comments"][5]
     assert kif["comments"][0].splitlines() == ["first words", "and more"]
+    assert csa["comments"][0].splitlines()[-1] == "variations left out, which CSA does not have: 5"
+    assert kif["lines"] == [
+        {"ply": 4, "moves": ["4c4d"], "end": "interrupt"},
+        {"ply": 2, "moves": ["8c8d", "2g2f", "8d8e"], "end": ""},
+        {"ply": 3, "moves": ["6i7h"], "end": ""},
+        {"ply": 3, "moves": ["5i6h"], "end": ""},
+        {"ply": 1, "moves": ["2g2f"], "end": "resign"},
+    ]
+    marked = [line.split()[1][:4] for line in texts["kif"].splitlines() if line.endswith("+")]
+    assert marked == ["７六歩(", "３四歩(", "８四歩(", "２六歩(", "７八金("]
 
 
 def ours(text: str | bytes, name: str) -> Read:

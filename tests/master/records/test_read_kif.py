@@ -1,10 +1,13 @@
-"""KIF and KI2 as the world writes them: start positions, lines that are passed over, moves, endings."""
+"""KIF and KI2 as the world writes them: start positions, lines that are passed over, moves, endings, variations."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import pytest
 
 from master.analysis.game import GameFileError, RecordedGame, parse_games
+from master.records.reading import Line
 from worker.shogi import STARTPOS
 
 HEAD = "手合割：平手\n先手：A\n後手：B\n手数----指手---------消費時間--\n"
@@ -252,10 +255,50 @@ VARIED = (
 )
 
 
-def test_variations_are_left_out_and_named() -> None:
-    game = read(VARIED)
-    assert [move.usi for move in game.moves] == ["7g7f", "3c3d"]
-    assert game.notice == "x.kif: 4 variations (変化) are left out"
+def tree(line: Line | None, first: int = 0) -> dict[str, Any]:
+    """The moves of a line from an index on, and those beside them, each with those after it."""
+    assert line is not None
+    beside = line.moves[first].beside if first < len(line.moves) else line.after
+    own = {line.moves[first].usi: tree(line, first + 1)} if first < len(line.moves) else {}
+    return {**own, **{move: after for other in beside for move, after in tree(other).items()}}
+
+
+@pytest.mark.parametrize("name", ["x.kif", "x.ki2"])
+def test_variations_stay_in_the_record(name: str) -> None:
+    text = VARIED
+    if name == "x.ki2":
+        text = (
+            "先手：A\n▲７六歩　△３四歩\nまで2手で後手の勝ち\n\n変化：3手\n▲２六歩　△８四歩\n変化：4手\n△４四歩\n"
+            "変化：2手\n△８四歩　▲２六歩\n変化：1手\n▲２六歩\n"
+        )
+    game = read(text, name)
+    assert ([move.usi for move in game.moves], game.notice) == (["7g7f", "3c3d"], "")
+    assert tree(game.reading) == {
+        "7g7f": {"3c3d": {"2g2f": {"8c8d": {}, "4c4d": {}}}, "8c8d": {"2g2f": {}}},
+        "2g2f": {},
+    }
+
+
+def test_any_number_of_variations_at_one_move() -> None:
+    moves = ("２六歩(27)", "１六歩(17)", "９六歩(97)", "３六歩(37)") * 400
+    text = HEAD + FIRST + "   2 投了\n" + "".join(f"変化：1手\n   1 {move}\n" for move in moves)
+    assert set(tree(read(text).reading)) == {"7g7f", "2g2f", "1g1f", "9g9f", "3g3f"}
+
+
+@pytest.mark.parametrize(
+    ("more", "kept"),
+    [
+        ("変化：2手\n   2 ８四歩(83)\n   3 ２五歩(27)\n", {"8c8d": {}}),
+        ("変化：2手\n   2 ８四歩(83)\n   3 what\nnonsense\n", {"8c8d": {}}),
+        ("変化：9手\n   9 ８四歩(83)\n", {}),
+        ("変化：\n   2 ８四歩(83)\n", {}),
+    ],
+)
+def test_a_variation_that_cannot_be_read_is_named_and_kept_as_far_as_it_goes(more: str, kept: dict[str, Any]) -> None:
+    game = read(HEAD + FIRST + SECOND + "   3 投了\n\n" + more)
+    assert len(game.moves) == 2
+    assert game.notice == "x.kif: 1 of 1 variations (変化) cannot be read to their end, the first in line 9"
+    assert tree(game.reading) == {"7g7f": {"3c3d": {}, **kept}}
 
 
 KI2 = "先手：a\n後手：b\n\n"
