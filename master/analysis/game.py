@@ -1,4 +1,4 @@
-"""Game records as plain values: CSA (V1 to V3, several games in a file), KIF and KI2.
+"""Game records as plain values: CSA (V1 to V3, several games in a file), KIF, KI2 and JKF.
 
 A record with a move in its midst that cannot be read is refused, with its line. One that breaks off within its last
 line, ends by an illegal move, or has no ending, is read as far as it goes, and says so.
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from master.records.read_csa import csa_parts, read_csa
+from master.records.read_jkf import read_jkf
 from master.records.read_kif import read_ki2, read_kif
 from master.records.reading import Reading, ReadMove, RecordFault, decoded, text_lines
 from worker.files import reason
@@ -27,6 +28,8 @@ _FORMATS: Final = {
     ".kifu": "KIF",
     ".ki2": "KI2",
     ".ki2u": "KI2",
+    ".jkf": "JKF",
+    ".json": "JKF",
 }
 
 
@@ -123,6 +126,8 @@ def parse_games(data: bytes, name: str, refuse: Refuse | None = None) -> list[Re
 
 def _guess(text: str) -> str:
     """The format of a file whose name does not tell."""
+    if text.lstrip().startswith("{"):
+        return "JKF"
     lines = text_lines(text)
     if any(_KIF_MOVE.match(line) for line in lines):
         return "KIF"
@@ -135,6 +140,7 @@ _READERS: Final[dict[str, Callable[[Sequence[str]], Reading]]] = {
     "CSA": read_csa,
     "KIF": read_kif,
     "KI2": read_ki2,
+    "JKF": read_jkf,
 }
 
 

@@ -35,7 +35,7 @@ _MOST_UNASKED: Final = 2
 
 
 def analyze(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Records: CSA, KIF or KI2.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Records: CSA, KIF, KI2 or JKF.")],
     nodes_per_move: Annotated[
         int | None,
         typer.Option(

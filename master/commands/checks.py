@@ -40,7 +40,7 @@ class Kind(Enum):
 
 
 _SUFFIXES: Final = {
-    **dict.fromkeys((".csa", ".kif", ".kifu", ".ki2", ".ki2u"), Kind.RECORD),
+    **dict.fromkeys((".csa", ".kif", ".kifu", ".ki2", ".ki2u", ".jkf"), Kind.RECORD),
     **dict.fromkeys((".html", ".htm"), Kind.PAGE),
     ".jsonl": Kind.LOG,
     ".sfen": Kind.POSITIONS,

@@ -262,7 +262,7 @@ def watch(
 
     The live page shows what another gougi plays or has played. From a log (gougi-….jsonl) it shows the moves, the
     fleet's events, and each search as it ended; it follows a log that is still being written. From a record (CSA, KIF,
-    KI2) it shows moves and scores. With a folder, or without an argument, it follows the newest log there and
+    KI2, JKF) it shows moves and scores. With a folder, or without an argument, it follows the newest log there and
     shows the fleets of this machine, between games too. Ctrl-C ends it.
 
     Examples:
