@@ -15,7 +15,7 @@ from worker.jit import cache
 def copy_of_the_warmed(to: Path) -> dict[str, str]:
     """Copy the cache without what tests have added since its warm-up; returns the environment that finds the copy."""
     warm.warm_up()
-    whole = options.cache_dir()
+    whole = cache.cache_dir()
     done = (whole / "complete").stat().st_mtime_ns
 
     def later(folder: str, names: list[str]) -> set[str]:
