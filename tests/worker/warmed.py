@@ -6,26 +6,23 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 from worker import warm
 from worker.jit import cache
 
 
-def copy_of_the_warmed(
-    to: Path, warm_up: Callable[[], object] = warm.warm_up, mark: str = "complete"
-) -> dict[str, str]:
-    """Copy the cache without what tests have added since that warm-up; returns the environment that finds the copy."""
-    warm_up()
+def copy_of_the_warmed(to: Path) -> dict[str, str]:
+    """Copy the cache without what tests have added since its warm-up; returns the environment that finds the copy."""
+    warm.warm_up()
     whole = cache.cache_dir()
-    done = (whole / mark).stat().st_mtime_ns
+    done = (whole / "complete").stat().st_mtime_ns
 
     def later(folder: str, names: list[str]) -> set[str]:
-        """Files that came after the warm-up, later warm-ups' marks, and those that others are writing now."""
-        kept = {name for name in names if name.endswith(("nbi", "nbc")) or name.startswith("complete")}
-        newer = {name for name in kept if (Path(folder) / name).stat().st_mtime_ns > done}
-        return newer | {name for name in names if ".tmp." in name}
+        """Files that came after the warm-up, other warm-ups' marks, and those that others are writing now."""
+        code = {name for name in names if name.endswith(("nbi", "nbc"))}
+        newer = {name for name in code if (Path(folder) / name).stat().st_mtime_ns > done}
+        return newer | {name for name in names if ".tmp." in name or name.startswith("complete-")}
 
     shutil.copytree(whole, to / whole.name, ignore=later)
     return {"GOUGI_CACHE_DIR": str(to)}
