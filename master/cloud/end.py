@@ -21,7 +21,6 @@ from worker.files import replace_file
 
 _WORTH: Final = ("records/", "logs/", "books/")
 """Parts of a fleet's folder that are worth keeping; releases, configuration and nets came from here."""
-_STATUS: Final = "fleet/"
 _OWN_BUCKET: Final = re.compile(r"(^|\.)aws_s3_bucket\.this\[")
 _MACHINES: Final = re.compile(r"(^|\.)aws_(instance|autoscaling_group)\.")
 """Addresses of the module's in terraform's state."""
@@ -69,7 +68,7 @@ def empty(location: FleetLocation) -> None:
     if location.bucket_is_own:
         Bucket(location.bucket, region=location.region).purge("")
     else:
-        Bucket(location.bucket, location.name, location.region).purge(_STATUS)
+        Bucket(location.bucket, location.name, location.region).purge("fleet/")
 
 
 _DESCRIBED: Final[tuple[tuple[str, str, str], ...]] = (

@@ -214,8 +214,9 @@ class FleetFolder:
         """The content of a file of JSON; None: there is no such file. ``fault``: says what is wrong with another."""
         path = self.path / name
         try:
-            with self._disk_errors():
-                return parse(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else None
+            with self._disk_errors(), suppress(FileNotFoundError):
+                return parse(json.loads(path.read_text(encoding="utf-8")))
+            return None
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise FolderError(f"{path}: {fault}: {type(error).__name__}: {error}") from error
 
