@@ -185,10 +185,9 @@ class HostedSearcher(Searcher):
 
     def handle(self, order: SearchOrder, listener: SearchListener = SILENT) -> None:
         """See `cluster.api.OpenSearcher.handle`."""
-        begins = isinstance(order, StartSearch | PonderSearch)
-        if self._host is None and begins:
-            raise FleetError(f"{self.name} is not open")
-        if self._host is not None and begins:
+        if isinstance(order, StartSearch | PonderSearch):
+            if self._host is None:
+                raise FleetError(f"{self.name} is not open")
             self._host.begin(order, listener)
         elif self._host is not None:
             self._host.handle(order)
