@@ -162,7 +162,7 @@ def training_batches(
     seed: int,
     first: BatchNumber,
     threads: int,
-    mirror: RowTables,
+    mirror: RowTables | None = None,
 ) -> Iterator[Iterator[Batch]]:
     """Batches of the training positions without an end, from ``first`` on; threads make them until the ``with`` ends.
 

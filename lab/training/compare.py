@@ -46,7 +46,9 @@ def quiet_records(files: Sequence[Path], count: int) -> tuple[Records, int]:
                 records = np.concatenate([replayer.records(read_shard(path), part) for path in chosen])
             except ShardError as error:
                 raise CorpusError(str(error)) from error
-            found.append(records[np.linspace(0, len(records) - 1, min(wanted, len(records))).astype(np.int64)])
+            if len(records) > wanted:
+                records = records[np.linspace(0, len(records) - 1, wanted).astype(np.int64)]
+            found.append(records)
     return np.concatenate(found), len(found[0])
 
 
