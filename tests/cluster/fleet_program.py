@@ -41,7 +41,7 @@ async def main() -> None:
         print("started", *descendants(os.getpid()))
         print("searching", *(fields["pid"] for fields in heard.named("node_ready")))
         assert searcher._fork_server is not None
-        print("fork server", searcher._fork_server.pid, flush=True)
+        print("fork_server", searcher._fork_server.pid, flush=True)
         await stopped.wait()
     finally:
         await searcher.close()
