@@ -1,11 +1,11 @@
 """The time until a fleet on this machine is whole again, after each kind of loss.
 
-    python -m benchmarks.recovery [--nodes 3] [--rounds 5] [--load 8] [--fault node --fault fork server …] [--json]
+    python -m benchmarks.recovery [--nodes 3] [--rounds 5] [--load 8] [--fault node --fault fork-server …] [--json]
 
 A search without end runs all the time. The faults:
 
 - ``node``, ``nodes``: SIGKILL to one node, to all; until all have joined the search again;
-- ``fork server``: SIGKILL to it; until the next one answers.
+- ``fork-server``: SIGKILL to it; until the next one answers.
 
 ``lost`` is the number of nodes that the search lost besides those that were killed: 0 where all is well. ``start``
 gives the times until a search could begin, and until all nodes were there. What befalls Ray is in
@@ -113,7 +113,7 @@ async def _fork_server(fleet: Fleet, since: float) -> tuple[float, int]:
 FAULTS: dict[str, Callable[[Fleet, float], Any]] = {
     "node": _node,
     "nodes": _nodes,
-    "fork server": _fork_server,
+    "fork-server": _fork_server,
 }
 
 

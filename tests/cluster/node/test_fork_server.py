@@ -135,7 +135,7 @@ def test_an_engine_that_cannot_be_made_is_told() -> None:
 
 def test_a_fork_server_elsewhere_that_cannot_be_prepared_leaves_it_to_the_node() -> None:
     """The node tries for itself, and tells the master where that fails too; nobody hears this fork server."""
-    script = "import cluster.node.fork_server as fork server; fork server._prepare = lambda: 1 // 0; fork server.main()"
+    script = "import cluster.node.fork_server as forks; forks._prepare = lambda: 1 // 0; forks.main()"
 
     async def play() -> None:
         async with a_machine() as machine:
