@@ -19,10 +19,13 @@ from cluster.api import (
     SILENT,
     Decision,
     Listener,
+    PonderSearch,
     Progress,
     Searcher,
     SearchListener,
+    SearchOrder,
     SearchRequest,
+    StartSearch,
 )
 from master.book.lessons import REFERENCE_NPS, BookSearch, Lesson, book_search_of
 from master.book.service import BookService
@@ -224,19 +227,11 @@ class StudyingSearcher(Searcher):
             await asyncio.wait({self._study}, timeout=STOP_S)
         await self._searcher.new_game()
 
-    def start(self, request: SearchRequest, listener: SearchListener = SILENT) -> None:
-        self._abandon()
-        self._searcher.start(request, listener)
-
-    def ponder(self, request: SearchRequest, listener: SearchListener = SILENT, expected: str = "") -> None:
-        self._abandon()
-        self._searcher.ponder(request, listener, expected)
-
-    def retime(self, search_id: int, soft_ms: int) -> None:
-        self._searcher.retime(search_id, soft_ms)
-
-    def stop(self, search_id: int) -> None:
-        self._searcher.stop(search_id)
+    def handle(self, order: SearchOrder, listener: SearchListener = SILENT) -> None:
+        """See `cluster.api.OpenSearcher.handle`."""
+        if isinstance(order, StartSearch | PonderSearch):
+            self._abandon()
+        self._searcher.handle(order, listener)
 
     async def close(self) -> None:
         """See `cluster.api.Searcher.close`. What a running lesson has found is kept."""

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from cluster.split.evaluation import TreeEvaluation, Value, Window, windows
 from cluster.split.redeal import contention, reason
 from cluster.split.tree import Leaf, Split, TakeoverMargin, Tree, TreeLine, leaves
-from tests.cluster.split.test_tree import negamax, trees
+from tests.cluster.split.trees import negamax, trees
 from worker.engine import Bound
 from worker.score import mate_in, mated_in
 

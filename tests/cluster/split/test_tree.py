@@ -12,7 +12,6 @@ from cluster.split.tree import (
     Leaf,
     Split,
     TakeoverMargin,
-    Tree,
     TreeLine,
     best_first,
     inherit,
@@ -21,6 +20,7 @@ from cluster.split.tree import (
     replaces,
     takes_over,
 )
+from tests.cluster.split.trees import negamax, trees
 from worker.engine import Bound
 from worker.score import MATE, mate_in, mated_in
 
@@ -239,25 +239,3 @@ def test_a_proven_win_gives_way_to_another_one_alone() -> None:
     assert replaces(mate, deeper)
     assert replaces(replace(mate, depth=5, score=mate_in(5)), mate)
     assert replaces(deeper, replace(mate, score=mated_in(6))), "of a loss a deeper search may know better"
-
-
-@st.composite
-def trees(draw: st.DrawFn, path: tuple[str, ...] = ()) -> Tree:
-    """A split of up to four children, some of them split again, two to four plies deep."""
-    count = draw(st.integers(1, 4))
-    children: list[Tree] = []
-    for number in range(count):
-        move = f"m{number}"
-        deeper = len(path) < 3 and draw(st.booleans())
-        children.append(draw(trees((*path, move))) if deeper else Leaf(path, (move,)))
-    if draw(st.booleans()):
-        children.append(Leaf(path, ignore=tuple(f"m{number}" for number in range(count))))
-    return Split(path, tuple(children))
-
-
-def negamax(tree: Tree, lines: dict[Leaf, TreeLine]) -> int:
-    """By the book, with scores from the root: the root's side takes the highest, the other the lowest."""
-    if isinstance(tree, Leaf):
-        return lines[tree].score
-    choose = max if len(tree.path) % 2 == 0 else min
-    return choose(negamax(child, lines) for child in tree.children)
