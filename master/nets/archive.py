@@ -23,9 +23,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import IO, Any, Final, cast
 
-from worker.nnue.format import VERSION
-
-MAGIC: Final = VERSION.to_bytes(4, "little")
+MAGIC: Final = (0x7AF32F16).to_bytes(4, "little")
 """The first bytes of a network file."""
 MAX_NET_BYTES: Final = 4 << 30
 """A network larger than this is taken for an archive bomb; the largest known has 0.4 GB."""

@@ -24,6 +24,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, NoReturn
 
+from typer.main import get_command
+
 LIBRARIES: Final = (
     "msgspec",
     "numba",
@@ -156,7 +158,7 @@ def _load_the_searcher() -> None:
 def _serve(connection: socket.socket) -> None:
     for name in (*LIBRARIES, *MODULES):
         importlib.import_module(name)
-    importlib.import_module("master.cli").command()
+    get_command(importlib.import_module("master.cli").app)
     _compile()
     _load_the_searcher()
     gc.freeze()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import signal
 import socket
 import subprocess
@@ -40,17 +39,11 @@ def error_of(result: subprocess.CompletedProcess[str], code: int = 2) -> str:
 # Help
 
 
-def test_help_is_quick_and_imports_nothing_heavy(tmp_path: Path) -> None:
+def test_help_imports_nothing_heavy(tmp_path: Path) -> None:
     look = "print(sorted({'ray', 'numba', 'numpy'} & set(sys.modules)))"
     command = [sys.executable, "-c", f"import sys; from master.cli import run; run(['--help']); {look}"]
-    taken = []
-    for _ in range(2):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        result = subprocess.run(command, env=environment(tmp_path), capture_output=True, text=True, check=True)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        taken.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    result = subprocess.run(command, env=environment(tmp_path), capture_output=True, text=True, check=True)
     assert result.stdout.splitlines()[-1] == "[]"
-    assert min(taken) < 0.4  # seconds of CPU: what else the machine does must not decide
 
 
 def leaves(group: Any, *before: str) -> Iterator[tuple[str, ...]]:

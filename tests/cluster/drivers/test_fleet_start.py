@@ -20,6 +20,7 @@ from cluster.drivers.fleet_driver import FleetSearcher
 from cluster.drivers.ray_cluster import RayFacts, RayRefused
 from cluster.drivers.ray_process import RayLost, RayProcess
 from cluster.engine_spec import EngineSpec, FleetSpec, Variety
+from cluster.sharing.table import SharingSettings
 from tests.cluster.engines import broken_engine, endless_engine
 from tests.cluster.heard import Heard
 from tests.cluster.open_fleet import OpenFleet, open_fleet
@@ -115,7 +116,7 @@ def test_a_token_that_is_refused_late_is_told_and_the_search_goes_on(monkeypatch
             return await super().open()
 
     monkeypatch.setattr(node_placement, "RayProcess", RefusesUsLate)
-    monkeypatch.setattr(fleet_driver, "_PATIENCE_S", 0.1)
+    monkeypatch.setattr(fleet_driver, "_OPENING_S", 0.1)
 
     async def play() -> None:
         searcher = FleetSearcher(address="10.0.0.1:6379", engine=endless_engine, fallback=endless_engine)
@@ -252,7 +253,8 @@ def test_the_nodes_use_what_the_others_found() -> None:
             nodes=3,
             engine=FLEET.build,
             fallback=endless_engine,
-            settings=Settings(Mode.CONSULT, share_bytes_per_s=4_000_000),
+            settings=Settings(Mode.CONSULT),
+            sharing=SharingSettings(bytes_per_s=4_000_000),
         )
         await searcher.open(heard.listener())
         assert await searcher.whole(60) == 3

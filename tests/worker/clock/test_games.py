@@ -23,7 +23,7 @@ def test_no_flag_falls_and_the_time_is_used(name: str, kind: str) -> None:
     control, rng = CONTROLS[name], random.Random(f"{name} {kind}")
     links = list(LINKS.values())
     used = free = 0
-    for number in range(18):
+    for number in range(30):
         game = play(
             control,
             links[number % len(links)],
