@@ -53,7 +53,7 @@ class Storm:
                     self.ended = search_id
 
     def engine(self) -> None:
-        """The engine, or one of its aides, says something."""
+        """The engine, or one of its side tasks, says something."""
         if self.others and self.rng.random() < 0.5:
             self.feed(self.others.pop(0))
         elif self.jobs:
