@@ -92,7 +92,7 @@ class Site:
             cwd=ROOT,
             capture_output=True,
             text=True,
-            timeout=400,  # warm.sh compiles the searcher: 200 s on two slow cores beside other tests
+            timeout=700,  # warm.sh compiles the searcher: 400 s on two slow cores beside other tests
             check=False,
         )
         if log:
