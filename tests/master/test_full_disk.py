@@ -17,7 +17,7 @@ from master.book.importing import CandidateRules, Part, Tally
 from master.commands.common import DISK_FULL
 from tests.master.analysis.records import CSA
 from tests.master.book.games import record
-from tests.master.command import GOUGI, environment, gougi
+from tests.master.command import GOUGI, ROOT, environment, gougi
 from worker.book import BookError
 from worker.files import disk_is_full
 from worker.jit import cache, jit
@@ -211,6 +211,8 @@ def test_a_folder_of_compiled_code_that_refuses_a_part_of_it(tmp_path: Path, mon
 @needs_mounts
 def test_nowhere_to_keep_compiled_code(tmp_path: Path) -> None:
     """The error says what is wrong with the folder that was asked for."""
+    if ROOT.is_relative_to("/tmp") or ROOT.is_relative_to("/var/tmp"):
+        pytest.skip("the repository itself would be covered")
     mounts = "".join(f"mount -t tmpfs -o ro none {folder} && " for folder in ("/tmp", "/var/tmp"))
     script = f"{mounts} cd /proc && {shlex.join([*GOUGI, 'perft', '1'])}"
     env = {**environment(tmp_path), "GOUGI_CACHE_DIR": "/var/tmp/cache", "TMPDIR": ""}
