@@ -94,7 +94,7 @@ class RetimeSearch:
 
 @dataclass(frozen=True, slots=True)
 class StopSearch:
-    """Ask for the decision now: it follows at once, or within 100 ms where nothing is known yet. Pondering ends without
+    """Ask for the decision now: it follows at once, or within 100 ms if nothing is known yet. Pondering ends without
     one. No effect where that search is over."""
 
     search_id: int
@@ -211,7 +211,7 @@ class Known(Answer):
     searched."""
 
     def later(self, ms: int) -> Known:
-        """The same where it has been pondered for ``ms`` more."""
+        """The same if it has been pondered for ``ms`` more."""
         share = self.fleet_ms / self.pondered_ms if self.pondered_ms else 0.0
         return replace(self, pondered_ms=self.pondered_ms + ms, fleet_ms=self.fleet_ms + int(ms * share))
 

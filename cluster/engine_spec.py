@@ -22,7 +22,7 @@ class Networks:
         self._loaded: dict[EngineSpec, Network] = {}
 
     def of(self, spec: EngineSpec) -> Network:
-        """The network of ``spec``, loaded where it is not yet.
+        """The network of ``spec``, loaded if it is not yet.
 
         Raises:
             EngineError: it cannot be.

@@ -48,7 +48,7 @@ def _quotas(cgroups: Path, mine: Path) -> Iterator[float]:
 
 
 def _quota(group: Path) -> Iterator[float]:
-    """The limit of one group; nothing where it has none."""
+    """The limit of one group; nothing if it has none."""
     for files in (("cpu.max",), ("cpu.cfs_quota_us", "cpu.cfs_period_us")):
         try:
             quota, period = " ".join((group / name).read_text() for name in files).split()

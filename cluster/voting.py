@@ -11,7 +11,7 @@ programs that were played with. A new rule is a member of `Vote` and a function 
 - *Members.* A ballot of several nodes (a group that shares out a tree) has ``members`` of them. ``majority`` and
   ``mate_first`` count one vote for each; the others weigh by score, depth or nodes, which a group's line has already.
 - *Mated ballots.* A ballot that knows of a win beats every one that does not, and of two wins the shorter counts
-  (``mate_first``: a win counts as known if the search behind it was as deep as the mate is long). A ballot that sees
+  (``mate_first``: a win counts as known if the search after it was as deep as the mate is long). A ballot that sees
   its side mated weighs nothing while another ballot is open, except for ``majority``, which counts voters and not
   scores. If all see themselves mated, the longest defence is played, by ``majority`` that of most voters.
 - *Ties.* They go to the highest score, then to the greatest depth, then to the ballot that comes first. The order of

@@ -13,7 +13,7 @@ from worker.files import replace_file
 
 
 class RunFolder:
-    """A folder for one command's runs. Each kind says whose it is, and what is raised where it is none of theirs."""
+    """A folder for one command's runs. Each kind says whose it is, and what is raised if it is none of theirs."""
 
     command: ClassVar[str]
     """The command that works there, as its user knows it: ``gougi match``."""

@@ -155,7 +155,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code; what goes wrong is told on stderr, never as a traceback.
 
     Args:
-        arguments: the words behind ``gougi``; None: those of this process.
+        arguments: the words after ``gougi``; None: those of this process.
     """
     words = sys.argv[1:] if arguments is None else list(arguments)
     name_streams()
@@ -168,7 +168,7 @@ def _run(words: list[str]) -> int:
         code = app(args=words or ["--help"], prog_name="gougi", standalone_mode=False)
         sys.stdout.flush()
     except typer.TyperException as error:
-        if type(error).__name__ == "NoArgsIsHelpError":  # a group without a word behind it, as `gougi` alone
+        if type(error).__name__ == "NoArgsIsHelpError":  # a group without a word after it, as `gougi` alone
             print(error.format_message())
             return 0
         _complain(complaint(error))

@@ -92,7 +92,7 @@ class Assignment:
         """`nodes`, with what a job that runs has searched since its last report, by its speed.
 
         Args:
-            nps: the node's usual speed, 0 where it is not known: it stands for the job's first moments, whose reports
+            nps: the node's usual speed, 0 if it is not known: it stands for the job's first moments, whose reports
                 come too fast for a speed of their own.
         """
         if self.job is None or self.done:
@@ -194,7 +194,7 @@ class Group:
     """A node that searches the whole root for itself. Times are milliseconds of the driver's clock."""
 
     name: str
-    """The voter's name: the node's id where it is one node, else ``split``, or ``group-1`` … where there are
+    """The voter's name: the node's id if it is one node, else ``split``, or ``group-1`` … where there are
     several."""
     assignments: list[Assignment]
     """In the order in which the nodes came; the dead stay."""

@@ -1,4 +1,4 @@
-"""Pondering: while the opponent thinks, the nodes are dealt over the replies that are likely, and search behind them.
+"""Pondering: while the opponent thinks, the nodes are dealt over the replies that are likely, and search after them.
 
 ::
 
@@ -9,7 +9,7 @@
 How likely a reply is follows from the lines that are known (`likelihoods`): those of the search that chose our move, as
 far as they go through it, or else those of the scouting. Nodes go to replies by highest averages, so that a likelier
 reply never has fewer. All nodes search the reply that is played, so that pondering only adds to as much: each reply is
-dealt to as if the whole fleet were on it already, and another one gets a node only where it is more than half as likely
+dealt to as if the whole fleet were on it already, and another one gets a node only if it is more than half as likely
 as the first. Each reply's nodes search as those of any search do, in groups (`cluster.coordination.group`).
 
 A hit keeps its jobs: nothing is restarted, and what was found counts. The nodes of the other replies join it. This is
@@ -64,7 +64,7 @@ class Pondering:
     ) -> None:
         self.request = request
         self.runs: dict[str, SearchRun] = {}
-        """Runs by the opponent's reply, the likeliest first; empty while scouting, and where nothing is to be
+        """Runs by the opponent's reply, the likeliest first; empty while scouting, and if nothing is to be
         searched."""
         self._root = root
         self._settings = settings

@@ -84,7 +84,7 @@ class Roster:
 
     @property
     def nps(self) -> float:
-        """Nodes a second of the median node, `USUAL_NPS` where nothing is known."""
+        """Nodes a second of the median node, `USUAL_NPS` if nothing is known."""
         known = [node.nps for node in self._live.values() if node.nps]
         return statistics.median(known) if known else USUAL_NPS
 

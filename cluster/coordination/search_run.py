@@ -360,7 +360,7 @@ class SearchRun:
 
     def _mind_fallback(self, now_ms: int) -> None:
         """Change what the fallback does where nodes that came or went change its terms. One that rests goes on if it
-        may search more than it did; one that has not begun begins where it has nobody to wait for."""
+        may search more than it did; one that has not begun begins if it has nobody to wait for."""
         assignment = self.search.fallback
         if assignment is None:
             return
@@ -402,7 +402,7 @@ class SearchRun:
             self._dispatch.take_away(assignment, now_ms)
 
     def publish(self, now_ms: int) -> None:
-        """Report the search; now and then where nothing has changed too: who decides on its time looks at the clock."""
+        """Report the search; now and then if nothing has changed too: who decides on its time looks at the clock."""
         search = self.search
         if (due := self._publish_ms) is not None and now_ms >= due:
             search.dirty = False

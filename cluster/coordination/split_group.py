@@ -118,7 +118,7 @@ class SplitGroup(Group):
             self.known[key] = line
 
     def merged(self, takeover: TakeoverMargin) -> TreeLine | None:
-        """The answer of a group in ``SPLIT``: what its tree comes to, or None where nothing is known of it."""
+        """The answer of a group in ``SPLIT``: what its tree comes to, or None if nothing is known of it."""
         self.evaluation(takeover)
         return self._merged
 
@@ -177,7 +177,7 @@ class SplitGroup(Group):
         self.known[()] = found[0]
 
     def voters(self, takeover: TakeoverMargin) -> Iterable[Voter]:
-        """The group where it has dealt its tree, else each of its nodes."""
+        """The group if it has dealt its tree, else each of its nodes."""
         if self.phase is not Phase.SPLIT:
             return Group.voters(self, takeover)
         line = self.merged(takeover)

@@ -1,4 +1,4 @@
-"""The master's child processes, which are started again, after a pause, where they end: the fork server of a fleet of
+"""The master's child processes, which are started again, after a pause, when they end: the fork server of a fleet of
 one machine, and the fallback.
 
 The **fallback** is a node without a vote, which answers if no node does. It is a process and not a thread: an engine

@@ -197,7 +197,7 @@ class StatusFile:
 
 
 def folder() -> Path:
-    """The private folder, made where it is missing.
+    """The private folder, made if it is missing.
 
     Raises:
         OSError: it cannot be made, or is somebody else's, or others may read it.

@@ -36,7 +36,7 @@ class Metric:
     meaning: str
     labels: tuple[str, ...] = ()
     values: tuple[str, ...] = ()
-    """Values of the only label, where they are known: these series are there from the start, with 0."""
+    """Values of the only label, if they are known: these series are there from the start, with 0."""
     buckets: tuple[float, ...] = ()
     """Upper bounds of a histogram."""
 

@@ -59,7 +59,7 @@ _MOST_PEERS: Final = 64
 
 
 class _Body(Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind"):
-    """A message: an immutable value, whose fields are checked where it is read from bytes."""
+    """A message: an immutable value, whose fields are checked when it is read from bytes."""
 
 
 class Job(_Body, frozen=True, tag="job"):

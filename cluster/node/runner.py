@@ -51,7 +51,7 @@ class CoreShare:
         self._quiet_until_s = 0.0
 
     def note(self, ran_s: float, waited_s: float, now_s: float) -> int | None:
-        """A search is over. The percentage of a core that the last ones had, where it is worth telling: it was too
+        """A search is over. The percentage of a core that the last ones had, if it is worth telling: it was too
         little over 3 s, and nothing was told within the last minute.
 
         Args:

@@ -111,7 +111,7 @@ class FleetSharing:
         bytes_per_s: what each node may send to all its listeners together.
         key_of: the public key by which a node proves its name.
         live: the nodes that live now.
-        send: gives a node its order, or does nothing where it is not there.
+        send: gives a node its order, or does nothing if it is not there.
         log: told of ``sharing`` (who hears how many) and, after a search, of ``shared`` (`SharedSum.take`).
     """
 

@@ -114,8 +114,8 @@ class _Dealer:
     def seats(
         self, path: tuple[str, ...], order: Sequence[str], weights: Sequence[float], named: int, parts: int
     ) -> tuple[list[int], int]:
-        """`highest_averages`, with no more than one node for a move behind which nothing can be split; and, as long as
-        others have use for the nodes, behind which no reply is known."""
+        """`highest_averages`, with no more than one node for a move after which nothing can be split; and, as long as
+        others have use for the nodes, after which no reply is known."""
         known = {line.pv[: len(path) + 1] for line in self.known.values() if len(line.pv) > len(path) + 1}
         seats, groups = self.divisible(path, order, weights, named, parts, lambda after: after in known)
         if sum(seats) + groups < parts:
@@ -147,11 +147,11 @@ class _Dealer:
             whole |= more
 
     def after(self, path: tuple[str, ...]) -> tuple[str, ...]:
-        """The legal moves after ``path``; none where it is not to be split."""
+        """The legal moves after ``path``; none if it is not to be split."""
         return tuple(self.legal(path)) if len(path) <= self.dealing.plies else ()
 
     def move(self, path: tuple[str, ...], move: str, parts: int) -> Tree:
-        """Deal one move: a leaf, or where it has several nodes the position after it."""
+        """Deal one move: a leaf, or if it has several nodes the position after it."""
         after = (*path, move)
         moves = self.after(after) if parts > 1 else ()
         if moves:

@@ -59,11 +59,11 @@ class TreeEvaluation:
 
     @property
     def line(self) -> TreeLine | None:
-        """The tree's line, from the root, by what is known of its leaves, or None where nothing is.
+        """The tree's line, from the root, by what is known of its leaves, or None if nothing is.
 
         A leaf without a line is unknown, neither won nor lost: it is passed over, and a `Split` that has one is known
         only as "at least this" for its side to move, so that one ply up the move into it counts as "at most". The
-        line's bound is true of the whole tree, but for what lies within ``takeover``; where nothing is proven it is
+        line's bound is true of the whole tree, but for what lies within ``takeover``; if nothing is proven it is
         `Bound.UPPER`.
         """
         return self._line(self.tree)
@@ -117,7 +117,7 @@ class TreeEvaluation:
         value = self._value(tree)
         if value is None or isinstance(tree, Leaf) or not tree.path:
             return None if value is None else as_seen(value.line, len(tree.path))
-        # As the side above sees it: where nothing is proven the worst bound is its, and not that of the side below.
+        # As the side above sees it: if nothing is proven the worst bound is its, and not that of the side below.
         return as_seen(value.seen_from_above().line, len(tree.path) - 1)
 
     def _seen_at(self, child: Tree) -> Value | None:

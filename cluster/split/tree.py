@@ -212,7 +212,7 @@ def inherit(tree: Tree, known: KnownLines, legal: Legal, takeover: TakeoverMargi
     """The lines that are already known of the leaves of a new tree: for each leaf the first of its moves in
     `best_first`.
 
-    Where nothing is known of a leaf's moves, but of its position as a whole, they are worth no more than that to the
+    If nothing is known of a leaf's moves, but of its position as a whole, they are worth no more than that to the
     side that chooses there; the line then begins with any of them.
     """
     result: dict[Leaf, TreeLine] = {}

@@ -38,7 +38,7 @@ class Done:
     Attributes:
         kind: which step.
         name: tells steps of one kind apart: a match's other side; a training's number, from the second one on.
-        command: words behind ``gougi``.
+        command: words after ``gougi``.
         spent_s: wall time, pieces that were broken off included.
         result: the command's JSON.
     """
@@ -139,7 +139,7 @@ class Ledger:
         return replace(self, generations=over)
 
     def begun(self, number: int) -> Ledger:
-        """With the generation of this number, the next one, begun; as it is where it was before."""
+        """With the generation of this number, the next one, begun; unchanged if it was begun before."""
         if self.generation(number) is not None:
             return self
         return replace(self, generations=(*self.generations, Generation(number, self.best)))

@@ -135,7 +135,7 @@ def trained_path(folder: str, one: Generation) -> str:
 def command(
     recipe: Recipe, folder: str, ledger: Ledger, one: Generation, kind: Kind, name: str, with_games: Container[int]
 ) -> tuple[str, ...]:
-    """The words behind ``gougi`` for a step.
+    """The words after ``gougi`` for a step.
 
     Args:
         folder: of the whole run.

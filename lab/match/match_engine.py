@@ -75,7 +75,7 @@ class MatchEngine:
         return bool(getattr(dialect_of(self._process.name), word, True))
 
     def new_game(self) -> None:
-        """Prepare for another game; starts the process where it is gone. Raises EngineError."""
+        """Prepare for another game; starts the process if it is gone. Raises EngineError."""
         alive = self._process is not None
         self.start()
         assert self._process is not None
@@ -140,7 +140,7 @@ class MatchEngine:
         return BestMove(move, elapsed_ms, score, parse_nodes(counted) or 0, depth)
 
     def _interrupt(self, process: UsiProcess) -> None:
-        """End a search that came too late; the process too, where it does not answer."""
+        """End a search that came too late; the process too, if it does not answer."""
         deadline = time.monotonic() + _STOP_S
         try:
             process.send("stop")

@@ -107,7 +107,7 @@ def tally_of(games: Sequence[PlayedGame]) -> Tally:
 
 
 def decided(settings: MatchSettings, result: Tally) -> Verdict:
-    """The verdict of the match's test; open where it has none."""
+    """The verdict of the match's test; open if it has none."""
     return settings.sprt.verdict(result.pairs) if settings.sprt is not None else Verdict.OPEN
 
 

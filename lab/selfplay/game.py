@@ -68,7 +68,7 @@ def open_game(pos: Any, nn: Any, th: Any, sp: Any, plies: int, quick_plies: int,
     """Make random moves: each legal one as likely as the others, or each good one (``sp.natural``). False: the line is
     rejected.
 
-    A line is rejected where it ends in a mate or a check, or with a score beyond ``margin``.
+    A line is rejected if it ends in a mate or a check, or with a score beyond ``margin``.
 
     Args:
         plies: random moves.

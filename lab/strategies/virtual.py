@@ -74,7 +74,7 @@ class VirtualFleet:
     _queue: list[tuple[int, int, Event]] = field(init=False, default_factory=list)
     _order: itertools.count[int] = field(init=False, default_factory=itertools.count)
     _sharers: list[list[SharesTable]] = field(init=False, default_factory=list)
-    """Engines that can use each other's table entries; empty where nothing is shared."""
+    """Engines that can use each other's table entries; empty if nothing is shared."""
     _pondered_id: int | None = field(init=False, default=None)
     """The search id of the pondering that runs."""
 

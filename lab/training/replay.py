@@ -200,7 +200,7 @@ def replay_games(
         own, scale: of `look_ahead`, which gives the scores of the records.
         records: address of [room] of `RECORD_DTYPE`.
         labels: address of int16 [`LONGEST_GAME`], which is written over.
-        told: int64 [4]: games and positions that were met in all, of both parts; then, where it ends early, the game's
+        told: int64 [4]: games and positions that were met in all, of both parts; then, if it ends early, the game's
             place and its move's, from 0.
 
     Returns:
@@ -262,7 +262,7 @@ def write_rows(
         flip: address of uint16 [1710]: a number of K+P as the other side sees it.
         planes: address of int32 [2][1710]: by number, the row within the own king's block; the second table is for a
             king under which the board is mirrored.
-        blocks: address of uint64 [81]: by the own king's square, first row of its block | 1 << 63 where it is mirrored.
+        blocks: address of uint64 [81]: by the own king's square, first row of its block | 1 << 63 if it is mirrored.
         active: rows of a position: 38, or 40 where kings are pieces too.
         own: address of int32 [count][active]: as the side to move sees it.
         enemy: the same as the other side does.

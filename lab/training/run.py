@@ -111,7 +111,7 @@ class TrainFolder(RunFolder):
     def corpus(
         self, folders: Sequence[Path], split: Split, on_shard: Callable[[int, int], None]
     ) -> tuple[Corpus, list[str]]:
-        """The shards that the run was begun with, read for the first time where it is new, and what the user should
+        """The shards that the run was begun with, read for the first time if it is new, and what the user should
         know of them.
 
         Raises:

@@ -27,7 +27,7 @@ _WIDE: Final = 150
 
 
 def print_whole(shown: RenderableType) -> None:
-    """Print to standard output, every column whole where it is no terminal."""
+    """Print to standard output, every column whole if it is no terminal."""
     Console(width=None if sys.stdout.isatty() else _WIDE).print(shown)
 
 

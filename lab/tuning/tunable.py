@@ -31,7 +31,7 @@ _RANGES: Final = {
     "TRIPLE_BASE": (-100, 250, 10),
     "SHALLOWER_MARGIN": (0, 40, 2),
     "NULL_SLOPE": (0, 48, 2),
-    # More than a quarter of the tree is lost where they are 0.
+    # More than a quarter of the tree is lost if they are 0.
     "NULL_REDUCTION": (2, 12, 0.5),
     "PROBCUT_LESS": (2, 8, 0.5),
     "REDUCTION_LOG": (1000, 3500, 90),

@@ -99,7 +99,7 @@ class Judged:
     before: Evaluation | None
     """Evaluation of the position in which it was played; None: not searched."""
     after: int | None
-    """The score behind it; None: not searched."""
+    """The score after it; None: not searched."""
     loss: float = 0.0
     """Win probability, 0 to 1."""
     loss_cp: int = 0
@@ -156,7 +156,7 @@ def win_probability(score: int) -> float:
 
 
 def accuracy(loss: float) -> float:
-    """A move's accuracy in percent, 100 where nothing is lost.
+    """A move's accuracy in percent, 100 if nothing is lost.
 
     Source: lichess.org/page/accuracy. The curve was fitted to chess, and serves as a scale that players know.
     """

@@ -299,7 +299,7 @@ def before(report: GameReport, point: Point) -> str | None:
 
 
 def score_words(score: int | None, bound: Bound = Bound.EXACT) -> str:
-    """A score from black's view: ``+120``; ``☗ mates in 7``, ``☖ has mated``; ``≥ +120`` where it is a bound.
+    """A score from black's view: ``+120``; ``☗ mates in 7``, ``☖ has mated``; ``≥ +120`` if it is a bound.
 
     Args:
         bound: from black's view too.

@@ -68,7 +68,7 @@ class Terminal:
 
 
 def game_table(report: GameReport, terminal: Terminal) -> Table:
-    """A row for each move: what was played, the score behind it (black's view), what was better.
+    """A row for each move: what was played, the score after it (black's view), what was better.
 
     On a narrow terminal time and depth are left out, and the better move stands below the one that was played.
     """

@@ -65,7 +65,7 @@ CREATE TABLE pieces (
 
 
 def connect(path: Path, write: bool) -> tuple[sqlite3.Connection, IO[bytes] | None]:
-    """Open the file, and make it where it is to be written and is not there.
+    """Open the file, and make it if it is to be written and is not there.
 
     Returns:
         The connection, and for a writer the lock file that it holds; close both.
@@ -126,7 +126,7 @@ class Tables:
     """The open file, and how a statement is run on it: its errors are `BookError`. One thread at a time.
 
     Args:
-        path: the file; made where it is to be written and is not there.
+        path: the file; made if it is to be written and is not there.
         write: whether to write. One process at a time can; any number can read meanwhile.
 
     Raises:

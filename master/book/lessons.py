@@ -95,9 +95,9 @@ class OwnMove:
     """USI moves from the game's start position to that one."""
     move: str
     search: BookSearch | None
-    """None where nothing was searched: a book move, the only legal one, the last resort."""
+    """None if nothing was searched: a book move, the only legal one, the last resort."""
     known_score: int | None = None
-    """Score from our view, where it is known: of the search, or of the book's entry."""
+    """Score from our view, if it is known: of the search, or of the book's entry."""
 
     @property
     def seconds(self) -> float:
@@ -153,7 +153,7 @@ class StudySettings:
     """Settings of the study after a lost game."""
 
     bad_score: int = 300
-    """The evaluation is bad where it is this far below zero, in centipawns."""
+    """The evaluation is bad if it is this far below zero, in centipawns."""
     moves: int = 4
     """Number of own moves that are searched again after one game."""
     factor: float = 2.0
@@ -235,7 +235,7 @@ def plan_lessons(
 
 
 def book_search_of(decision: Decision) -> BookSearch | None:
-    """The search for the book that a decision stands for; None where nothing was searched."""
+    """The search for the book that a decision stands for; None if nothing was searched."""
     if decision.score is None or not decision.nodes or not decision.is_of_nodes:
         return None
     seconds = reference_seconds(decision.nodes)
@@ -257,7 +257,7 @@ class GameNotes:
     _decision: Decision | None = None
 
     def take(self, event: GameEvent) -> OwnMove | None:
-        """Follow an event; our move, where it is one that the server has confirmed."""
+        """Follow an event; our move, if it is one that the server has confirmed."""
         match event:
             case GameBegan(summary, sfen):
                 self.start_sfen, self._sfen = sfen, sfen

@@ -78,7 +78,7 @@ class OpeningSettings:
     """YaneuraOu's options. ``file`` is not looked at."""
     look_ahead: LookAhead = LookAhead.WORST
     search_nodes: int | None = None
-    """Node limit of a search of the whole fleet, where it is limited by nodes (reproducible games)."""
+    """Node limit of a search of the whole fleet, if it is limited by nodes (reproducible games)."""
 
 
 class OpeningBook:
@@ -111,7 +111,7 @@ class OpeningBook:
 
         Args:
             question: position and time.
-            nps: the fleet's speed, nodes a second; None where it is not known: what was learned is not played then.
+            nps: the fleet's speed, nodes a second; None if it is not known: what was learned is not played then.
 
         Raises:
             BookError: a file, or the learned book, is damaged where the position stands.

@@ -55,7 +55,7 @@ class Speed:
 
     def __init__(self, nps: float | None = None) -> None:
         self.nps = nps
-        """None where nothing is known yet."""
+        """None if nothing is known yet."""
 
     def searched(self, nodes: int, elapsed_ms: int) -> bool:
         """Take a search into account. Whether the mean is another one now."""
@@ -112,7 +112,7 @@ class BookService:
 
     @property
     def nps(self) -> float | None:
-        """The fleet's speed, nodes a second; None where it was never measured."""
+        """The fleet's speed, nodes a second; None if it was never measured."""
         return self._speed.nps
 
     @property

@@ -36,7 +36,7 @@ class Cloud:
         return str(self.service("ec2").meta.region_name)
 
     def account(self) -> str:
-        """The account's number; the first to ask, where it is to be known whether the credentials are good."""
+        """The account's number; the first to ask, if it is to be known whether the credentials are good."""
         with aws_errors("AWS"):
             return str(self.service("sts").get_caller_identity()["Account"])
 

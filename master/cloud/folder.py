@@ -111,7 +111,7 @@ class FleetFolder:
         """Be the only operator of the fleet for a block: from before a plan until it is applied.
 
         The kernel holds the lock (``flock``), so that it goes with whoever has it, however that one ends. The folder is
-        made where it is not there, and goes again where it stays empty.
+        made if it is not there, and goes again where it stays empty.
 
         Args:
             command: what is done, for those who find the folder taken.

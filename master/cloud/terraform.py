@@ -153,7 +153,7 @@ class Terraform:
             (self.folder / file).unlink(missing_ok=True)
 
     def output(self) -> dict[str, Any]:
-        """The root module's outputs by name; empty where nothing was applied."""
+        """The root module's outputs by name; empty if nothing was applied."""
         raw = json.loads(self._run(["output", "-json"]))
         return {name: entry["value"] for name, entry in raw.items()}
 

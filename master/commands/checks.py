@@ -126,7 +126,7 @@ def check_fleet(settings: Config, *, single: bool = False, net_option: str = " (
 
 
 def check_net(file: str, where: str) -> str:
-    """The path of a network's file, with the home folder for ``~``. End the command where it is no network; empty: the
+    """The path of a network's file, with the home folder for ``~``. End the command if it is no network; empty: the
     one that ships."""
     from worker.nnue import NetworkFileError
     from worker.nnue.format import read_network

@@ -69,7 +69,7 @@ def notice(text: str) -> None:
 
 
 def exit_code(whole: bool, folder: Path) -> int:
-    """The exit code of a run in a folder. Where it was interrupted, its user is told how it goes on."""
+    """The exit code of a run in a folder. If it was interrupted, its user is told how it goes on."""
     if whole:
         return 0
     tell(f"interrupted: the same command goes on with {folder}")

@@ -107,7 +107,7 @@ def _copy_records(location: FleetLocation, records: Path) -> None:
 
 
 def _prove(operator: Operator, name: str, location: FleetLocation | None, wait_s: float) -> None:
-    """Ask AWS for what is left of the fleet; where nothing is, the folder forgets it."""
+    """Ask AWS for what is left of the fleet; if nothing is, the folder forgets it."""
     from master.cloud.end import remains
 
     keep = [location.bucket] if location is not None and not location.bucket_is_own else []

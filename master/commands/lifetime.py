@@ -65,7 +65,7 @@ class Hangup:
         signal.signal(signal.SIGHUP, signal.SIG_IGN if self.came else self._before)
 
     def hear(self, loop: asyncio.AbstractEventLoop, hear: Callable[[], object]) -> None:
-        """Have ``hear`` called on ``loop`` when the terminal is closed, soon where it is closed already."""
+        """Have ``hear`` called on ``loop`` when the terminal is closed, soon if it is closed already."""
 
         def soon() -> None:
             with contextlib.suppress(RuntimeError):  # the loop is closed: whoever would hear of it is gone

@@ -104,7 +104,7 @@ class _Counting(logging.Handler):
 async def live_page(
     settings: Config, command: str, ready: Callable[[str], None], warn: Callable[[str], None]
 ) -> AsyncIterator[Feed | None]:
-    """The page for as long as the block runs; None where it is switched off.
+    """The page for as long as the block runs; None if it is switched off.
 
     Args:
         command: what the page's title says, ``play`` or ``usi``.

@@ -65,7 +65,7 @@ def status(
 
 
 def _ask(address: str) -> dict[str, Any]:
-    """Ask the cluster for its state; ends the command where it does not answer."""
+    """Ask the cluster for its state; ends the command if it does not answer."""
     from cluster.api import FleetError
     from cluster.drivers.ray_survey import survey
 

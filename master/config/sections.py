@@ -93,7 +93,7 @@ class ClusterConfig(_Section):
     report_port: Annotated[int, Field(ge=0, le=65535)] = 0
     """The port of this machine to which nodes report. 0: any free one. Set one if a firewall has to know it."""
     advertise: str = ""
-    """HOST:PORT at which nodes reach that port, where it is not this machine's own address."""
+    """HOST:PORT at which nodes reach that port, if it is not this machine's own address."""
     mode: _ModeName = _SEARCH.mode.value
     """"split": the nodes share out the moves. "consult": each searches all, and they vote. "tiers": both, by groups.
     "auto": what was measured as best for so many nodes and such a budget."""

@@ -35,7 +35,7 @@ class Severity(enum.Enum):
 
 
 def severity_of(text: str) -> Severity:
-    """The severity of an ``##[ERROR]`` line; ``text``: the words behind the mark."""
+    """The severity of an ``##[ERROR]`` line; ``text``: the words after the mark."""
     if _advice(text):
         return Severity.PERMANENT
     return Severity.TEMPORARY if any(words in text.lower() for words in _NOT_NOW) else Severity.IGNORABLE
@@ -65,7 +65,7 @@ REASONS: Final = frozenset(
         "CHUDAN",
     }
 )
-"""The words behind ``#`` that say why a game ended."""
+"""The words after ``#`` that say why a game ended."""
 
 
 class Result(enum.StrEnum):
@@ -142,7 +142,7 @@ class SpecialMade:
 class Ended:
     result: Result
     reason: str
-    """The word behind ``#``: one of `REASONS`, another word of a newer server, or empty."""
+    """The word after ``#``: one of `REASONS`, another word of a newer server, or empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ class Complaint:
     """``##[ERROR]``: the server does not do what it was asked for."""
 
     text: str
-    """The words behind the mark."""
+    """The words after the mark."""
     severity: Severity
 
 

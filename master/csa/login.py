@@ -130,7 +130,7 @@ def parse_game_name(text: str) -> GameName | None:
 
 
 def split_password(password: str) -> tuple[GameName | None, str]:
-    """Split the words behind the login name as the server does: into the game (None: `DEFAULT_GAME`) and the trip."""
+    """Split the words after the login name as the server does: into the game (None: `DEFAULT_GAME`) and the trip."""
     name = parse_game_name(password)
     if name is not None:
         return name, ""
@@ -172,7 +172,7 @@ def check_game_name(text: str) -> list[str]:
 
 
 def _meant(text: str) -> str:
-    """The likely right name; empty where nothing can be guessed."""
+    """The likely right name; empty if nothing can be guessed."""
     match = _LOOSE.fullmatch(text)
     if match is None:
         return _USUAL_FLOODGATE if _alike(_first_word(text)) else ""
@@ -235,7 +235,7 @@ def check_login(name: str, game: str, password: str | None) -> list[str]:
 
 
 def login_password(game: str, password: str) -> str:
-    """The words behind the name in the login line."""
+    """The words after the name in the login line."""
     return f"{game},{password}" if game else password
 
 

@@ -76,7 +76,7 @@ def _in_words(time: TimeControl) -> str:
 def warm_up_rules() -> None:
     """Make every call of the rules that a game needs, so that their code is loaded (or compiled) before a clock runs.
 
-    Takes a second in a new process, most of a minute where nothing is compiled yet; nothing the second time.
+    Takes a second in a new process, most of a minute if nothing is compiled yet; nothing the second time.
     """
     position = Position.startpos()
     for usi in ("7g7f", "3c3d", "8h2b+"):

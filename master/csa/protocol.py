@@ -235,7 +235,7 @@ class CsaProtocol:
         self._summary_lines = []
 
     def _answer(self, word: str) -> str:
-        """``word``, with the game's id as it came; without it, which the protocol allows, where it is no plain text."""
+        """``word``, with the game's id as it came; without it, which the protocol allows, if it is no plain text."""
         game_id = "" if self.summary is None else self.summary.game_id
         return f"{word} {game_id}" if game_id and game_id.isascii() and game_id.isprintable() else word
 

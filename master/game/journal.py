@@ -137,7 +137,7 @@ class LoggedGame:
     """Empty where no game was offered."""
     entries: list[Entry] = field(default_factory=list)
     is_cut: bool = False
-    """Whether lines are missing behind these."""
+    """Whether lines are missing after these."""
 
     @classmethod
     def begun(cls, fields: Mapping[str, Any]) -> Self:
@@ -148,13 +148,13 @@ class LoggedGame:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The first event behind which the player said other lines than are logged."""
+    """The first event after which the player said other lines than are logged."""
 
     at_ms: float
     kind: str
     """The event's name (`master.player.inputs`)."""
     about: str
-    """The server's line, where it was one."""
+    """The server's line, if it was one."""
     logged: tuple[str, ...]
     said: tuple[str, ...]
 

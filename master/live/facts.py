@@ -61,7 +61,7 @@ class Teller:
 
 
 def thought_fact(event: GameEvent, colour: int) -> Fact | None:
-    """The fact of an event of the side ``colour``, where it is one of a search."""
+    """The fact of an event of the side ``colour``, if it is one of a search."""
     match event:
         case ThinkingBegan():
             return {
@@ -288,7 +288,7 @@ class UsiTeller:
         return []
 
     def _asked(self, sfen: str, moves: tuple[str, ...]) -> list[Fact]:
-        """A position is to be searched: the moves that are new, of a new game where it does not go on from the last."""
+        """A position is to be searched: the moves that are new, of a new game if it does not go on from the last."""
         turn = (sfen.split()[1:2] == ["w"]) ^ (len(moves) & 1)
         facts: list[Fact] = []
         game = self._game

@@ -160,9 +160,7 @@ class GamePage:
         move = {name: fact[name] for name in ("ply", "colour", "mine", "usi", "csa", "ms", "score", "depth", "nodes")}
         move |= {"book": fact["book"], "left_ms": fact["clocks"]["left_ms"], "at": fact["at"]}
         if move["score"] is None and thought is not None and thought.get("score") is not None:
-            move |= {
-                name: thought[name] for name in ("score", "depth", "nodes")
-            }  # the opponent's, where it is ours too
+            move |= {name: thought[name] for name in ("score", "depth", "nodes")}  # the opponent's, if it is ours too
         if thought is not None:
             move |= {name: thought.get(name) for name in ("source", "agreement")}
         self._moves.append(move)

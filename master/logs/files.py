@@ -91,7 +91,7 @@ def read_lines(path: Path, gap: Callable[[str], None], place: Place | None = Non
 
     Args:
         path: any of its files, there or not: the parts that were set aside count.
-        gap: hears, in its turn, where lines are missing between those before and those behind: the file and why. A
+        gap: hears, in its turn, where lines are missing between those before and those after: the file and why. A
             line `LINES_LOST` follows then, where the disk did not take them.
         place: where to begin, for one who comes again when the log has grown; it is moved to behind each line that is
             given. None: the beginning.

@@ -105,7 +105,7 @@ def open_log(
     keep: int = 0,
     about: structlog.typing.Processor | None = None,
 ) -> Iterator[Path]:
-    """Write the log to a new file in ``folder`` (made where it is missing) until the end of the block.
+    """Write the log to a new file in ``folder`` (made if it is missing) until the end of the block.
 
     A disk that does not answer in the end is waited for `CLOSE_S`; ``console`` hears how many lines it has cost.
 

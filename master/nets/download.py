@@ -80,7 +80,7 @@ def download(url: str, part: Path, progress: Progress, *, size: int | None = Non
         size: bytes that it must have; None: any number up to `MAX_BYTES`.
 
     Raises:
-        DownloadError: it cannot be had, or has another size; the beginning stays in ``part`` where it is of use.
+        DownloadError: it cannot be had, or has another size; the beginning stays in ``part`` if it is of use.
         OSError: the disk does not take it.
     """
     if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:

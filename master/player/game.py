@@ -55,7 +55,7 @@ class RunningSearch:
     @classmethod
     def begin(cls, search_id: int, game: ActiveGame, known: Known | None, now_ms: float, guard_ms: int) -> Self:
         """Make the search that begins now; ``known``: the result of pondering, ``guard_ms``: see `PlayerSettings`."""
-        # Where nothing is heard of the search, what is known already is better than any move.
+        # If nothing is heard of the search, what is known already is better than any move.
         move, known_ms, pv = ("", 0, game.expected) if known is None else (known.move, known.fleet_ms, known.pv)
         budget, watch = game.budget(now_ms, known_ms), Watch(game.judge.score, move, known_ms)
         return cls(search_id, now_ms + budget.hard_ms + guard_ms, budget.soft_ms, budget.hard_ms, now_ms, watch, pv)
@@ -200,7 +200,7 @@ def line_lost(protocol: CsaProtocol, why: str) -> GameOutcome:
 
 def left(protocol: CsaProtocol, why: str) -> GameOutcome:
     """We left of our own accord, and the server says no more. A game that is played is lost by that: by our
-    resignation, or with the opponent's next move, behind which the server resigns for who is not there."""
+    resignation, or with the opponent's next move, after which the server resigns for who is not there."""
     if protocol.state is not State.PLAYING or protocol.reason not in ("", "RESIGN"):
         return with_result(protocol, Conclusion.ABORTED, why + _told(protocol))
     how = f"{protocol.sent} was not answered" if protocol.sent else "left on the opponent's turn"
@@ -228,7 +228,7 @@ def comment_on(result: Decision | BookAnswer, position: Position, move: int) -> 
 
 
 def _replies(position: Position, move: int, first: str, line: tuple[str, ...]) -> tuple[str, ...]:
-    """The moves of ``line`` behind ``move``, in CSA; none where ``line`` does not begin with it (``first``, in USI)."""
+    """The moves of ``line`` after ``move``, in CSA; none if ``line`` does not begin with it (``first``, in USI)."""
     replies = line[1 : LONGEST_PV + 1] if line[:1] == (first,) else ()
     board = position.copy()
     board.push(move)

@@ -8,7 +8,7 @@
         ├ last move before the limit, and a move mates ─► PLAY it
         └ else ────────────────────► SEARCH ─ decision ─► DECLARE, RESIGN, PLAY or DISBELIEVE
 
-**Declaration**: as soon as it is right, for it wins at once; never where it is wrong, for that loses at once; never
+**Declaration**: as soon as it is right, for it wins at once; never if it is wrong, for that loses at once; never
 where the game summary offers none.
 
 **Resignation by score**: after `PlayerSettings.resign_moves` own moves in a row whose score was bad. A move without a
@@ -134,7 +134,7 @@ class Judge:
 
 
 def _mating_move(position: Position) -> int | None:
-    """A move behind which the opponent has none."""
+    """A move after which the opponent has none."""
     board = position.copy()
     for move in board.legal_moves():
         board.push(move)

@@ -247,7 +247,7 @@ class Room:
         return GameRules(name.time(), start, self.options.max_moves, self.options.entering)
 
     def _after(self, game: ServerGame, said: list[SendToSide], now_ms: float) -> list[Effect]:
-        """Turn what a game says into effects, and clear the table where it is over."""
+        """Turn what a game says into effects, and clear the table when it is over."""
         players = {visitor.colour: visitor for visitor in self._visitors.values() if visitor.game is game}
         effects: list[Effect] = [SendLine(players[say.colour].conn, say.line) for say in said if say.colour in players]
         if game.phase is Phase.OVER and game.game_id in self._games:

@@ -116,7 +116,7 @@ def usi_target(usi: str | None) -> int | None:
 
 
 def score_text(score: int | None, colour: int = 0) -> str:
-    """A score of the side ``colour`` from black's view: ``+120``, ``-35``; ``-`` where nothing is known.
+    """A score of the side ``colour`` from black's view: ``+120``, ``-35``; ``-`` if nothing is known.
 
     ``mate 7``: black mates in 7 plies; ``mated 4``: black is mated in 4.
     """

@@ -412,7 +412,7 @@ def comment_on(reading: Reading, walk: Walk | None, text: str, *, over: bool = F
 
 
 def _ms(clock: str | None) -> int | None:
-    """``0:07``, ``1:00:07`` or ``7.5``; None where nothing is told."""
+    """``0:07``, ``1:00:07`` or ``7.5``; None if nothing is told."""
     if clock is None:
         return None
     seconds = 0.0

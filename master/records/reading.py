@@ -83,7 +83,7 @@ class Walk:
     """A game that is being read: the rules, and the pieces by square."""
 
     def __init__(self, start_sfen: str, line: int | None = None) -> None:
-        """Raises RecordFault: such a position cannot stand on a board. ``line``: where it is given."""
+        """Raises RecordFault: such a position cannot stand on a board. ``line``: if it is given."""
         try:
             setup = sfen.parse(start_sfen)
         except sfen.SfenError as error:

@@ -129,7 +129,7 @@ def _bar(done: float, total: float, words: str) -> Table:
 
 
 def side_text(side: SideView, colour: int, notation: Notation = Notation.JAPANESE) -> Text | None:
-    """``☗ depth 14  +120  1.2M nodes`` and the variation below; None where nothing was thought yet."""
+    """``☗ depth 14  +120  1.2M nodes`` and the variation below; None if nothing was thought yet."""
     source = side.decision or side.progress
     if source is None:
         return None

@@ -1,4 +1,4 @@
-"""The USI front with a fleet behind it: how the fleet opens, its searches behind ``go``, what it ponders between them.
+"""The USI front with a fleet behind it: how the fleet opens, its searches after ``go``, what it ponders between them.
 
 To open a fleet takes seconds, on a new machine a minute: the GUI is told what goes on. If another one cannot be opened,
 the fleet from before stays.
@@ -58,13 +58,13 @@ class _Pondering:
     """The request that the fleet ponders on; None: there is nothing."""
     reporter: Reporter
     live_nodes: int
-    """The number of nodes that share its node limit: the search behind a hit has to have the same."""
+    """The number of nodes that share its node limit: the search after a hit has to have the same."""
     found: Pondered | None = None
     """The fleet's last word."""
     found_ms: float = 0.0
 
     def known(self, request: SearchRequest, now_ms: float) -> Known | None:
-        """The result of pondering on the position of ``request``, if it is among those behind the replies."""
+        """The result of pondering on the position of ``request``, if it is among those after the replies."""
         if self.before is None or self.found is None:
             return None
         return self.found.known(request, self.before, now_ms - self.found_ms)

@@ -121,6 +121,6 @@ def error_line(why: str) -> str:
 
 
 def _seldepth(line: TreeLine, fleet: Sequence[NodeView]) -> str:
-    """The ``seldepth`` of an ``info`` line, from the nodes that are for its move; empty where they do not tell."""
+    """The ``seldepth`` of an ``info`` line, from the nodes that are for its move; empty if they do not tell."""
     deepest = max((view.seldepth for view in fleet if view.pv[:1] == line.pv[:1]), default=0)
     return f" seldepth {max(deepest, line.depth)}" if deepest else ""

@@ -48,7 +48,7 @@ def _read(path: Path) -> dict[str, Any]:
 def read_checkpoint(folder: Path) -> tuple[dict[str, Any] | None, list[str]]:
     """The last checkpoint of a folder, None where there is none, and what the user should know of it.
 
-    Where it is damaged, the one before counts: the run goes on from there and comes to the same end. The damaged one
+    If it is damaged, the one before counts: the run goes on from there and comes to the same end. The damaged one
     is removed then, so that the next one to be written does not put it in the good one's place.
 
     Raises:
