@@ -38,7 +38,6 @@ from cluster.split.tree import (
     as_seen,
     best_first,
     check_numbers,
-    leaves,
 )
 from worker.score import MATE_BOUND
 
@@ -250,34 +249,8 @@ def highest_averages(
     return own, shared
 
 
-def check_tree(tree: Tree, legal: Legal) -> None:
-    """Raises AssertionError where a legal move of a position is not in exactly one child, or a leaf is there twice."""
-    found = list(leaves(tree))
-    assert len(found) == len(set(found)), "a leaf is twice in the tree"
-    _check(tree, (), legal)
-
-
-def _check(tree: Tree, path: tuple[str, ...], legal: Legal) -> None:
-    if isinstance(tree, Leaf):
-        return
-    assert tree.path == path, f"split at {tree.path}, expected at {path}"
-    for move in legal(path):
-        holding = [child for child in tree.children if _covers(child, path, move)]
-        assert len(holding) == 1, f"{' '.join((*path, move))} is in {len(holding)} parts"
-    for child in tree.children:
-        if isinstance(child, Split):
-            assert child.path[:-1] == path, f"split at {child.path} under {path}"
-            _check(child, child.path, legal)
-        else:
-            assert child.path == path, f"leaf {child.label} at {path}"
-
-
 def _is_one_leaf(split: Split) -> bool:
     return len(split.children) == 1 and isinstance(split.children[0], Leaf)
-
-
-def _covers(child: Tree, path: tuple[str, ...], move: str) -> bool:
-    return child.covers(move) if isinstance(child, Leaf) else child.path == (*path, move)
 
 
 class Presearch:

@@ -29,8 +29,6 @@ _SEARCH_NODES: Final = 2000
 _SHORT_NODES: Final = 200
 NATURAL: Final = "natural"
 """The name of the file that travels with the package."""
-NATURAL_PLIES: Final = 10
-"""Plies of each of its openings."""
 _BEST_NODES: Final = 5000
 """Nodes by which the best moves are found."""
 _PATIENCE: Final = 400

@@ -152,7 +152,7 @@ class ShardsProgress(Bars):
         self._shards = len(known)
         self._games = sum(header["games"] for header in known)
         self._positions = sum(header["positions"] for header in known)
-        self._fresh_games = self._fresh_positions = self._lost = 0
+        self._fresh_games = self._fresh_positions = self._fresh_of_trees = self._lost = 0
         self._fresh_cpu_s = 0.0
         self._bar = self.bar("", wanted)
         self._began = time.monotonic()
@@ -170,9 +170,13 @@ class ShardsProgress(Bars):
             self._shards += 1
             self._fresh_games += event.games
             self._fresh_positions += event.positions
+            self._fresh_of_trees += event.tree_positions
             self._fresh_cpu_s += event.cpu_s
             words = f"{self._positions + self._fresh_positions:,} positions kept"
             words += f", {self._rate():,.0f} positions a CPU second"
+            if self._fresh_of_trees:
+                trees = self._fresh_of_trees
+                words += f"; of trees {trees:,} now, {trees / self._fresh_cpu_s:,.0f} a CPU second"
             self._bar.show(min(self._wanted, self._games + self._fresh_games), words, tell=True)
 
     def facts(self) -> dict[str, Any]:

@@ -84,7 +84,7 @@ from master.player.instructions import (
 from master.player.judging import Verdict, patience_ms
 from master.player.states import TRANSITIONS, PlayerState
 from worker.shogi import MoveError, move_to_csa, move_to_usi
-from worker.states import States, Transition
+from worker.states import States
 
 
 class Player:
@@ -118,10 +118,6 @@ class Player:
     def deadline_ms(self) -> float | None:
         """The time at which a `Tick` has something to do; None: only another event can change anything."""
         return None if self._wait is None else self._wait.deadline_ms
-
-    def story(self) -> tuple[Transition[PlayerState], ...]:
-        """The transitions that led to its present state."""
-        return self._states.history()
 
     def handle(self, event: Input, now_ms: float) -> list[Instruction]:
         """Take an event that happened at ``now_ms`` (any steady clock) and say what is to be done, in this order."""

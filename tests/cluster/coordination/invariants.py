@@ -10,9 +10,9 @@ from cluster.coordination.root import Root
 from cluster.coordination.search_state import Search
 from cluster.coordination.split_group import SplitGroup
 from cluster.coordination.states import Phase
-from cluster.split.dealing import check_tree
 from cluster.split.evaluation import TreeEvaluation
 from cluster.split.tree import leaves
+from tests.cluster.split.trees import check_tree
 
 
 def check(coordinator: Coordinator) -> None:

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cluster.split.dealing import Dealing, check_tree, deal, highest_averages, likelihood
+from cluster.split.dealing import Dealing, deal, highest_averages, likelihood
 from cluster.split.tree import Leaf, Split, TakeoverMargin, Tree, TreeLine, leaves
+from tests.cluster.split.trees import check_tree
 from worker.engine import Bound
 from worker.score import mate_in, mated_in
 

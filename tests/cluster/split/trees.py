@@ -1,10 +1,10 @@
-"""Random split trees, and their value by the book."""
+"""Split trees: random ones, their value by the book, and whether one is whole."""
 
 from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from cluster.split.tree import Leaf, Split, Tree, TreeLine
+from cluster.split.tree import Leaf, Legal, Split, Tree, TreeLine, leaves
 
 
 @st.composite
@@ -27,3 +27,29 @@ def negamax(tree: Tree, lines: dict[Leaf, TreeLine]) -> int:
         return lines[tree].score
     choose = max if len(tree.path) % 2 == 0 else min
     return choose(negamax(child, lines) for child in tree.children)
+
+
+def check_tree(tree: Tree, legal: Legal) -> None:
+    """Raises AssertionError where a legal move of a position is not in exactly one child, or a leaf is there twice."""
+    found = list(leaves(tree))
+    assert len(found) == len(set(found)), "a leaf is twice in the tree"
+    _check(tree, (), legal)
+
+
+def _check(tree: Tree, path: tuple[str, ...], legal: Legal) -> None:
+    if isinstance(tree, Leaf):
+        return
+    assert tree.path == path, f"split at {tree.path}, expected at {path}"
+    for move in legal(path):
+        holding = [child for child in tree.children if _covers(child, path, move)]
+        assert len(holding) == 1, f"{' '.join((*path, move))} is in {len(holding)} parts"
+    for child in tree.children:
+        if isinstance(child, Split):
+            assert child.path[:-1] == path, f"split at {child.path} under {path}"
+            _check(child, child.path, legal)
+        else:
+            assert child.path == path, f"leaf {child.label} at {path}"
+
+
+def _covers(child: Tree, path: tuple[str, ...], move: str) -> bool:
+    return child.covers(move) if isinstance(child, Leaf) else child.path == (*path, move)

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from lab.match.openings import (
-    NATURAL_PLIES,
     OpeningError,
     make_openings,
     natural_openings,
@@ -84,7 +83,7 @@ def test_moves_of_the_best_alone() -> None:
 def test_natural_openings_travel_with_the_package() -> None:
     openings = natural_openings(1)
     assert len(set(openings)) == 500
-    assert all(Position.from_sfen(sfen).move_number == NATURAL_PLIES + 1 for sfen in openings)
+    assert all(Position.from_sfen(sfen).move_number == 11 for sfen in openings)
     assert natural_openings(1) == openings != natural_openings(2)
     assert sorted(natural_openings(2)) == sorted(openings)
 
