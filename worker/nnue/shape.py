@@ -93,7 +93,8 @@ class Classic:
 
     known = (
         f"features {', '.join(FEATURE_SETS)}; width {WIDTHS[0]} to {WIDTHS[-1]} in steps of {WIDTHS.step}; "
-        f"hidden layers {_USUAL_HIDDEN[0]} to {_USUAL_HIDDEN[-1]} in steps of {_USUAL_HIDDEN.step}, or as the header says"
+        f"hidden layers {_USUAL_HIDDEN[0]} to {_USUAL_HIDDEN[-1]} in steps of {_USUAL_HIDDEN.step}, "
+        "or as the header says"
     )
 
     def fits(self, head: Head, wanted: Architecture | None) -> Iterator[Fit]:
@@ -141,8 +142,8 @@ class Classic:
 
 
 FAMILIES: Final[tuple[Family, ...]] = (Classic(),)
-"""Kinds of networks. A new kind (SFNN) is added here, with `fits` and `near` of its own, and gives its own architectures
-(`named` has to know their names); `worker.nnue.format.parse_network` reads whichever is chosen."""
+"""Kinds of networks. A new kind (SFNN) is added here, with `fits` and `near` of its own, and yields architectures of
+its own (`named` has to know their names); `worker.nnue.format.parse_network` reads whichever is chosen."""
 
 
 def read_head(data: bytes, file: str) -> Head:

@@ -32,7 +32,7 @@ HALF_KP_512 = (
     "Features=HalfKP(Friend)[125388->512x2],Network=AffineTransform[1<-32](ClippedReLU[32](AffineTransform[32<-16]"
     "(ClippedReLU[16](AffineTransformSparseInput[16<-1024](InputSlice[1024(0:1024)])))))"
 )
-# What nnue-pytorch and its children write, whatever they trained: tanuki-, AobaNNUE (the first), Shinden 3 (the second).
+# What nnue-pytorch and its children write, whatever they trained: AobaNNUE the first, Shinden 3 the second.
 FIXED_256 = (
     "Features=HalfKP(Friend)[125388->256x2],Network=AffineTransform[1<-256](ClippedReLU[256](AffineTransform[256<-256]"
     "(ClippedReLU[256](AffineTransform[256<-512](InputSlice[512(0:512)])))))"
@@ -233,9 +233,7 @@ def test_names(text: str, shape: Architecture) -> None:
     assert named(shape.name) == shape
 
 
-@pytest.mark.parametrize(
-    "text", ["", "halfkp", "halfkp_100x2-8-64", "halfkp_512x2-0-64", "SFNN_halfka2_1024_7_64_k3k3"]
-)
+@pytest.mark.parametrize("text", ["", "halfkp", "halfkp_100x2-8-64", "halfkp_512x2-0-64", "halfzz_512x2-8-64"])
 def test_names_that_are_none(text: str) -> None:
     assert named(text) is None
 
