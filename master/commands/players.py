@@ -150,7 +150,9 @@ def _engine(settings: Config, threads: int) -> EngineSpec:
     from cluster.engine_spec import EngineSpec
 
     engine = settings.engine
-    return EngineSpec(engine.hash_mb, threads, _path(engine.eval_file), engine.fv_scale or None)
+    return EngineSpec(
+        engine.hash_mb, threads, _path(engine.eval_file), engine.fv_scale or None, engine.eval_architecture
+    )
 
 
 def _kind(engine: EngineSpec, kind: NodeKindConfig) -> NodeKind:
@@ -166,6 +168,9 @@ def _kind(engine: EngineSpec, kind: NodeKindConfig) -> NodeKind:
         threads=kind.threads or engine.threads,
         eval_file=engine.eval_file if kind.eval_file is None else _path(kind.eval_file),
         fv_scale=engine.fv_scale if kind.fv_scale is None else kind.fv_scale or None,
+        architecture=(engine.architecture if kind.eval_file is None else "")
+        if kind.eval_architecture is None
+        else kind.eval_architecture,
     )
 
 

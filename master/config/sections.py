@@ -52,9 +52,13 @@ class EngineConfig(_Section):
     """Search threads of each node. 0: the nodes of a machine share out its processors (each gets 16 at most); a single
     searcher and the nodes of `gougi analyze` have one."""
     eval_file: _Path = ""
-    """Network file (nn.bin), by its path on the node's own machine. Empty: the one that ships with Gougi."""
+    """Network file (nn.bin) or its folder, by its path on the node's own machine. Empty: the one that ships with
+    Gougi."""
+    eval_architecture: str = ""
+    """The network's shape (halfkp_1024x2-8-64), if its file leaves it open. Empty: as the file's bytes say."""
     fv_scale: Annotated[int, Field(ge=0, le=1024)] = 0
-    """Raw network output to a centipawn. 0: what the network file names, else 16."""
+    """Raw network output to a centipawn. 0: as measured by `gougi net calibrate`, else what the network's author
+    names, else 16."""
 
 
 class NodeKindConfig(_Section):
@@ -65,13 +69,15 @@ class NodeKindConfig(_Section):
     options: dict[str, str] = {}
     """The USI engine's options."""
     eval_file: _Path | None = None
+    eval_architecture: str | None = None
     fv_scale: Annotated[int, Field(ge=0, le=1024)] | None = None
     hash_mb: Annotated[int, Field(ge=1, le=1 << 20)] | None = None
     threads: Annotated[int, Field(ge=1, le=512)] | None = None
 
     @model_validator(mode="after")
     def _is_one_or_the_other(self) -> NodeKindConfig:
-        own = [name for name in ("eval_file", "fv_scale", "hash_mb", "threads") if getattr(self, name) is not None]
+        names = ("eval_file", "eval_architecture", "fv_scale", "hash_mb", "threads")
+        own = [name for name in names if getattr(self, name) is not None]
         if self.command and own:
             raise ValueError(f"a USI engine takes options, not {own[0]}")
         if self.options and not self.command:

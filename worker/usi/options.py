@@ -27,7 +27,6 @@ _WHOLE_NUMBER: Final = re.compile(r"-?[0-9]{1,1000}")
 _TEXTS: Final = ("string", "filename")
 EMPTY: Final = "<empty>"
 """The value by which USI says that a text is empty."""
-NETWORK_NAME: Final = "nn.bin"
 _NO_BOOK: Final = "no_book"
 _MOST_KEPT: Final = 0.5
 """The share of the time at stake that is kept back at the most: the delays' defaults are for times of many seconds."""
@@ -95,12 +94,16 @@ BOOK_OPTIONS: Final = {
 MOST_THREADS: Final = 512
 
 
-def engine_options(hash_mb: int = 128, eval_file: str = "", fv_scale: int = 0) -> dict[str, Option]:
+def engine_options(
+    hash_mb: int = 128, eval_file: str = "", fv_scale: int = 0, architecture: str = ""
+) -> dict[str, Option]:
     """Options that an engine is made from, with these defaults (else the configuration's)."""
     return {
         "USI_Hash": Option("spin", str(hash_mb), 1, 1 << 20),
         "Threads": Option("spin", "1", 1, MOST_THREADS),
+        "EvalDir": Option("string", EMPTY),
         "EvalFile": Option("filename", eval_file or EMPTY),
+        "EvalArchitecture": Option("string", architecture or EMPTY),
         "FV_SCALE": Option("spin", str(fv_scale), 0, 1024),
     }
 
@@ -127,12 +130,11 @@ PLAY_OPTIONS: Final = {
     "PvInterval": Option("spin", "300", 0, 100_000),
     **BOOK_OPTIONS,
 }
-"""Options of play. 0 means "none" for FV_SCALE (what the file names, else 16), MaxMovesToDraw, DepthLimit, NodesLimit
-and PvInterval. The fleet takes numbers this large over its network (`cluster.network.messages`)."""
+"""Options of play. 0 means "none" for FV_SCALE (what is known of the network, else 16), MaxMovesToDraw, DepthLimit,
+NodesLimit and PvInterval. The fleet takes numbers this large over its network (`cluster.network.messages`)."""
 
 OPTIONS: Final = {
     **engine_options(),
-    "EvalDir": Option("string", EMPTY),
     **PLAY_OPTIONS,
     "Stochastic_Ponder": Option("check", "false"),
     "EnteringKingRule": entering_option(EnteringKingRule),
@@ -180,6 +182,15 @@ class OptionValues(ABC):
         """A text as it is, an empty one as ``""``."""
         value = self._values[name]
         return "" if value == EMPTY else value
+
+    @property
+    def network(self) -> str:
+        """``EvalFile``, a file or a folder, within ``EvalDir`` where that is set; ``EvalDir`` alone is the network's
+        folder. Empty: none is set."""
+        folder, file = self.text("EvalDir"), self.text("EvalFile")
+        if folder and self._values["EvalFile"] == self.table["EvalFile"].default:
+            return folder
+        return str(Path(folder) / file) if folder and file else file
 
     @property
     def time_options(self) -> TimeOptions:
@@ -234,16 +245,15 @@ class Options(OptionValues):
         super().__init__(OPTIONS)
 
     @property
-    def plan(self) -> tuple[int, int, str | None, int | None]:
-        """The values that an engine is built from: (hash in MB, threads, network file, FV_SCALE)."""
-        return self.number("USI_Hash"), self.number("Threads"), self._network(), self.number("FV_SCALE") or None
-
-    def _network(self) -> str | None:
-        """``EvalFile``, within ``EvalDir`` where that is set; ``EvalDir`` alone means its ``nn.bin``."""
-        folder, file = self.text("EvalDir"), self.text("EvalFile")
-        if not folder:
-            return file or None
-        return str(Path(folder) / (file or NETWORK_NAME))
+    def plan(self) -> tuple[int, int, str | None, int | None, str]:
+        """The values that an engine is built from: (hash in MB, threads, network, FV_SCALE, its architecture)."""
+        return (
+            self.number("USI_Hash"),
+            self.number("Threads"),
+            self.network or None,
+            self.number("FV_SCALE") or None,
+            self.text("EvalArchitecture"),
+        )
 
     @property
     def rules(self) -> Rules:
