@@ -48,6 +48,7 @@ _SUFFIXES: Final = {
 }
 _BEGINNINGS: Final = (
     (b"#YANEURAOU-DB", Kind.BOOK),
+    (b"YANE-BINBOOK-", Kind.BOOK),
     (b"SQLite format 3\0", Kind.LEARNED),
     ((0x7AF32F16).to_bytes(4, "little"), Kind.NET),
     (b"sfen ", Kind.POSITIONS),

@@ -200,19 +200,28 @@ class BookConfig(_Section):
     """Opening books, and the book that learns. docs/how-to/books.md explains them."""
 
     files: tuple[_Path, ...] = ()
-    """YaneuraOu DB files; the first one that has a move for the position is used. Empty: none."""
+    """Book files: YaneuraOu's (.db, .ybb) and Apery's (.bin); the first one that has a move for the position is used.
+    Empty: none."""
     on_the_fly: bool = False
     """Leave the files on the disk (they have to be sorted): for books of many GB."""
     moves: Annotated[int, Field(ge=0, le=10_000)] = 16
     """BookMoves: the last move number at which the files are asked."""
     eval_diff: Annotated[int, Field(ge=0, le=99_999)] = 30
     """BookEvalDiff: how many centipawns a move may be worse than the best (with look_ahead "off": the first)."""
+    eval_black_diff: Annotated[int, Field(ge=0, le=99_999)] | None = None
+    """BookEvalBlackDiff: another eval_diff for black."""
+    eval_white_diff: Annotated[int, Field(ge=0, le=99_999)] | None = None
+    """BookEvalWhiteDiff: another eval_diff for white."""
     eval_black_limit: Annotated[int, Field(ge=-99_999, le=99_999)] = 0
     """BookEvalBlackLimit: the least value of a move for black."""
     eval_white_limit: Annotated[int, Field(ge=-99_999, le=99_999)] = -140
     """BookEvalWhiteLimit: the least value of a move for white."""
     depth_limit: Annotated[int, Field(ge=0, le=99_999)] = 0
     """BookDepthLimit: the best move's least depth. 0: any (YaneuraOu has 16, which no book made from games passes)."""
+    depth_black_limit: Annotated[int, Field(ge=0, le=99_999)] | None = None
+    """BookDepthBlackLimit: another depth_limit for black."""
+    depth_white_limit: Annotated[int, Field(ge=0, le=99_999)] | None = None
+    """BookDepthWhiteLimit: another depth_limit for white."""
     consider_move_count: bool = False
     """ConsiderBookMoveCount: the chances are as the numbers of games; otherwise all are equal."""
     flipped: bool = True
