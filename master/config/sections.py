@@ -208,20 +208,20 @@ class BookConfig(_Section):
     """BookMoves: the last move number at which the files are asked."""
     eval_diff: Annotated[int, Field(ge=0, le=99_999)] = 30
     """BookEvalDiff: how many centipawns a move may be worse than the best (with look_ahead "off": the first)."""
-    eval_black_diff: Annotated[int, Field(ge=0, le=99_999)] | None = None
-    """BookEvalBlackDiff: another eval_diff for black."""
-    eval_white_diff: Annotated[int, Field(ge=0, le=99_999)] | None = None
-    """BookEvalWhiteDiff: another eval_diff for white."""
+    eval_black_diff: Annotated[int, Field(ge=-1, le=99_999)] = -1
+    """BookEvalBlackDiff: another eval_diff for black. -1: none."""
+    eval_white_diff: Annotated[int, Field(ge=-1, le=99_999)] = -1
+    """BookEvalWhiteDiff: another eval_diff for white. -1: none."""
     eval_black_limit: Annotated[int, Field(ge=-99_999, le=99_999)] = 0
     """BookEvalBlackLimit: the least value of a move for black."""
     eval_white_limit: Annotated[int, Field(ge=-99_999, le=99_999)] = -140
     """BookEvalWhiteLimit: the least value of a move for white."""
     depth_limit: Annotated[int, Field(ge=0, le=99_999)] = 0
     """BookDepthLimit: the best move's least depth. 0: any (YaneuraOu has 16, which no book made from games passes)."""
-    depth_black_limit: Annotated[int, Field(ge=0, le=99_999)] | None = None
-    """BookDepthBlackLimit: another depth_limit for black."""
-    depth_white_limit: Annotated[int, Field(ge=0, le=99_999)] | None = None
-    """BookDepthWhiteLimit: another depth_limit for white."""
+    depth_black_limit: Annotated[int, Field(ge=-1, le=99_999)] = -1
+    """BookDepthBlackLimit: another depth_limit for black. -1: none."""
+    depth_white_limit: Annotated[int, Field(ge=-1, le=99_999)] = -1
+    """BookDepthWhiteLimit: another depth_limit for white. -1: none."""
     consider_move_count: bool = False
     """ConsiderBookMoveCount: the chances are as the numbers of games; otherwise all are equal."""
     flipped: bool = True
