@@ -14,13 +14,12 @@ from pathlib import Path
 import pytest
 
 from cluster.api import FleetError, SearchRequest
-from cluster.coordination.settings import Mode, Settings
+from cluster.coordination.settings import Mode, Settings, SharingSettings
 from cluster.drivers import fleet_driver, node_placement, ray_process
 from cluster.drivers.fleet_driver import FleetSearcher
 from cluster.drivers.ray_cluster import RayFacts, RayRefused
 from cluster.drivers.ray_process import RayLost, RayProcess
 from cluster.engine_spec import EngineSpec, FleetSpec, Variety
-from cluster.sharing.table import SharingSettings
 from tests.cluster.engines import broken_engine, endless_engine
 from tests.cluster.heard import Heard
 from tests.cluster.open_fleet import OpenFleet, open_fleet
