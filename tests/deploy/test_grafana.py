@@ -78,14 +78,6 @@ def test_promtool_accepts_rules_and_configuration() -> None:
 
 
 @needs_prometheus
-def test_promtool_finds_a_planted_error(tmp_path: Path) -> None:
-    rules = tmp_path / "alerts.yml"
-    rules.write_text((GRAFANA / "alerts.yml").read_text().replace("rate(gougi", "rte(gougi"))
-    ran = subprocess.run(["promtool", "check", "rules", rules], capture_output=True, text=True, check=False)
-    assert ran.returncode != 0 and "rte" in ran.stderr
-
-
-@needs_prometheus
 def test_when_alerts_fire(tmp_path: Path) -> None:
     """Some rules over made-up histories, by Prometheus' own judge."""
     shutil.copy(GRAFANA / "alerts.yml", tmp_path)
