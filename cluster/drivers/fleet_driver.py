@@ -156,21 +156,6 @@ class FleetSearcher(HostedSearcher):
         for node_id in self._fleet.live:
             self.send(node_id, NewGame())
 
-    def drain(self, node_id: str, why: str = "drained") -> None:
-        """Send a node away, for its machine will be taken: its work is dealt to others before this returns.
-
-        Its process stays and does nothing, so that its place on that machine is not filled again; it ends with the
-        machine, or with the fleet.
-
-        Raises:
-            FleetError: there is no such node now.
-        """
-        peer = self._fleet.peer(node_id)
-        if peer is None or node_id == FALLBACK or self._channel is None:
-            raise FleetError(f"no node {node_id!r} to drain; there are {', '.join(self._fleet.live) or 'none'}")
-        self.log("node_drained", node=node_id, why=why)
-        self._dismiss(peer, why)
-
     async def close(self) -> None:
         """End the nodes and the fallback, and leave Ray. More than once does no harm."""
         host, self._host = self._host, None

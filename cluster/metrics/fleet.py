@@ -51,7 +51,7 @@ class FleetMetrics:
         self._now = now
         self._states: dict[str, str] = {}
         self._leaving: set[str] = set()
-        """Nodes that have said so, or were sent away; their loss is none."""
+        """Nodes that have said so; their loss is none."""
         self._view: Progress | Decision | None = None
         self._searching = False
         self._sent: dict[int, float] = {}
@@ -153,7 +153,7 @@ class FleetMetrics:
                 self._states[node] = "ready"
                 self._meters.begin(catalogue.NODE_LOSSES, node)
                 self._meters.begin(catalogue.NODE_STARVED, node)
-            case "node_leaves" | "node_drained":
+            case "node_leaves":
                 self._leaving.add(node)
             case "node_lost" if node in self._leaving:
                 self._leaving.discard(node)
