@@ -15,8 +15,16 @@ settings.register_profile("gougi", deadline=None, derandomize="CI" in os.environ
 settings.load_profile("gougi")
 
 
-LONG = ("worker/nnue/test_exact.py", "worker/mate/test_solver.py", "master/test_full_disk.py", "master/test_cli.py")
-"""Files that take half a minute with none of their tests being slow."""
+LONG = (
+    "lab/match/test_match_command.py",
+    "lab/training/test_network.py",
+    "master/test_cli.py",
+    "master/test_full_disk.py",
+    "worker/clock/test_games.py",
+    "worker/mate/test_solver.py",
+    "worker/nnue/test_exact.py",
+)
+"""Files that take half a minute with hardly any of their tests being slow."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from benchmarks.playouts import positions
+from tests.worker.search.engines import MATE_IN_3, fresh
 from worker.clock import Signs
 from worker.engine import Bound, EngineError, Limits, SearchInfo
 from worker.rules import Rules
@@ -23,19 +24,7 @@ from worker.shogi import STARTPOS, Position, move_to_usi
 
 MATE_IN_1 = "8k/9/6G1P/9/9/9/9/9/4K4 b G2r2b2g4s4n4l17p 1"
 # Mates met in random games, with the plies that the shortest one takes.
-MATE_IN_3 = "g2g1k3/2s4+R1/4p4/1p1p4+S/2p1BPP2/P5p2/1PPPP2NP/2S1K2PL/LN1GGS1N1 b 4P 72"
 MATE_IN_5 = "1p1n2gnl/l6gg/3PPP+S1k/p4R1Pp/bnpp3p1/4B1PSP/P2+s1ppSK/g8/LNP5L b R2p 52"
-
-
-@pytest.fixture(scope="module")
-def engine() -> NumbaEngine:
-    return NumbaEngine(hash_mb=16)
-
-
-def fresh(engine: NumbaEngine, sfen: str = STARTPOS, moves: tuple[str, ...] = ()) -> NumbaEngine:
-    engine.new_game()
-    engine.set_position(sfen, moves)
-    return engine
 
 
 def test_a_new_game_forgets_once_what_was_found(engine: NumbaEngine, monkeypatch: pytest.MonkeyPatch) -> None:
