@@ -29,9 +29,8 @@ from typing import Annotated, Any
 import msgspec
 
 from cluster.api import SearchRequest
-from cluster.coordination.settings import USUAL_VOTE, Mode, Settings
+from cluster.coordination.settings import USUAL_VOTE, Mode, Settings, SharingSettings
 from cluster.engine_spec import Variety
-from cluster.sharing.table import SharingSettings
 from cluster.voting import Vote
 from worker.files import reason, replace_file
 
