@@ -1,4 +1,4 @@
-"""The ``gougi`` script and ``python -m master``. Ctrl-C is no traceback either while the command is being imported."""
+"""The ``gougi`` script and ``python -m gougi``. Ctrl-C is no traceback either while the command is being imported."""
 
 from __future__ import annotations
 
