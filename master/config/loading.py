@@ -21,6 +21,7 @@ from pydantic_settings import (
 )
 
 from master.config.sections import ENV_PREFIX, SECRETS, Config
+from master.config_file import find_file
 from master.words import fault
 from worker.files import reason
 
@@ -129,16 +130,6 @@ def csa_password(config: Config) -> str:
     if not lines or not lines[0].strip():
         raise ConfigError(f"{path}: its first line is empty; expected the password")
     return lines[0].strip()
-
-
-def find_file() -> Path | None:
-    """The configuration that is used where none is named; None: there is none."""
-    named = os.environ.get("GOUGI_CONFIG")
-    if named:
-        return Path(named)
-    config_home = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
-    usual = (Path("gougi.toml"), Path(config_home).expanduser() / "gougi" / "gougi.toml")
-    return next((path for path in usual if path.is_file()), None)
 
 
 def _read_file(path: Path) -> dict[str, Any]:

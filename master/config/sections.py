@@ -335,6 +335,14 @@ def _address(text: str) -> str:
 _Address = Annotated[str, AfterValidator(_address)]
 
 
+class UsiConfig(_Section):
+    """The engine for a GUI."""
+
+    fleet: bool = False
+    """Whether `gougi-usi`, which GUIs start without arguments, is the fleet (`gougi usi`). Otherwise it is one searcher
+    (`gougi usi --single`)."""
+
+
 class MetricsConfig(_Section):
     """Figures for Prometheus, served over HTTP by `gougi play` and `gougi usi`. docs/how-to/metrics.md lists them."""
 
@@ -386,6 +394,7 @@ class Config(BaseSettings):
     play: PlayConfig = PlayConfig()
     book: BookConfig = BookConfig()
     records: RecordsConfig = RecordsConfig()
+    usi: UsiConfig = UsiConfig()
     page: PageConfig = PageConfig()
     fleet: FleetConfig = FleetConfig()
     metrics: MetricsConfig = MetricsConfig()
