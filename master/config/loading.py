@@ -35,10 +35,11 @@ ENV_OTHER = frozenset(
         "GOUGI_TUNE",
         "GOUGI_WITHOUT",
         "GOUGI_RUN_DIR",
+        "GOUGI_USI_SECRET",
     }
 )
-"""Variables of ours that are no keys of the file: where it is, what `worker.jit.options` reads before anything, and
-`cluster.machine.presence`'s."""
+"""Variables of ours that are no keys of the file: where it is, what `worker.jit.options` reads before anything,
+`cluster.machine.presence`'s, and the secret of `master.remote`."""
 
 _Location = tuple[int | str, ...]
 """Section, key, and within a key's own tables index and key and so on."""

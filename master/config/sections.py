@@ -267,7 +267,7 @@ def _listen(text: str) -> str:
 class PageConfig(_Section):
     """The live page: the game, what the fleet thinks, and how it is, in a browser. See docs/how-to/live-page.md."""
 
-    listen: Annotated[str, AfterValidator(_listen)] = "127.0.0.1:4082"
+    listen: Annotated[str, AfterValidator(_listen)] = "127.0.0.1:4084"
     """HOST:PORT. If another page has the port, this one takes any free port. "off": there is no page."""
     token: Annotated[SecretStr, Field(min_length=16)] | None = None
     """Not here: GOUGI_PAGE_TOKEN holds it. A browser from another machine has to show it. Without one a page that can
