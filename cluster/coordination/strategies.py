@@ -22,7 +22,6 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
-from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -215,7 +214,7 @@ def read_table(path: Path | None = None) -> tuple[Measured, ...]:
     Raises:
         TableError: the file cannot be read, or is no table.
     """
-    source = path or resources.files("cluster").joinpath("measured.json")
+    source = path or Path(__file__).parents[1] / "measured.json"
     try:
         return msgspec.json.decode(source.read_text(encoding="utf-8-sig"), type=_Table).points
     except (OSError, UnicodeDecodeError) as error:

@@ -268,7 +268,7 @@ def _listen(text: str) -> str:
 class PageConfig(_Section):
     """The live page: the game, what the fleet thinks, and how it is, in a browser. See docs/how-to/live-page.md."""
 
-    listen: Annotated[str, AfterValidator(_listen)] = "127.0.0.1:4082"
+    listen: Annotated[str, AfterValidator(_listen)] = "127.0.0.1:4084"
     """HOST:PORT. If another page has the port, this one takes any free port. "off": there is no page."""
     token: Annotated[SecretStr, Field(min_length=16)] | None = None
     """Not here: GOUGI_PAGE_TOKEN holds it. A browser from another machine has to show it. Without one a page that can
@@ -336,6 +336,14 @@ def _address(text: str) -> str:
 _Address = Annotated[str, AfterValidator(_address)]
 
 
+class UsiConfig(_Section):
+    """The engine for a GUI."""
+
+    fleet: bool = False
+    """Whether `gougi-usi`, which GUIs start without arguments, is the fleet (`gougi usi`). Otherwise it is one searcher
+    (`gougi usi --single`)."""
+
+
 class MetricsConfig(_Section):
     """Figures for Prometheus, served over HTTP by `gougi play` and `gougi usi`. docs/how-to/metrics.md lists them."""
 
@@ -383,6 +391,7 @@ class Config(BaseSettings):
     play: PlayConfig = PlayConfig()
     book: BookConfig = BookConfig()
     records: RecordsConfig = RecordsConfig()
+    usi: UsiConfig = UsiConfig()
     page: PageConfig = PageConfig()
     fleet: FleetConfig = FleetConfig()
     metrics: MetricsConfig = MetricsConfig()

@@ -257,7 +257,7 @@ def test_a_host_is_taken_away(fleet: Fleet) -> None:
     assert metadata.stdin is not None and metadata.stdout is not None
     assert metadata.stdout.readline() == "serving\n"
     watch = host.start(
-        [sys.executable, "-m", "master", "fleet", "watch", "--poll", "0.2"], fleet.environment, piped=True
+        [sys.executable, "-m", "gougi", "fleet", "watch", "--poll", "0.2"], fleet.environment, piped=True
     )
     assert watch.stdout is not None
     number = fleet.begin(soft_ms=None, hard_ms=None)  # the watch may take its time to start
