@@ -21,6 +21,10 @@ from worker.nnue.features import tables
 from worker.nnue.format import Architecture, NetworkFile, parse_network, read_network
 from worker.nnue.kernels import kernels
 from worker.nnue.reference import active_rows
+from worker.nnue.sfnn import reference as sfnn_reference
+from worker.nnue.sfnn.architecture import SfnnArchitecture
+from worker.nnue.sfnn.file import SfnnFile, is_sfnn, parse_sfnn
+from worker.nnue.sfnn.state import Stacks, in_halves, memory_width, merged_rows
 from worker.nnue.variation import NONE, Variation, vary
 from worker.shogi import Position
 
@@ -68,6 +72,20 @@ def by_activity(source: NetworkFile) -> npt.NDArray[np.intp]:
     return np.argsort(active, kind="stable")
 
 
+def _products_by_activity(source: SfnnFile) -> npt.NDArray[np.intp]:
+    """The same for the products of a network of the SFNN family [width / 2]."""
+    half = source.architecture.width // 2
+    active = np.zeros(half, np.int64)
+    for text in _TYPICAL:
+        position = Position.from_sfen(text)
+        board, hands = position.record.board, (position.hand(0), position.hand(1))
+        for side in range(2):
+            rows = sfnn_reference.active_rows(source.architecture, side, board, hands, position.record.ksq)
+            both = sfnn_reference.accumulator(source, rows).reshape(2, half) > 0
+            active += both[0] & both[1]
+    return np.argsort(active, kind="stable")
+
+
 def in_order(source: NetworkFile, order: npt.NDArray[np.intp]) -> NetworkFile:
     """The same network with its neurons in another order: it evaluates every position as before."""
     first, *rest = source.weights
@@ -82,6 +100,8 @@ def in_order(source: NetworkFile, order: npt.NDArray[np.intp]) -> NetworkFile:
     )
 
 
+_ROWS_AT_ONCE: Final = 256
+"""Rows that are put in order together: what the cache holds."""
 DEFAULT_FV_SCALE: Final = 16
 """Raw output to a centipawn: the field's usual value. A network or its user may name another one."""
 
@@ -93,11 +113,19 @@ class Network:
         architecture: its shape.
         fv_scale: raw output to a centipawn.
         name: where it came from, for logs.
+        tables: of the features.
+        transformer_bias: int16 [width].
+        transformer_weight: int16 [rows, width].
+        layers: bias and weights of the three layers; none for a network of the SFNN family.
+        stacks: the layers of such a network, else None.
     """
+
+    transformer_bias: npt.NDArray[np.int16]
+    transformer_weight: npt.NDArray[np.int16]
 
     def __init__(
         self,
-        source: NetworkFile,
+        source: NetworkFile | SfnnFile,
         *,
         fv_scale: int | None = None,
         name: str = "network",
@@ -110,30 +138,52 @@ class Network:
             variation: the change of the network's weights.
 
         Raises:
-            ValueError: ``fv_scale`` below 1.
+            ValueError: ``fv_scale`` below 1, or a variation of a network of the SFNN family.
         """
         arch = source.architecture
         if fv_scale is None:
             fv_scale = arch.fv_scale or DEFAULT_FV_SCALE
         if fv_scale < 1:
             raise ValueError(f"FV_SCALE is {fv_scale}, expected 1 or more")
-        source = vary(source, variation, fv_scale)
-        source = in_order(source, by_activity(source))
-        self.architecture: Final[Architecture] = arch
+        self.architecture: Final[Architecture | SfnnArchitecture] = arch
         self.fv_scale: Final = fv_scale
         self.name: Final = name
         self.tables: Final = tables(arch.features)
-        self.transformer_bias: Final = _aligned(source.transformer_bias)
-        self.transformer_weight: Final = aligned_zeros((arch.features.rows, arch.width), np.int16)
-        self.transformer_weight[: arch.features.dimensions] = source.transformer_weight
+        self.layers: tuple[tuple[npt.NDArray[Any], npt.NDArray[Any]], ...] = ()
+        self.stacks: Stacks | None = None
+        if isinstance(source, SfnnFile):
+            if variation != NONE:
+                raise ValueError(f"dropout and noise are not made for {arch}")
+            self._arrange_stacks(source)
+        else:
+            self._arrange_layers(vary(source, variation, fv_scale))
         self.transformer_weight[arch.features.zero_rows] = 0
-        self.layers: Final[tuple[tuple[npt.NDArray[Any], npt.NDArray[Any]], ...]] = tuple(
+
+    def _arrange_layers(self, source: NetworkFile) -> None:
+        arch = source.architecture
+        source = in_order(source, by_activity(source))
+        self.transformer_bias = _aligned(source.transformer_bias)
+        self.transformer_weight = aligned_zeros((arch.features.rows, arch.width), np.int16)
+        self.transformer_weight[: arch.features.dimensions] = source.transformer_weight
+        self.layers = tuple(
             (_aligned(bias), _aligned(weight))
             for bias, weight in (
                 kernels.arrange_layer(bias, weight, layer)
                 for layer, (bias, weight) in enumerate(zip(source.biases, source.weights, strict=True))
             )
         )
+
+    def _arrange_stacks(self, source: SfnnFile) -> None:
+        features, width = source.architecture.features, memory_width(source.architecture)
+        order = _products_by_activity(source)
+        # Doubled as YaneuraOu doubles them, so that accumulators wrap around as there.
+        self.transformer_bias = _aligned(2 * in_halves(source.transformer_bias, width, order))
+        self.transformer_weight = aligned_zeros((features.rows, width), np.int16)
+        rows = merged_rows(source)
+        for start in range(0, len(rows), _ROWS_AT_ONCE):
+            part = in_halves(rows[start : start + _ROWS_AT_ONCE], width, order)
+            np.multiply(part, 2, out=self.transformer_weight[start : start + len(part)])
+        self.stacks = Stacks(source, order)
 
 
 def _aligned(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -46,6 +46,9 @@ NN_DTYPE: Final = np.dtype(
         ("hidden2", np.int64),
         ("king_rows", np.int64),  # 1: a move of the own king changes every row
         ("fv_scale", np.int64),  # raw output to a centipawn; may be changed between searches
+        # Where other layers than these follow the accumulators: the address of a function, else 0, and of its data.
+        ("output", np.int64),  # int64 (int64 address of the position's Record, int64 address of this Record)
+        ("sfnn", np.int64),  # `worker.nnue.sfnn.state.SF_DTYPE`
         # Addresses of the thread's own buffers.
         ("accumulators", np.int64),  # int16 [SLOTS][perspective 2][width]
         ("keys", np.int64),  # uint64 [SLOTS][perspective 2]
@@ -78,18 +81,21 @@ class NnueState:
 
     def __init__(self, network: Network) -> None:
         self.network: Final = network
-        arch = network.architecture
-        hidden1, hidden2 = (kernels.padded_outputs(width) for width in (arch.hidden1, arch.hidden2))
-        kept_bytes = -(-(2 * arch.width + BOARD_BYTES + _HANDS_BYTES) // CACHE_LINE) * CACHE_LINE
+        features, width = network.architecture.features, len(network.transformer_bias)
+        kept_bytes = -(-(2 * width + BOARD_BYTES + _HANDS_BYTES) // CACHE_LINE) * CACHE_LINE
         sizes = {
-            "accumulators": SLOTS * 2 * 2 * arch.width,
+            "accumulators": SLOTS * 2 * 2 * width,
             "keys": SLOTS * 2 * 8,
             "kept": 2 * SQUARES * kept_bytes,
             "rows": 2 * MAX_ACTIVE * 8,
-            "activations": kernels.activation_bytes(arch.width),
-            "values1": kernels.values_bytes(hidden1),
-            "values2": kernels.values_bytes(hidden2),
         }
+        if network.stacks is None:
+            hidden1, hidden2 = (kernels.padded_outputs(len(bias)) for bias, _ in network.layers[:2])
+            sizes |= {
+                "activations": kernels.activation_bytes(width),
+                "values1": kernels.values_bytes(hidden1),
+                "values2": kernels.values_bytes(hidden2),
+            }
         rounded = {name: -(-size // CACHE_LINE) * CACHE_LINE for name, size in sizes.items()}
         self._buffer = aligned_zeros(sum(rounded.values()), np.uint8)
         self.memory: Final = aligned_zeros(1, NN_DTYPE)
@@ -103,18 +109,24 @@ class NnueState:
         # An empty board with empty hands: none but the bias.
         kept_at = self.record.kept - self._buffer.ctypes.data
         kept = self._buffer[kept_at : kept_at + sizes["kept"]].reshape(-1, kept_bytes)
-        kept[:, : 2 * arch.width] = network.transformer_bias.view(np.uint8)
+        kept[:, : 2 * width] = network.transformer_bias.view(np.uint8)
         self.record.kept_bytes = kept_bytes
 
         self.record.tables = network.tables.ctypes.data
         self.record.transformer_bias = network.transformer_bias.ctypes.data
         self.record.transformer_weight = network.transformer_weight.ctypes.data
-        for number, (bias, weight) in enumerate(network.layers, 1):
-            self.record[f"bias{number}"] = bias.ctypes.data
-            self.record[f"weight{number}"] = weight.ctypes.data
-        self.record.width = arch.width
-        self.record.row_bytes = 2 * arch.width
-        self.record.hidden1 = hidden1
-        self.record.hidden2 = hidden2
-        self.record.king_rows = arch.features.king_rows
+        self.record.width = width
+        self.record.row_bytes = 2 * width
+        self.record.king_rows = features.king_rows
+        if network.stacks is None:
+            for number, (bias, weight) in enumerate(network.layers, 1):
+                self.record[f"bias{number}"] = bias.ctypes.data
+                self.record[f"weight{number}"] = weight.ctypes.data
+            self.record.hidden1, self.record.hidden2 = hidden1, hidden2
+        else:
+            # Imported here: who has no such network compiles nothing of it.
+            from worker.nnue.sfnn.kernel import output_address
+
+            self._stacks = network.stacks.for_thread()
+            self.record.output, self.record.sfnn = output_address(), self._stacks.memory.ctypes.data
         self.record.fv_scale = network.fv_scale
