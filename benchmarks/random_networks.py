@@ -9,8 +9,9 @@ from typing import Final
 
 import numpy as np
 
+from worker.nnue.architecture import Architecture
 from worker.nnue.features import HALF_KP
-from worker.nnue.format import Architecture, NetworkFile
+from worker.nnue.format import NetworkFile
 
 HALF_KP_256: Final = Architecture(HALF_KP, width=256, hidden1=32, hidden2=32)
 _ROWS: Final = 256

@@ -71,7 +71,8 @@ def check_file(path: Path, *, size: int | None, sha256: str | None) -> None:
 
 def net_facts(path: Path) -> Installed:
     """The facts of a network file."""
-    from worker.nnue.format import NetworkFileError, read_network
+    from worker.nnue.architecture import NetworkFileError
+    from worker.nnue.format import read_network
 
     facts = Installed(path, path.stat().st_size, sha256_of(path))
     try:

@@ -42,8 +42,10 @@ _COMPILED_ROOMS: Final = ("jit", "shogi", "nnue", "search", "mate")
 PLAIN_SOURCES: Final = frozenset(
     {
         "mate/solver.py",
+        "nnue/architecture.py",
         "nnue/format.py",
         "nnue/reference.py",
+        "nnue/shape.py",
         "nnue/variation.py",
         "search/bench.py",
         "search/engine.py",

@@ -7,8 +7,8 @@ A thread evaluates so::
     raw = evaluate(position.record, state.record)
 """
 
+from worker.nnue.architecture import NetworkFileError
 from worker.nnue.evaluation import centipawns, evaluate, evaluate_full, evaluate_score
-from worker.nnue.format import NetworkFileError
 from worker.nnue.network import Network, default_network, load_network
 from worker.nnue.state import NN, NnueState
 from worker.nnue.variation import Variation

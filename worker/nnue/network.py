@@ -17,8 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from worker.jit.memory import aligned_zeros
+from worker.nnue.architecture import Architecture
 from worker.nnue.features import tables
-from worker.nnue.format import Architecture, NetworkFile, parse_network, read_network
+from worker.nnue.format import NetworkFile, parse_network, read_network
 from worker.nnue.kernels import kernels
 from worker.nnue.reference import active_rows
 from worker.nnue.sfnn import reference as sfnn_reference
@@ -202,9 +203,18 @@ def default_file() -> Path:
 
 
 def load_network(
-    path: str | os.PathLike[str] | None, *, fv_scale: int | None = None, variation: Variation = NONE
+    path: str | os.PathLike[str] | None,
+    *,
+    fv_scale: int | None = None,
+    variation: Variation = NONE,
+    architecture: str | None = None,
 ) -> Network:
-    """Read a network file of the field (``nn.bin``); None: the one that comes with the package.
+    """Read a network file of the field (``nn.bin``) or that of a folder; None: the one that comes with the package.
+
+    Args:
+        fv_scale: see `Network`.
+        variation: likewise.
+        architecture: the short name of its shape, if its bytes do not tell it.
 
     Raises:
         NetworkFileError: it is broken or of an unknown kind.
@@ -212,7 +222,9 @@ def load_network(
         OSError: it cannot be read.
     """
     if path is not None:
-        return Network(read_network(path), fv_scale=fv_scale, name=os.fspath(path), variation=variation)
+        return Network(
+            read_network(path, architecture=architecture), fv_scale=fv_scale, name=os.fspath(path), variation=variation
+        )
     source = parse_network(default_file().read_bytes(), file=DEFAULT_NETWORK)
     return Network(source, fv_scale=fv_scale, name=f"<{DEFAULT_NETWORK}>", variation=variation)
 

@@ -15,6 +15,7 @@ import pytest
 from benchmarks.random_networks import HALF_KP_256, random_network
 from tests.worker.nnue.playouts import GAMES, expected, replay, walk
 from worker.nnue import Network, NnueState, evaluate, evaluate_full
+from worker.nnue.architecture import Architecture
 from worker.nnue.features import (
     FEATURE_SETS,
     HALF_KA1,
@@ -27,7 +28,7 @@ from worker.nnue.features import (
     K_P,
     FeatureSet,
 )
-from worker.nnue.format import Architecture, NetworkFile, read_network
+from worker.nnue.format import NetworkFile, read_network
 from worker.shogi import Position
 
 REFERENCE = Path(__file__).resolve().parents[4] / "shared" / "nets" / "kp256_reference.bin"
