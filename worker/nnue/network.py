@@ -19,12 +19,12 @@ import numpy.typing as npt
 from worker.jit.memory import aligned_zeros
 from worker.nnue.architecture import Architecture
 from worker.nnue.features import tables
-from worker.nnue.format import NetworkFile, parse_network, read_network
+from worker.nnue.format import NetworkFile, parse_network, read_file
 from worker.nnue.kernels import kernels
 from worker.nnue.reference import active_rows
 from worker.nnue.sfnn import reference as sfnn_reference
 from worker.nnue.sfnn.architecture import SfnnArchitecture
-from worker.nnue.sfnn.file import SfnnFile, is_sfnn, parse_sfnn
+from worker.nnue.sfnn.file import PROGRESS_FILE_BYTES, SfnnFile, is_sfnn, parse_sfnn
 from worker.nnue.sfnn.state import Stacks, in_halves, memory_width, merged_rows
 from worker.nnue.variation import NONE, Variation, vary
 from worker.shogi import Position
@@ -202,6 +202,25 @@ def default_file() -> Path:
     return Path(__file__).parent / "data" / DEFAULT_NETWORK
 
 
+PROGRESS_NAME: Final = "progress.bin"
+"""A file beside a network of the SFNN family, with which its nine stacks are classes of progress."""
+
+
+def read_any(path: str | os.PathLike[str], *, architecture: str | None = None) -> NetworkFile | SfnnFile:
+    """Read a network file of any family, or that of a folder; as `load_network`.
+
+    Raises:
+        NetworkFileError: it is broken or of an unknown kind.
+        OSError: it cannot be read.
+    """
+    head = read_file(path)
+    if not is_sfnn(head):
+        return parse_network(head.data, file=head.file, architecture=architecture)
+    beside = Path(head.file).with_name(PROGRESS_NAME)
+    progress = beside.read_bytes() if beside.is_file() and beside.stat().st_size == PROGRESS_FILE_BYTES else None
+    return parse_sfnn(head, architecture=architecture, progress=progress)
+
+
 def load_network(
     path: str | os.PathLike[str] | None,
     *,
@@ -222,9 +241,8 @@ def load_network(
         OSError: it cannot be read.
     """
     if path is not None:
-        return Network(
-            read_network(path, architecture=architecture), fv_scale=fv_scale, name=os.fspath(path), variation=variation
-        )
+        read = read_any(path, architecture=architecture)
+        return Network(read, fv_scale=fv_scale, name=os.fspath(path), variation=variation)
     source = parse_network(default_file().read_bytes(), file=DEFAULT_NETWORK)
     return Network(source, fv_scale=fv_scale, name=f"<{DEFAULT_NETWORK}>", variation=variation)
 

@@ -10,31 +10,31 @@ Little endian::
 
 Trainers write headers that are not true. The bytes decide: the packed feature transformer tells its width and so its
 features, the hashes before the stacks tell their size, and so their number. The header, or the user, decides between
-what is left (`shape.find`). No memory is taken before the sizes are checked against the file's.
+what is left (`worker.nnue.sfnn.shape`). No memory is taken before the sizes are checked against the file's.
 """
 
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from worker.nnue.architecture import NetworkFileError, padded
 from worker.nnue.features import PIECE_NUMBERS
-from worker.nnue.format import INPUT_PADDING, VERSION, NetworkFileError
 from worker.nnue.sfnn import leb128
-from worker.nnue.sfnn.architecture import SfnnArchitecture
+from worker.nnue.sfnn.architecture import SfnnArchitecture, parse_sfnn_name
 from worker.nnue.sfnn.shape import NETWORK_HASH, PROGRESS_BYTES, PROGRESS_HASH, Sections, find_shape, stack_bytes
+from worker.nnue.shape import HEADER, VERSION, WORD, Head
 from worker.shogi.pieces import SQUARES
 
 _FILE_HASH: Final = 0x3C203B32
 _TRANSFORMER_HASH: Final = 0x5F134AB8
-_HEADER: Final = struct.Struct("<III")
-_WORD: Final = struct.Struct("<I")
 _BLOCK: Final = struct.Struct(f"<{len(leb128.MAGIC)}sI")
-_MAX_STRING: Final = 4096
+PROGRESS_FILE_BYTES: Final = SQUARES * PIECE_NUMBERS * 8
+"""Bytes of a file ``progress.bin``."""
 
 
 @dataclass(frozen=True)
@@ -89,23 +89,17 @@ class SfnnFile:
             raise ValueError(f"progress is {'missing' if self.progress is None else 'given'} for {arch}")
 
 
-def is_sfnn(data: bytes | memoryview) -> bool:
+def is_sfnn(head: Head) -> bool:
     """Whether a network file is of this family, judged by its header or its packed feature transformer."""
-    if len(data) < _HEADER.size:
-        return False
-    version, _, length = _HEADER.unpack_from(data)
-    if version != VERSION or not 0 < length <= _MAX_STRING:
-        return False
-    after = _HEADER.size + length + _WORD.size
-    text = bytes(data[_HEADER.size : _HEADER.size + length])
-    return b"SFNN" in text.upper() or bytes(data[after : after + len(leb128.MAGIC)]) == leb128.MAGIC
+    after = head.body + WORD.size
+    return "SFNN" in head.text.upper() or head.data[after : after + len(leb128.MAGIC)] == leb128.MAGIC
 
 
 class _Reader:
-    def __init__(self, data: bytes | memoryview, file: str) -> None:
-        self.data = data
-        self.file = file
-        self.at = 0
+    def __init__(self, head: Head) -> None:
+        self.data = head.data
+        self.file = head.file
+        self.at = head.body
 
     def error(self, problem: str, at: int | None = None) -> NetworkFileError:
         return NetworkFileError(self.file, self.at if at is None else at, problem)
@@ -131,45 +125,33 @@ class _Reader:
         return self.at, self.array("u1", size, what)
 
 
-def parse_sfnn(
-    data: bytes | memoryview,
-    *,
-    file: str = "network",
-    architecture: SfnnArchitecture | None = None,
-    progress: bytes | None = None,
-) -> SfnnFile:
-    """Read a network from the bytes of a file.
+def parse_sfnn(head: Head, *, architecture: str | None = None, progress: bytes | None = None) -> SfnnFile:
+    """Read a network.
 
     Args:
-        file: named in errors.
-        architecture: what the user says; the file's sizes have to fit it.
+        head: of its file.
+        architecture: its short name, if the user says it; the file's sizes have to fit it.
         progress: the content of a file ``progress.bin`` beside it (`stacks.KPABS`); with nine stacks it is used, unless
             the user's architecture says otherwise.
 
     Raises:
         NetworkFileError: broken, too short or too long, or a shape that fits nothing, or more than one.
     """
-    reader = _Reader(data, file)
-    version, _, length = _HEADER.unpack_from(data, reader.take(_HEADER.size, "the header"))
-    if version != VERSION:
-        raise reader.error(f"version word 0x{version:08X}, expected 0x{VERSION:08X}: no NNUE network file", 0)
-    if not 0 < length <= _MAX_STRING:
-        raise reader.error(f"architecture string of {length} bytes, expected 1..{_MAX_STRING}", 8)
-    start = reader.take(length, "the architecture string")
-    header = bytes(data[start : start + length]).decode("utf-8", "replace")
-    reader.take(_WORD.size, "the feature transformer's hash")
+    reader = _Reader(head)
+    reader.take(WORD.size, "the feature transformer's hash")
     transformer = reader.at
-    plain = bytes(data[transformer : transformer + len(leb128.MAGIC)]) != leb128.MAGIC
+    plain = head.data[transformer : transformer + len(leb128.MAGIC)] != leb128.MAGIC
     if plain:
-        sections = Sections(header, 0, 0, transformer, data)
+        sections = Sections(head.text, 0, 0, transformer, head.data)
     else:
         bias_at, bias = reader.packed("the feature transformer's bias")
         weight_at, weight = reader.packed("the feature transformer's weights")
-        sections = Sections(header, leb128.count_numbers(bias), leb128.count_numbers(weight), reader.at, data)
+        sections = Sections(head.text, leb128.count_numbers(bias), leb128.count_numbers(weight), reader.at, head.data)
     try:
-        arch = find_shape(sections, architecture, outside=progress is not None)
+        said = parse_sfnn_name(architecture) if architecture else None
+        arch = replace(find_shape(sections, said, outside=progress is not None), fv_scale=head.fv_scale)
     except ValueError as problem:
-        raise reader.error(str(problem), start) from None
+        raise reader.error(str(problem), HEADER.size) from None
     if plain:
         transformer_bias = reader.array("<i2", arch.width, "the feature transformer's bias")
         transformer_weight = reader.array("<i2", arch.inputs.rows * arch.width, "the feature transformer's weights")
@@ -184,8 +166,8 @@ def parse_sfnn(
             raise reader.error(f"the feature transformer's weights: {problem}", weight_at) from None
     weights_of_progress = _read_progress(reader, arch, progress)
     biases, weights = _read_stacks(reader, arch)
-    if reader.at != len(data):
-        raise reader.error(f"{len(data) - reader.at} more bytes, expected the end of {arch}")
+    if reader.at != len(head.data):
+        raise reader.error(f"{len(head.data) - reader.at} more bytes, expected the end of {arch}")
     return SfnnFile(
         arch,
         transformer_bias,
@@ -217,9 +199,8 @@ def parse_progress(data: bytes, *, file: str = "progress.bin") -> Progress:
     Raises:
         NetworkFileError: another size, or a value that is no number.
     """
-    expected = SQUARES * PIECE_NUMBERS * 8
-    if len(data) != expected:
-        raise NetworkFileError(file, len(data), f"{len(data)} bytes, expected {expected}")
+    if len(data) != PROGRESS_FILE_BYTES:
+        raise NetworkFileError(file, len(data), f"{len(data)} bytes, expected {PROGRESS_FILE_BYTES}")
     values = np.frombuffer(data, "<f8").reshape(SQUARES, PIECE_NUMBERS)
     if not np.isfinite(values).all():
         raise NetworkFileError(file, int(np.argmin(np.isfinite(values))) * 8, "a weight that is no number")
@@ -227,16 +208,12 @@ def parse_progress(data: bytes, *, file: str = "progress.bin") -> Progress:
     return Progress(0, scaled.clip(-(1 << 31), (1 << 31) - 1).astype(np.int32))
 
 
-def _padded(inputs: int) -> int:
-    return -(-inputs // INPUT_PADDING) * INPUT_PADDING
-
-
 def _layers_dtype(arch: SfnnArchitecture) -> np.dtype[Any]:
     """One stack as a structure."""
     fields: list[tuple[str, str, tuple[int, ...]]] = [("hash", "<u4", ())]
     for number, (outputs, inputs) in enumerate(arch.layers):
         fields.append((f"bias{number}", "<i4", (outputs,)))
-        fields.append((f"weight{number}", "i1", (outputs, _padded(inputs))))
+        fields.append((f"weight{number}", "i1", (outputs, padded(inputs))))
     return np.dtype(fields)
 
 
@@ -248,9 +225,7 @@ def _read_stacks(
     start = reader.take(arch.stacks.count * kind.itemsize, f"the {arch.stacks.count} stacks of {arch}")
     stacks = np.frombuffer(reader.data, kind, arch.stacks.count, start)
     biases = tuple(stacks[f"bias{number}"] for number in range(len(arch.layers)))
-    weights = tuple(
-        stacks[f"weight{number}"][:, :, :inputs] for number, (_outputs, inputs) in enumerate(arch.layers)
-    )
+    weights = tuple(stacks[f"weight{number}"][:, :, :inputs] for number, (_outputs, inputs) in enumerate(arch.layers))
     return biases, weights
 
 
@@ -260,9 +235,9 @@ def serialise_sfnn(network: SfnnFile) -> bytes:
     text = arch.header.encode("ascii")
     file_hash = _FILE_HASH ^ (PROGRESS_HASH if arch.has_progress else 0)
     parts = [
-        _HEADER.pack(VERSION, file_hash, len(text)),
+        HEADER.pack(VERSION, file_hash, len(text)),
         text,
-        _WORD.pack(_TRANSFORMER_HASH),
+        WORD.pack(_TRANSFORMER_HASH),
         leb128.encode(network.transformer_bias),
         leb128.encode(network.transformer_weight),
     ]

@@ -13,8 +13,8 @@ from typing import Final
 
 import numpy as np
 
+from worker.nnue.architecture import padded
 from worker.nnue.features import PIECE_NUMBERS
-from worker.nnue.format import INPUT_PADDING
 from worker.nnue.sfnn.architecture import INPUTS, Input, SfnnArchitecture, inputs_of, is_sfnn_name, parse_sfnn_name
 from worker.nnue.sfnn.stacks import StackRule, rules_with
 from worker.shogi.pieces import SQUARES
@@ -23,7 +23,6 @@ NETWORK_HASH: Final = 0x6333718A
 """Before each stack."""
 PROGRESS_HASH: Final = 0x6F50524F
 PROGRESS_BYTES: Final = 8 + 4 * SQUARES * PIECE_NUMBERS
-_FV_SCALES: Final = range(1, 129)
 _HIDDEN1: Final = tuple(8 * n - shortcut for n in (1, 2, 3, 4, 6, 8, 16) for shortcut in (1, 0))
 _HIDDEN2: Final = (8, 16, 24, 32, 48, 64, 96, 128)
 """Sizes of the hidden layers that are tried where the header's do not fit."""
@@ -46,12 +45,12 @@ class Sections:
     biases: int
     weights: int
     at: int
-    data: bytes | memoryview
+    data: bytes
 
 
 def stack_bytes(arch: SfnnArchitecture) -> int:
     """Bytes of a stack in a file."""
-    return 4 + sum(4 * outputs + outputs * -(-inputs // INPUT_PADDING) * INPUT_PADDING for outputs, inputs in arch.layers)
+    return 4 + sum(4 * outputs + outputs * padded(inputs) for outputs, inputs in arch.layers)
 
 
 def find_shape(sections: Sections, said: SfnnArchitecture | None, *, outside: bool) -> SfnnArchitecture:
@@ -64,14 +63,13 @@ def find_shape(sections: Sections, said: SfnnArchitecture | None, *, outside: bo
     Raises:
         ValueError: nothing fits, or more than one does; the message lists what was read and what would fit.
     """
-    scale = _fv_scale(sections.header)
     if said is not None:
         if not _fits(sections, said):
             raise ValueError(f"the file is no {said}: {_facts(sections)}")
-        return replace(said, fv_scale=said.fv_scale or scale)
+        return said
     named = _named(sections.header)
     if named is not None and _fits(sections, named):
-        return replace(_beside(named, outside), fv_scale=scale)
+        return _beside(named, outside)
     possible = [arch for arch in _possible(sections, named) if _fits(sections, arch)]
     if len(possible) > 1:
         possible = [arch for arch in possible if str(arch.stacks) == "k3k3"] or possible
@@ -80,7 +78,7 @@ def find_shape(sections: Sections, said: SfnnArchitecture | None, *, outside: bo
     if len(possible) > 1:
         names = ", ".join(map(str, possible[:8])) + (f" and {len(possible) - 8} more" if len(possible) > 8 else "")
         raise ValueError(f"more than one shape fits, name one (EvalArchitecture, --architecture): {names}")
-    return replace(_beside(possible[0], outside), fv_scale=scale)
+    return _beside(possible[0], outside)
 
 
 def _beside(arch: SfnnArchitecture, outside: bool) -> SfnnArchitecture:
@@ -94,11 +92,6 @@ def _facts(sections: Sections) -> str:
     rest = len(sections.data) - sections.at
     packed = f"{sections.biases} biases and {sections.weights} weights in the feature transformer, "
     return f"header {sections.header[:200]!r}, {packed if sections.biases else ''}{rest} bytes after it"
-
-
-def _fv_scale(header: str) -> int | None:
-    found = re.search(r"fv_scale=(\d{1,3})", header)
-    return int(found[1]) if found and int(found[1]) in _FV_SCALES else None
 
 
 def _named(header: str) -> SfnnArchitecture | None:
@@ -156,7 +149,9 @@ def _possible(sections: Sections, named: SfnnArchitecture | None) -> Iterator[Sf
             counts = {
                 rest // size
                 for before in (0, PROGRESS_BYTES)
-                if (rest := len(sections.data) - start - before) > 0 and rest % size == 0 and rest // size <= _MAX_STACKS
+                if (rest := len(sections.data) - start - before) > 0
+                and rest % size == 0
+                and rest // size <= _MAX_STACKS
             }
             fitting = [rule for count in counts for rule in rules_with(count)]
             # What the header says of the stacks holds if it can.

@@ -22,7 +22,6 @@ import numpy.typing as npt
 from worker.shogi.pieces import BISHOP, GOLD, KNIGHT, LANCE, PAWN, ROOK, SILVER, SQUARES
 
 
-
 def _king_classes(ranks: Sequence[int], apart_from: int, files: int) -> tuple[int, ...]:
     """The class of each square of a king: ``ranks`` by rank, but from the rank ``apart_from`` on ``files`` of each."""
     first = max([-1, *ranks[:apart_from]]) + 1

@@ -192,4 +192,6 @@ def merged_rows(source: SfnnFile) -> npt.NDArray[np.int16]:
     rows, kings = source.transformer_weight, PIECE_NUMBERS + SQUARES
     plane = rows[PIECE_NUMBERS:kings]
     # Both kings stand on one plane, and each on one of its own: sums wrap around as the accumulator's do.
-    return np.concatenate([rows[:PIECE_NUMBERS], plane + rows[kings : kings + SQUARES], plane + rows[kings + SQUARES :]])
+    return np.concatenate(
+        [rows[:PIECE_NUMBERS], plane + rows[kings : kings + SQUARES], plane + rows[kings + SQUARES :]]
+    )
