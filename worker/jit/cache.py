@@ -46,18 +46,6 @@ PLAIN_SOURCES: Final = frozenset(
         "nnue/format.py",
         "nnue/reference.py",
         "nnue/shape.py",
-        "nnue/sfnn/__init__.py",
-        "nnue/sfnn/architecture.py",
-        "nnue/sfnn/file.py",
-        "nnue/sfnn/jit.py",
-        "nnue/sfnn/kernel.py",
-        "nnue/sfnn/leb128.py",
-        "nnue/sfnn/portable.py",
-        "nnue/sfnn/reference.py",
-        "nnue/sfnn/shape.py",
-        "nnue/sfnn/stacks.py",
-        "nnue/sfnn/state.py",
-        "nnue/sfnn/vector.py",
         "nnue/variation.py",
         "search/bench.py",
         "search/engine.py",
@@ -69,6 +57,9 @@ PLAIN_SOURCES: Final = frozenset(
     }
 )
 """Sources in the compiled rooms that compiled code does not see: when they change, the cache stays valid."""
+
+APART: Final = "nnue/sfnn/"
+"""Sources whose compiled code has a folder of its own within this one (`worker.nnue.sfnn.jit`)."""
 
 OUTSIDE: Final = ("score.py",)
 """Sources outside of the rooms that compiled code of other files holds constants of."""
@@ -100,7 +91,7 @@ def source_digest() -> str:
     for room in _COMPILED_ROOMS:
         for source in sorted((_WORKER / room).rglob("*.py")):
             name = source.relative_to(_WORKER).as_posix()
-            if name not in PLAIN_SOURCES:
+            if name not in PLAIN_SOURCES and not name.startswith(APART):
                 digest.update(name.encode() + b"\0" + source.read_bytes() + b"\0")
     digest.update(repr((sorted(WITHOUT), PARAMETERS, TUNING)).encode())
     return digest.hexdigest()

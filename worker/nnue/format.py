@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from worker.files import replace_file
 from worker.nnue.architecture import Architecture, NetworkFileError, padded
+from worker.nnue.sfnn.file import is_sfnn
 from worker.nnue.shape import HEADER, VERSION, WORD, Head, choose, read_head
 
 NETWORK_NAME: Final = "nn.bin"
@@ -78,6 +79,10 @@ def parse_network(data: bytes, *, file: str = "network", architecture: str | Non
         NetworkFileError: broken, too short, too long, or of an architecture that is not known here.
     """
     head = read_head(data, file)
+    if is_sfnn(head):
+        raise NetworkFileError(
+            file, HEADER.size, "an SFNN network: Gougi plays with it, but does not train it"
+        )
     arch = choose(head, architecture)  # its file has exactly these bytes
     at = head.body
 

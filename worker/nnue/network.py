@@ -24,8 +24,9 @@ from worker.nnue.kernels import kernels
 from worker.nnue.reference import active_rows
 from worker.nnue.sfnn import reference as sfnn_reference
 from worker.nnue.sfnn.architecture import SfnnArchitecture
-from worker.nnue.sfnn.file import PROGRESS_FILE_BYTES, SfnnFile, is_sfnn, parse_sfnn
+from worker.nnue.sfnn.file import PROGRESS_FILE_BYTES, SfnnFile, is_sfnn, parse_sfnn, sfnn_shape
 from worker.nnue.sfnn.state import Stacks, in_halves, memory_width, merged_rows
+from worker.nnue.shape import Head, choose
 from worker.nnue.variation import NONE, Variation, vary
 from worker.shogi import Position
 
@@ -216,9 +217,23 @@ def read_any(path: str | os.PathLike[str], *, architecture: str | None = None) -
     head = read_file(path)
     if not is_sfnn(head):
         return parse_network(head.data, file=head.file, architecture=architecture)
+    beside = _progress_beside(head)
+    return parse_sfnn(head, architecture=architecture, progress=beside.read_bytes() if beside else None)
+
+
+def architecture_of(
+    path: str | os.PathLike[str], *, architecture: str | None = None
+) -> Architecture | SfnnArchitecture:
+    """The architecture of a network file of any family, without unpacking it; arguments and errors as `read_any`."""
+    head = read_file(path)
+    if not is_sfnn(head):
+        return choose(head, architecture)
+    return sfnn_shape(head, architecture=architecture, outside=_progress_beside(head) is not None)
+
+
+def _progress_beside(head: Head) -> Path | None:
     beside = Path(head.file).with_name(PROGRESS_NAME)
-    progress = beside.read_bytes() if beside.is_file() and beside.stat().st_size == PROGRESS_FILE_BYTES else None
-    return parse_sfnn(head, architecture=architecture, progress=progress)
+    return beside if beside.is_file() and beside.stat().st_size == PROGRESS_FILE_BYTES else None
 
 
 def load_network(

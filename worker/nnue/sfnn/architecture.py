@@ -157,6 +157,11 @@ class SfnnArchitecture:
         return "_".join(text for part in parts if (text := str(part)))
 
     @property
+    def name(self) -> str:
+        """The same; see `worker.nnue.architecture.Architecture.name`."""
+        return str(self)
+
+    @property
     def header(self) -> str:
         """The string that a file of this shape begins with."""
         name = "SFNN-1536" if str(self) == "SFNN_halfkahm2_1536_15_32_k3k3" else str(self).upper()

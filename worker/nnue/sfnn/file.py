@@ -125,57 +125,77 @@ class _Reader:
         return self.at, self.array("u1", size, what)
 
 
-def parse_sfnn(head: Head, *, architecture: str | None = None, progress: bytes | None = None) -> SfnnFile:
-    """Read a network.
+def sfnn_shape(head: Head, *, architecture: str | None = None, outside: bool = False) -> SfnnArchitecture:
+    """The architecture of a file.
 
     Args:
-        head: of its file.
+        head: of the file.
         architecture: its short name, if the user says it; the file's sizes have to fit it.
-        progress: the content of a file ``progress.bin`` beside it (`stacks.KPABS`); with nine stacks it is used, unless
-            the user's architecture says otherwise.
+        outside: there is a file ``progress.bin`` beside it (`stacks.KPABS`): nine stacks are classes of progress then,
+            unless the user's architecture says otherwise.
+
+    Raises:
+        NetworkFileError: it ends too early, or a shape that fits nothing, or more than one.
+    """
+    return _open(_Reader(head), head, architecture, outside)[0]
+
+
+_Packed = tuple[int, npt.NDArray[np.uint8]]
+
+
+def _open(
+    reader: _Reader, head: Head, architecture: str | None, outside: bool
+) -> tuple[SfnnArchitecture, tuple[_Packed, _Packed] | None]:
+    """The architecture, and the packed bias and weights of the feature transformer, None where they are not packed.
+
+    The reader stands before them if they are not, else behind them.
+    """
+    reader.take(WORD.size, "the feature transformer's hash")
+    transformer = reader.at
+    packed = None
+    if head.data[transformer : transformer + len(leb128.MAGIC)] == leb128.MAGIC:
+        packed = reader.packed("the feature transformer's bias"), reader.packed("the feature transformer's weights")
+    counts = (0, 0) if packed is None else tuple(leb128.count_numbers(block) for _, block in packed)
+    try:
+        said = parse_sfnn_name(architecture) if architecture else None
+        found = find_shape(Sections(head.text, counts[0], counts[1], reader.at, head.data), said, outside=outside)
+    except ValueError as problem:
+        raise reader.error(str(problem), HEADER.size) from None
+    return replace(found, fv_scale=head.fv_scale), packed
+
+
+def parse_sfnn(head: Head, *, architecture: str | None = None, progress: bytes | None = None) -> SfnnFile:
+    """Read a network; arguments as `sfnn_shape`.
+
+    Args:
+        progress: the content of the file ``progress.bin``.
 
     Raises:
         NetworkFileError: broken, too short or too long, or a shape that fits nothing, or more than one.
     """
     reader = _Reader(head)
-    reader.take(WORD.size, "the feature transformer's hash")
-    transformer = reader.at
-    plain = head.data[transformer : transformer + len(leb128.MAGIC)] != leb128.MAGIC
-    if plain:
-        sections = Sections(head.text, 0, 0, transformer, head.data)
+    arch, packed = _open(reader, head, architecture, progress is not None)
+    counts = arch.width, arch.inputs.rows * arch.width
+    names = "the feature transformer's bias", "the feature transformer's weights"
+    if packed is None:
+        bias, weight = (reader.array("<i2", count, name) for count, name in zip(counts, names, strict=True))
     else:
-        bias_at, bias = reader.packed("the feature transformer's bias")
-        weight_at, weight = reader.packed("the feature transformer's weights")
-        sections = Sections(head.text, leb128.count_numbers(bias), leb128.count_numbers(weight), reader.at, head.data)
-    try:
-        said = parse_sfnn_name(architecture) if architecture else None
-        arch = replace(find_shape(sections, said, outside=progress is not None), fv_scale=head.fv_scale)
-    except ValueError as problem:
-        raise reader.error(str(problem), HEADER.size) from None
-    if plain:
-        transformer_bias = reader.array("<i2", arch.width, "the feature transformer's bias")
-        transformer_weight = reader.array("<i2", arch.inputs.rows * arch.width, "the feature transformer's weights")
-    else:
-        try:
-            transformer_bias = leb128.decode(bias, arch.width)
-        except ValueError as problem:
-            raise reader.error(f"the feature transformer's bias: {problem}", bias_at) from None
-        try:
-            transformer_weight = leb128.decode(weight, arch.inputs.rows * arch.width)
-        except ValueError as problem:
-            raise reader.error(f"the feature transformer's weights: {problem}", weight_at) from None
+        bias, weight = (
+            _unpacked(reader, block, count, name) for block, count, name in zip(packed, counts, names, strict=True)
+        )
     weights_of_progress = _read_progress(reader, arch, progress)
     biases, weights = _read_stacks(reader, arch)
     if reader.at != len(head.data):
         raise reader.error(f"{len(head.data) - reader.at} more bytes, expected the end of {arch}")
-    return SfnnFile(
-        arch,
-        transformer_bias,
-        transformer_weight.reshape(arch.inputs.rows, arch.width),
-        biases,
-        weights,
-        weights_of_progress,
-    )
+    return SfnnFile(arch, bias, weight.reshape(arch.inputs.rows, arch.width), biases, weights, weights_of_progress)
+
+
+def _unpacked(reader: _Reader, packed: _Packed, count: int, what: str) -> npt.NDArray[np.int16]:
+    at, block = packed
+    try:
+        return leb128.decode(block, count)
+    except ValueError as problem:
+        raise reader.error(f"{what}: {problem}", at) from None
 
 
 def _read_progress(reader: _Reader, arch: SfnnArchitecture, outside: bytes | None) -> Progress | None:

@@ -6,6 +6,7 @@ buffer, each with its three layers at the same places.
 
 from __future__ import annotations
 
+import hashlib
 from types import ModuleType
 from typing import Any, Final
 
@@ -83,7 +84,7 @@ class Stacks:
     """The layers after the accumulators, for any number of threads.
 
     Attributes:
-        architecture: the network's.
+        digest: a hash of the weights, the same on every CPU.
     """
 
     def __init__(self, source: SfnnFile, order: npt.NDArray[np.intp]) -> None:
@@ -93,7 +94,11 @@ class Stacks:
             order: numbers of the products in the file, int [width / 2].
         """
         arch = source.architecture
-        self.architecture: Final = arch
+        progress = () if source.progress is None else (source.progress.weights,)
+        digest = hashlib.sha256()
+        for array in (*source.biases, *source.weights, *progress):
+            digest.update(np.ascontiguousarray(array).data)
+        self.digest: Final = digest.digest()
         self._fields = np.zeros(1, SF_DTYPE)
         half = memory_width(arch) // 2
         sums, hidden2 = kernels.padded_sums(arch.sums), kernels.padded_hidden(arch.hidden2)
