@@ -21,8 +21,7 @@ import numpy.typing as npt
 
 from worker.files import replace_file
 from worker.nnue.architecture import Architecture, NetworkFileError, padded
-from worker.nnue.sfnn.file import is_sfnn
-from worker.nnue.shape import HEADER, VERSION, WORD, Head, choose, read_head
+from worker.nnue.shape import HEADER, VERSION, WORD, Head, choose, is_sfnn, read_head
 
 NETWORK_NAME: Final = "nn.bin"
 """The network of a folder, as the field has it."""
@@ -80,9 +79,7 @@ def parse_network(data: bytes, *, file: str = "network", architecture: str | Non
     """
     head = read_head(data, file)
     if is_sfnn(head):
-        raise NetworkFileError(
-            file, HEADER.size, "an SFNN network: Gougi plays with it, but does not train it"
-        )
+        raise NetworkFileError(file, HEADER.size, "an SFNN network: Gougi plays with it, but does not train it")
     arch = choose(head, architecture)  # its file has exactly these bytes
     at = head.body
 

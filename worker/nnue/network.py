@@ -24,9 +24,9 @@ from worker.nnue.kernels import kernels
 from worker.nnue.reference import active_rows
 from worker.nnue.sfnn import reference as sfnn_reference
 from worker.nnue.sfnn.architecture import SfnnArchitecture
-from worker.nnue.sfnn.file import PROGRESS_FILE_BYTES, SfnnFile, is_sfnn, parse_sfnn, sfnn_shape
+from worker.nnue.sfnn.file import PROGRESS_FILE_BYTES, SfnnFile, parse_sfnn, sfnn_shape
 from worker.nnue.sfnn.state import Stacks, in_halves, memory_width, merged_rows
-from worker.nnue.shape import Head, choose
+from worker.nnue.shape import Head, choose, is_sfnn
 from worker.nnue.variation import NONE, Variation, vary
 from worker.shogi import Position
 

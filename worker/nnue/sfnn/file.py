@@ -3,10 +3,13 @@
 Little endian::
 
     u32 version (0x7AF32F16), u32 hash, u32 length, architecture string
-    u32 hash, int16 bias[width], int16 weight[rows][width]       feature transformer, both as LEB128 or plain
+    u32 hash, int16 bias[width], int16 weight[rows][width]        feature transformer
     u32 hash, int32 bias, int32 weight[81][1548]                  progress, where the stacks ask for it
     for each stack: u32 hash, then for each of three layers
         int32 bias[outputs], int8 weight[outputs][inputs rounded up to 32]
+
+The feature transformer is packed, as a rule: the word ``COMPRESSED_LEB128``, the number of bytes (u32) and the bytes,
+once for its bias and once for its weights (`worker.nnue.sfnn.leb128`).
 
 Trainers write headers that are not true. The bytes decide: the packed feature transformer tells its width and so its
 features, the hashes before the stacks tell their size, and so their number. The header, or the user, decides between
@@ -27,12 +30,12 @@ from worker.nnue.features import PIECE_NUMBERS
 from worker.nnue.sfnn import leb128
 from worker.nnue.sfnn.architecture import SfnnArchitecture, parse_sfnn_name
 from worker.nnue.sfnn.shape import NETWORK_HASH, PROGRESS_BYTES, PROGRESS_HASH, Sections, find_shape, stack_bytes
-from worker.nnue.shape import HEADER, VERSION, WORD, Head
+from worker.nnue.shape import HEADER, PACKED, VERSION, WORD, Head
 from worker.shogi.pieces import SQUARES
 
 _FILE_HASH: Final = 0x3C203B32
 _TRANSFORMER_HASH: Final = 0x5F134AB8
-_BLOCK: Final = struct.Struct(f"<{len(leb128.MAGIC)}sI")
+_BLOCK: Final = struct.Struct(f"<{len(PACKED)}sI")
 PROGRESS_FILE_BYTES: Final = SQUARES * PIECE_NUMBERS * 8
 """Bytes of a file ``progress.bin``."""
 
@@ -89,12 +92,6 @@ class SfnnFile:
             raise ValueError(f"progress is {'missing' if self.progress is None else 'given'} for {arch}")
 
 
-def is_sfnn(head: Head) -> bool:
-    """Whether a network file is of this family, judged by its header or its packed feature transformer."""
-    after = head.body + WORD.size
-    return "SFNN" in head.text.upper() or head.data[after : after + len(leb128.MAGIC)] == leb128.MAGIC
-
-
 class _Reader:
     def __init__(self, head: Head) -> None:
         self.data = head.data
@@ -120,8 +117,8 @@ class _Reader:
         """Where a LEB128 block's bytes begin, and the bytes."""
         start = self.take(_BLOCK.size, what)
         magic, size = _BLOCK.unpack_from(self.data, start)
-        if magic != leb128.MAGIC:
-            raise self.error(f"{what}: expected the word {leb128.MAGIC.decode()}", start)
+        if magic != PACKED:
+            raise self.error(f"{what}: expected the word {PACKED.decode()}", start)
         return self.at, self.array("u1", size, what)
 
 
@@ -153,7 +150,7 @@ def _open(
     reader.take(WORD.size, "the feature transformer's hash")
     transformer = reader.at
     packed = None
-    if head.data[transformer : transformer + len(leb128.MAGIC)] == leb128.MAGIC:
+    if head.data[transformer : transformer + len(PACKED)] == PACKED:
         packed = reader.packed("the feature transformer's bias"), reader.packed("the feature transformer's weights")
     counts = (0, 0) if packed is None else tuple(leb128.count_numbers(block) for _, block in packed)
     try:
@@ -254,12 +251,12 @@ def serialise_sfnn(network: SfnnFile) -> bytes:
     arch = network.architecture
     text = arch.header.encode("ascii")
     file_hash = _FILE_HASH ^ (PROGRESS_HASH if arch.has_progress else 0)
+    packed = [leb128.encode(numbers) for numbers in (network.transformer_bias, network.transformer_weight)]
     parts = [
         HEADER.pack(VERSION, file_hash, len(text)),
         text,
         WORD.pack(_TRANSFORMER_HASH),
-        leb128.encode(network.transformer_bias),
-        leb128.encode(network.transformer_weight),
+        *(_BLOCK.pack(PACKED, len(block)) + block for block in packed),
     ]
     if arch.has_progress and network.progress is not None:
         parts.append(struct.pack("<Ii", PROGRESS_HASH, network.progress.bias))

@@ -16,9 +16,9 @@ from worker.jit.fields import eight_bytes, record_at
 from worker.jit.memory import ld8, ld16, ld32
 from worker.nnue.evaluation import accumulator
 from worker.nnue.features import HANDS_OFFSET, PIECE_NUMBERS, PIECES_OFFSET
+from worker.nnue.record import NN
 from worker.nnue.sfnn.jit import jit
 from worker.nnue.sfnn.state import SF, kernels
-from worker.nnue.state import NN
 from worker.shogi.pieces import KING, SQUARES
 from worker.shogi.state import POS
 

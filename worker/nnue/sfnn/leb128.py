@@ -1,7 +1,7 @@
 """Signed LEB128 numbers of 16 bits, with which files of the SFNN family hold the feature transformer.
 
-A block is the word ``COMPRESSED_LEB128``, the number of bytes (u32) and the bytes: seven bits of a number each, the
-lowest first, bit 7 set in all but a number's last. A network has 130 million of them: hence compiled loops.
+Seven bits of a number are in a byte, the lowest first; bit 7 is set in all but a number's last. A network has 130
+million of them: hence compiled loops.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import numpy.typing as npt
 
 from worker.nnue.sfnn.jit import jit
 
-MAGIC: Final = b"COMPRESSED_LEB128"
 _CHUNK: Final = 1 << 20
 _MOST: Final = 3
 """Bytes of a number of 16 bits at most."""
@@ -25,7 +24,7 @@ def count_numbers(data: npt.NDArray[np.uint8]) -> int:
 
 
 def decode(data: npt.NDArray[np.uint8], count: int) -> npt.NDArray[np.int16]:
-    """The numbers of a block's bytes, int16 [count].
+    """The numbers of these bytes, int16 [count].
 
     Raises:
         ValueError: there are not ``count`` of them, or one has more than 16 bits; the message names the byte.
@@ -66,20 +65,13 @@ def _decode(data: Any, numbers: Any) -> Any:
 
 
 def encode(numbers: npt.NDArray[np.int16]) -> bytes:
-    """A block with these numbers, each in as few bytes as it needs.
-
-    Raises:
-        ValueError: it would have 4 GiB or more.
-    """
+    """The bytes of these numbers, each in as few as it needs."""
     flat = np.ascontiguousarray(numbers).reshape(-1)
     room = np.empty(_MOST * min(len(flat), _CHUNK), np.uint8)
     parts = []
     for at in range(0, len(flat), _CHUNK):
         parts.append(room[: _encode(flat[at : at + _CHUNK], room)].tobytes())
-    size = sum(map(len, parts))
-    if size >= 1 << 32:
-        raise ValueError(f"{len(flat)} numbers take {size} bytes, 4 GiB or more")
-    return b"".join((MAGIC, size.to_bytes(4, "little"), *parts))
+    return b"".join(parts)
 
 
 @jit()

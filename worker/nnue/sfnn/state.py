@@ -174,10 +174,15 @@ class SfnnState:
     """One thread's part.
 
     Attributes:
+        output: the address of the function for ``nn.output``.
         memory: the Record, in an array of one (`SF_DTYPE`).
     """
 
     def __init__(self, stacks: Stacks, fields: npt.NDArray[Any]) -> None:
+        # Imported here: who has no such network compiles nothing of it.
+        from worker.nnue.sfnn.kernel import output_address
+
+        self.output: Final = output_address()
         self._stacks = stacks  # keeps what the addresses lead to
         self.memory: Final = aligned_zeros(1, SF_DTYPE)
         self.memory[:] = fields
