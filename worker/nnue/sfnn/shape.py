@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from worker.nnue.architecture import padded
 from worker.nnue.features import PIECE_NUMBERS
@@ -71,6 +72,7 @@ def find_shape(sections: Sections, said: SfnnArchitecture | None, *, outside: bo
     if named is not None and _fits(sections, named):
         return _beside(named, outside)
     possible = [arch for arch in _possible(sections, named) if _fits(sections, arch)]
+    possible = [arch for arch in possible if arch.shortcut is _pads_for_a_shortcut(sections, arch)]
     if len(possible) > 1:
         possible = [arch for arch in possible if str(arch.stacks) == "k3k3"] or possible
     if not possible:
@@ -117,18 +119,33 @@ def _transformer(sections: Sections) -> tuple[Input, int] | None:
 
 def _fits(sections: Sections, arch: SfnnArchitecture) -> bool:
     """Whether the file has exactly the numbers and bytes of a shape, and hashes where it has stacks."""
-    if sections.biases:
-        if (sections.biases, sections.weights) != (arch.width, arch.inputs.rows * arch.width):
-            return False
-        at = sections.at
-    else:
-        at = sections.at + 2 * arch.width * (1 + arch.inputs.rows)
-    at += PROGRESS_BYTES if arch.has_progress else 0
-    size = stack_bytes(arch)
-    if at + arch.stacks.count * size != len(sections.data):
+    if sections.biases and (sections.biases, sections.weights) != (arch.width, arch.inputs.rows * arch.width):
         return False
-    bytes_after = np.frombuffer(sections.data, np.uint8, offset=at).reshape(arch.stacks.count, size)
-    return bool((np.ascontiguousarray(bytes_after[:, :4]).view("<u4") == NETWORK_HASH).all())
+    size = stack_bytes(arch)
+    if _stacks_at(sections, arch) + arch.stacks.count * size != len(sections.data):
+        return False
+    hashes = np.ascontiguousarray(_stacks(sections, arch)[:, :4]).view("<u4")
+    return bool((hashes == NETWORK_HASH).all())
+
+
+def _stacks_at(sections: Sections, arch: SfnnArchitecture) -> int:
+    transformer = 0 if sections.biases else 2 * arch.width * (1 + arch.inputs.rows)
+    return sections.at + transformer + (PROGRESS_BYTES if arch.has_progress else 0)
+
+
+def _stacks(sections: Sections, arch: SfnnArchitecture) -> npt.NDArray[np.uint8]:
+    """The bytes of the stacks, [stacks, bytes]."""
+    after = np.frombuffer(sections.data, np.uint8, offset=_stacks_at(sections, arch))
+    return after.reshape(arch.stacks.count, stack_bytes(arch))
+
+
+def _pads_for_a_shortcut(sections: Sections, arch: SfnnArchitecture) -> bool:
+    """Whether the second layer has zeros where 8n sums would have two weights more than 8n - 1, which take as many
+    bytes."""
+    (sums, width), (hidden2, inputs), _ = arch.layers
+    before = 4 + sums * (4 + padded(width)) + 4 * hidden2
+    weights = _stacks(sections, arch)[:, before : before + hidden2 * padded(inputs)]
+    return not weights.reshape(arch.stacks.count, hidden2, -1)[:, :, 2 * sums - 2 : 2 * sums].any()
 
 
 def _possible(sections: Sections, named: SfnnArchitecture | None) -> Iterator[SfnnArchitecture]:
