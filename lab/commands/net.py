@@ -51,7 +51,8 @@ def info(file: _NET, as_json: Json = False) -> None:
       gougi net info runs/net1/nn.bin
     """
     from lab.training.net_facts import facts_text, file_facts
-    from worker.nnue.format import NetworkFileError, parse_network
+    from worker.nnue.architecture import NetworkFileError
+    from worker.nnue.format import parse_network
 
     with EndsOn(NetworkFileError, OSError):
         content = file.read_bytes()
@@ -100,7 +101,8 @@ def blend(
     from lab.training.weights import BlendError
     from lab.training.weights import blend as mean
     from worker.files import replace_file
-    from worker.nnue.format import NetworkFileError, read_network, serialise_network
+    from worker.nnue.architecture import NetworkFileError
+    from worker.nnue.format import read_network, serialise_network
 
     try:
         last = 1 / len(nets) if share is None else share
@@ -147,7 +149,8 @@ def compare(
     from lab.training.compare import comparison, comparison_text, quiet_records
     from lab.training.corpus import CorpusError, shard_files
     from lab.training.run import compile_training
-    from worker.nnue.format import NetworkFileError, read_network
+    from worker.nnue.architecture import NetworkFileError
+    from worker.nnue.format import read_network
 
     with EndsOn(NetworkFileError, OSError):
         a, b = (read_network(path) for path in (first, second))

@@ -143,7 +143,8 @@ def train(
     from lab.training.network.trainer import TrainingError
     from lab.training.run import TrainFolder, TrainFolderError, run
     from lab.training.train_settings import TrainSettings
-    from worker.nnue.format import NetworkFileError, read_network
+    from worker.nnue.architecture import NetworkFileError
+    from worker.nnue.format import read_network
 
     try:
         source = read_network(begin) if begin is not None else None

@@ -129,13 +129,13 @@ def check_net(file: str, where: str) -> str:
     """The path of a network's file, with the home folder for ``~``. End the command if it is no network; empty: the
     one that ships."""
     from worker.nnue import NetworkFileError
-    from worker.nnue.format import read_network
+    from worker.nnue.network import architecture_of
 
     path = os.path.expanduser(file)
     if path:
         check_kind(Path(path), Kind.NET, where=where)
         with EndsOn(NetworkFileError, OSError, where=where):
-            read_network(Path(path))
+            architecture_of(Path(path))
     return path
 
 

@@ -189,6 +189,8 @@ class NumbaEngine:
         for array in (array for layer in network.layers for array in layer):
             # How a layer lies in memory, and with how many zeros, depends on the CPU.
             digest.update(np.sort(array[array != 0]).astype(np.int64).data)
+        if network.stacks is not None:
+            digest.update(network.stacks.digest)
         return digest.hexdigest()
 
     def share(self, min_depth: int | None) -> None:

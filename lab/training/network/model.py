@@ -30,7 +30,7 @@ from lab.training.weights import (
     SCALES,
     FloatNet,
 )
-from worker.nnue.format import Architecture
+from worker.nnue.architecture import Architecture
 
 FACTOR: Final = "factor"
 _COLUMNS: Final = 16

@@ -157,8 +157,9 @@ def test_from_games_to_a_net_that_plays(games: Path, tmp_path: Path) -> None:
 
 def test_net_compare_shows_how_two_networks_differ(games: Path, tmp_path: Path) -> None:
     from benchmarks.random_networks import random_network
+    from worker.nnue.architecture import Architecture
     from worker.nnue.features import K_P
-    from worker.nnue.format import Architecture, write_network
+    from worker.nnue.format import write_network
 
     write_network(tmp_path / "other.bin", random_network(Architecture(K_P, 128, 8, 8), 1))
     words = ("net", "compare", OURS, "other.bin", "--positions", "60", "--data", str(games))
@@ -178,8 +179,9 @@ def test_net_compare_shows_how_two_networks_differ(games: Path, tmp_path: Path) 
 
 def test_net_blend_writes_a_net_that_stands_between_two(tmp_path: Path) -> None:
     from benchmarks.random_networks import random_network
+    from worker.nnue.architecture import Architecture
     from worker.nnue.features import K_P
-    from worker.nnue.format import Architecture, write_network
+    from worker.nnue.format import write_network
 
     write_network(tmp_path / "other.bin", random_network(Architecture(K_P, 128, 8, 8), 1))
     for share, words in (("0", "100% of"), ("0.5", "50% of")):

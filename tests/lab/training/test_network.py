@@ -29,8 +29,9 @@ from lab.training.network.trainer import Outcome, Row, Trainer, TrainingError, l
 from lab.training.train_settings import CHECKPOINT, CHECKPOINT_BEFORE, Schedule, TrainSettings
 from lab.training.weights import LAYER_LIMIT, OUTPUT_ONE, FloatNet, from_file, random_net, to_file
 from tests.lab.training.shards import corpus_of, folder_of, tree_folder_of
+from worker.nnue.architecture import Architecture
 from worker.nnue.features import FEATURE_SETS, HALF_KA_HM1, HALF_KP, K_P
-from worker.nnue.format import Architecture, serialise_network
+from worker.nnue.format import serialise_network
 from worker.search.tt import EXACT, LOWER, UPPER
 
 SMALL = Architecture(K_P, 128, 16, 8)
