@@ -57,8 +57,10 @@ def choice_settings(book: BookConfig) -> BookSettings:
         last_ply=book.moves,
         ignore_percent=book.ignore_rate,
         eval_diff=book.eval_diff,
+        eval_diffs=(book.eval_black_diff, book.eval_white_diff),
         eval_limits=(book.eval_black_limit, book.eval_white_limit),
         depth_limit=book.depth_limit,
+        depth_limits=(book.depth_black_limit, book.depth_white_limit),
         by_count=book.consider_move_count,
         any_ply=book.ignore_ply,
         flipped=book.flipped,
@@ -148,7 +150,9 @@ def _engine(settings: Config, threads: int) -> EngineSpec:
     from cluster.engine_spec import EngineSpec
 
     engine = settings.engine
-    return EngineSpec(engine.hash_mb, threads, _path(engine.eval_file), engine.fv_scale or None)
+    return EngineSpec(
+        engine.hash_mb, threads, _path(engine.eval_file), engine.fv_scale or None, engine.eval_architecture
+    )
 
 
 def _kind(engine: EngineSpec, kind: NodeKindConfig) -> NodeKind:
@@ -164,6 +168,9 @@ def _kind(engine: EngineSpec, kind: NodeKindConfig) -> NodeKind:
         threads=kind.threads or engine.threads,
         eval_file=engine.eval_file if kind.eval_file is None else _path(kind.eval_file),
         fv_scale=engine.fv_scale if kind.fv_scale is None else kind.fv_scale or None,
+        architecture=(engine.architecture if kind.eval_file is None else "")
+        if kind.eval_architecture is None
+        else kind.eval_architecture,
     )
 
 

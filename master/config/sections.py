@@ -53,9 +53,13 @@ class EngineConfig(_Section):
     """Search threads of each node. 0: the nodes of a machine share out its processors (each gets 16 at most); a single
     searcher and the nodes of `gougi analyze` have one."""
     eval_file: _Path = ""
-    """Network file (nn.bin), by its path on the node's own machine. Empty: the one that ships with Gougi."""
+    """Network file (nn.bin) or its folder, by its path on the node's own machine. Empty: the one that ships with
+    Gougi."""
+    eval_architecture: str = ""
+    """The network's shape (halfkp_1024x2-8-64), if its file leaves it open. Empty: as the file's bytes say."""
     fv_scale: Annotated[int, Field(ge=0, le=1024)] = 0
-    """Raw network output to a centipawn. 0: what the network file names, else 16."""
+    """Raw network output to a centipawn. 0: as measured by `gougi net calibrate`, else what the network's author
+    names, else 16."""
 
 
 class NodeKindConfig(_Section):
@@ -66,13 +70,15 @@ class NodeKindConfig(_Section):
     options: dict[str, str] = {}
     """The USI engine's options."""
     eval_file: _Path | None = None
+    eval_architecture: str | None = None
     fv_scale: Annotated[int, Field(ge=0, le=1024)] | None = None
     hash_mb: Annotated[int, Field(ge=1, le=1 << 20)] | None = None
     threads: Annotated[int, Field(ge=1, le=512)] | None = None
 
     @model_validator(mode="after")
     def _is_one_or_the_other(self) -> NodeKindConfig:
-        own = [name for name in ("eval_file", "fv_scale", "hash_mb", "threads") if getattr(self, name) is not None]
+        names = ("eval_file", "eval_architecture", "fv_scale", "hash_mb", "threads")
+        own = [name for name in names if getattr(self, name) is not None]
         if self.command and own:
             raise ValueError(f"a USI engine takes options, not {own[0]}")
         if self.options and not self.command:
@@ -195,19 +201,28 @@ class BookConfig(_Section):
     """Opening books, and the book that learns. docs/how-to/books.md explains them."""
 
     files: tuple[_Path, ...] = ()
-    """YaneuraOu DB files; the first one that has a move for the position is used. Empty: none."""
+    """Book files: YaneuraOu's (.db, .ybb) and Apery's (.bin); the first one that has a move for the position is used.
+    Empty: none."""
     on_the_fly: bool = False
     """Leave the files on the disk (they have to be sorted): for books of many GB."""
     moves: Annotated[int, Field(ge=0, le=10_000)] = 16
     """BookMoves: the last move number at which the files are asked."""
     eval_diff: Annotated[int, Field(ge=0, le=99_999)] = 30
     """BookEvalDiff: how many centipawns a move may be worse than the best (with look_ahead "off": the first)."""
+    eval_black_diff: Annotated[int, Field(ge=0, le=99_999)] | None = None
+    """BookEvalBlackDiff: another eval_diff for black."""
+    eval_white_diff: Annotated[int, Field(ge=0, le=99_999)] | None = None
+    """BookEvalWhiteDiff: another eval_diff for white."""
     eval_black_limit: Annotated[int, Field(ge=-99_999, le=99_999)] = 0
     """BookEvalBlackLimit: the least value of a move for black."""
     eval_white_limit: Annotated[int, Field(ge=-99_999, le=99_999)] = -140
     """BookEvalWhiteLimit: the least value of a move for white."""
     depth_limit: Annotated[int, Field(ge=0, le=99_999)] = 0
     """BookDepthLimit: the best move's least depth. 0: any (YaneuraOu has 16, which no book made from games passes)."""
+    depth_black_limit: Annotated[int, Field(ge=0, le=99_999)] | None = None
+    """BookDepthBlackLimit: another depth_limit for black."""
+    depth_white_limit: Annotated[int, Field(ge=0, le=99_999)] | None = None
+    """BookDepthWhiteLimit: another depth_limit for white."""
     consider_move_count: bool = False
     """ConsiderBookMoveCount: the chances are as the numbers of games; otherwise all are equal."""
     flipped: bool = True

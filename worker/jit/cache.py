@@ -43,7 +43,9 @@ PLAIN_SOURCES: Final = frozenset(
     {
         "mate/solver.py",
         "nnue/architecture.py",
+        "nnue/beside.py",
         "nnue/format.py",
+        "nnue/network.py",
         "nnue/reference.py",
         "nnue/shape.py",
         "nnue/variation.py",
