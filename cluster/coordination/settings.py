@@ -108,3 +108,14 @@ class Settings:
     def counting(self) -> Vote:
         """The rule that counts ballots, where none was set."""
         return self.vote or USUAL_VOTE
+
+
+@dataclass(frozen=True, slots=True)
+class SharingSettings:
+    """What the nodes of a fleet send each other."""
+
+    depth: int = 2
+    """They send what they write into their tables from this depth on, or from a deeper one where that would be too
+    much; 0: nothing."""
+    bytes_per_s: int = 8_000_000
+    """Bytes a second that a node may send to all its listeners together; the same amount comes in."""

@@ -36,10 +36,9 @@ from cluster.coordination.events import (
     StopNode,
     Tick,
 )
-from cluster.coordination.settings import Settings
+from cluster.coordination.settings import Settings, SharingSettings
 from cluster.coordination.strategies import standard_table
 from cluster.network.messages import Done, Job, Report
-from cluster.sharing.table import SharingSettings
 from lab.strategies.steps import Steps
 from worker.engine import Engine, EngineError, SearchInfo, SearchResult, SharesTable
 from worker.search.engine import NumbaEngine

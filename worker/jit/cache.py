@@ -43,7 +43,9 @@ PLAIN_SOURCES: Final = frozenset(
     {
         "mate/solver.py",
         "nnue/architecture.py",
+        "nnue/beside.py",
         "nnue/format.py",
+        "nnue/network.py",
         "nnue/reference.py",
         "nnue/shape.py",
         "nnue/variation.py",
@@ -113,7 +115,7 @@ def _fingerprint() -> str:
         HAS_VNNI,
         HAS_PEXT,
         sorted(OPTIONS.items()),
-        str(_WORKER),  # numba finds a function's code by where its source lies
+        __name__,  # compiled code holds the names of its modules
     )
     digest.update(repr(facts).encode())
     return digest.hexdigest()[:16]
@@ -168,8 +170,6 @@ _numbas_load: Final = IndexDataCacheFile.load
 IndexDataCacheFile.load = _load
 
 _CACHE_DIR: Final = _find_cache()
-os.environ["NUMBA_CACHE_DIR"] = str(_CACHE_DIR)  # for processes that numba itself starts
-numba.config.CACHE_DIR = str(_CACHE_DIR)
 
 
 def cache_dir() -> Path:

@@ -8,6 +8,7 @@ this order it is 70 and 67 %.
 
 from __future__ import annotations
 
+import copy
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -18,8 +19,9 @@ import numpy.typing as npt
 
 from worker.jit.memory import aligned_zeros
 from worker.nnue.architecture import Architecture
+from worker.nnue.beside import read_beside
 from worker.nnue.features import tables
-from worker.nnue.format import NetworkFile, parse_network, read_file
+from worker.nnue.format import NetworkFile, network_path, parse_network, read_file
 from worker.nnue.kernels import kernels
 from worker.nnue.reference import active_rows
 from worker.nnue.sfnn import reference as sfnn_reference
@@ -187,6 +189,12 @@ class Network:
             np.multiply(part, 2, out=self.transformer_weight[start : start + len(part)])
         self.stacks = Stacks(source, order)
 
+    def scaled(self, fv_scale: int) -> Network:
+        """The same weights, in the same memory, with another FV_SCALE."""
+        other = copy.copy(self)
+        object.__setattr__(other, "fv_scale", fv_scale)
+        return other
+
 
 def _aligned(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     copy = aligned_zeros(array.shape, array.dtype.newbyteorder("="))
@@ -245,21 +253,27 @@ def load_network(
 ) -> Network:
     """Read a network file of the field (``nn.bin``) or that of a folder; None: the one that comes with the package.
 
+    What the user names comes first, then what lies beside the file (`worker.nnue.beside`), then what it says itself.
+
     Args:
         fv_scale: see `Network`.
         variation: likewise.
-        architecture: the short name of its shape, if its bytes do not tell it.
+        architecture: the short name of its shape; None or empty: as its bytes say.
 
     Raises:
         NetworkFileError: it is broken or of an unknown kind.
         ValueError: ``fv_scale`` below 1.
         OSError: it cannot be read.
     """
-    if path is not None:
-        read = read_any(path, architecture=architecture)
-        return Network(read, fv_scale=fv_scale, name=os.fspath(path), variation=variation)
-    source = parse_network(default_file().read_bytes(), file=DEFAULT_NETWORK)
-    return Network(source, fv_scale=fv_scale, name=f"<{DEFAULT_NETWORK}>", variation=variation)
+    if path is None:
+        source = parse_network(default_file().read_bytes(), file=DEFAULT_NETWORK)
+        return Network(source, fv_scale=fv_scale, name=f"<{DEFAULT_NETWORK}>", variation=variation)
+    file = network_path(path)
+    beside = read_beside(file)
+    read = read_any(file, architecture=architecture or beside.architecture)
+    if fv_scale is None:
+        fv_scale = beside.fv_scale
+    return Network(read, fv_scale=fv_scale, name=os.fspath(file), variation=variation)
 
 
 def default_network() -> Network:

@@ -51,9 +51,10 @@ class NumbaEngine:
     Args:
         hash_mb: size of the transposition table in MB.
         threads: search threads (Lazy SMP). With one thread and a node or depth limit a search is reproducible.
-        eval_file: a network file; None: the one that comes with the package.
-        fv_scale: raw network output to a centipawn; None: what the file names, else 16.
-        network: one that is loaded already, instead of the last two; any number of engines may share it.
+        eval_file: a network file, or its folder; None: the one that comes with the package.
+        fv_scale: raw network output to a centipawn; None: what `worker.nnue.load_network` finds.
+        architecture: the short name of the network's shape; None or empty: as its bytes say.
+        network: one that is loaded already, instead of the last three; any number of engines may share it.
         number: of this engine among those of a fleet that search alike. All but number 0 leave out depths, as helper
             threads do (`worker.search.thread`), except where the depth is limited.
 
@@ -67,6 +68,7 @@ class NumbaEngine:
         threads: int = 1,
         eval_file: str | None = None,
         fv_scale: int | None = None,
+        architecture: str | None = None,
         *,
         network: Network | None = None,
         number: int = 0,
@@ -74,7 +76,7 @@ class NumbaEngine:
         if threads < 1:
             raise EngineError(f"{threads} threads: expected 1 or more")
         try:
-            self._network: Network = network or load_network(eval_file, fv_scale=fv_scale)
+            self._network: Network = network or load_network(eval_file, fv_scale=fv_scale, architecture=architecture)
             self._table = TranspositionTable(hash_mb)
         except (NetworkFileError, OSError, ValueError, MemoryError) as error:
             raise EngineError(described(error)) from error

@@ -22,7 +22,7 @@ from tests.cluster.storm import NODES, Storm
     groups=st.integers(1, 3),
 )
 @example(seed=103920, beside_master=False, vote=Vote.MAJORITY, groups=2)  # a presearch ends when its nodes are gone
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_one_legal_decision_in_time(mode: Mode, seed: int, beside_master: bool, vote: Vote, groups: int) -> None:
     rng = random.Random(seed)
     chosen = Settings(mode=mode, vote=vote, groups=groups, fallback_nodes=500, validate=True)
