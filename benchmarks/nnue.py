@@ -25,7 +25,7 @@ from worker.nnue import Network, NnueState, default_network, load_network
 from worker.nnue.architecture import named
 from worker.nnue.evaluation import accumulator, evaluate, refresh
 from worker.nnue.kernels import kernels
-from worker.nnue.state import SLOTS
+from worker.nnue.record import SLOTS
 from worker.shogi import Position
 from worker.shogi.makemove import make, unmake
 

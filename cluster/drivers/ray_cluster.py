@@ -16,6 +16,7 @@ import sys
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from importlib.util import find_spec
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -43,6 +44,16 @@ _ENVIRONMENT: Final = {
 
 class RayRefused(FleetError):
     """A refusal that no second attempt changes."""
+
+
+def require_ray() -> None:
+    """Ray is an extra.
+
+    Raises:
+        RayRefused: it is not installed.
+    """
+    if find_spec("ray") is None:
+        raise RayRefused("Ray is missing: pip install 'gougi[fleet]'")
 
 
 class ActorDied(Exception):

@@ -23,7 +23,7 @@ from itertools import count
 from typing import Any, BinaryIO
 
 from cluster.api import FleetError
-from cluster.drivers.ray_cluster import ActorDied, RayCluster, RayFacts, RayRefused
+from cluster.drivers.ray_cluster import ActorDied, RayCluster, RayFacts, RayRefused, require_ray
 from cluster.machine.processes import child_environment, end_session
 from cluster.network.frames import frame, read_frame
 
@@ -71,6 +71,7 @@ class RayProcess:
             FleetError: that failed; the text says why.
             RayRefused: no other attempt will do better.
         """
+        require_ray()
         process = self._process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from cluster.api import FleetError
+from cluster.drivers.ray_cluster import require_ray
 from cluster.drivers.supervisor_actor import RESOURCE
 from cluster.machine.processes import child_environment
 
@@ -29,8 +30,9 @@ def survey(address: str, limit_s: float = LIMIT_S) -> dict[str, Any]:
     The token comes from Ray's own variables.
 
     Raises:
-        FleetError: it does not answer, or refuses us.
+        FleetError: Ray is not installed here; or it does not answer, or refuses us.
     """
+    require_ray()
     environment = child_environment()
     environment.setdefault("RAY_AUTH_MODE", "token")
     words = [sys.executable, "-m", "cluster.drivers.ray_survey", address]

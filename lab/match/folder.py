@@ -13,9 +13,6 @@ from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
-import cluster
-import lab
-import worker
 from lab.match.openings import OpeningError, read_openings, write_openings
 from lab.match.results import PlayedGame
 from lab.match.settings import FREE, MatchSettings, SettingsError
@@ -146,8 +143,8 @@ def sources() -> str:
     the search.
     """
     digest = hashlib.sha256()
-    for package in (worker, cluster, lab):
-        root = Path(package.__path__[0])
+    for package in ("worker", "cluster", "lab"):
+        root = Path(__file__).parents[2] / package
         for path in sorted((*root.rglob("*.py"), *root.glob("measured.json"))):
             digest.update(str(path.relative_to(root)).encode() + path.read_bytes())
     digest.update(repr([os.environ.get(name, "") for name in _SEARCH_VARIABLES]).encode())

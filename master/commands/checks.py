@@ -135,14 +135,15 @@ def check_net(file: str, where: str, architecture: str = "") -> str:
     """
     from worker.nnue import NetworkFileError
     from worker.nnue.beside import read_beside
-    from worker.nnue.format import network_path, read_network
+    from worker.nnue.format import network_path
+    from worker.nnue.network import architecture_of
 
     path = os.path.expanduser(file)
     if path:
         with EndsOn(NetworkFileError, OSError, where=where):
             net = network_path(path)
             check_kind(net, Kind.NET, where=where)
-            read_network(net, architecture=architecture or read_beside(net).architecture)
+            architecture_of(net, architecture=architecture or read_beside(net).architecture)
     return path
 
 

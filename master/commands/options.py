@@ -28,7 +28,7 @@ Single = Annotated[bool, typer.Option("--single", help="One searcher in this pro
 
 PageOption = Annotated[
     str | None,
-    typer.Option("--page", metavar="HOST:PORT|off", help="Address of the live page. Default: 127.0.0.1:4082."),
+    typer.Option("--page", metavar="HOST:PORT|off", help="Address of the live page. Default: 127.0.0.1:4084."),
 ]
 
 NOTATIONS = "japanese|usi"

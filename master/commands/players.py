@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cluster.processors import processors
-from cluster.sharing.table import SharingSettings
 from master.commands.common import CommandError, EndsOn
 
 if TYPE_CHECKING:
@@ -102,10 +101,10 @@ def make_fleet(settings: Config, metrics: Metrics | None = None) -> FleetSearche
     """The fleet that the configuration describes; not open yet.
 
     Args:
-        metrics: hears it; its nodes then serve metrics of their own.
+        metrics: hears it.
     """
 
-    from cluster.coordination.settings import Mode, Settings
+    from cluster.coordination.settings import Mode, Settings, SharingSettings
     from cluster.drivers.fleet_driver import FleetSearcher
     from cluster.engine_spec import FleetSpec, Variety
     from cluster.voting import Vote
@@ -128,7 +127,6 @@ def make_fleet(settings: Config, metrics: Metrics | None = None) -> FleetSearche
         report_port=cluster.report_port,
         advertise=cluster.advertise or None,
         metrics=None if metrics is None else metrics.fleet,
-        node_metrics=None if metrics is None else metrics.nodes,
         at_most=most_nodes(settings),
     )
 

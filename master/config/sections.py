@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from cluster.coordination.settings import Mode, Settings
+from cluster.coordination.settings import Mode, Settings, SharingSettings
 from cluster.engine_spec import Variety
 from cluster.voting import Vote
 from master.csa.login import LOGIN_NAME
@@ -35,6 +35,7 @@ else:
 
 # The homes of the defaults that are not the configuration's own.
 _SEARCH = Settings()
+_SHARING = SharingSettings()
 _PLAYER = PlayerSettings()
 _VARIETY = Variety()
 
@@ -112,9 +113,9 @@ class ClusterConfig(_Section):
     """Engines of the nodes, dealt to them in turn: a table for each kind. {} is our own searcher as [engine] has it,
     {eval_file = "other.bin"} the same with another network (hash_mb, threads, fv_scale likewise),
     {command = ["/usr/games/gpsusi"], options = {BookDepth = "0"}} any USI engine. Empty: all run our own."""
-    share_depth: Annotated[int, Field(ge=0, le=60)] = 2
+    share_depth: Annotated[int, Field(ge=0, le=60)] = _SHARING.depth
     """Nodes with the same network send each other the entries of their tables from this depth on. 0: none."""
-    share_bytes_per_s: Annotated[int, Field(ge=10_000, le=10_000_000_000)] = 8_000_000
+    share_bytes_per_s: Annotated[int, Field(ge=10_000, le=10_000_000_000)] = _SHARING.bytes_per_s
     """Bytes a second that each node may send to all others together; about as much comes in."""
 
 
@@ -282,7 +283,7 @@ def _listen(text: str) -> str:
 class PageConfig(_Section):
     """The live page: the game, what the fleet thinks, and how it is, in a browser. See docs/how-to/live-page.md."""
 
-    listen: Annotated[str, AfterValidator(_listen)] = "127.0.0.1:4082"
+    listen: Annotated[str, AfterValidator(_listen)] = "127.0.0.1:4084"
     """HOST:PORT. If another page has the port, this one takes any free port. "off": there is no page."""
     token: Annotated[SecretStr, Field(min_length=16)] | None = None
     """Not here: GOUGI_PAGE_TOKEN holds it. A browser from another machine has to show it. Without one a page that can
@@ -350,19 +351,23 @@ def _address(text: str) -> str:
 _Address = Annotated[str, AfterValidator(_address)]
 
 
+class UsiConfig(_Section):
+    """The engine for a GUI."""
+
+    fleet: bool = False
+    """Whether `gougi-usi`, which GUIs start without arguments, is the fleet (`gougi usi`). Otherwise it is one searcher
+    (`gougi usi --single`)."""
+
+
 class MetricsConfig(_Section):
     """Figures for Prometheus, served over HTTP by `gougi play` and `gougi usi`. docs/how-to/metrics.md lists them."""
 
     on: bool = True
-    """Whether they are served at all, by the master and by its nodes."""
+    """Whether they are served at all."""
     listen: _Address = "127.0.0.1"
     """Address of the master to serve them at. Beyond 127.0.0.1 whoever reaches the port can read them."""
     port: Annotated[int, Field(ge=0, le=65535)] = 9471
     """The master's port. Where another master has it, the next free one of the 20 from there on. 0: any free one."""
-    node_listen: _Address = "127.0.0.1"
-    """The same for the nodes' processes, each on its own machine."""
-    node_port: Annotated[int, Field(ge=0, le=65535)] = 0
-    """The first node's port; the second has the next, and so on. 0: any free ones, which the master's /nodes names."""
 
 
 class LogConfig(_Section):
@@ -401,6 +406,7 @@ class Config(BaseSettings):
     play: PlayConfig = PlayConfig()
     book: BookConfig = BookConfig()
     records: RecordsConfig = RecordsConfig()
+    usi: UsiConfig = UsiConfig()
     page: PageConfig = PageConfig()
     fleet: FleetConfig = FleetConfig()
     metrics: MetricsConfig = MetricsConfig()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import socket
 import subprocess
 import sys
@@ -316,30 +314,6 @@ def play_on(folder: Path, server: str, *words: str) -> Running:
         folder,
         {"GOUGI_CSA_PASSWORD": "hush"},
     )
-
-
-@pytest.mark.slow
-def test_two_players_on_the_practice_server(tmp_path: Path) -> None:
-    """They would play game after game; SIGUSR1 lets the one that runs be the last."""
-    with serving(tmp_path, "--max-moves", "6", "--records", "server") as (server, address):
-        words = ("--games", "0")
-        players = [play_on(tmp_path, address, *words, "--name", name, "--records", name) for name in ("anna", "bert")]
-        try:
-            server.wait_for("game_started")
-            for player in players:
-                os.kill(player.process.pid, signal.SIGUSR1)
-            for player in players:
-                assert player.end(90) == 0, player.output
-                assert not player.left_behind()
-            assert any(line.startswith("game_over") for line in server.lines)
-        finally:
-            for player in players:
-                player.kill()
-    for folder in ("server", "anna", "bert"):
-        (record,) = (tmp_path / folder).glob("*.csa")
-        assert record.with_suffix(".kif").stat().st_size
-    written = "".join(path.read_text(encoding="latin-1") for path in tmp_path.rglob("*.*") if path.is_file())
-    assert "hush" not in written
 
 
 @pytest.mark.slow

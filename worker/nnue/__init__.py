@@ -10,7 +10,8 @@ A thread evaluates so::
 from worker.nnue.architecture import NetworkFileError
 from worker.nnue.evaluation import centipawns, evaluate, evaluate_full, evaluate_score
 from worker.nnue.network import Network, default_network, load_network
-from worker.nnue.state import NN, NnueState
+from worker.nnue.record import NN
+from worker.nnue.state import NnueState
 from worker.nnue.variation import Variation
 
 __all__ = [

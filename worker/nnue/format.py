@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from worker.files import replace_file
 from worker.nnue.architecture import Architecture, NetworkFileError, padded
-from worker.nnue.shape import HEADER, VERSION, WORD, choose, read_head
+from worker.nnue.shape import HEADER, VERSION, WORD, Head, choose, is_sfnn, read_head
 
 NETWORK_NAME: Final = "nn.bin"
 """The network of a folder, as the field has it."""
@@ -78,6 +78,8 @@ def parse_network(data: bytes, *, file: str = "network", architecture: str | Non
         NetworkFileError: broken, too short, too long, or of an architecture that is not known here.
     """
     head = read_head(data, file)
+    if is_sfnn(head):
+        raise NetworkFileError(file, HEADER.size, "an SFNN network: Gougi plays with it, but does not train it")
     arch = choose(head, architecture)  # its file has exactly these bytes
     at = head.body
 
@@ -121,10 +123,21 @@ def read_network(path: str | os.PathLike[str], *, architecture: str | None = Non
         NetworkFileError: see `parse_network`.
         OSError: the file cannot be read.
     """
+    head = read_file(path)
+    return parse_network(head.data, file=head.file, architecture=architecture)
+
+
+def read_file(path: str | os.PathLike[str]) -> Head:
+    """The bytes of a network file, or of that of a folder, and its head.
+
+    Raises:
+        NetworkFileError: it is no network file.
+        OSError: it cannot be read.
+    """
     file = network_path(path)
     if file.stat().st_size > _MOST_BYTES:
         raise NetworkFileError(os.fspath(file), 0, f"more than {_MOST_BYTES >> 30} GB: no network")
-    return parse_network(file.read_bytes(), file=os.fspath(file), architecture=architecture)
+    return read_head(file.read_bytes(), os.fspath(file))
 
 
 # ---- Writing

@@ -142,8 +142,7 @@ class Classic:
 
 
 FAMILIES: Final[tuple[Family, ...]] = (Classic(),)
-"""Kinds of networks. A new kind (SFNN) is added here, with `fits` and `near` of its own, and yields architectures of
-its own (`named` has to know their names); `worker.nnue.format.parse_network` reads whichever is chosen."""
+"""Kinds of networks whose size alone tells their shape. The SFNN family's is packed: see `worker.nnue.sfnn.shape`."""
 
 
 def read_head(data: bytes, file: str) -> Head:
@@ -163,6 +162,16 @@ def read_head(data: bytes, file: str) -> Head:
     if len(data) < body:
         raise NetworkFileError(file, len(data), f"file ends inside the architecture string of {length} bytes")
     return Head(file, data, version, bytes(data[HEADER.size : body]).decode("ascii", "replace"), body)
+
+
+PACKED: Final = b"COMPRESSED_LEB128"
+"""The word before numbers that are packed (`worker.nnue.sfnn.leb128`), as those of the SFNN family's transformer."""
+
+
+def is_sfnn(head: Head) -> bool:
+    """Whether a file is of the SFNN family (`worker.nnue.sfnn`), judged by its header or its packed transformer."""
+    after = head.body + WORD.size
+    return "SFNN" in head.text.upper() or head.data[after : after + len(PACKED)] == PACKED
 
 
 def declared(text: str) -> Architecture | None:

@@ -19,7 +19,7 @@ from worker.nnue.architecture import Architecture
 from worker.nnue.features import FEATURE_SETS, HALF_KP, K_P, FeatureSet
 from worker.nnue.format import NetworkFile
 from worker.nnue.network import by_activity, in_order
-from worker.nnue.state import SLOTS
+from worker.nnue.record import SLOTS
 from worker.score import MAX_EVAL, MAX_PLY
 from worker.shogi import Position
 

@@ -29,6 +29,7 @@ from worker.nnue.features import (
     FeatureSet,
 )
 from worker.nnue.format import NetworkFile, read_network
+from worker.nnue.sfnn.file import SfnnFile
 from worker.shogi import Position
 
 REFERENCE = Path(__file__).resolve().parents[4] / "shared" / "nets" / "kp256_reference.bin"
@@ -59,7 +60,9 @@ EVERY_GAMES = 9
 WALKS, STEPS = 4, 60
 
 
-def compare(network: NetworkFile, *, games: list[list[str]], walks: int, steps: int = STEPS, seed: int = 1) -> int:
+def compare(
+    network: NetworkFile | SfnnFile, *, games: list[list[str]], walks: int, steps: int = STEPS, seed: int = 1
+) -> int:
     """Compare incremental, full and reference evaluation on games and play-outs; how many positions it were.
 
     Some walks leave out positions, whose accumulators then are not computed.

@@ -89,7 +89,7 @@ def test_shapes_are_checked(small: NetworkFile) -> None:
 
 
 @given(share=st.floats(0, 1, exclude_max=True))
-@settings(max_examples=100)
+@settings(max_examples=50)
 def test_truncated_anywhere(data: bytes, share: float) -> None:
     length = int(share * len(data))
     with pytest.raises(NetworkFileError, match=r"^cut\.bin: byte \d+: (file ends inside|no architecture)"):
@@ -105,7 +105,7 @@ def test_trailing_bytes(data: bytes, extra: bytes) -> None:
 
 
 @given(at=st.integers(0, STRING_AT + len(str(SMALL)) - 1), value=st.integers(0, 255))
-@settings(max_examples=300)
+@settings(max_examples=150)
 def test_a_damaged_header_gives_no_other_network(data: bytes, at: int, value: int) -> None:
     damaged = bytearray(data)
     damaged[at] = value
