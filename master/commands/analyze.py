@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 from collections.abc import Iterator, Sequence
@@ -17,7 +18,8 @@ from master.commands.checks import Kind, check_fleet, check_folder, check_kind
 from master.commands.common import BAD_INPUT, FAILED, INTERRUPTED, CommandError, compile_searcher, notice, tell
 from master.commands.options import Address, Single
 from master.commands.settings import ConfigFile, load
-from master.ui.texts import page_say
+from master.ui.texts import page_say, say
+from worker.files import replace_file
 
 if TYPE_CHECKING:
     from cluster.api import Searcher
@@ -46,8 +48,11 @@ def analyze(
         float | None, typer.Option(min=0.05, max=3600, metavar="S", help="Time for a position, instead of nodes.")
     ] = None,
     multipv: Annotated[
-        int, typer.Option(min=1, max=20, metavar="N", help="Number of moves searched in each position.")
-    ] = 1,
+        int | None,
+        typer.Option(
+            min=1, max=20, metavar="N", help="Number of moves searched in each position. Default: 1; --problems: 3."
+        ),
+    ] = None,
     again: Annotated[
         int,
         typer.Option(
@@ -71,6 +76,13 @@ def analyze(
     address: Address = None,
     single: Single = False,
     net: Annotated[str | None, typer.Option(metavar="FILE", help="Network file (nn.bin). Default: our own.")] = None,
+    problems: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the bad moves as next-move problems for ShogiHome (.json) too."),
+    ] = None,
+    reuse: Annotated[
+        bool, typer.Option("--reuse", help="Keep positions for all analyses, and use what earlier ones have found.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object instead of tables, for programs.")] = False,
     config: ConfigFile = None,
 ) -> int:
@@ -92,6 +104,8 @@ def analyze(
       gougi analyze game.csa --from 40 --to 60 --nodes-per-move 1000000 --multipv 3
 
       gougi analyze game.csa --single --json > game.json
+
+      gougi analyze *.kif --reuse --problems mine.json
     """
     if nodes_per_move is not None and seconds is not None:
         raise CommandError("give --nodes-per-move or --seconds, not both")
@@ -103,8 +117,8 @@ def analyze(
     check_fleet(settings, single=single)
     check_folder(out, "--out")
     ms = None if seconds is None else round(seconds * 1000)
-    pace = Pace(None if ms is not None else nodes_per_move or 50_000, ms, multipv)
-    code = _run(_Analysis(settings, single, pace, out, jobs, again), as_json)
+    pace = Pace(None if ms is not None else nodes_per_move or 50_000, ms, multipv or (1 if problems is None else 3))
+    code = _run(_Analysis(settings, single, pace, out, jobs, again, problems, reuse), as_json)
     return code or (FAILED if refused else 0)
 
 
@@ -140,6 +154,10 @@ class _Analysis:
     jobs: tuple[_Job, ...]
     again: int = 1
     """Effort of the second search of what is doubtful, in times the first; 1: there is none."""
+    problems: Path | None = None
+    """The file of problems; None: none is written."""
+    reuse: bool = False
+    """Whether what is found is kept for other analyses, and theirs is used."""
     misfit: Misfit | None = None
     """The reason why the calibration does not fit what was searched; None: it fits."""
     capacity: int | None = None
@@ -282,7 +300,6 @@ def _run(analysis: _Analysis, as_json: bool) -> int:
     from cluster.api import FleetError
     from master.analysis.session import Store
     from master.commands.lifetime import Interrupted, run_to_end
-    from master.ui.texts import say
 
     store = Store(analysis.out / "positions.jsonl")
     try:
@@ -291,6 +308,7 @@ def _run(analysis: _Analysis, as_json: bool) -> int:
         compile_searcher()
         reports, calibration = run_to_end(lambda: _search(analysis, store))
         page = _write_page(analysis, reports, calibration)
+        _write_problems(analysis, reports)
     except FleetError as error:
         raise CommandError(str(error), FAILED) from error
     except Interrupted:
@@ -308,6 +326,7 @@ async def _search(analysis: _Analysis, store: Any) -> tuple[list[GameReport], Ca
     from master.analysis.plan import evaluations, searches
     from master.analysis.report import report
     from master.analysis.session import Session
+    from master.analysis.shared import SharedPositions, shared_path
     from master.ui.progress import PositionBar
 
     wanted = [searches(job.points) for job in analysis.jobs]
@@ -319,9 +338,11 @@ async def _search(analysis: _Analysis, store: Any) -> tuple[list[GameReport], Ca
         analysis.on_event(name, fields)
         bar.on_event(name, fields)
 
-    with PositionBar(sum(map(len, wanted))) as bar:
+    with contextlib.ExitStack() as stack:
+        bar = stack.enter_context(PositionBar(sum(map(len, wanted))))
+        shared = stack.enter_context(SharedPositions(shared_path())) if analysis.reuse else None
         searcher = analysis.searcher()
-        async with Session(searcher, store, analysis.pace, analysis.key, on_event) as session:
+        async with Session(searcher, store, analysis.pace, analysis.key, on_event, shared) as session:
             await _whole(searcher)
             for number, (job, positions) in enumerate(zip(analysis.jobs, wanted, strict=True), start=1):
                 bar.game(f"{job.stem} ({number}/{len(wanted)})")
@@ -361,6 +382,25 @@ def _write_page(analysis: _Analysis, reports: Sequence[GameReport], calibration:
         return page_of(analysis.out, analysis.jobs[0].stem)
     stems = [job.stem for job in analysis.jobs]
     return write_summary(analysis.out, stems, reports, calibration, analysis.words(page_say))
+
+
+def _write_problems(analysis: _Analysis, reports: Sequence[GameReport]) -> None:
+    if analysis.problems is None:
+        return
+    from datetime import datetime
+    from importlib.metadata import version
+
+    from master.analysis.problems import problems
+
+    words, pace = analysis.words(str.format), analysis.pace
+    engine: dict[str, Any] = {"name": words.engine, "multiPV": pace.multipv}
+    if pace.ms is not None:
+        engine["maxSecondsPerPosition"] = pace.ms / 1000
+    created = datetime.now().astimezone().isoformat(timespec="seconds")
+    content = problems(reports, engine, f"Gougi {version('gougi')}", created)
+    text = json.dumps(content, ensure_ascii=False, indent=2) + "\n"
+    replace_file(analysis.problems, text.encode())
+    tell(say("problems: {count} in {file}", count=len(content["problems"]), file=analysis.problems))
 
 
 def _tell(analysis: _Analysis, reports: Sequence[GameReport], calibration: Calibration | None, as_json: bool) -> None:
