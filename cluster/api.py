@@ -159,8 +159,8 @@ class Answer:
     """The best root moves, best first: `SearchRequest.multipv` of them, or fewer where fewer are known. The first is
     that of ``move``; there is none where no search stands behind it."""
     source: str = ""
-    """``split``, ``vote`` or ``forced`` (one legal move, none, a declaration). Where no node had an answer:
-    ``fallback``; without its word ``none`` (by material alone)."""
+    """``split``, ``vote``, ``playoff`` (a vote, and a split after it) or ``forced`` (one legal move, none, a
+    declaration). Where no node had an answer: ``fallback``; without its word ``none`` (by material alone)."""
     ballots: tuple[Ballot, ...] = ()
     agreement: float = 1.0
     """The share of the vote's weight that is for ``move``, 0 to 1; 1 where there was no vote."""
@@ -187,7 +187,7 @@ class Answer:
     @property
     def is_of_nodes(self) -> bool:
         """Whether a search of the nodes stands behind it, not of the fallback, and not none."""
-        return self.source in ("split", "vote")
+        return self.source in ("split", "vote", "playoff")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

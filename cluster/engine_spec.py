@@ -27,7 +27,7 @@ class Networks:
         Raises:
             EngineError: it cannot be.
         """
-        weights = EngineSpec(eval_file=spec.eval_file, fv_scale=spec.fv_scale)
+        weights = EngineSpec(eval_file=spec.eval_file, fv_scale=spec.fv_scale, architecture=spec.architecture)
         if spec.dropout or spec.noise_cp:
             weights = replace(weights, dropout=spec.dropout, noise_cp=spec.noise_cp, seed=spec.seed)
         if weights not in self._loaded:
@@ -46,7 +46,9 @@ class EngineSpec:
     eval_file: str | None = None
     """A network file on the node's own machine; None: the one that comes with the package."""
     fv_scale: int | None = None
-    """Raw network output to a centipawn; None: what the file names, else 16."""
+    """Raw network output to a centipawn; None: what lies beside the file or in it, else 16."""
+    architecture: str = ""
+    """The short name of the network's shape; empty: as its bytes say."""
     dropout: float = 0.0
     """Share of the network's hidden units that are left out (`worker.nnue.variation`)."""
     noise_cp: float = 0.0
@@ -73,7 +75,9 @@ class EngineSpec:
 
         try:
             variation = Variation(self.dropout, self.noise_cp, self.seed)
-            return load_network(self.eval_file, fv_scale=self.fv_scale, variation=variation)
+            return load_network(
+                self.eval_file, fv_scale=self.fv_scale, variation=variation, architecture=self.architecture
+            )
         except (NetworkFileError, OSError, ValueError, MemoryError) as error:
             raise EngineError(str(error)) from error
 

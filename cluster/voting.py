@@ -1,19 +1,20 @@
 """Voting: several voters' ballots become one. Which voter is right is unknown; which moves they agree on is not.
 
 Gougi (合議) after Obata, Sugiyama, Hoki and Ito: "Consultation Algorithm for Computer Shogi: Move Decisions by
-Majority" and "Optimistic Selection Rule Better Than Majority Voting System" (both 2010). The other rules are those of
-programs that were played with. A new rule is a member of `Vote` and a function of that name below.
+Majority" (2010); ``weighted`` is the vote of Stockfish's threads. Other rules were measured and went (the highest
+score, the sum of scores, proven mates first: docs/notebook/strategies.md). A new rule is a member of `Vote` and a
+function of that name below.
 
 **The contract of every rule** (``tests/cluster/test_voting.py`` asks it of every member of `Vote`):
 
 - *Pure.* It takes one ballot or more, and gives back one of them. Nothing but the ballots decides; to add the same
   voters again in the same order gives the same outcome.
-- *Members.* A ballot of several nodes (a group that shares out a tree) has ``members`` of them. ``majority`` and
-  ``mate_first`` count one vote for each; the others weigh by score, depth or nodes, which a group's line has already.
-- *Mated ballots.* A ballot that knows of a win beats every one that does not, and of two wins the shorter counts
-  (``mate_first``: a win counts as known if the search after it was as deep as the mate is long). A ballot that sees
-  its side mated weighs nothing while another ballot is open, except for ``majority``, which counts voters and not
-  scores. If all see themselves mated, the longest defence is played, by ``majority`` that of most voters.
+- *Members.* A ballot of several nodes (a group that shares out a tree) has ``members`` of them. ``majority`` counts
+  one vote for each; ``weighted`` weighs by score, depth and nodes, which a group's line has already.
+- *Mated ballots.* A ballot that knows of a win beats every one that does not, and of two wins the shorter counts. A
+  ballot that sees its side mated weighs nothing while another ballot is open, except for ``majority``, which counts
+  voters and not scores. If all see themselves mated, the longest defence is played, by ``majority`` that of most
+  voters.
 - *Ties.* They go to the highest score, then to the greatest depth, then to the ballot that comes first. The order of
   the ballots, which is that of the nodes, decides nothing else.
 - *Agreement.* The chosen move's share of the weight: above 0, and 1 if all are for the same move.
@@ -31,7 +32,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from cluster.api import Ballot
-from worker.score import MATE, MATE_BOUND
+from worker.score import MATE_BOUND
 
 _LEAST_WEIGHT: Final = 14
 """Score's part of the worst ballot's weight in `weighted`: Stockfish's figure."""
@@ -41,10 +42,7 @@ class Vote(enum.StrEnum):
     """The rules by which ballots are counted: the one list of them."""
 
     MAJORITY = "majority"
-    OPTIMISTIC = "optimistic"
     WEIGHTED = "weighted"
-    SCORE_SUM = "score_sum"
-    MATE_FIRST = "mate_first"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +66,9 @@ def highest(ballots: Sequence[Ballot], among: Sequence[Ballot]) -> Count:
     return Count(best, sum(ballot.move == best.move for ballot in ballots) / len(ballots))
 
 
-def known_win(ballots: Sequence[Ballot], believed: Callable[[Ballot], bool] = is_win) -> Count | None:
-    """The highest score where some ballots know of a win; None: none does.
-
-    Args:
-        believed: tells which ballots know of one.
-    """
-    wins = [ballot for ballot in ballots if believed(ballot)]
+def known_win(ballots: Sequence[Ballot]) -> Count | None:
+    """The highest score where some ballots know of a win; None: none does."""
+    wins = [ballot for ballot in ballots if is_win(ballot)]
     return highest(ballots, wins) if wins else None
 
 
@@ -114,11 +108,6 @@ def majority(ballots: Sequence[Ballot]) -> Count:
     return known_win(ballots) or heaviest(ballots, [float(ballot.members) for ballot in ballots])
 
 
-def optimistic(ballots: Sequence[Ballot]) -> Count:
-    """The highest score."""
-    return highest(ballots, ballots)
-
-
 def weighted(ballots: Sequence[Ballot]) -> Count:
     """Stockfish's vote of its threads (`worker.search.thread.elect`), times the nodes that the voter has searched.
 
@@ -132,34 +121,9 @@ def weighted(ballots: Sequence[Ballot]) -> Count:
     return known_win(ballots) or heaviest(ballots, weights_of_open(ballots, weight))
 
 
-def score_sum(ballots: Sequence[Ballot]) -> Count:
-    """The vote of Stockfish's cluster branch: the sum of the scores above the worst one, with the depth for what even
-    the worst ballot says. Known wins and losses as in `weighted`."""
-
-    def weight(ballot: Ballot, worst: int) -> float:
-        return float(ballot.score - worst + max(1, ballot.depth))
-
-    return known_win(ballots) or heaviest(ballots, weights_of_open(ballots, weight))
-
-
-def mate_first(ballots: Sequence[Ballot]) -> Count:
-    """The shortest proven mate, one no longer than its search was deep; else most votes, in which a known loss gets no
-    hearing while another ballot is open; then the highest score (tanuki's proxy, dlshogi)."""
-
-    def proven(ballot: Ballot) -> bool:
-        return is_win(ballot) and MATE - ballot.score <= ballot.depth
-
-    return known_win(ballots, proven) or heaviest(
-        ballots, weights_of_open(ballots, lambda ballot, _: float(ballot.members))
-    )
-
-
 _RULES: Final[Mapping[Vote, Callable[[Sequence[Ballot]], Count]]] = {
     Vote.MAJORITY: majority,
-    Vote.OPTIMISTIC: optimistic,
     Vote.WEIGHTED: weighted,
-    Vote.SCORE_SUM: score_sum,
-    Vote.MATE_FIRST: mate_first,
 }
 
 

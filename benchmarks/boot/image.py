@@ -15,7 +15,22 @@ from benchmarks.boot.aws import GATEWAY, METADATA, NAMES, Instance
 BASE = ("ca-certificates", "dbus", "iproute2", "libpam-systemd", "procps", "systemd-sysv")
 PACKAGES = ("awscli", "cloud-init", "python3.11-venv")
 """Packages that debootstrap cannot install, because it does not resolve virtual packages."""
-SERVICES = ("systemd-networkd", "systemd-networkd-wait-online")
+ADDRESS = "/etc/systemd/system/address.service"
+"""Gives the machine its address. systemd-networkd would wait for udev, which is not in a container."""
+ADDRESS_UNIT = """[Unit]
+DefaultDependencies=no
+Before=network-pre.target network.target network-online.target
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart=ip link set lo up
+ExecStart=ip link set host0 up
+ExecStart=ip address add {address}/16 dev host0
+ExecStart=ip route add {metadata}/32 dev host0 scope link
+ExecStart=ip route add default via {gateway}
+[Install]
+WantedBy=sysinit.target network-online.target
+"""
 CERTIFICATE = "/etc/aws.pem"
 
 # AWS's stand-in is found by the names of AWS's services, and its certificate is trusted: no program of the machine is
@@ -63,11 +78,10 @@ def configure(root: Path, certificate: Path, instance: Instance) -> None:
         CERTIFICATE: certificate.read_text(),
         f"{seed}/user-data": instance.user_data,
         f"{seed}/meta-data": f"instance-id: {instance.id}\nlocal-hostname: {instance.hostname}\n",
-        "/etc/systemd/network/10-host0.network": f"[Match]\nName=host0\n[Network]\nAddress={instance.address}/16\n"
-        f"Gateway={GATEWAY}\n[Route]\nDestination={METADATA}/32\nScope=link\n",
+        ADDRESS: ADDRESS_UNIT.format(address=instance.address, gateway=GATEWAY, metadata=METADATA),
     }
     for name, text in files.items():
         path = root / name[1:]
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    subprocess.run(["systemctl", f"--root={root}", "enable", *SERVICES], check=True, capture_output=True)
+    subprocess.run(["systemctl", f"--root={root}", "enable", Path(ADDRESS).name], check=True, capture_output=True)

@@ -27,6 +27,7 @@ HEAD_UNITS = (
 )
 NODE_UNITS = ("gougi-setup", "gougi-warm", "gougi-node", "gougi-spot-watch")
 RAY = "/opt/gougi/venv/bin/ray"
+BAD = Path(__file__).with_name("bad_worker.py")
 
 Found = TypeVar("Found")
 
@@ -61,6 +62,7 @@ class Scenario:
             self.a_game_is_played_by_the_worker,
             self.the_owner_sees_it_ready,
             self.secrets_stand_nowhere,
+            self.a_bad_worker_gets_nothing,
             self.a_raylet_that_is_killed_comes_back,
             self.a_node_that_is_stopped_is_sent_away_first,
             self.a_worker_comes_back_from_a_reboot,
@@ -182,10 +184,27 @@ class Scenario:
             shown = machine.run("sh", "-c", "cat /proc/[0-9]*/cmdline", code=None)
             assert token not in shown and TRIP not in shown, f"{machine.name}: a secret is in the process list"
             for name in secrets:
-                assert machine.run("stat", "--format=%a %U", f"/run/gougi/{name}") == "600 gougi"
+                shown = machine.run("stat", "--format=%a %U %G", f"/run/gougi/{name}")
+                assert shown == f"640 root {'gougi' if name == 'ray-token' else 'root'}", shown
                 found = machine.run("grep", "-rlsF", f"--file=/run/gougi/{name}", *places, code=None)
                 assert found == "", f"{machine.name}: {name} stands in {found}"
         return ""
+
+    def a_bad_worker_gets_nothing(self) -> str:
+        """With the token it runs programs on the head and on its own machine, and they are let do nothing."""
+        head, node = self.machines["head"], self.machines["node"]
+        master = head.systemctl("show", "--value", "--property=MainPID", "gougi-master")
+        node.run("sh", "-c", f"cat >/run/bad.py <<'END'\n{BAD.read_text()}\nEND")
+        as_gougi = ("--uid=gougi", "--property=EnvironmentFile=/etc/gougi/ray.env")
+        hosts = (head.instance.address, node.instance.address)
+        words = ("/opt/gougi/venv/bin/python", "/run/bad.py", f"{hosts[0]}:6379", master, *hosts)
+        said = node.run("systemd-run", "--quiet", "--pipe", "--wait", *as_gougi, *words, timeout_s=200.0)
+        found = json.loads(said.splitlines()[-1])
+        assert found[hosts[0]] == {"user": "gougi-ray", "done": []}, found
+        # What its nodes write anyway; a worker has neither books of its own, nor records.
+        allowed = {"records", "books", "compiled code"}
+        assert found[hosts[1]]["user"] == "gougi" and set(found[hosts[1]]["done"]) <= allowed, found
+        return f"on the head it is {found[hosts[0]]['user']}"
 
     def a_raylet_that_is_killed_comes_back(self) -> str:
         node = self.machines["node"]

@@ -28,9 +28,8 @@ from typing import Annotated, Any
 import msgspec
 
 from cluster.api import SearchRequest
-from cluster.coordination.settings import USUAL_VOTE, Mode, Settings
+from cluster.coordination.settings import USUAL_VOTE, Mode, Settings, SharingSettings
 from cluster.engine_spec import Variety
-from cluster.sharing.table import SharingSettings
 from cluster.voting import Vote
 from worker.files import reason, replace_file
 
@@ -52,10 +51,6 @@ class Strategy:
     """As `SharingSettings.depth`."""
     ponder: bool = False
     """Whether it searches on the opponent's time."""
-
-
-SINGLE = Strategy("single", Settings(mode=Mode.CONSULT))
-"""The strategy of a single node, which has nothing to split or to vote on."""
 
 
 def offered() -> tuple[str, ...]:

@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING
 
 from cluster.api import FleetError, Listener
 from cluster.coordination.events import FALLBACK, NodeJoined, Received
-from cluster.coordination.settings import Settings
+from cluster.coordination.settings import Settings, SharingSettings
 from cluster.drivers.child_processes import Fallback, LocalForkServer
 from cluster.drivers.fleet import Change, Faults, Fleet, node_name, number_of
 from cluster.drivers.host import CoordinatorHost, HostedSearcher, now_ms, prepare_this_machine
 from cluster.engine_spec import EngineSpec, FleetSpec
 from cluster.machine.status import StatusFile
 from cluster.metrics.fleet import FleetMetrics
-from cluster.metrics.server import ListenAddress
 from cluster.network.channel import ChannelServer
 from cluster.network.messages import (
     EVERY_JOB,
@@ -43,7 +42,6 @@ from cluster.network.messages import (
 from cluster.network.own_host import machine_name
 from cluster.node.process import NodeSpec
 from cluster.sharing.master import FleetSharing
-from cluster.sharing.table import SharingSettings
 from worker.engine import Engine
 
 if TYPE_CHECKING:
@@ -73,8 +71,6 @@ class FleetSearcher(HostedSearcher):
         report_port: where nodes connect to; 0: any free port. Fix it where a firewall has to know.
         advertise: ``host:port`` that nodes are told, where they reach the master by another way than its own address.
         metrics: hears all that there is to measure of the fleet.
-        node_metrics: where the process of the first node serves metrics of its own, the second at the next port and so
-            on; None: none does.
         at_most: how many of ``nodes`` this machine has processors for; the others are left out. None: all of them.
     """
 
@@ -90,7 +86,6 @@ class FleetSearcher(HostedSearcher):
         report_port: int = 0,
         advertise: str | None = None,
         metrics: FleetMetrics | None = None,
-        node_metrics: ListenAddress | None = None,
         at_most: int | None = None,
     ) -> None:
         wanted = nodes if at_most is None else min(nodes, at_most)
@@ -109,7 +104,6 @@ class FleetSearcher(HostedSearcher):
         self._report_port = report_port
         self._advertise = advertise
         self._metrics = metrics
-        self._node_metrics = node_metrics
         self._address = address
         self._fork_server: LocalForkServer | None = None
         """Of a fleet of this machine."""
@@ -161,21 +155,6 @@ class FleetSearcher(HostedSearcher):
         """Tell every node that a new game begins."""
         for node_id in self._fleet.live:
             self.send(node_id, NewGame())
-
-    def drain(self, node_id: str, why: str = "drained") -> None:
-        """Send a node away, for its machine will be taken: its work is dealt to others before this returns.
-
-        Its process stays and does nothing, so that its place on that machine is not filled again; it ends with the
-        machine, or with the fleet.
-
-        Raises:
-            FleetError: there is no such node now.
-        """
-        peer = self._fleet.peer(node_id)
-        if peer is None or node_id == FALLBACK or self._channel is None:
-            raise FleetError(f"no node {node_id!r} to drain; there are {', '.join(self._fleet.live) or 'none'}")
-        self.log("node_drained", node=node_id, why=why)
-        self._dismiss(peer, why)
 
     async def close(self) -> None:
         """End the nodes and the fallback, and leave Ray. More than once does no harm."""
@@ -285,8 +264,7 @@ class FleetSearcher(HostedSearcher):
         url = f"tcp://{self._advertise or f'{self._host_of_ray}:{self._port}'}"
         address = replace(channel.admit(node_id), url=url)
         number = number_of(node_id) - 1
-        metrics = None if self._node_metrics is None else self._node_metrics.moved(number)
-        return NodeSpec(node_id, address, partial(self._engine, number, places), self._share.depth, metrics)
+        return NodeSpec(node_id, address, partial(self._engine, number, places), self._share.depth)
 
     def _there(self) -> int:
         return sum(node_id != FALLBACK for node_id in self._fleet.live)
@@ -360,9 +338,7 @@ class FleetSearcher(HostedSearcher):
         if isinstance(message, Hello):
             if message.peer == peer:
                 if changes := self._fleet.said_hello(message, now_ms()):
-                    about: dict[str, object] = {"host": message.host, "pid": message.pid, "engine": message.engine}
-                    if message.metrics_url:
-                        about["metrics"] = message.metrics_url
+                    about = {"host": message.host, "pid": message.pid, "engine": message.engine}
                     self.log("node_ready", node=message.node_id, **about)
                 if self._sharing is not None and not self._fleet.is_superseded(peer):
                     self._sharing.said_hello(message)

@@ -183,8 +183,6 @@ class Hello(_Body, frozen=True, tag="hello"):
     """Address at which other nodes listen to its table entries (`cluster.sharing.table`); empty: it takes no part."""
     share_meaning: Annotated[str, Meta(max_length=64)] = ""
     """Only nodes with the same can use each other's entries."""
-    metrics_url: Annotated[str, Meta(max_length=256)] = ""
-    """Address at which its process serves its metrics; empty: nowhere."""
 
     @property
     def peer(self) -> str:

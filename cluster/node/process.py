@@ -22,8 +22,6 @@ from typing import Final
 
 from cluster.machine.presence import NodeState, Presence
 from cluster.machine.status import sweep
-from cluster.metrics.node import NodeMetrics
-from cluster.metrics.server import ListenAddress
 from cluster.network.channel import ChannelAddress, ChannelClient
 from cluster.network.messages import EVERY_JOB, Begun, End, Failed, Hello, Job, Leave, Order, Peers, Stop
 from cluster.network.own_host import machine_name
@@ -56,8 +54,6 @@ class NodeSpec:
     """Makes the engine, in the node's process; picklable."""
     share_depth: int = 0
     """Its table is shared with those of other nodes from this depth on, where the engine can; 0: it is not."""
-    metrics: ListenAddress | None = None
-    """The address at which its process serves its metrics; None: nowhere."""
 
 
 class NodeService:
@@ -78,7 +74,6 @@ class NodeService:
         self._runner: NodeRunner | None = None
         self._sharing: TableSharing | None = None
         self._presence: Presence | None = None
-        self._metrics = NodeMetrics(spec.node_id, spec.metrics, spec.address.url)
         self._channel = ChannelClient(
             spec.address,
             Begun(spec.node_id, self._incarnation, before),
@@ -98,7 +93,6 @@ class NodeService:
             self._channel.close()
             raise
         self.hello = hello
-        self._metrics.count(hello)
         self._presence = self._enter()
         self._channel.greet(hello)
 
@@ -110,7 +104,7 @@ class NodeService:
         engine.set_position(STARTPOS)
         first = engine.go(Limits(movetime_ms=_FIRST_SEARCH_MS))
         engine.new_game()
-        runner = self._runner = NodeRunner(spec.node_id, engine, self._metrics.watching(self._channel.send))
+        runner = self._runner = NodeRunner(spec.node_id, engine, self._channel.send)
         sharing = self._sharing = self._share(spec, engine, runner)
         return Hello(
             spec.node_id,
@@ -122,7 +116,6 @@ class NodeService:
             first.nodes * 1000 // max(1, first.time_ms),
             share_url=sharing.url if sharing else "",
             share_meaning=sharing.meaning if sharing else "",
-            metrics_url=self._metrics.url[:256],
         )
 
     def _enter(self) -> Presence | None:
@@ -144,7 +137,7 @@ class NodeService:
                 spec.address,
                 spec.share_depth,
                 busy=lambda: not runner.status()[1],
-                report=self._metrics.watching(self._channel.send),
+                report=self._channel.send,
             )
         except OSError as error:
             _log.warning("%s: cannot share its table: %s", spec.node_id, error)
@@ -201,7 +194,6 @@ class NodeService:
         if self._runner is not None:
             self._runner.close()
         self._channel.close()
-        self._metrics.close()
         if self._presence is not None:
             self._presence.leave()
 

@@ -16,7 +16,10 @@ esac
 
 # Amazon Linux has an older Python of its own.
 command -v python3.11 >/dev/null || again 120 dnf --quiet --assumeyes install python3.11
-id gougi >/dev/null 2>&1 || useradd --system --home-dir "$STATE" --shell /sbin/nologin gougi
+# gougi: player and searcher; gougi-ray: Ray's head; gougi-keep: who speaks with AWS on the head.
+for user in gougi gougi-ray gougi-keep; do
+  id "$user" >/dev/null 2>&1 || useradd --system --home-dir "$STATE" --shell /sbin/nologin "$user"
+done
 "$release/deploy/scripts/install.sh" "$release" "$VENV"
 
 install -d -m 0755 /etc/gougi

@@ -1,4 +1,4 @@
-"""Copy books so that each is whole: copy_books.py FROM TO. What is in TO before is removed.
+"""Copy books so that each is whole: copy_books.py FROM TO. What is in TO before goes when all copies are made.
 
 The book that learns is an SQLite file with a write-ahead log: only both together are the book, and a log that meets
 another state of its file does harm. SQLite itself makes one file of them; all else is linked. Each copy has its book's
@@ -39,17 +39,20 @@ def copy(source: Path, target: Path) -> None:
 
 def main(books: Path, copies: Path) -> int:
     """Copy all; 1 where one could not be copied, which is named and left out."""
-    shutil.rmtree(copies, ignore_errors=True)
-    copies.mkdir(parents=True)
+    made = copies.with_name(f"{copies.name}.new")
+    shutil.rmtree(made, ignore_errors=True)
+    made.mkdir(parents=True)
     failed = 0
     for source in sorted(path for path in books.rglob("*") if path.is_file() and not path.name.endswith(BESIDE)):
-        target = copies / source.relative_to(books)
+        target = made / source.relative_to(books)
         try:
             copy(source, target)
         except (OSError, sqlite3.Error) as error:
             print(f"copy_books.py: {source}: {error}", file=sys.stderr)
             target.unlink(missing_ok=True)
             failed = 1
+    shutil.rmtree(copies, ignore_errors=True)
+    made.rename(copies)
     return failed
 
 

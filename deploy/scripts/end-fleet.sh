@@ -33,4 +33,7 @@ if again 60 aws autoscaling set-desired-capacity --region "$FLEET_REGION" --auto
 else
   note "the workers could not be ended; AWS ends them at the time that was set"
 fi
+# The player resigns or logs out, and its last record and its books go to the bucket.
+systemctl stop gougi-master.service || note "the player could not be stopped"
+systemctl start gougi-records.service || note "not all records are in the bucket"
 systemctl poweroff

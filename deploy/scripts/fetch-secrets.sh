@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Each boot, as root: the secrets from SSM Parameter Store into files that only gougi can read, in memory. No secret is
+# Each boot, as root: the secrets from SSM Parameter Store into files in memory: Ray's token, which gougi may
+# read, and the password, which systemd hands to the master alone (LoadCredential). No secret is
 # ever an argument of a program or a line of a log. The head makes the token of Ray where there is none yet; a worker
 # waits for it.
 # shellcheck source-path=SCRIPTDIR source=lib.sh
@@ -16,7 +17,8 @@ keep() {
   local new
   new=$(mktemp "$RUN/.new.XXXXXX")
   printf '%s\n' "$2" >"$new"
-  chown gougi:gougi "$new"
+  chown "root:$3" "$new"
+  chmod 0640 "$new"
   mv "$new" "$RUN/$1"
 }
 
@@ -42,8 +44,8 @@ token_is_made() {
 }
 
 again 600 token_is_made || die "$FLEET_TOKEN_PARAMETER: no token after 10 minutes; is the head there?"
-keep ray-token "$token"
+keep ray-token "$token" gougi
 if [ -n "$FLEET_PASSWORD_PARAMETER" ]; then
   password=$(parameter "$FLEET_PASSWORD_PARAMETER") || die "$FLEET_PASSWORD_PARAMETER: cannot read the server's password"
-  keep csa-password "$password"
+  keep csa-password "$password" root
 fi

@@ -9,6 +9,8 @@
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 [ "${RAY_AUTH_MODE:-}" = token ] || die "RAY_AUTH_MODE is not token: Ray would let everybody in"
+# Ray's head gets it from systemd.
+[ -z "${CREDENTIALS_DIRECTORY:-}" ] || export RAY_AUTH_TOKEN_PATH=$CREDENTIALS_DIRECTORY/ray-token
 # Made by gougi-setup, which may fail and be tried again: so is this.
 [ -r "${RAY_AUTH_TOKEN_PATH:-}" ] || die "${RAY_AUTH_TOKEN_PATH:-RAY_AUTH_TOKEN_PATH}: no token there that can be read"
 

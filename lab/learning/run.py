@@ -30,7 +30,8 @@ from lab.training import generation0
 from master.commands.common import DISK_FULL, FAILED, INTERRUPTED, CommandError, Stoppable, exit_code, tell
 from master.ui.progress import span
 from worker.files import described
-from worker.nnue.format import NetworkFileError, read_network, serialise_network
+from worker.nnue.architecture import NetworkFileError
+from worker.nnue.format import read_network, serialise_network
 
 _PR_SET_PDEATHSIG: Final = 1
 _OURS: Final = (sys.executable, "-P", "-m", "gougi")

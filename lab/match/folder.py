@@ -20,7 +20,6 @@ from lab.run_folder import RunFolder
 from master.analysis.strength import network_hash
 from master.records.record import GameRecord
 from worker.files import append_text, reason, replace_file
-from worker.usi.options import NETWORK_NAME
 
 _SEARCH_VARIABLES: Final = ("GOUGI_WITHOUT", "GOUGI_PARAMETERS")
 """Variables that change the search (`worker.jit.options`)."""
@@ -209,7 +208,7 @@ def _nets(settings: MatchSettings) -> list[str]:
     found = []
     for player in settings.players:
         folder, file = player.options.get("EvalDir", ""), player.options.get("EvalFile", "")
-        file = str(Path(player.folder, folder, file or NETWORK_NAME)) if folder or file else ""
+        file = str(Path(player.folder, folder, file)) if folder or file else ""
         try:
             found.append(network_hash(file) if player.is_ours else "")
         except OSError:

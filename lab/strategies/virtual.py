@@ -36,19 +36,16 @@ from cluster.coordination.events import (
     StopNode,
     Tick,
 )
-from cluster.coordination.settings import Settings
+from cluster.coordination.settings import Settings, SharingSettings
 from cluster.coordination.strategies import standard_table
 from cluster.network.messages import Done, Job, Report
-from cluster.sharing.table import SharingSettings
 from lab.strategies.steps import Steps
+from lab.strategies.threads import SLICE_MS, LabStrategy
 from worker.engine import Engine, EngineError, SearchInfo, SearchResult, SharesTable
 from worker.search.engine import NumbaEngine
 
 _LONE_SLICE_MS: Final = 1000
 """Slice of a node without others; it only bounds how far beyond its stop a search runs."""
-SLICE_MS: Final = 32
-"""A thirty-second of the virtual second: how late what one node finds reaches the others at most. Real nodes send every
-30 to 60 ms (`cluster.sharing.node`)."""
 
 
 @dataclass(slots=True)
@@ -61,6 +58,10 @@ class VirtualFleet:
     """As `SharingSettings.depth`."""
     now_ms: int = 0
     slice_ms: int = SLICE_MS
+    one_table: bool = False
+    """Whether the nodes search on one table, as the threads of an engine do; then nothing is exchanged."""
+    one_history: bool = False
+    """The same for the histories that threads share."""
     log: list[tuple[int, LogEvent]] = field(default_factory=list)
     """Log events of the last search, with their virtual time."""
     progress: list[Progress] = field(default_factory=list)
@@ -88,13 +89,27 @@ class VirtualFleet:
             if isinstance(node.engine, SharesTable):
                 alike[node.engine.entries_meaning()].append(node.engine)
         for engines in alike.values():
-            shares = self.share_depth and len(engines) > 1
+            shares = self.share_depth and len(engines) > 1 and not self.one_table
             for engine in engines:
                 engine.share(self.share_depth if shares else None)
+                if isinstance(engine, NumbaEngine) and isinstance(engines[0], NumbaEngine):
+                    engine.search_beside(engines[0], table=self.one_table, histories=self.one_history)
             if shares:
                 self._sharers.append(engines)
         if len(self.nodes) == 1:
             self.slice_ms = _LONE_SLICE_MS
+
+    @classmethod
+    def of(cls, nodes: Sequence[VirtualNode], how: LabStrategy) -> VirtualFleet:
+        """A fleet that plays a strategy."""
+        return cls(
+            nodes,
+            how.settings,
+            how.share_depth,
+            slice_ms=how.slice_ms,
+            one_table=how.one_table,
+            one_history=how.one_history,
+        )
 
     def new_game(self) -> None:
         """Tell every engine that a new game begins."""

@@ -154,6 +154,7 @@ def _fleet(settings: Config, records: str | None) -> int:
         threads=engine.threads,
         eval_file=engine.eval_file,
         fv_scale=engine.fv_scale,
+        architecture=engine.eval_architecture,
         mode=cluster.mode,
         vote=cluster.vote,
     )
@@ -210,7 +211,7 @@ def _build(settings: Config, plan: FleetPlan, metrics: Metrics | None = None) ->
 
     if plan.eval_file and not settings.cluster.address:
         try:
-            load_network(plan.eval_file)
+            load_network(plan.eval_file, architecture=plan.architecture)
         except NetworkFileError as error:
             raise NetworkError(f"EvalFile: {error}") from error
         except OSError as error:
@@ -220,6 +221,7 @@ def _build(settings: Config, plan: FleetPlan, metrics: Metrics | None = None) ->
         "threads": plan.threads,
         "eval_file": plan.eval_file,
         "fv_scale": plan.fv_scale,
+        "eval_architecture": plan.architecture,
     }
     cluster: dict[str, Any] = {"nodes": plan.nodes, "mode": plan.mode, "vote": plan.vote}
     return make_fleet(

@@ -76,13 +76,22 @@ def _unit(path: Path) -> Unit:
 UNITS: Final = {path.name: _unit(path) for kind in ("service", "timer") for path in SYSTEMD.glob(f"*.{kind}")}
 
 
+OTHERS: Final = {
+    "gougi-head.service": "gougi-ray",
+    "gougi-keep.service": "gougi-keep",
+    "gougi-records.service": "gougi-keep",
+}
+"""Who is not gougi: Ray's head, which runs what anybody with the token wants, and who has the machine's role there."""
+
+
 def _words(unit: str, key: str) -> list[str]:
     return " ".join(UNITS[unit].get(key, [])).split()
 
 
 def _starts(unit: str) -> set[str]:
-    """The units that a unit brings with it: wants, is the timer of, or starts at its end."""
-    at_end = re.findall(r"systemctl --no-block start (\S+)'", " ".join(UNITS[unit].get("ExecStopPost", [])))
+    """The units that a unit brings with it: wants, is the timer of, or starts by itself."""
+    lines = [line for key, found in UNITS[unit].items() if key.startswith("Exec") for line in found]
+    at_end = re.findall(r"systemctl (?:--no-block )?start ([\w.-]+)", " ".join(lines))
     timed = [unit.replace(".timer", ".service")] if unit.endswith(".timer") else []
     return {other for other in (*_words(unit, "Wants"), *at_end, *timed) if other.startswith("gougi-")}
 
@@ -119,10 +128,10 @@ def test_a_unit_runs_what_is_there_as_who_it_should_be(unit: str) -> None:
             script = ROOT / "deploy" / "scripts" / program.removeprefix(f"{SCRIPTS_AT}/")
             assert script.stat().st_mode & 0o111, script
         else:
-            assert program in ("/bin/sh", "/usr/bin/pkill", GOUGI)
+            assert program in ("/bin/sh", "/usr/bin/pkill", "/usr/bin/systemctl", GOUGI)
     if unit.endswith(".service"):
         is_roots = (SYSTEMD / f"{unit}.d" / "root.conf").exists()
-        assert UNITS[unit].get("User", []) == ([] if is_roots else ["gougi"])
+        assert UNITS[unit].get("User", []) == ([] if is_roots else [OTHERS.get(unit, "gougi")])
     if any(_words(unit, key) for key in ("ExecStart",)) and "oneshot" not in _words(unit, "Type"):
         assert _words(unit, "Restart") == ["always"] and _words(unit, "WantedBy") == ["multi-user.target"]
     assert "OnFailure" not in UNITS[unit]
@@ -135,7 +144,7 @@ def test_exit_codes() -> None:
     assert "return RELEASED if watcher.run(" in services and "return RELEASED if why else 0" in services
     for unit in (keep, watch):
         assert _words(unit, "RestartPreventExitStatus") == [code]
-        assert f'EXIT_STATUS" != {code} ]' in UNITS[unit]["ExecStopPost"][0]
+        assert f'EXIT_STATUS" != {code} ]' in UNITS[unit]["ExecStopPost"][-1]
     assert _words(watch, "SuccessExitStatus") == [code] and _words(keep, "SuccessExitStatus") == []
     assert _words(master, "RestartPreventExitStatus") == [str(BAD_INPUT)]
     assert _words(master, "SuccessExitStatus") == [str(INTERRUPTED)]
@@ -147,10 +156,26 @@ def test_exit_codes() -> None:
 
 
 def test_only_who_needs_the_machines_role_reaches_the_metadata_service() -> None:
-    """Code on a worker, or a Ray task on the head, would get what the role may."""
-    ray = ("gougi-head.service", "gougi-node.service", "gougi-warm.service")
-    for unit in ray:
-        assert _words(unit, "IPAddressDeny") == ["169.254.169.254", "fd00:ec2::254"], unit
+    """Code on a worker, a Ray task on the head, or what a worker's answer does to the master, would get what the role
+    may."""
+    closed = {unit for unit in UNITS if _words(unit, "IPAddressDeny") == ["169.254.169.254", "fd00:ec2::254"]}
+    assert closed == {f"gougi-{name}.service" for name in ("head", "master", "node", "warm")}
+
+
+def test_rays_head_has_no_secret_but_its_token() -> None:
+    """And no user of a unit that is closed speaks with AWS on the head."""
+    assert _words("gougi-head.service", "LoadCredential") == ["ray-token:/run/gougi/ray-token"]
+    assert _words("gougi-master.service", "LoadCredential") == ["csa-password:/run/gougi/csa-password"]
+    assert re.findall(r"^keep (\S+) \S+ (\w+)$", SCRIPTS["fetch-secrets.sh"].replace("  ", ""), re.MULTILINE) == [
+        ("ray-token", "gougi"),
+        ("csa-password", "root"),
+    ]
+    groups = {unit: _words(unit, "SupplementaryGroups") for unit in UNITS}
+    assert {unit: found for unit, found in groups.items() if found} == {
+        "gougi-master.service": ["gougi-ray"],
+        "gougi-keep.service": ["gougi"],
+        "gougi-records.service": ["gougi"],
+    }
 
 
 def test_the_nodes_outlive_their_raylet() -> None:
@@ -158,20 +183,22 @@ def test_the_nodes_outlive_their_raylet() -> None:
 
 
 def test_folders_and_their_owner() -> None:
-    assert re.findall(r"useradd .* (\S+)$", SCRIPTS["boot.sh"], re.MULTILINE) == ["gougi"]
+    (users,) = re.findall(r"^for user in (.+); do$", SCRIPTS["boot.sh"], re.MULTILINE)
+    assert users.split() == ["gougi", *dict.fromkeys(OTHERS.values())]
     made = dict[str, str]()
     for line in text("deploy/systemd/gougi.tmpfiles.conf").splitlines():
         if line.startswith("d "):
             _, path, _, user, group = line.split()
             made[path] = f"{user}:{group}"
-    owners = {owner for script in SCRIPTS.values() for owner in re.findall(r"\bchown (?:-R )?(\S+)", script)}
-    assert owners == set(made.values()) == {"gougi:gougi"}
     places = dict(re.findall(r"^(\w+)=(/\S+)$", SCRIPTS["lib.sh"], re.MULTILINE))
     assert f"{places['VENV']}/bin/gougi" == GOUGI
-    used = {f"{places['STATE']}/{name}" for name in ("nets", "books", "records", "ray")}
+    used = {f"{places['STATE']}/{name}" for name in ("nets", "books", "records", "ray", "kept")}
     ray = dict(line.split("=", 1) for line in text("deploy/systemd/ray.env").splitlines() if "=" in line)
     used |= {places["STATE"], places["RUN"], ray["GOUGI_CACHE_DIR"], ray["GOUGI_RUN_DIR"]}
-    assert used <= made.keys()
+    assert used == made.keys()
+    # Who owns a folder can put something else in the place of what is in it.
+    others = {places["STATE"]: "root:root", places["RUN"]: "root:root", f"{places['STATE']}/ray": "gougi-ray:gougi-ray"}
+    assert made == dict.fromkeys(used, "gougi:gougi") | others
     assert ray["RAY_AUTH_TOKEN_PATH"].rpartition("/")[0] == places["RUN"]
     assert f"keep {ray['RAY_AUTH_TOKEN_PATH'].rpartition('/')[2]} " in SCRIPTS["fetch-secrets.sh"]
     image = text("deploy/Dockerfile")

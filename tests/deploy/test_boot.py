@@ -26,7 +26,7 @@ from tests.deploy.rendered import DEPLOY, rendered
 INSIDE = """
 cp -a /etc {tmp}/etc
 mount --bind {tmp}/etc /etc
-sed -i /^gougi:/d /etc/passwd /etc/group /etc/shadow /etc/gshadow
+sed -Ei '/^gougi(-ray|-keep)?:/d' /etc/passwd /etc/group /etc/shadow /etc/gshadow
 for place in /opt /run /var/lib /var/cache; do mount -t tmpfs tmpfs $place; done
 install -D -m 0644 {tmp}/fleet.env /etc/gougi/fleet.env
 code=0
@@ -117,7 +117,9 @@ def test_a_worker(machine: FirstBoot) -> None:
     units = set(machine.said("units"))
     assert {path.name for path in (DEPLOY / "systemd").glob("gougi-*")} <= units
     files = machine.said("files")
-    assert {"750 gougi /var/lib/gougi/ray", "750 gougi /run/gougi/nodes", "644 root /etc/gougi/ray.env"} <= set(files)
+    assert {"750 gougi-ray /var/lib/gougi/ray", "750 gougi /run/gougi/nodes", "644 root /etc/gougi/ray.env"} <= set(
+        files
+    )
 
 
 @pytest.mark.parametrize(("password", "player"), [("", False), ("/gougi/floodgate", True)])

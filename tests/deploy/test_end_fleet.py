@@ -21,6 +21,7 @@ sed -i 1d "$at/left"
 """
 
 ZERO, TAKE, OFF = "set-desired-capacity", "delete-scheduled-action", "poweroff"
+CLOSE = ["stop gougi-master.service", "start gougi-records.service", OFF]
 LOOK, WAIT = "describe-scheduled-actions", "sleep 60"
 
 
@@ -33,7 +34,7 @@ def _end(folder: Path, *arguments: str, left: str = "", refuses: str = "") -> li
     (folder / "refuses").write_text(refuses)
     stand_in(folder, "aws", AWS)
     stand_in(folder, "sleep", f'echo "sleep $1" >>{folder}/asked')
-    stand_in(folder, "systemctl", f'echo "$1" >>{folder}/asked')
+    stand_in(folder, "systemctl", f'echo "$*" >>{folder}/asked')
     env = {"PATH": f"{folder / 'bin'}:{os.environ['PATH']}"}
     ran = subprocess.run([script_at(folder, "end-fleet.sh"), *arguments], env=env, timeout=60, check=False)
     assert ran.returncode == 0
@@ -41,15 +42,15 @@ def _end(folder: Path, *arguments: str, left: str = "", refuses: str = "") -> li
 
 
 def test_the_clock_goes_with_the_fleet_that_ends_before_its_time(tmp_path: Path) -> None:
-    assert _end(tmp_path) == [ZERO, TAKE, OFF]
+    assert _end(tmp_path) == [ZERO, TAKE, *CLOSE]
 
 
 def test_the_clock_stays_where_the_workers_do(tmp_path: Path) -> None:
-    assert _end(tmp_path, refuses=ZERO) == [ZERO, OFF]
+    assert _end(tmp_path, refuses=ZERO) == [ZERO, *CLOSE]
 
 
 def test_a_clock_that_cannot_be_taken_away_holds_nothing_up(tmp_path: Path) -> None:
-    assert _end(tmp_path, refuses=TAKE) == [ZERO, TAKE, OFF]
+    assert _end(tmp_path, refuses=TAKE) == [ZERO, TAKE, *CLOSE]
 
 
 @pytest.mark.parametrize(
@@ -57,7 +58,7 @@ def test_a_clock_that_cannot_be_taken_away_holds_nothing_up(tmp_path: Path) -> N
     [
         ("1", [LOOK]),
         ("0 1", [LOOK, WAIT, LOOK]),  # an apply was replacing the clock
-        ("0 0", [LOOK, WAIT, LOOK, ZERO, OFF]),
+        ("0 0", [LOOK, WAIT, LOOK, ZERO, *CLOSE]),
     ],
 )
 def test_the_time_is_over_only_where_the_action_stays_away(tmp_path: Path, left: str, asked: list[str]) -> None:

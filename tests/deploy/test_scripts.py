@@ -203,7 +203,7 @@ printf '%s\\n' FLEET_ROLE={role} FLEET_REGION=r FLEET_TOKEN_PARAMETER=/t >/etc/g
 printf '%s\\n' FLEET_PASSWORD_PARAMETER= FLEET_KMS_KEY={key} >>/etc/gougi/fleet.env
 printf '%s\\n' '{value}' >/run/parameter
 PATH={tmp}/bin:$PATH {script}
-stat -c '%a %U %n' /run/gougi/ray-token
+stat -c '%a %U %G %n' /run/gougi/ray-token
 cat /run/gougi/ray-token /run/asked
 cp /run/put {tmp}/put || true
 """
@@ -221,7 +221,7 @@ def test_the_token_is_made_once_and_stands_in_no_argument(tmp_path: Path, role: 
     ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert ran.returncode == 0, ran.stderr
     file, token, *asked = ran.stdout.splitlines()
-    assert file == "600 gougi /run/gougi/ray-token"
+    assert file == "640 root gougi /run/gougi/ray-token"
     assert len(token) == 64 if role == "head" else token == value
     assert all(token not in line for line in asked)
     assert token not in ran.stderr

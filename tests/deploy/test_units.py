@@ -32,7 +32,7 @@ def machine(tmp_path: Path) -> Path:
     shutil.copytree(DEPLOY / "systemd", units)
     shutil.copytree(DEPLOY, tmp_path / "opt" / "gougi" / "release" / "deploy")
     gougi = tmp_path / "opt" / "gougi" / "venv" / "bin" / "gougi"
-    for program in (gougi, tmp_path / "bin" / "sh"):
+    for program in (gougi, tmp_path / "bin" / "sh", tmp_path / "usr" / "bin" / "systemctl"):
         program.parent.mkdir(parents=True)
         program.write_text("#!/bin/sh\n")
         program.chmod(0o755)
@@ -115,6 +115,11 @@ ROOTS = {
         "CapabilityBoundingSet_CAP_CHOWN_FSETID_SETFCAP",
         "CapabilityBoundingSet_CAP_DAC_FOWNER_IPC_OWNER",
         "ProtectKernelTunables",
+        "SystemCallFilter_privileged",
+    },
+    "gougi-files.service": {
+        "CapabilityBoundingSet_CAP_CHOWN_FSETID_SETFCAP",
+        "CapabilityBoundingSet_CAP_DAC_FOWNER_IPC_OWNER",
         "SystemCallFilter_privileged",
     },
     "gougi-end.service": {"CapabilityBoundingSet_CAP_SYS_BOOT"},

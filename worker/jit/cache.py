@@ -42,8 +42,12 @@ _COMPILED_ROOMS: Final = ("jit", "shogi", "nnue", "search", "mate")
 PLAIN_SOURCES: Final = frozenset(
     {
         "mate/solver.py",
+        "nnue/architecture.py",
+        "nnue/beside.py",
         "nnue/format.py",
+        "nnue/network.py",
         "nnue/reference.py",
+        "nnue/shape.py",
         "nnue/variation.py",
         "search/bench.py",
         "search/engine.py",
@@ -55,6 +59,9 @@ PLAIN_SOURCES: Final = frozenset(
     }
 )
 """Sources in the compiled rooms that compiled code does not see: when they change, the cache stays valid."""
+
+APART: Final = "nnue/sfnn/"
+"""Sources whose compiled code has a folder of its own within this one (`worker.nnue.sfnn.jit`)."""
 
 OUTSIDE: Final = ("score.py",)
 """Sources outside of the rooms that compiled code of other files holds constants of."""
@@ -86,7 +93,7 @@ def source_digest() -> str:
     for room in _COMPILED_ROOMS:
         for source in sorted((_WORKER / room).rglob("*.py")):
             name = source.relative_to(_WORKER).as_posix()
-            if name not in PLAIN_SOURCES:
+            if name not in PLAIN_SOURCES and not name.startswith(APART):
                 digest.update(name.encode() + b"\0" + source.read_bytes() + b"\0")
     digest.update(repr((sorted(WITHOUT), PARAMETERS, TUNING)).encode())
     return digest.hexdigest()

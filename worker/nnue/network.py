@@ -8,6 +8,7 @@ this order it is 70 and 67 %.
 
 from __future__ import annotations
 
+import copy
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -17,10 +18,17 @@ import numpy as np
 import numpy.typing as npt
 
 from worker.jit.memory import aligned_zeros
+from worker.nnue.architecture import Architecture
+from worker.nnue.beside import read_beside
 from worker.nnue.features import tables
-from worker.nnue.format import Architecture, NetworkFile, parse_network, read_network
+from worker.nnue.format import NetworkFile, network_path, parse_network, read_file
 from worker.nnue.kernels import kernels
 from worker.nnue.reference import active_rows
+from worker.nnue.sfnn import reference as sfnn_reference
+from worker.nnue.sfnn.architecture import SfnnArchitecture
+from worker.nnue.sfnn.file import PROGRESS_FILE_BYTES, SfnnFile, parse_sfnn, sfnn_shape
+from worker.nnue.sfnn.state import Stacks, in_halves, memory_width, merged_rows
+from worker.nnue.shape import Head, choose, is_sfnn
 from worker.nnue.variation import NONE, Variation, vary
 from worker.shogi import Position
 
@@ -68,6 +76,20 @@ def by_activity(source: NetworkFile) -> npt.NDArray[np.intp]:
     return np.argsort(active, kind="stable")
 
 
+def _products_by_activity(source: SfnnFile) -> npt.NDArray[np.intp]:
+    """The same for the products of a network of the SFNN family [width / 2]."""
+    half = source.architecture.width // 2
+    active = np.zeros(half, np.int64)
+    for text in _TYPICAL:
+        position = Position.from_sfen(text)
+        board, hands = position.record.board, (position.hand(0), position.hand(1))
+        for side in range(2):
+            rows = sfnn_reference.active_rows(source.architecture, side, board, hands, position.record.ksq)
+            both = sfnn_reference.accumulator(source, rows).reshape(2, half) > 0
+            active += both[0] & both[1]
+    return np.argsort(active, kind="stable")
+
+
 def in_order(source: NetworkFile, order: npt.NDArray[np.intp]) -> NetworkFile:
     """The same network with its neurons in another order: it evaluates every position as before."""
     first, *rest = source.weights
@@ -82,6 +104,8 @@ def in_order(source: NetworkFile, order: npt.NDArray[np.intp]) -> NetworkFile:
     )
 
 
+_ROWS_AT_ONCE: Final = 256
+"""Rows that are put in order together: what the cache holds."""
 DEFAULT_FV_SCALE: Final = 16
 """Raw output to a centipawn: the field's usual value. A network or its user may name another one."""
 
@@ -93,11 +117,19 @@ class Network:
         architecture: its shape.
         fv_scale: raw output to a centipawn.
         name: where it came from, for logs.
+        tables: of the features.
+        transformer_bias: int16 [width].
+        transformer_weight: int16 [rows, width].
+        layers: bias and weights of the three layers; none for a network of the SFNN family.
+        stacks: the layers of such a network, else None.
     """
+
+    transformer_bias: npt.NDArray[np.int16]
+    transformer_weight: npt.NDArray[np.int16]
 
     def __init__(
         self,
-        source: NetworkFile,
+        source: NetworkFile | SfnnFile,
         *,
         fv_scale: int | None = None,
         name: str = "network",
@@ -110,30 +142,58 @@ class Network:
             variation: the change of the network's weights.
 
         Raises:
-            ValueError: ``fv_scale`` below 1.
+            ValueError: ``fv_scale`` below 1, or a variation of a network of the SFNN family.
         """
         arch = source.architecture
         if fv_scale is None:
             fv_scale = arch.fv_scale or DEFAULT_FV_SCALE
         if fv_scale < 1:
             raise ValueError(f"FV_SCALE is {fv_scale}, expected 1 or more")
-        source = vary(source, variation, fv_scale)
-        source = in_order(source, by_activity(source))
-        self.architecture: Final[Architecture] = arch
+        self.architecture: Final[Architecture | SfnnArchitecture] = arch
         self.fv_scale: Final = fv_scale
         self.name: Final = name
         self.tables: Final = tables(arch.features)
-        self.transformer_bias: Final = _aligned(source.transformer_bias)
-        self.transformer_weight: Final = aligned_zeros((arch.features.rows, arch.width), np.int16)
-        self.transformer_weight[: arch.features.dimensions] = source.transformer_weight
+        self.layers: tuple[tuple[npt.NDArray[Any], npt.NDArray[Any]], ...] = ()
+        self.stacks: Stacks | None = None
+        if isinstance(source, SfnnFile):
+            if variation != NONE:
+                raise ValueError(f"dropout and noise are not made for {arch}")
+            self._arrange_stacks(source)
+        else:
+            self._arrange_layers(vary(source, variation, fv_scale))
         self.transformer_weight[arch.features.zero_rows] = 0
-        self.layers: Final[tuple[tuple[npt.NDArray[Any], npt.NDArray[Any]], ...]] = tuple(
+
+    def _arrange_layers(self, source: NetworkFile) -> None:
+        arch = source.architecture
+        source = in_order(source, by_activity(source))
+        self.transformer_bias = _aligned(source.transformer_bias)
+        self.transformer_weight = aligned_zeros((arch.features.rows, arch.width), np.int16)
+        self.transformer_weight[: arch.features.dimensions] = source.transformer_weight
+        self.layers = tuple(
             (_aligned(bias), _aligned(weight))
             for bias, weight in (
                 kernels.arrange_layer(bias, weight, layer)
                 for layer, (bias, weight) in enumerate(zip(source.biases, source.weights, strict=True))
             )
         )
+
+    def _arrange_stacks(self, source: SfnnFile) -> None:
+        features, width = source.architecture.features, memory_width(source.architecture)
+        order = _products_by_activity(source)
+        # Doubled as YaneuraOu doubles them, so that accumulators wrap around as there.
+        self.transformer_bias = _aligned(2 * in_halves(source.transformer_bias, width, order))
+        self.transformer_weight = aligned_zeros((features.rows, width), np.int16)
+        rows = merged_rows(source)
+        for start in range(0, len(rows), _ROWS_AT_ONCE):
+            part = in_halves(rows[start : start + _ROWS_AT_ONCE], width, order)
+            np.multiply(part, 2, out=self.transformer_weight[start : start + len(part)])
+        self.stacks = Stacks(source, order)
+
+    def scaled(self, fv_scale: int) -> Network:
+        """The same weights, in the same memory, with another FV_SCALE."""
+        other = copy.copy(self)
+        object.__setattr__(other, "fv_scale", fv_scale)
+        return other
 
 
 def _aligned(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -151,20 +211,69 @@ def default_file() -> Path:
     return Path(__file__).parent / "data" / DEFAULT_NETWORK
 
 
+PROGRESS_NAME: Final = "progress.bin"
+"""A file beside a network of the SFNN family, with which its nine stacks are classes of progress."""
+
+
+def read_any(path: str | os.PathLike[str], *, architecture: str | None = None) -> NetworkFile | SfnnFile:
+    """Read a network file of any family, or that of a folder; as `load_network`.
+
+    Raises:
+        NetworkFileError: it is broken or of an unknown kind.
+        OSError: it cannot be read.
+    """
+    head = read_file(path)
+    if not is_sfnn(head):
+        return parse_network(head.data, file=head.file, architecture=architecture)
+    beside = _progress_beside(head)
+    return parse_sfnn(head, architecture=architecture, progress=beside.read_bytes() if beside else None)
+
+
+def architecture_of(
+    path: str | os.PathLike[str], *, architecture: str | None = None
+) -> Architecture | SfnnArchitecture:
+    """The architecture of a network file of any family, without unpacking it; arguments and errors as `read_any`."""
+    head = read_file(path)
+    if not is_sfnn(head):
+        return choose(head, architecture)
+    return sfnn_shape(head, architecture=architecture, outside=_progress_beside(head) is not None)
+
+
+def _progress_beside(head: Head) -> Path | None:
+    beside = Path(head.file).with_name(PROGRESS_NAME)
+    return beside if beside.is_file() and beside.stat().st_size == PROGRESS_FILE_BYTES else None
+
+
 def load_network(
-    path: str | os.PathLike[str] | None, *, fv_scale: int | None = None, variation: Variation = NONE
+    path: str | os.PathLike[str] | None,
+    *,
+    fv_scale: int | None = None,
+    variation: Variation = NONE,
+    architecture: str | None = None,
 ) -> Network:
-    """Read a network file of the field (``nn.bin``); None: the one that comes with the package.
+    """Read a network file of the field (``nn.bin``) or that of a folder; None: the one that comes with the package.
+
+    What the user names comes first, then what lies beside the file (`worker.nnue.beside`), then what it says itself.
+
+    Args:
+        fv_scale: see `Network`.
+        variation: likewise.
+        architecture: the short name of its shape; None or empty: as its bytes say.
 
     Raises:
         NetworkFileError: it is broken or of an unknown kind.
         ValueError: ``fv_scale`` below 1.
         OSError: it cannot be read.
     """
-    if path is not None:
-        return Network(read_network(path), fv_scale=fv_scale, name=os.fspath(path), variation=variation)
-    source = parse_network(default_file().read_bytes(), file=DEFAULT_NETWORK)
-    return Network(source, fv_scale=fv_scale, name=f"<{DEFAULT_NETWORK}>", variation=variation)
+    if path is None:
+        source = parse_network(default_file().read_bytes(), file=DEFAULT_NETWORK)
+        return Network(source, fv_scale=fv_scale, name=f"<{DEFAULT_NETWORK}>", variation=variation)
+    file = network_path(path)
+    beside = read_beside(file)
+    read = read_any(file, architecture=architecture or beside.architecture)
+    if fv_scale is None:
+        fv_scale = beside.fv_scale
+    return Network(read, fv_scale=fv_scale, name=os.fspath(file), variation=variation)
 
 
 def default_network() -> Network:

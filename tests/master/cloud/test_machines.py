@@ -115,7 +115,7 @@ def _secrets_stand_nowhere(site: Site, folder: Path) -> None:
     assert len(token) == 64
     assert site.run(site.worker, ["cat", "/run/gougi/ray-token"], log=False).strip() == token
     modes = site.run(site.head, ["sh", "-c", "stat -c %a /run/gougi/ray-token /run/gougi/csa-password"])
-    assert modes.split() == ["600", "600"]
+    assert modes.split() == ["640", "640"]
     for host in (site.head, site.worker):
         shown = "".join(
             Path(f"/proc/{pid}/cmdline").read_text(errors="replace") for pid in host.processes() if _alive(pid)

@@ -15,10 +15,11 @@ import pytest
 from benchmarks.random_networks import HALF_KP_256, random_network
 from tests.worker.nnue.playouts import STARTS, expected, mirrored, play, walk
 from worker.nnue import Network, NnueState, centipawns, default_network, evaluate, evaluate_score, load_network
+from worker.nnue.architecture import Architecture
 from worker.nnue.features import FEATURE_SETS, HALF_KP, K_P, FeatureSet
-from worker.nnue.format import Architecture, NetworkFile
+from worker.nnue.format import NetworkFile
 from worker.nnue.network import by_activity, in_order
-from worker.nnue.state import SLOTS
+from worker.nnue.record import SLOTS
 from worker.score import MAX_EVAL, MAX_PLY
 from worker.shogi import Position
 

@@ -8,8 +8,9 @@ import pytest
 from benchmarks.random_networks import random_network
 from tests.worker.nnue.playouts import expected
 from worker.nnue import Network, Variation, load_network
+from worker.nnue.architecture import Architecture
 from worker.nnue.features import FEATURE_SETS
-from worker.nnue.format import Architecture, NetworkFile, parse_network
+from worker.nnue.format import NetworkFile, parse_network
 from worker.nnue.network import default_file
 from worker.nnue.variation import _evaluate, _positions_of, vary
 from worker.shogi import Position
