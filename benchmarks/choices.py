@@ -86,6 +86,7 @@ class Bench:
             "votes": dict(Counter(ballot.move for ballot in decision.ballots)),
             "depth": statistics.mean(ballot.depth for ballot in decision.ballots) if decision.ballots else 0,
             "source": decision.source,
+            "told": sum(histories.told for histories in fleet.histories),
         }
 
     def _engine(self, variety: Variety, number: int) -> Engine:
