@@ -11,6 +11,8 @@ RELEASED: Final = 10
 """Exit code of `gougi fleet watch` and `gougi fleet keep`: the machine, or the fleet, is to end now."""
 TAG: Final = "gougi-fleet"
 """Everything of a fleet has it, with the fleet's name."""
+STATE: Final = "state"
+"""Of the bucket of terraform's state: ``NAME-state-ACCOUNT-REGION``."""
 HOOK: Final = "drain"
 """The lifecycle hook that holds a worker which is to go."""
 ROLES: Final = ("head", "worker")

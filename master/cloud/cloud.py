@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -21,6 +22,8 @@ class Machine:
     launched: float
     state: str
     """pending, running, shutting-down, stopping or stopped."""
+    group: str = ""
+    """The auto-scaling group that made it; empty: none did."""
 
 
 class Cloud:
@@ -29,16 +32,24 @@ class Cloud:
     def __init__(self, region: str | None) -> None:
         self._region = region
         self._clients: dict[str, Any] = {}
+        self._account = ""
 
     @property
     def region(self) -> str:
         """The one that is asked."""
         return str(self.service("ec2").meta.region_name)
 
+    @property
+    def is_stand_in(self) -> bool:
+        """It is not AWS itself, but serves all buckets under one name, as stand-ins for tests do."""
+        return bool(os.environ.get("AWS_ENDPOINT_URL"))
+
     def account(self) -> str:
         """The account's number; the first to ask, if it is to be known whether the credentials are good."""
-        with aws_errors("AWS"):
-            return str(self.service("sts").get_caller_identity()["Account"])
+        if not self._account:
+            with aws_errors("AWS"):
+                self._account = str(self.service("sts").get_caller_identity()["Account"])
+        return self._account
 
     def machines(self, fleet: str) -> list[Machine]:
         """The instances of a fleet that are not terminated, the oldest first."""
@@ -116,4 +127,5 @@ def _machine(raw: dict[str, Any]) -> Machine:
         spot=raw.get("InstanceLifecycle") == "spot",
         launched=raw["LaunchTime"].timestamp(),
         state=raw["State"]["Name"],
+        group=next((tag["Value"] for tag in raw.get("Tags", ()) if tag["Key"] == "aws:autoscaling:groupName"), ""),
     )

@@ -19,7 +19,10 @@ OTHERWISE: Final = {
     "s3:ListObjectsV2": {"s3:ListBucket"},
     "s3:ListObjectVersions": {"s3:ListBucketVersions"},
     "s3:DeleteObjects": {"s3:DeleteObject", "s3:DeleteObjectVersion"},
+    "s3:HeadBucket": {"s3:ListBucket"},
+    "s3:PutPublicAccessBlock": {"s3:PutBucketPublicAccessBlock"},
     "budgets:DescribeBudget": {"budgets:ViewBudget"},
+    "budgets:DeleteBudget": {"budgets:ModifyBudget"},
 }
 """The rights that a call needs, where they are not named as it is ("Service Authorization Reference")."""
 HEADS_ALONE: Final = {"autoscaling:CompleteLifecycleAction"}
