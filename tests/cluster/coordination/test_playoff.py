@@ -54,6 +54,8 @@ class TestPlayoff:
         for number in (1, 2, 3, 4):
             move = bench.job(f"n{number}").searchmoves[0]
             bench.report(f"n{number}", 12, {"7g7f": 20, "2g2f": 25}[move], move)
+        assert bench.coordinator.run is not None
+        assert line("2g2f", 12, 25) in list(bench.coordinator.run.search.lines()), "pondering goes on from it"
         bench.tick(300)
         decision = bench.decisions[0]
         assert (decision.move, decision.source, decision.depth, decision.score) == ("2g2f", "playoff", 12, 25)
