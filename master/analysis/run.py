@@ -20,13 +20,12 @@ from master.analysis.judgement import doubtful, judge
 from master.analysis.plan import Evaluation, Point, evaluations, plan, searches
 from master.analysis.problems import problems
 from master.analysis.report import GameReport, ReportSettings, Say, report
-from master.analysis.session import Pace, Session, Store
+from master.analysis.session import Pace, Session, Shared, Store
 from master.analysis.strength import Calibration, network_hash, read_calibration
 from master.ui.texts import page_say
 from worker.files import replace_file
 
 if TYPE_CHECKING:
-    from master.analysis.shared import SharedPositions
     from master.config import Config
     from master.ui.progress import PositionBar
 
@@ -189,7 +188,7 @@ def _names(stem: str) -> Iterator[str]:
 
 
 async def search(
-    analysis: Analysis, searcher: Searcher, store: Store, bar: PositionBar, shared: SharedPositions | None = None
+    analysis: Analysis, searcher: Searcher, store: Store, bar: PositionBar, shared: Shared | None = None
 ) -> tuple[list[GameReport], Calibration | None]:
     """Search all games; the files of each are written when it is done.
 

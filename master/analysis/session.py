@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, Self
+from typing import Annotated, Final, Protocol, Self
 
 import msgspec
 
@@ -23,9 +23,6 @@ from master.analysis.plan import Alternative, Evaluation
 from worker.engine import Bound
 from worker.files import append_text
 from worker.score import MATE
-
-if TYPE_CHECKING:
-    from master.analysis.shared import SharedPositions
 
 
 class Store:
@@ -166,6 +163,14 @@ class Pace:
     multipv: int = 1
 
 
+class Shared(Protocol):
+    """What is kept of other analyses too, by settings, start and moves: `master.analysis.shared.SharedPositions`."""
+
+    def get(self, settings: str, start_sfen: str, moves: tuple[str, ...], /) -> Evaluation | None: ...
+
+    def add(self, settings: str, start_sfen: str, moves: tuple[str, ...], found: Evaluation, /) -> None: ...
+
+
 class Session:
     """An open searcher. An async context manager.
 
@@ -185,7 +190,7 @@ class Session:
         pace: Pace,
         settings: Callable[[], str],
         on_event: Callable[[str, dict[str, object]], None] = lambda _name, _fields: None,
-        shared: SharedPositions | None = None,
+        shared: Shared | None = None,
     ) -> None:
         self._shared = shared
         self._searcher = searcher
