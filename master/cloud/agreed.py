@@ -15,6 +15,8 @@ STATE: Final = "state"
 """Of the bucket of terraform's state: ``NAME-state-ACCOUNT-REGION``."""
 HOOK: Final = "drain"
 """The lifecycle hook that holds a worker which is to go."""
+JOINED: Final = "joined"
+"""The lifecycle hook that holds a new worker until it can search: until then it does not count."""
 ROLES: Final = ("head", "worker")
 """IAM roles and instance profiles: ``NAME-head``, ``NAME-worker``."""
 BUDGET: Final = "month"

@@ -20,7 +20,7 @@ from master.cloud.folder import FleetFolder, FolderError
 from master.cloud.kept import InBucket, InFolder, Keeper, Kept, State, this_machine
 from master.cloud.plan import Facts, FleetLocation, FleetPlan, read_facts, read_plan
 from master.cloud.player import check_player
-from master.cloud.prices import Estimate, estimate, list_prices
+from master.cloud.prices import HEAD_TYPE, Estimate, estimate, list_prices, vcpus
 from master.cloud.remains import Remains, Thing, remains, things
 from master.cloud.removal import remove
 from master.cloud.reports import MachineReport, ReportError
@@ -124,6 +124,8 @@ class Operator:
         for warning in self._check_player():
             tell(f"warning: {warning}")
         account, kept = self.cloud().account(), self.keeper.read()
+        for warning in self._check_quota(self.nodes(nodes, kept)):
+            tell(f"warning: {warning}")
         strays = self.strays(self.keeper.state())
         if strays and not kept.at_work:
             raise Unknown(
@@ -193,6 +195,30 @@ class Operator:
         check_player(file, None)  # before AWS is asked
         return check_player(file, self.cloud().secret(secret))
 
+    def _check_quota(self, nodes: int) -> list[str]:
+        """Warnings where the account's quotas of vCPUs are too small for a fleet of ``nodes`` nodes alone."""
+        if self.folder.root_is_given:
+            return []
+        variables = self._settings.variables
+        types = variables.get("instance_types", self._settings.instance_types)
+        sizes = [vcpus(kind) for kind in (*types, variables.get("head_instance_type", HEAD_TYPE))]
+        if None in sizes:
+            return []
+        *each, head = (size for size in sizes if size is not None)
+        on_demand = variables.get("on_demand_nodes")
+        steady = nodes if on_demand is None else min(nodes, on_demand)
+        needed = {False: head + steady * max(each), True: (nodes - steady) * max(each)}
+        kinds = {False: "Running On-Demand Standard instances", True: "All Standard Spot Instance Requests"}
+        found = []
+        for spot, vcpu in needed.items():
+            quota = self.cloud().quota(spot=spot) if vcpu else None
+            if quota is not None and quota < vcpu:
+                found.append(
+                    f"the fleet needs {vcpu} vCPUs, and the account's quota in {self.cloud().region} is {quota}: ask "
+                    f"for more at Service Quotas > Amazon EC2 > {kinds[spot]}, or for fewer or smaller machines"
+                )
+        return found
+
     def nodes(self, asked: int | None, kept: Kept) -> int:
         """The number of nodes that are wanted: as asked; else as last time; the first time as the settings say."""
         return next(number for number in (asked, kept.nodes, self._settings.nodes) if number is not None)
@@ -248,6 +274,9 @@ class Operator:
             self.keeper.write(replace(kept, at_work=""))
             raise
         self.keeper.write(replace(kept, at_work=""))
+        if planned.location is not None and kept.nodes is not None:
+            where = planned.location
+            Bucket(where.bucket, where.name, where.region).purge(reports.FAILURES)  # of the time before
 
     def facts(self) -> Facts:
         """The fleet that there is. Raises FleetDown, Unknown, AwsError, KeptError, TerraformError."""
@@ -292,11 +321,18 @@ class Operator:
     def status(self, facts: Facts) -> FleetStatus:
         """The status of the fleet. Raises AwsError."""
         where = facts.location
-        machines = self.cloud(where.region).machines(where.name)
-        types = {machine.type for machine in machines}
+        cloud, bucket = self.cloud(where.region), Bucket(where.bucket, where.name, where.region)
+        for service in ("ec2", "autoscaling"):
+            cloud.service(service)  # boto3 makes clients on one thread only
+        with ThreadPoolExecutor(16) as pool:
+            machines = pool.submit(cloud.machines, where.name)
+            held = pool.submit(cloud.is_held, facts.group)
+            failures = list(pool.map(lambda key: (key, bucket.get(key)), bucket.keys(reports.FAILURES)))
+            said = [raw for raw in pool.map(bucket.get, bucket.keys(reports.PREFIX)) if raw is not None]
+        types = {machine.type for machine in machines.result()}
         prices = list_prices(types, where.region, self._settings.variables.get("usd_per_hour") or {})
-        said = _reports(Bucket(where.bucket, where.name, where.region))
-        return status(facts, machines, said, prices, time.time())
+        found = status(facts, machines.result(), _decoded(said), prices, time.time())
+        return replace(found, failures=tuple(_failure(*each) for each in failures), held=held.result())
 
     def wait(self, facts: Facts, timeout_s: float, news: Callable[[FleetStatus, list[str]], None]) -> FleetStatus:
         """Wait until the head runs and all nodes are ready, where no master plays have joined, and no machine is there
@@ -334,14 +370,19 @@ def _fetch(location: FleetLocation, name: str, path: Path) -> bool:
     return False
 
 
-def _reports(bucket: Bucket) -> list[MachineReport]:
+def _decoded(said: list[bytes]) -> list[MachineReport]:
     found = []
-    with ThreadPoolExecutor(16) as pool:
-        for raw in pool.map(bucket.get, bucket.keys(reports.PREFIX)):
-            with suppress(ReportError):
-                if raw is not None:
-                    found.append(reports.decode(raw))
+    for raw in said:
+        with suppress(ReportError):
+            found.append(reports.decode(raw))
     return found
+
+
+def _failure(key: str, said: bytes | None) -> str:
+    """``i-1 could not boot: …``, with the last line of what it said."""
+    lines = [line for line in (said or b"").decode(errors="replace").splitlines() if line.strip()]
+    machine = key.removeprefix(reports.FAILURES).removesuffix(".txt")
+    return f"{machine} could not boot: {lines[-1].strip()[:300] if lines else 'it said nothing'}"
 
 
 def _missing(facts: Facts, now: FleetStatus, troubles: list[str], timeout_s: float) -> str:
@@ -351,4 +392,5 @@ def _missing(facts: Facts, now: FleetStatus, troubles: list[str], timeout_s: flo
         lines.append(f"the head {facts.head} is {now.head}")
     lines += [f"{row.machine}: {row.state} {row.note}".rstrip() for row in now.rows if row.state != "ready"]
     lines += [f"{facts.group}: {trouble}" for trouble in troubles[:3]]
+    lines += now.failures
     return "\n".join([*lines, f"what the head says: {facts.session_command}"])

@@ -19,8 +19,8 @@ _ACTIONS: Final = {
     ("delete", "create"): "replace",
     ("create", "delete"): "replace",
 }
-_SIZES: Final = frozenset({"desired_capacity", "max_size"})
-"""Fields of the workers' group that say how many there are."""
+_SIZES: Final = frozenset({"desired_capacity", "max_size", "suspended_processes"})
+"""Fields of the workers' group that say how many there are, and whether it starts any."""
 _SIGNS: Final = {"create": "+", "change": "~", "destroy": "-", "replace": "±"}
 
 

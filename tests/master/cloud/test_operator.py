@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,8 +27,13 @@ from master.config import FleetConfig
 
 
 class Account(Cloud):
+    quotas: dict[bool, int | None] = {}  # noqa: RUF012 - of all instances of a test
+
     def account(self) -> str:
         return "123456789012"
+
+    def quota(self, *, spot: bool) -> int | None:
+        return self.quotas.get(spot)
 
 
 def change(address: str, *actions: str, **more: object) -> dict[str, object]:
@@ -208,6 +214,32 @@ def test_a_plan_that_was_not_applied_goes_also_of_a_killed_command(tmp_path: Pat
         assert not plan.exists()
         plan.touch()
     assert not plan.exists()
+
+
+@pytest.mark.parametrize(
+    ("quotas", "variables", "warnings"),
+    [
+        ({False: 20}, {}, []),
+        ({False: 19}, {}, ["the fleet needs 20 vCPUs, and the account's quota in us-east-1 is 19: ask for more"]),
+        ({False: 5, True: 5}, {"on_demand_nodes": 0}, ["needs 16 vCPUs, and .* is 5: .* > All Standard Spot Instance"]),
+        ({}, {}, []),  # these credentials may not ask
+        ({False: 1}, {"instance_types": ["c7i.metal-24xl"]}, []),  # its name does not say how many it has
+    ],
+)
+def test_a_quota_that_is_too_small_is_said_before_anything_is_made(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    quotas: dict[bool, int],
+    variables: dict[str, object],
+    warnings: list[str],
+) -> None:
+    owner = Owner(tmp_path)
+    monkeypatch.setattr(Account, "quotas", quotas)
+    monkeypatch.setattr(Account, "region", "us-east-1")
+    owner._settings.variables.update(variables)
+    owner.plan(1, tell=owner.told.append)
+    told = [line for line in owner.told if line.startswith("warning: the fleet")]
+    assert len(told) == len(warnings) and all(map(re.search, warnings, told))
 
 
 # A new size

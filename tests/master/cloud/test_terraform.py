@@ -143,6 +143,20 @@ def test_terraform_is_waited_for_where_nobody_reads_the_progress_any_more(tmp_pa
         ("operation error STS: GetCallerIdentity: ExpiredToken: is expired", "have expired: log in again"),
         ("api error VcpuLimitExceeded: You have requested more vCPU capacity", "quota of vCPUs is used up"),
         ("api error InsufficientInstanceCapacity: We currently do not have", "no such machines free"),
+        # As a group's activities say them.
+        (
+            "AuthFailure.ServiceLinkedRoleCreationNotPermitted: The provided credentials do not have permission to "
+            "create the service-linked role for EC2 Spot Instances.",
+            "create-service-linked-role --aws-service-name spot.amazonaws.com",
+        ),
+        ("Max spot instance count exceeded. Launching EC2 instance failed.", "quota of vCPUs is used up"),
+        (
+            "You have requested more vCPU capacity than your current vCPU limit of 32 allows for the instance bucket",
+            "quota of vCPUs is used up",
+        ),
+        ("We currently do not have sufficient c7i.4xlarge capacity in the Availability Zone", "no such machines free"),
+        ("UnfulfillableCapacity - Unable to fulfill capacity due to your request", "no such machines free"),
+        ("Your requested instance type (c7i.4xlarge) is not supported in your requested Availability Zone", "zone"),
         ("UnauthorizedOperation: You are not authorized", "may not do that"),
         ("api error IncorrectInstanceState: The instance 'i-1' is not in a state", "run the command again in a minute"),
         ("api error InvalidIPAddress.InUse: Address 10.81.0.10 is in use.", "run the command again in a minute"),
