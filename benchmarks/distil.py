@@ -73,7 +73,7 @@ def label(data: list[Path], teacher: Path, out: Path, positions: int) -> int:
 def train(data: Path, pupil: Path, out: Path, samples: int, scale: float, options: str) -> Path:
     """Train the pupil with ``gougi train``; its net."""
     words = [
-        sys.executable, "-m", "master", "train", "--data", str(data), "--use", "tree", "--from", str(pupil),
+        sys.executable, "-m", "gougi", "train", "--data", str(data), "--use", "tree", "--from", str(pupil),
         "--positions", str(samples), "--scale", str(scale), "--validation", str(_HELD_OUT),
         "--tolerance", "1000", "--out", str(out), *shlex.split(options),
     ]  # fmt: skip

@@ -1,6 +1,6 @@
 """Speed of the evaluation: ns for a forward pass, an accumulator update, a refresh, and an evaluated move.
 
-    python -m benchmarks.nnue [--net FILE | --architecture STRING] [--repeat N] [--json]
+    python -m benchmarks.nnue [--net FILE | --architecture NAME] [--repeat N] [--json]
 
 Without a network: the packaged one and HalfKP 256x2-32-32 with random weights. Each figure is the best of several runs.
 ``GOUGI_CPU=portable`` and ``GOUGI_CPU=avx2`` measure the paths for lesser CPUs.
@@ -22,10 +22,10 @@ from benchmarks.random_networks import HALF_KP_256, random_network
 from worker.jit import HAS_AVX2, HAS_VNNI, jit
 from worker.jit.memory import st64
 from worker.nnue import Network, NnueState, default_network, load_network
+from worker.nnue.architecture import named
 from worker.nnue.evaluation import accumulator, evaluate, refresh
-from worker.nnue.format import parse_architecture
 from worker.nnue.kernels import kernels
-from worker.nnue.state import SLOTS
+from worker.nnue.record import SLOTS
 from worker.shogi import Position
 from worker.shogi.makemove import make, unmake
 
@@ -136,14 +136,17 @@ def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.nnue", description=__doc__.splitlines()[0])
     parser.add_argument("--net", type=Path, help="network file")
-    parser.add_argument("--architecture", help="architecture string of a network of random weights")
+    parser.add_argument("--architecture", help="short name (halfkp_256x2-32-32) of a network of random weights")
     parser.add_argument("--repeat", type=int, default=7)
     parser.add_argument("--json", action="store_true", help="one JSON object")
     options = parser.parse_args()
     if options.net:
         networks = [load_network(options.net)]
     elif options.architecture:
-        networks = [Network(random_network(parse_architecture(options.architecture)))]
+        architecture = named(options.architecture)
+        if architecture is None:
+            parser.error(f"--architecture: {options.architecture!r} is not known, expected such as halfkp_256x2-32-32")
+        networks = [Network(random_network(architecture))]
     else:
         networks = [default_network(), Network(random_network(HALF_KP_256))]
 

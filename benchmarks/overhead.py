@@ -31,10 +31,9 @@ from benchmarks.figures import Figures, machine, show
 from benchmarks.paced import now_us, paced_engine
 from cluster.api import Decision, Listener, SearchListener, SearchRequest
 from cluster.coordination.events import FALLBACK
-from cluster.coordination.settings import Mode, Settings
+from cluster.coordination.settings import Mode, Settings, SharingSettings
 from cluster.drivers.fleet_driver import FleetSearcher
 from cluster.network.messages import Done, Message, Report
-from cluster.sharing.table import SharingSettings
 from worker.shogi import STARTPOS
 
 _LISTEN_S = 0.2

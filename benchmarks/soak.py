@@ -42,7 +42,7 @@ ODD_STARTS = (
     "k8/9/9/9/9/9/9/9/8K b 2R2B4G4S4N4L9P9p 1",  # 400 drops
     "l8/9/9/9/9/9/9/r8/K7k b 2G 1",  # in check, few moves
 )
-COMMAND = (sys.executable, "-m", "master", "usi", "--single")
+COMMAND = (sys.executable, "-m", "gougi", "usi", "--single")
 QUICK = {"MinimumThinkingTime": "0", "NetworkDelay": "0", "NetworkDelay2": "0", "RoundUpToFullSecond": "false"}
 MOMENTS = (0.0, 0.0, 0.001, 0.004, 0.02, 0.06)
 BLOCK = 20

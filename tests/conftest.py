@@ -10,13 +10,21 @@ import pytest
 from hypothesis import settings
 
 # A test's outcome must not depend on how busy the machine is. In CI the same cases come each time, so that a change is
-# judged by itself; new ones are looked for at every other run, and by `benchmarks.fuzz`.
-settings.register_profile("gougi", deadline=None, derandomize="CI" in os.environ)
+# judged by itself; new ones are looked for at every other run, and by the thousand by `benchmarks.fuzz`.
+settings.register_profile("gougi", deadline=None, derandomize="CI" in os.environ, max_examples=40)
 settings.load_profile("gougi")
 
 
-LONG = ("worker/nnue/test_exact.py", "worker/mate/test_solver.py", "master/test_full_disk.py", "master/test_cli.py")
-"""Files that take half a minute with none of their tests being slow."""
+LONG = (
+    "lab/match/test_match_command.py",
+    "lab/training/test_network.py",
+    "master/test_cli.py",
+    "master/test_full_disk.py",
+    "worker/clock/test_games.py",
+    "worker/mate/test_solver.py",
+    "worker/nnue/test_exact.py",
+)
+"""Files that take half a minute with hardly any of their tests being slow."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

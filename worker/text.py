@@ -17,12 +17,13 @@ import sys
 import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from string import Formatter
 from typing import Any, Final
 
 _LOCALE: Final = ("LC_ALL", "LC_MESSAGES", "LANG")
 """The first that is set decides, as in every POSIX program."""
+_PACKAGES: Final = Path(__file__).parents[1]
 _KANJI: Final = "☗☖手"
 ERRORS: Final = "gougi-ascii"
 """Name of the handler that `register` makes."""
@@ -116,7 +117,7 @@ class Catalogue:
 @cache
 def japanese(package: str, section: str = "messages") -> Mapping[str, str]:
     """A section of a package's table; empty: it has none."""
-    content = tomllib.loads(resources.files(package).joinpath("ja.toml").read_text(encoding="utf-8"))
+    content = tomllib.loads((_PACKAGES / package / "ja.toml").read_text(encoding="utf-8"))
     return {str(message): str(words) for message, words in content.get(section, {}).items()}
 
 

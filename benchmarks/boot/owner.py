@@ -60,7 +60,7 @@ class Owner:
     def fleet(self, *words: str) -> str:
         """Run ``gougi fleet WORDS`` and return its output. Raises AssertionError: it failed."""
         done = subprocess.run(
-            [sys.executable, "-m", "master", "fleet", *words],
+            [sys.executable, "-m", "gougi", "fleet", *words],
             cwd=self.folder,
             env={**os.environ, **environment(self.folder, self._url)},
             capture_output=True,
@@ -83,7 +83,7 @@ class Owner:
         settings = {"GOUGI_CSA_PASSWORD": "x", "GOUGI_PLAY_PONDER": "false"}
         with (self.folder / f"{words[0]}.log").open("wb") as log:
             started = subprocess.Popen(
-                [sys.executable, "-m", "master", *words],
+                [sys.executable, "-m", "gougi", *words],
                 cwd=self.folder / "elsewhere",
                 env={**os.environ, **settings},
                 stdin=subprocess.DEVNULL,

@@ -17,7 +17,8 @@ from master.book.importing import GameFilter, read_games
 from master.config import ConfigError, load_config, sample
 from master.game.journal import ReplayError, read_log
 from worker.book import Book, BookError
-from worker.nnue.format import NetworkFileError, parse_network, serialise_network
+from worker.nnue.architecture import NetworkFileError
+from worker.nnue.format import parse_network, serialise_network
 from worker.nnue.network import default_file
 from worker.shogi import MoveError, Position, SfenError
 

@@ -42,7 +42,7 @@ class PlayerProcess:
         self._lock = threading.Lock()
         self._ready = threading.Event()
         self._answered = threading.Event()
-        command = [sys.executable, "-m", "master", "usi", "--nodes", str(nodes), "--records", str(self.log)]
+        command = [sys.executable, "-m", "gougi", "usi", "--nodes", str(nodes), "--records", str(self.log)]
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,

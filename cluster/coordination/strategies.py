@@ -22,16 +22,14 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
-from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
 
 from cluster.api import SearchRequest
-from cluster.coordination.settings import USUAL_VOTE, Mode, Settings
+from cluster.coordination.settings import USUAL_VOTE, Mode, Settings, SharingSettings
 from cluster.engine_spec import Variety
-from cluster.sharing.table import SharingSettings
 from cluster.voting import Vote
 from worker.files import reason, replace_file
 
@@ -53,10 +51,6 @@ class Strategy:
     """As `SharingSettings.depth`."""
     ponder: bool = False
     """Whether it searches on the opponent's time."""
-
-
-SINGLE = Strategy("single", Settings(mode=Mode.CONSULT))
-"""The strategy of a single node, which has nothing to split or to vote on."""
 
 
 def offered() -> tuple[str, ...]:
@@ -216,7 +210,7 @@ def read_table(path: Path | None = None) -> tuple[Measured, ...]:
     Raises:
         TableError: the file cannot be read, or is no table.
     """
-    source = path or resources.files("cluster").joinpath("measured.json")
+    source = path or Path(__file__).parents[1] / "measured.json"
     try:
         return msgspec.json.decode(source.read_text(encoding="utf-8-sig"), type=_Table).points
     except (OSError, UnicodeDecodeError) as error:

@@ -1,7 +1,7 @@
 """Every metric of a fleet: its name, kind, labels and meaning. docs/how-to/metrics.md lists them, and a test compares.
 
-Names follow Prometheus: the prefix ``gougi_``, base units (seconds, bytes, ratios from 0 to 1), ``_total`` behind what
-only rises. Metrics of the master begin ``gougi_``, those of a node's own process ``gougi_worker_``.
+Names follow Prometheus: the prefix ``gougi_``, base units (seconds, bytes, ratios from 0 to 1), ``_total`` after what
+only rises. The master serves them all.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ SHORT_S: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0
 MOVE_S: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0)
 """Buckets for times of a move."""
 
-SOURCES: Final = ("split", "vote", "forced", "fallback", "none", "refused")
+SOURCES: Final = ("split", "vote", "playoff", "forced", "fallback", "none", "refused")
 """`cluster.api.Decision.source`."""
 REDEALS: Final = (
     "node lost",
@@ -140,43 +140,6 @@ FLEET: Final = (
     JOBS_FAILED, REFUSED, PONDER_HITS, PONDER_MISSES, SHARED_BYTES, SHARED_ENTRIES,
 )  # fmt: skip
 """Metrics of the master about its fleet."""
-
-WORKER_INFO: Final = Metric(
-    "gougi_worker_info",
-    Kind.GAUGE,
-    "Always 1: the id of the process's node, and what it runs.",
-    ("id", "engine", "host"),
-)
-WORKER_SEARCHED: Final = Metric("gougi_worker_searched_nodes_total", Kind.COUNTER, "Nodes of the tree searched.")
-WORKER_TIME: Final = Metric("gougi_worker_search_seconds_total", Kind.COUNTER, "Time spent in jobs that are over.")
-WORKER_JOBS: Final = Metric(
-    "gougi_worker_jobs_total", Kind.COUNTER, "Jobs that are over, by how they ended.", ("end",), ("done", "failed")
-)
-WORKER_REPORTS: Final = Metric("gougi_worker_reports_total", Kind.COUNTER, "Reports sent to the master.")
-WORKER_NPS: Final = Metric("gougi_worker_nps", Kind.GAUGE, "Nodes a second in the last report of a job.")
-WORKER_DEPTH: Final = Metric("gougi_worker_depth", Kind.GAUGE, "Depth of the last report.")
-WORKER_HASHFULL: Final = Metric("gougi_worker_hashfull_ratio", Kind.GAUGE, "Use of the transposition table, 0 to 1.")
-WORKER_STARVED: Final = Metric("gougi_worker_starved_total", Kind.COUNTER, "Times that others took the search's cores.")
-WORKER_BYTES: Final = Metric(
-    "gougi_worker_shared_bytes_total",
-    Kind.COUNTER,
-    "Bytes of table entries, sent (once for each listener) and received.",
-    ("what",),
-    ("sent", "received"),
-)
-WORKER_ENTRIES: Final = Metric(
-    "gougi_worker_shared_entries_total",
-    Kind.COUNTER,
-    "As gougi_shared_entries_total, of this node.",
-    ("what",),
-    ENTRIES,
-)
-
-NODE: Final = (
-    WORKER_INFO, WORKER_SEARCHED, WORKER_TIME, WORKER_JOBS, WORKER_REPORTS, WORKER_NPS, WORKER_DEPTH, WORKER_HASHFULL,
-    WORKER_STARVED, WORKER_BYTES, WORKER_ENTRIES,
-)  # fmt: skip
-"""Metrics of a node about itself, beside the usual ``process_`` metrics."""
 
 
 class Meters:

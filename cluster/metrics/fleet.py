@@ -51,8 +51,7 @@ class FleetMetrics:
         self._now = now
         self._states: dict[str, str] = {}
         self._leaving: set[str] = set()
-        """Nodes that have said so, or were sent away; their loss is none."""
-        self._urls: dict[str, str] = {}
+        """Nodes that have said so; their loss is none."""
         self._view: Progress | Decision | None = None
         self._searching = False
         self._sent: dict[int, float] = {}
@@ -68,7 +67,7 @@ class FleetMetrics:
         Args:
             silences: gives the seconds since the last message of each live node; called from any thread.
         """
-        self._states, self._urls, self._view, self._searching = {}, {}, None, False
+        self._states, self._view, self._searching = {}, None, False
         self._leaving.clear()
         self._silences = silences
         searches = listener.searches
@@ -89,7 +88,7 @@ class FleetMetrics:
 
     def closed(self) -> None:
         """The fleet is no more."""
-        self._states, self._urls, self._silences, self._searching = {}, {}, dict, False
+        self._states, self._silences, self._searching = {}, dict, False
         self._ray_up = None if self._ray_up is None else False
 
     def sent(self, node_id: str, order: Order) -> None:
@@ -108,12 +107,9 @@ class FleetMetrics:
                 self._meters.observe(catalogue.NODE_ANSWER, self._now() - began)
         elif isinstance(message, Shared):
             self._meters.add(catalogue.SHARED_BYTES, message.bytes_out)
-            for what, count in zip(catalogue.ENTRIES, entries_of(message), strict=True):
+            counts = (message.entries_out, message.entries_in, message.used, message.dropped)
+            for what, count in zip(catalogue.ENTRIES, counts, strict=True):
                 self._meters.add(catalogue.SHARED_ENTRIES, count, what)
-
-    def node_urls(self) -> dict[str, str]:
-        """Addresses at which live nodes serve metrics of their own, by node."""
-        return {node: url for node, url in list(self._urls.items()) if self._states.get(node) == "ready"}
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         """Give the registry its figures, on any thread."""
@@ -153,13 +149,11 @@ class FleetMetrics:
                 self._ray_up = False
             case "node_starting":
                 self._states.setdefault(node, "starting")
-            case "node_ready":
-                self._urls[node] = str(fields.get("metrics", ""))
             case "node_joined":
                 self._states[node] = "ready"
                 self._meters.begin(catalogue.NODE_LOSSES, node)
                 self._meters.begin(catalogue.NODE_STARVED, node)
-            case "node_leaves" | "node_drained":
+            case "node_leaves":
                 self._leaving.add(node)
             case "node_lost" if node in self._leaving:
                 self._leaving.discard(node)
@@ -182,11 +176,6 @@ class FleetMetrics:
             self._meters.observe(catalogue.SEARCH_TIME, decision.elapsed_ms / 1000)
         self._meters.add(catalogue.SEARCHED, decision.nodes)
         self._meters.add(catalogue.WASTED, decision.wasted)
-
-
-def entries_of(shared: Shared) -> tuple[int, int, int, int]:
-    """A node's counts of table entries, in the order of `catalogue.ENTRIES`."""
-    return shared.entries_out, shared.entries_in, shared.used, shared.dropped
 
 
 def why_dealt(words: str) -> str | None:

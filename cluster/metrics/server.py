@@ -3,22 +3,18 @@
 ::
 
     GET /metrics    what Prometheus reads
-    GET /nodes      where the nodes serve theirs, for Prometheus' http_sd_configs (the master's server alone)
 
 Nothing else is answered, and nothing can be changed. A client that says nothing for 5 s is shown out.
 """
 
 from __future__ import annotations
 
-import json
 import logging
 import socket
 import threading
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
@@ -42,25 +38,16 @@ class ListenAddress:
     port: int = 0
     ports: int = 1
 
-    def moved(self, ports: int) -> ListenAddress:
-        """The address with its port raised by a number; port 0 (any port) stays."""
-        return ListenAddress(self.host, self.port + ports if self.port else 0, self.ports)
-
 
 class MetricsServer:
     """Serves the metrics of ``registry`` until `close`.
-
-    Args:
-        nodes: where nodes serve theirs, by node; asked from the server's threads. None: ``/nodes`` is not known.
 
     Raises:
         OSError: no port of ``address`` can be had.
     """
 
-    def __init__(
-        self, address: ListenAddress, registry: CollectorRegistry, nodes: Callable[[], Mapping[str, str]] | None = None
-    ) -> None:
-        self._server = self._open(address, registry, nodes)
+    def __init__(self, address: ListenAddress, registry: CollectorRegistry) -> None:
+        self._server = self._open(address, registry)
         host, port = self._server.server_address[:2]
         self.host, self.port = str(host), int(port)
         self._thread = threading.Thread(target=self._serve, name="metrics", daemon=True)
@@ -70,10 +57,6 @@ class MetricsServer:
     def url(self) -> str:
         """The address of the figures, for this machine."""
         host = "127.0.0.1" if self.host == "0.0.0.0" else self.host
-        return self.url_at(host)
-
-    def url_at(self, host: str) -> str:
-        """The same for a machine that knows this one as ``host``."""
         return f"http://{f'[{host}]' if ':' in host else host}:{self.port}/metrics"
 
     def close(self) -> None:
@@ -81,10 +64,8 @@ class MetricsServer:
         self._server.shutdown()
         self._server.server_close()
 
-    def _open(
-        self, address: ListenAddress, registry: CollectorRegistry, nodes: Callable[[], Mapping[str, str]] | None
-    ) -> _Server:
-        handler = type("Handler", (_Handler,), {"registry": registry, "nodes": nodes and staticmethod(nodes)})
+    def _open(self, address: ListenAddress, registry: CollectorRegistry) -> _Server:
+        handler = type("Handler", (_Handler,), {"registry": registry})
         for port in range(address.port, address.port + max(1, address.ports)):
             try:
                 return _Server((address.host, port), handler)
@@ -123,15 +104,11 @@ class _Handler(BaseHTTPRequestHandler):
     """One request, and no more: HTTP/1.0."""
 
     registry: CollectorRegistry
-    nodes: Callable[[], Mapping[str, str]] | None
     timeout = _LONGEST_S
 
     def do_GET(self) -> None:
-        path = self.path.partition("?")[0]
-        if path == "/metrics":
+        if self.path.partition("?")[0] == "/metrics":
             self._answer(200, CONTENT_TYPE_PLAIN_0_0_4, generate_latest(self.registry))
-        elif path == "/nodes" and self.nodes is not None:
-            self._answer(200, "application/json", targets(self.nodes()).encode())
         else:
             self._answer(404, "text/plain; charset=utf-8", b"there is /metrics\n")
 
@@ -144,9 +121,3 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:
         """Nothing: it would be a line for each scrape."""
-
-
-def targets(nodes: Mapping[str, str]) -> str:
-    """Prometheus' list of targets, as its HTTP service discovery reads it."""
-    places = [(node, urlsplit(url).netloc) for node, url in sorted(nodes.items()) if url]
-    return json.dumps([{"targets": [place], "labels": {"node": node}} for node, place in places])

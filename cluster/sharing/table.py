@@ -32,17 +32,6 @@ _MOST_NAME: Final = 255
 MOST_BATCH_BYTES: Final = _HEADER.size + _MOST_NAME + MOST_ENTRIES * ENTRY_BYTES
 
 
-@dataclass(frozen=True, slots=True)
-class SharingSettings:
-    """What the nodes of a fleet send each other."""
-
-    depth: int = 2
-    """They send what they write into their tables from this depth on, or from a deeper one where that would be too
-    much; 0: nothing."""
-    bytes_per_s: int = 8_000_000
-    """Bytes a second that a node may send to all its listeners together; the same amount comes in."""
-
-
 class BatchError(ValueError):
     """Bytes from a peer are no batch of entries. The text says what is wrong, and where."""
 

@@ -1,9 +1,11 @@
-"""``gougi net``: contents of a network file, differences of two, the mean of some; networks of others."""
+"""``gougi net``: contents and scale of a network file, differences of two, the mean of some; networks of others."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import asdict
+from datetime import date
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +14,7 @@ import typer
 from lab.commands.options import TeacherGames
 from master.commands.checks import Kind, only
 from master.commands.common import FAILED, CommandError, EndsOn, interruptible
-from master.commands.options import Json
+from master.commands.options import Architecture, Json
 from master.commands.plain import PlainCommand
 from master.nets.command import get, list_nets
 from worker.files import described
@@ -43,7 +45,7 @@ _NET = Annotated[
 
 
 @app.command(cls=PlainCommand)
-def info(file: _NET, as_json: Json = False) -> None:
+def info(file: _NET, architecture: Architecture = "", as_json: Json = False) -> None:
     """Show a network's architecture, size, hash and ranges of weights.
 
     Examples:
@@ -51,13 +53,74 @@ def info(file: _NET, as_json: Json = False) -> None:
       gougi net info runs/net1/nn.bin
     """
     from lab.training.net_facts import facts_text, file_facts
-    from worker.nnue.format import NetworkFileError, parse_network
+    from worker.nnue.architecture import NetworkFileError
+    from worker.nnue.beside import read_beside
+    from worker.nnue.network import read_any
 
     with EndsOn(NetworkFileError, OSError):
-        content = file.read_bytes()
-        network = parse_network(content, file=str(file))
-    facts = {"file": str(file), **file_facts(network, content)}
+        content, beside = file.read_bytes(), read_beside(file)
+        network = read_any(file, architecture=architecture or beside.architecture)
+    facts = {"file": str(file), **file_facts(network, content, beside.fv_scale)}
     print(json.dumps(facts) if as_json else facts_text(facts))
+
+
+@app.command(cls=PlainCommand)
+def calibrate(
+    file: Annotated[
+        Path,
+        typer.Argument(exists=True, metavar="FILE", help="Network file (nn.bin) or its folder."),
+    ],
+    games: Annotated[int, typer.Option(min=20, max=500, metavar="N", help="Quick games.")] = 300,
+    architecture: Architecture = "",
+    keep: Annotated[bool, typer.Option(help="Write the scale into a file beside the network.")] = True,
+    as_json: Json = False,
+) -> None:
+    """Measure the FV_SCALE with which a network's scores fit the search.
+
+    The network plays quick games against itself. They show how often a score wins, and thus by what its output is to be
+    divided so that it wins as often as that score of our own network. The result lies beside the network from then on
+    (nn.bin.toml) and is used for it by every engine of Gougi, unless the option FV_SCALE or the configuration says
+    otherwise. It takes a few minutes.
+
+    Examples:
+
+      gougi net calibrate runs/net1/nn.bin
+
+      gougi net calibrate ~/nets/suisho --games 100 --no-keep
+    """
+    from lab.match.openings import natural_openings
+    from master.commands.checks import check_net
+    from master.commands.common import compile_searcher, tell
+    from worker.nnue import NetworkFileError, load_network
+    from worker.nnue.beside import write_beside
+    from worker.nnue.format import network_path
+
+    check_net(str(file), "", architecture)
+    compile_searcher()
+    from lab.match.calibrate import NODES, REFERENCE_CP, CalibrationError
+    from lab.match.calibrate import calibrate as measure
+
+    def on_game(number: int) -> None:
+        if number % 20 == 0 and not as_json:
+            tell(f"{number} of {games} games")
+
+    with EndsOn(NetworkFileError, CalibrationError, OSError, code=FAILED):
+        net = network_path(file)
+        network = load_network(net, architecture=architecture)
+        before = network.fv_scale
+        found = interruptible(lambda: measure(network, natural_openings(1)[:games], on_game=on_game))
+        facts = {**asdict(found), "nodes": NODES, "reference_cp": REFERENCE_CP, "date": f"{date.today()}"}
+        if architecture:
+            facts["architecture"] = architecture
+        kept = write_beside(net, facts) if keep else None
+    if as_json:
+        print(json.dumps({"file": str(net), **facts, "before": before, "kept": str(kept) if kept else None}))
+        return
+    print(f"{net}: FV_SCALE {found.fv_scale} (95 %: {found.low:.1f} to {found.high:.1f}); until now {before}")
+    print(
+        f"the side ahead wins e to 1 at {found.win_scale:,.0f} raw; {found.games} games, {found.positions:,} positions"
+    )
+    print(f"kept in {kept}" if kept else "not kept (--no-keep)")
 
 
 @app.command(cls=PlainCommand)
@@ -100,7 +163,8 @@ def blend(
     from lab.training.weights import BlendError
     from lab.training.weights import blend as mean
     from worker.files import replace_file
-    from worker.nnue.format import NetworkFileError, read_network, serialise_network
+    from worker.nnue.architecture import NetworkFileError
+    from worker.nnue.format import read_network, serialise_network
 
     try:
         last = 1 / len(nets) if share is None else share
@@ -147,7 +211,8 @@ def compare(
     from lab.training.compare import comparison, comparison_text, quiet_records
     from lab.training.corpus import CorpusError, shard_files
     from lab.training.run import compile_training
-    from worker.nnue.format import NetworkFileError, read_network
+    from worker.nnue.architecture import NetworkFileError
+    from worker.nnue.format import read_network
 
     with EndsOn(NetworkFileError, OSError):
         a, b = (read_network(path) for path in (first, second))

@@ -32,6 +32,16 @@ TeacherGames = Annotated[
         "--data", exists=True, file_okay=False, metavar="FOLDER", help="Folder of gougi selfplay. May be repeated."
     ),
 ]
+TrainingData = Annotated[
+    list[Path],
+    typer.Option(
+        "--data",
+        exists=True,
+        metavar="FOLDER|FILE",
+        help="Folder of gougi selfplay, or file (.psv) of positions of the field (PackedSfenValue), or folder of such "
+        "files. May be repeated.",
+    ),
+]
 TeacherGamesFolder = Annotated[
     Path, typer.Argument(exists=True, file_okay=False, metavar="FOLDER", help="Folder of gougi selfplay.")
 ]

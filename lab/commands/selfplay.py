@@ -134,7 +134,7 @@ def selfplay(
     from lab.selfplay.folder import FolderError, ShardTerms, TeacherFolder, TeachingError
     from lab.selfplay.run import digest_of, run
     from lab.selfplay.teacher import TeacherSettings, code_version
-    from worker.nnue.format import NetworkFileError
+    from worker.nnue.architecture import NetworkFileError
 
     first, last = _plies(plies)
     if scale is None:

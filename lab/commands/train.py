@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cluster.processors import processors
-from lab.commands.options import Out, TeacherGames
-from master.commands.common import FAILED, CommandError
+from lab.commands.options import Out, TrainingData
+from master.commands.common import FAILED, CommandError, notice
 from master.commands.options import JsonAtEnd
 from worker.files import described
 
 if TYPE_CHECKING:
+    from worker.nnue.architecture import Architecture
     from worker.nnue.format import NetworkFile
 
 TORCH = "torch==2.13.0"
@@ -24,7 +25,7 @@ NO_TORCH = f"gougi train needs PyTorch, which is not installed: pip install {TOR
 
 
 def train(
-    data: TeacherGames,
+    data: TrainingData,
     out: Out = Path("runs/train"),
     begin: Annotated[
         Path | None,
@@ -33,7 +34,8 @@ def train(
             exists=True,
             dir_okay=False,
             metavar="FILE",
-            help="Begin with this nn.bin. Default: random weights.",
+            help="Begin with this nn.bin, or with a larger net that evaluates as it does: --width, --hidden and "
+            "--features of king and piece may be more than its own. Default: random weights.",
         ),
     ] = None,
     features: Annotated[
@@ -123,7 +125,7 @@ def train(
     ] = None,
     as_json: JsonAtEnd = False,
 ) -> int:
-    """Train a network on the games of gougi selfplay.
+    """Train a network on the games of gougi selfplay, or on the field's files of positions (.psv).
 
     FOLDER gets nn.bin, the log (log.jsonl) and checkpoints. Ctrl-C, a kill or a full
     disk lose two minutes at most: the same command goes on, and comes to the same end as without the break. From the
@@ -143,7 +145,8 @@ def train(
     from lab.training.network.trainer import TrainingError
     from lab.training.run import TrainFolder, TrainFolderError, run
     from lab.training.train_settings import TrainSettings
-    from worker.nnue.format import NetworkFileError, read_network
+    from worker.nnue.architecture import NetworkFileError
+    from worker.nnue.format import read_network
 
     try:
         source = read_network(begin) if begin is not None else None
@@ -156,6 +159,9 @@ def train(
             decided=decided, use=use, least_depth=least_depth, exponent=exponent,
             average=average, seed=seed,
         )  # fmt: skip
+        if source is not None and not _is_of(source, settings.architecture):
+            source, words = _grown(source, settings.architecture, seed)
+            notice(words)
         where = find_device(device)
         wanted = {
             "data": [str(folder.resolve()) for folder in data],
@@ -175,7 +181,7 @@ def train(
 
 
 def shape_of(source: NetworkFile | None, features: str | None, width: int | None, hidden: str | None) -> dict[str, Any]:
-    """The shape that is asked for: that of the net to begin with, where there is one."""
+    """The shape that is asked for; what is not asked is that of the net to begin with, where there is one."""
     asked: dict[str, Any] = {}
     if features is not None:
         asked["features"] = features
@@ -190,10 +196,21 @@ def shape_of(source: NetworkFile | None, features: str | None, width: int | None
         return asked
     arch = source.architecture
     own = {"features": arch.features.name, "width": arch.width, "hidden1": arch.hidden1, "hidden2": arch.hidden2}
-    for name, value in asked.items():
-        if own[name] != value:
-            raise CommandError(f"--from: its {name} is {own[name]}, not {value}: a net keeps its shape")
-    return own
+    return own | asked
+
+
+def _is_of(network: NetworkFile, architecture: Architecture) -> bool:
+    return replace(network.architecture, fv_scale=None) == architecture
+
+
+def _grown(source: NetworkFile, architecture: Architecture, seed: int) -> tuple[NetworkFile, str]:
+    """A larger copy of a net, and what is to be said of it. Raises WidenError: it cannot be one."""
+    from lab.training.widen import is_exact, widen
+
+    words = f"it begins as a larger copy of --from: {architecture.name}"
+    if not is_exact(source.architecture.features, architecture.features):
+        words += f", and not quite the same, for {architecture.features.name} does not see the enemy's king"
+    return widen(source, architecture, seed), words
 
 
 def _span(text: str) -> tuple[float, float]:

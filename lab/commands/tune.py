@@ -100,7 +100,7 @@ def tune(
     from lab.tuning.spsa import Parameter, SpsaError, SpsaSettings
     from lab.tuning.state import GameSettings, PlayError, TuneSettings, TuningError
     from lab.tuning.tunable import TunableError, chosen
-    from worker.nnue.format import NetworkFileError
+    from worker.nnue.architecture import NetworkFileError
 
     try:
         tuned = chosen(filter(None, map(str.strip, (params or "").split(","))))

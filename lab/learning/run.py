@@ -30,10 +30,11 @@ from lab.training import generation0
 from master.commands.common import DISK_FULL, FAILED, INTERRUPTED, CommandError, Stoppable, exit_code, tell
 from master.ui.progress import span
 from worker.files import described
-from worker.nnue.format import NetworkFileError, read_network, serialise_network
+from worker.nnue.architecture import NetworkFileError
+from worker.nnue.format import read_network, serialise_network
 
 _PR_SET_PDEATHSIG: Final = 1
-_OURS: Final = (sys.executable, "-P", "-m", "master")
+_OURS: Final = (sys.executable, "-P", "-m", "gougi")
 """Without -P the sources in the current folder would run, not those that are installed."""
 
 
@@ -241,7 +242,7 @@ def _read(child: subprocess.Popen[bytes], limit_s: float) -> bytes:
 def _follow(parent: int) -> Any:
     """Prepare the child before it begins: it asks for SIGINT at its parent's end, and takes Ctrl-C as usual.
 
-    But not while its interpreter starts, where that would be a traceback: `master.__main__` lets the signal through.
+    But not while its interpreter starts, where that would be a traceback: `gougi.__main__` lets the signal through.
     """
     libc = ctypes.CDLL(None)
 

@@ -13,9 +13,6 @@ from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
-import cluster
-import lab
-import worker
 from lab.match.openings import OpeningError, read_openings, write_openings
 from lab.match.results import PlayedGame
 from lab.match.settings import FREE, MatchSettings, SettingsError
@@ -23,7 +20,6 @@ from lab.run_folder import RunFolder
 from master.analysis.strength import network_hash
 from master.records.record import GameRecord
 from worker.files import append_text, reason, replace_file
-from worker.usi.options import NETWORK_NAME
 
 _SEARCH_VARIABLES: Final = ("GOUGI_WITHOUT", "GOUGI_PARAMETERS")
 """Variables that change the search (`worker.jit.options`)."""
@@ -147,8 +143,8 @@ def sources() -> str:
     the search.
     """
     digest = hashlib.sha256()
-    for package in (worker, cluster, lab):
-        root = Path(package.__path__[0])
+    for package in ("worker", "cluster", "lab"):
+        root = Path(__file__).parents[2] / package
         for path in sorted((*root.rglob("*.py"), *root.glob("measured.json"))):
             digest.update(str(path.relative_to(root)).encode() + path.read_bytes())
     digest.update(repr([os.environ.get(name, "") for name in _SEARCH_VARIABLES]).encode())
@@ -212,7 +208,7 @@ def _nets(settings: MatchSettings) -> list[str]:
     found = []
     for player in settings.players:
         folder, file = player.options.get("EvalDir", ""), player.options.get("EvalFile", "")
-        file = str(Path(player.folder, folder, file or NETWORK_NAME)) if folder or file else ""
+        file = str(Path(player.folder, folder, file)) if folder or file else ""
         try:
             found.append(network_hash(file) if player.is_ours else "")
         except OSError:

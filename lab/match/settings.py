@@ -23,7 +23,7 @@ from worker.clock.timecontrol import TimeControl
 OURSELVES: Final = "gougi"
 """The word for our own single searcher, in place of a command."""
 
-_OUR_COMMAND: Final = (sys.executable, "-P", "-m", "master", "usi", "--single")
+_OUR_COMMAND: Final = (sys.executable, "-P", "-m", "gougi", "usi", "--single")
 """Without -P the sources in the current folder would play, not those that are installed."""
 
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=.*", re.DOTALL)

@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-import worker
+import worker as worker_package
 from lab.jit import FOLDER
 from lab.selfplay import shard
 from lab.selfplay.game import below, open_game, play, rewind
@@ -149,7 +149,7 @@ def code_version() -> str:
     """A digest of all sources that decide a shard's bytes."""
     digest = hashlib.sha256(source_digest().encode())
     digest.update(FOLDER.encode())
-    folder = Path(worker.__path__[0])
+    folder = Path(worker_package.__path__[0])
     plain = (str(folder / name) for name in ("rules.py", "score.py", "shogi/position.py", "shogi/sfen.py"))
     for source in (__file__, shard.__file__, *plain):
         digest.update(Path(source).read_bytes())

@@ -85,7 +85,8 @@ class Ahead(Generic[T]):
 _AHEAD: Final = 4
 """Batches that are ready, at most."""
 
-Rows = npt.NDArray[np.int32]
+Rows = Any
+"""Rows of the feature transformer, int [n][active]: a numpy array, or a tensor on a GPU."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,21 +103,21 @@ START: Final = BatchNumber()
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Some positions.
+    """Some positions, as numpy arrays or as tensors on a GPU.
 
     Attributes:
-        own, enemy: rows that they switch on as the side to move and as the other side sees them, int32 [n][active].
+        own, enemy: rows that they switch on as the side to move and as the other side sees them, int [n][active].
         scores: float32 [n], centipawns from the side to move.
         results: float32 [n]: 1 if the side to move wins, 0 if it loses, 0.5 for a draw; below 0 if there is none.
         bounds: uint8 [n]: whether the score is exact, or a bound (`worker.search.tt`).
-        after: where the batch that follows stands.
+        after: the number of the batch that follows.
     """
 
     own: Rows
     enemy: Rows
-    scores: npt.NDArray[np.float32]
-    results: npt.NDArray[np.float32]
-    bounds: npt.NDArray[np.uint8]
+    scores: Any
+    results: Any
+    bounds: Any
     after: BatchNumber = START
 
     def __len__(self) -> int:

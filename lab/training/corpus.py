@@ -1,7 +1,7 @@
 """The positions that a net is trained on: the shards, their games for validation, and the order.
 
-A shard is one of games, or one of positions of the trees of their searches (`lab.selfplay.shard`). The latter are
-mapped, never read as a whole: a chunk of them is in memory at a time.
+A shard is one of games, or one of positions of the trees of their searches (`lab.selfplay.shard`), or a block of a PSV
+file (`lab.training.psv`). The latter two are never read as a whole: a chunk of them is in memory at a time.
 
 Nothing of an order is left to chance, or to what came before: shards, chunks and batches follow from the seed, so a run
 goes on in the middle of an epoch by reading one chunk again.
@@ -23,6 +23,7 @@ import numpy.typing as npt
 from lab.selfplay.shard import Shard, ShardError, Tree, read_shard
 from lab.selfplay.state import LONGEST_GAME
 from lab.selfplay.walk import QUIET_SCORE, RECORD_DTYPE
+from lab.training.psv import SUFFIX, Block, PsvError, blocks
 from lab.training.replay import (
     CUT,
     ILLEGAL,
@@ -66,6 +67,8 @@ class Source:
     training: int
     """Positions."""
     validation: int
+    first: int = 0
+    """Of a PSV file: the number of its first position, for it is used in blocks (`lab.training.psv`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +154,10 @@ class Replayer:
             wanted &= records["depth"] >= self._split.least_depth
         return np.asarray(records[wanted])
 
+    def psv_records(self, block: Block, part: int) -> Records:
+        """The quiet positions of a block that belong to training or to validation. Raises PsvError: it is damaged."""
+        return block.records(self._position, self._tables, self._below, part, self._split.decided)
+
     def again(self, source: Source, part: int) -> Records:
         """The positions of a source that was indexed. Raises CorpusError: it is another one by now, or gone."""
         path = Path(source.path)
@@ -160,8 +167,13 @@ class Replayer:
                 if tree.header["payload_sha256"] != source.sha256:
                     raise CorpusError(f"{path}: other positions than those the run was begun with")
                 return self.tree_records(tree, part)
+            if path.suffix == SUFFIX:
+                block = Block(path, source.first)
+                if block.sha256 != source.sha256:
+                    raise CorpusError(f"{path}: other positions than those the run was begun with")
+                return self.psv_records(block, part)
             shard = read_shard(path)
-        except ShardError as error:
+        except (ShardError, PsvError) as error:
             raise CorpusError(str(error)) from error
         except FileNotFoundError as error:
             raise CorpusError(f"{path}: it is gone, and the run was begun with it") from error
@@ -171,9 +183,10 @@ class Replayer:
 
 
 def shard_files(folders: Sequence[Path], use: str = "all") -> list[Path]:
-    """The shards of folders of ``gougi selfplay``, in order, by their whole paths.
+    """The shards of folders of ``gougi selfplay``, and PSV files, in order, by their whole paths.
 
     Args:
+        folders: each such a folder, or one of PSV files, or a PSV file.
         use: as of `Split`.
 
     Raises:
@@ -182,10 +195,11 @@ def shard_files(folders: Sequence[Path], use: str = "all") -> list[Path]:
     """
     found: list[Path] = []
     for folder in folders:
-        files = sorted(path for path in folder.resolve().iterdir() if _SHARD_FILE.fullmatch(path.name))
+        inside = [folder.resolve()] if folder.is_file() else folder.resolve().iterdir()
+        files = sorted(path for path in inside if path.suffix == SUFFIX or _SHARD_FILE.fullmatch(path.name))
         if not files:
-            raise CorpusError(f"{folder}: no shards of gougi selfplay in it")
-        found += [path for path in files if use == "all" or (path.suffix == _TREE) == (use == "tree")]
+            raise CorpusError(f"{folder}: no shards of gougi selfplay, and no PSV file (.psv)")
+        found += [path for path in files if use == "all" or path.suffix == (_TREE if use == "tree" else ".games")]
     if not found:
         raise CorpusError(f"no shards of {use} in {', '.join(map(str, folders))}")
     return found
@@ -229,6 +243,14 @@ class Corpus:
         for number, path in enumerate(files):
             on_shard(number, len(files))
             try:
+                if path.suffix == SUFFIX:
+                    for first in blocks(path):
+                        block = Block(path, first)
+                        parts = [replayer.psv_records(block, part) for part in (TRAINING, VALIDATION)]
+                        add_points(weights, points, parts[TRAINING]["score"], parts[TRAINING]["result"])
+                        counts = (0, len(block), len(parts[TRAINING]), len(parts[VALIDATION]))
+                        sources.append(Source(str(path), block.sha256, *counts, first))
+                    continue
                 if path.suffix == _TREE:
                     tree = Tree.open(path)
                     tree.check()
@@ -241,7 +263,7 @@ class Corpus:
                     games, positions = shard.header["games"], shard.header["positions"]
                     parts = [replayer.records(shard, part) for part in (TRAINING, VALIDATION)]
                     add_points(weights, points, parts[TRAINING]["score"], parts[TRAINING]["result"])
-            except ShardError as error:
+            except (ShardError, PsvError) as error:
                 text = str(error)
                 raise CorpusError(text if str(path) in text else f"{path}: {text}") from error
             counts = (games, positions, len(parts[TRAINING]), len(parts[VALIDATION]))

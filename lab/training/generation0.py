@@ -19,8 +19,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from worker.nnue.architecture import Architecture
 from worker.nnue.features import BOARD_BASE, HAND_BASE, K_P, PIECE_NUMBERS
-from worker.nnue.format import Architecture, NetworkFile
+from worker.nnue.format import NetworkFile
 from worker.shogi.pieces import (
     BISHOP,
     DRAGON,

@@ -16,50 +16,60 @@ from lab.training.weights import LAYER_ONE, LAYERS, ONE, SCALES, FloatNet
 from worker.nnue import Network, NnueState
 from worker.nnue.format import NetworkFile
 from worker.nnue.network import DEFAULT_FV_SCALE
+from worker.nnue.sfnn.architecture import SfnnArchitecture
+from worker.nnue.sfnn.file import SfnnFile
+from worker.nnue.shape import read_head
 from worker.shogi.state import new_record
 
 _BATCH: Final = 4096
 
 
-def file_facts(network: NetworkFile, data: bytes) -> dict[str, Any]:
+def file_facts(network: NetworkFile | SfnnFile, data: bytes, fv_scale: int | None = None) -> dict[str, Any]:
     """All that the file says, as plain values.
 
     Args:
         data: the file's bytes.
+        fv_scale: that lies beside the file, if one does.
     """
     arch = network.architecture
     layers = [_layer(LAYERS[0], network.transformer_weight, network.transformer_bias)]
     for name, weight, bias in zip(LAYERS[1:], network.weights, network.biases, strict=True):
         layers.append(_layer(name, weight, bias))
     return {
-        "architecture": str(arch),
-        "features": arch.features.name,
-        "inputs": arch.features.dimensions,
+        "name": arch.name,
+        "architecture": arch.header if isinstance(arch, SfnnArchitecture) else str(arch),
+        "header": read_head(data, "").text,
+        "features": arch.inputs.name if isinstance(arch, SfnnArchitecture) else arch.features.name,
+        "inputs": len(network.transformer_weight),
         "unused_inputs": int(np.count_nonzero(~network.transformer_weight.any(axis=1))),
         "width": arch.width,
         "hidden": [arch.hidden1, arch.hidden2],
+        "stacks": arch.stacks.count if isinstance(arch, SfnnArchitecture) else 1,
         "bytes": len(data),
         "sha256": hashlib.sha256(data).hexdigest(),
         "parameters": sum(layer["weights"] + layer["biases"] for layer in layers),
-        "fv_scale": arch.fv_scale or DEFAULT_FV_SCALE,
-        "fv_scale_named": arch.fv_scale is not None,
+        "fv_scale": fv_scale or arch.fv_scale or DEFAULT_FV_SCALE,
+        "fv_scale_from": "beside the file" if fv_scale else "the file" if arch.fv_scale else "nobody",
         "layers": layers,
     }
 
 
 def facts_text(facts: dict[str, Any]) -> str:
     """The facts of a file as a table."""
-    named = "" if facts["fv_scale_named"] else " (the file names none)"
+    named = " (neither the file nor one beside it names any)" if facts["fv_scale_from"] == "nobody" else ""
     head = [
         ("file", f"{facts['file']}, {facts['bytes']:,} bytes"),
         ("sha256", facts["sha256"]),
-        ("architecture", facts["architecture"]),
+        ("architecture", f"{facts['name']}: {facts['architecture']}"),
+        *([("its header says", facts["header"])] if facts["header"] != facts["architecture"] else []),
         ("parameters", f"{facts['parameters']:,}"),
         ("inputs", f"{facts['inputs']:,}, {facts['unused_inputs']:,} of them with no weight"),
         ("raw to a centipawn", f"{facts['fv_scale']}{named}"),
     ]
     wide = max(len(name) for name, _ in head)
     lines = [f"{name:{wide}}  {value}" for name, value in head]
+    if facts["stacks"] > 1:
+        lines.append(f"{'stacks':{wide}}  {facts['stacks']:,}, together below")
     lines.append(f"\n{'layer':20}{'shape':>12}{'weights':>16}{'deviation':>11}{'zeros':>8}{'at ends':>9}{'biases':>18}")
     for layer in facts["layers"]:
         shape = f"{layer['outputs']}<-{layer['inputs']}"
@@ -77,8 +87,8 @@ def _layer(name: str, weight: npt.NDArray[Any], bias: npt.NDArray[Any]) -> dict[
     ends = np.count_nonzero((weight >= info.max) | (weight <= -info.max))
     return {
         "name": name,
-        "inputs": int(weight.shape[1] if name != LAYERS[0] else weight.shape[0]),
-        "outputs": int(weight.shape[0] if name != LAYERS[0] else weight.shape[1]),
+        "inputs": int(weight.shape[-1] if name != LAYERS[0] else weight.shape[0]),
+        "outputs": int(weight.shape[-2] if name != LAYERS[0] else weight.shape[1]),
         "weights": int(weight.size),
         "biases": int(bias.size),
         "type": str(weight.dtype),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from lab.training.features import TRAINABLE
-from worker.nnue.format import Architecture
+from worker.nnue.architecture import Architecture
 
 CHECKPOINT: Final = "checkpoint.pt"
 CHECKPOINT_BEFORE: Final = "checkpoint-before.pt"

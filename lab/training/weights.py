@@ -14,7 +14,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from worker.nnue.format import Architecture, NetworkFile
+from worker.nnue.architecture import Architecture
+from worker.nnue.format import NetworkFile
 
 ONE: Final = 127
 """An activation of 1."""

@@ -182,7 +182,8 @@ def network_hash(eval_file: str) -> str:
     Raises:
         OSError: the file cannot be read.
     """
+    from worker.nnue.format import network_path
     from worker.nnue.network import default_file
 
-    file = Path(eval_file) if eval_file else default_file()
+    file = network_path(eval_file) if eval_file else default_file()
     return hashlib.sha256(file.read_bytes()).hexdigest()[:16]

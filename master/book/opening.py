@@ -18,7 +18,7 @@ from typing import Final
 from master.book.learned import LearnedBook
 from master.book.lessons import reference_seconds
 from master.player.instructions import AskBook, BookAnswer
-from worker.book import Book, BookMove, BookSettings, Lookup, eligible, legal_entries
+from worker.book import BookMove, BookSettings, Lookup, eligible, legal_entries, open_file
 from worker.shogi import MoveError, Position
 from worker.shogi.position import Replay
 
@@ -73,7 +73,7 @@ class OpeningSettings:
     """The books, and the rules by which a move is chosen from them."""
 
     files: tuple[Path, ...] = ()
-    """YaneuraOu DB files; the first that has a move for the position is played from."""
+    """Book files; the first that has a move for the position is played from."""
     choice: BookSettings = field(default_factory=BookSettings)
     """YaneuraOu's options. ``file`` is not looked at."""
     look_ahead: LookAhead = LookAhead.WORST
@@ -101,7 +101,7 @@ class OpeningBook:
         self._rng = rng or random.Random()
         self._replay = Replay()
         self._books: list[tuple[str, Lookup]] = [
-            (path.name, Book(path, settings.choice.on_the_fly)) for path in settings.files
+            (path.name, open_file(path, settings.choice.on_the_fly)) for path in settings.files
         ]
         if learned is not None:
             self._books.append(("imported", learned))

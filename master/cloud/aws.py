@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator
 from typing import Any, Final
 
-_NO_BOTO: Final = "boto3 is missing: in the checkout, pip install '.[fleet]'"
+_NO_BOTO: Final = "boto3 is missing: pip install 'gougi[fleet]'"
 _DENIED: Final = ("UnauthorizedOperation", "AccessDenied", "AccessDeniedException")
 _ADVICE: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
     (

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from master.book.learned import LearnedBook
     from master.book.lessons import BookSearch
     from master.ui.console import Console
-    from worker.book import Book, BookMove
+    from worker.book import BookMove, Lookup
     from worker.shogi import Position
 
 
@@ -129,20 +129,21 @@ def _print_candidates(console: Console, name: str, position: Position, entries: 
     console.print(table)
 
 
-def _open_file(path: Path, on_the_fly: bool) -> Book:
+def _open_file(path: Path, on_the_fly: bool) -> Lookup:
     """A book file, mapped where that can be; one that is not sorted is sorted in memory, as the player does it.
 
     Raises:
         BookError: as `Book`'s.
     """
-    from worker.book import Book, BookError
+    from worker.book import BookError
+    from worker.book import open_file as opened
 
     try:
-        return Book(path, on_the_fly=True)
+        return opened(path, on_the_fly=True)
     except BookError:
         if on_the_fly:
             raise
-        return Book(path)
+        return opened(path)
 
 
 @app.command(cls=PlainCommand)

@@ -48,6 +48,7 @@ _SUFFIXES: Final = {
 }
 _BEGINNINGS: Final = (
     (b"#YANEURAOU-DB", Kind.BOOK),
+    (b"YANE-BINBOOK-", Kind.BOOK),
     (b"SQLite format 3\0", Kind.LEARNED),
     ((0x7AF32F16).to_bytes(4, "little"), Kind.NET),
     (b"sfen ", Kind.POSITIONS),
@@ -117,25 +118,32 @@ def check_fleet(settings: Config, *, single: bool = False, net_option: str = " (
     if cluster.address and not single:
         check_address(cluster.address)
         return  # files are the nodes' own, on their machines
-    check_net(settings.engine.eval_file, f"[engine] eval_file{net_option}")
+    check_net(settings.engine.eval_file, f"[engine] eval_file{net_option}", settings.engine.eval_architecture)
     for number, kind in enumerate(() if single else cluster.kinds):
         where = f"[cluster] kinds[{number}]"
-        check_net(kind.eval_file or "", where)
+        check_net(kind.eval_file or "", where, kind.eval_architecture or "")
         if kind.command and shutil.which(kind.command[0]) is None:
             raise CommandError(f"{where}: {kind.command[0]}: no such program")
 
 
-def check_net(file: str, where: str) -> str:
-    """The path of a network's file, with the home folder for ``~``. End the command if it is no network; empty: the
-    one that ships."""
+def check_net(file: str, where: str, architecture: str = "") -> str:
+    """The path of a network's file or folder, with the home folder for ``~``. End the command if it is no network;
+    empty: the one that ships.
+
+    Args:
+        architecture: the name of its shape that the user gave.
+    """
     from worker.nnue import NetworkFileError
-    from worker.nnue.format import read_network
+    from worker.nnue.beside import read_beside
+    from worker.nnue.format import network_path
+    from worker.nnue.network import architecture_of
 
     path = os.path.expanduser(file)
     if path:
-        check_kind(Path(path), Kind.NET, where=where)
         with EndsOn(NetworkFileError, OSError, where=where):
-            read_network(Path(path))
+            net = network_path(path)
+            check_kind(net, Kind.NET, where=where)
+            architecture_of(net, architecture=architecture or read_beside(net).architecture)
     return path
 
 

@@ -12,7 +12,7 @@ import typer
 
 from master.commands.checks import check_net
 from master.commands.common import CommandError, EndsOn, compile_searcher, interruptible
-from master.commands.options import FvScale, Json
+from master.commands.options import Architecture, FvScale, Json
 from worker.files import reason
 
 SFEN_HELP = 'Position as SFEN, such as "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1".'
@@ -60,9 +60,13 @@ def evaluate(
         typer.Option("--file", metavar="FILE", help='A file with one SFEN in each line ("-": standard input).'),
     ] = None,
     net: Annotated[
-        str, typer.Option(metavar="FILE", help="Network file (nn.bin). Default: the one that ships with Gougi.")
+        str,
+        typer.Option(
+            metavar="FILE", help="Network file (nn.bin) or its folder. Default: the one that ships with Gougi."
+        ),
     ] = "",
     fv_scale: FvScale = None,
+    architecture: Architecture = "",
 ) -> None:
     """Evaluate positions with the network, without a search.
 
@@ -81,8 +85,8 @@ def evaluate(
 
     if sfen and file:
         raise CommandError("give --sfen or --file, not both")
-    net = check_net(net, "--net")
-    network = load_network(net, fv_scale=fv_scale) if net else default_network()
+    net = check_net(net, "--net", architecture)
+    network = load_network(net, fv_scale=fv_scale, architecture=architecture) if net else default_network()
     scale = fv_scale or network.fv_scale
     positions = list(_sfen_lines(file)) if file else [("--sfen", sfen or STARTPOS)]
     if not positions:
@@ -114,8 +118,12 @@ def bench(
         typer.Option(min=1, max=60, metavar="N", help="Plies to search each position. Default: 12."),
     ] = None,
     net: Annotated[
-        str, typer.Option(metavar="FILE", help="Network file (nn.bin). Default: the one that ships with Gougi.")
+        str,
+        typer.Option(
+            metavar="FILE", help="Network file (nn.bin) or its folder. Default: the one that ships with Gougi."
+        ),
     ] = "",
+    architecture: Architecture = "",
 ) -> None:
     """Search fixed positions to a fixed depth. One thread: a measure of speed, and a fingerprint of the search.
 
@@ -128,7 +136,7 @@ def bench(
 
       gougi bench --json --depth 10
     """
-    net = check_net(net, "--net")
+    net = check_net(net, "--net", architecture)
     compile_searcher()
     from worker.engine import EngineError
     from worker.search.bench import DEFAULT_DEPTH, run_bench
@@ -140,7 +148,7 @@ def bench(
             print(f"position {number + 1}: {nodes} nodes", flush=True)
 
     with EndsOn(EngineError, where="--net"):
-        result = interruptible(lambda: run_bench(plies, net or None, tell))
+        result = interruptible(lambda: run_bench(plies, net or None, tell, architecture=architecture))
     if as_json:
         facts = {
             "nodes": result.total,

@@ -54,7 +54,7 @@ def settings(config: Path | None, folder: str | None) -> Any:
 def operator_of(config: Path | None, folder: str | None) -> Operator:
     """The operator that carries the command out."""
     from master.cloud.operator import Operator
-    from master.config import find_file
+    from master.config_file import find_file
 
     return Operator(settings(config, folder), config or find_file())
 

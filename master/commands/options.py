@@ -28,7 +28,7 @@ Single = Annotated[bool, typer.Option("--single", help="One searcher in this pro
 
 PageOption = Annotated[
     str | None,
-    typer.Option("--page", metavar="HOST:PORT|off", help="Address of the live page. Default: 127.0.0.1:4082."),
+    typer.Option("--page", metavar="HOST:PORT|off", help="Address of the live page. Default: 127.0.0.1:4084."),
 ]
 
 NOTATIONS = "japanese|usi"
@@ -44,10 +44,20 @@ NetFile = Annotated[
         callback=only(Kind.NET),
     ),
 ]
+Architecture = Annotated[
+    str,
+    typer.Option(
+        "--architecture",
+        metavar="NAME",
+        help="Shape of the network, such as halfkp_1024x2-8-64. Default: as its file's bytes say.",
+    ),
+]
 FvScale = Annotated[
     int | None,
     typer.Option(
-        min=1, metavar="N", help="Raw output of the network for one centipawn. Default: the network's own, else 16."
+        min=1,
+        metavar="N",
+        help="Raw output of the network for one centipawn. Default: what is known of the network, else 16.",
     ),
 ]
 

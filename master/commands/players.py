@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cluster.processors import processors
-from cluster.sharing.table import SharingSettings
 from master.commands.common import CommandError, EndsOn
 
 if TYPE_CHECKING:
@@ -58,12 +57,18 @@ def choice_settings(book: BookConfig) -> BookSettings:
         last_ply=book.moves,
         ignore_percent=book.ignore_rate,
         eval_diff=book.eval_diff,
+        eval_diffs=(_own(book.eval_black_diff), _own(book.eval_white_diff)),
         eval_limits=(book.eval_black_limit, book.eval_white_limit),
         depth_limit=book.depth_limit,
+        depth_limits=(_own(book.depth_black_limit), _own(book.depth_white_limit)),
         by_count=book.consider_move_count,
         any_ply=book.ignore_ply,
         flipped=book.flipped,
     )
+
+
+def _own(number: int) -> int | None:
+    return None if number < 0 else number
 
 
 def learned_path(settings: Config) -> Path:
@@ -96,10 +101,10 @@ def make_fleet(settings: Config, metrics: Metrics | None = None) -> FleetSearche
     """The fleet that the configuration describes; not open yet.
 
     Args:
-        metrics: hears it; its nodes then serve metrics of their own.
+        metrics: hears it.
     """
 
-    from cluster.coordination.settings import Mode, Settings
+    from cluster.coordination.settings import Mode, Settings, SharingSettings
     from cluster.drivers.fleet_driver import FleetSearcher
     from cluster.engine_spec import FleetSpec, Variety
     from cluster.voting import Vote
@@ -122,7 +127,6 @@ def make_fleet(settings: Config, metrics: Metrics | None = None) -> FleetSearche
         report_port=cluster.report_port,
         advertise=cluster.advertise or None,
         metrics=None if metrics is None else metrics.fleet,
-        node_metrics=None if metrics is None else metrics.nodes,
         at_most=most_nodes(settings),
     )
 
@@ -150,7 +154,9 @@ def _engine(settings: Config, threads: int) -> EngineSpec:
     from cluster.engine_spec import EngineSpec
 
     engine = settings.engine
-    return EngineSpec(engine.hash_mb, threads, _path(engine.eval_file), engine.fv_scale or None)
+    return EngineSpec(
+        engine.hash_mb, threads, _path(engine.eval_file), engine.fv_scale or None, engine.eval_architecture
+    )
 
 
 def _kind(engine: EngineSpec, kind: NodeKindConfig) -> NodeKind:
@@ -166,6 +172,9 @@ def _kind(engine: EngineSpec, kind: NodeKindConfig) -> NodeKind:
         threads=kind.threads or engine.threads,
         eval_file=engine.eval_file if kind.eval_file is None else _path(kind.eval_file),
         fv_scale=engine.fv_scale if kind.fv_scale is None else kind.fv_scale or None,
+        architecture=(engine.architecture if kind.eval_file is None else "")
+        if kind.eval_architecture is None
+        else kind.eval_architecture,
     )
 
 

@@ -13,7 +13,6 @@ from master.commands.common import EndsOn
 
 if TYPE_CHECKING:
     from cluster.metrics.fleet import FleetMetrics
-    from cluster.metrics.server import ListenAddress
     from master.config import Config, MetricsConfig
     from master.live.feed import Feed
     from master.logs.game_metrics import GameMetrics
@@ -42,8 +41,6 @@ class Metrics:
 
     fleet: FleetMetrics
     game: GameMetrics
-    nodes: ListenAddress
-    """The address at which the first node's process serves metrics of its own."""
     url: str
 
 
@@ -72,7 +69,7 @@ def serving(
     ProcessCollector(registry=registry)
     fleet, game = FleetMetrics(registry), GameMetrics(registry, version("gougi"), player)
     try:
-        server = MetricsServer(ListenAddress(config.listen, config.port, PORTS), registry, fleet.node_urls)
+        server = MetricsServer(ListenAddress(config.listen, config.port, PORTS), registry)
     except OSError as error:  # no reason not to play
         tell("metrics_not_served", {"error": str(error)})
         yield None
@@ -83,7 +80,7 @@ def serving(
     if root.handlers:  # where no log is written, Python itself shows warnings, as long as nobody else takes them
         root.addHandler(counting)
     try:
-        yield Metrics(fleet, game, ListenAddress(config.node_listen, config.node_port), server.url)
+        yield Metrics(fleet, game, server.url)
     finally:
         root.removeHandler(counting)
         server.close()

@@ -15,7 +15,6 @@ import typer
 
 from master.commands.common import INTERRUPTED, CommandError, EndsOn, interruptible, tell
 from master.commands.options import Address, Nodes, PageOption, Single
-from master.commands.players import make_fleet, nodes_asked
 from master.commands.services import live_page
 from master.commands.settings import ConfigFile, load
 from master.ui.terminal import NamedStream
@@ -40,6 +39,26 @@ def usi(
     ] = None,
     page: PageOption = None,
     config: ConfigFile = None,
+    listen: Annotated[
+        str | None,
+        typer.Option(metavar="HOST:PORT", help="Serve this engine to a GUI elsewhere, which --connect brings it to."),
+    ] = None,
+    connect: Annotated[
+        str | None, typer.Option(metavar="HOST:PORT", help="Be the engine that somebody serves there with --listen.")
+    ] = None,
+    secret_file: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="File (mode 600) of the secret of both. Default: GOUGI_USI_SECRET."),
+    ] = None,
+    keep: Annotated[
+        float, typer.Option(min=0, metavar="S", help="--listen: seconds that the engine stays when its GUI is gone.")
+    ] = 60.0,
+    tls_cert: Annotated[Path | None, typer.Option(metavar="FILE", help="--listen: encrypt; the certificate.")] = None,
+    tls_key: Annotated[Path | None, typer.Option(metavar="FILE", help="--listen: the certificate's key.")] = None,
+    tls_ca: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="--connect: encrypt, and trust this certificate.")
+    ] = None,
+    tls: Annotated[bool, typer.Option("--tls", help="--connect: encrypt; the system trusts the certificate.")] = False,
 ) -> int:
     """Speak USI on standard input and output: an engine for any GUI.
 
@@ -56,12 +75,50 @@ def usi(
       gougi usi --address 10.0.0.1:6379 --config ~/gougi.toml
 
       gougi usi --single
+
+      gougi usi --listen 127.0.0.1:4083
+
+      gougi usi --connect 127.0.0.1:4083
     """
+    given = (nodes, address, records, page, config)
+    if connect is not None:
+        if single or listen is not None or any(option is not None for option in given):
+            raise CommandError("--connect: the engine is elsewhere; its options are given there")
+        return _connect(connect, secret_file, tls_ca, tls)
+    if listen is not None:
+        options = ("--nodes", "--address", "--records", "--page", "--config")
+        words = ["--single"] if single else []
+        words += [word for pair in zip(options, given, strict=True) if pair[1] is not None for word in map(str, pair)]
+        return _listen(listen, secret_file, keep, tls_cert, tls_key, words)
     if single:
-        if any(option is not None for option in (nodes, address, records, page, config)):
+        if any(option is not None for option in given):
             raise CommandError("--single: it has no fleet, and takes no other option")
         return _single()
     return _fleet(load(config, {"cluster": {"nodes": nodes, "address": address}, "page": {"listen": page}}), records)
+
+
+def _connect(place: str, secret_file: Path | None, ca: Path | None, tls: bool) -> int:
+    from master.remote.client import connect, read_secret
+
+    with EndsOn(OSError, ValueError):
+        return connect(place, read_secret(secret_file), ca, tls=tls)
+
+
+def _listen(
+    place: str, secret_file: Path | None, keep_s: float, cert: Path | None, key: Path | None, words: list[str]
+) -> int:
+    from importlib.metadata import version
+
+    from master.remote.client import parse_address, read_secret
+    from master.remote.listener import ListenError, Place, engine_command, listen
+
+    with EndsOn(OSError, ValueError):
+        where = Place(*parse_address(place), read_secret(secret_file), cert, key)
+    with EndsOn(ListenError):
+        listen(
+            where, f"Gougi {version('gougi')}", keep_s, engine_command(*words), lambda at: tell(f"listening at {at}")
+        )
+    return INTERRUPTED
 
 
 def _single() -> int:
@@ -87,6 +144,7 @@ def _serve_single(gui: GuiReader, write: Callable[[str], None]) -> int:
 def _fleet(settings: Config, records: str | None) -> int:
     from importlib.metadata import version
 
+    from master.commands.players import nodes_asked
     from master.usi.options import FleetOptions, FleetPlan
 
     engine, cluster = settings.engine, settings.cluster
@@ -96,6 +154,7 @@ def _fleet(settings: Config, records: str | None) -> int:
         threads=engine.threads,
         eval_file=engine.eval_file,
         fv_scale=engine.fv_scale,
+        architecture=engine.eval_architecture,
         mode=cluster.mode,
         vote=cluster.vote,
     )
@@ -146,12 +205,13 @@ def _build(settings: Config, plan: FleetPlan, metrics: Metrics | None = None) ->
     Raises:
         NetworkError: the network file cannot be used, where the nodes are on this machine.
     """
+    from master.commands.players import make_fleet
     from master.usi.driver import NetworkError
     from worker.nnue import NetworkFileError, load_network
 
     if plan.eval_file and not settings.cluster.address:
         try:
-            load_network(plan.eval_file)
+            load_network(plan.eval_file, architecture=plan.architecture)
         except NetworkFileError as error:
             raise NetworkError(f"EvalFile: {error}") from error
         except OSError as error:
@@ -161,6 +221,7 @@ def _build(settings: Config, plan: FleetPlan, metrics: Metrics | None = None) ->
         "threads": plan.threads,
         "eval_file": plan.eval_file,
         "fv_scale": plan.fv_scale,
+        "eval_architecture": plan.architecture,
     }
     cluster: dict[str, Any] = {"nodes": plan.nodes, "mode": plan.mode, "vote": plan.vote}
     return make_fleet(

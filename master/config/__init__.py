@@ -7,7 +7,7 @@ or ``GOUGI_CONFIG`` names, else ``gougi.toml`` in the working folder, else ``~/.
 
 from __future__ import annotations
 
-from master.config.loading import ConfigError, changed, csa_password, effective, find_file, load_config, origins, sample
+from master.config.loading import ConfigError, changed, csa_password, effective, load_config, origins, sample
 from master.config.sections import (
     BookConfig,
     ClockConfig,
@@ -38,7 +38,6 @@ __all__ = [
     "changed",
     "csa_password",
     "effective",
-    "find_file",
     "load_config",
     "origins",
     "sample",

@@ -21,6 +21,7 @@ from pydantic_settings import (
 )
 
 from master.config.sections import ENV_PREFIX, SECRETS, Config
+from master.config_file import find_file
 from master.words import fault
 from worker.files import reason
 
@@ -34,10 +35,11 @@ ENV_OTHER = frozenset(
         "GOUGI_TUNE",
         "GOUGI_WITHOUT",
         "GOUGI_RUN_DIR",
+        "GOUGI_USI_SECRET",
     }
 )
-"""Variables of ours that are no keys of the file: where it is, what `worker.jit.options` reads before anything, and
-`cluster.machine.presence`'s."""
+"""Variables of ours that are no keys of the file: where it is, what `worker.jit.options` reads before anything,
+`cluster.machine.presence`'s, and the secret of `master.remote`."""
 
 _Location = tuple[int | str, ...]
 """Section, key, and within a key's own tables index and key and so on."""
@@ -129,16 +131,6 @@ def csa_password(config: Config) -> str:
     if not lines or not lines[0].strip():
         raise ConfigError(f"{path}: its first line is empty; expected the password")
     return lines[0].strip()
-
-
-def find_file() -> Path | None:
-    """The configuration that is used where none is named; None: there is none."""
-    named = os.environ.get("GOUGI_CONFIG")
-    if named:
-        return Path(named)
-    config_home = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
-    usual = (Path("gougi.toml"), Path(config_home).expanduser() / "gougi" / "gougi.toml")
-    return next((path for path in usual if path.is_file()), None)
 
 
 def _read_file(path: Path) -> dict[str, Any]:

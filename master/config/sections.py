@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from cluster.coordination.settings import Mode, Settings
+from cluster.coordination.settings import Mode, Settings, SharingSettings
 from cluster.engine_spec import Variety
 from cluster.voting import Vote
 from master.csa.login import LOGIN_NAME
@@ -35,6 +35,7 @@ else:
 
 # The homes of the defaults that are not the configuration's own.
 _SEARCH = Settings()
+_SHARING = SharingSettings()
 _PLAYER = PlayerSettings()
 _VARIETY = Variety()
 
@@ -52,9 +53,13 @@ class EngineConfig(_Section):
     """Search threads of each node. 0: the nodes of a machine share out its processors (each gets 16 at most); a single
     searcher and the nodes of `gougi analyze` have one."""
     eval_file: _Path = ""
-    """Network file (nn.bin), by its path on the node's own machine. Empty: the one that ships with Gougi."""
+    """Network file (nn.bin) or its folder, by its path on the node's own machine. Empty: the one that ships with
+    Gougi."""
+    eval_architecture: str = ""
+    """The network's shape (halfkp_1024x2-8-64), if its file leaves it open. Empty: as the file's bytes say."""
     fv_scale: Annotated[int, Field(ge=0, le=1024)] = 0
-    """Raw network output to a centipawn. 0: what the network file names, else 16."""
+    """Raw network output to a centipawn. 0: as measured by `gougi net calibrate`, else what the network's author
+    names, else 16."""
 
 
 class NodeKindConfig(_Section):
@@ -65,13 +70,15 @@ class NodeKindConfig(_Section):
     options: dict[str, str] = {}
     """The USI engine's options."""
     eval_file: _Path | None = None
+    eval_architecture: str | None = None
     fv_scale: Annotated[int, Field(ge=0, le=1024)] | None = None
     hash_mb: Annotated[int, Field(ge=1, le=1 << 20)] | None = None
     threads: Annotated[int, Field(ge=1, le=512)] | None = None
 
     @model_validator(mode="after")
     def _is_one_or_the_other(self) -> NodeKindConfig:
-        own = [name for name in ("eval_file", "fv_scale", "hash_mb", "threads") if getattr(self, name) is not None]
+        names = ("eval_file", "eval_architecture", "fv_scale", "hash_mb", "threads")
+        own = [name for name in names if getattr(self, name) is not None]
         if self.command and own:
             raise ValueError(f"a USI engine takes options, not {own[0]}")
         if self.options and not self.command:
@@ -106,9 +113,9 @@ class ClusterConfig(_Section):
     """Engines of the nodes, dealt to them in turn: a table for each kind. {} is our own searcher as [engine] has it,
     {eval_file = "other.bin"} the same with another network (hash_mb, threads, fv_scale likewise),
     {command = ["/usr/games/gpsusi"], options = {BookDepth = "0"}} any USI engine. Empty: all run our own."""
-    share_depth: Annotated[int, Field(ge=0, le=60)] = 2
+    share_depth: Annotated[int, Field(ge=0, le=60)] = _SHARING.depth
     """Nodes with the same network send each other the entries of their tables from this depth on. 0: none."""
-    share_bytes_per_s: Annotated[int, Field(ge=10_000, le=10_000_000_000)] = 8_000_000
+    share_bytes_per_s: Annotated[int, Field(ge=10_000, le=10_000_000_000)] = _SHARING.bytes_per_s
     """Bytes a second that each node may send to all others together; about as much comes in."""
 
 
@@ -194,19 +201,28 @@ class BookConfig(_Section):
     """Opening books, and the book that learns. docs/how-to/books.md explains them."""
 
     files: tuple[_Path, ...] = ()
-    """YaneuraOu DB files; the first one that has a move for the position is used. Empty: none."""
+    """Book files: YaneuraOu's (.db, .ybb) and Apery's (.bin); the first one that has a move for the position is used.
+    Empty: none."""
     on_the_fly: bool = False
     """Leave the files on the disk (they have to be sorted): for books of many GB."""
     moves: Annotated[int, Field(ge=0, le=10_000)] = 16
     """BookMoves: the last move number at which the files are asked."""
     eval_diff: Annotated[int, Field(ge=0, le=99_999)] = 30
     """BookEvalDiff: how many centipawns a move may be worse than the best (with look_ahead "off": the first)."""
+    eval_black_diff: Annotated[int, Field(ge=-1, le=99_999)] = -1
+    """BookEvalBlackDiff: another eval_diff for black. -1: none."""
+    eval_white_diff: Annotated[int, Field(ge=-1, le=99_999)] = -1
+    """BookEvalWhiteDiff: another eval_diff for white. -1: none."""
     eval_black_limit: Annotated[int, Field(ge=-99_999, le=99_999)] = 0
     """BookEvalBlackLimit: the least value of a move for black."""
     eval_white_limit: Annotated[int, Field(ge=-99_999, le=99_999)] = -140
     """BookEvalWhiteLimit: the least value of a move for white."""
     depth_limit: Annotated[int, Field(ge=0, le=99_999)] = 0
     """BookDepthLimit: the best move's least depth. 0: any (YaneuraOu has 16, which no book made from games passes)."""
+    depth_black_limit: Annotated[int, Field(ge=-1, le=99_999)] = -1
+    """BookDepthBlackLimit: another depth_limit for black. -1: none."""
+    depth_white_limit: Annotated[int, Field(ge=-1, le=99_999)] = -1
+    """BookDepthWhiteLimit: another depth_limit for white. -1: none."""
     consider_move_count: bool = False
     """ConsiderBookMoveCount: the chances are as the numbers of games; otherwise all are equal."""
     flipped: bool = True
@@ -267,7 +283,7 @@ def _listen(text: str) -> str:
 class PageConfig(_Section):
     """The live page: the game, what the fleet thinks, and how it is, in a browser. See docs/how-to/live-page.md."""
 
-    listen: Annotated[str, AfterValidator(_listen)] = "127.0.0.1:4082"
+    listen: Annotated[str, AfterValidator(_listen)] = "127.0.0.1:4084"
     """HOST:PORT. If another page has the port, this one takes any free port. "off": there is no page."""
     token: Annotated[SecretStr, Field(min_length=16)] | None = None
     """Not here: GOUGI_PAGE_TOKEN holds it. A browser from another machine has to show it. Without one a page that can
@@ -335,19 +351,23 @@ def _address(text: str) -> str:
 _Address = Annotated[str, AfterValidator(_address)]
 
 
+class UsiConfig(_Section):
+    """The engine for a GUI."""
+
+    fleet: bool = False
+    """Whether `gougi-usi`, which GUIs start without arguments, is the fleet (`gougi usi`). Otherwise it is one searcher
+    (`gougi usi --single`)."""
+
+
 class MetricsConfig(_Section):
     """Figures for Prometheus, served over HTTP by `gougi play` and `gougi usi`. docs/how-to/metrics.md lists them."""
 
     on: bool = True
-    """Whether they are served at all, by the master and by its nodes."""
+    """Whether they are served at all."""
     listen: _Address = "127.0.0.1"
     """Address of the master to serve them at. Beyond 127.0.0.1 whoever reaches the port can read them."""
     port: Annotated[int, Field(ge=0, le=65535)] = 9471
     """The master's port. Where another master has it, the next free one of the 20 from there on. 0: any free one."""
-    node_listen: _Address = "127.0.0.1"
-    """The same for the nodes' processes, each on its own machine."""
-    node_port: Annotated[int, Field(ge=0, le=65535)] = 0
-    """The first node's port; the second has the next, and so on. 0: any free ones, which the master's /nodes names."""
 
 
 class LogConfig(_Section):
@@ -386,6 +406,7 @@ class Config(BaseSettings):
     play: PlayConfig = PlayConfig()
     book: BookConfig = BookConfig()
     records: RecordsConfig = RecordsConfig()
+    usi: UsiConfig = UsiConfig()
     page: PageConfig = PageConfig()
     fleet: FleetConfig = FleetConfig()
     metrics: MetricsConfig = MetricsConfig()

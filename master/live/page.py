@@ -28,7 +28,6 @@ TOLD: Final = frozenset(
         "node_starting",
         "node_leaves",
         "node_failed",
-        "node_drained",
         "node_starves",
         "nodes_left_out",
         "ponder_hit",

@@ -71,15 +71,15 @@ def check_file(path: Path, *, size: int | None, sha256: str | None) -> None:
 
 def net_facts(path: Path) -> Installed:
     """The facts of a network file."""
-    from worker.nnue.format import NetworkFileError, read_network
+    from worker.nnue.architecture import NetworkFileError
+    from worker.nnue.network import architecture_of
 
     facts = Installed(path, path.stat().st_size, sha256_of(path))
     try:
-        found = read_network(path).architecture
+        found = architecture_of(path)
     except NetworkFileError as error:
         return Installed(path, facts.bytes, facts.sha256, fault=str(error).removeprefix(f"{path}: "))
-    shape = f"{found.features.name} {found.width}x2-{found.hidden1}-{found.hidden2}"
-    return Installed(path, facts.bytes, facts.sha256, shape, found.fv_scale)
+    return Installed(path, facts.bytes, facts.sha256, found.name, found.fv_scale)
 
 
 def install(

@@ -24,7 +24,9 @@ class FleetPlan:
     eval_file: str
     """Empty: the network that ships with Gougi."""
     fv_scale: int
-    """0: what the network file names, else 16."""
+    """0: what is known of the network, else 16."""
+    architecture: str
+    """The short name of the network's shape; empty: as its bytes say."""
     mode: str
     vote: str
 
@@ -50,7 +52,7 @@ def option_table(plan: FleetPlan, *, own_fleet: bool) -> dict[str, Option]:
     nodes = {"Nodes": Option("spin", str(plan.nodes), 1, MOST_NODES)} if own_fleet else {}
     return {
         **nodes,
-        **engine_options(plan.hash_mb, plan.eval_file, plan.fv_scale),
+        **engine_options(plan.hash_mb, plan.eval_file, plan.fv_scale, plan.architecture),
         "Threads": Option("spin", str(plan.threads), 0, MOST_THREADS),
         "Mode": Option("combo", plan.mode, choices=tuple(Mode)),
         "Vote": Option("combo", plan.vote, choices=("auto", *Vote)),
@@ -77,8 +79,9 @@ class FleetOptions(OptionValues):
             nodes=self.number("Nodes") if "Nodes" in self.table else self._given.nodes,
             hash_mb=self.number("USI_Hash"),
             threads=self.number("Threads"),
-            eval_file=self.text("EvalFile"),
+            eval_file=self.network,
             fv_scale=self.number("FV_SCALE"),
+            architecture=self.text("EvalArchitecture"),
             mode=self.text("Mode"),
             vote=self.text("Vote"),
         )

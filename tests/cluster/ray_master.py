@@ -51,8 +51,6 @@ async def main(address: str) -> None:
                     searcher.start(SearchRequest(sfen=STARTPOS, **order))
                 case "stop":
                     searcher.stop(order["search_id"])
-                case "drain":
-                    searcher.drain(order["node_id"], order["why"])
     finally:
         await searcher.close()
 

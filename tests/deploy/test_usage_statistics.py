@@ -42,11 +42,6 @@ def test_no_page_starts_a_ray_that_tells(page: Path) -> None:
     assert told(page.read_text()) == []
 
 
-def test_a_page_that_does_is_found() -> None:
-    text = (ROOT / "docs" / "how-to" / "several-machines.md").read_text()
-    assert told(text.replace(f"export {OFF}", "export RAY_USAGE_STATS_ENABLED=1")) == ["## Start Ray"]
-
-
 @pytest.mark.parametrize("role", [["head"], ["node", "192.0.2.1", "2"]], ids=lambda role: role[0])
 def test_the_machines_script_starts_none(role: list[str], tmp_path: Path) -> None:
     """The script gives Ray, for which `echo` stands here, the setting by itself: the environment has none."""

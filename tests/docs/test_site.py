@@ -111,21 +111,6 @@ def test_a_reader_without_network_reads_and_searches(site: Path, tmp_path: Path)
         assert of_pages(requests) == []
 
 
-@in_a_browser
-def test_a_request_to_another_host_would_be_seen(tmp_path: Path) -> None:
-    page = tmp_path / "page.html"
-    page.write_text(
-        "<h1>x</h1><img src='http://fonts.example/font'><script src='https://cdn.example/script.js'></script>"
-    )
-    with recorder() as (address, requests):
-        with Browser(tmp_path / "profile", f"--proxy-server={address}") as browser:
-            browser.open(page)
-        assert sorted(line.split()[1] for line in of_pages(requests)) == [
-            "cdn.example:443",
-            "http://fonts.example/font",
-        ]
-
-
 def wait_for(browser: Browser, script: str) -> str:
     """Run the script until its result is not empty, and return that."""
     return str(browser.run(

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from cluster.api import SILENT, FleetError, Listener, SearchListener, SearchRequest
-from master.__main__ import main
+from gougi.__main__ import main
 from master.commands import play_games
 from tests.master.scripted import ScriptedSearcher
 

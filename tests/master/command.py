@@ -17,7 +17,7 @@ from typing import IO
 from tests.master.forks import Server
 
 ROOT = Path(__file__).resolve().parents[2]
-GOUGI = (sys.executable, "-m", "master")
+GOUGI = (sys.executable, "-m", "gougi")
 _MARK = "TEST_PROCESS_MARK"
 _forks: Server | None = None
 

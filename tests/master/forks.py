@@ -1,7 +1,7 @@
 """``gougi`` as a process that is forked from one which has the libraries, our modules and the compiled searcher loaded:
 most of a short command's time.
 
-The command begins where ``python -m master`` does: a process of its own with its own arguments, environment, folder and
+The command begins where ``python -m gougi`` does: a process of its own with its own arguments, environment, folder and
 streams, that ends as every other. What the interpreter, a library or one of our modules reads of the environment once
 is that of the server: see `Server.fits`.
 
@@ -179,7 +179,7 @@ def _serve(connection: socket.socket) -> None:
 
 
 def _become(words: list[str], cwd: str, environment: dict[str, str], streams: list[int]) -> NoReturn:
-    """Go on as ``python -m master WORDS`` would."""
+    """Go on as ``python -m gougi WORDS`` would."""
     for number, descriptor in enumerate(streams):
         os.dup2(descriptor, number)
         os.close(descriptor)
@@ -187,8 +187,8 @@ def _become(words: list[str], cwd: str, environment: dict[str, str], streams: li
     os.environ.clear()
     os.environ.update(environment)
     sys.path[0] = cwd
-    sys.argv = ["master", *words]
-    runpy.run_module("master", run_name="__main__", alter_sys=True)
+    sys.argv = ["gougi", *words]
+    runpy.run_module("gougi", run_name="__main__", alter_sys=True)
     raise AssertionError("the command ends its process")
 
 

@@ -14,7 +14,7 @@ PROCESS = """
 import asyncio, sys
 from pathlib import Path
 
-import master.__main__ as script
+import gougi.__main__ as script
 import master.book.service as book, master.cli as cli, master.logs.log as log, master.game.recorder as recorder
 
 folder, fifo = Path(sys.argv[1]), sys.argv[2]

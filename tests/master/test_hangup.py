@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -26,21 +26,6 @@ def play_words(address: str, name: str) -> list[str]:
     return ["play", "--server", address, "--game", "test-5-1F", "--name", name, "--records", name, *SMALL]
 
 
-@contextmanager
-def opponent(folder: Path) -> Iterator[tuple[Running, str]]:
-    """bert, who waits for a game on a practice server, and that server's address."""
-    server = Running(["serve", "--port", "0", "--max-moves", str(MOVES), "--records", "server"], folder)
-    bert = None
-    try:
-        address = server.wait_for("listening on").split()[2].rstrip(";")
-        bert = Running(play_words(address, "bert"), folder, PASSWORD)
-        yield bert, address
-    finally:
-        server.kill()
-        if bert is not None:
-            bert.kill()
-
-
 def log_events(folder: Path) -> list[dict[str, str]]:
     (log,) = folder.glob("*.jsonl")
     return [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
@@ -53,31 +38,38 @@ def assert_whole(folder: Path) -> None:
     assert path.with_suffix(".kif").stat().st_size
 
 
-def test_a_game_on_a_server_outlives_its_terminal(tmp_path: Path) -> None:
-    with opponent(tmp_path) as (bert, address):
-        words = [*GOUGI, *play_words(address, "anna")]
-        with Terminal(words, tmp_path, PASSWORD) as terminal:
-            bert.wait_for("depth")
-            terminal.hang_up()
-            assert terminal.process.wait(200) == 0
-            assert bert.end(200) == 0, bert.output
-            pid = int(next((tmp_path / "anna").glob("*.jsonl")).stem.rpartition("-")[2])
-            processes_end(pid)
+def number_of(folder: Path) -> int:
+    """The number of the process that keeps its log there."""
+    return int(next(folder.glob("*.jsonl")).stem.rpartition("-")[2])
+
+
+def test_a_game_on_a_server_outlives_terminal_and_reader(tmp_path: Path) -> None:
+    """anna's terminal is closed, and bert's output is read for two lines only. He would play game after game; SIGUSR1
+    lets the one that runs be the last."""
+    server = Running(["serve", "--port", "0", "--max-moves", str(MOVES), "--records", "server"], tmp_path)
+    try:
+        address = server.wait_for("listening on").split()[2].rstrip(";")
+        read_for_a_moment = ["bash", "-c", '"$@" 2>&1 | head -2; exit "${PIPESTATUS[0]}"', "bash", *GOUGI]
+        with (
+            Terminal([*GOUGI, *play_words(address, "anna")], tmp_path, PASSWORD) as anna,
+            Terminal([*read_for_a_moment, *play_words(address, "bert"), "--games", "0"], tmp_path, PASSWORD) as bert,
+        ):
+            server.wait_for("game_started")
+            os.kill(number_of(tmp_path / "bert"), signal.SIGUSR1)
+            anna.wait_for("depth")
+            anna.hang_up()
+            assert anna.process.wait(200) == 0
+            assert bert.seen(200).code == 1  # the user has not seen all of it
+            processes_end(number_of(tmp_path / "anna"))
+    finally:
+        server.kill()
     for name in ("server", "anna", "bert"):
         assert_whole(tmp_path / name)
     (closed,) = [event for event in log_events(tmp_path / "anna") if event["event"] == "terminal_closed"]
     assert "the games go on" in closed["then"]
-
-
-def test_a_game_on_a_server_outlives_the_reader_of_its_output(tmp_path: Path) -> None:
-    with opponent(tmp_path) as (bert, address):
-        words = ["bash", "-c", '"$@" 2>&1 | head -2; exit "${PIPESTATUS[0]}"', "bash", *GOUGI]
-        with Terminal([*words, *play_words(address, "anna")], tmp_path, PASSWORD) as terminal:
-            assert bert.end(200) == 0, bert.output
-            assert terminal.seen(60).code == 1  # the user has not seen all of it
-    for name in ("anna", "bert"):
-        assert_whole(tmp_path / name)
-    assert "output_lost" in {event["event"] for event in log_events(tmp_path / "anna")}
+    assert "output_lost" in {event["event"] for event in log_events(tmp_path / "bert")}
+    written = "".join(path.read_text(encoding="latin-1") for path in tmp_path.rglob("*.*") if path.is_file())
+    assert PASSWORD["GOUGI_CSA_PASSWORD"] not in written
 
 
 def test_an_embedded_game_ends_in_good_order(tmp_path: Path) -> None:

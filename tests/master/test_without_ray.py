@@ -1,38 +1,18 @@
-"""On one machine nothing of Ray is loaded, in any process: here a `ray` stands in the way that says who loads it."""
+"""On one machine nothing of Ray is loaded, in any process: here a `ray` stands in the way that says who loads it.
+
+`tests.master.practice.test_embedded` has a whole game of this kind, with a node that is made anew.
+"""
 
 from __future__ import annotations
 
-import os
 import socket
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.master.command import GOUGI, ROOT, Running, environment
-
-TELLS = """
-import os, sys
-with open({file!r}, "a") as file:
-    print(os.getpid(), *sys.orig_argv, file=file)
-raise ImportError("nobody loads Ray here")
-"""
-
-
-class Planted:
-    """The `ray` that tells, and what it told."""
-
-    def __init__(self, folder: Path) -> None:
-        package, self._file = folder / "first" / "ray", folder / "loaded"
-        package.mkdir(parents=True)
-        self._file.touch()
-        (package / "__init__.py").write_text(TELLS.format(file=str(self._file)))
-        self.env = {"PYTHONPATH": os.pathsep.join([str(package.parent), str(ROOT)])}
-
-    @property
-    def told(self) -> str:
-        """A line for each process that loaded it: its number and its command."""
-        return self._file.read_text()
+from tests.master.command import GOUGI, environment
+from tests.master.planted_ray import Planted
 
 
 @pytest.fixture
@@ -54,18 +34,4 @@ def test_the_state_of_this_machine(planted: Planted, tmp_path: Path) -> None:
     env = planted.env | {"GOUGI_RUN_DIR": str(tmp_path / "run")}
     command = [*GOUGI, "status"]
     assert subprocess.run(command, cwd=tmp_path, env=environment(tmp_path, env), check=False).returncode == 1
-    assert planted.told == ""
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(240)
-def test_a_game_of_two_nodes(planted: Planted, tmp_path: Path) -> None:
-    words = ["play", "--nodes", "2", "--threads", "1", "--hash", "16", "--time", "1+1", "--max-moves", "4"]
-    running = Running([*words, "--records", "games"], tmp_path, planted.env)
-    try:
-        assert running.end(200) == 0, running.output
-    finally:
-        running.kill()
-    assert "node-2 is ready" in running.output
-    assert not running.left_behind()
     assert planted.told == ""

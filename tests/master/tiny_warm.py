@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numba import int64
 
-from master.__main__ import main
+from gougi.__main__ import main
 from worker import warm
 from worker.jit import jit
 

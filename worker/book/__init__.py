@@ -1,8 +1,9 @@
-"""Opening books in YaneuraOu's text format: reading, looking up and choosing. No compiled code."""
+"""Opening books in the field's formats: reading, looking up and choosing. No compiled code."""
 
 from worker.book.file import Book
 from worker.book.format import BookError, BookMove
-from worker.book.player import BookPlayer, BookReply, BookSettings, Lookup, eligible, legal_entries, select
+from worker.book.player import BookPlayer, BookReply, BookSettings, eligible, legal_entries, select
+from worker.book.several import Lookup, open_file
 
 __all__ = [
     "Book",
@@ -14,5 +15,6 @@ __all__ = [
     "Lookup",
     "eligible",
     "legal_entries",
+    "open_file",
     "select",
 ]

@@ -7,10 +7,10 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
-from worker.book.file import Book
 from worker.book.format import BookMove, flip_entry, flip_key, split_sfen
+from worker.book.several import Lookup, open_with_priority
 from worker.shogi import MoveError, Position, Repetition, move_to_usi
 
 _NARROW_SHARE: Final = 0.1
@@ -31,11 +31,15 @@ class BookSettings:
     ignore_percent: int = 0
     """``BookIgnoreRate``: the percentage of positions in which the book is not used, by chance."""
     eval_diff: int = 30
-    """``BookEvalDiff``: the centipawns by which a move may be worse than the first."""
+    """``BookEvalDiff``: the centipawns by which a move may be worse than the first,"""
+    eval_diffs: tuple[int | None, int | None] = (None, None)
+    """``BookEvalBlackDiff``, ``BookEvalWhiteDiff``: or other ones for black and for white."""
     eval_limits: tuple[int, int] = (0, -140)
     """``BookEvalBlackLimit``, ``BookEvalWhiteLimit``: the least value for black and for white, in centipawns."""
     depth_limit: int = 16
-    """``BookDepthLimit``: the first move's least depth; 0: any."""
+    """``BookDepthLimit``: the first move's least depth; 0: any;"""
+    depth_limits: tuple[int | None, int | None] = (None, None)
+    """``BookDepthBlackLimit``, ``BookDepthWhiteLimit``: or other ones for black and for white."""
     by_count: bool = False
     """``ConsiderBookMoveCount``: the chance of a move is in proportion to its count; otherwise all are equal."""
     pv_moves: int = 8
@@ -74,22 +78,28 @@ def eligible(moves: Sequence[BookMove], settings: BookSettings, ply: int, turn: 
         return Eligible(())
     notes: list[str] = []
     left = list(moves)
-    if settings.narrow:
-        total = max(1, sum(move.count for move in moves))
+    total = sum(move.count for move in moves)
+    if settings.narrow and total:  # a .ybb tells no counts
         left = [move for move in moves if move.count / total >= _NARROW_SHARE]
         if len(left) < len(moves):
             notes.append(f"NarrowBook: {len(moves)} moves to {len(left)}")
-    if left and settings.depth_limit and left[0].depth < settings.depth_limit:
-        notes.append(f"BookDepthLimit {settings.depth_limit}: the book's depth is {left[0].depth}")
+    depth_limit = _of(settings.depth_limits[turn], settings.depth_limit)
+    if left and depth_limit and left[0].depth < depth_limit:
+        notes.append(f"BookDepthLimit {depth_limit}: the book's depth is {left[0].depth}")
         return Eligible((), tuple(notes))
     if left:
-        least = max(left[0].value - settings.eval_diff, settings.eval_limits[turn])
+        eval_diff = _of(settings.eval_diffs[turn], settings.eval_diff)
+        least = max(left[0].value - eval_diff, settings.eval_limits[turn])
         good = [move for move in left if move.value >= least]
         if len(good) < len(left):
             limit = f"{('BookEvalBlackLimit', 'BookEvalWhiteLimit')[turn]} {settings.eval_limits[turn]}"
-            notes.append(f"BookEvalDiff {settings.eval_diff}, {limit}: {len(left)} moves to {len(good)}")
+            notes.append(f"BookEvalDiff {eval_diff}, {limit}: {len(left)} moves to {len(good)}")
         left = good
     return Eligible(tuple(left), tuple(notes))
+
+
+def _of(own: int | None, general: int) -> int:
+    return general if own is None else own
 
 
 def select(moves: Sequence[BookMove], settings: BookSettings, ply: int, turn: int, rng: random.Random) -> Selection:
@@ -125,13 +135,6 @@ class BookReply:
     """A remark on each move that was left out, with the reason."""
 
 
-class Lookup(Protocol):
-    """Anything that candidates are looked up in, as `worker.book.Book`."""
-
-    def find(self, sfen: str, any_ply: bool = False) -> list[BookMove]:
-        """The candidates of a position, the most played first; see `worker.book.file.Book.find`."""
-
-
 def legal_entries(book: Lookup, position: Position, settings: BookSettings) -> tuple[list[BookMove], list[str]]:
     """A position's candidates that are legal, and a note on each that is not.
 
@@ -165,7 +168,7 @@ class BookPlayer:
 
     def __init__(self, rng: random.Random) -> None:
         self._rng = rng
-        self._book: Book | None = None
+        self._book: Lookup | None = None
         self._opened: tuple[Path | None, bool] = (None, False)
 
     def has(self, settings: BookSettings) -> bool:
@@ -182,7 +185,7 @@ class BookPlayer:
             return
         self._book, self._opened = None, (None, False)
         if settings.file is not None:
-            self._book = Book(settings.file, settings.on_the_fly)
+            self._book = open_with_priority(settings.file, settings.on_the_fly)
         self._opened = settings.file, settings.on_the_fly
 
     def reply(self, position: Position, settings: BookSettings, only: Sequence[str] = ()) -> BookReply:
@@ -208,7 +211,7 @@ class BookPlayer:
         ponder = self._ponder(self._book, position, chosen.move, settings)
         return BookReply(chosen.move.move, ponder, candidates, tuple(notes))
 
-    def _variation(self, book: Book, position: Position, entry: BookMove, settings: BookSettings) -> tuple[str, ...]:
+    def _variation(self, book: Lookup, position: Position, entry: BookMove, settings: BookSettings) -> tuple[str, ...]:
         """The entry's move and what follows it: the book's first move each time, at its end the expected reply."""
         made = [position.push_usi(entry.move)]
         try:
@@ -227,7 +230,7 @@ class BookPlayer:
                 position.pop()
         return tuple(move_to_usi(move) for move in made)
 
-    def _ponder(self, book: Book, position: Position, entry: BookMove, settings: BookSettings) -> str | None:
+    def _ponder(self, book: Lookup, position: Position, entry: BookMove, settings: BookSettings) -> str | None:
         """The reply that the entry expects, else the book's first move after it."""
         position.push_usi(entry.move)
         try:

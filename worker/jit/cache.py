@@ -42,8 +42,13 @@ _COMPILED_ROOMS: Final = ("jit", "shogi", "nnue", "search", "mate")
 PLAIN_SOURCES: Final = frozenset(
     {
         "mate/solver.py",
+        "nnue/architecture.py",
+        "nnue/beside.py",
         "nnue/format.py",
+        "nnue/network.py",
         "nnue/reference.py",
+        "nnue/shape.py",
+        "nnue/shared.py",
         "nnue/variation.py",
         "search/bench.py",
         "search/engine.py",
@@ -55,6 +60,9 @@ PLAIN_SOURCES: Final = frozenset(
     }
 )
 """Sources in the compiled rooms that compiled code does not see: when they change, the cache stays valid."""
+
+APART: Final = "nnue/sfnn/"
+"""Sources whose compiled code has a folder of its own within this one (`worker.nnue.sfnn.jit`)."""
 
 OUTSIDE: Final = ("score.py",)
 """Sources outside of the rooms that compiled code of other files holds constants of."""
@@ -86,7 +94,7 @@ def source_digest() -> str:
     for room in _COMPILED_ROOMS:
         for source in sorted((_WORKER / room).rglob("*.py")):
             name = source.relative_to(_WORKER).as_posix()
-            if name not in PLAIN_SOURCES:
+            if name not in PLAIN_SOURCES and not name.startswith(APART):
                 digest.update(name.encode() + b"\0" + source.read_bytes() + b"\0")
     digest.update(repr((sorted(WITHOUT), PARAMETERS, TUNING)).encode())
     return digest.hexdigest()
@@ -108,7 +116,7 @@ def _fingerprint() -> str:
         HAS_VNNI,
         HAS_PEXT,
         sorted(OPTIONS.items()),
-        str(_WORKER),  # numba finds a function's code by where its source lies
+        __name__,  # compiled code holds the names of its modules
     )
     digest.update(repr(facts).encode())
     return digest.hexdigest()[:16]
@@ -163,8 +171,6 @@ _numbas_load: Final = IndexDataCacheFile.load
 IndexDataCacheFile.load = _load
 
 _CACHE_DIR: Final = _find_cache()
-os.environ["NUMBA_CACHE_DIR"] = str(_CACHE_DIR)  # for processes that numba itself starts
-numba.config.CACHE_DIR = str(_CACHE_DIR)
 
 
 def cache_dir() -> Path:

@@ -8,14 +8,14 @@ closed program has copies of its callees which nobody else can call, so LLVM dro
 from __future__ import annotations
 
 import hashlib
-import inspect
 from collections.abc import Callable, Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numba
 from llvmlite import binding as llvm
-from numba.core.caching import UserProvidedCacheLocator
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import AnalysisPass, register_pass
@@ -53,6 +53,57 @@ class _OpenLibrary(AnalysisPass):  # type: ignore[misc]
         state.library = _ClosedLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
         state.library.enable_object_caching()
         return False
+
+
+class _Shelf(_CacheLocator):  # type: ignore[misc]
+    """A module's part of a folder of compiled code.
+
+    numba's own go by where the source lies. This one goes by the module's name and what the source holds: so all copies
+    of the same sources have the same compiled code, in clones and environments.
+    """
+
+    def __init__(self, folder: Path, function: Any, source: str) -> None:
+        self._py_file = source  # numba reads it for a warning
+        self._line = function.__code__.co_firstlineno
+        self._path = _made(folder / function.__module__)
+
+    def get_cache_path(self) -> str:
+        return str(self._path)
+
+    def get_source_stamp(self) -> str:
+        return _digest(self._py_file)
+
+    def get_disambiguator(self) -> str:
+        return str(self._line)
+
+
+@cache
+def _made(folder: Path) -> Path:
+    folder.mkdir(exist_ok=True, parents=True)
+    return folder
+
+
+@cache
+def _digest(source: str) -> str:
+    return hashlib.sha256(Path(source).read_bytes()).hexdigest()
+
+
+@cache
+def _shelves(folder: Path) -> type[Any]:
+    """numba's cache, in which a function is found on the shelves of that folder."""
+
+    class Shelf(_Shelf):
+        @classmethod
+        def from_function(cls, function: Any, source: str) -> Shelf:
+            return cls(folder, function, source)
+
+    class Shelves(CompileResultCacheImpl):  # type: ignore[misc]
+        _locator_classes = (Shelf,)
+
+    class Cache(FunctionCache):  # type: ignore[misc]
+        _impl_class = Shelves
+
+    return Cache
 
 
 class WholeProgram(CompilerBase):  # type: ignore[misc]
@@ -104,18 +155,8 @@ def _decorator(whole: bool, folder: Path) -> Callable[[Callable[..., Any]], Any]
     compiler = {"pipeline_class": WholeProgram} if whole else {}
 
     def decorate(function: Callable[..., Any]) -> Any:
-        # numba asks for the folder once, when it decorates.
-        before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder)
-        try:
-            return numba.njit(**OPTIONS, **compiler)(function)
-        except RuntimeError as error:  # "no locator available", whatever the disk has against it
-            place = UserProvidedCacheLocator(function, inspect.getfile(function))
-            try:
-                place.ensure_cache_path()
-            except OSError as reason:
-                raise OSError(reason.errno, reason.strerror, reason.filename or place.get_cache_path()) from error
-            raise
-        finally:
-            numba.config.CACHE_DIR = before
+        compiled = numba.njit(**OPTIONS, **compiler)(function)
+        compiled._cache = _shelves(folder)(function)
+        return compiled
 
     return decorate

@@ -92,6 +92,29 @@ def eight_bytes(_typing: Any, field: Any, index: Any) -> Any:
     return types.uint64(field, index), codegen
 
 
+@extending.intrinsic
+def record_address(_typing: Any, record: Any) -> Any:
+    """The address (int64) of a Record, for a function that is called by `worker.jit.memory.call_at`."""
+
+    def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        return builder.ptrtoint(args[0], I64)
+
+    return types.int64(record), codegen
+
+
+def record_at(kind: types.Record) -> Any:
+    """A function that takes the Record of type ``kind`` from its address."""
+
+    @extending.intrinsic
+    def record(_typing: Any, address: Any) -> Any:
+        def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+            return builder.inttoptr(args[0], context.get_value_type(kind))
+
+        return kind(address), codegen
+
+    return record
+
+
 def _plain(record: Any, name: str) -> bool:
     """Whether a field is one integer."""
     return isinstance(record.typeof(name), types.Integer) and record.aligned

@@ -91,3 +91,10 @@ def prefetch(builder: Any, address: Any) -> None:
     """Ask for the cache line at ``address`` (read, keep in all levels)."""
     constants = [ir.Constant(I32, value) for value in (0, 3, 1)]
     call(builder, "llvm.prefetch.p0", ir.VoidType(), [pointer(builder, address, I8), *constants])
+
+
+@intrinsic(types.int64, types.int64, types.int64, types.int64)
+def call_at(builder: Any, address: Any, first: Any, second: Any) -> Any:
+    """Call the compiled function at an address, which takes two int64 and gives one."""
+    kind = ir.FunctionType(I64, [I64, I64])
+    return builder.call(builder.inttoptr(address, kind.as_pointer()), [first, second])

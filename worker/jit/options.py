@@ -39,7 +39,6 @@ TUNING: Final = os.environ.get("GOUGI_TUNE") == "1"
 OPTIONS: Final[dict[str, Any]] = {
     "nogil": True,
     "error_model": "numpy",
-    "cache": True,
     "boundscheck": os.environ.get("GOUGI_CHECK") == "1",
 }
 """The options of every compiled function. None is inlined by hand: that doubles the compile time and gains no speed

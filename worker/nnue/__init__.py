@@ -7,10 +7,11 @@ A thread evaluates so::
     raw = evaluate(position.record, state.record)
 """
 
+from worker.nnue.architecture import NetworkFileError
 from worker.nnue.evaluation import centipawns, evaluate, evaluate_full, evaluate_score
-from worker.nnue.format import NetworkFileError
 from worker.nnue.network import Network, default_network, load_network
-from worker.nnue.state import NN, NnueState
+from worker.nnue.record import NN
+from worker.nnue.state import NnueState
 from worker.nnue.variation import Variation
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""The evaluation that the search calls. ``pos`` is a Record of `worker.shogi.state.POS`, ``nn`` one of `state.NN`.
+"""The evaluation that the search calls. ``pos`` is a Record of `worker.shogi.state.POS`, ``nn`` one of `record.NN`.
 
 Accumulators are lazy: computed when a position is evaluated, from the nearest ancestor that has them. Where there is
 none, as after a move of a king that changes every row, from the last position that was computed so with the own king on
@@ -13,11 +13,11 @@ import numpy as np
 
 from worker.jit import jit
 from worker.jit.bits import ctz
-from worker.jit.fields import eight_bytes
-from worker.jit.memory import ld16, ld32, ldu8, ldu64, st8, st64
+from worker.jit.fields import eight_bytes, record_address
+from worker.jit.memory import call_at, ld16, ld32, ldu8, ldu64, st8, st64
 from worker.nnue.features import HANDS_OFFSET, KINGS_OFFSET
 from worker.nnue.kernels import kernels
-from worker.nnue.state import BOARD_BYTES, MAX_ACTIVE, SLOTS
+from worker.nnue.record import BOARD_BYTES, MAX_ACTIVE, SLOTS
 from worker.score import MAX_EVAL
 from worker.shogi.pieces import DROP_BIT, KING, SQUARES
 
@@ -169,6 +169,8 @@ def ensure(pos: Any, nn: Any, perspective: int) -> None:
 
 @jit()
 def _output(pos: Any, nn: Any) -> Any:
+    if nn.output != 0:
+        return call_at(nn.output, record_address(pos), record_address(nn))
     return kernels.forward(accumulator(nn, pos.ply, pos.side), accumulator(nn, pos.ply, 1 - pos.side), nn)
 
 

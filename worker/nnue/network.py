@@ -8,6 +8,8 @@ this order it is 70 and 67 %.
 
 from __future__ import annotations
 
+import copy
+import hashlib
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -17,10 +19,18 @@ import numpy as np
 import numpy.typing as npt
 
 from worker.jit.memory import aligned_zeros
-from worker.nnue.features import tables
-from worker.nnue.format import Architecture, NetworkFile, parse_network, read_network
+from worker.nnue.architecture import Architecture
+from worker.nnue.beside import read_beside
+from worker.nnue.features import FeatureSet, tables
+from worker.nnue.format import NetworkFile, network_path, parse_network, read_file
 from worker.nnue.kernels import kernels
 from worker.nnue.reference import active_rows
+from worker.nnue.sfnn import reference as sfnn_reference
+from worker.nnue.sfnn.architecture import SfnnArchitecture
+from worker.nnue.sfnn.file import PROGRESS_FILE_BYTES, SfnnFile, parse_sfnn, sfnn_shape
+from worker.nnue.sfnn.state import Stacks, in_halves, memory_width, merged_rows
+from worker.nnue.shape import Head, choose, is_sfnn
+from worker.nnue.shared import Fill, shared_rows
 from worker.nnue.variation import NONE, Variation, vary
 from worker.shogi import Position
 
@@ -68,20 +78,29 @@ def by_activity(source: NetworkFile) -> npt.NDArray[np.intp]:
     return np.argsort(active, kind="stable")
 
 
-def in_order(source: NetworkFile, order: npt.NDArray[np.intp]) -> NetworkFile:
-    """The same network with its neurons in another order: it evaluates every position as before."""
-    first, *rest = source.weights
+def _products_by_activity(source: SfnnFile) -> npt.NDArray[np.intp]:
+    """The same for the products of a network of the SFNN family [width / 2]."""
+    half = source.architecture.width // 2
+    active = np.zeros(half, np.int64)
+    for text in _TYPICAL:
+        position = Position.from_sfen(text)
+        board, hands = position.record.board, (position.hand(0), position.hand(1))
+        for side in range(2):
+            rows = sfnn_reference.active_rows(source.architecture, side, board, hands, position.record.ksq)
+            both = sfnn_reference.accumulator(source, rows).reshape(2, half) > 0
+            active += both[0] & both[1]
+    return np.argsort(active, kind="stable")
+
+
+def in_order(first: npt.NDArray[np.int8], order: npt.NDArray[np.intp]) -> npt.NDArray[np.int8]:
+    """The first layer's weights, int8 [outputs, 2 * width], for neurons of the transformer in another order."""
     outputs, inputs = first.shape
-    both = first.reshape(outputs, 2, inputs // 2)[:, :, order].reshape(outputs, inputs)
-    return replace(
-        source,
-        transformer_bias=source.transformer_bias[order],
-        # With "clip", which has nothing to clip here, numpy takes a tenth of the time of an index.
-        transformer_weight=np.take(source.transformer_weight, order, axis=1, mode="clip"),
-        weights=(both, *rest),
-    )
+    both: npt.NDArray[np.int8] = first.reshape(outputs, 2, inputs // 2)[:, :, order].reshape(outputs, inputs)
+    return both
 
 
+_ROWS_AT_ONCE: Final = 256
+"""Rows that are put in order together: what the cache holds."""
 DEFAULT_FV_SCALE: Final = 16
 """Raw output to a centipawn: the field's usual value. A network or its user may name another one."""
 
@@ -93,47 +112,110 @@ class Network:
         architecture: its shape.
         fv_scale: raw output to a centipawn.
         name: where it came from, for logs.
+        tables: of the features.
+        transformer_bias: int16 [width].
+        transformer_weight: int16 [rows, width].
+        layers: bias and weights of the three layers; none for a network of the SFNN family.
+        stacks: the layers of such a network, else None.
     """
+
+    transformer_bias: npt.NDArray[np.int16]
+    transformer_weight: npt.NDArray[np.int16]
 
     def __init__(
         self,
-        source: NetworkFile,
+        source: NetworkFile | SfnnFile,
         *,
         fv_scale: int | None = None,
         name: str = "network",
         variation: Variation = NONE,
+        digest: str | None = None,
     ) -> None:
         """Arrange the weights of a network file.
 
         Args:
             fv_scale: 1 or more; None: what the file names, else `DEFAULT_FV_SCALE`.
             variation: the change of the network's weights.
+            digest: SHA-256 of the file, to share its rows with other processes (`worker.nnue.shared`); None: not.
 
         Raises:
-            ValueError: ``fv_scale`` below 1.
+            ValueError: ``fv_scale`` below 1, or a variation of a network of the SFNN family.
         """
         arch = source.architecture
         if fv_scale is None:
             fv_scale = arch.fv_scale or DEFAULT_FV_SCALE
         if fv_scale < 1:
             raise ValueError(f"FV_SCALE is {fv_scale}, expected 1 or more")
-        source = vary(source, variation, fv_scale)
-        source = in_order(source, by_activity(source))
-        self.architecture: Final[Architecture] = arch
+        self.architecture: Final[Architecture | SfnnArchitecture] = arch
         self.fv_scale: Final = fv_scale
         self.name: Final = name
         self.tables: Final = tables(arch.features)
-        self.transformer_bias: Final = _aligned(source.transformer_bias)
-        self.transformer_weight: Final = aligned_zeros((arch.features.rows, arch.width), np.int16)
-        self.transformer_weight[: arch.features.dimensions] = source.transformer_weight
-        self.transformer_weight[arch.features.zero_rows] = 0
-        self.layers: Final[tuple[tuple[npt.NDArray[Any], npt.NDArray[Any]], ...]] = tuple(
+        self._digest = None if variation.noise_cp else digest  # noise changes the rows, dropout does not
+        self.layers: tuple[tuple[npt.NDArray[Any], npt.NDArray[Any]], ...] = ()
+        self.stacks: Stacks | None = None
+        if isinstance(source, SfnnFile):
+            if variation != NONE:
+                raise ValueError(f"dropout and noise are not made for {arch}")
+            self._arrange_stacks(source)
+        else:
+            self._arrange_layers(vary(source, variation, fv_scale))
+
+    def _arrange_layers(self, source: NetworkFile) -> None:
+        features, width = source.architecture.features, source.architecture.width
+        order = by_activity(source)
+        rows = source.transformer_weight
+
+        def fill(into: npt.NDArray[np.int16]) -> None:
+            for start in range(0, len(rows), _ROWS_AT_ONCE):
+                part = rows[start : start + _ROWS_AT_ONCE]
+                # With "clip", which has nothing to clip here, numpy takes a tenth of the time of an index.
+                np.take(part, order, axis=1, out=into[start : start + len(part)], mode="clip")
+
+        self.transformer_bias = _aligned(source.transformer_bias[order])
+        self.transformer_weight = self._rows(features, width, fill)
+        source = replace(source, weights=(in_order(source.weights[0], order), *source.weights[1:]))
+        self.layers = tuple(
             (_aligned(bias), _aligned(weight))
             for bias, weight in (
                 kernels.arrange_layer(bias, weight, layer)
                 for layer, (bias, weight) in enumerate(zip(source.biases, source.weights, strict=True))
             )
         )
+
+    def _arrange_stacks(self, source: SfnnFile) -> None:
+        features, width = source.architecture.features, memory_width(source.architecture)
+        order = _products_by_activity(source)
+        # Doubled as YaneuraOu doubles them, so that accumulators wrap around as there.
+        self.transformer_bias = _aligned(2 * in_halves(source.transformer_bias, width, order))
+
+        def fill(into: npt.NDArray[np.int16]) -> None:
+            rows = merged_rows(source)
+            for start in range(0, len(rows), _ROWS_AT_ONCE):
+                part = in_halves(rows[start : start + _ROWS_AT_ONCE], width, order)
+                np.multiply(part, 2, out=into[start : start + len(part)])
+
+        self.transformer_weight = self._rows(features, width, fill)
+        self.stacks = Stacks(source, order)
+
+    def _rows(self, features: FeatureSet, width: int, fill: Fill) -> npt.NDArray[np.int16]:
+        """The transformer's weights in the kernels' order: shared with other processes, or of this one alone."""
+
+        def whole(into: npt.NDArray[np.int16]) -> None:
+            fill(into)
+            into[features.zero_rows] = 0
+
+        shape = features.rows, width
+        if self._digest is not None and (found := shared_rows(self._digest, shape, whole)) is not None:
+            return found
+        own = aligned_zeros(shape, np.int16)
+        whole(own)
+        return own
+
+    def scaled(self, fv_scale: int) -> Network:
+        """The same weights, in the same memory, with another FV_SCALE."""
+        other = copy.copy(self)
+        object.__setattr__(other, "fv_scale", fv_scale)
+        return other
 
 
 def _aligned(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -151,20 +233,76 @@ def default_file() -> Path:
     return Path(__file__).parent / "data" / DEFAULT_NETWORK
 
 
+PROGRESS_NAME: Final = "progress.bin"
+"""A file beside a network of the SFNN family, with which its nine stacks are classes of progress."""
+
+
+def read_any(path: str | os.PathLike[str], *, architecture: str | None = None) -> NetworkFile | SfnnFile:
+    """Read a network file of any family, or that of a folder; as `load_network`.
+
+    Raises:
+        NetworkFileError: it is broken or of an unknown kind.
+        OSError: it cannot be read.
+    """
+    return _read(read_file(path), architecture)
+
+
+def _read(head: Head, architecture: str | None) -> NetworkFile | SfnnFile:
+    if not is_sfnn(head):
+        return parse_network(head.data, file=head.file, architecture=architecture)
+    beside = _progress_beside(head)
+    return parse_sfnn(head, architecture=architecture, progress=beside.read_bytes() if beside else None)
+
+
+def architecture_of(
+    path: str | os.PathLike[str], *, architecture: str | None = None
+) -> Architecture | SfnnArchitecture:
+    """The architecture of a network file of any family, without unpacking it; arguments and errors as `read_any`."""
+    head = read_file(path)
+    if not is_sfnn(head):
+        return choose(head, architecture)
+    return sfnn_shape(head, architecture=architecture, outside=_progress_beside(head) is not None)
+
+
+def _progress_beside(head: Head) -> Path | None:
+    beside = Path(head.file).with_name(PROGRESS_NAME)
+    return beside if beside.is_file() and beside.stat().st_size == PROGRESS_FILE_BYTES else None
+
+
 def load_network(
-    path: str | os.PathLike[str] | None, *, fv_scale: int | None = None, variation: Variation = NONE
+    path: str | os.PathLike[str] | None,
+    *,
+    fv_scale: int | None = None,
+    variation: Variation = NONE,
+    architecture: str | None = None,
+    share: bool = False,
 ) -> Network:
-    """Read a network file of the field (``nn.bin``); None: the one that comes with the package.
+    """Read a network file of the field (``nn.bin``) or that of a folder; None: the one that comes with the package.
+
+    What the user names comes first, then what lies beside the file (`worker.nnue.beside`), then what it says itself.
+
+    Args:
+        fv_scale: see `Network`.
+        variation: likewise.
+        architecture: the short name of its shape; None or empty: as its bytes say.
+        share: one copy of a large network's weights for all processes of the machine that share it.
 
     Raises:
         NetworkFileError: it is broken or of an unknown kind.
         ValueError: ``fv_scale`` below 1.
         OSError: it cannot be read.
     """
-    if path is not None:
-        return Network(read_network(path), fv_scale=fv_scale, name=os.fspath(path), variation=variation)
-    source = parse_network(default_file().read_bytes(), file=DEFAULT_NETWORK)
-    return Network(source, fv_scale=fv_scale, name=f"<{DEFAULT_NETWORK}>", variation=variation)
+    if path is None:
+        source = parse_network(default_file().read_bytes(), file=DEFAULT_NETWORK)
+        return Network(source, fv_scale=fv_scale, name=f"<{DEFAULT_NETWORK}>", variation=variation)
+    file = network_path(path)
+    beside = read_beside(file)
+    head = read_file(file, mapped=share)
+    read = _read(head, architecture or beside.architecture)
+    digest = hashlib.sha256(head.data).hexdigest() if share else None
+    if fv_scale is None:
+        fv_scale = beside.fv_scale
+    return Network(read, fv_scale=fv_scale, name=os.fspath(file), variation=variation, digest=digest)
 
 
 def default_network() -> Network:

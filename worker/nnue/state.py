@@ -11,58 +11,12 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-from numba import from_dtype
 
 from worker.jit.memory import CACHE_LINE, aligned_zeros
 from worker.nnue.kernels import kernels
 from worker.nnue.network import Network
-from worker.score import MAX_PLY
+from worker.nnue.record import BOARD_BYTES, HANDS_BYTES, MAX_ACTIVE, NN_DTYPE, SLOTS
 from worker.shogi.pieces import SQUARES
-
-SLOTS: Final = 1 << (MAX_PLY - 1).bit_length()
-"""Plies whose accumulators are kept; a power of two, so that a ply finds its slot by its low bits."""
-MAX_ACTIVE: Final = 128
-"""Room for the rows that a position switches on: 40 with a full set, never more than squares and hands hold."""
-BOARD_BYTES: Final = 88
-"""Bytes of a board that is kept: a piece each, in whole words of eight."""
-_HANDS_BYTES: Final = 16
-
-NN_DTYPE: Final = np.dtype(
-    [
-        # Addresses in the network.
-        ("tables", np.int64),
-        ("transformer_bias", np.int64),
-        ("transformer_weight", np.int64),
-        ("bias1", np.int64),
-        ("weight1", np.int64),
-        ("bias2", np.int64),
-        ("weight2", np.int64),
-        ("bias3", np.int64),
-        ("weight3", np.int64),
-        # Its shape.
-        ("width", np.int64),
-        ("row_bytes", np.int64),  # of an accumulator, and of a row of the transformer's weights
-        ("hidden1", np.int64),  # outputs that the kernels compute
-        ("hidden2", np.int64),
-        ("king_rows", np.int64),  # 1: a move of the own king changes every row
-        ("fv_scale", np.int64),  # raw output to a centipawn; may be changed between searches
-        # Addresses of the thread's own buffers.
-        ("accumulators", np.int64),  # int16 [SLOTS][perspective 2][width]
-        ("keys", np.int64),  # uint64 [SLOTS][perspective 2]
-        ("kept", np.int64),  # [perspective 2][own king's square]: int16 [width], board, hands (`accumulator.refresh`)
-        ("kept_bytes", np.int64),  # of one of these
-        ("rows", np.int64),  # int64 [2][MAX_ACTIVE]: addresses of the rows that a refresh adds, and takes away
-        ("activations", np.int64),  # clipped accumulators
-        ("values1", np.int64),  # activations of the hidden layers
-        ("values2", np.int64),
-        # Counted for benchmarks and tests.
-        ("updates", np.int64),
-        ("refreshes", np.int64),
-    ],
-    align=True,
-)
-NN: Final = from_dtype(NN_DTYPE)
-"""The numba type, for explicit signatures."""
 
 _UNUSED_KEY: Final = (1 << 64) - 1
 
@@ -78,18 +32,21 @@ class NnueState:
 
     def __init__(self, network: Network) -> None:
         self.network: Final = network
-        arch = network.architecture
-        hidden1, hidden2 = (kernels.padded_outputs(width) for width in (arch.hidden1, arch.hidden2))
-        kept_bytes = -(-(2 * arch.width + BOARD_BYTES + _HANDS_BYTES) // CACHE_LINE) * CACHE_LINE
+        features, width = network.architecture.features, len(network.transformer_bias)
+        kept_bytes = -(-(2 * width + BOARD_BYTES + HANDS_BYTES) // CACHE_LINE) * CACHE_LINE
         sizes = {
-            "accumulators": SLOTS * 2 * 2 * arch.width,
+            "accumulators": SLOTS * 2 * 2 * width,
             "keys": SLOTS * 2 * 8,
             "kept": 2 * SQUARES * kept_bytes,
             "rows": 2 * MAX_ACTIVE * 8,
-            "activations": kernels.activation_bytes(arch.width),
-            "values1": kernels.values_bytes(hidden1),
-            "values2": kernels.values_bytes(hidden2),
         }
+        if network.stacks is None:
+            hidden1, hidden2 = (kernels.padded_outputs(len(bias)) for bias, _ in network.layers[:2])
+            sizes |= {
+                "activations": kernels.activation_bytes(width),
+                "values1": kernels.values_bytes(hidden1),
+                "values2": kernels.values_bytes(hidden2),
+            }
         rounded = {name: -(-size // CACHE_LINE) * CACHE_LINE for name, size in sizes.items()}
         self._buffer = aligned_zeros(sum(rounded.values()), np.uint8)
         self.memory: Final = aligned_zeros(1, NN_DTYPE)
@@ -103,18 +60,21 @@ class NnueState:
         # An empty board with empty hands: none but the bias.
         kept_at = self.record.kept - self._buffer.ctypes.data
         kept = self._buffer[kept_at : kept_at + sizes["kept"]].reshape(-1, kept_bytes)
-        kept[:, : 2 * arch.width] = network.transformer_bias.view(np.uint8)
+        kept[:, : 2 * width] = network.transformer_bias.view(np.uint8)
         self.record.kept_bytes = kept_bytes
 
         self.record.tables = network.tables.ctypes.data
         self.record.transformer_bias = network.transformer_bias.ctypes.data
         self.record.transformer_weight = network.transformer_weight.ctypes.data
-        for number, (bias, weight) in enumerate(network.layers, 1):
-            self.record[f"bias{number}"] = bias.ctypes.data
-            self.record[f"weight{number}"] = weight.ctypes.data
-        self.record.width = arch.width
-        self.record.row_bytes = 2 * arch.width
-        self.record.hidden1 = hidden1
-        self.record.hidden2 = hidden2
-        self.record.king_rows = arch.features.king_rows
+        self.record.width = width
+        self.record.row_bytes = 2 * width
+        self.record.king_rows = features.king_rows
+        if network.stacks is None:
+            for number, (bias, weight) in enumerate(network.layers, 1):
+                self.record[f"bias{number}"] = bias.ctypes.data
+                self.record[f"weight{number}"] = weight.ctypes.data
+            self.record.hidden1, self.record.hidden2 = hidden1, hidden2
+        else:
+            self._stacks = network.stacks.for_thread()
+            self.record.output, self.record.sfnn = self._stacks.output, self._stacks.memory.ctypes.data
         self.record.fv_scale = network.fv_scale

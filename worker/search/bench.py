@@ -47,14 +47,16 @@ def run_bench(
     depth: int = DEFAULT_DEPTH,
     eval_file: str | None = None,
     on_position: Callable[[int, int], None] | None = None,
+    architecture: str = "",
 ) -> BenchResult:
     """Search each of `POSITIONS` to ``depth`` plies with one thread and a fresh table.
 
     Args:
         eval_file: a network file; None: the packaged one.
         on_position: called with (number, nodes) after each position.
+        architecture: the network's shape, if its bytes do not tell it.
     """
-    engine = NumbaEngine(hash_mb=HASH_MB, threads=1, eval_file=eval_file)
+    engine = NumbaEngine(hash_mb=HASH_MB, threads=1, eval_file=eval_file, architecture=architecture)
     counts: list[int] = []
     spent = 0
     for number, sfen in enumerate(POSITIONS):

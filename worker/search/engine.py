@@ -51,9 +51,10 @@ class NumbaEngine:
     Args:
         hash_mb: size of the transposition table in MB.
         threads: search threads (Lazy SMP). With one thread and a node or depth limit a search is reproducible.
-        eval_file: a network file; None: the one that comes with the package.
-        fv_scale: raw network output to a centipawn; None: what the file names, else 16.
-        network: one that is loaded already, instead of the last two; any number of engines may share it.
+        eval_file: a network file, or its folder; None: the one that comes with the package.
+        fv_scale: raw network output to a centipawn; None: what `worker.nnue.load_network` finds.
+        architecture: the short name of the network's shape; None or empty: as its bytes say.
+        network: one that is loaded already, instead of the last three; any number of engines may share it.
         number: of this engine among those of a fleet that search alike. All but number 0 leave out depths, as helper
             threads do (`worker.search.thread`), except where the depth is limited.
 
@@ -67,6 +68,7 @@ class NumbaEngine:
         threads: int = 1,
         eval_file: str | None = None,
         fv_scale: int | None = None,
+        architecture: str | None = None,
         *,
         network: Network | None = None,
         number: int = 0,
@@ -74,7 +76,7 @@ class NumbaEngine:
         if threads < 1:
             raise EngineError(f"{threads} threads: expected 1 or more")
         try:
-            self._network: Network = network or load_network(eval_file, fv_scale=fv_scale)
+            self._network: Network = network or load_network(eval_file, fv_scale=fv_scale, architecture=architecture)
             self._table = TranspositionTable(hash_mb)
         except (NetworkFileError, OSError, ValueError, MemoryError) as error:
             raise EngineError(described(error)) from error
@@ -88,6 +90,7 @@ class NumbaEngine:
         between searches."""
         self._root_mate = RootMate(hash_mb)
         self._histories = shared_histories()
+        self._own = self._table, self._histories
         self._threads = [SearchThread(self._network, self._table, self._histories) for _ in range(threads)]
         # Threads that stay: with sixteen, to start them anew for each search took milliseconds of it.
         self._pool = ThreadPoolExecutor(max(1, threads - 1), thread_name_prefix="helper")
@@ -116,8 +119,9 @@ class NumbaEngine:
         if self._is_clean:
             return
         self._is_clean = True
-        self._table.clear()
-        self._histories.clear()
+        table, histories = self._own
+        table.clear()
+        histories.clear()
         for thread in self._threads:
             thread.clear_histories()
 
@@ -170,6 +174,20 @@ class NumbaEngine:
             raise EngineError("a search of several threads cannot be driven step by step")
         return self._threads[0].record
 
+    def search_beside(self, first: NumbaEngine, *, table: bool, histories: bool) -> None:
+        """Search on the table of ``first``, or with the histories that its threads share, from now on: as one more of
+        its threads would. What is not shared, or where ``first`` is this engine, is its own. Not while it searches.
+        """
+        self._table = first._own[0] if table else self._own[0]
+        self._histories = first._own[1] if histories else self._own[1]
+        for thread in self._threads:
+            thread.use(self._table, self._histories)
+
+    @property
+    def history_values(self) -> np.ndarray[Any, np.dtype[np.int16]]:
+        """The histories that its threads share (`worker.search.state`), in place."""
+        return self._histories._values
+
     def entries_meaning(self) -> str:
         """A digest of all that decides the meaning of an entry: the layout, the keys, the network and the rules.
 
@@ -189,6 +207,8 @@ class NumbaEngine:
         for array in (array for layer in network.layers for array in layer):
             # How a layer lies in memory, and with how many zeros, depends on the CPU.
             digest.update(np.sort(array[array != 0]).astype(np.int64).data)
+        if network.stacks is not None:
+            digest.update(network.stacks.digest)
         return digest.hexdigest()
 
     def share(self, min_depth: int | None) -> None:
@@ -275,7 +295,8 @@ class NumbaEngine:
                 return SearchResult("resign", None, 0, 0)
             raise EngineError("no root move is left to search: every legal move is ignored")
         self._is_clean = False
-        self._table.new_search()
+        if self._table is self._own[0]:  # else its owner's search has begun, too
+            self._table.new_search()
         deadline = 0 if limits.movetime_ms is None else began + limits.movetime_ms * 1_000_000
         depth = MAX_DEPTH if limits.depth is None else limits.depth
         number = self.number * len(self._threads) if limits.depth is None else 0

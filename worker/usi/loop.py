@@ -168,7 +168,7 @@ class UsiLoop:
             error = f"the engine was not built: {type(found).__name__}: {found}"
         self._events.put(Prepared(error, final=True, book_error="" if error else open_book(self._book, order.book)))
 
-    def _build(self, plan: tuple[int, int, str | None, int | None]) -> bool:
+    def _build(self, plan: tuple[int, int, str | None, int | None, str]) -> bool:
         """Make the engine. Whether it was made; else ``quit`` came before that."""
 
         def show(stage: str, number: int, total: int) -> None:

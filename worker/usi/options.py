@@ -27,7 +27,6 @@ _WHOLE_NUMBER: Final = re.compile(r"-?[0-9]{1,1000}")
 _TEXTS: Final = ("string", "filename")
 EMPTY: Final = "<empty>"
 """The value by which USI says that a text is empty."""
-NETWORK_NAME: Final = "nn.bin"
 _NO_BOOK: Final = "no_book"
 _MOST_KEPT: Final = 0.5
 """The share of the time at stake that is kept back at the most: the delays' defaults are for times of many seconds."""
@@ -81,26 +80,34 @@ BOOK_OPTIONS: Final = {
     "BookIgnoreRate": Option("spin", "0", 0, 100),
     "NarrowBook": Option("check", "false"),
     "BookEvalDiff": Option("spin", "30", 0, 99_999),
+    "BookEvalBlackDiff": Option("spin", "-1", -1, 99_999),
+    "BookEvalWhiteDiff": Option("spin", "-1", -1, 99_999),
     "BookEvalBlackLimit": Option("spin", "0", -99_999, 99_999),
     "BookEvalWhiteLimit": Option("spin", "-140", -99_999, 99_999),
     "BookDepthLimit": Option("spin", "16", 0, 99_999),
+    "BookDepthBlackLimit": Option("spin", "-1", -1, 99_999),
+    "BookDepthWhiteLimit": Option("spin", "-1", -1, 99_999),
     "ConsiderBookMoveCount": Option("check", "false"),
     "BookPvMoves": Option("spin", "8", 1, 246),
     "IgnoreBookPly": Option("check", "false"),
     "FlippedBook": Option("check", "true"),
 }
-"""Options of a player's book, with YaneuraOu's names and defaults."""
+"""Options of a player's book, with YaneuraOu's names and defaults. -1: as the option for both colours says."""
 
 
 MOST_THREADS: Final = 512
 
 
-def engine_options(hash_mb: int = 128, eval_file: str = "", fv_scale: int = 0) -> dict[str, Option]:
+def engine_options(
+    hash_mb: int = 128, eval_file: str = "", fv_scale: int = 0, architecture: str = ""
+) -> dict[str, Option]:
     """Options that an engine is made from, with these defaults (else the configuration's)."""
     return {
         "USI_Hash": Option("spin", str(hash_mb), 1, 1 << 20),
         "Threads": Option("spin", "1", 1, MOST_THREADS),
+        "EvalDir": Option("string", EMPTY),
         "EvalFile": Option("filename", eval_file or EMPTY),
+        "EvalArchitecture": Option("string", architecture or EMPTY),
         "FV_SCALE": Option("spin", str(fv_scale), 0, 1024),
     }
 
@@ -127,12 +134,11 @@ PLAY_OPTIONS: Final = {
     "PvInterval": Option("spin", "300", 0, 100_000),
     **BOOK_OPTIONS,
 }
-"""Options of play. 0 means "none" for FV_SCALE (what the file names, else 16), MaxMovesToDraw, DepthLimit, NodesLimit
-and PvInterval. The fleet takes numbers this large over its network (`cluster.network.messages`)."""
+"""Options of play. 0 means "none" for FV_SCALE (what is known of the network, else 16), MaxMovesToDraw, DepthLimit,
+NodesLimit and PvInterval. The fleet takes numbers this large over its network (`cluster.network.messages`)."""
 
 OPTIONS: Final = {
     **engine_options(),
-    "EvalDir": Option("string", EMPTY),
     **PLAY_OPTIONS,
     "Stochastic_Ponder": Option("check", "false"),
     "EnteringKingRule": entering_option(EnteringKingRule),
@@ -182,6 +188,15 @@ class OptionValues(ABC):
         return "" if value == EMPTY else value
 
     @property
+    def network(self) -> str:
+        """``EvalFile``, a file or a folder, within ``EvalDir`` where that is set; ``EvalDir`` alone is the network's
+        folder. Empty: none is set."""
+        folder, file = self.text("EvalDir"), self.text("EvalFile")
+        if folder and self._values["EvalFile"] == self.table["EvalFile"].default:
+            return folder
+        return str(Path(folder) / file) if folder and file else file
+
+    @property
     def time_options(self) -> TimeOptions:
         """``NetworkDelay`` is kept back on each move, ``NetworkDelay2`` of the last of the time."""
         delay, last_delay = self.number("NetworkDelay"), self.number("NetworkDelay2")
@@ -211,13 +226,20 @@ class OptionValues(ABC):
             last_ply=self.number("BookMoves"),
             ignore_percent=self.number("BookIgnoreRate"),
             eval_diff=self.number("BookEvalDiff"),
+            eval_diffs=(self._own("BookEvalBlackDiff"), self._own("BookEvalWhiteDiff")),
             eval_limits=(self.number("BookEvalBlackLimit"), self.number("BookEvalWhiteLimit")),
             depth_limit=self.number("BookDepthLimit"),
+            depth_limits=(self._own("BookDepthBlackLimit"), self._own("BookDepthWhiteLimit")),
             by_count=self.flag("ConsiderBookMoveCount"),
             pv_moves=self.number("BookPvMoves"),
             any_ply=self.flag("IgnoreBookPly"),
             flipped=self.flag("FlippedBook"),
         )
+
+    def _own(self, name: str) -> int | None:
+        """The value of an option for one colour; None: that for both counts."""
+        number = self.number(name)
+        return None if number < 0 else number
 
     def _book_file(self) -> Path | None:
         """``BookFile`` within ``BookDir``, unless it is an absolute path."""
@@ -234,16 +256,15 @@ class Options(OptionValues):
         super().__init__(OPTIONS)
 
     @property
-    def plan(self) -> tuple[int, int, str | None, int | None]:
-        """The values that an engine is built from: (hash in MB, threads, network file, FV_SCALE)."""
-        return self.number("USI_Hash"), self.number("Threads"), self._network(), self.number("FV_SCALE") or None
-
-    def _network(self) -> str | None:
-        """``EvalFile``, within ``EvalDir`` where that is set; ``EvalDir`` alone means its ``nn.bin``."""
-        folder, file = self.text("EvalDir"), self.text("EvalFile")
-        if not folder:
-            return file or None
-        return str(Path(folder) / (file or NETWORK_NAME))
+    def plan(self) -> tuple[int, int, str | None, int | None, str]:
+        """The values that an engine is built from: (hash in MB, threads, network, FV_SCALE, its architecture)."""
+        return (
+            self.number("USI_Hash"),
+            self.number("Threads"),
+            self.network or None,
+            self.number("FV_SCALE") or None,
+            self.text("EvalArchitecture"),
+        )
 
     @property
     def rules(self) -> Rules:

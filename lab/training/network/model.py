@@ -30,7 +30,7 @@ from lab.training.weights import (
     SCALES,
     FloatNet,
 )
-from worker.nnue.format import Architecture
+from worker.nnue.architecture import Architecture
 
 FACTOR: Final = "factor"
 _COLUMNS: Final = 16
@@ -107,15 +107,23 @@ class _Sums(torch.autograd.Function):
         return torch.from_numpy(weight), torch.from_numpy(bias), None, None, None
 
 
-def bag_sums(weight: Tensor, bias: Tensor, batch: Batch, top: float) -> Tensor:
+_DENSE_ROWS: Final = 4096
+"""Rows up to which a GPU multiplies by a matrix of zeros and ones, whose slopes need no atomic additions. Beyond it, a
+bag of embeddings is faster."""
+
+
+def device_sums(weight: Tensor, bias: Tensor, batch: Batch, top: float) -> Tensor:
     """The same by torch's own operations, on any device."""
-    width = weight.shape[1]
-    parts = []
-    for rows in (batch.own, batch.enemy):
-        places = torch.from_numpy(rows).to(weight.device, non_blocking=True)
-        parts.append(functional.embedding_bag(places, weight, mode="sum"))
-    sums: Tensor = torch.stack(parts, 1).reshape(len(batch), 2 * width) + bias.repeat(2)
-    return sums.clamp(0, top)
+    features, width = weight.shape
+    sides = [torch.as_tensor(rows, device=weight.device) for rows in (batch.own, batch.enemy)]
+    if features <= _DENSE_ROWS:
+        rows = torch.stack(sides, 1).reshape(2 * len(batch), -1).long()
+        inputs = torch.zeros((len(rows), features), device=weight.device).scatter_(1, rows, 1.0)
+        sums = (inputs @ weight).reshape(len(batch), 2 * width)
+    else:
+        parts = [functional.embedding_bag(side, weight, mode="sum") for side in sides]
+        sums = torch.stack(parts, 1).reshape(len(batch), 2 * width)
+    return (sums + bias.repeat(2)).clamp(0, top)
 
 
 def _rounded(value: Tensor) -> Tensor:
@@ -188,7 +196,7 @@ class Model:
         if self._sums is not None:
             values = self._sums(weight, bias, batch, float(ONE))
         else:
-            values = bag_sums(weight, bias, batch, float(ONE))
+            values = device_sums(weight, bias, batch, float(ONE))
         for layer in ("1", "2"):
             values = activated(functional.linear(values, scaled(f"weight{layer}"), scaled(f"bias{layer}")))
         raw = functional.linear(values, scaled("weight3"), scaled("bias3"))
@@ -216,11 +224,15 @@ class Model:
 
 
 @contextmanager
-def learning_threads(threads: int) -> Iterator[None]:
-    """Have torch compute with so many threads on the CPU, and in full precision everywhere."""
+def learning_threads(threads: int, device: torch.device) -> Iterator[None]:
+    """Have torch compute with so many threads on the CPU.
+
+    Products are in full precision there. On a GPU their factors have 11 bits (TF32), which hold the evaluator's
+    integers exactly: its weights are below 2^11.
+    """
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
-    torch.set_float32_matmul_precision("highest")
+    torch.set_float32_matmul_precision("highest" if device.type == "cpu" else "high")
     try:
         yield
     finally:

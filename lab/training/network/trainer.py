@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -19,12 +20,15 @@ from lab.training.batches import START, Batch, BatchNumber, batches_of, training
 from lab.training.corpus import Corpus, Records
 from lab.training.features import mirrored_tables, row_tables
 from lab.training.network.model import Model, learning_threads
+from lab.training.network.resident import Resident
 from lab.training.train_settings import Schedule, TrainSettings
 from lab.training.weights import OUTPUT_ONE, FloatNet, snapped
 from worker.search.tt import EXACT, LOWER, UPPER
 
 CHECKPOINT_S: Final = 120.0
 """Seconds between two checkpoints; there is one at the end too, whatever ends a run."""
+_PROGRESS_S: Final = 0.1
+"""Seconds between two reports of progress: each waits for the GPU."""
 
 
 class TrainingError(Exception):
@@ -130,22 +134,29 @@ class Trainer:
         self._mirror = mirrored_tables(self._tables)
         self.model = Model(begin, settings.architecture, factorise=settings.has_factors, device=device, threads=threads)
         self._optimizer = torch.optim.AdamW(
-            self.model.parameters.values(), lr=settings.rate, betas=(0.9, 0.999), weight_decay=settings.decay
-        )
+            self.model.parameters.values(), lr=settings.rate, betas=(0.9, 0.999), weight_decay=settings.decay,
+            fused=device != "cpu",
+        )  # fmt: skip
         self._next_batch = START
         self._epoch = START.epoch
         """The epoch of the last batch."""
         self._positions = 0
         self._rows: list[Row] = []
-        self._sum, self._count = 0.0, 0
+        self._sum, self._count = self._zero(), 0
         self._best: dict[str, Any] | None = None
         self._spent_s = 0.0
         self._mean: dict[str, Tensor] = {}
         """The mean of the weights since the last part of the run began to count for it, float64."""
         self._averaged = 0
         """Steps in it."""
+        self._held_out: Resident | None = None
+        """The validation positions, if they are on a GPU."""
         if state is not None:
             self._take(state)
+
+    def _zero(self) -> Tensor:
+        """A sum of losses, on the device: to read one waits for the GPU."""
+        return torch.zeros((), dtype=torch.float64, device=self.model.device)
 
     def _take(self, state: dict[str, Any]) -> None:
         with torch.no_grad():
@@ -156,10 +167,11 @@ class Trainer:
         self._epoch = self._next_batch.epoch
         self._positions = state["positions"]
         self._rows = [Row(**row) for row in state["rows"]]
-        self._sum, self._count = state["sum"], state["count"]
+        self._sum, self._count = self._zero() + state["sum"], state["count"]
         self._best = state["best"]
         self._spent_s = state["spent_s"]
-        self._mean, self._averaged = state["mean"], state["averaged"]
+        self._mean = {name: value.to(self.model.device) for name, value in state["mean"].items()}
+        self._averaged = state["averaged"]
 
     def state(self) -> dict[str, Any]:
         """All values that the rest of the run depends on."""
@@ -169,11 +181,11 @@ class Trainer:
             "place": [self._next_batch.epoch, self._next_batch.chunk, self._next_batch.batch],
             "positions": self._positions,
             "rows": [asdict(row) for row in self._rows],
-            "sum": self._sum,
+            "sum": float(self._sum),
             "count": self._count,
             "best": self._best,
             "spent_s": self._spent_s,
-            "mean": self._mean,
+            "mean": {name: value.cpu() for name, value in self._mean.items()},
             "averaged": self._averaged,
         }
 
@@ -192,7 +204,7 @@ class Trainer:
         """Learn to the end of the plan, or until it is stopped; `keep` gets the state then too.
 
         Args:
-            on_progress: told of each batch.
+            on_progress: told of the progress, some times a second.
             on_row: told of each line of the log.
             keep: writes a checkpoint.
             is_stopped: asked between two batches.
@@ -201,21 +213,18 @@ class Trainer:
             TrainingError: the loss is no number any more.
             CorpusError: a shard is not what it was.
         """
-        size = self._settings.batch
         began = kept = time.monotonic()
+        told = 0.0
         before_s = self._spent_s
-        with (
-            learning_threads(self._threads),
-            training_batches(
-                self._corpus, self._tables, size, self._settings.seed, self._next_batch, self._threads, self._mirror
-            ) as batches,
-        ):
+        with learning_threads(self._threads, self.model.device), self._training_batches() as batches:
             while not self.finished and not is_stopped():
                 due = self._schedule.validations(self._positions)
                 self._step(next(batches))
                 now = time.monotonic()
                 self._spent_s = before_s + now - began
-                on_progress(self._progress())
+                if now - told >= _PROGRESS_S or self.finished:
+                    told = now
+                    on_progress(self._progress())
                 if self._schedule.validations(self._positions) > due or self.finished:
                     on_row(self._validate())
                 if now - kept > CHECKPOINT_S:
@@ -225,6 +234,20 @@ class Trainer:
                 on_row(self._take_mean())
         keep(self.state())
         return self.outcome()
+
+    @contextmanager
+    def _training_batches(self) -> Iterator[Iterator[Batch]]:
+        """Batches of the training positions: from the GPU's memory if they fit in it, else from threads."""
+        size, seed, device = self._settings.batch, self._settings.seed, self.model.device
+        if device.type == "cuda" and Resident.has_room(self._corpus.training, device):
+            resident = Resident(self._tables, self._mirror, device)
+            resident.add_training(self._corpus, seed, self._threads)
+            yield resident.training(size, seed, self._next_batch)
+            return
+        with training_batches(
+            self._corpus, self._tables, size, seed, self._next_batch, self._threads, self._mirror
+        ) as batches:
+            yield batches
 
     def outcome(self) -> Outcome:
         """The result of the run so far."""
@@ -236,22 +259,31 @@ class Trainer:
             self._positions,
             self._schedule.total,
             self._epoch,
-            self._sum / max(1, self._count),
+            self._loss(),
             last,
             self._schedule.is_quantised(self._positions),
         )
 
+    def _loss(self) -> float:
+        """Mean loss of training since the last validation. Raises TrainingError: it is not a number."""
+        loss = float(self._sum) / max(1, self._count)
+        if loss != loss:
+            raise TrainingError(
+                f"the loss is no number any more after {self._positions:,} positions: try a lower --rate"
+            )
+        return loss
+
     def _labels(self, batch: Batch, score_share: float) -> Tensor:
         device = self.model.device
-        wins = torch.sigmoid(torch.from_numpy(batch.scores).to(device) / self._scale)
-        results = torch.from_numpy(batch.results).to(device)
+        wins = torch.sigmoid(torch.as_tensor(batch.scores, device=device) / self._scale)
+        results = torch.as_tensor(batch.results, device=device)
         return torch.where(results < 0, wins, score_share * wins + (1 - score_share) * results)
 
     def _losses(self, output: Tensor, batch: Batch, score_share: float) -> Tensor:
         """The loss of each position; 0 if its score is a bound that the output keeps to."""
         labels = self._labels(batch, score_share)
         losses = loss_of(output, labels, self._to_logit, self._settings.exponent)
-        bounds = torch.from_numpy(batch.bounds).to(output.device)
+        bounds = torch.as_tensor(batch.bounds, device=output.device)
         return losses * teaches(output, labels, bounds, self._to_logit)
 
     def _step(self, batch: Batch) -> None:
@@ -265,14 +297,9 @@ class Trainer:
         self._optimizer.step()
         self.model.clip()
         with torch.no_grad():
-            value = float(self._losses(output, batch, self._settings.score_to).mean())
+            self._sum += self._losses(output, batch, self._settings.score_to).sum()
             if schedule.is_averaged(over):
                 self._average()
-        if value != value:
-            raise TrainingError(
-                f"the loss is no number any more after {self._positions:,} positions: try a lower --rate"
-            )
-        self._sum += value * len(batch)
         self._count += len(batch)
         self._positions += len(batch)
         self._epoch, self._next_batch = self._next_batch.epoch, batch.after
@@ -281,9 +308,11 @@ class Trainer:
         """Count the weights as they are now for the mean."""
         self._averaged += 1
         for name, value in self.model.parameters.items():
-            now = value.detach().cpu().double()
-            before = self._mean.get(name)
-            self._mean[name] = now if before is None else before + (now - before) / self._averaged
+            now = value.detach().double()
+            if name in self._mean:
+                self._mean[name].lerp_(now, 1 / self._averaged)
+            else:
+                self._mean[name] = now
 
     def _take_mean(self) -> Row:
         """Put the mean into the weights' place at the end of the run; it is the net that comes out if it is better."""
@@ -291,7 +320,7 @@ class Trainer:
             for name, value in self.model.parameters.items():
                 value.copy_(self._mean[name])
         self._averaged = 0
-        self._sum, self._count = self._rows[-1].training_loss, 1  # nothing was learned since
+        self._sum, self._count = self._zero() + self._rows[-1].training_loss, 1  # nothing was learned since
         return self._validate()
 
     def _validate(self) -> Row:
@@ -301,10 +330,10 @@ class Trainer:
         blend, score, result = self.losses(quantised=quantised)
         row = Row(
             over, self._epoch, quantised, schedule.rate(over), schedule.score_share(over),
-            self._sum / max(1, self._count), blend, score, result,
+            self._loss(), blend, score, result,
         )  # fmt: skip
         self._rows.append(row)
-        self._sum, self._count = 0.0, 0
+        self._sum, self._count = self._zero(), 0
         if self._best is None or self._best["quantised"] != quantised or blend < self._best["loss"]:
             arrays = {name: torch.from_numpy(value) for name, value in self.model.net().by_name().items()}
             self._best = {"quantised": quantised, "loss": blend, "net": arrays}
@@ -319,18 +348,24 @@ class Trainer:
         with torch.no_grad():
             for batch in self._validation_batches():
                 output = self.model.output(batch, quantised=quantised)
-                has_result = batch.results >= 0
+                has_result = torch.as_tensor(batch.results >= 0, device=output.device)
                 played += int(has_result.sum())
                 for place, share in enumerate((self._settings.score_to, 1.0, 0.0)):
                     losses = self._losses(output, batch, share)
                     if place == 2:
-                        losses = losses[torch.from_numpy(has_result).to(losses.device)]
+                        losses = losses[has_result]
                     sums[place] += losses.double().sum().cpu()
         blend, score = (sums[:2] / len(self._validation)).tolist()
         return blend, score, float(sums[2]) / max(1, played)
 
     def _validation_batches(self) -> Iterator[Batch]:
-        return batches_of(self._tables, self._validation, self._settings.batch)
+        if self.model.device.type != "cuda":
+            return batches_of(self._tables, self._validation, self._settings.batch)
+        if self._held_out is None:
+            self._held_out = Resident(self._tables, self._mirror, self.model.device)
+            self._held_out.add(self._validation)
+            self._held_out.close_corpus()
+        return self._held_out.all(self._settings.batch)
 
     def _best_net(self) -> FloatNet:
         if self._best is None:

@@ -37,13 +37,12 @@ from dataclasses import replace
 import pytest
 import zmq
 
-from cluster.api import Decision, FleetError
+from cluster.api import Decision
 from cluster.coordination.settings import Mode, Settings
 from cluster.network.channel import ChannelClient
 from cluster.network.messages import Hello
 from tests.cluster.faults import FAULTS, Fault
 from tests.cluster.open_fleet import OpenFleet, open_fleet
-from tests.cluster.processes import alive
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120), pytest.mark.usefixtures("warm")]
 
@@ -217,27 +216,5 @@ def test_the_fork_server_dies(fleet: OpenFleet) -> None:
         os.kill(fleet.pid("node-1"), signal.SIGKILL)
         await fleet.event("node_lost", node="node-1")
         await fleet.there(lambda: "node-1" in fleet.nodes)
-
-    fleet.run(play())
-
-
-def test_a_node_is_drained(fleet: OpenFleet) -> None:
-    """Its process stays, so that no other takes its place. The last of these tests: the fleet has a node less."""
-
-    async def play() -> None:
-        await fleet.there(lambda: len(fleet.nodes) == 3)
-        victim = fleet.nodes[0]
-        number = fleet.start(None, None)
-        await fleet.event("dealt")
-        fleet.searcher.drain(victim, "spot notice")
-        assert fleet.heard.named("node_drained") == [{"node": victim, "why": "spot notice"}]
-        assert victim not in fleet.dealt_after_the_loss_of(victim)
-        with pytest.raises(FleetError, match=f"no node '{victim}' to drain; there are .*node-"):
-            fleet.searcher.drain(victim)
-        fleet.searcher.stop(number)
-        assert (await fleet.decision()).source == "split"
-        await asyncio.sleep(0.5)
-        assert alive(fleet.pid(victim))
-        assert victim not in fleet.nodes
 
     fleet.run(play())

@@ -14,13 +14,12 @@ from pathlib import Path
 import pytest
 
 from cluster.api import FleetError, SearchRequest
-from cluster.coordination.settings import Mode, Settings
+from cluster.coordination.settings import Mode, Settings, SharingSettings
 from cluster.drivers import fleet_driver, node_placement, ray_process
 from cluster.drivers.fleet_driver import FleetSearcher
 from cluster.drivers.ray_cluster import RayFacts, RayRefused
 from cluster.drivers.ray_process import RayLost, RayProcess
 from cluster.engine_spec import EngineSpec, FleetSpec, Variety
-from cluster.sharing.table import SharingSettings
 from tests.cluster.engines import broken_engine, endless_engine
 from tests.cluster.heard import Heard
 from tests.cluster.open_fleet import OpenFleet, open_fleet
@@ -41,27 +40,6 @@ class RefusesUs:
 
     async def open(self) -> RayFacts:
         raise RayRefused("no Ray cluster at 10.0.0.1:6379: its token is not ours (RAY_AUTH_TOKEN)")
-
-
-def test_nodes_of_this_machine_need_no_ray() -> None:
-    """Neither to begin, nor to come back."""
-
-    async def play() -> None:
-        searcher, heard = FleetSearcher(2, None, endless_engine, endless_engine), Heard()
-        await searcher.open(heard.listener())
-        await heard.until(lambda: {"node-1", "node-2"} <= set(searcher.live), 30)
-        assert await searcher.whole(1) == 2
-        pids = {str(said["node"]): int(str(said["pid"])) for said in heard.named("node_ready")}
-        searcher.start(SearchRequest(1, STARTPOS))
-        os.kill(pids["node-1"], signal.SIGKILL)
-        await heard.until(lambda: len(heard.named("node_joined")) == 3, 30)
-        assert [said["reason"] for said in heard.named("node_lost")] == ["its process died"]
-        searcher.stop(1)
-        assert (await heard.decision()).source != "fallback"
-        await searcher.close()
-        assert not any(map(alive, pids.values()))
-
-    asyncio.run(play())
 
 
 def test_nodes_without_a_processor_are_left_out_and_told() -> None:

@@ -12,10 +12,9 @@ from pathlib import Path
 import pytest
 
 from cluster.api import Decision, SearchRequest
-from cluster.coordination.settings import Mode, Settings
+from cluster.coordination.settings import Mode, Settings, SharingSettings
 from cluster.drivers.fleet_driver import FleetSearcher
 from cluster.engine_spec import EngineSpec, FleetSpec, UsiSpec
-from cluster.sharing.table import SharingSettings
 from tests.cluster.heard import Heard
 from worker.shogi import STARTPOS
 

@@ -138,19 +138,3 @@ def test_the_ray_process_hangs(fleet: OpenFleet) -> None:
         assert not alive(began)
 
     fleet.run(play())
-
-
-def test_a_drained_node_is_used_again_by_the_next_ray(fleet: OpenFleet, head: Head) -> None:
-    async def play() -> None:
-        fleet.searcher.drain("node-1", "spot notice")
-        drained, began = fleet.pid("node-1"), fleet.ray["pid"]
-        await asyncio.sleep(0.5)
-        assert alive(drained)
-        assert fleet.nodes == ["node-2"]
-        head.kill("/raylet/raylet")
-        await fleet.event("ray_lost", 60)
-        await fleet.there(lambda: fleet.ray["pid"] != began, 150)
-        await fleet.event("node_joined", 100, node="node-1")
-        assert fleet.pid("node-1") != drained
-
-    fleet.run(play())

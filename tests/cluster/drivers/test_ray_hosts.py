@@ -257,7 +257,7 @@ def test_a_host_is_taken_away(fleet: Fleet) -> None:
     assert metadata.stdin is not None and metadata.stdout is not None
     assert metadata.stdout.readline() == "serving\n"
     watch = host.start(
-        [sys.executable, "-m", "master", "fleet", "watch", "--poll", "0.2"], fleet.environment, piped=True
+        [sys.executable, "-m", "gougi", "fleet", "watch", "--poll", "0.2"], fleet.environment, piped=True
     )
     assert watch.stdout is not None
     number = fleet.begin(soft_ms=None, hard_ms=None)  # the watch may take its time to start
@@ -299,14 +299,15 @@ def test_a_raylet_is_killed(fleet: Fleet) -> None:
     assert alive(node["pid"])
 
 
-def test_a_node_is_drained(fleet: Fleet) -> None:
+def test_a_node_leaves(fleet: Fleet) -> None:
     leaving = fleet.node_on(fleet.network.hosts[1])
     fleet.search()
-    fleet.order("drain", node_id=leaving["node"], why="spot notice")
-    fleet.lost(now_ms(), leaving["node"], "spot notice")
+    since = now_ms()
+    os.kill(leaving["pid"], signal.SIGTERM)
+    fleet.lost(since, leaving["node"], "leaves: SIGTERM")
     assert fleet.decision()["source"] == "split"
-    # The others are enough for the next search. The drained node is still there, so that its place is taken; neither it
-    # nor another one in its place is used.
+    # The others are enough for the next search. The node's process is still there, so that its place is taken; neither
+    # it nor another one in its place is used.
     fleet.all_search(2)
     os.kill(leaving["pid"], 0)
     assert fleet.node_on(fleet.network.hosts[1]) == leaving
@@ -315,9 +316,9 @@ def test_a_node_is_drained(fleet: Fleet) -> None:
 def test_the_head_dies_and_comes_back(fleet: Fleet) -> None:
     """All of Ray on the head's host is killed. Searches go on, for jobs and reports do not go through Ray; the raylets
     of the other hosts give up after a time and begin anew, and their supervisors adopt the nodes, which noticed
-    nothing. The one that was drained is used again, in the search that runs.
+    nothing. The one that left is used again, in the search that runs.
     """
-    drained, *others = fleet.network.hosts[1:4]
+    left, *others = fleet.network.hosts[1:4]
     nodes = [fleet.node_on(host) for host in others]
     fleet.search()
     fleet.kill_head()
@@ -326,7 +327,7 @@ def test_the_head_dies_and_comes_back(fleet: Fleet) -> None:
     fleet.event("ray_lost", 20)
     fleet.start_head()
     began = fleet.event("ray_started", 60)
-    fleet.joined((drained,), began["when_ms"])
+    fleet.joined((left,), began["when_ms"])
     fleet.searched_by(3)
     fleet.order("stop", search_id=number)
     assert fleet.event("decision")["source"] == "split"

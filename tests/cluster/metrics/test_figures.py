@@ -10,11 +10,9 @@ from prometheus_client import CollectorRegistry
 
 from cluster.api import Listener, NodeView, SearchListener
 from cluster.coordination.events import FALLBACK
-from cluster.metrics.catalogue import FLEET, NODE
+from cluster.metrics.catalogue import FLEET
 from cluster.metrics.fleet import FleetMetrics, why_dealt
-from cluster.metrics.node import NodeMetrics
-from cluster.metrics.server import ListenAddress, MetricsServer
-from cluster.network.messages import Done, Heartbeat, Hello, Job, Report, Shared, Starves
+from cluster.network.messages import Heartbeat, Job, Report, Shared
 from tests.answers import make_decision, make_progress
 from worker.engine import Bound
 
@@ -62,22 +60,19 @@ def test_nodes_that_come_and_go(fleet: Fleet) -> None:
     for node in ("node-1", "node-2", FALLBACK):
         fleet.tell("node_starting", node=node)
     assert fleet.value("gougi_nodes", state="starting") == 2
-    fleet.tell("node_ready", node="node-1", metrics="http://127.0.0.1:9500/metrics")
+    fleet.tell("node_ready", node="node-1")
     fleet.tell("node_joined", node="node-1")
     assert fleet.value("gougi_node_losses_total", node="node-1") == 0
-    assert fleet.metrics.node_urls() == {"node-1": "http://127.0.0.1:9500/metrics"}
     fleet.tell("node_lost", node="node-1", reason="its process died")
     assert fleet.value("gougi_nodes", state="lost") == 1
     assert fleet.value("gougi_node_losses_total", node="node-1") == 1
-    assert fleet.metrics.node_urls() == {}
     assert fleet.value("gougi_node_heartbeat_age_seconds", node="node-1") == 0.25
     assert fleet.value("gougi_node_heartbeat_age_seconds", node=FALLBACK) is None
 
 
-@pytest.mark.parametrize("event", ["node_leaves", "node_drained"])
-def test_a_node_that_leaves_is_not_missed(fleet: Fleet, event: str) -> None:
+def test_a_node_that_leaves_is_not_missed(fleet: Fleet) -> None:
     fleet.tell("node_joined", node="node-1")
-    fleet.tell(event, node="node-1", why="its machine ends")
+    fleet.tell("node_leaves", node="node-1", why="its machine ends")
     fleet.tell("node_lost", node="node-1", reason="leaves: its machine ends")
     assert [fleet.value("gougi_nodes", state=state) for state in ("ready", "lost")] == [0, 0]
     assert fleet.value("gougi_node_losses_total", node="node-1") == 0
@@ -176,51 +171,5 @@ def test_every_metric_of_the_catalogue_is_said(fleet: Fleet) -> None:
     fleet.tell("ray_starting")
     fleet.tell("node_joined", node="node-1")
     fleet.listener.searches.on_progress(PROGRESS)
-    node = NodeMetrics("node-1", ListenAddress(), "tcp://127.0.0.1:1")
-    node.count(Hello("node-1", "a", "host", 12, "engine"))
-    node.close()
-    for metrics, said in ((FLEET, fleet.registry), (NODE, node.registry)):
-        names = {sample.name for family in said.collect() for sample in family.samples}
-        assert {one.name for one in metrics} <= names | {name.removesuffix("_count") for name in names}
-
-
-def test_a_node_counts_what_it_tells() -> None:
-    metrics, sent = NodeMetrics("node-1", ListenAddress(), "tcp://127.0.0.1:1"), list[object]()
-    registry = metrics.registry
-    metrics.close()
-    send = metrics.watching(sent.append)
-    messages = (
-        REPORT,
-        structs.replace(REPORT, multipv=2, depth=5),
-        structs.replace(REPORT, nodes=2000, time_ms=500),
-        Done("node-1", 7, 21, 2100, 510),
-        structs.replace(REPORT, job_id=22, nodes=50),
-        Done("node-1", 7, 22, 60, 10, "it crashed"),
-        SHARED,
-        Starves("node-1", 40, 2),
-    )
-    for message in messages:
-        send(message)
-    assert sent == list(messages)
-
-    def value(name: str, **labels: str) -> float | None:
-        return registry.get_sample_value(name, labels)
-
-    assert value("gougi_worker_searched_nodes_total") == 2160
-    assert value("gougi_worker_search_seconds_total") == pytest.approx(0.52)
-    assert (value("gougi_worker_jobs_total", end="done"), value("gougi_worker_jobs_total", end="failed")) == (1, 1)
-    assert value("gougi_worker_reports_total") == 4
-    assert value("gougi_worker_shared_bytes_total", what="received") == 3000
-    assert value("gougi_worker_starved_total") == 1
-
-
-def test_a_node_without_a_port_searches_without_metrics() -> None:
-    taken = MetricsServer(ListenAddress(), CollectorRegistry())
-    try:
-        endpoint = NodeMetrics("node-1", ListenAddress("127.0.0.1", taken.port), "tcp://127.0.0.1:1")
-        sent = list[object]()
-        endpoint.watching(sent.append)(REPORT)
-        assert (endpoint.url, sent) == ("", [REPORT])
-        endpoint.close()
-    finally:
-        taken.close()
+    names = {sample.name for family in fleet.registry.collect() for sample in family.samples}
+    assert {one.name for one in FLEET} <= names | {name.removesuffix("_count") for name in names}

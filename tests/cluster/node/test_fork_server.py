@@ -160,7 +160,7 @@ def test_nodes_outlive_their_fork_servers_and_each_next_one_finds_them() -> None
             fork_server = machine.fork_server()
             machine.tell(fork_server, ("start", "node-1", machine.spec("node-1")))
             node = await machine.hello()
-            for _ in range(4):
+            for _ in range(2):
                 fork_server.kill()
                 fork_server.wait()
                 assert alive(node.pid)

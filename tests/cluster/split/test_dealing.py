@@ -191,7 +191,7 @@ DEALINGS = st.builds(
 
 class TestAnyNumberOfNodes:
     @given(trees_of_lines(), st.integers(1, 1000), DEALINGS)
-    @settings(max_examples=150)
+    @settings(max_examples=75)
     def test_every_move_is_in_exactly_one_leaf_at_every_level(
         self, found: dict[tuple[str, ...], TreeLine], parts: int, how: Dealing
     ) -> None:
@@ -200,12 +200,12 @@ class TestAnyNumberOfNodes:
         assert 1 <= len(list(leaves(tree))) <= parts
 
     @given(trees_of_lines(), st.integers(1, 60))
-    @settings(max_examples=150)
+    @settings(max_examples=75)
     def test_no_node_is_left_over(self, found: dict[tuple[str, ...], TreeLine], parts: int) -> None:
         assert len(list(leaves(deal(found, names, parts, Dealing(), MARGIN)))) == parts
 
     @given(st.lists(st.integers(-300, 300), min_size=1, max_size=BRANCHES), st.integers(1, 1000))
-    @settings(max_examples=150)
+    @settings(max_examples=75)
     def test_a_likelier_move_never_has_fewer_nodes(self, scores: list[int], parts: int) -> None:
         tree = deal(multipv(*scores), names, parts, Dealing(), MARGIN)
         ranked = sorted(range(len(scores)), key=lambda index: -scores[index])
@@ -217,7 +217,7 @@ class TestAnyNumberOfNodes:
         assert all(few <= min(nodes) for few in unseen)
 
     @given(st.lists(st.floats(0, 1), min_size=1, max_size=80), st.integers(0, 80), st.integers(2, 1000))
-    @settings(max_examples=200)
+    @settings(max_examples=100)
     def test_averages(self, weights: list[float], named: int, parts: int) -> None:
         weights.sort(reverse=True)
         own, shared = highest_averages(weights, min(named, len(weights)), parts)

@@ -109,7 +109,7 @@ def test_the_same_command_goes_on_after_a_kill(number: signal.Signals, tmp_path:
 
 @pytest.mark.slow
 def test_a_full_disk_is_one_line(tmp_path: Path) -> None:
-    words = shlex.join([sys.executable, "-m", "master", "selfplay", *TINY, "--games", "6", "--out", "games"])
+    words = shlex.join([sys.executable, "-m", "gougi", "selfplay", *TINY, "--games", "6", "--out", "games"])
     # No file may be larger than 1 KB: a disk that takes the settings, but no shard.
     done = subprocess.run(
         ["bash", "-c", f"ulimit -f 1; exec {words}"],

@@ -102,14 +102,15 @@ def test_errors_are_one_line_and_leave_no_folder(
 
 @needs_torch
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_from_games_to_a_net_that_plays(games: Path, tmp_path: Path) -> None:
-    settings = ("--data", str(games), *TINY, "--epochs", "20")
+    settings = ("--data", str(games), *TINY, "--epochs", "12")
     words = ("train", "--out", "net", *settings)
     done = gougi(*words, "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
     assert report["finished"] and report["quantised_rms"] <= 10
-    assert report["positions"] >= 20 * report["training_positions"] > 0
+    assert report["positions"] >= 12 * report["training_positions"] > 0
     assert "positions a second" in done.stderr and "in integers" in done.stderr
     rows = [json.loads(line) for line in (tmp_path / "net" / "log.jsonl").read_text().splitlines()]
     assert rows[-1]["training_loss"] < rows[0]["training_loss"]
@@ -121,24 +122,20 @@ def test_from_games_to_a_net_that_plays(games: Path, tmp_path: Path) -> None:
     other = gougi(*words, "--seed", "2", cwd=tmp_path)
     assert other.returncode == 2 and "seed was 1 and is 2" in other.stderr
 
-    # Stopped by Ctrl-C, its checkpoint damaged, gone on with: the same bytes.
-    for _ in range(2):
-        running = Running(("train", "--out", "stopped", *settings), tmp_path)
-        try:
-            running.wait_for("validation 0.")
-            running.press_ctrl_c()
-            assert running.end() == 130, running.output
-            assert "interrupted: the same command goes on with stopped" in running.output
-            assert "Traceback" not in running.output
-        finally:
-            running.kill()
-    stopped = tmp_path / "stopped"
-    assert not (stopped / "nn.bin").exists()
-    (stopped / "checkpoint.pt").write_bytes((stopped / "checkpoint.pt").read_bytes()[:1000])
+    # Stopped by Ctrl-C, gone on with: the same bytes.
+    running = Running(("train", "--out", "stopped", *settings), tmp_path)
+    try:
+        running.wait_for("validation 0.")
+        running.press_ctrl_c()
+        assert running.end() == 130, running.output
+        assert "interrupted: the same command goes on with stopped" in running.output
+        assert "Traceback" not in running.output
+    finally:
+        running.kill()
+    assert not (tmp_path / "stopped" / "nn.bin").exists()
     done = gougi("train", "--out", "stopped", *settings, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "checkpoint.pt: its checksum is wrong" in done.stderr and "the checkpoint before it" in done.stderr
-    assert (stopped / "nn.bin").read_bytes() == net.read_bytes()
+    assert (tmp_path / "stopped" / "nn.bin").read_bytes() == net.read_bytes()
 
     # From that net on, to one that is not exact enough.
     strict = gougi(
@@ -153,9 +150,6 @@ def test_from_games_to_a_net_that_plays(games: Path, tmp_path: Path) -> None:
     usi = f"setoption name EvalFile value {net}\nisready\nposition startpos\ngo nodes 500\nquit\n"
     played = gougi("usi", "--single", cwd=tmp_path, text=usi)
     assert "readyok" in played.stdout and "bestmove " in played.stdout, played.stdout + played.stderr
-    shown = gougi("eval", "--net", str(net), cwd=tmp_path)
-    assert shown.returncode == 0 and len(shown.stdout.split("\t")) == 3
-
     facts = json.loads(gougi("net", "info", str(net), "--json", cwd=tmp_path).stdout)
     assert facts["sha256"] == report["sha256"] and facts["width"] == 128
     text = gougi("net", "info", str(net), cwd=tmp_path).stdout
@@ -164,8 +158,9 @@ def test_from_games_to_a_net_that_plays(games: Path, tmp_path: Path) -> None:
 
 def test_net_compare_shows_how_two_networks_differ(games: Path, tmp_path: Path) -> None:
     from benchmarks.random_networks import random_network
+    from worker.nnue.architecture import Architecture
     from worker.nnue.features import K_P
-    from worker.nnue.format import Architecture, write_network
+    from worker.nnue.format import write_network
 
     write_network(tmp_path / "other.bin", random_network(Architecture(K_P, 128, 8, 8), 1))
     words = ("net", "compare", OURS, "other.bin", "--positions", "60", "--data", str(games))
@@ -185,8 +180,9 @@ def test_net_compare_shows_how_two_networks_differ(games: Path, tmp_path: Path) 
 
 def test_net_blend_writes_a_net_that_stands_between_two(tmp_path: Path) -> None:
     from benchmarks.random_networks import random_network
+    from worker.nnue.architecture import Architecture
     from worker.nnue.features import K_P
-    from worker.nnue.format import Architecture, write_network
+    from worker.nnue.format import write_network
 
     write_network(tmp_path / "other.bin", random_network(Architecture(K_P, 128, 8, 8), 1))
     for share, words in (("0", "100% of"), ("0.5", "50% of")):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import math
 import os
 from dataclasses import replace
@@ -17,18 +18,20 @@ pytest.importorskip("torch", reason="PyTorch is not installed: make torch")
 import torch
 
 from lab.training import generation0
-from lab.training.batches import make_batch
+from lab.training.batches import START, BatchNumber, make_batch
 from lab.training.corpus import Corpus
-from lab.training.features import row_tables
+from lab.training.features import mirrored_tables, row_tables
 from lab.training.net_facts import evaluator_raw, float_raw, rounding_error
 from lab.training.network.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
-from lab.training.network.model import FACTOR, Model, SparseSums, bag_sums, find_device
+from lab.training.network.model import FACTOR, Model, SparseSums, device_sums, find_device
+from lab.training.network.resident import Resident
 from lab.training.network.trainer import Outcome, Row, Trainer, TrainingError, loss_of, teaches
 from lab.training.train_settings import CHECKPOINT, CHECKPOINT_BEFORE, Schedule, TrainSettings
 from lab.training.weights import LAYER_LIMIT, OUTPUT_ONE, FloatNet, from_file, random_net, to_file
 from tests.lab.training.shards import corpus_of, folder_of, tree_folder_of
+from worker.nnue.architecture import Architecture
 from worker.nnue.features import FEATURE_SETS, HALF_KA_HM1, HALF_KP, K_P
-from worker.nnue.format import Architecture, serialise_network
+from worker.nnue.format import serialise_network
 from worker.search.tt import EXACT, LOWER, UPPER
 
 SMALL = Architecture(K_P, 128, 16, 8)
@@ -85,7 +88,7 @@ def test_slopes_of_the_compiled_sums_are_those_of_torch(threads: int, corpus: Co
     batch = make_batch(row_tables(K_P), records, np.arange(len(records)))
     net = lively(SMALL, 1)
     found = []
-    for sums in (SparseSums(threads), bag_sums):
+    for sums in (SparseSums(threads), device_sums):
         weight, bias = (
             torch.from_numpy(value.copy()).requires_grad_() for value in (net.transformer_weight, net.transformer_bias)
         )
@@ -280,3 +283,43 @@ def test_all_feature_sets_that_can_be_trained_have_limits_that_keep_sums_in_int1
 
     most = max(row_tables(one).active for name, one in FEATURE_SETS.items() if "Relative" not in name)
     assert round((TRANSFORMER_LIMIT + FACTOR_LIMIT) * 127) * most + round(TRANSFORMER_BIAS_LIMIT * 127) < 1 << 15
+
+
+# ---- Positions in a GPU's memory (the same code runs on the CPU)
+
+
+@pytest.mark.parametrize("name", ["K+P", "HalfKP(Friend)", "HalfKA_hm1(Friend)"])
+def test_rows_made_on_the_device_are_those_of_the_loader(name: str, corpus: Corpus) -> None:
+    tables = row_tables(FEATURE_SETS[name])
+    records = corpus.validation_records(300)
+    resident = Resident(tables, mirrored_tables(tables), torch.device("cpu"))
+    resident.add(records[:100])
+    resident.add(records[100:])
+    resident.close_corpus()
+    at = 0
+    for batch in resident.all(64):
+        expected = make_batch(tables, records, np.arange(at, at + len(batch)))
+        for field in ("own", "enemy", "scores", "results", "bounds"):
+            assert np.array_equal(getattr(batch, field).numpy(), getattr(expected, field)), field
+        at += len(batch)
+    assert at == len(records)
+
+
+def test_batches_of_the_device_use_each_position_once_an_epoch_and_go_on_anywhere(corpus: Corpus) -> None:
+    tables = row_tables(K_P)
+    resident = Resident(tables, mirrored_tables(tables), torch.device("cpu"))
+    resident.add_training(corpus, 1, 1)
+    batches = resident.training(100, 7, START)
+    count = 2 * -(-corpus.training // 100)
+    whole = list(itertools.islice(batches, count))
+    for epoch in range(2):
+        part = [batch for place, batch in enumerate(whole) if place // (count // 2) == epoch]
+        assert sum(map(len, part)) == corpus.training
+        scores = torch.cat([batch.scores for batch in part]).sort().values
+        assert torch.equal(scores, torch.cat([batch.scores for batch in resident.all(100)]).sort().values)
+    assert not torch.equal(whole[0].own, whole[count // 2].own)
+    assert whole[-1].after == BatchNumber(2)
+    for place in (3, count // 2 + 1):
+        again = next(resident.training(100, 7, whole[place - 1].after))
+        assert torch.equal(again.own, whole[place].own)
+        assert torch.equal(again.scores, whole[place].scores)

@@ -18,9 +18,9 @@ from lab.training.net_facts import evaluator_raw
 from lab.training.replay import TRAINING, VALIDATION
 from tests.lab.selfplay.games import games_of, made, unpacked_position
 from worker.nnue import Network, NnueState, evaluate_full, reference
+from worker.nnue.architecture import Architecture
 from worker.nnue.evaluation import refresh
 from worker.nnue.features import FEATURE_SETS, KingRule
-from worker.nnue.format import Architecture
 from worker.search.tt import EXACT
 from worker.shogi import Position, move_to_usi
 

@@ -10,8 +10,9 @@ import pytest
 from benchmarks.random_networks import random_network
 from lab.training import generation0
 from lab.training.weights import BlendError, blend, from_file, random_net, snapped, to_file
+from worker.nnue.architecture import Architecture
 from worker.nnue.features import K_P
-from worker.nnue.format import Architecture, NetworkFile, serialise_network
+from worker.nnue.format import NetworkFile, serialise_network
 
 SMALL = Architecture(K_P, 128, 16, 8)
 

@@ -86,7 +86,7 @@ def _boot(site: Site) -> None:
 def _search(site: Site, folder: Path) -> None:
     """The master on the head plays a short game over the fleet's ports; the worker's node decides."""
     words = ["play", "--address", f"{site.head.address}:6379", "--time", "2+1", "--max-moves", "4", "--plain"]
-    script = 'GOUGI_CLUSTER_REPORT_PORT=6390 exec /opt/gougi/venv/bin/python -m master "$@"'
+    script = 'GOUGI_CLUSTER_REPORT_PORT=6390 exec /opt/gougi/venv/bin/python -m gougi "$@"'
     site.run(site.head, ["sh", "-c", script, "sh", *words, "--records", str(folder / "records")])
     (log,) = (folder / "records").glob("*.jsonl")
     events = [json.loads(line) for line in log.read_text().splitlines()]

@@ -23,7 +23,7 @@ from worker.shogi import Position
 def searcher(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ScriptedSearcher:
     """In the place of the fleet; the working folder is a new one with two records."""
     found = ScriptedSearcher()
-    monkeypatch.setattr(command._Analysis, "searcher", lambda _: found)
+    monkeypatch.setattr(command, "_searcher", lambda *_: found)
     monkeypatch.setattr(command, "compile_searcher", lambda: None)
     monkeypatch.chdir(tmp_path)
     Path("one.csa").write_text(CSA)
@@ -139,7 +139,7 @@ def test_what_two_clusters_or_versions_have_found_is_kept_apart(
 ) -> None:
     cluster = Cluster()
     monkeypatch.setattr(command, "check_fleet", lambda *_, **__: None)
-    monkeypatch.setattr(command._Analysis, "searcher", lambda _: cluster)
+    monkeypatch.setattr(command, "_searcher", lambda *_: cluster)
     effort = []
     for cluster.capacity, again in ((16, 5), (4, 5), (16, 0)):
         cluster.requests.clear()

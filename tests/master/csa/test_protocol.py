@@ -285,7 +285,7 @@ WORDS = st.sampled_from(
 COMMANDS = ("login", "agree", "reject", "move", "resign", "declare", "logout")
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(st.lists(st.one_of(WORDS, st.text(max_size=40), st.sampled_from(COMMANDS)), max_size=120))
 def test_fuzzed_lines_and_commands_raise_nothing_but_command_errors(steps: list[str]) -> None:
     csa = CsaProtocol()

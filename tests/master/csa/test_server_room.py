@@ -388,7 +388,7 @@ LINES = st.sampled_from(
 )
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(
     st.lists(st.tuples(st.integers(0, 3), st.one_of(LINES, st.text(max_size=20)), st.integers(0, 1500)), max_size=60)
 )

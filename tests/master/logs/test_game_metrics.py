@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from prometheus_client import CollectorRegistry
 
-from cluster.metrics.catalogue import FLEET, NODE, Metric
+from cluster.metrics.catalogue import FLEET, Metric
 from master.commands.services import serving
 from master.config import MetricsConfig
 from master.csa.summary import GameSummary
@@ -76,7 +76,7 @@ def test_every_metric_of_the_catalogue_is_said(game: Game) -> None:
     assert {one.name for one in GAME} <= names | {name.removesuffix("_count") for name in names}
 
 
-LISTS = {"games": GAME, "fleet": FLEET, "node": NODE}
+LISTS = {"games": GAME, "fleet": FLEET}
 """The lists of docs/how-to/metrics.md, in their order."""
 
 

@@ -196,7 +196,7 @@ def mutated(line: bytes, choice: int) -> bytes:
 
 
 @pytest.mark.slow
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(
     st.sampled_from(PLAIN),
     st.one_of(st.just(-1), st.just(-1), st.integers(0, 50)),

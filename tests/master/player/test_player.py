@@ -214,7 +214,7 @@ STEPS = st.one_of(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(st.booleans(), st.integers(0, 2), st.lists(STEPS, max_size=40), st.randoms(use_true_random=False))
 def test_whatever_happens_only_legal_lines_go_out(black: bool, head: int, steps: list[str], random: object) -> None:
     table = Table(PlayerSettings(clock=ClockSettings(), resign_score=None))

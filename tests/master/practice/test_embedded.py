@@ -1,4 +1,4 @@
-"""The embedded game as a user meets it: real Ray, real TCP, real signals."""
+"""The embedded game as a user meets it: real nodes, real TCP, real signals, and no Ray."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import pytest
 from rsshogi.record import Record
 
 from tests.master.command import GOUGI, Running
+from tests.master.planted_ray import Planted
 from tests.master.terminal import at_terminal
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
@@ -56,7 +57,8 @@ def test_a_terminal_that_stands_still_holds_up_no_game(tmp_path: Path) -> None:
 
 
 def test_a_node_that_is_killed_costs_no_game(start: Start, tmp_path: Path) -> None:
-    running = start("--time", "1+1", "--max-moves", "8", "--name", "team")
+    planted = Planted(tmp_path / "planted")
+    running = start("--time", "1+1", "--max-moves", "8", "--name", "team", env=planted.env)
     line = running.wait_for("node-1 is ready")
     match = re.search(r"process (\d+)", line)
     assert match is not None
@@ -77,6 +79,7 @@ def test_a_node_that_is_killed_costs_no_game(start: Start, tmp_path: Path) -> No
     # On a busy machine others may be out of hearing for a second, too.
     assert "node-1" in [entry["node"] for entry in logged(tmp_path) if entry["event"] == "node_lost"]
     assert not running.left_behind()
+    assert planted.told == ""
 
 
 @pytest.mark.parametrize("moment", ["starting node-1", "  2 "])

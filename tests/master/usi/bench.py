@@ -15,7 +15,9 @@ from master.usi.options import FleetOptions, FleetPlan, Instruction
 from tests.answers import make_decision, make_progress
 from tests.usi_bench import TIMES, UsiBench
 
-PLAN = FleetPlan(nodes=2, hash_mb=16, threads=1, eval_file="", fv_scale=0, mode="auto", vote="majority")
+PLAN = FleetPlan(
+    nodes=2, hash_mb=16, threads=1, eval_file="", fv_scale=0, architecture="", mode="auto", vote="majority"
+)
 
 
 def decision(request: SearchRequest, *pv: str, score: int | None = 30, depth: int = 9, **fields: object) -> Decision:

@@ -29,6 +29,14 @@ class TestOptions:
         options.set("EvalFile", "<empty>")
         assert options.plan.eval_file == ""
 
+    def test_a_folder_comes_before_the_file_of_the_configuration(self) -> None:
+        options = FleetOptions(replace(PLAN, eval_file="/nets/nn.bin"))
+        options.set("EvalDir", "eval")
+        assert options.plan.eval_file == "eval"
+        options.set("EvalFile", "kp.bin")
+        options.set("EvalArchitecture", "kp_256x2-32-32")
+        assert (options.plan.eval_file, options.plan.architecture) == ("eval/kp.bin", "kp_256x2-32-32")
+
 
 def view(node: str, move: str, **fields: object) -> NodeView:
     return replace(NodeView(node, True, "all", 9, 5, 1000, 40, (move,)), **fields)  # type: ignore[arg-type]
@@ -71,7 +79,6 @@ class TestReport:
 
 
 ALONE = {
-    "EvalDir",
     "Stochastic_Ponder",
     "GenerateAllLegalMoves",
     "RootMateSearchNodesLimit",
@@ -89,6 +96,7 @@ def test_an_option_of_both_has_one_default_and_one_range() -> None:
         hash_mb=engine.hash_mb,
         eval_file=engine.eval_file,
         fv_scale=engine.fv_scale,
+        architecture=engine.eval_architecture,
     )
     fleet = FleetOptions(plan).table
     assert set(OPTIONS) - set(fleet) == ALONE
@@ -110,7 +118,9 @@ def test_the_page_has_every_option_with_its_default_and_range() -> None:
     page = (ROOT / "docs" / "reference" / "usi.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `(\w+)` \| (.*?) \| (.*?) \| .+ \|$", page.partition("## Options")[2], re.MULTILINE)
     cluster, engine = Config().cluster, Config().engine
-    plan = FleetPlan(1, engine.hash_mb, 0, engine.eval_file, engine.fv_scale, cluster.mode, cluster.vote)
+    plan = FleetPlan(
+        1, engine.hash_mb, 0, engine.eval_file, engine.fv_scale, engine.eval_architecture, cluster.mode, cluster.vote
+    )
     options = {**FleetOptions(plan).table, **OPTIONS}
     assert len(rows) == len(options)
     for name, default, limits in rows:

@@ -79,7 +79,7 @@ class Storm:
         assert self.heard["readyok"] <= self.sent["isready"]
 
 
-@settings(max_examples=150)
+@settings(max_examples=75)
 @given(seed=st.integers(0, 2**32), texts=st.lists(st.sampled_from(LINES + OPTIONS), max_size=60))
 def test_everything_is_answered_once(seed: int, texts: list[str]) -> None:
     storm = Storm(seed)
@@ -104,7 +104,7 @@ def test_everything_is_answered_once(seed: int, texts: list[str]) -> None:
     }
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(st.lists(st.text(max_size=40), max_size=10))
 def test_no_line_is_an_exception(texts: list[str]) -> None:
     bench = Bench()

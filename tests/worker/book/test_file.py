@@ -58,7 +58,7 @@ def save(text: str, path: Path, newline: str = "\n") -> Path:
     return path
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(entries, st.booleans(), st.booleans(), st.sampled_from(("\n", "\r\n")))
 def test_it_finds_what_a_dict_finds(book: Entries, in_order: bool, comments: bool, newline: str) -> None:
     if in_order:

@@ -83,7 +83,7 @@ def play(
     return least, left
 
 
-@settings(max_examples=150)
+@settings(max_examples=75)
 @given(
     total=st.integers(0, 600_000),
     increment=st.integers(0, 5_000),
@@ -125,6 +125,6 @@ def test_a_short_byoyomi_on_one_machine_is_never_overrun(byoyomi: int) -> None:
 def test_main_time_is_used(total: int, increment: int) -> None:
     """Over games of 140 plies, by an engine that learns in each of them how short the way is."""
     rng = random.Random(total)
-    games = [play(total, increment, 0, rng, delay_ms=lambda: rng.uniform(0, 5)) for _ in range(20)]
+    games = [play(total, increment, 0, rng, delay_ms=lambda: rng.uniform(0, 5)) for _ in range(10)]
     assert all(least > 0 for least, _ in games)
     assert sum(left for _, left in games) / len(games) < 0.1 * total

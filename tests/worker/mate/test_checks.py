@@ -40,12 +40,12 @@ def _agree(position: Position) -> None:
 
 
 def test_checks_of_play_outs() -> None:
-    for position in positions(5, 1000):
+    for position in positions(5, 400):
         _agree(position)
 
 
 def test_checks_around_a_king() -> None:
-    for position in itertools.islice(random_positions(1), 1000):
+    for position in itertools.islice(random_positions(1), 400):
         _agree(position)
         for move in _generated(position, True)[:3]:
             position.push(move)

@@ -85,8 +85,7 @@ def test_no_mate(solver: MateSolver, sfen: str) -> None:
     )
 
 
-@pytest.mark.parametrize("number", [20, pytest.param(40, marks=pytest.mark.slow)])
-def test_no_mate_by_other_rules(number: int) -> None:
+def test_no_mate_by_other_rules() -> None:
     """Refutations against the whole graph of rsshogi's moves."""
     solver = MateSolver(1, keep=True)
     compared = 0
@@ -97,11 +96,11 @@ def test_no_mate_by_other_rules(number: int) -> None:
         truth = oracle.mates(position.sfen(), 400)
         assert not truth, position
         compared += truth is not None
-        if compared == number:
+        if compared == 15:
             break
 
 
-@pytest.mark.parametrize(("number", "plies"), [(150, 3), pytest.param(300, 5, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("number", "plies"), [(150, 3), pytest.param(120, 5, marks=pytest.mark.slow)])
 def test_mates_by_other_rules(number: int, plies: int) -> None:
     """Short mates, found and not found, against brute force over rsshogi's moves."""
     solver = MateSolver(1, keep=True)
@@ -124,7 +123,7 @@ def test_mates_by_other_rules(number: int, plies: int) -> None:
 
 def test_against_brute_force() -> None:
     solver = MateSolver(4)
-    rich = itertools.chain(itertools.islice(random_positions(2), 500), positions(9, 300))
+    rich = itertools.chain(itertools.islice(random_positions(2), 250), positions(9, 150))
     compared = found = 0
     for position in rich:
         record = position.record
@@ -140,8 +139,8 @@ def test_against_brute_force() -> None:
         elif result.status is MateStatus.MATE:
             assert len(result.line) > 3, position
             check_line(position.sfen(), result)
-    assert compared >= 300
-    assert found >= 15
+    assert compared >= 150
+    assert found >= 8
 
 
 def _play_out(solver: MateSolver, position: Position, proven: set[int], path: set[int]) -> None:
@@ -217,7 +216,7 @@ def test_more_in_the_attackers_hand_never_hurts() -> None:
         more = Position.from_sfen(f"{board} {turn} {letter}{hands.replace('-', '')} {number}")
         assert solver.solve(more, max_nodes=300_000).status is MateStatus.MATE
         grown += 1
-        if grown == 40:
+        if grown == 20:
             break
 
 
@@ -321,7 +320,7 @@ def test_the_longest_line_is_no_shorter_than_the_mate(solver: MateSolver) -> Non
             shortest = _longest_defence(position, result.longest)
             assert shortest is not None and shortest <= result.longest, position
             compared += 1
-            if compared == 60:
+            if compared == 30:
                 break
 
 

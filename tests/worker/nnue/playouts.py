@@ -16,6 +16,8 @@ from rsshogi.core import Board
 
 from worker.nnue.format import NetworkFile
 from worker.nnue.reference import active_rows, forward
+from worker.nnue.sfnn import reference as sfnn_reference
+from worker.nnue.sfnn.file import SfnnFile
 from worker.shogi import Position
 from worker.shogi.makemove import make_null, unmake_null
 from worker.shogi.notation import parse_usi
@@ -36,9 +38,11 @@ GAMES = [
 each after 0 to 6 random plies. 12,460 moves."""
 
 
-def expected(network: NetworkFile, position: Position) -> int:
+def expected(network: NetworkFile | SfnnFile, position: Position) -> int:
     """The numpy reference's output."""
     board, hands, kings = position.record.board, (position.hand(0), position.hand(1)), position.record.ksq
+    if isinstance(network, SfnnFile):
+        return sfnn_reference.evaluate(network, position.turn, board, hands, kings)
     accumulators = []
     for side in (position.turn, 1 - position.turn):
         rows = active_rows(network.architecture.features, side, board, hands, kings)

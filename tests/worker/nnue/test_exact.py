@@ -15,6 +15,7 @@ import pytest
 from benchmarks.random_networks import HALF_KP_256, random_network
 from tests.worker.nnue.playouts import GAMES, expected, replay, walk
 from worker.nnue import Network, NnueState, evaluate, evaluate_full
+from worker.nnue.architecture import Architecture
 from worker.nnue.features import (
     FEATURE_SETS,
     HALF_KA1,
@@ -27,7 +28,8 @@ from worker.nnue.features import (
     K_P,
     FeatureSet,
 )
-from worker.nnue.format import Architecture, NetworkFile, read_network
+from worker.nnue.format import NetworkFile, read_network
+from worker.nnue.sfnn.file import SfnnFile
 from worker.shogi import Position
 
 REFERENCE = Path(__file__).resolve().parents[4] / "shared" / "nets" / "kp256_reference.bin"
@@ -58,7 +60,9 @@ EVERY_GAMES = 9
 WALKS, STEPS = 4, 60
 
 
-def compare(network: NetworkFile, *, games: list[list[str]], walks: int, steps: int = STEPS, seed: int = 1) -> int:
+def compare(
+    network: NetworkFile | SfnnFile, *, games: list[list[str]], walks: int, steps: int = STEPS, seed: int = 1
+) -> int:
     """Compare incremental, full and reference evaluation on games and play-outs; how many positions it were.
 
     Some walks leave out positions, whose accumulators then are not computed.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.worker.search.engines import MATE_IN_3, fresh
 from worker.engine import Limits, SearchInfo
 from worker.rules import EnteringKingRule, Rules
 from worker.score import DRAW, MATE, MATE_BOUND, mate_in, mated_in
@@ -12,19 +13,6 @@ from worker.search.engine import NumbaEngine
 from worker.search.node import REPETITION_WIN, beyond_limit
 from worker.search.state import NEVER, ThreadState, begin_search
 from worker.shogi import STARTPOS, Position
-
-MATE_IN_3 = "g2g1k3/2s4+R1/4p4/1p1p4+S/2p1BPP2/P5p2/1PPPP2NP/2S1K2PL/LN1GGS1N1 b 4P 72"
-
-
-@pytest.fixture(scope="module")
-def engine() -> NumbaEngine:
-    return NumbaEngine(hash_mb=16)
-
-
-def fresh(engine: NumbaEngine, sfen: str = STARTPOS, moves: tuple[str, ...] = ()) -> NumbaEngine:
-    engine.new_game()
-    engine.set_position(sfen, moves)
-    return engine
 
 
 def test_only_the_fourth_time_of_a_game_position_is_a_draw(engine: NumbaEngine) -> None:

@@ -36,11 +36,6 @@ def middle_games(number: int) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def engine() -> NumbaEngine:
-    return NumbaEngine(hash_mb=16)
-
-
-@pytest.fixture(scope="module")
 def games() -> list[str]:
     return [*POSITIONS, *middle_games(15)]
 

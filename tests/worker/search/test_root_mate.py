@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.worker.search.engines import fresh
 from worker.engine import ROOT_MATE_NODES, Bound, Limits, SearchInfo
 from worker.mate import MateResult, MateSolver, MateStatus
 from worker.rules import EnteringKingRule, Rules
@@ -26,22 +27,11 @@ PATIENCE = 120_000
 """Milliseconds that no search for a mate takes."""
 
 
-@pytest.fixture(scope="module")
-def engine() -> NumbaEngine:
-    return NumbaEngine(hash_mb=16)
-
-
 @pytest.fixture(autouse=True)
 def _as_it_was(engine: NumbaEngine) -> Iterator[None]:
     yield
     engine.rules = Rules()
     engine.root_mate_nodes = ROOT_MATE_NODES
-
-
-def fresh(engine: NumbaEngine, sfen: str = MATE_IN_17) -> NumbaEngine:
-    engine.new_game()
-    engine.set_position(sfen)
-    return engine
 
 
 def found_beside(engine: NumbaEngine) -> tuple[str, ...]:
@@ -91,7 +81,7 @@ def mate_found(rules: Rules, nodes: int) -> tuple[int, ...]:
 
 @pytest.mark.parametrize("limits", [Limits(nodes=100_000), Limits(depth=10), Limits(movetime_ms=100, multipv=2)])
 def test_where_it_does_not_run(engine: NumbaEngine, limits: Limits) -> None:
-    fresh(engine).go(limits)
+    fresh(engine, MATE_IN_17).go(limits)
     assert not found_beside(engine)
 
 
@@ -110,19 +100,19 @@ def test_rules_and_limit(rules: Rules, nodes: int) -> None:
 
 
 def test_only_moves_that_are_allowed(engine: NumbaEngine) -> None:
-    first = fresh(engine).go(Limits(movetime_ms=PATIENCE)).bestmove
+    first = fresh(engine, MATE_IN_17).go(Limits(movetime_ms=PATIENCE)).bestmove
     others = tuple(
         move_to_usi(move) for move in Position.from_sfen(MATE_IN_17).legal_moves() if move_to_usi(move) != first
     )
-    result = fresh(engine).go(Limits(movetime_ms=60, searchmoves=others[:5]))
+    result = fresh(engine, MATE_IN_17).go(Limits(movetime_ms=60, searchmoves=others[:5]))
     assert result.bestmove in others[:5]
-    assert fresh(engine).go(Limits(movetime_ms=60, ignoremoves=(first,))).bestmove in others
-    assert fresh(engine).go(Limits(movetime_ms=PATIENCE, searchmoves=(first,))).lines[0].score >= MATE_BOUND
-    assert fresh(engine).go(Limits(movetime_ms=PATIENCE, ignoremoves=others)).lines[0].score >= MATE_BOUND
+    assert fresh(engine, MATE_IN_17).go(Limits(movetime_ms=60, ignoremoves=(first,))).bestmove in others
+    assert fresh(engine, MATE_IN_17).go(Limits(movetime_ms=PATIENCE, searchmoves=(first,))).lines[0].score >= MATE_BOUND
+    assert fresh(engine, MATE_IN_17).go(Limits(movetime_ms=PATIENCE, ignoremoves=others)).lines[0].score >= MATE_BOUND
 
 
 def test_an_infinite_search_ends_with_the_mate(engine: NumbaEngine) -> None:
-    check_mate(MATE_IN_17, fresh(engine).go(Limits()).lines[0])
+    check_mate(MATE_IN_17, fresh(engine, MATE_IN_17).go(Limits()).lines[0])
 
 
 def test_the_shorter_mate_of_the_main_search_stands(engine: NumbaEngine, monkeypatch: pytest.MonkeyPatch) -> None:

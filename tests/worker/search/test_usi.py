@@ -172,11 +172,12 @@ def test_options_reach_the_search(gui: Gui) -> None:
 
 def test_the_network_file_may_be_named_by_its_folder() -> None:
     options = Options()
-    assert options.plan == (128, 1, None, None)
+    assert options.plan == (128, 1, None, None, "")
     options.set("EvalDir", "eval")
-    assert options.plan[2] == "eval/nn.bin"
+    assert options.plan[2] == "eval"
     options.set("EvalFile", "kp.bin")
-    assert options.plan[2] == "eval/kp.bin"
+    options.set("EvalArchitecture", "kp_256x2-32-32")
+    assert options.plan[2:] == ("eval/kp.bin", None, "kp_256x2-32-32")
 
 
 def test_a_mate_at_the_root_is_played_but_not_while_pondering(gui: Gui, tmp_path: Path) -> None:

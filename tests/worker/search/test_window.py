@@ -12,11 +12,6 @@ from worker.shogi import STARTPOS, Position, move_to_usi
 DEPTH = 7
 
 
-@pytest.fixture(scope="module")
-def engine() -> NumbaEngine:
-    return NumbaEngine(hash_mb=16)
-
-
 def search(engine: NumbaEngine, sfen: str, limits: Limits) -> tuple[list[SearchInfo], SearchInfo, int]:
     engine.new_game()
     engine.set_position(sfen)

@@ -280,7 +280,7 @@ def test_a_bad_sfen_says_what_is_wrong(sfen: str, words: str) -> None:
 
 
 @given(st.text(alphabet="lnsgkbrpLNSGKBRP+123456789/ bw-", max_size=80))
-@settings(max_examples=300)
+@settings(max_examples=150)
 def test_any_text_is_read_or_refused(text: str) -> None:
     try:
         position = Position.from_sfen(text)

@@ -1,0 +1,123 @@
+"""The wheel: the packages of the repository's top under one name, ``gougi.worker`` for ``worker`` and so on.
+
+The sources import each other by the names that they have in the repository. Here each of these names gets ``gougi.``
+before it: in imports, in the entry points, and in strings that are a module's whole name, such as what ``python -m``
+runs. An editable install takes the repository as it is.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import tempfile
+from pathlib import Path
+from typing import Any, Final
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+TOP: Final = "gougi"
+PACKAGES: Final = ("worker", "cluster", "master", "lab")
+_PLACE: Final = re.compile(rf"(?:{'|'.join(PACKAGES)})(?:\.[A-Za-z_]\w*)+")
+
+
+class RenameError(Exception):
+    """A source cannot be moved; the text says which, and at which line."""
+
+
+class Renamer:
+    """Moves the packages of a repository under `TOP`.
+
+    Args:
+        root: the repository's top folder.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def files(self) -> dict[str, bytes]:
+        """All files of the wheel, by their path within it, the sources with the names of the wheel."""
+        found = {}
+        for package in (TOP, *PACKAGES):
+            for path in sorted((self._root / package).rglob("*")):
+                if path.is_file() and path.suffix != ".pyc":
+                    place = path.relative_to(self._root).as_posix()
+                    content = path.read_bytes()
+                    if path.suffix == ".py":
+                        content = self.source(content.decode(), place).encode()
+                    found[place if package == TOP else f"{TOP}/{place}"] = content
+        return found
+
+    def source(self, text: str, place: str) -> str:
+        """A source with the names of the wheel, on the same lines.
+
+        Args:
+            place: its path, for errors.
+
+        Raises:
+            RenameError: ``import worker.x`` would bind another name than it says; ``import worker.x as y`` is the way.
+        """
+        lines = text.encode().splitlines(keepends=True)
+        for line, column in sorted(self._places(ast.parse(text), lines, place), reverse=True):
+            before = lines[line - 1]
+            lines[line - 1] = before[:column] + f"{TOP}.".encode() + before[column:]
+        return b"".join(lines).decode()
+
+    def _places(self, tree: ast.Module, lines: list[bytes], place: str) -> set[tuple[int, int]]:
+        """Line, from 1, and column in bytes of each name that gets `TOP` before it."""
+        found = set()
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and node.level == 0 and _is_ours(node.module or ""):
+                found.add((node.lineno, node.col_offset + len("from ")))
+            elif isinstance(node, ast.Import):
+                for alias in node.names:
+                    if _is_ours(alias.name):
+                        if alias.asname is None:
+                            raise RenameError(f"{place}:{alias.lineno}: write: import {alias.name} as ...")
+                        found.add((alias.lineno, alias.col_offset))
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and self.is_place(node.value):
+                line = lines[node.lineno - 1]
+                if line[node.col_offset + 1 :].startswith(node.value.encode()):  # else it is put together of parts
+                    found.add((node.lineno, node.col_offset + 1))
+        return found
+
+    def is_place(self, text: str) -> bool:
+        """Whether a text is the name of one of our modules, and maybe of something in it: ``master.cli:run``."""
+        module, _, name = text.partition(":")
+        if not _PLACE.fullmatch(module) or not (name.isidentifier() or ":" not in text):
+            return False
+        path = self._root.joinpath(*module.split("."))
+        return path.with_suffix(".py").is_file() or (path / "__init__.py").is_file()
+
+
+def _is_ours(module: str) -> bool:
+    return module.partition(".")[0] in PACKAGES
+
+
+class WheelHook(BuildHookInterface):  # type: ignore[type-arg]
+    """hatchling calls it when it builds a wheel."""
+
+    PLUGIN_NAME = "custom"
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Put our files into the wheel, unless the repository is to be used as it is (``version`` is ``editable``)."""
+        if version != "standard":
+            return
+        renamer = Renamer(Path(self.root))
+        self._staged = tempfile.TemporaryDirectory(prefix="gougi-wheel-")
+        files = renamer.files()
+        # One table of prices for terraform and for the fleet's head.
+        files[f"{TOP}/master/cloud/prices.json"] = Path(self.root, "terraform", "prices.json").read_bytes()
+        for place, content in files.items():
+            path = Path(self._staged.name, place)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+            build_data["force_include"][str(path)] = place
+        for group in self.metadata.core.entry_points.values():
+            for name, target in group.items():
+                if renamer.is_place(target):
+                    group[name] = f"{TOP}.{target}"
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        """Remove what `initialize` wrote."""
+        if version == "standard":
+            self._staged.cleanup()

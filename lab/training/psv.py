@@ -1,0 +1,175 @@
+"""The field's files of training positions (``.psv``): records of 40 bytes, YaneuraOu's ``PackedSfenValue``.
+
+Little endian: a PackedSfen of 32 bytes (`lab.selfplay.walk`), int16 score and uint16 move of the side to move, uint16
+number of the move in its game, int8 result (1: the side to move wins, -1: it loses, 0: a draw), a byte of padding. A
+move has its target in bits 0..6, its origin or the piece dropped in 7..13; bit 14: a drop, 15: a promotion.
+
+Files are many gigabytes: one is used in blocks of `BLOCK` positions, each a source of its own, and never read whole.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from lab.jit import SOURCES
+from lab.selfplay.walk import QUIET_SCORE, RECORD, RECORD_DTYPE, write_record
+from lab.training.replay import VALIDATION, unpack
+from worker.jit import jit_of
+from worker.jit.memory import ld16, ldu8, ldu16
+from worker.search.tt import EXACT
+from worker.shogi.attacks import in_check, update_checks
+
+SUFFIX: Final = ".psv"
+PSV_DTYPE: Final = np.dtype(
+    [
+        ("sfen", np.uint8, (32,)),
+        ("score", "<i2"),
+        ("move", "<u2"),
+        ("ply", "<u2"),
+        ("result", np.int8),
+        ("padding", np.uint8),
+    ]
+)
+PSV: Final = PSV_DTYPE.itemsize
+assert PSV == 40
+BLOCK: Final = 1 << 20
+_RUN: Final = 128
+"""Positions in a row that are all for training or all for validation: if a file is not shuffled, most of a game."""
+_MOST_BAD: Final = 0.05
+"""Share of the positions of a block that may be unusable: those of handicap games have too few pieces."""
+_SCORE_AT, _MOVE_AT, _RESULT_AT = 32, 34, 38
+_DROP, _PROMOTE = 1 << 14, 1 << 15
+
+# Apart from the laboratory's other code: nobody else compiles this.
+jit, _FOLDER = jit_of("psv", (*SOURCES, Path(__file__)))
+
+
+class PsvError(Exception):
+    """A file that is no PSV, or a damaged one; the text says why, and at which position."""
+
+
+@jit()
+def _is_validation(number: int, below: Any) -> bool:
+    """Whether the position of that number in its file is for validation."""
+    value = (np.uint64(number // _RUN) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return (value ^ (value >> np.uint64(31))) < below
+
+
+@jit()
+def _write_records(
+    pos: Any, data: int, first: int, count: int, tables: int, below: Any, part: int, decided: int, out: int, told: Any
+) -> int:
+    """Write a record of each position that is wanted; returns how many there are.
+
+    Args:
+        pos: a position to work in.
+        data: address of ``count`` positions, of which the first has the number ``first`` in its file.
+        tables: of `worker.nnue.features.tables` of K+P.
+        below, part, decided: as for `lab.training.replay.replay_games`.
+        out: address of [count] of `RECORD_DTYPE`.
+        told: int64 [2]: unusable positions, and the number of the first.
+    """
+    kept: Any = np.int64(0)
+    for i in range(count):
+        if _is_validation(first + i, below) != (part == VALIDATION):
+            continue
+        entry = data + i * PSV
+        if not unpack(pos, entry):
+            if told[0] == 0:
+                told[1] = first + i
+            told[0] += 1
+            continue
+        update_checks(pos)
+        score = ld16(entry + _SCORE_AT)
+        move = ldu16(entry + _MOVE_AT)
+        result = ldu8(entry + _RESULT_AT)  # a signed byte
+        result = result - 256 if result > 127 else result
+        captures = (move & _DROP) == 0 and move != 0 and pos.board[min(move & 127, 80)] != 0
+        if in_check(pos) or captures or (move & _PROMOTE) != 0 or (decided == 0 and abs(score) >= QUIET_SCORE):
+            continue
+        target = out + kept * RECORD
+        if not write_record(pos, tables, target, score, min(max(result, -1), 1), np.int64(EXACT), np.int64(0)):
+            told[0] += 1
+            continue
+        kept += 1
+    return kept
+
+
+def blocks(path: Path) -> Iterator[int]:
+    """The numbers of the positions at which the blocks of a file begin.
+
+    Raises:
+        PsvError: its size is that of no PSV.
+        OSError: it cannot be read.
+    """
+    size = path.stat().st_size
+    if size == 0 or size % PSV:
+        raise PsvError(f"{path}: {size:,} bytes: a PSV file has {PSV} for each position")
+    yield from range(0, size // PSV, BLOCK)
+
+
+class Block:
+    """Some positions of a file.
+
+    Raises (constructor):
+        OSError: they cannot be read.
+    """
+
+    def __init__(self, path: Path, first: int) -> None:
+        self.path = path
+        self.first = first
+        self._entries = np.fromfile(path, PSV_DTYPE, BLOCK, offset=first * PSV)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    @property
+    def sha256(self) -> str:
+        """The hash of its bytes."""
+        return hashlib.sha256(self._entries.tobytes()).hexdigest()
+
+    def records(
+        self, position: Any, tables: npt.NDArray[np.uint8], below: Any, part: int, decided: bool
+    ) -> npt.NDArray[np.void]:
+        """Records of its quiet positions for training or validation, `RECORD_DTYPE` [n]; arguments as for
+        `_write_records`.
+
+        Raises:
+            PsvError: too many of them are no positions.
+        """
+        # Bits of a position's hands are looked at two bytes at a time, the last one with what follows.
+        entries = self._entries
+        found = np.zeros(max(1, len(entries)), RECORD_DTYPE)
+        told = np.zeros(2, np.int64)
+        kept = _write_records(
+            position, entries.ctypes.data, self.first, len(entries), tables.ctypes.data, below, part, int(decided),
+            found.ctypes.data, told,
+        )  # fmt: skip
+        if told[0] > max(2, _MOST_BAD * len(entries)):
+            bad = f"{told[0]:,} of {len(entries):,} entries are no positions of 40 pieces"
+            raise PsvError(f"{self.path}: {bad}, the first is number {told[1]}")
+        return found[:kept].copy()
+
+
+def positions(path: Path, count: int, seed: int) -> npt.NDArray[np.uint8]:
+    """PackedSfens of ``count`` positions of a file at most, any of it: uint8 [n][32].
+
+    Raises:
+        PsvError: see `blocks`.
+        OSError: it cannot be read.
+    """
+    for _ in blocks(path):
+        break
+    entries = np.memmap(path, PSV_DTYPE, "r")
+    rng = np.random.default_rng(seed)
+    chosen = np.sort(rng.choice(len(entries), min(count, len(entries)), replace=False))
+    found: npt.NDArray[np.uint8] = np.asarray(entries["sfen"][chosen])
+    return found

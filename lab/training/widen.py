@@ -1,0 +1,103 @@
+"""A larger network that begins as a copy of a smaller one: it evaluates every position alike, to the last bit.
+
+New units get random weights from what they read, and weights of 0 to what reads them (Net2Net of Chen, Goodfellow and
+Shlens, 2016, halves the weights of a unit and its copy, which integers cannot). So nothing changes until training gives
+them a say, and no two of them are alike.
+
+Rows go by the piece and the kings for which they stand: K+P has the same row for a piece under every own king.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from lab.selfplay.walk import PIECES
+from lab.training.features import row_tables
+from lab.training.weights import random_net, to_file
+from worker.nnue.architecture import Architecture
+from worker.nnue.features import K_P, PIECE_NUMBERS, FeatureSet, KingRule
+from worker.nnue.format import NetworkFile
+from worker.shogi.pieces import SQUARES
+
+_MIRRORED: Final = 1 << 63
+_OWN_KING, _ENEMY_KING = PIECE_NUMBERS, PIECE_NUMBERS + SQUARES
+_HOME: Final = [square for square in range(SQUARES) if square % 9 < 2]
+"""Squares on which an enemy's king mostly stands: his two first ranks."""
+
+
+class WidenError(ValueError):
+    """A network cannot begin as a copy of another one; the text says why."""
+
+
+def widen(network: NetworkFile, architecture: Architecture, seed: int) -> NetworkFile:
+    """A network of ``architecture`` that evaluates as ``network`` does, or nearly (`is_exact`).
+
+    Args:
+        seed: of the weights of new units.
+
+    Raises:
+        WidenError: it is smaller, or its features do not tell what those of ``network`` do.
+    """
+    old = network.architecture
+    for name in ("width", "hidden1", "hidden2"):
+        if getattr(architecture, name) < getattr(old, name):
+            raise WidenError(f"its {name} is {getattr(old, name)}, not {getattr(architecture, name)}: it only grows")
+    fresh = to_file(random_net(architecture, seed), architecture)
+    weight, bias = np.array(fresh.transformer_weight), np.array(fresh.transformer_bias)
+    weight[:, : old.width], bias[: old.width] = _transformer(network, architecture.features)
+    weight[architecture.features.zero_rows] = 0
+    inputs = np.r_[: old.width, architecture.width : architecture.width + old.width]
+    weights, biases = [], []
+    for layer, (own, small) in enumerate(zip(fresh.weights, network.weights, strict=True)):
+        kept = (slice(None), inputs, np.arange(old.hidden1), np.arange(old.hidden2))[layer + 1]
+        outputs = len(small)
+        whole, offsets = np.array(own), np.array(fresh.biases[layer])
+        whole[:outputs] = 0
+        whole[np.ix_(np.arange(outputs), kept)] = small
+        offsets[:outputs] = network.biases[layer]
+        weights.append(whole)
+        biases.append(offsets)
+    return NetworkFile(replace(architecture, fv_scale=old.fv_scale), bias, weight, tuple(biases), tuple(weights))
+
+
+def is_exact(old: FeatureSet, new: FeatureSet) -> bool:
+    """Whether rows of ``new`` can be what those of ``old`` are: they tell of the kings as well."""
+    return new.king_planes > 0 or old.king_planes == 0
+
+
+def _transformer(network: NetworkFile, features: FeatureSet) -> tuple[npt.NDArray[np.int16], npt.NDArray[np.int16]]:
+    """Weights and bias of the old units for rows of ``features``: int16 [dimensions, width] and [width]."""
+    old, weight, bias = network.architecture.features, network.transformer_weight, network.transformer_bias
+    if old is features:
+        return weight, bias
+    if (
+        KingRule.RELATIVE in (old.king_rule, features.king_rule)
+        or features.king_rule is KingRule.NOTHING
+        or (features.king_rule is KingRule.MIRRORED and old.king_rule is not KingRule.MIRRORED)
+        or not (is_exact(old, features) or old is K_P)
+    ):
+        raise WidenError(f"features {features.name} cannot stand for {old.name}")
+    ours, theirs = row_tables(features), row_tables(old)
+    found = np.zeros((features.dimensions, weight.shape[1]), np.int32)
+    for king in range(SQUARES):
+        block, plane = int(ours.blocks[king]) & ~_MIRRORED, ours.planes[int(ours.blocks[king]) >> 63]
+        old_block, old_plane = int(theirs.blocks[king]) & ~_MIRRORED, theirs.planes[int(theirs.blocks[king]) >> 63]
+        # A piece of either side, the own king here, the enemy's elsewhere. Number 0 is no piece's.
+        numbers = np.r_[1:PIECE_NUMBERS, _OWN_KING + king, np.delete(np.arange(_ENEMY_KING, K_P.dimensions), king)]
+        numbers = numbers[plane[numbers] > 0]
+        told = old_plane[numbers] > 0
+        found[block + plane[numbers[told]]] = weight[old_block + old_plane[numbers[told]]]
+        if not is_exact(old, features):
+            found[block + plane[numbers]] += _shares(weight[_OWN_KING + king])
+    if not is_exact(old, features):
+        bias = bias + np.rint(weight[[_ENEMY_KING + square for square in _HOME]].mean(axis=0)).astype(np.int16)
+    return found.astype(np.int16), bias
+
+
+def _shares(row: npt.NDArray[np.int16]) -> npt.NDArray[np.int32]:
+    """What each of the pieces without the kings has to add, for all together to add a row."""
+    return np.rint(row / (PIECES - 2)).astype(np.int32)

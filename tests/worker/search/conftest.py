@@ -1,0 +1,12 @@
+"""The engine that several files search with."""
+
+from __future__ import annotations
+
+import pytest
+
+from worker.search.engine import NumbaEngine
+
+
+@pytest.fixture(scope="module")
+def engine() -> NumbaEngine:
+    return NumbaEngine(hash_mb=16)

@@ -1,0 +1,74 @@
+"""Opening a book of any format, and several in an order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import count
+from pathlib import Path
+from typing import Final, Protocol
+
+from worker.book.binary import YBB_MAGIC, AperyBook, YbbBook
+from worker.book.file import Book
+from worker.book.format import BookError, BookMove
+from worker.files import reason
+
+_ENDINGS: Final = (".db", ".ybb")
+
+
+class Lookup(Protocol):
+    """Anything that candidates are looked up in, as `worker.book.Book`."""
+
+    def find(self, sfen: str, any_ply: bool = False) -> list[BookMove]:
+        """The candidates of a position, the most played first; see `worker.book.file.Book.find`."""
+
+
+def open_file(path: Path, on_the_fly: bool = False) -> Lookup:
+    """A book file: YaneuraOu's text or binary format, or a ``.bin`` of Apery.
+
+    Raises:
+        BookError: it cannot be read, or is none of them.
+    """
+    try:
+        with path.open("rb") as file:
+            head = file.read(len(YBB_MAGIC))
+    except OSError as error:
+        raise BookError(f"book {path}: {reason(error)}") from error
+    if head == YBB_MAGIC:
+        return YbbBook(path, on_the_fly)
+    if path.suffix == ".ybb":
+        raise BookError(f"book {path}: byte 0: no YaneuraOu binary book: it begins with {head!r}")
+    return AperyBook(path) if path.suffix == ".bin" else Book(path, on_the_fly)
+
+
+class SeveralBooks:
+    """Books of which the first that knows a position speaks."""
+
+    def __init__(self, books: Sequence[Lookup]) -> None:
+        self._books = tuple(books)
+
+    def find(self, sfen: str, any_ply: bool = False) -> list[BookMove]:
+        """See `Lookup`."""
+        return next((found for book in self._books if (found := book.find(sfen, any_ply))), [])
+
+
+def open_with_priority(path: Path, on_the_fly: bool = False) -> Lookup:
+    """A book and those that come before it: ``user_book1-000.db``, ``user_book1-001.ybb``, … beside
+    ``user_book1.db``, as YaneuraOu has it. If a ``.db`` is not there, its ``.ybb`` is.
+
+    Raises:
+        BookError: one of them cannot be read.
+    """
+    if path.suffix not in _ENDINGS:
+        return open_file(path, on_the_fly)
+    endings = (path.suffix, *(ending for ending in _ENDINGS if ending != path.suffix))
+    books = []
+    for number in count():
+        names = (path.with_name(f"{path.stem}-{number:03}{ending}") for ending in endings)
+        found = next((name for name in names if name.exists()), None)
+        if found is None:
+            break
+        books.append(open_file(found, on_the_fly))
+    if not path.exists() and path.suffix == ".db" and path.with_suffix(".ybb").exists():
+        path = path.with_suffix(".ybb")
+    books.append(open_file(path, on_the_fly))
+    return books[0] if len(books) == 1 else SeveralBooks(books)
