@@ -92,7 +92,7 @@ _ADVICE: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
 )
 """Words in an error's text or code, and what to do about it; the first that fits. Codes: "Error codes for the Amazon
 EC2 API", and those of botocore and the terraform provider. Words without a code are what a group's activities say, as
-users have quoted them (issues of deepracer-on-the-spot, 55; aws-ethereum-miner, 23; determined, 1830; refinebio, 528)."""
+users have quoted them (issues of deepracer-on-the-spot, 55; aws-ethereum-miner, 23; determined, 1830)."""
 
 
 class AwsError(Exception):

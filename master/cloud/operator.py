@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from master.cloud import reports
-from master.cloud.aws import named_region
+from master.cloud.aws import AwsError, named_region
 from master.cloud.bucket import Bucket
 from master.cloud.cloud import Cloud
 from master.cloud.folder import FleetFolder, FolderError
@@ -276,7 +276,8 @@ class Operator:
         self.keeper.write(replace(kept, at_work=""))
         if planned.location is not None and kept.nodes is not None:
             where = planned.location
-            Bucket(where.bucket, where.name, where.region).purge(reports.FAILURES)  # of the time before
+            with suppress(AwsError):  # old ones are only shown once more
+                Bucket(where.bucket, where.name, where.region).purge(reports.FAILURES)
 
     def facts(self) -> Facts:
         """The fleet that there is. Raises FleetDown, Unknown, AwsError, KeptError, TerraformError."""
