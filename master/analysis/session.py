@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Final, Self
+from typing import Annotated, Final, Protocol, Self
 
 import msgspec
 
@@ -49,15 +49,11 @@ class Store:
         data = self.path.read_bytes()
         self._complete = not data or data.endswith(b"\n")
         for line in data.splitlines():
-            try:
-                found = msgspec.json.decode(line, type=_Line)
-            except (msgspec.MsgspecError, RecursionError):
+            found = _decoded(line)
+            if found is None:
                 damaged += 1
             else:
-                if len(found.bounds) == len(found.lines):
-                    self._known[found.key] = found.evaluation
-                else:
-                    damaged += 1
+                self._known[found.key] = found.evaluation
         return damaged
 
     def get(self, key: str) -> Evaluation | None:
@@ -128,6 +124,25 @@ class _Line(msgspec.Struct):
         return Evaluation(self.score, self.best, self.pv, self.depth, self.nodes, self.ms, alternatives, self.bound)
 
 
+def encode_evaluation(found: Evaluation) -> bytes:
+    """An evaluation as JSON."""
+    return msgspec.json.encode(_Line.of("", found))
+
+
+def decode_evaluation(data: bytes) -> Evaluation | None:
+    """What `encode_evaluation` wrote; None: it is damaged."""
+    line = _decoded(data)
+    return None if line is None else line.evaluation
+
+
+def _decoded(data: bytes) -> _Line | None:
+    try:
+        line = msgspec.json.decode(data, type=_Line)
+    except (msgspec.MsgspecError, RecursionError):
+        return None
+    return line if len(line.bounds) == len(line.lines) else None
+
+
 _PATIENCE_MS: Final = 600_000
 """Limit after which a search by nodes is ended, in case all nodes were lost."""
 
@@ -148,6 +163,14 @@ class Pace:
     multipv: int = 1
 
 
+class Shared(Protocol):
+    """What is kept of other analyses too, by settings, start and moves: `master.analysis.shared.SharedPositions`."""
+
+    def get(self, settings: str, start_sfen: str, moves: tuple[str, ...], /) -> Evaluation | None: ...
+
+    def add(self, settings: str, start_sfen: str, moves: tuple[str, ...], found: Evaluation, /) -> None: ...
+
+
 class Session:
     """An open searcher. An async context manager.
 
@@ -157,6 +180,7 @@ class Session:
         settings: called once the searcher is open; returns everything except the position on which a search's result
             depends, in words; part of the store's keys.
         on_event: fleet events, as `cluster.api.Listener.on_event`.
+        shared: what is kept of other analyses too; None: nothing.
     """
 
     def __init__(
@@ -166,7 +190,9 @@ class Session:
         pace: Pace,
         settings: Callable[[], str],
         on_event: Callable[[str, dict[str, object]], None] = lambda _name, _fields: None,
+        shared: Shared | None = None,
     ) -> None:
+        self._shared = shared
         self._searcher = searcher
         self._store = store
         self._pace = pace
@@ -207,6 +233,8 @@ class Session:
         for moves in positions:
             key = store_key(game.start_sfen, moves, settings)
             found = self._store.get(key)
+            if found is None and self._shared is not None:
+                found = self._shared.get(settings, game.start_sfen, moves)
             kept = found is not None
             if found is None:
                 if not fresh:
@@ -214,6 +242,8 @@ class Session:
                     fresh = True
                 found = await self._search(game.start_sfen, moves, times)
                 self._store.add(key, found)
+                if self._shared is not None:
+                    self._shared.add(settings, game.start_sfen, moves, found)
             results[moves] = found
             on_found(found, kept)
         return results

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 from collections.abc import Sequence
@@ -39,8 +40,11 @@ def analyze(
         float | None, typer.Option(min=0.05, max=3600, metavar="S", help="Time for a position, instead of nodes.")
     ] = None,
     multipv: Annotated[
-        int, typer.Option(min=1, max=20, metavar="N", help="Number of moves searched in each position.")
-    ] = 1,
+        int | None,
+        typer.Option(
+            min=1, max=20, metavar="N", help="Number of moves searched in each position. Default: 1; --problems: 3."
+        ),
+    ] = None,
     again: Annotated[
         int,
         typer.Option(
@@ -64,6 +68,13 @@ def analyze(
     address: Address = None,
     single: Single = False,
     net: Annotated[str | None, typer.Option(metavar="FILE", help="Network file (nn.bin). Default: our own.")] = None,
+    problems: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the bad moves as next-move problems for ShogiHome (.json) too."),
+    ] = None,
+    reuse: Annotated[
+        bool, typer.Option("--reuse", help="Keep positions for all analyses, and use what earlier ones have found.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object instead of tables, for programs.")] = False,
     config: ConfigFile = None,
 ) -> int:
@@ -85,6 +96,8 @@ def analyze(
       gougi analyze game.csa --from 40 --to 60 --nodes-per-move 1000000 --multipv 3
 
       gougi analyze game.csa --single --json > game.json
+
+      gougi analyze *.kif --reuse --problems mine.json
     """
     if nodes_per_move is not None and seconds is not None:
         raise CommandError("give --nodes-per-move or --seconds, not both")
@@ -97,8 +110,8 @@ def analyze(
     check_fleet(settings, single=single)
     check_folder(out, "--out")
     ms = None if seconds is None else round(seconds * 1000)
-    pace = Pace(None if ms is not None else nodes_per_move or 50_000, ms, multipv)
-    code = _run(Analysis(settings, single, pace, out, jobs, again), single, as_json)
+    pace = Pace(None if ms is not None else nodes_per_move or 50_000, ms, multipv or (1 if problems is None else 3))
+    code = _run(Analysis(settings, single, pace, out, jobs, again, problems, reuse), single, as_json)
     return code or (FAILED if refused else 0)
 
 
@@ -131,8 +144,9 @@ def _read(files: Sequence[Path], first: int, last: int | None) -> tuple[tuple[Jo
 
 def _run(analysis: Analysis, single: bool, as_json: bool) -> int:
     from cluster.api import FleetError
-    from master.analysis.run import search, write_page
+    from master.analysis.run import search, write_page, write_problems
     from master.analysis.session import Store
+    from master.analysis.shared import SharedPositions, shared_path
     from master.commands.lifetime import Interrupted, run_to_end
     from master.ui.progress import PositionBar
     from master.ui.texts import say
@@ -140,8 +154,10 @@ def _run(analysis: Analysis, single: bool, as_json: bool) -> int:
     store = Store(analysis.out / "positions.jsonl")
 
     async def main() -> tuple[list[GameReport], Calibration | None]:
-        with PositionBar(0) as bar:
-            return await search(analysis, _searcher(analysis.config, single), store, bar)
+        with contextlib.ExitStack() as stack:
+            bar = stack.enter_context(PositionBar(0))
+            shared = stack.enter_context(SharedPositions(shared_path())) if analysis.reuse else None
+            return await search(analysis, _searcher(analysis.config, single), store, bar, shared)
 
     try:
         if damaged := store.read():
@@ -149,6 +165,9 @@ def _run(analysis: Analysis, single: bool, as_json: bool) -> int:
         compile_searcher()
         reports, calibration = run_to_end(main)
         page = write_page(analysis, reports, calibration)
+        if analysis.problems is not None:
+            count = write_problems(analysis, reports, analysis.problems)
+            tell(say("problems: {count} in {file}", count=count, file=analysis.problems))
     except FleetError as error:
         raise CommandError(str(error), FAILED) from error
     except Interrupted:

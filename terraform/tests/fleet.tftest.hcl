@@ -43,6 +43,10 @@ run "workers_follow_the_fleet" {
     error_message = "a worker that has gone is held, or its group is not"
   }
   assert {
+    condition     = aws_autoscaling_lifecycle_hook.joined.lifecycle_transition == "autoscaling:EC2_INSTANCE_LAUNCHING" && aws_autoscaling_lifecycle_hook.joined.default_result == "CONTINUE" && aws_autoscaling_lifecycle_hook.joined.heartbeat_timeout == 900
+    error_message = "a machine counts before it searches, or never without a head"
+  }
+  assert {
     condition     = aws_launch_template.worker.block_device_mappings[0].device_name == "/dev/xvda"
     error_message = "the disk that is described is not the root device of Amazon Linux"
   }

@@ -48,7 +48,7 @@ def test_errors_have_exit_code_2(arguments: Sequence[str], words: str, tmp_path:
 def test_the_strategies_are_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--list") == 0
     strategies, settings = capsys.readouterr().out.splitlines()
-    assert strategies.split()[1:] == list(offered())
+    assert strategies.split()[1:] == [*offered(), "threads"]
     assert "takeover.margin" in settings
 
 
