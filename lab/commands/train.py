@@ -12,7 +12,7 @@ import typer
 
 from cluster.processors import processors
 from lab.commands.options import Out, TrainingData
-from master.commands.common import FAILED, CommandError, notice
+from master.commands.common import FAILED, CommandError, EndsOn, notice
 from master.commands.options import JsonAtEnd
 from worker.files import described
 
@@ -159,10 +159,10 @@ def train(
             decided=decided, use=use, least_depth=least_depth, exponent=exponent,
             average=average, seed=seed,
         )  # fmt: skip
+        where = find_device(device)
         if source is not None and not _is_of(source, settings.architecture):
             source, words = _grown(source, settings.architecture, seed)
             notice(words)
-        where = find_device(device)
         wanted = {
             "data": [str(folder.resolve()) for folder in data],
             "from": None if begin is None else hashlib.sha256(begin.read_bytes()).hexdigest(),
@@ -204,13 +204,14 @@ def _is_of(network: NetworkFile, architecture: Architecture) -> bool:
 
 
 def _grown(source: NetworkFile, architecture: Architecture, seed: int) -> tuple[NetworkFile, str]:
-    """A larger copy of a net, and what is to be said of it. Raises WidenError: it cannot be one."""
-    from lab.training.widen import is_exact, widen
+    """A larger copy of a net, and what is to be said of it. Ends the command if it cannot be one."""
+    from lab.training.widen import WidenError, is_exact, widen
 
-    words = f"it begins as a larger copy of --from: {architecture.name}"
+    words = f"it begins as a larger copy of --from, {architecture.name}"
     if not is_exact(source.architecture.features, architecture.features):
         words += f", and not quite the same, for {architecture.features.name} does not see the enemy's king"
-    return widen(source, architecture, seed), words
+    with EndsOn(WidenError, where="--from"):
+        return widen(source, architecture, seed), words
 
 
 def _span(text: str) -> tuple[float, float]:

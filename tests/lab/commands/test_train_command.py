@@ -83,7 +83,7 @@ print("torch" in sys.modules)
         (("--features", "P"), "features is P: expected one of K+P"),
         (("--epochs", "2", "--positions", "5"), "epochs and positions"),
         (("--from", "broken.bin"), "broken.bin"),
-        (("--from", OURS, "--width", "128"), "--from: its width is 256, not 128"),
+        (("--from", OURS, "--width", "128"), "--from: its width is 256, not 128: it only grows"),
         (("--device", "tpu"), "device is tpu"),
         (("--data", "missing"), "missing"),
     ],
