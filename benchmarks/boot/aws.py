@@ -72,6 +72,7 @@ class Aws:
         for server in self._servers:
             threading.Thread(target=server.serve_forever, daemon=True).start()
         self.url = f"http://127.0.0.1:{self._servers[0].server_port}"
+        client("ec2", self.url).describe_instances()  # the first call takes moto longer than gougi waits
         self.metadata = MetadataService(METADATA, 80)
 
     def instances(self) -> list[Instance]:
