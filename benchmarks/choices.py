@@ -1,17 +1,17 @@
-"""The worth of a fleet's choices, measured on positions instead of games: minutes where `gougi lab` takes hours.
+"""The quality of a fleet's choices, measured on positions instead of games: minutes instead of the hours of `gougi
+lab`.
 
     python -m benchmarks.choices FOLDER --net nn.bin [--positions N] [--nodes 8] [--strategy NAME,…] [--budget N]
                                  [--judge N] [--concurrency N] [--json]
 
 Takes positions out of a laboratory's games (FOLDER/games.jsonl), lets each strategy, and one node with 1, 2, 3, 4, 6
-and 8 times the budget, choose a move in each, tables empty, and judges every move that anybody chose by a search behind
-it. A choice's loss is the winning probability, 1 / (1 + e^(-cp / 300)), that the best of those moves has more. Over one
-node's budgets the mean loss falls like a power; the budget at which one node has a strategy's mean loss is the
-strategy's effective speed-up.
+and 8 times the budget, choose a move in each, with empty tables, and judges every chosen move by a search of the
+position after it. A choice's loss is the difference in winning probability, 1 / (1 + e^(-cp / 300)), from the best of
+those moves. Over one node's budgets the mean loss falls like a power; the budget at which one node has a strategy's
+mean loss is the strategy's effective speed-up.
 
-It does not see what a game adds (tables that are full from the moves before), and the judge makes mistakes: games by
-`gougi lab --against 4x` decide. Its use is to compare variants on the same positions: put their names behind
-``--strategy``.
+It ignores effects of whole games (tables filled by earlier moves), and the judge makes mistakes: games by `gougi lab
+--against 4x` decide. Use it to compare variants on the same positions: list their names after ``--strategy``.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ GamePosition = tuple[str, tuple[str, ...]]
 """A position: SFEN and the moves since."""
 
 _networks = Networks()
-"""The networks of this process, one for all that it judges."""
+"""The networks of this process, shared by all its judgements."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chooser:
-    """A fleet of ``nodes`` nodes with ``strategy``, or a single node with ``budget`` where ``strategy`` is empty."""
+    """A fleet of ``nodes`` nodes with ``strategy``, or a single node with ``budget`` if ``strategy`` is empty."""
 
     strategy: str
     nodes: int
@@ -84,7 +84,7 @@ def positions_of(folder: Path, number: int, seed: int) -> list[GamePosition]:
 
 
 def judge(spec: EngineSpec, nodes: int, task: tuple[GamePosition, tuple[str, ...]]) -> dict[str, int]:
-    """The score in centipawns of each move of a position, for the side that makes it; of an only one, 0."""
+    """The score in centipawns of each move of a position, for the side that makes it; 0 if there is only one."""
     (sfen, moves), candidates = task
     if len(candidates) == 1:
         return dict.fromkeys(candidates, 0)
@@ -99,7 +99,7 @@ def judge(spec: EngineSpec, nodes: int, task: tuple[GamePosition, tuple[str, ...
 
 
 def losses(chosen: Sequence[str], judged: Sequence[dict[str, int]]) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """The loss of each choice, 0 to 1; positions that are decided are left out."""
+    """The loss of each choice, 0 to 1; decided positions are skipped."""
 
     def chance(score: int) -> float:
         return 1 / (1 + math.exp(-score / _SCALE_CP))

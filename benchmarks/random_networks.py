@@ -1,6 +1,6 @@
 """Networks of random weights: for tests, and for measuring speed.
 
-A trained network is a little faster: fewer of its neurons are active, and the first layer leaves out the others.
+A trained network is a little faster: fewer of its neurons are active, and the first layer skips the others.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ def random_network(architecture: Architecture, seed: int = 0) -> NetworkFile:
 
 
 def random_sfnn(architecture: SfnnArchitecture, seed: int = 0) -> SfnnFile:
-    """The same of the SFNN family. No two stacks are alike.
+    """The same for the SFNN family. No two stacks are alike.
 
-    numpy keeps what this old generator gives the same for ever: other programs' values for these networks are kept in
+    numpy guarantees the output of this old generator forever; other programs' values for these networks are kept in
     ``tests/fixtures``.
     """
     generator = np.random.RandomState(seed)
