@@ -1,19 +1,23 @@
 """Networks of random weights: for tests, and for measuring speed.
 
-A trained network is a little faster: fewer of its neurons are active, and the first layer skips the others.
+    python -m benchmarks.random_networks NAME FILE [--seed N]      # halfkp_512x2-8-64, SFNN_halfka2_1024_7_64_k3k3
+
+A trained network is a little faster: fewer of its neurons are active, and the first layer leaves out the others.
 """
 
 from __future__ import annotations
 
+import argparse
+from pathlib import Path
 from typing import Final
 
 import numpy as np
 
-from worker.nnue.architecture import Architecture
+from worker.nnue.architecture import Architecture, named
 from worker.nnue.features import HALF_KP, PIECE_NUMBERS
-from worker.nnue.format import NetworkFile
-from worker.nnue.sfnn.architecture import SfnnArchitecture
-from worker.nnue.sfnn.file import Progress, SfnnFile
+from worker.nnue.format import NetworkFile, serialise_network
+from worker.nnue.sfnn.architecture import SfnnArchitecture, is_sfnn_name, parse_sfnn_name
+from worker.nnue.sfnn.file import Progress, SfnnFile, serialise_sfnn
 from worker.shogi.pieces import SQUARES
 
 HALF_KP_256: Final = Architecture(HALF_KP, width=256, hidden1=32, hidden2=32)
@@ -39,9 +43,9 @@ def random_network(architecture: Architecture, seed: int = 0) -> NetworkFile:
 
 
 def random_sfnn(architecture: SfnnArchitecture, seed: int = 0) -> SfnnFile:
-    """The same for the SFNN family. No two stacks are alike.
+    """The same of the SFNN family. No two stacks are alike.
 
-    numpy guarantees the output of this old generator forever; other programs' values for these networks are kept in
+    numpy keeps what this old generator gives the same for ever: other programs' values for these networks are kept in
     ``tests/fixtures``.
     """
     generator = np.random.RandomState(seed)
@@ -61,3 +65,23 @@ def random_sfnn(architecture: SfnnArchitecture, seed: int = 0) -> SfnnFile:
         bias = 0 if stacks.outside else int(generator.randint(-30_000, 30_000))
         progress = Progress(bias, np.rint(generator.normal(0, 12_000, (SQUARES, PIECE_NUMBERS))).astype(np.int32))
     return SfnnFile(architecture, transformer_bias, transformer_weight, tuple(biases), tuple(weights), progress)
+
+
+def main() -> None:
+    """Write one to a file."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("name", help="short name of the architecture")
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    if is_sfnn_name(options.name):
+        data = serialise_sfnn(random_sfnn(parse_sfnn_name(options.name), options.seed))
+    elif (architecture := named(options.name)) is not None:
+        data = serialise_network(random_network(architecture, options.seed))
+    else:
+        parser.error(f"{options.name!r} is not known, expected such as halfkp_256x2-32-32")
+    options.file.write_bytes(data)
+
+
+if __name__ == "__main__":
+    main()

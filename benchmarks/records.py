@@ -72,7 +72,7 @@ class Written:
             legal = list(self.board.legal_moves)
             if not legal:
                 return
-            on_board = [move for move in legal if not cshogi.move_is_drop(move)]  # drops are most, and say little
+            on_board = [move for move in legal if not cshogi.move_is_drop(move)]  # mostly drops, which test little
             move = rng.choice(on_board if on_board and rng.random() < 0.8 else legal)
             yield number, move
             self.board.push(move)

@@ -173,7 +173,7 @@ def judge(played: Played, far: FarSide, folder: Path) -> list[str]:
             wrong.append(fault)
     wrong += [f"{name}: {lost[name]} connections lost, {cut[name]} cut" for name in lost if lost[name] > cut[name]]
     for path in sorted((folder / "server").glob("*.csa")):
-        if path.stat().st_size and (fault := read_record(path, None)):  # empty: it went down before the first move
+        if path.stat().st_size and (fault := read_record(path, None)):  # empty: the server ended before the first move
             wrong.append(fault)
     by_id: dict[str, dict[str, GameOutcome]] = {}
     for name, outcome in played.outcomes:

@@ -19,8 +19,10 @@ _MOST_THREADS: Final = 16
 class Networks:
     """The networks that this process has loaded, by their recipe: engines with equal weights share one."""
 
-    def __init__(self) -> None:
+    def __init__(self, share: bool = False) -> None:
+        """``share``: with other processes of the machine too (`worker.nnue.shared`)."""
         self._loaded: dict[EngineSpec, Network] = {}
+        self._share = share
 
     def of(self, spec: EngineSpec) -> Network:
         """The network of ``spec``, loaded if necessary.
@@ -32,7 +34,7 @@ class Networks:
         if spec.dropout or spec.noise_cp:
             weights = replace(weights, dropout=spec.dropout, noise_cp=spec.noise_cp, seed=spec.seed)
         if weights not in self._loaded:
-            self._loaded[weights] = weights.load_network()
+            self._loaded[weights] = weights.load_network(self._share)
         return self._loaded[weights]
 
 
@@ -70,14 +72,15 @@ class EngineSpec:
         network = (networks or Networks()).of(self)
         return NumbaEngine(self.hash_mb, self.threads, network=network, number=self.number)
 
-    def load_network(self) -> Network:
-        """The network with its variation. Raises EngineError if the file cannot be used or a number is out of range."""
+    def load_network(self, share: bool = False) -> Network:
+        """The network with its variation, its weights shared with other processes if wanted. Raises EngineError: the
+        file cannot be used, or a number is out of range."""
         from worker.nnue import NetworkFileError, Variation, load_network
 
         try:
             variation = Variation(self.dropout, self.noise_cp, self.seed)
             return load_network(
-                self.eval_file, fv_scale=self.fv_scale, variation=variation, architecture=self.architecture
+                self.eval_file, fv_scale=self.fv_scale, variation=variation, architecture=self.architecture, share=share
             )
         except (NetworkFileError, OSError, ValueError, MemoryError) as error:
             raise EngineError(str(error)) from error
@@ -160,6 +163,6 @@ class FleetSpec:
         return kind
 
     def build(self, number: int, places: int) -> Engine:
-        """Make the engine of node ``number``, on its own machine, which runs ``places`` nodes. Raises EngineError if
-        that fails."""
-        return self.spec_here(number, places).build()
+        """Make the engine of node ``number``, on its own machine, which runs ``places`` nodes. Raises EngineError."""
+        kind = self.spec_here(number, places)
+        return kind.build(Networks(share=places > 1)) if isinstance(kind, EngineSpec) else kind.build()

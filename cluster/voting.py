@@ -1,22 +1,22 @@
 """Voting: chooses one of several voters' ballots. Nobody knows which voter is right, but their agreement is known.
 
 Gougi (合議) after Obata, Sugiyama, Hoki and Ito: "Consultation Algorithm for Computer Shogi: Move Decisions by
-Majority" and "Optimistic Selection Rule Better Than Majority Voting System" (both 2010). The other rules come from
-other programs. To add a rule, add a member to `Vote` and a function of the same name below.
+Majority" (2010); ``weighted`` is the vote of Stockfish's threads. Other rules were measured and went (the highest
+score, the sum of scores, proven mates first: docs/notebook/strategies.md). A new rule is a member of `Vote` and a
+function of that name below.
 
 **The contract of every rule** (``tests/cluster/test_voting.py`` checks it for every member of `Vote`):
 
-- *Pure.* It takes one or more ballots and returns one of them. The result depends on the ballots only; adding the same
-  voters again in the same order gives the same result.
-- *Members.* ``members`` is the number of nodes that stand for a ballot (more than one if a group shares a tree).
-  ``majority`` and ``mate_first`` count one vote for each; the other rules weigh by score, depth or nodes, which a
-  group's line already contains.
-- *Mated ballots.* A ballot with a known win beats every ballot without one, and the shorter of two wins counts
-  (``mate_first``: a win counts as known if the search was at least as deep as the mate is long). A ballot that sees
-  its side mated weighs nothing while another ballot is open, except for ``majority``, which counts voters and not
-  scores. If all see themselves mated, the longest defence is played, by ``majority`` that of most voters.
-- *Ties.* The highest score wins, then the greatest depth, then the first ballot. The order of the ballots (that of the
-  nodes) affects nothing else.
+- *Pure.* It takes one ballot or more, and gives back one of them. Nothing but the ballots decides; to add the same
+  voters again in the same order gives the same outcome.
+- *Members.* A ballot of several nodes (a group that shares out a tree) has ``members`` of them. ``majority`` counts
+  one vote for each; ``weighted`` weighs by score, depth and nodes, which a group's line has already.
+- *Mated ballots.* A ballot that knows of a win beats every one that does not, and of two wins the shorter counts. A
+  ballot that sees its side mated weighs nothing while another ballot is open, except for ``majority``, which counts
+  voters and not scores. If all see themselves mated, the longest defence is played, by ``majority`` that of most
+  voters.
+- *Ties.* They go to the highest score, then to the greatest depth, then to the ballot that comes first. The order of
+  the ballots, which is that of the nodes, decides nothing else.
 - *Agreement.* The chosen move's share of the weight: above 0, and 1 if all are for the same move.
 - *Lost voters.* A lost node keeps its ballot: its result stays true. The ballot is counted as long as it is not more
   than ``ballot_depth_slack`` plies behind the deepest (`comparable`), so it drops out by itself in a long search. If
@@ -32,7 +32,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from cluster.api import Ballot
-from worker.score import MATE, MATE_BOUND
+from worker.score import MATE_BOUND
 
 _LEAST_WEIGHT: Final = 14
 """The score term of the worst ballot's weight in `weighted`: Stockfish's figure."""
@@ -42,10 +42,7 @@ class Vote(enum.StrEnum):
     """The rules for counting ballots. This is the only list of them."""
 
     MAJORITY = "majority"
-    OPTIMISTIC = "optimistic"
     WEIGHTED = "weighted"
-    SCORE_SUM = "score_sum"
-    MATE_FIRST = "mate_first"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +67,9 @@ def highest(ballots: Sequence[Ballot], among: Sequence[Ballot]) -> Count:
     return Count(best, sum(ballot.move == best.move for ballot in ballots) / len(ballots))
 
 
-def known_win(ballots: Sequence[Ballot], believed: Callable[[Ballot], bool] = is_win) -> Count | None:
-    """The highest score if some ballots know of a win; None if none does.
-
-    Args:
-        believed: whether a ballot knows of a win.
-    """
-    wins = [ballot for ballot in ballots if believed(ballot)]
+def known_win(ballots: Sequence[Ballot]) -> Count | None:
+    """The highest score where some ballots know of a win; None: none does."""
+    wins = [ballot for ballot in ballots if is_win(ballot)]
     return highest(ballots, wins) if wins else None
 
 
@@ -116,11 +109,6 @@ def majority(ballots: Sequence[Ballot]) -> Count:
     return known_win(ballots) or heaviest(ballots, [float(ballot.members) for ballot in ballots])
 
 
-def optimistic(ballots: Sequence[Ballot]) -> Count:
-    """The highest score."""
-    return highest(ballots, ballots)
-
-
 def weighted(ballots: Sequence[Ballot]) -> Count:
     """Stockfish's vote of its threads (`worker.search.thread.elect`), times the number of positions that the voter has
     searched.
@@ -136,34 +124,9 @@ def weighted(ballots: Sequence[Ballot]) -> Count:
     return known_win(ballots) or heaviest(ballots, weights_of_open(ballots, weight))
 
 
-def score_sum(ballots: Sequence[Ballot]) -> Count:
-    """The vote of Stockfish's cluster branch: the sum of the scores above the worst one, with the depth as the weight
-    of the worst ballot. Known wins and losses as in `weighted`."""
-
-    def weight(ballot: Ballot, worst: int) -> float:
-        return float(ballot.score - worst + max(1, ballot.depth))
-
-    return known_win(ballots) or heaviest(ballots, weights_of_open(ballots, weight))
-
-
-def mate_first(ballots: Sequence[Ballot]) -> Count:
-    """The shortest proven mate (no longer than its search was deep); else most votes, ignoring known losses while
-    another ballot is open; then the highest score (tanuki's proxy, dlshogi)."""
-
-    def proven(ballot: Ballot) -> bool:
-        return is_win(ballot) and MATE - ballot.score <= ballot.depth
-
-    return known_win(ballots, proven) or heaviest(
-        ballots, weights_of_open(ballots, lambda ballot, _: float(ballot.members))
-    )
-
-
 _RULES: Final[Mapping[Vote, Callable[[Sequence[Ballot]], Count]]] = {
     Vote.MAJORITY: majority,
-    Vote.OPTIMISTIC: optimistic,
     Vote.WEIGHTED: weighted,
-    Vote.SCORE_SUM: score_sum,
-    Vote.MATE_FIRST: mate_first,
 }
 
 

@@ -18,7 +18,7 @@ from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_ba
 from werkzeug.serving import make_server
 
 from tests.cluster.metadata_service import MetadataService
-from tests.master.cloud.stand_in import REGION, client
+from tests.master.cloud.stand_in import REGION, client, knows_placement_groups
 
 METADATA = "169.254.169.254"
 GATEWAY = "10.81.255.254"
@@ -63,6 +63,7 @@ class Aws:
         subprocess.run(
             ["openssl", *words.split(), "-addext", f"subjectAltName={names}"], check=True, capture_output=True
         )
+        knows_placement_groups()
         app: Any = DomainDispatcherApplication(create_backend_app)
         self._servers = [
             make_server("127.0.0.1", 0, app, threaded=True),
@@ -71,6 +72,7 @@ class Aws:
         for server in self._servers:
             threading.Thread(target=server.serve_forever, daemon=True).start()
         self.url = f"http://127.0.0.1:{self._servers[0].server_port}"
+        client("ec2", self.url).describe_instances()  # the first call takes moto longer than gougi waits
         self.metadata = MetadataService(METADATA, 80)
 
     def instances(self) -> list[Instance]:

@@ -34,6 +34,7 @@ TARGETS: dict[str, type[Target]] = {
         files.Sfen,
         files.Records,
         files.Network,
+        files.BinaryBooks,
         files.Books,
         files.FloodgateRecords,
         files.Logs,

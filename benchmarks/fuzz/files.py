@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import struct
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,11 +17,13 @@ from master.analysis.game import GameFileError, parse_games
 from master.book.importing import GameFilter, read_games
 from master.config import ConfigError, load_config, sample
 from master.game.journal import ReplayError, read_log
-from worker.book import Book, BookError
+from worker.book import Book, BookError, open_file
+from worker.book.binary import YBB_MAGIC, apery_key, packed_sfen
 from worker.nnue.architecture import NetworkFileError
 from worker.nnue.format import parse_network, serialise_network
 from worker.nnue.network import default_file
 from worker.shogi import MoveError, Position, SfenError
+from worker.shogi.sfen import parse
 
 _KINDS: Final = (".csa", ".kif", ".ki2", "")
 _CSA: Final = """V2.2
@@ -53,11 +56,11 @@ _LOG: Final = (
     '{"event": "input", "game": 1, "call": "connected", "arguments": {}, "asked": [], "timestamp": "2026-11-22"}\n'
 )
 _HEADER_BYTES: Final = 400
-"""Bytes of a network's file that the fuzzer makes: they determine how the rest is read."""
+"""Bytes of a network's file that the fuzzer makes: all that decides how the rest is read."""
 
 
 class Sfen(Target):
-    """Positions and moves. A position that is read and written must read the same."""
+    """Positions and moves. A position that is read is written as one that reads the same."""
 
     name = "sfen"
 
@@ -86,7 +89,7 @@ class Sfen(Target):
 
 
 class Records(Target):
-    """A record for the analysis, in the format selected by the first byte. All moves read must be legal."""
+    """A record for the analysis, of a format that the first byte says. What is read is legal from the first move on."""
 
     name = "records"
 
@@ -112,7 +115,7 @@ class Records(Target):
 
 
 class Network(Target):
-    """The beginning of a network file; the rest is that of the smallest network."""
+    """How many bytes a network file lacks (two bytes), then its beginning; the rest is as that of the smallest."""
 
     name = "nets"
 
@@ -120,11 +123,14 @@ class Network(Target):
         self._file = default_file().read_bytes()
 
     def seeds(self) -> Iterator[bytes]:
-        yield self._file[:_HEADER_BYTES]
-        yield self._file[:200] + b"\xff" * 100
+        yield b"\0\0" + self._file[:_HEADER_BYTES]
+        yield b"\0\0" + self._file[:200] + b"\xff" * 100
+        text = b"Features=HalfKP(Friend)[125388->256x2],Network=AffineTransform[1<-32](ClippedReLU[32]("
+        yield b"\5\0" + self._file[:8] + len(text).to_bytes(4, "little") + text
 
     def one(self, data: bytes) -> None:
-        whole = data if len(data) > _HEADER_BYTES else data + self._file[len(data) :]
+        lacks, data = int.from_bytes(data[:2], "little"), data[2:]
+        whole = data if len(data) > _HEADER_BYTES else data + self._file[len(data) : len(self._file) - lacks]
         try:
             network = parse_network(whole)
         except NetworkFileError:
@@ -132,8 +138,32 @@ class Network(Target):
         assert parse_network(serialise_network(network)).architecture == network.architecture
 
 
+class BinaryBooks(Target):
+    """A book in YaneuraOu's or Apery's binary format, in memory and on the disk."""
+
+    name = "binary-books"
+
+    def __init__(self) -> None:
+        self._paths = (_scratch_file("book.ybb"), _scratch_file("book.bin"))
+
+    def seeds(self) -> Iterator[bytes]:
+        start = parse(Position.startpos().sfen())
+        index = packed_sfen(start) + struct.pack("<QHH", 0, 1, 1)
+        yield YBB_MAGIC + struct.pack("<QQ", 1, 1) + index + struct.pack("<HhH", 59 << 7 | 58, 30, 20)
+        yield struct.pack("<QHHi", apery_key(start), 59 << 7 | 58, 3, 40)
+
+    def one(self, data: bytes) -> None:
+        for path in self._paths:
+            path.write_bytes(data)
+            for on_the_fly in (False, True):
+                with contextlib.suppress(BookError):
+                    book = open_file(path, on_the_fly)
+                    book.find(Position.startpos().sfen())
+                    book.find(Position.startpos().sfen(), any_ply=True)
+
+
 class Books(Target):
-    """A book in YaneuraOu's format, in memory and on the disk; every position of it is looked up."""
+    """A book in YaneuraOu's format, in memory and on the disk; its every position is asked for."""
 
     name = "books"
 
@@ -213,6 +243,6 @@ class Settings(Target):
 
 
 def _scratch_file(name: str) -> Path:
-    """A file, in memory if the machine has such a folder: it is written thousands of times a second."""
+    """A file in memory where the machine has such a folder: it is written thousands of times a second."""
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     return Path(tempfile.mkdtemp(prefix="gougi-fuzz-", dir=memory)) / name

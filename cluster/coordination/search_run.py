@@ -16,6 +16,7 @@ from cluster.coordination.decision import decision_of, progress_of, say_decision
 from cluster.coordination.events import FALLBACK, SendJob, StopNode
 from cluster.coordination.group import WHOLE_ROOT, Assignment, Group
 from cluster.coordination.jobs import Dispatch, fallback_begins_ms, fallback_terms
+from cluster.coordination.playoff_run import PlayoffRun
 from cluster.coordination.search_state import Search
 from cluster.coordination.split_group import SplitGroup
 from cluster.coordination.split_run import SplitRun
@@ -34,6 +35,7 @@ class SearchRun:
         self.search = search
         self._dispatch = dispatch
         self._split = SplitRun(search, dispatch)
+        self._playoff = PlayoffRun(search, dispatch)
 
     @property
     def over(self) -> bool:
@@ -105,6 +107,7 @@ class SearchRun:
                 self._split.begin(group, now_ms)
             for assignment in assignments:
                 self._dispatch.give(search, group, assignment, WHOLE_ROOT, now_ms)
+        self._playoff.deal(now_ms)
 
     def abandon(self, now_ms: int) -> None:
         """End without a decision."""
@@ -147,6 +150,7 @@ class SearchRun:
             self._split.deal(group, now_ms, f"{node_id} joined")
         else:
             self._dispatch.give(search, group, assignment, WHOLE_ROOT, now_ms)
+        self._playoff.deal(now_ms)
         self._mind_fallback(now_ms)
 
     def lost(self, node_id: str, now_ms: int) -> None:
@@ -173,6 +177,7 @@ class SearchRun:
         search.dirty = True
         if isinstance(group, SplitGroup):
             self._split.withdrawn(group, now_ms, why)
+        self._playoff.deal(now_ms)
         self._mind_fallback(now_ms)
 
     def _failed(self, assignment: Assignment, error: str, now_ms: int) -> None:
@@ -252,7 +257,8 @@ class SearchRun:
             return
         assignment.note_exact(line)
         group = search.group_of(assignment)
-        group.take_line(assignment, line, report.multipv)
+        if not self._playoff.takes(assignment, line):
+            group.take_line(assignment, line, report.multipv)
         if search.request.multipv > 1:
             assignment.keep_line(line, report.multipv)
         search.changed(line)
@@ -306,6 +312,7 @@ class SearchRun:
         if search.presearching and not stopped:
             for group in tuple(search.presearching):
                 self._split.end_presearch(group, now_ms)
+        self._playoff.consider(now_ms)
         if self._nothing_to_gain():
             self.decide(now_ms)
 
@@ -350,7 +357,7 @@ class SearchRun:
     def wake_ms(self, now_ms: int) -> int | None:
         """The time at which something is due, later than ``now_ms``; None: never."""
         search, settings = self.search, self.search.settings
-        times = [search.soft_ms, search.hard_ms, search.fallback_ms]
+        times = [search.soft_ms, search.hard_ms, search.fallback_ms, self._playoff.begins_ms]
         if search.soft_ms is not None:
             times.append(search.soft_ms + settings.answer_grace_ms)
         if not search.pondering:
@@ -391,6 +398,7 @@ class SearchRun:
         """End the search with what is known."""
         decision = decision_of(self.search, now_ms)
         self.search.to(SearchState.OVER, now_ms)
+        self._playoff.tell()
         say_decision(decision, self._dispatch)
         self._take_all_away(now_ms)
 

@@ -8,12 +8,13 @@ from dataclasses import InitVar, dataclass, field, replace
 
 from cluster.api import Answer, SearchRequest
 from cluster.coordination.group import Assignment, Group
+from cluster.coordination.playoff import Playoff
 from cluster.coordination.root import Root
 from cluster.coordination.roster import Roster
 from cluster.coordination.settings import Mode, Settings
 from cluster.coordination.split_group import SplitGroup
 from cluster.coordination.states import SEARCH, SearchState
-from cluster.coordination.vote import answer_of, vote
+from cluster.coordination.vote import answer_of, played_off, vote
 from cluster.split.tree import TreeLine, as_seen, proves_mate
 from worker.engine import Bound
 from worker.score import MATE_BOUND
@@ -40,6 +41,8 @@ class Search:
     """Assignments by node id, in the order in which the nodes came; the dead stay, for viewers."""
     presearching: list[SplitGroup] = field(default_factory=list)
     """The groups in that phase."""
+    playoff: Playoff | None = None
+    """The one that runs."""
     fallback: Assignment | None = None
     """None: there is no fallback now."""
     fallback_ms: int | None = None
@@ -83,7 +86,7 @@ class Search:
     def form(self, node_ids: Iterable[str], now_ms: int) -> None:
         """Put the nodes into the groups with which the search begins. One that cannot share a tree is its own."""
         self.assignments = {node_id: self._new_assignment(node_id) for node_id in node_ids}
-        assignments = self._sharers()
+        assignments = self.sharers()
         parts = min(self.settings.groups, len(assignments)) if self.settings.mode is Mode.TIERS else 1
         if self.settings.mode is Mode.CONSULT or len(assignments) < 2 or not self._worth_splitting(now_ms):
             parts = len(assignments)
@@ -162,7 +165,7 @@ class Search:
         self._group_of.update((assignment.node_id, group) for assignment in group.assignments)
         return group
 
-    def _sharers(self) -> list[Assignment]:
+    def sharers(self) -> list[Assignment]:
         """The nodes that can share out a tree: of one engine, that most of them have, for scores and depths of
         different ones do not compare."""
         able = [assignment for assignment in self.usable() if assignment.can_split]
@@ -218,11 +221,16 @@ class Search:
         """The lines that speak for the root now."""
         for group in self.groups:
             yield from group.lines()
+        for found in self.playoff.lines.values() if self.playoff is not None else ():
+            yield from found.values()
 
     def nodes_answer(self) -> Answer | None:
         """The nodes' answer now; None: no node has one."""
         if self.stale:
             self._answer, self.stale = vote(self.groups, self.request.multipv, self.settings), False
+            verdict = None if self.playoff is None else self.playoff.verdict(self.settings.playoff.margin)
+            if verdict is not None and self._answer is not None:
+                self._answer = played_off(self._answer, verdict)
         return self._answer
 
     def answer(self) -> Answer | None:

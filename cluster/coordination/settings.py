@@ -31,6 +31,29 @@ class Mode(enum.StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class PlayoffSettings:
+    """When, and between whom, a vote has its playoff (`cluster.coordination.playoff`).
+
+    Raises (constructor):
+        ValueError: a value is out of its range.
+    """
+
+    share: float = 0.0
+    """Part of the soft time, its last, that goes to a playoff if the voters disagree; 0: there is none."""
+    lead: float = 0.25
+    """Share of the votes by which a move may be behind the one that has most, and is nominated still."""
+    moves: int = 4
+    """The most moves between which it is."""
+    margin: int = 0
+    """Centipawns by which a move must be better than the vote's own choice."""
+    min_ms: int = 50
+    """With less time than this left none begins."""
+
+    def __post_init__(self) -> None:
+        check_numbers(self, shares={"share", "lead"}, counts={"moves"})
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """The coordinator's settings. Times in milliseconds.
 
@@ -48,6 +71,7 @@ class Settings:
     takeover: TakeoverMargin = field(default_factory=TakeoverMargin)
     dealing: Dealing = field(default_factory=Dealing)
     redeal: RedealLimits = field(default_factory=RedealLimits)
+    playoff: PlayoffSettings = field(default_factory=PlayoffSettings)
     root_share: float = 0.75
     """Share of a group's nodes that search the whole root all the time, while the others test its moves: one node at
     least, and all but one at most; 0: none, every node has a leaf of its own."""

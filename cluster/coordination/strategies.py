@@ -53,10 +53,6 @@ class Strategy:
     """Whether it searches on the opponent's time."""
 
 
-SINGLE = Strategy("single", Settings(mode=Mode.CONSULT))
-"""The strategy of a single node, which has nothing to split or to vote on."""
-
-
 def offered() -> tuple[str, ...]:
     """The names of all modes but auto, which is one of the others; of those that vote, with each vote."""
     names: list[str] = []

@@ -24,7 +24,7 @@ from worker.search.engine import NumbaEngine
 
 NODES: Final = 1000
 """Nodes of a move. `REFERENCE_CP` holds for this number."""
-REFERENCE_CP: Final = 750.0
+REFERENCE_CP: Final = 1250.0
 _PILOT: Final = 0.25
 """Share of the games by which the scale of the others is set: with one that is far off the search plays badly."""
 _MAX_MOVES: Final = 320

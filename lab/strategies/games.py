@@ -12,12 +12,12 @@ from functools import partial
 from typing import Final
 
 from cluster.api import Decision, SearchRequest
-from cluster.coordination.strategies import SINGLE, Strategy, strategy
 from cluster.engine_spec import EngineSpec, Networks, Variety
 from cluster.machine.side_by_side import ProcessWorkplace
 from lab.match.game import Adjudicator, Choice, play_game
 from lab.strategies.records import FleetFigures, GameResult
 from lab.strategies.settings import LabError, LabSettings, ScheduledGame
+from lab.strategies.threads import SINGLE, LabStrategy, lab_strategy
 from lab.strategies.virtual import VirtualFleet, VirtualNode
 from worker.engine import Engine
 
@@ -73,16 +73,15 @@ class Side:
     fleet: VirtualFleet
     budget: int
     ponders: bool = False
+    timed: bool = False
+    """Whether its searches take `SEARCH_MS`, in which its nodes search the budget, instead of a limit of nodes: a limit
+    would count what was pondered, and a playoff is held by time."""
     figures: FleetFigures = field(default_factory=FleetFigures)
 
     def move(self, number: int, sfen: str, moves: tuple[str, ...]) -> Decision:
-        """Search the position after ``moves``; ``number`` rises from turn to turn.
-
-        Who ponders searches for as long as its nodes take for the budget: a limit of nodes would count what was
-        pondered.
-        """
+        """Search the position after ``moves``; ``number`` rises from turn to turn."""
         limited = SearchRequest(number, sfen, moves, nodes=self.budget)
-        if self.ponders:
+        if self.timed:
             limited = SearchRequest(number, sfen, moves, soft_ms=SEARCH_MS, hard_ms=2 * SEARCH_MS)
         decision = self.fleet.search(limited)
         if decision.source != "forced":
@@ -106,8 +105,8 @@ class Arena:
     def play(self, game: ScheduledGame, sfen: str) -> GameResult:
         """Play ``game`` from the opening ``sfen``. Depends on nothing that was played before."""
         settings, point, opponent = self._settings, game.point, self._settings.opponent
-        theirs = strategy(opponent.strategy) if opponent.strategy else SINGLE
-        a = self._side("a", point.nodes, settings.budget, strategy(point.strategy))
+        theirs = lab_strategy(opponent.strategy) if opponent.strategy else SINGLE
+        a = self._side("a", point.nodes, settings.budget, lab_strategy(point.strategy))
         b = self._side("b", opponent.fleet(point.nodes), settings.opponent_budget, theirs)
         players = (a, b) if game.a_is_black else (b, a)
         try:
@@ -119,14 +118,14 @@ class Arena:
         a.figures.agreement, b.figures.agreement = (round(side.figures.agreement, 6) for side in (a, b))
         return GameResult(game, points, end, moves, a.figures, b.figures)
 
-    def _side(self, name: str, count: int, budget: int, how: Strategy) -> Side:
+    def _side(self, name: str, count: int, budget: int, how: LabStrategy) -> Side:
         """A fleet whose engines forget what they knew; its searches take `SEARCH_MS`."""
         engines = self._pool.engines(name, how.variety, count)
         nps = budget * 1000 // SEARCH_MS
         nodes = [VirtualNode(f"n{number}", engine, nps) for number, engine in enumerate(engines, start=1)]
-        fleet = VirtualFleet(nodes, how.settings, how.share_depth)
+        fleet = VirtualFleet.of(nodes, how)
         fleet.new_game()
-        return Side(fleet, budget, how.ponder)
+        return Side(fleet, budget, how.ponder, timed=how.ponder or how.settings.playoff.share > 0)
 
     def _moves(self, players: tuple[Side, Side], sfen: str) -> tuple[int | None, str, tuple[str, ...]]:
         """The winner's colour (None: a draw), how the game ended, and its moves."""

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from cluster.coordination.settings import Mode
-from cluster.coordination.strategies import Measured, strategy
+from cluster.coordination.strategies import Measured, StrategyError, strategy
 from cluster.engine_spec import Variety
 from lab.match.statistics import Sprt, Strength, Tally, Verdict, result_facts, strength, tally
 from lab.strategies.records import FleetFigures, GameResult
 from lab.strategies.settings import LabError, LabSettings, Point
+from lab.strategies.threads import lab_strategy
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ class PointResult:
     @property
     def hits(self) -> float | None:
         """Share of A's moves whose position was being pondered, 0 to 1; None where A does not ponder."""
-        return self.a.hits / max(1, self.a.moves) if strategy(self.point.strategy).ponder else None
+        return self.a.hits / max(1, self.a.moves) if lab_strategy(self.point.strategy).ponder else None
 
 
 def summarize(records: Sequence[GameResult]) -> list[PointResult]:
@@ -125,7 +126,10 @@ def measured(settings: LabSettings, results: Sequence[PointResult]) -> list[Meas
 
 
 def _for_any_fleet(name: str) -> bool:
-    found = strategy(name)
+    try:
+        found = strategy(name)
+    except StrategyError:
+        return False  # the laboratory's own
     return found.settings.mode is not Mode.AUTO and found.variety == Variety() and not found.ponder
 
 

@@ -6,7 +6,8 @@ import math
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from cluster.coordination.strategies import StrategyError, strategy
+from cluster.coordination.strategies import StrategyError
+from lab.strategies.threads import lab_strategy
 
 MOST_NODES = 1000
 
@@ -45,7 +46,7 @@ class Opponent:
         if nodes is not None and not 1 <= nodes <= MOST_NODES:
             raise LabError(f"against {text}: expected 1 to {MOST_NODES} nodes")
         try:
-            return cls(strategy(name).name, nodes)
+            return cls(lab_strategy(name).name, nodes)
         except StrategyError as error:
             raise LabError(f"against {text}: expected times such as 4x, or a strategy ({error})") from None
 
@@ -162,7 +163,7 @@ class Plan:
         if wrong := [count for count in self.nodes if not 1 <= count <= MOST_NODES]:
             raise LabError(f"{wrong[0]} nodes: expected 1 to {MOST_NODES}")
         try:
-            names = tuple(dict.fromkeys(strategy(text).name for text in self.strategies))
+            names = tuple(dict.fromkeys(lab_strategy(text).name for text in self.strategies))
         except StrategyError as error:
             raise LabError(str(error)) from None
         object.__setattr__(self, "strategies", names)

@@ -6,10 +6,11 @@ import importlib.metadata
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import count
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from cluster.api import FleetError, Searcher
 from cluster.drivers.fleet_driver import FleetSearcher
@@ -17,10 +18,12 @@ from master.analysis.files import page_of, write_game, write_summary
 from master.analysis.game import GameFileError, RecordedGame, read_games
 from master.analysis.judgement import doubtful, judge
 from master.analysis.plan import Evaluation, Point, evaluations, plan, searches
+from master.analysis.problems import problems
 from master.analysis.report import GameReport, ReportSettings, Say, report
-from master.analysis.session import Pace, Session, Store
+from master.analysis.session import Pace, Session, Shared, Store
 from master.analysis.strength import Calibration, network_hash, read_calibration
 from master.ui.texts import page_say
+from worker.files import replace_file
 
 if TYPE_CHECKING:
     from master.config import Config
@@ -59,6 +62,10 @@ class Analysis:
     jobs: tuple[Job, ...]
     again: int = 1
     """Effort of the second search of what is doubtful, in times the first; 1: there is none."""
+    problems: Path | None = None
+    """The file of problems; None: none is written."""
+    reuse: bool = False
+    """Whether what is found is kept for other analyses, and theirs is used."""
     misfit: Misfit | None = None
     """The reason why the calibration does not fit what was searched; None: it fits."""
     capacity: int | None = None
@@ -181,7 +188,7 @@ def _names(stem: str) -> Iterator[str]:
 
 
 async def search(
-    analysis: Analysis, searcher: Searcher, store: Store, bar: PositionBar
+    analysis: Analysis, searcher: Searcher, store: Store, bar: PositionBar, shared: Shared | None = None
 ) -> tuple[list[GameReport], Calibration | None]:
     """Search all games; the files of each are written when it is done.
 
@@ -198,7 +205,7 @@ async def search(
         bar.on_event(name, fields)
 
     bar.more(sum(map(len, wanted)))
-    async with Session(searcher, store, analysis.pace, analysis.key, on_event) as session:
+    async with Session(searcher, store, analysis.pace, analysis.key, on_event, shared) as session:
         await _whole(searcher)
         for number, (job, positions) in enumerate(zip(analysis.jobs, wanted, strict=True), start=1):
             bar.game(f"{job.stem} ({number}/{len(wanted)})")
@@ -233,3 +240,15 @@ def write_page(analysis: Analysis, reports: Sequence[GameReport], calibration: C
         return page_of(analysis.out, analysis.jobs[0].stem)
     stems = [job.stem for job in analysis.jobs]
     return write_summary(analysis.out, stems, reports, calibration, analysis.words(page_say))
+
+
+def write_problems(analysis: Analysis, reports: Sequence[GameReport], file: Path) -> int:
+    """Write the bad moves of all games as next-move problems; returns how many there are. Raises OSError."""
+    pace = analysis.pace
+    engine: dict[str, Any] = {"name": analysis.words(str.format).engine, "multiPV": pace.multipv}
+    if pace.ms is not None:
+        engine["maxSecondsPerPosition"] = pace.ms / 1000
+    created = datetime.now().astimezone().isoformat(timespec="seconds")
+    content = problems(reports, engine, f"Gougi {importlib.metadata.version('gougi')}", created)
+    replace_file(file, (json.dumps(content, ensure_ascii=False, indent=2) + "\n").encode())
+    return len(content["problems"])

@@ -32,7 +32,8 @@ def clear_errors() -> Iterator[None]:
     """Turn errors of a fleet into the command's one clear message."""
     from master.cloud.aws import AwsError
     from master.cloud.folder import FolderBusy, FolderError
-    from master.cloud.operator import FleetDown, NotReady, TooMuchChanges
+    from master.cloud.kept import KeptError
+    from master.cloud.operator import FleetDown, NotReady, TooMuchChanges, Unknown
     from master.cloud.prices import PriceUnknown
     from master.cloud.terraform import TerraformError
     from master.csa.login import LoginError
@@ -41,7 +42,7 @@ def clear_errors() -> Iterator[None]:
         yield
     except (FolderError, FleetDown, LoginError, PriceUnknown) as error:
         raise CommandError(str(error), BAD_INPUT) from error
-    except (AwsError, FolderBusy, NotReady, TerraformError, TooMuchChanges) as error:
+    except (AwsError, FolderBusy, KeptError, NotReady, TerraformError, TooMuchChanges, Unknown) as error:
         raise CommandError(str(error), FAILED) from error
 
 
@@ -60,6 +61,10 @@ def operator_of(config: Path | None, folder: str | None) -> Operator:
 
 def show_plan(wanted: FleetPlan) -> None:
     """Show the change of each resource, and the cost of an hour after it."""
+    if wanted.strays:
+        print(f"{wanted.killed} was killed, and left what terraform does not know; it is removed first:")
+    for thing in wanted.strays:
+        print(f"- remove   {thing}")
     for line in wanted.lines():
         print(line)
     print(f"plan: {wanted.summary()}")

@@ -48,6 +48,7 @@ PLAIN_SOURCES: Final = frozenset(
         "nnue/network.py",
         "nnue/reference.py",
         "nnue/shape.py",
+        "nnue/shared.py",
         "nnue/variation.py",
         "search/bench.py",
         "search/engine.py",

@@ -90,6 +90,7 @@ class NumbaEngine:
         be changed between searches."""
         self._root_mate = RootMate(hash_mb)
         self._histories = shared_histories()
+        self._own = self._table, self._histories
         self._threads = [SearchThread(self._network, self._table, self._histories) for _ in range(threads)]
         # Permanent threads: starting sixteen of them for each search took milliseconds.
         self._pool = ThreadPoolExecutor(max(1, threads - 1), thread_name_prefix="helper")
@@ -118,8 +119,9 @@ class NumbaEngine:
         if self._is_clean:
             return
         self._is_clean = True
-        self._table.clear()
-        self._histories.clear()
+        table, histories = self._own
+        table.clear()
+        histories.clear()
         for thread in self._threads:
             thread.clear_histories()
 
@@ -171,6 +173,20 @@ class NumbaEngine:
         if len(self._threads) > 1:
             raise EngineError("a search of several threads cannot be driven step by step")
         return self._threads[0].record
+
+    def search_beside(self, first: NumbaEngine, *, table: bool, histories: bool) -> None:
+        """Search on the table of ``first``, or with the histories that its threads share, from now on: as one more of
+        its threads would. What is not shared, or where ``first`` is this engine, is its own. Not while it searches.
+        """
+        self._table = first._own[0] if table else self._own[0]
+        self._histories = first._own[1] if histories else self._own[1]
+        for thread in self._threads:
+            thread.use(self._table, self._histories)
+
+    @property
+    def history_values(self) -> np.ndarray[Any, np.dtype[np.int16]]:
+        """The histories that its threads share (`worker.search.state`), in place."""
+        return self._histories._values
 
     def entries_meaning(self) -> str:
         """A digest of everything that determines the meaning of an entry: the layout, the keys, the network and the
@@ -280,7 +296,8 @@ class NumbaEngine:
                 return SearchResult("resign", None, 0, 0)
             raise EngineError("no root move is left to search: every legal move is ignored")
         self._is_clean = False
-        self._table.new_search()
+        if self._table is self._own[0]:  # else its owner's search has begun, too
+            self._table.new_search()
         deadline = 0 if limits.movetime_ms is None else began + limits.movetime_ms * 1_000_000
         depth = MAX_DEPTH if limits.depth is None else limits.depth
         number = self.number * len(self._threads) if limits.depth is None else 0

@@ -118,18 +118,22 @@ class SearchThread(ThreadState):
 
     def __init__(self, network: Network, table: TranspositionTable, shared: Histories | None = None) -> None:
         super().__init__(shared)
-        self._table = table
         self._nnue = NnueState(network)
         self.outbox = Outbox(self.record)
-        # Needed before any search: entries from other nodes may arrive at any time.
-        self.fields.tt[0] = table.address
-        self.fields.tt_clusters[0] = table.clusters
+        # Before any search too: others' entries may come at any time.
+        self.use(table, self._shared)
         self.position = Position.startpos()
         self.lines: list[PvLine] = []
         self.exact: dict[int, PvLine] = {}
         """By root move, the deepest line of the last search with an exact score."""
         self.completed = 0
         """The deepest iteration that the last search finished."""
+
+    def use(self, table: TranspositionTable, shared: Histories) -> None:
+        """Search on this table and with these shared histories from now on."""
+        self._table, self._shared = table, shared
+        self.fields.tt[0], self.fields.tt_clusters[0] = table.address, table.clusters
+        self.fields.shared[0] = shared.address
 
     @property
     def nodes(self) -> int:
