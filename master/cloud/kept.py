@@ -71,7 +71,7 @@ def read_state(raw: bytes) -> State:
                 index = f"[{json.dumps(instance['index_key'])}]" if "index_key" in instance else ""
                 addresses.append(f"{before}{resource['type']}.{resource['name']}{index}")
                 found = (instance.get("attributes") or {}).get
-                ids |= {value for value in map(found, ("id", "arn", "name")) if isinstance(value, str)}
+                ids |= {value for value in map(found, ("id", "arn", "name")) if value and isinstance(value, str)}
         output = {name: entry["value"] for name, entry in content.get("outputs", {}).items()}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise KeptError(f"terraform's state cannot be read: {type(error).__name__}: {error}") from error
