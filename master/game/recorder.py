@@ -1,5 +1,4 @@
-"""Keeps the record of the running game: an observer of `master.player.events` that writes `master.records.record`.
-"""
+"""Keeps the record of the running game: an observer of `master.player.events` that writes `master.records.record`."""
 
 from __future__ import annotations
 
