@@ -25,7 +25,7 @@ class EnteringKingRule(enum.StrEnum):
     @property
     def code(self) -> int:
         """The rule's number in compiled code."""
-        from worker.shogi import declaration  # not above: options name the rules before anything compiled is loaded
+        from worker.shogi import declaration  # not at the top: options name rules before compiled code is loaded
 
         return {
             EnteringKingRule.NONE: declaration.NO_RULE,

@@ -20,7 +20,7 @@ from master.cloud.folder import FleetFolder, FolderError
 from master.cloud.kept import InBucket, InFolder, Keeper, Kept, State, this_machine
 from master.cloud.plan import Facts, FleetLocation, FleetPlan, read_facts, read_plan
 from master.cloud.player import check_player
-from master.cloud.prices import HEAD_TYPE, Estimate, estimate, list_prices, vcpus
+from master.cloud.prices import MEASURED, Estimate, estimate, head_of, list_prices, vcpus
 from master.cloud.remains import Remains, Thing, remains, things
 from master.cloud.removal import remove
 from master.cloud.reports import MachineReport, ReportError
@@ -124,8 +124,11 @@ class Operator:
         for warning in self._check_player():
             tell(f"warning: {warning}")
         account, kept = self.cloud().account(), self.keeper.read()
-        for warning in self._check_quota(self.nodes(nodes, kept)):
+        wanted = self.nodes(nodes, kept)
+        for warning in self._check_quota(wanted):
             tell(f"warning: {warning}")
+        if wanted > MEASURED:
+            tell(f"warning: fleets of more than {MEASURED} nodes were simulated, not measured: look at the head's load")
         strays = self.strays(self.keeper.state())
         if strays and not kept.at_work:
             raise Unknown(
@@ -143,7 +146,7 @@ class Operator:
                 backend=self.keeper.backend(),
                 fetch=lambda name, path: kept.location is not None and _fetch(kept.location, name, path),
             )
-            planned = self._planned(account, self.nodes(nodes, kept), tell)
+            planned = self._planned(account, wanted, tell)
         return replace(planned, strays=strays, killed=kept.at_work)
 
     def forget(self) -> None:
@@ -201,7 +204,7 @@ class Operator:
             return []
         variables = self._settings.variables
         types = variables.get("instance_types", self._settings.instance_types)
-        sizes = [vcpus(kind) for kind in (*types, variables.get("head_instance_type", HEAD_TYPE))]
+        sizes = [vcpus(kind) for kind in (*types, head_of(variables, nodes))]
         if None in sizes:
             return []
         *each, head = (size for size in sizes if size is not None)

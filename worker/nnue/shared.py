@@ -2,8 +2,8 @@
 
 The rows of the feature transformer are almost all of a large network (HalfKP 256x2: 64 MB, HalfKA2 1024x2: 270 MB).
 They stand in the file as the kernels read them. The first process that needs them writes it, the others wait; pages
-that two processes map are in memory once. Its name is a hash of the network's file, of this package's sources and of the CPU's
-kernels, so that it never holds the rows of another network or another order.
+that two processes map are in memory once. The file's name is a hash of the network's file, of this package's sources
+and of the CPU's kernels, so that it never holds the rows of another network or another order.
 
 One process alone has its rows in memory of its own: the system can give that large pages.
 """

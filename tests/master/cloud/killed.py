@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -43,7 +44,6 @@ class KilledOwner:
         (folder / "gougi.toml").write_text(CONFIG.format(folder=folder))
         (folder / "release.tar").write_text("a release")
         (folder / "head.toml").touch()
-        client("ec2", url).describe_instances()  # the first call takes moto seconds
         self.took_s = 10.0
         """Of the last command that was not killed."""
 
@@ -69,7 +69,7 @@ class KilledOwner:
     def _start(self, words: tuple[str, ...]) -> subprocess.Popen[bytes]:
         with (self.folder / "output").open("wb") as output:
             return subprocess.Popen(
-                [sys.executable, "-m", "master", "fleet", *words],
+                [sys.executable, "-m", "gougi", "fleet", *words],
                 cwd=self.folder,
                 env=self._environment,
                 stdin=subprocess.DEVNULL,
@@ -95,7 +95,9 @@ def _below(pid: int) -> list[int]:
     return found + [below for child in found for below in _below(child)]
 
 
-def kill_again_and_again(owner: KilledOwner, kills: int, seed: int) -> list[str]:
+def kill_again_and_again(
+    owner: KilledOwner, kills: int, seed: int, tell: Callable[[str], None] = lambda _line: None
+) -> list[str]:
     """Kill commands at random moments, each followed by one that has to mend what it left. Returns a line for each."""
     rng, lines = random.Random(seed), []
     for number in range(kills):
@@ -111,6 +113,7 @@ def kill_again_and_again(owner: KilledOwner, kills: int, seed: int) -> list[str]
             f"{words[0]} killed after {after_s:.1f} s{', terraform too' * both}: then {mended[0]}"
             f"{', its terraform was waited for' * ('is waited for' in said)}, {removed} things removed"
         )
+        tell(lines[-1])
     owner.fleet("down", "--yes", "--state")
     return lines
 

@@ -45,7 +45,9 @@ def moto() -> Iterator[str]:
     server.start()
     try:
         host, port = server.get_host_and_port()
-        yield f"http://{host.replace('0.0.0.0', '127.0.0.1')}:{port}"
+        url = f"http://{host.replace('0.0.0.0', '127.0.0.1')}:{port}"
+        client("ec2", url).describe_instances()  # the first call takes moto longer than gougi waits
+        yield url
     finally:
         server.stop()
 
