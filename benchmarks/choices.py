@@ -2,13 +2,14 @@
 
     python -m benchmarks.choices FOLDER OUT.jsonl --net nn.bin [--strategy NAME,…] [--nodes 2,4,8] [--positions N]
                                  [--budget N] [--times 1,2,4,8] [--judge N] [--hash MB] [--concurrency N]
+                                 [--voters]
     python -m benchmarks.choices_table OUT.jsonl [--against NAME@N]
 
 Takes positions out of games (a folder of `gougi lab` or of `gougi match`), lets each strategy with each number of
 nodes (NAME@N: with that number), and one node with some times the budget, choose a move in each, tables empty, and
-judges every move that anybody chose or voted for by a search behind it. OUT.jsonl keeps every choice and every
-judgement: the same command goes on from there, with more positions or more strategies. `benchmarks.choices_table` shows
-what is known.
+judges every move that anybody chose (``--voters``: or voted for) by a search behind it. OUT.jsonl keeps every choice
+and every judgement: the same command goes on from there, with more positions or more strategies.
+`benchmarks.choices_table` shows what is known.
 
 It does not see what a game adds (tables that are full from the moves before), and the judge makes mistakes: games by
 `gougi lab --against 4x` decide. Its use is to compare variants on the same positions.
@@ -24,12 +25,13 @@ import statistics
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from cluster.api import SearchRequest
+from cluster.coordination.settings import PlayoffSettings
 from cluster.engine_spec import EngineSpec, Variety
 from lab.strategies.games import SEARCH_MS, EngineMaker
 from lab.strategies.threads import LabStrategy, lab_strategy
@@ -55,6 +57,12 @@ class Chooser:
     how: LabStrategy
     nodes: int = 1
     times: int = 1
+
+    @property
+    def without_playoff(self) -> Chooser:
+        """The same with no playoff, and no name: it chooses alike if none was held."""
+        settings = replace(self.how.settings, playoff=PlayoffSettings())
+        return replace(self, name="", how=replace(self.how, name="", settings=settings))
 
 
 @dataclass(slots=True)
@@ -86,6 +94,8 @@ class Bench:
             "votes": dict(Counter(ballot.move for ballot in decision.ballots)),
             "depth": statistics.mean(ballot.depth for ballot in decision.ballots) if decision.ballots else 0,
             "source": decision.source,
+            "told": sum(histories.told for histories in fleet.histories),
+            "playoff": next((event.fields["scores"] for _, event in fleet.log if event.name == "played_off"), None),
         }
 
     def _engine(self, variety: Variety, number: int) -> Engine:
@@ -109,14 +119,23 @@ _bench: Bench | None = None
 """This process's."""
 
 
-def _work(make: partial[Bench], task: tuple[int, GamePosition, Sequence[Chooser], Sequence[Row]]) -> list[Row]:
-    """What is missing at one position."""
+def _work(
+    make: partial[Bench], voters: bool, task: tuple[int, GamePosition, Sequence[Chooser], Sequence[Row]]
+) -> list[Row]:
+    """What is missing at one position. ``voters``: judge what is voted for too."""
     global _bench
     _bench = _bench or make()
     number, position, choosers, known = task
-    rows = [{"position": number, **_bench.choose(chooser, position)} for chooser in choosers]
+    rows: list[Row] = []
+    vote_stood: dict[Chooser, Row] = {}
+    for chooser in sorted(choosers, key=lambda one: not one.how.settings.playoff.share):
+        row = vote_stood.get(chooser.without_playoff) or _bench.choose(chooser, position)
+        if row["playoff"] is None:
+            vote_stood[chooser.without_playoff] = row
+        rows.append({"position": number, **row, "chooser": chooser.name})
     chosen = [row for row in (*known, *rows) if "chooser" in row]
-    moves = {move for row in chosen for move in (row["move"], *row["votes"])} - {"resign", "win"}
+    voted = {move for row in chosen for move in (row["votes"] if voters else ())}
+    moves = {row["move"] for row in chosen} | voted - {"resign", "win"}
     judged = {row["move"] for row in known if "score" in row}
     if len(moves) > 1:
         new = sorted(moves - judged)
@@ -164,6 +183,7 @@ def main() -> None:
     parser.add_argument("--positions", type=int, default=1500)
     parser.add_argument("--budget", type=int, default=20_000, help="nodes a move of every node")
     parser.add_argument("--judge", type=int, default=100_000, help="nodes behind each move")
+    parser.add_argument("--voters", action="store_true", help="judge every move that was voted for")
     parser.add_argument("--hash", type=int, default=8, help="MB of every node")
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--concurrency", type=int, default=multiprocessing.cpu_count())
@@ -194,7 +214,7 @@ def main() -> None:
         options.out.open("a", encoding="utf-8") as out,
         multiprocessing.get_context("spawn").Pool(options.concurrency) as pool,
     ):
-        for done_now, rows in enumerate(pool.imap(partial(_work, make), tasks), start=1):
+        for done_now, rows in enumerate(pool.imap(partial(_work, make, options.voters), tasks), start=1):
             out.writelines(json.dumps(row) + "\n" for row in rows)
             out.flush()
             print(f"\r{done_now} of {len(tasks)} positions", end="", file=sys.stderr)

@@ -1,8 +1,9 @@
 """The playoff after a vote: the vote nominates, the split decides.
 
-If the voters disagree, the last part of the time goes to a split of the root over the moves that got votes. Each node
+If two moves or more are nearly level, the last part of the time goes to a split of the root over them. Each node
 searches one of them alone, with what its table and the others' hold of it; the best score wins. A vote counts heads;
-which of its moves is right takes more search to find out, and not another way of counting.
+which of its moves is right takes more search to find out, and not another way of counting. A move that is far ahead
+needs no playoff: a few nodes that search another one for a short time see less than the many that left it.
 
 The vote stands until every nominated move was searched about as deep as the vote had it: however early the playoff is
 broken off, and whoever dies in it, no shallow score overrules the voters.
@@ -35,9 +36,9 @@ class Nominee:
         return Leaf(moves=(self.move,))
 
 
-def nominees(ballots: Sequence[Ballot], lead: str, most: int) -> tuple[Nominee, ...]:
-    """The moves that got votes, ``most`` of them at most: the vote's own choice, ``lead``, then by votes, then by
-    score."""
+def nominees(ballots: Sequence[Ballot], choice: str, settings: PlayoffSettings) -> tuple[Nominee, ...]:
+    """The moves that got nearly as many votes as the one that got most, as ``settings`` have it: the vote's own
+    ``choice``, then by votes, then by score."""
     by_move: defaultdict[str, list[Ballot]] = defaultdict(list)
     for ballot in ballots:
         by_move[ballot.move].append(ballot)
@@ -45,8 +46,10 @@ def nominees(ballots: Sequence[Ballot], lead: str, most: int) -> tuple[Nominee, 
         Nominee(move, sum(ballot.members for ballot in own), max((ballot.line for ballot in own), key=_depth))
         for move, own in by_move.items()
     ]
-    found.sort(key=lambda one: (one.move != lead, -one.votes, -one.line.score))
-    return tuple(found[:most])
+    least = max(one.votes for one in found) - settings.lead * sum(one.votes for one in found)
+    near = [one for one in found if one.move == choice or one.votes >= least]
+    near.sort(key=lambda one: (one.move != choice, -one.votes, -one.line.score))
+    return tuple(near[: settings.moves])
 
 
 @dataclass(slots=True)
@@ -67,17 +70,13 @@ class Playoff:
         """Enter a checked line of a nominee."""
         self.lines.setdefault(line.pv[0], {})[node_id] = line
 
-    def verdict(self, margin: int) -> TreeLine | None:
-        """The deepest line of the move that wins: the one of the highest mean score. None: the vote stands.
-
-        Args:
-            margin: centipawns by which a move must be better than the vote's own choice.
-        """
-        found: list[tuple[float, TreeLine]] = []
-        for place, one in enumerate(self.nominees):
+    def scores(self) -> dict[str, tuple[float, TreeLine]]:
+        """By nominee the mean score, and the deepest line, of what counts; none of those of which nothing does yet."""
+        found: dict[str, tuple[float, TreeLine]] = {}
+        for one in self.nominees:
             lines = [line for line in self.lines.get(one.move, {}).values() if line.depth >= self.depth or _won(line)]
             if not lines:
-                return None
+                continue
             deepest = max(lines, key=_depth)
             if any(_won(line) for line in lines):
                 deepest = max(lines, key=lambda line: line.score)
@@ -85,8 +84,21 @@ class Playoff:
             else:
                 last = [line.score for line in lines if line.depth >= deepest.depth - 1]
                 mean = sum(last) / len(last)
-            found.append((mean + (margin if place == 0 else 0), deepest))
-        return max(found, key=lambda one: one[0])[1]
+            found[one.move] = mean, deepest
+        return found
+
+    def verdict(self, margin: int) -> TreeLine | None:
+        """The deepest line of the move that wins: the one of the highest mean score. None: the vote stands.
+
+        Args:
+            margin: centipawns by which a move must be better than the vote's own choice.
+        """
+        found = self.scores()
+        if len(found) < len(self.nominees):
+            return None
+        choice = self.nominees[0].move
+        best = max(found, key=lambda move: found[move][0] + (margin if move == choice else 0))
+        return found[best][1]
 
     def deal(self, now_at: Mapping[str, str | None]) -> dict[str, Nominee]:
         """Who searches what from now on: as many nodes for each nominee as the nodes allow, so that each score is as

@@ -20,7 +20,7 @@ class PlayoffRun:
 
     @property
     def begins_ms(self) -> int | None:
-        """The time at which to look whether the voters disagree; None: there is no playoff to come."""
+        """The time at which to look how far the voters agree; None: there is no playoff to come."""
         search = self._search
         settings = search.settings.playoff
         if not settings.share or search.playoff is not None or search.soft_ms is None or search.request.multipv > 1:
@@ -28,7 +28,7 @@ class PlayoffRun:
         return begins_ms(settings, search.started_ms, search.soft_ms)
 
     def consider(self, now_ms: int) -> None:
-        """Begin, if it is time and the voters disagree."""
+        """Begin, if it is time and no move is far ahead."""
         search, settings = self._search, self._search.settings.playoff
         if self.begins_ms is None or search.soft_ms is None or search.state is not SearchState.RUNNING:
             return
@@ -37,7 +37,7 @@ class PlayoffRun:
         answer = search.nodes_answer()
         if answer is None or any(isinstance(group, SplitGroup) for group in search.groups):
             return
-        found = nominees(answer.ballots, answer.move, settings.moves)
+        found = nominees(answer.ballots, answer.move, settings)
         if len(found) < 2 or len(search.sharers()) < 2:
             return
         search.playoff = Playoff(found[: len(search.sharers())])
@@ -62,6 +62,13 @@ class PlayoffRun:
             if now_at[node_id] != one.move:
                 assignment = nodes[node_id]
                 self._dispatch.give(search, search.group_of(assignment), assignment, one.leaf, now_ms)
+
+    def tell(self) -> None:
+        """Log what it came to, if there was one."""
+        playoff = self._search.playoff
+        if playoff is not None:
+            scores = {move: round(mean) for move, (mean, _) in playoff.scores().items()}
+            self._dispatch.log("played_off", search_id=self._search.request.search_id, scores=scores)
 
     def takes(self, assignment: Assignment, line: TreeLine) -> bool:
         """Take a line of a job of the playoff; False: it is none."""

@@ -398,6 +398,7 @@ class SearchRun:
         """End the search with what is known."""
         decision = decision_of(self.search, now_ms)
         self.search.to(SearchState.OVER, now_ms)
+        self._playoff.tell()
         say_decision(decision, self._dispatch)
         self._take_all_away(now_ms)
 

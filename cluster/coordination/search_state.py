@@ -221,6 +221,8 @@ class Search:
         """The lines that speak for the root now."""
         for group in self.groups:
             yield from group.lines()
+        for found in self.playoff.lines.values() if self.playoff is not None else ():
+            yield from found.values()
 
     def nodes_answer(self) -> Answer | None:
         """The nodes' answer now; None: no node has one."""

@@ -40,6 +40,8 @@ class PlayoffSettings:
 
     share: float = 0.0
     """Part of the soft time, its last, that goes to a playoff if the voters disagree; 0: there is none."""
+    lead: float = 0.25
+    """Share of the votes by which a move may be behind the one that has most, and is nominated still."""
     moves: int = 4
     """The most moves between which it is."""
     margin: int = 0
@@ -48,7 +50,7 @@ class PlayoffSettings:
     """With less time than this left none begins."""
 
     def __post_init__(self) -> None:
-        check_numbers(self, shares={"share"}, counts={"moves"})
+        check_numbers(self, shares={"share", "lead"}, counts={"moves"})
 
 
 @dataclass(frozen=True, slots=True)

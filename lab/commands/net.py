@@ -55,11 +55,11 @@ def info(file: _NET, architecture: Architecture = "", as_json: Json = False) -> 
     from lab.training.net_facts import facts_text, file_facts
     from worker.nnue.architecture import NetworkFileError
     from worker.nnue.beside import read_beside
-    from worker.nnue.format import parse_network
+    from worker.nnue.network import read_any
 
     with EndsOn(NetworkFileError, OSError):
         content, beside = file.read_bytes(), read_beside(file)
-        network = parse_network(content, file=str(file), architecture=architecture or beside.architecture)
+        network = read_any(file, architecture=architecture or beside.architecture)
     facts = {"file": str(file), **file_facts(network, content, beside.fv_scale)}
     print(json.dumps(facts) if as_json else facts_text(facts))
 

@@ -7,7 +7,8 @@ away from it one thing at a time, or give it to nodes::
     threads    threads:majority    threads+one_history=0    threads+one_table=0+share_depth=1    consult+slice_ms=8
 
 ``one_table``, ``one_history``: 0 or 1. ``slice_ms``: how far one searcher runs ahead of the others, and how late what
-it finds reaches them at most, in milliseconds of the virtual second that a search takes.
+it finds reaches them at most, in milliseconds of the virtual second that a search takes. ``history_ms``: how often the
+nodes exchange the first ``history_tables`` of their histories (`lab.strategies.histories`).
 """
 
 from __future__ import annotations
@@ -22,10 +23,12 @@ from cluster.coordination.strategies import Strategy, StrategyError, strategy
 SLICE_MS: Final = 32
 """A thirty-second of the virtual second: how late what one node finds reaches the others at most. Real nodes send every
 30 to 60 ms (`cluster.sharing.node`)."""
+CORRECTIONS: Final = 2
+"""The first tables of the histories that are exchanged: the corrections."""
 THREADS: Final = "threads"
 _TOGETHER_MS: Final = 8
 """Slices of threads: at 20,000 nodes a move 160 nodes."""
-OWN_SETTINGS: Final = {"one_table": 1, "one_history": 1, "slice_ms": 1000}
+OWN_SETTINGS: Final = {"one_table": 1, "one_history": 1, "slice_ms": 1000, "history_ms": 1000, "history_tables": 4}
 """The laboratory's settings, and the highest value of each."""
 
 
@@ -36,6 +39,8 @@ class LabStrategy(Strategy):
     one_table: bool = False
     one_history: bool = False
     slice_ms: int = SLICE_MS
+    history_ms: int = 0
+    history_tables: int = CORRECTIONS
 
 
 SINGLE: Final = LabStrategy("single", Settings(mode=Mode.CONSULT))
@@ -61,10 +66,11 @@ def lab_strategy(text: str) -> LabStrategy:
         if key not in OWN_SETTINGS:
             others.append(change)
             continue
-        least = int(key == "slice_ms")
+        is_switch = key.startswith("one_")
+        least = 0 if is_switch else 1
         if not value.isdecimal() or not least <= int(value) <= OWN_SETTINGS[key]:
             raise StrategyError(f"{text!r}: {key}: {value!r} is no number from {least} to {OWN_SETTINGS[key]}")
-        own[key] = int(value) if key == "slice_ms" else value == "1"
+        own[key] = value == "1" if is_switch else int(value)
         names.append(f"{key}={int(value)}")
     found = strategy("+".join((head, *others)))
     known = found.name.split("+")

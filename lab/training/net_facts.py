@@ -16,13 +16,15 @@ from lab.training.weights import LAYER_ONE, LAYERS, ONE, SCALES, FloatNet
 from worker.nnue import Network, NnueState
 from worker.nnue.format import NetworkFile
 from worker.nnue.network import DEFAULT_FV_SCALE
+from worker.nnue.sfnn.architecture import SfnnArchitecture
+from worker.nnue.sfnn.file import SfnnFile
 from worker.nnue.shape import read_head
 from worker.shogi.state import new_record
 
 _BATCH: Final = 4096
 
 
-def file_facts(network: NetworkFile, data: bytes, fv_scale: int | None = None) -> dict[str, Any]:
+def file_facts(network: NetworkFile | SfnnFile, data: bytes, fv_scale: int | None = None) -> dict[str, Any]:
     """All that the file says, as plain values.
 
     Args:
@@ -35,13 +37,14 @@ def file_facts(network: NetworkFile, data: bytes, fv_scale: int | None = None) -
         layers.append(_layer(name, weight, bias))
     return {
         "name": arch.name,
-        "architecture": str(arch),
+        "architecture": arch.header if isinstance(arch, SfnnArchitecture) else str(arch),
         "header": read_head(data, "").text,
-        "features": arch.features.name,
-        "inputs": arch.features.dimensions,
+        "features": arch.inputs.name if isinstance(arch, SfnnArchitecture) else arch.features.name,
+        "inputs": len(network.transformer_weight),
         "unused_inputs": int(np.count_nonzero(~network.transformer_weight.any(axis=1))),
         "width": arch.width,
         "hidden": [arch.hidden1, arch.hidden2],
+        "stacks": arch.stacks.count if isinstance(arch, SfnnArchitecture) else 1,
         "bytes": len(data),
         "sha256": hashlib.sha256(data).hexdigest(),
         "parameters": sum(layer["weights"] + layer["biases"] for layer in layers),
@@ -65,6 +68,8 @@ def facts_text(facts: dict[str, Any]) -> str:
     ]
     wide = max(len(name) for name, _ in head)
     lines = [f"{name:{wide}}  {value}" for name, value in head]
+    if facts["stacks"] > 1:
+        lines.append(f"{'stacks':{wide}}  {facts['stacks']:,}, together below")
     lines.append(f"\n{'layer':20}{'shape':>12}{'weights':>16}{'deviation':>11}{'zeros':>8}{'at ends':>9}{'biases':>18}")
     for layer in facts["layers"]:
         shape = f"{layer['outputs']}<-{layer['inputs']}"
@@ -82,8 +87,8 @@ def _layer(name: str, weight: npt.NDArray[Any], bias: npt.NDArray[Any]) -> dict[
     ends = np.count_nonzero((weight >= info.max) | (weight <= -info.max))
     return {
         "name": name,
-        "inputs": int(weight.shape[1] if name != LAYERS[0] else weight.shape[0]),
-        "outputs": int(weight.shape[0] if name != LAYERS[0] else weight.shape[1]),
+        "inputs": int(weight.shape[-1] if name != LAYERS[0] else weight.shape[0]),
+        "outputs": int(weight.shape[-2] if name != LAYERS[0] else weight.shape[1]),
         "weights": int(weight.size),
         "biases": int(bias.size),
         "type": str(weight.dtype),

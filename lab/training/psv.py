@@ -23,7 +23,7 @@ from lab.training.replay import VALIDATION, unpack
 from worker.jit import jit_of
 from worker.jit.memory import ld16, ldu8, ldu16
 from worker.search.tt import EXACT
-from worker.shogi.attacks import in_check
+from worker.shogi.attacks import in_check, update_checks
 
 SUFFIX: Final = ".psv"
 PSV_DTYPE: Final = np.dtype(
@@ -87,6 +87,7 @@ def _write_records(
                 told[1] = first + i
             told[0] += 1
             continue
+        update_checks(pos)
         score = ld16(entry + _SCORE_AT)
         move = ldu16(entry + _MOVE_AT)
         result = ldu8(entry + _RESULT_AT)  # a signed byte
@@ -153,9 +154,8 @@ class Block:
             found.ctypes.data, told,
         )  # fmt: skip
         if told[0] > max(2, _MOST_BAD * len(entries)):
-            raise PsvError(
-                f"{self.path}: {told[0]:,} of {len(entries):,} entries are no positions, number {told[1]} first"
-            )
+            bad = f"{told[0]:,} of {len(entries):,} entries are no positions of 40 pieces"
+            raise PsvError(f"{self.path}: {bad}, the first is number {told[1]}")
         return found[:kept].copy()
 
 

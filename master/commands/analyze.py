@@ -1,4 +1,4 @@
-"""``gougi analyze``: what was good and bad in a game that is over."""
+"""``gougi analyze``: the good and bad moves of finished games."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from master.config import Config
 
 _MOST_UNASKED: Final = 2
-"""Nodes where their number is left to us: more would search a position more than the strength was measured with."""
+"""Default number of nodes: with more, a position gets more effort than the one with which strength was measured."""
 
 
 def analyze(
@@ -116,14 +116,14 @@ def analyze(
 
 
 def _with_nodes(settings: Config) -> Config:
-    """The configuration with numbers of nodes and threads, where it leaves them to us."""
+    """The configuration with numbers of nodes and threads filled in, if it leaves them open."""
     cluster = settings.cluster.model_copy(update={"nodes": settings.cluster.nodes or min(processors(), _MOST_UNASKED)})
     engine = settings.engine.model_copy(update={"threads": settings.engine.threads or 1})
     return settings.model_copy(update={"cluster": cluster, "engine": engine})
 
 
 def _read(files: Sequence[Path], first: int, last: int | None) -> tuple[tuple[Job, ...], int]:
-    """The games of all files, and how many files or games were refused; a refusal is told at once."""
+    """The games of all files, and the number of refused files or games; each refusal is printed at once."""
     from master.analysis.run import read_jobs
 
     refused: list[str] = []

@@ -17,7 +17,7 @@ from worker.engine import Bound
 from worker.score import mate_in
 from worker.shogi import STARTPOS
 
-SETTINGS = Settings(Mode.CONSULT, validate=True, playoff=PlayoffSettings(share=0.3, min_ms=50))
+SETTINGS = Settings(Mode.CONSULT, validate=True, playoff=PlayoffSettings(share=0.3, lead=1.0, min_ms=50))
 
 
 def line(move: str, depth: int, score: int) -> TreeLine:
@@ -54,12 +54,15 @@ class TestPlayoff:
         for number in (1, 2, 3, 4):
             move = bench.job(f"n{number}").searchmoves[0]
             bench.report(f"n{number}", 12, {"7g7f": 20, "2g2f": 25}[move], move)
+        assert bench.coordinator.run is not None
+        assert line("2g2f", 12, 25) in list(bench.coordinator.run.search.lines()), "pondering goes on from it"
         bench.tick(300)
         decision = bench.decisions[0]
         assert (decision.move, decision.source, decision.depth, decision.score) == ("2g2f", "playoff", 12, 25)
         assert [ballot.move for ballot in decision.ballots] == ["7g7f"] * 3 + ["2g2f"]
         assert decision.agreement == 0.25
         assert decision.is_of_nodes
+        assert bench.events("played_off")[0]["scores"] == {"7g7f": 20, "2g2f": 25}
         assert decision.wasted == 0
 
     def test_a_margin_is_the_votes(self) -> None:
@@ -126,6 +129,15 @@ class TestPlayoff:
             bench.report(node_id, 10, 30, move)
         bench.tick(700)
         assert searched(bench) == {("7g7f",): 1, ("2g2f",): 1, (): 1}
+
+    def test_a_move_that_is_far_behind_is_not_nominated(self) -> None:
+        bench = voted(8, replace(SETTINGS, playoff=replace(SETTINGS.playoff, lead=0.25)))
+        bench.tick(800)
+        assert searched(bench) == {(): 8}
+        for number in (5, 6):
+            bench.report(f"n{number}", 11, 30, "2g2f")
+        assert bench.events("playoff")[0]["votes"] == {"7g7f": 5, "2g2f": 3}
+        assert searched(bench) == {("7g7f",): 4, ("2g2f",): 4}
 
 
 class TestFaults:
@@ -231,9 +243,12 @@ class TestRules:
                 ("e", "6g6f", 11, 70),
             )
         ]
-        found = nominees(ballots, "7g7f", 3)
+        found = nominees(ballots, "7g7f", PlayoffSettings(lead=1.0, moves=3))
         assert [(one.move, one.votes) for one in found] == [("7g7f", 1), ("5g5f", 2), ("6g6f", 1)]
         assert found[1].line.depth == 12
+        assert [one.move for one in nominees(ballots, "5g5f", PlayoffSettings(lead=0.1))] == ["5g5f"]
+        assert len(nominees(ballots, "5g5f", PlayoffSettings(lead=0.25))) == 4
+        assert [one.move for one in nominees(ballots, "6g6f", PlayoffSettings(lead=0.1))] == ["6g6f", "5g5f"]
 
     def test_who_can_stay_stays(self) -> None:
         a, b = Nominee("7g7f", 3, line("7g7f", 10, 0)), Nominee("2g2f", 1, line("2g2f", 10, 0))
