@@ -1,8 +1,8 @@
 """Calibrates the strength estimate of ``gougi analyze``, with our own searcher at several nodes per move.
 
-Neighbouring levels play each other from balanced openings, with both colours; then all moves are analysed as
-``gougi analyze`` does. It prints the losses of each level, and for each pair the real Elo and that of the virtual
-games. ``--write`` writes the calibration in the package.
+Neighbouring levels play each other from balanced openings, with both colours; then all moves are analysed as ``gougi
+analyze`` does. It prints the losses of each level, and for each pair the real Elo and that of the virtual games.
+``--write`` writes the calibration in the package.
 
     python -m benchmarks.analysis --out /tmp/levels --games 36 [--write master/analysis/calibration.json]
 

@@ -9,9 +9,8 @@ Python.
 
 It checks that the build needs no network; that the image runs as user 1000 without capabilities, on a file system that
 is read-only except for the volumes of a pod; that the head admits nobody without the token; that a worker compiles,
-joins,
-reports that it is healthy and plays with a master in a separate container beside the head; and that SIGTERM dismisses
-its node before Ray ends, while the game goes on.
+joins, reports that it is healthy and plays with a master in a separate container beside the head; and that SIGTERM
+dismisses its node before Ray ends, while the game goes on.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The share of games that a side does not lose although it was far behind on several own moves in a row.
 
-The games are teacher games that were played to the end (``gougi selfplay``, 10 % of them). It prints for several
-scores how often a side was that far behind, how often it still won or drew, and the points that resigning would cost.
+The games are teacher games that were played to the end (``gougi selfplay``, 10 % of them). It prints for several scores
+how often a side was that far behind, how often it still won or drew, and the points that resigning would cost.
 
     python benchmarks/resignation.py runs/games2 [--moves 4] [--scores 1000,2000,3000]
 """

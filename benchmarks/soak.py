@@ -3,11 +3,11 @@
     python -m benchmarks.soak positions [--number N] [--seed S] [--hash 1,16,4096]
     python -m benchmarks.soak games [--number N] [--movetime MS] [--seed S]
 
-Every answer is checked (`benchmarks.usi_dialogue`). A fault is printed with the step's whole dialogue; the exit
-code is then 1. An answer in a game that is more than 50 ms late is shown with the time for which its processes had no
-processor (`benchmarks.waiting`): any further delay is the engine's own. The running time of its threads shows whether
-it computed or waited for something else. Steps depend only on the seed and their number: ``--first`` goes straight to
-one. Ctrl-C prints the results so far.
+Every answer is checked (`benchmarks.usi_dialogue`). A fault is printed with the step's whole dialogue; the exit code is
+then 1. An answer in a game that is more than 50 ms late is shown with the time for which its processes had no processor
+(`benchmarks.waiting`): any further delay is the engine's own. The running time of its threads shows whether it computed
+or waited for something else. Steps depend only on the seed and their number: ``--first`` goes straight to one. Ctrl-C
+prints the results so far.
 """
 
 from __future__ import annotations
