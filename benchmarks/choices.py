@@ -5,11 +5,11 @@
                                  [--voters]
     python -m benchmarks.choices_table OUT.jsonl [--against NAME@N]
 
-Takes positions out of games (a folder of `gougi lab` or of `gougi match`), lets each strategy with each number of
-nodes (NAME@N: with that number), and one node with some times the budget, choose a move in each, tables empty, and
-judges every move that anybody chose (``--voters``: or voted for) by a search behind it. OUT.jsonl keeps every choice
-and every judgement: the same command goes on from there, with more positions or more strategies.
-`benchmarks.choices_table` shows what is known.
+Takes positions out of games (a folder of `gougi lab` or of `gougi match`), lets each strategy with each number of nodes
+(NAME@N: with that number), and one node with some times the budget, choose a move in each, tables empty, and judges
+every move that anybody chose (``--voters``: or voted for) by a search behind it. OUT.jsonl keeps every choice and every
+judgement: the same command goes on from there, with more positions or more strategies. `benchmarks.choices_table` shows
+what is known.
 
 It does not see what a game adds (tables that are full from the moves before), and the judge makes mistakes: games by
 `gougi lab --against 4x` decide. Its use is to compare variants on the same positions.

@@ -76,8 +76,10 @@ class Choices:
 
 
 def _of_voters(row: Row, judged: dict[str, int], best: int) -> float:
-    """The mean loss of a choice's ballots; of a choice without any, its own."""
+    """The mean loss of a choice's ballots; of a choice without any, its own. NaN: not all of them are judged."""
     votes = row["votes"] or {row["move"]: 1}
+    if len(votes) > 1 and not votes.keys() <= judged.keys():
+        return math.nan
     lost = [(chance(best) - chance(judged.get(move, best))) * count for move, count in votes.items()]
     return float(sum(lost) / sum(votes.values()))
 

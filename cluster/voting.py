@@ -9,8 +9,8 @@ function of that name below.
 
 - *Pure.* It takes one ballot or more, and gives back one of them. Nothing but the ballots decides; to add the same
   voters again in the same order gives the same outcome.
-- *Members.* A ballot of several nodes (a group that shares out a tree) has ``members`` of them. ``majority`` counts
-  one vote for each; ``weighted`` weighs by score, depth and nodes, which a group's line has already.
+- *Members.* A ballot of several nodes (a group that shares out a tree) has ``members`` of them. ``majority`` counts one
+  vote for each; ``weighted`` weighs by score, depth and nodes, which a group's line has already.
 - *Mated ballots.* A ballot that knows of a win beats every one that does not, and of two wins the shorter counts. A
   ballot that sees its side mated weighs nothing while another ballot is open, except for ``majority``, which counts
   voters and not scores. If all see themselves mated, the longest defence is played, by ``majority`` that of most

@@ -174,10 +174,11 @@ def evaluate(position: str = "startpos", *, net: str | PathLike[str] | None = No
     sfen, moves = _parse(position)
     try:
         network = load_network(None if net is None else str(net))
-        record = Replay().position(sfen, moves).record
+        state, found = NnueState(network), Replay().position(sfen, moves)
     except (NetworkFileError, SfenError, MoveError, OSError) as error:
         raise GougiError(described(error)) from error
-    return int(centipawns(int(evaluate_full(record, NnueState(network).record)), network.fv_scale))
+    # Both stay alive meanwhile: what is compiled reads their memory by its address.
+    return int(centipawns(int(evaluate_full(found.record, state.record)), network.fv_scale))
 
 
 def analyze(

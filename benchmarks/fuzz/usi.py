@@ -47,11 +47,12 @@ _DIALOGUES: Final = (
     "isready\nposition sfen 8k/9/9/9/9/9/9/9/K8 b 2R2B4G4S4N4L18P 1\ngo depth 1 searchmoves 9i9h\ngo",
 )
 _LARGE: Final = ("USI_Hash", "Threads")
-"""Options whose high values take memory or threads by the thousand, as they are meant to."""
+"""Options whose high values rightly take thousands of megabytes or threads."""
 
 
 class Fleet(Target):
-    """A GUI's lines to the fleet's front, whose searches end at once. Each ``go`` behind ``readyok`` has its answer."""
+    """A GUI's lines to the fleet's front, whose searches end at once. Each ``go`` after ``readyok`` must get its
+    answer."""
 
     name = "usi"
 
@@ -93,7 +94,7 @@ class Single(Target):
     name = "usi-single"
 
     def __init__(self) -> None:
-        warm_up()  # no input is to blame for the time that it takes to compile
+        warm_up()  # so that no input is blamed for compilation time
 
     def seeds(self) -> Iterator[bytes]:
         yield from (text.encode() for text in _DIALOGUES)
@@ -109,7 +110,7 @@ class Single(Target):
 
 
 class Engine(Target):
-    """The output of a foreign USI engine. A PV that is taken is legal."""
+    """The output of a foreign USI engine. An accepted PV must be legal."""
 
     name = "usi-engine"
 

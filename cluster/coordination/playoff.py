@@ -1,12 +1,12 @@
 """The playoff after a vote: the vote nominates, the split decides.
 
 If two moves or more are nearly level, the last part of the time goes to a split of the root over them. Each node
-searches one of them alone, with what its table and the others' hold of it; the best score wins. A vote counts heads;
-which of its moves is right takes more search to find out, and not another way of counting. A move that is far ahead
-needs no playoff: a few nodes that search another one for a short time see less than the many that left it.
+searches only one of them, with the help of the shared tables; the best score wins. A vote counts heads; to find out
+which of its moves is right takes more search, not another way of counting. A move that is far ahead needs no playoff: a
+few nodes that search another one for a short time see less than the many that rejected it.
 
-The vote stands until every nominated move was searched about as deep as the vote had it: however early the playoff is
-broken off, and whoever dies in it, no shallow score overrules the voters.
+The vote stands until every nominated move has been searched about as deep as in the vote. So no shallow score overrules
+the voters, however early the playoff ends and whichever node dies in it.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ class Nominee:
 
     move: str
     votes: int
-    """Nodes that are for it."""
+    """The number of nodes that voted for it."""
     line: TreeLine
     """The deepest line of its voters."""
 
     @property
     def leaf(self) -> Leaf:
-        """The part of the root that it is."""
+        """Its part of the root."""
         return Leaf(moves=(self.move,))
 
 
 def nominees(ballots: Sequence[Ballot], choice: str, settings: PlayoffSettings) -> tuple[Nominee, ...]:
-    """The moves that got nearly as many votes as the one that got most, as ``settings`` have it: the vote's own
-    ``choice``, then by votes, then by score."""
+    """The moves with nearly as many votes as the leader, according to ``settings``: first the vote's own ``choice``,
+    then by votes, then by score."""
     by_move: defaultdict[str, list[Ballot]] = defaultdict(list)
     for ballot in ballots:
         by_move[ballot.move].append(ballot)
@@ -54,24 +54,25 @@ def nominees(ballots: Sequence[Ballot], choice: str, settings: PlayoffSettings) 
 
 @dataclass(slots=True)
 class Playoff:
-    """A playoff that runs."""
+    """A running playoff."""
 
     nominees: tuple[Nominee, ...]
     """Two or more; the vote's choice first."""
     lines: dict[str, dict[str, TreeLine]] = field(default_factory=dict)
-    """By move and by node the last line. A node that is lost keeps its own."""
+    """The last line by move and by node. A lost node's line is kept."""
 
     @property
     def depth(self) -> int:
-        """The depth from which on a line counts: what the vote knew of the nominee that it knew least of, less one."""
+        """The least depth of a line that counts: the vote's depth for its shallowest nominee, less one."""
         return min(one.line.depth for one in self.nominees) - 1
 
     def take_line(self, node_id: str, line: TreeLine) -> None:
-        """Enter a checked line of a nominee."""
+        """Record a checked line of a nominee."""
         self.lines.setdefault(line.pv[0], {})[node_id] = line
 
     def scores(self) -> dict[str, tuple[float, TreeLine]]:
-        """By nominee the mean score, and the deepest line, of what counts; none of those of which nothing does yet."""
+        """By nominee, the mean score and the deepest line of the lines that count; nominees without such a line are
+        missing."""
         found: dict[str, tuple[float, TreeLine]] = {}
         for one in self.nominees:
             lines = [line for line in self.lines.get(one.move, {}).values() if line.depth >= self.depth or _won(line)]
@@ -88,7 +89,7 @@ class Playoff:
         return found
 
     def verdict(self, margin: int) -> TreeLine | None:
-        """The deepest line of the move that wins: the one of the highest mean score. None: the vote stands.
+        """The deepest line of the winning move, which has the highest mean score. None: the vote stands.
 
         Args:
             margin: centipawns by which a move must be better than the vote's own choice.
@@ -101,12 +102,12 @@ class Playoff:
         return found[best][1]
 
     def deal(self, now_at: Mapping[str, str | None]) -> dict[str, Nominee]:
-        """Who searches what from now on: as many nodes for each nominee as the nodes allow, so that each score is as
-        good as the others, however many were for it. Who can stay where he is stays; of the places that are over, the
-        first go to those who have them, then to the vote's own choice.
+        """Assign a nominee to each node: equally many nodes for each, as far as possible, so that all scores are
+        equally good, regardless of votes. A node keeps its nominee if possible; surplus nodes stay where they are, then
+        go to the vote's own choice.
 
         Args:
-            now_at: the nodes that can be used, one at least, and the nominated move that each searches now, if any.
+            now_at: the usable nodes, at least one, and the nominee that each searches now, if any.
         """
         there = Counter(now_at.values())
         each, over = divmod(len(now_at), len(self.nominees))
@@ -133,10 +134,10 @@ def _won(line: TreeLine) -> bool:
 
 
 def is_wanted(settings: PlayoffSettings, began_ms: int, soft_ms: int, now_ms: int) -> bool:
-    """Whether a search of that time may begin its playoff now: not too early, and not if too little time is left."""
+    """Whether a search with these times may begin its playoff now: not too early, and not with too little time left."""
     return begins_ms(settings, began_ms, soft_ms) <= now_ms <= soft_ms - settings.min_ms
 
 
 def begins_ms(settings: PlayoffSettings, began_ms: int, soft_ms: int) -> int:
-    """The time from which on a search of that time may have its playoff."""
+    """The earliest time for the playoff of a search with these times."""
     return soft_ms - int((soft_ms - began_ms) * settings.share)

@@ -1,4 +1,4 @@
-"""The way of a search through its playoff (`cluster.coordination.playoff`): when it begins, who searches what."""
+"""Runs the playoff of a search (`cluster.coordination.playoff`): when it begins, and which node searches which move."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class PlayoffRun:
 
     @property
     def begins_ms(self) -> int | None:
-        """The time at which to look how far the voters agree; None: there is no playoff to come."""
+        """The time at which to check how far the voters agree; None: no playoff will follow."""
         search = self._search
         settings = search.settings.playoff
         if not settings.share or search.playoff is not None or search.soft_ms is None or search.request.multipv > 1:
@@ -28,7 +28,7 @@ class PlayoffRun:
         return begins_ms(settings, search.started_ms, search.soft_ms)
 
     def consider(self, now_ms: int) -> None:
-        """Begin, if it is time and no move is far ahead."""
+        """Begin if it is time and no move is far ahead."""
         search, settings = self._search, self._search.settings.playoff
         if self.begins_ms is None or search.soft_ms is None or search.state is not SearchState.RUNNING:
             return
@@ -50,7 +50,7 @@ class PlayoffRun:
         self.deal(now_ms)
 
     def deal(self, now_ms: int) -> None:
-        """Deal the nominees over the nodes that there are now, if a playoff runs: a node has left or come."""
+        """If a playoff runs, deal the nominees over the current nodes: a node has left or joined."""
         search, playoff = self._search, self._search.playoff
         if playoff is None:
             return
@@ -64,14 +64,14 @@ class PlayoffRun:
                 self._dispatch.give(search, search.group_of(assignment), assignment, one.leaf, now_ms)
 
     def tell(self) -> None:
-        """Log what it came to, if there was one."""
+        """Log the result, if there was a playoff."""
         playoff = self._search.playoff
         if playoff is not None:
             scores = {move: round(mean) for move, (mean, _) in playoff.scores().items()}
             self._dispatch.log("played_off", search_id=self._search.request.search_id, scores=scores)
 
     def takes(self, assignment: Assignment, line: TreeLine) -> bool:
-        """Take a line of a job of the playoff; False: it is none."""
+        """Take a line if it comes from a job of the playoff; else return False."""
         playoff = self._search.playoff
         if playoff is None or self._searches(assignment) is None:
             return False

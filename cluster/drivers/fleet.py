@@ -1,7 +1,7 @@
 """The nodes of a fleet: they join, die, fall silent and return. Pure; time is an argument.
 
-A node is known by its id; each of its processes is an *incarnation*. A node is **live** from its `Hello` until the
-next incarnation has begun, it leaves, or it has been silent for ``timeout_ms``. A node that was only silent (a stopped
+A node is known by its id; each of its processes is an *incarnation*. A node is **live** from its `Hello` until the next
+incarnation has begun, it leaves, or it has been silent for ``timeout_ms``. A node that was only silent (a stopped
 process, a cut cable) is live again with its next message; a node that is gone returns with the `Hello` of a new
 incarnation.
 
@@ -48,8 +48,7 @@ class Fleet:
 
     Args:
         timeout_ms: silence after which a node counts as lost: four heartbeats. A node cut off right after a heartbeat
-            is thus
-            known within a second, with some slack for a busy machine.
+            is thus known within a second, with some slack for a busy machine.
         host: the name of the master's machine, as a `Hello` gives it; None: no node runs there.
     """
 
@@ -153,8 +152,8 @@ class Fleet:
         return max(1, min(first - now_ms, self.timeout_ms // 4))
 
     def _is_older(self, peer: str, member: FleetMember | None) -> bool:
-        """Whether that incarnation of a node began before the current one. It was cut off in the meantime, and the
-        node began elsewhere, so it is superseded.
+        """Whether that incarnation of a node began before the current one. It was cut off in the meantime, and the node
+        began elsewhere, so it is superseded.
         """
         place = self._order.setdefault(peer, len(self._order))
         if member is None or place >= self._order[member.hello.peer]:

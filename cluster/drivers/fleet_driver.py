@@ -138,9 +138,9 @@ class FleetSearcher(HostedSearcher):
         """Compile if necessary, start the fallback, and start the nodes or connect to Ray, which starts them. Returns
         when a search can begin, for which the fallback is enough: nodes join as they arrive, even during a search.
 
-        Reports progress to the listener: ``nodes_left_out``, ``compiling``, ``node_starting``, ``node_joined``; with
-        an address ``ray_starting`` and ``ray_started``. A fault that would have stopped it from opening but is
-        discovered later is reported as ``fleet_broken``: the searcher continues with the nodes that it has.
+        Reports progress to the listener: ``nodes_left_out``, ``compiling``, ``node_starting``, ``node_joined``; with an
+        address ``ray_starting`` and ``ray_started``. A fault that would have stopped it from opening but is discovered
+        later is reported as ``fleet_broken``: the searcher continues with the nodes that it has.
 
         Raises:
             FleetError: it cannot begin and waiting would not help: an engine cannot be made, or the cluster refuses us.

@@ -2,7 +2,7 @@
 
 ::
 
-    GET /metrics the metrics for Prometheus
+    GET /metrics    the metrics for Prometheus
 
 It answers no other request, and nothing can be changed. A client that sends nothing for 5 s is disconnected.
 """

@@ -40,8 +40,7 @@ class Begin:
     """The master's run: it is part of all names."""
     local: bool
     """Whether the master is the parent: if so, the fork server and all nodes end when standard input closes. Otherwise
-    it
-    lives for the supervisors, longer than the process that started it.
+    it lives for the supervisors, longer than the process that started it.
     """
 
 

@@ -1,8 +1,8 @@
 """A node as a process: engine, runner and channel together; forked (`cluster.node.fork_server`), or started as the
 fallback.
 
-Everything about a node goes over the channel: that its process began, that its engine cannot be made, that it
-can search, that it leaves, and the master's order to end. So it needs neither Ray nor its parent process.
+Everything about a node goes over the channel: that its process began, that its engine cannot be made, that it can
+search, that it leaves, and the master's order to end. So it needs neither Ray nor its parent process.
 """
 
 from __future__ import annotations
@@ -99,8 +99,8 @@ class NodeService:
     def _prepare(self, spec: NodeSpec) -> Hello:
         warm_up()
         engine = spec.engine()
-        # The first search is slow (code to load, pages to touch): it runs before anyone waits for it, and shows
-        # how fast this machine is.
+        # The first search is slow (code to load, pages to touch): it runs before anyone waits for it, and shows how
+        # fast this machine is.
         engine.set_position(STARTPOS)
         first = engine.go(Limits(movetime_ms=_FIRST_SEARCH_MS))
         engine.new_game()

@@ -53,8 +53,7 @@ class CoreShare:
 
     def note(self, ran_s: float, waited_s: float, now_s: float) -> int | None:
         """Note the end of a search. Returns the percentage of a core that the last searches got, if it is worth a
-        message: it was too
-        low over 3 s, and there was no message in the last minute.
+        message: it was too low over 3 s, and there was no message in the last minute.
 
         Args:
             ran_s: how long its thread ran.

@@ -2,8 +2,8 @@
 
 A `Leaf` is a set of moves of the position after ``path``: one move, or all others. A `Split` stands for the position
 after its own ``path`` and covers every legal move there, each by exactly one child: by a leaf of its own, by the leaf
-of all others, or by a deeper `Split` after that move. A tree is a plain value; the knowledge about it is a mapping
-from leaf to `TreeLine`.
+of all others, or by a deeper `Split` after that move. A tree is a plain value; the knowledge about it is a mapping from
+leaf to `TreeLine`.
 
 **Why a leaf is searched with ``searchmoves`` / ``ignoremoves`` at its parent's position**, and not as the position
 after its move: this way the engine itself sees a repetition, mate or declaration that the move causes, all leaves of
@@ -213,8 +213,8 @@ def best_first(known: KnownLines, path: tuple[str, ...], takeover: TakeoverMargi
 def inherit(tree: Tree, known: KnownLines, legal: Legal, takeover: TakeoverMargin) -> dict[Leaf, TreeLine]:
     """The lines already known for the leaves of a new tree: for each leaf, that of its first move in `best_first`.
 
-    If only the leaf's position as a whole is known, and none of its moves, they are worth no more than that to the
-    side that chooses there; the line then begins with any of them.
+    If only the leaf's position as a whole is known, and none of its moves, they are worth no more than that to the side
+    that chooses there; the line then begins with any of them.
     """
     result: dict[Leaf, TreeLine] = {}
     ranked: dict[tuple[str, ...], list[TreeLine]] = {}

@@ -1,7 +1,7 @@
-"""Exchange of histories between virtual nodes: each tells the others what it learned, as the sum of its changes.
+"""Exchange of histories between virtual nodes: each sends the others the sum of its changes.
 
-Between two exchanges each node's tables change by what it searches. At an exchange everybody's changes are added to
-what all had before, and the sum is cut off at the table's limit: from there on all nodes have the same tables again.
+Between two exchanges each node's tables change by its search. At an exchange all changes are added to the common state
+before, and the sum is clipped to the table's limit: from then on all nodes have the same tables again.
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ class HistoryExchange:
     """The shared histories of some engines.
 
     Args:
-        tables: how many of the tables are exchanged: the first two are the corrections, then come the histories by pawn
-            structure and the continuations.
+        tables: number of exchanged tables: the first two are the corrections, then come the histories by pawn structure
+        and
+            the continuations.
     """
 
     def __init__(self, engines: Sequence[NumbaEngine], tables: int) -> None:
@@ -46,16 +47,16 @@ class HistoryExchange:
         self._tables = _TABLES[:tables]
         self._before: list[_Values] = []
         self.told = 0
-        """Values that changed and were told, all nodes together."""
+        """Number of values that changed and were sent, by all nodes together."""
         self.begin()
 
     def begin(self) -> None:
-        """A new game: all tables are as they are at first."""
+        """A new game: all tables have their first values."""
         values = self._engines[0].history_values
         self._before = [values[begin:end].copy() for begin, end, _ in self._tables]
 
     def exchange(self) -> None:
-        """Add up what has changed since the last time."""
+        """Add up the changes since the last exchange."""
         for (begin, end, limit), before in zip(self._tables, self._before, strict=True):
             own = [engine.history_values[begin:end] for engine in self._engines]
             changed = [np.flatnonzero(values != before) for values in own]

@@ -1,13 +1,13 @@
 """The laboratory's names of strategies: those of `cluster.coordination.strategies`, and `threads`.
 
-``threads`` is an engine of as many threads as there are nodes: searchers in lockstep on one table, with one set of
-shared histories, and the vote that threads count (``weighted`` is that vote where all search as fast). Settings take
-away from it one thing at a time, or give it to nodes::
+``threads`` is an engine with as many threads as there are nodes: searchers in lockstep on one table, with one set of
+shared histories, and the vote that threads count (``weighted`` is that vote if all search equally fast). Settings
+remove one of these properties at a time, or give it to nodes::
 
     threads    threads:majority    threads+one_history=0    threads+one_table=0+share_depth=1    consult+slice_ms=8
 
-``one_table``, ``one_history``: 0 or 1. ``slice_ms``: how far one searcher runs ahead of the others, and how late what
-it finds reaches them at most, in milliseconds of the virtual second that a search takes. ``history_ms``: how often the
+``one_table``, ``one_history``: 0 or 1. ``slice_ms``: how far one searcher runs ahead of the others, and the maximum
+delay of its results to them, in milliseconds of the virtual second that a search takes. ``history_ms``: how often the
 nodes exchange the first ``history_tables`` of their histories (`lab.strategies.histories`).
 """
 
@@ -21,7 +21,7 @@ from cluster.coordination.settings import Mode, Settings
 from cluster.coordination.strategies import Strategy, StrategyError, strategy
 
 SLICE_MS: Final = 32
-"""A thirty-second of the virtual second: how late what one node finds reaches the others at most. Real nodes send every
+"""A thirty-second of the virtual second: the maximum delay of one node's results to the others. Real nodes send every
 30 to 60 ms (`cluster.sharing.node`)."""
 CORRECTIONS: Final = 2
 """The first tables of the histories that are exchanged: the corrections."""
@@ -34,7 +34,7 @@ OWN_SETTINGS: Final = {"one_table": 1, "one_history": 1, "slice_ms": 1000, "hist
 
 @dataclass(frozen=True, slots=True)
 class LabStrategy(Strategy):
-    """A strategy, and how near to each other its virtual nodes are (`lab.strategies.virtual.VirtualFleet`)."""
+    """A strategy, and how closely its virtual nodes are coupled (`lab.strategies.virtual.VirtualFleet`)."""
 
     one_table: bool = False
     one_history: bool = False
@@ -49,7 +49,7 @@ SINGLE: Final = LabStrategy("single", Settings(mode=Mode.CONSULT))
 
 @functools.cache
 def lab_strategy(text: str) -> LabStrategy:
-    """The strategy of a name.
+    """The strategy with a name.
 
     Raises:
         StrategyError: as `strategy` does, or a setting of the laboratory is out of range.

@@ -19,16 +19,16 @@ FORMAT: Final = "shogihome-next-move"
 LEAST_LOSS: Final = 0.20
 """Win probability that the move of the game loses."""
 NEAR: Final = 0.05
-"""Another move that loses so little to the best one is right too."""
+"""Another move that loses at most this much against the best one is right too."""
 LEAST_WIN: Final = 0.20
-"""Who stands worse than that even with the best move has no problem to solve."""
+"""A side that stands worse than this even with the best move has no problem to solve."""
 
 
 def problems(reports: Iterable[GameReport], engine: dict[str, Any], version: str, created: str) -> dict[str, Any]:
     """The file's content, for JSON: each position once.
 
     Args:
-        engine: name and effort, as the format has them.
+        engine: name and effort, in the format's form.
         version: of Gougi.
         created: the time, as ISO 8601.
     """
@@ -71,7 +71,7 @@ def _of_game(report: GameReport) -> Iterator[dict[str, Any]]:
 
 
 def _is_one(move: Judged) -> bool:
-    """Whether there was a move to find: a good one, which is sure, and far better than what was played."""
+    """Whether there was a move to find: a good one that is certain, and far better than the move played."""
     before = move.before
     if before is None or before.best in ("", "win") or not move.exact:
         return False

@@ -164,7 +164,7 @@ class Pace:
 
 
 class Shared(Protocol):
-    """What is kept of other analyses too, by settings, start and moves: `master.analysis.shared.SharedPositions`."""
+    """Storage shared with other analyses, by settings, start and moves: `master.analysis.shared.SharedPositions`."""
 
     def get(self, settings: str, start_sfen: str, moves: tuple[str, ...], /) -> Evaluation | None: ...
 
@@ -180,7 +180,7 @@ class Session:
         settings: called once the searcher is open; returns everything except the position on which a search's result
             depends, in words; part of the store's keys.
         on_event: fleet events, as `cluster.api.Listener.on_event`.
-        shared: what is kept of other analyses too; None: nothing.
+        shared: storage shared with other analyses; None: none.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
-"""Positions that were searched in any analysis of this user, for ``--reuse``: an opening is searched once.
+"""Positions that any analysis of this user has searched, for ``--reuse``: an opening is searched only once.
 
-They are found by the position and by all that the search's result depends on, not by the way to the position: what a
-repetition would change is not known here. It is SQLite, so that several analyses may use it at once.
+They are found by the position and everything else on which the search's result depends, but not by the moves that led
+to it: effects of repetition are ignored. The store is SQLite, so that several analyses may use it at once.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class SharedPositions:
     """The file, open for a block.
 
     Raises:
-        OSError: it cannot be read or written, or is none of ours; the text names it.
+        OSError: it cannot be read or written, or is not ours; the text names it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -57,7 +57,7 @@ class SharedPositions:
         self._base.close()
 
     def get(self, settings: str, start_sfen: str, moves: tuple[str, ...]) -> Evaluation | None:
-        """The evaluation of the position after ``moves``; None: nothing is known, or what is there is damaged."""
+        """The evaluation of the position after ``moves``; None: unknown or damaged."""
         try:
             row = self._base.execute("SELECT found FROM positions WHERE key = ?", (_key(settings, start_sfen, moves),))
             found = row.fetchone()
@@ -66,7 +66,7 @@ class SharedPositions:
         return None if found is None else decode_evaluation(found[0])
 
     def add(self, settings: str, start_sfen: str, moves: tuple[str, ...], found: Evaluation) -> None:
-        """Keep it."""
+        """Store it."""
         row = (_key(settings, start_sfen, moves), encode_evaluation(found))
         try:
             self._base.execute("INSERT OR REPLACE INTO positions VALUES (?, ?)", row)

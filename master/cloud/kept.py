@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import msgspec
 
@@ -71,7 +71,7 @@ def read_state(raw: bytes) -> State:
                 index = f"[{json.dumps(instance['index_key'])}]" if "index_key" in instance else ""
                 addresses.append(f"{before}{resource['type']}.{resource['name']}{index}")
                 found = (instance.get("attributes") or {}).get
-                ids |= {value for value in map(found, ("id", "arn", "name")) if isinstance(value, str)}
+                ids |= {value for value in map(found, ("id", "arn", "name")) if value and isinstance(value, str)}
         output = {name: entry["value"] for name, entry in content.get("outputs", {}).items()}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise KeptError(f"terraform's state cannot be read: {type(error).__name__}: {error}") from error
@@ -83,30 +83,6 @@ def _decode(raw: bytes, where: str) -> Kept:
         return msgspec.json.decode(raw, type=Kept)
     except msgspec.MsgspecError as error:
         raise KeptError(f"{where}: not what gougi fleet wrote there: {error}") from error
-
-
-class Keeper(Protocol):
-    def read(self) -> Kept: ...
-
-    def write(self, kept: Kept) -> None: ...
-
-    def state(self) -> State: ...
-
-    def backend(self) -> dict[str, Any] | None:
-        """The backend for the root module; None: terraform's own, in the folder."""
-
-    def make(self) -> bool:
-        """Make the place; False: it is there already."""
-
-    def remove(self) -> None:
-        """Remove the place with all that is kept."""
-
-    def free(self, killed: str) -> str:
-        """Open the lock that a command of this folder left when it was killed; what was done, in words.
-
-        Args:
-            killed: that command; empty: the last one ended in order.
-        """
 
 
 class InFolder:
@@ -131,7 +107,7 @@ class InFolder:
         raw = self._pull()
         return read_state(raw.encode()) if raw.strip() else State()
 
-    def backend(self) -> None:
+    def backend(self) -> dict[str, Any] | None:
         return None
 
     def make(self) -> bool:
@@ -166,6 +142,7 @@ class InBucket:
         return True
 
     def make(self) -> bool:
+        """Make it; False: it is there already."""
         if self.exists():
             return False
         place = {} if self._cloud.region == "us-east-1" else {"LocationConstraint": self._cloud.region}
@@ -180,12 +157,14 @@ class InBucket:
         return True
 
     def remove(self) -> None:
+        """Remove it, with all that is kept and was."""
         if self.exists():
             self._bucket.purge("")
             with aws_errors(self._bucket.name):
                 self._s3.delete_bucket(Bucket=self.name)
 
     def backend(self) -> dict[str, Any] | None:
+        """The backend for the root module; None: there is no bucket yet."""
         if not self.exists():
             return None
         facts = {"bucket": self.name, "key": _KEY, "region": self._cloud.region, "encrypt": True, "use_lockfile": True}
@@ -215,7 +194,14 @@ class InBucket:
             raise
 
     def free(self, killed: str) -> str:
-        """Raises KeptError: somebody else has the lock."""
+        """Open the lock that a command of this folder left when it was killed; what was done, in words.
+
+        Args:
+            killed: that command; empty: the last one ended in order.
+
+        Raises:
+            KeptError: somebody else has the lock.
+        """
         raw = self._get(_LOCK)
         if raw is None:
             return ""

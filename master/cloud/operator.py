@@ -17,7 +17,7 @@ from master.cloud.aws import AwsError, named_region
 from master.cloud.bucket import Bucket
 from master.cloud.cloud import Cloud
 from master.cloud.folder import FleetFolder, FolderError
-from master.cloud.kept import InBucket, InFolder, Keeper, Kept, State, this_machine
+from master.cloud.kept import InBucket, InFolder, Kept, State, this_machine
 from master.cloud.plan import Facts, FleetLocation, FleetPlan, read_facts, read_plan
 from master.cloud.player import check_player
 from master.cloud.prices import MEASURED, Estimate, estimate, head_of, list_prices, vcpus
@@ -78,7 +78,7 @@ class Operator:
         return self._terraform
 
     @cached_property
-    def keeper(self) -> Keeper:
+    def keeper(self) -> InBucket | InFolder:
         """Where the state is, and what is kept beside it. Raises AwsError."""
         if self.folder.root_is_given:
             return InFolder(self.folder.path, lambda: self.terraform.state())

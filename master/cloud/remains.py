@@ -60,7 +60,9 @@ class Remains:
 
     def beside(self, ids: frozenset[str]) -> tuple[Thing, ...]:
         """What is there beside the things with these ids (of terraform's state), and what goes with them."""
-        return tuple(thing for thing in self.found if thing.id not in ids and (not thing.of or thing.of not in ids))
+        known = ids | {thing.id for thing in self.found if thing.of in ids}  # a machine of the group; its disk is next
+        others = (thing for thing in self.found if thing.id not in known and thing.of not in known)
+        return tuple(thing for thing in others if thing.state != "shutting-down")
 
 
 def remains(cloud: Cloud, fleet: str, patience_s: float = 0.0, but: Iterable[str] = ()) -> Remains:

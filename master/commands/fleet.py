@@ -143,7 +143,7 @@ def scale(
     """
     with clear_errors():
         operator = operator_of(config, folder)
-        operator.facts()  # that there is no fleet is said before its folder is made
+        operator.facts()  # report a missing fleet before its folder is created
 
         def make() -> FleetPlan:
             return operator.plan_size(nodes, note)

@@ -90,13 +90,13 @@ def down(
 
 
 def _remove(operator: Operator, strays: tuple[Thing, ...], records: Path) -> None:
-    """Remove what terraform does not know; of a bucket the games are copied first."""
+    """Remove resources that terraform does not know; games in a bucket are copied first."""
     from master.cloud.plan import FleetLocation
     from master.cloud.removal import kind
 
     cloud = operator.cloud()
     machines = tuple(thing for thing in strays if kind(thing) != "s3")
-    operator.remove(machines, note)  # then nobody writes to the bucket any more
+    operator.remove(machines, note)  # from now on nothing writes to the bucket
     for thing in (thing for thing in strays if thing not in machines):
         bucket = thing.id.rpartition(":")[2]
         _copy_records(FleetLocation(operator.name, cloud.region, bucket, bucket_is_own=True), records)
@@ -104,13 +104,13 @@ def _remove(operator: Operator, strays: tuple[Thing, ...], records: Path) -> Non
 
 
 def _destroy(operator: Operator, end: FleetPlan, location: FleetLocation | None, records: Path) -> None:
-    """Destroy it, the bucket last: once the machines are gone nothing writes to it any more, and it can be emptied."""
+    """Destroy it, the bucket last: once the machines are gone, nothing writes to the bucket, and it can be emptied."""
     from master.cloud.end import bucket_is_in_the_way, empty
     from master.cloud.terraform import TerraformError
 
     own = location if location is not None and location.bucket_is_own else None
     if own is not None and end.full_bucket_goes:
-        _copy_records(own, records)  # it goes with all that is in it: there is no later moment
+        _copy_records(own, records)  # the bucket goes with its content: this is the last chance to copy
     try:
         apply(operator, end)
     except TerraformError:
@@ -137,7 +137,7 @@ def _copy_records(location: FleetLocation, records: Path) -> None:
 
 
 def _prove(operator: Operator, location: FleetLocation | None, wait_s: float) -> None:
-    """Ask AWS for what is left of the fleet; if nothing is, nothing of it is kept."""
+    """Ask AWS for leftovers of the fleet; if there are none, forget the fleet."""
     keep = location.bucket if location is not None and not location.bucket_is_own else ""
     name = operator.name
     note("asking AWS what is left")

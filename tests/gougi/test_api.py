@@ -31,7 +31,7 @@ def test_what_is_public() -> None:
 
 
 @pytest.mark.parametrize(
-    ("position", "words"), [("startpos moves 7g7e", "7g7e"), ("9/9 b - 1", "9/9"), ("", "position")]
+    ("position", "words"), [("startpos moves 7g7e", "7g7e"), ("9/9 b - 1", "2 ranks"), ("", "0 fields")]
 )
 def test_a_wrong_position_is_named(position: str, words: str) -> None:
     with pytest.raises(gougi.GougiError, match=words):

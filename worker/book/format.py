@@ -2,8 +2,8 @@
 
 A book is lines of text, LF or CRLF. ``sfen BOARD SIDE HANDS [PLY]`` opens a position; each line below it is a
 candidate, ``MOVE [PONDER [VALUE [DEPTH [COUNT]]]]``, with ``none`` for unknown fields. Lines that begin with ``#`` or
-``//`` are comments; anything after the count (wins, draws, a remark) is ignored. A value is in
-centipawns from the side to move.
+``//`` are comments; anything after the count (wins, draws, a remark) is ignored. A value is in centipawns from the side
+to move.
 
 Source: ``BookMove::from_string`` and ``MemoryBook::read_book`` of YaneuraOu's ``source/book/book.cpp``.
 """

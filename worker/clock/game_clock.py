@@ -275,8 +275,7 @@ class GameClock:
         last move, all of it.
 
         This includes byoyomi even while there is main time, although the server deducts it from that: saving it mostly
-        puts
-        off the moves that have only byoyomi. With much main time a part comes back (docs/notebook/clock.md).
+        puts off the moves that have only byoyomi. With much main time a part comes back (docs/notebook/clock.md).
         """
         if control.unlimited or moves_to_limit(ply, max_moves) == 1:
             return target_ms

@@ -1,8 +1,8 @@
 """A time control with its arithmetic (the charge for a move, the fall of a flag), and the margins of our own clock.
 
 Source: CSA server protocol 1.2.1 (``BEGIN Time``) and the tournament server's own arithmetic: with ``t`` the charged
-time, the flag falls when ``t >= remaining + byoyomi + increment``; otherwise ``remaining`` becomes
-``max(0, remaining + increment - t)``. So the increment is available on the very first move.
+time, the flag falls when ``t >= remaining + byoyomi + increment``; otherwise ``remaining`` becomes ``max(0, remaining +
+increment - t)``. So the increment is available on the very first move.
 """
 
 from __future__ import annotations
@@ -78,8 +78,8 @@ class ClockSettings:
     slow_mover: int = 100
     """Time for a move, in percent of its planned share of the main time."""
     untouched_ms: int = 2500
-    """This part of the main time (but at most a sixth of it) is not planned: it is there for a move that
-    a busy machine or a slow line holds up.
+    """This part of the main time (but at most a sixth of it) is not planned: it is there for a move that a busy machine
+    or a slow line holds up.
     """
     least_ms: int = 20
     """The shortest search, whatever the clock shows."""

@@ -106,7 +106,7 @@ def _fingerprint() -> str:
     for name in OUTSIDE:
         digest.update((_WORKER / name).read_bytes())
     facts = (
-        sys.implementation.cache_tag,  # numba's files of another Python are others; those that say "compiled" are not
+        sys.implementation.cache_tag,  # numba's files are specific to a Python version; "compiled" files are not
         numba.__version__,
         llvmlite.__version__,
         np.__version__,

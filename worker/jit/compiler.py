@@ -32,8 +32,8 @@ class _ClosedLibrary(JITCodeLibrary):  # type: ignore[misc]
     """A function's machine code together with its own copies of all callees."""
 
     def _optimize_final_module(self) -> None:
-        # numba has linked the callees into the module by now. They also need new names: with the old ones, code
-        # that was loaded later crashed.
+        # numba has linked the callees into the module by now. They also need new names: with the old ones, code that
+        # was loaded later crashed.
         for function in self._final_module.functions:
             if not function.is_declaration and function.linkage == llvm.Linkage.linkonce_odr:
                 function.linkage = llvm.Linkage.internal
@@ -121,8 +121,8 @@ class WholeProgram(CompilerBase):  # type: ignore[misc]
 def jit(*, whole: bool = False) -> Callable[[Callable[..., Any]], Any]:
     """Decorate a function for compilation with the project's options.
 
-    Trap: in a function that calls itself, write ``np.int64(1)``, never the literal ``1``, for an argument; with a
-    warm cache a literal ends the process (ENGINE.md, traps).
+    Trap: in a function that calls itself, write ``np.int64(1)``, never the literal ``1``, for an argument; with a warm
+    cache a literal ends the process (ENGINE.md, traps).
 
     Args:
         whole: compile the function and everything that it calls as one closed program (`WholeProgram`). It makes long

@@ -112,7 +112,7 @@ class MateSolver:
             return MateStatus.NO_MATE, (), 0
         self._begin(root, _forbidden(position))
         if int(expand(root.record, state, 0, 0)) == 0:
-            return MateStatus.NO_MATE, (), 0  # no move checks; 16 MB to clear are a millisecond, and what caches held
+            return MateStatus.NO_MATE, (), 0  # no move checks; clearing 16 MB takes a millisecond and flushes caches
         self._clear()
         self._is_clear = False
         search(root.record, state, 0, 0, INFINITE, INFINITE)

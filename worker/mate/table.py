@@ -2,8 +2,7 @@
 
 **Entries** (32 bytes, open addressing, home slot by board key): all hands of one board are in one chain, so that one
 walk finds all entries that dominate by hand. Layout: board key u64 | attacker's hand u32 | length u16 | least depth u16
-|
-pn u32 | dn u32 | work u32 | flags u32. Before the chains grow long, the entries of least work are removed (Nagai's
+| pn u32 | dn u32 | work u32 | flags u32. Before the chains grow long, the entries of least work are removed (Nagai's
 SmallTreeGC).
 
 **Loops** (16 bytes, direct mapped): disproofs that are valid on one path only, by the path's key.

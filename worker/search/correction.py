@@ -4,8 +4,8 @@ A position has four keys: its pawns, its minor pieces (all but pawns, bishops, r
 other than pawns. Its last moves serve as further keys. For each key the difference between search and evaluation is
 learned with gravity; the weighted sum of these corrects the evaluation. The idea is Stockfish's.
 
-A *correction* is in units of 1 / `CORRECTION_UNIT` centipawns: the larger it is, the less the evaluation is to
-be trusted here.
+A *correction* is in units of 1 / `CORRECTION_UNIT` centipawns: the larger it is, the less the evaluation is to be
+trusted here.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """History tables for move ordering and reductions: int16 in one buffer, updated with gravity.
 
-Butterfly (colour, origin or drop, promotion, target), the same by search ply near the root, captures, continuations
-(a move after the one made 1 to 6 plies before, split by whether that move evaded a check and whether it captured), and
-by pawn structure.
+Butterfly (colour, origin or drop, promotion, target), the same by search ply near the root, captures, continuations (a
+move after the one made 1 to 6 plies before, split by whether that move evaded a check and whether it captured), and by
+pawn structure.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The transposition table: clusters of four 16-byte entries, one cache line each, shared by all threads.
 
 An entry is two words: ``key ^ data`` and ``data``. A torn entry (two threads write at once) fails the XOR test, so no
-lock is needed (Hyatt's lockless hashing). ``data``: move 16 bits | score 16 | static evaluation 16 | depth 8 |
-bound 2 | pv 1 | generation 5. The whole 64-bit key is kept.
+lock is needed (Hyatt's lockless hashing). ``data``: move 16 bits | score 16 | static evaluation 16 | depth 8 | bound 2
+| pv 1 | generation 5. The whole 64-bit key is kept.
 
 The **outbox** is a ring per thread, with the entries that it wrote for other nodes. The search writes and never waits:
 entries that are not taken in time are overwritten. If a reader is overtaken while it copies, it may see two halves of
@@ -104,8 +104,7 @@ _AHEAD: Final = 16
 """The number of entries by which `absorb` prefetches ahead."""
 _MATE_IN_ONE: Final = MATE - 1
 """The score of a mate in one, as stored in an entry. Such a mate is found again at once, so it is not worth sharing;
-there
-were as many of them as entries of depth 4 and more.
+there were as many of them as entries of depth 4 and more.
 """
 
 LOWER: Final = 1
@@ -236,8 +235,8 @@ def entry_move(pos: Any, data: Any) -> Any:
 
 @jit()
 def _place(th: Any, key: Any) -> Any:
-    """The address for an entry of ``key``: its own entry, else an empty one, else the one of least depth and
-    greatest age.
+    """The address for an entry of ``key``: its own entry, else an empty one, else the one of least depth and greatest
+    age.
     """
     first = cluster_address(th, key)
     chosen = first

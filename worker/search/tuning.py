@@ -1,9 +1,9 @@
 """The tuning build (``GOUGI_TUNE=1``): search parameters that can change at run time, without recompilation.
 
 The search is written with ``p.LATE_MOVES``, a constant of the module `worker.search.parameters`. In this build the
-compiler instead reads each parameter in `NAMES` from one array of this process, which compiled code knows
-by the name of an external symbol: each process that loads the code from the cache provides its own array. Other builds
-contain none of this.
+compiler instead reads each parameter in `NAMES` from one array of this process, which compiled code knows by the name
+of an external symbol: each process that loads the code from the cache provides its own array. Other builds contain none
+of this.
 """
 
 from __future__ import annotations

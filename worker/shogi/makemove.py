@@ -309,8 +309,8 @@ def legal_length(pos: Any, moves: Any, count: int) -> int:
     """Count the moves at the beginning of ``moves[:count]`` that are legal; the position is unchanged.
 
     Args:
-        moves: int64 array of moves without their piece (`worker.shogi.notation.usi_code`), no more of them than
-            the stacks of the position hold.
+        moves: int64 array of moves without their piece (`worker.shogi.notation.usi_code`), no more of them than the
+            stacks of the position hold.
     """
     made = 0
     while made < count:

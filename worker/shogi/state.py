@@ -41,7 +41,7 @@ POS_DTYPE: Final = np.dtype(
         ("st_move", np.int64, (STACK,)),
         ("st_captured", np.int64, (STACK,)),  # captured piece, 0: none
         ("st_hand", np.int64, (STACK,)),  # 0-based index of the hand piece that the move added or removed
-        ("st_run", np.int64, (STACK * 2,)),  # by ply and colour: plies over which that colour's every move checked
+        ("st_run", np.int64, (STACK * 2,)),  # by ply and colour: length, in plies, of that colour's run of checks
         ("st_checkers", np.uint64, (STACK * 2,)),  # two words: pieces that check the side to move
         ("st_pinned", np.uint64, (STACK * 2,)),  # two words: pieces of the side to move that are pinned
         # The last field (`new_memory`): a stack of move lists, each node appends after its parent's.

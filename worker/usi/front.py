@@ -279,8 +279,7 @@ class UsiFront:
 
     def _searchable(self, give_up: str) -> Board | None:
         """The position to search. If it is wrong, or there is no searcher, ``give_up`` is sent, because the GUI waits
-        for
-        an answer.
+        for an answer.
         """
         if self._plan is None or self._fault:
             missing = "isready comes first" if self._plan is None else f"the last position was wrong: {self._fault}"

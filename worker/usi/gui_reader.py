@@ -41,8 +41,7 @@ class GuiReader:
 
     def forward(self, take: Callable[[str | None], None]) -> None:
         """Pass on the lines without their ends, and None at the end: earlier lines at once, later ones as they arrive,
-        on
-        this reader's thread.
+        on this reader's thread.
         """
         with self._lock:
             for line in self._kept:

@@ -30,7 +30,8 @@ instance_types = ["c5.large"]
 release_file = "{folder}/release.tar"
 config_file = "{folder}/head.toml"
 """
-COMMANDS: Final = (("up", "--yes", "--wait", "0"), ("scale", "2", "--yes", "--wait", "0"), ("down", "--yes"))
+UP, DOWN = ("up", "--yes", "--wait", "0"), ("down", "--yes")
+COMMANDS: Final = (UP, DOWN, ("scale", "2", "--yes", "--wait", "0"))
 
 
 class KilledOwner:
@@ -103,10 +104,10 @@ def kill_again_and_again(
     for number in range(kills):
         words = COMMANDS[number % len(COMMANDS)]
         if words[0] == "scale":
-            owner.fleet(*COMMANDS[0])  # there has to be a fleet
+            owner.fleet(*UP)  # there has to be a fleet
         after_s, both = rng.uniform(0.5, 1.2) * owner.took_s, rng.random() < 0.5
         owner.killed(words, after_s, terraform_too=both)
-        mended = rng.choice((COMMANDS[0], COMMANDS[2]))
+        mended = rng.choice((UP, DOWN))
         said = owner.fleet(*mended)
         removed = said.count("removed: ")
         lines.append(

@@ -26,7 +26,7 @@ STATE = {
             "mode": "managed",
             "type": "aws_security_group",
             "name": "this",
-            "instances": [{"index_key": "fleet", "attributes": {"id": "sg-1", "arn": "arn:sg-1", "name": None}}],
+            "instances": [{"index_key": "fleet", "attributes": {"id": "sg-1", "arn": "arn:sg-1", "name": ""}}],
         },
         {"mode": "managed", "type": "aws_vpc", "name": "this", "instances": [{"attributes": {"id": "vpc-1"}}]},
         {"mode": "data", "type": "aws_region", "name": "current", "instances": [{"attributes": {"id": "x"}}]},

@@ -14,7 +14,7 @@ import pytest
 from master.cloud.cloud import Cloud, Machine
 from master.cloud.folder import ROOT_MODULE
 from master.cloud.kept import Kept, State
-from master.cloud.operator import FleetDown, NotReady, Operator, TooMuchChanges, Unknown
+from master.cloud.operator import FleetDown, NotReady, Operator, TooMuchChanges, Unknown, _failure
 from master.cloud.plan import Facts, FleetLocation
 from master.cloud.remains import Remains, Thing
 from master.cloud.reports import MachineReport, MachineState
@@ -307,6 +307,12 @@ def test_a_fleet_that_is_gone_has_no_size(tmp_path: Path, monkeypatch: pytest.Mo
     with pytest.raises(FleetDown):
         owner.plan_size(5, owner.told.append)
     assert not owner.played.asked
+
+
+def test_what_a_machine_said_last_is_the_reason() -> None:
+    said = b"installing\n  no space left on device \n\n"
+    assert _failure("fleet/failures/i-1.txt", said) == "i-1 could not boot: no space left on device"
+    assert _failure("fleet/failures/i-1.txt", None) == "i-1 could not boot: it said nothing"
 
 
 # The wait

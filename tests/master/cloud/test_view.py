@@ -123,3 +123,11 @@ def test_a_machines_report() -> None:
 def test_bytes_that_are_no_report(data: bytes) -> None:
     with pytest.raises(ReportError):
         decode(data)
+
+
+def test_boots_that_failed_and_a_group_that_is_held_are_told() -> None:
+    out = StringIO()
+    now = replace(of([HEAD], []), failures=("i-1 could not boot: no space left on device",), held=True)
+    Console(file=out, width=160).print(status_table(now))
+    assert "i-1 could not boot: no space left on device" in out.getvalue()
+    assert "three machines in a row could not boot, and no more are started; gougi fleet up" in out.getvalue()
