@@ -1,15 +1,15 @@
-"""The measurement behind the analysis' estimate of strength: our own searcher at several nodes a move.
+"""Calibrates the strength estimate of ``gougi analyze``, with our own searcher at several nodes per move.
 
-Neighbouring levels play each other from balanced openings, both colours each; all moves are then analysed as
-``gougi analyze`` does. It prints the losses of each level, and the real Elo of each pair beside that of the virtual
-games. ``--write`` makes the calibration of the package.
+Neighbouring levels play each other from balanced openings, with both colours; then all moves are analysed as ``gougi
+analyze`` does. It prints the losses of each level, and for each pair the real Elo and that of the virtual games.
+``--write`` writes the calibration in the package.
 
     python -m benchmarks.analysis --out /tmp/levels --games 36 [--write master/analysis/calibration.json]
 
-Games and searches are kept in the folder: the same command goes on with them.
+Games and searches are kept in the folder: the same command continues with them.
 
-With ``--stability`` it measures instead how many verdicts on the games' moves stay when the effort is five times as
-much: of one search for each position, and of the two that ``gougi analyze`` makes of what it tells.
+With ``--stability`` it measures instead how many verdicts on moves stay the same with five times the effort: for one
+search per position, and for the second search that ``gougi analyze`` adds for moves that it reports.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def calibration_json(calibration: Calibration, facts: dict[str, Any]) -> str:
     """The file's text.
 
     Args:
-        facts: how it was measured, for its reader.
+        facts: how it was measured, for the reader of the file.
     """
     levels = []
     for level in calibration.levels:
@@ -84,10 +84,11 @@ def play(opening: str, levels: tuple[int, int], engines: tuple[NumbaEngine, Numb
 
 
 def claim(folder: Path, nodes: int) -> None:
-    """Note in a new folder the searcher by which its games are played and judged, or check that it is this one.
+    """Record in a new folder which searcher plays and judges its games; in an existing one, check that it is this
+    searcher.
 
     Raises:
-        ValueError: it is another.
+        ValueError: it is another searcher.
     """
     file = folder / "settings.json"
     wanted = {"net": network_hash(""), "code": sources(), "nodes": nodes}
@@ -100,7 +101,7 @@ def claim(folder: Path, nodes: int) -> None:
 
 
 def play_all(folder: Path, levels: list[int], games: int) -> list[dict[str, object]]:
-    """The games of neighbouring levels; those that the folder has are not played again."""
+    """The games of neighbouring levels; games already in the folder are not played again."""
     file = folder / "games.jsonl"
     kept = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
     known = {(tuple(game["levels"]), game["sfen"]): game for game in kept}
@@ -149,12 +150,12 @@ def analyse(folder: Path, played: list[dict[str, object]], nodes: int) -> list[t
 
 @dataclass(frozen=True, slots=True)
 class Stay:
-    """The number of verdicts that stay with more effort."""
+    """The number of verdicts that stay the same with more effort."""
 
     moves: int
     same: int
     gone: int
-    """Verdicts that are taken back: nothing bad is told of the move any more."""
+    """Verdicts that are withdrawn: the move is no longer reported as bad."""
 
     @classmethod
     def of(cls, pairs: Sequence[tuple[Judged, Judged]]) -> Stay:
@@ -168,19 +169,19 @@ class Stay:
 
 
 def _class(move: Judged) -> str:
-    """The class that is told of a move; empty: nothing bad."""
+    """The reported class of a move; empty: nothing bad."""
     return move.quality.word if move.quality in LEVELS else ""
 
 
 def told(pairs: Sequence[tuple[Judged, Judged]]) -> list[tuple[Judged, Judged]]:
-    """Those of which the verdict of less effort tells something bad."""
+    """The pairs whose verdict with less effort reports something bad."""
     return [pair for pair in pairs if _class(pair[0])]
 
 
 async def verdicts(
     folder: Path, games: Sequence[RecordedGame], nodes: int
 ) -> tuple[list[tuple[Judged, ...]], list[tuple[Judged, ...]]]:
-    """The moves of each game by one search of each position, and with a second one of what is told."""
+    """The moves of each game by one search of each position, and with a second search for reported moves."""
     store = Store(folder / "positions.jsonl")
     store.read()
     once, twice = [], []
@@ -254,7 +255,7 @@ def main() -> None:
     for weak, strong in pairwise(levels):
         own = [game for game in played if set(game["levels"]) == {weak, strong}]  # type: ignore[call-overload]
         points = [0.5 if game["winner"] is None else float(game["levels"][game["winner"]] == strong) for game in own]  # type: ignore[index]
-        mean = (sum(points) + 0.5) / (len(points) + 1)  # half a drawn game more keeps the Elo finite
+        mean = (sum(points) + 0.5) / (len(points) + 1)  # half a drawn game is added to keep the Elo finite
         error = 1.96 * math.sqrt(mean * (1 - mean) / len(points)) * 400 / math.log(10) / (mean * (1 - mean))
         elos.append(elos[-1] + elo_of(mean))
         pairs.append({"weak": weak, "strong": strong, "games": len(own), "score": round(sum(points) / len(own), 3)})

@@ -1,170 +1,223 @@
 """The worth of a fleet's choices, measured on positions instead of games: minutes where `gougi lab` takes hours.
 
-    python -m benchmarks.choices FOLDER --net nn.bin [--positions N] [--nodes 8] [--strategy NAME,…] [--budget N]
-                                 [--judge N] [--concurrency N] [--json]
+    python -m benchmarks.choices FOLDER OUT.jsonl --net nn.bin [--strategy NAME,…] [--nodes 2,4,8] [--positions N]
+                                 [--budget N] [--times 1,2,4,8] [--judge N] [--hash MB] [--concurrency N]
+                                 [--voters]
+    python -m benchmarks.choices_table OUT.jsonl [--against NAME@N]
 
-Takes positions out of a laboratory's games (FOLDER/games.jsonl), lets each strategy, and one node with 1, 2, 3, 4, 6
-and 8 times the budget, choose a move in each, tables empty, and judges every move that anybody chose by a search behind
-it. A choice's loss is the winning probability, 1 / (1 + e^(-cp / 300)), that the best of those moves has more. Over one
-node's budgets the mean loss falls like a power; the budget at which one node has a strategy's mean loss is the
-strategy's effective speed-up.
+Takes positions out of games (a folder of `gougi lab` or of `gougi match`), lets each strategy with each number of nodes
+(NAME@N: with that number), and one node with some times the budget, choose a move in each, tables empty, and judges
+every move that anybody chose (``--voters``: or voted for) by a search behind it. OUT.jsonl keeps every choice and every
+judgement: the same command goes on from there, with more positions or more strategies. `benchmarks.choices_table` shows
+what is known.
 
 It does not see what a game adds (tables that are full from the moves before), and the judge makes mistakes: games by
-`gougi lab --against 4x` decide. Its use is to compare variants on the same positions: put their names behind
-``--strategy``.
+`gougi lab --against 4x` decide. Its use is to compare variants on the same positions.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import math
 import multiprocessing
 import random
+import statistics
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from cluster.api import SearchRequest
-from cluster.coordination.strategies import SINGLE, StrategyError, strategy
-from cluster.engine_spec import EngineSpec, Networks
-from lab.strategies.games import EngineMaker
+from cluster.coordination.settings import PlayoffSettings
+from cluster.engine_spec import EngineSpec, Variety
+from lab.strategies.games import SEARCH_MS, EngineMaker
+from lab.strategies.threads import LabStrategy, lab_strategy
 from lab.strategies.virtual import VirtualFleet, VirtualNode
-from worker.engine import Limits
+from master.records.read_csa import csa_parts, read_csa
+from worker.engine import Engine, Limits
 from worker.score import MATE
 
-TIMES = (1, 2, 3, 4, 6, 8)
-_DECIDED_CP = 1500
-_SCALE_CP = 300
+_JUDGE_MB = 16
 
 GamePosition = tuple[str, tuple[str, ...]]
 """A position: SFEN and the moves since."""
-
-_networks = Networks()
-"""The networks of this process, one for all that it judges."""
+Row = dict[str, Any]
+"""A line of the file: a choice (``chooser``, ``move``, ``votes`` by move, mean ``depth`` of the voters, ``source``) or
+a judgement (``move``, ``score`` in centipawns for the side that makes it), each with the ``position``'s number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chooser:
-    """A fleet of ``nodes`` nodes with ``strategy``, or a single node with ``budget`` where ``strategy`` is empty."""
+    """A fleet of ``nodes`` nodes, or one node with ``times`` the budget."""
 
-    strategy: str
-    nodes: int
+    name: str
+    how: LabStrategy
+    nodes: int = 1
+    times: int = 1
+
+    @property
+    def without_playoff(self) -> Chooser:
+        """The same with no playoff, and no name: it chooses alike if none was held."""
+        settings = replace(self.how.settings, playoff=PlayoffSettings())
+        return replace(self, name="", how=replace(self.how, name="", settings=settings))
+
+
+@dataclass(slots=True)
+class Bench:
+    """What a process chooses and judges with; its engines serve every strategy."""
+
+    spec: EngineSpec
     budget: int
+    judge_nodes: int
+    _engines: dict[tuple[Variety, int], Engine] = field(default_factory=dict)
+    _judge: Engine | None = None
 
-    def choose(self, spec: EngineSpec, positions: Sequence[GamePosition]) -> list[str]:
-        """A move for each position, each with empty tables."""
-        how = strategy(self.strategy) if self.strategy else SINGLE
-        make = EngineMaker(spec)
-        nodes = [VirtualNode(f"n{i}", make(how.variety, i), nps=self.budget) for i in range(self.nodes)]
-        fleet = VirtualFleet(nodes, how.settings, how.share_depth)
-        chosen = []
-        for number, (sfen, moves) in enumerate(positions, start=1):
-            fleet.new_game()
-            chosen.append(fleet.search(SearchRequest(number, sfen, moves, nodes=self.budget)).move)
-        return chosen
+    def __post_init__(self) -> None:
+        self._make = EngineMaker(self.spec)
+
+    _make: EngineMaker = field(init=False)
+
+    def choose(self, chooser: Chooser, position: GamePosition) -> Row:
+        """A choice, with empty tables."""
+        how, nps = chooser.how, chooser.times * self.budget * 1000 // SEARCH_MS
+        nodes = [VirtualNode(f"n{i}", self._engine(how.variety, i), nps) for i in range(chooser.nodes)]
+        fleet = VirtualFleet.of(nodes, how)
+        fleet.new_game()
+        sfen, moves = position
+        decision = fleet.search(SearchRequest(1, sfen, moves, soft_ms=SEARCH_MS, hard_ms=2 * SEARCH_MS))
+        return {
+            "chooser": chooser.name,
+            "move": decision.move,
+            "votes": dict(Counter(ballot.move for ballot in decision.ballots)),
+            "depth": statistics.mean(ballot.depth for ballot in decision.ballots) if decision.ballots else 0,
+            "source": decision.source,
+            "told": sum(histories.told for histories in fleet.histories),
+            "playoff": next((event.fields["scores"] for _, event in fleet.log if event.name == "played_off"), None),
+        }
+
+    def _engine(self, variety: Variety, number: int) -> Engine:
+        key = variety, number
+        if key not in self._engines:
+            self._engines[key] = self._make(variety, number)
+        return self._engines[key]
+
+    def judge(self, position: GamePosition, move: str) -> int:
+        """The score of ``move`` by a search behind it."""
+        if self._judge is None:
+            self._judge = EngineMaker(EngineSpec(hash_mb=_JUDGE_MB, eval_file=self.spec.eval_file))(Variety(), 0)
+        sfen, moves = position
+        self._judge.new_game()
+        self._judge.set_position(sfen, (*moves, move))
+        result = self._judge.go(Limits(nodes=self.judge_nodes))
+        return -result.lines[0].score if result.lines else MATE if result.bestmove == "resign" else -MATE
 
 
-def positions_of(folder: Path, number: int, seed: int) -> list[GamePosition]:
-    """Positions of a laboratory's games, from the ninth ply after the opening to twelve plies before the end."""
-    openings = [line for line in (folder / "openings.txt").read_text("utf-8").splitlines() if line.strip()]
-    games = [json.loads(line) for line in (folder / "games.jsonl").read_text("utf-8").splitlines()]
-    found = {
-        (openings[game["game"]["number"] // 2].removeprefix("sfen "), tuple(moves[:ply]))
-        for game in games
-        for moves in [game["moves"]]
-        for ply in range(8, min(len(moves) - 12, 110))
-    }
-    return random.Random(seed).sample(sorted(found), min(number, len(found)))
+_bench: Bench | None = None
+"""This process's."""
 
 
-def judge(spec: EngineSpec, nodes: int, task: tuple[GamePosition, tuple[str, ...]]) -> dict[str, int]:
-    """The score in centipawns of each move of a position, for the side that makes it; of an only one, 0."""
-    (sfen, moves), candidates = task
-    if len(candidates) == 1:
-        return dict.fromkeys(candidates, 0)
-    engine = spec.build(_networks)
-    scores = {}
-    for move in candidates:
-        engine.new_game()
-        engine.set_position(sfen, (*moves, move))
-        result = engine.go(Limits(nodes=nodes))
-        scores[move] = -result.lines[0].score if result.lines else MATE if result.bestmove == "resign" else -MATE
-    return scores
+def _work(
+    make: partial[Bench], voters: bool, task: tuple[int, GamePosition, Sequence[Chooser], Sequence[Row]]
+) -> list[Row]:
+    """What is missing at one position. ``voters``: judge what is voted for too."""
+    global _bench
+    _bench = _bench or make()
+    number, position, choosers, known = task
+    rows: list[Row] = []
+    vote_stood: dict[Chooser, Row] = {}
+    for chooser in sorted(choosers, key=lambda one: not one.how.settings.playoff.share):
+        row = vote_stood.get(chooser.without_playoff) or _bench.choose(chooser, position)
+        if row["playoff"] is None:
+            vote_stood[chooser.without_playoff] = row
+        rows.append({"position": number, **row, "chooser": chooser.name})
+    chosen = [row for row in (*known, *rows) if "chooser" in row]
+    voted = {move for row in chosen for move in (row["votes"] if voters else ())}
+    moves = {row["move"] for row in chosen} | voted - {"resign", "win"}
+    judged = {row["move"] for row in known if "score" in row}
+    if len(moves) > 1:
+        new = sorted(moves - judged)
+        rows += [{"position": number, "move": move, "score": _bench.judge(position, move)} for move in new]
+    return rows
 
 
-def losses(chosen: Sequence[str], judged: Sequence[dict[str, int]]) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """The loss of each choice, 0 to 1; positions that are decided are left out."""
+def _games(folder: Path) -> Iterable[GamePosition]:
+    """Each game of a folder of `gougi lab` or of `gougi match`: where it began, and its moves."""
+    records = sorted((folder / "records").glob("*.csa"))
+    for record in records:
+        for _, part in csa_parts(record.read_text("utf-8").splitlines()):
+            reading = read_csa(part)
+            yield reading.start_sfen, tuple(move.usi for move in reading.moves)
+    if not records:
+        openings = [line for line in (folder / "openings.txt").read_text("utf-8").splitlines() if line.strip()]
+        for line in (folder / "games.jsonl").read_text("utf-8").splitlines():
+            game = json.loads(line)
+            yield openings[game["game"]["number"] // 2].removeprefix("sfen "), tuple(game["moves"])
 
-    def chance(score: int) -> float:
-        return 1 / (1 + math.exp(-score / _SCALE_CP))
 
-    fought = [
-        (move, scores)
-        for move, scores in zip(chosen, judged, strict=True)
-        if move in scores and abs(max(scores.values())) < _DECIDED_CP
-    ]
-    return np.array([chance(max(scores.values())) - chance(scores[move]) for move, scores in fought])
+def positions_of(folder: Path, seed: int) -> list[GamePosition]:
+    """The positions of a folder's games in an order of chance, each once, from the ninth ply after the opening to
+    twelve plies before the end."""
+    found = {(sfen, moves[:ply]) for sfen, moves in _games(folder) for ply in range(8, min(len(moves) - 12, 110))}
+    ordered = sorted(found)
+    random.Random(seed).shuffle(ordered)
+    return ordered
+
+
+def rows_of(path: Path) -> list[Row]:
+    """The lines of the file; none where there is no file."""
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.exists() else []
 
 
 def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.choices", description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path, help="folder of gougi lab")
+    parser.add_argument("folder", type=Path, help="folder of gougi lab or gougi match")
+    parser.add_argument("out", type=Path, help="file of choices and judgements")
     parser.add_argument("--net", required=True)
-    parser.add_argument("--positions", type=int, default=1200)
-    parser.add_argument("--nodes", type=int, default=8)
-    parser.add_argument("--strategy", default="consult:majority")
-    parser.add_argument("--budget", type=int, default=20_000)
-    parser.add_argument("--judge", type=int, default=150_000, help="nodes behind each move")
+    parser.add_argument("--strategy", default="consult:majority", help="names, with commas; NAME@N: with N nodes only")
+    parser.add_argument("--nodes", default="8", help="numbers of nodes, with commas")
+    parser.add_argument("--times", default="1,2,4,8", help="budgets of one node, with commas; empty: none")
+    parser.add_argument("--positions", type=int, default=1500)
+    parser.add_argument("--budget", type=int, default=20_000, help="nodes a move of every node")
+    parser.add_argument("--judge", type=int, default=100_000, help="nodes behind each move")
+    parser.add_argument("--voters", action="store_true", help="judge every move that was voted for")
+    parser.add_argument("--hash", type=int, default=8, help="MB of every node")
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--concurrency", type=int, default=multiprocessing.cpu_count())
-    parser.add_argument("--json", action="store_true", help="one JSON object")
     options = parser.parse_args()
-    spec = EngineSpec(hash_mb=4, eval_file=options.net)
+    make = partial(Bench, EngineSpec(hash_mb=options.hash, eval_file=options.net), options.budget, options.judge)
+    single = lab_strategy("consult")
+    choosers = [Chooser(f"{times}x", single, 1, int(times)) for times in options.times.split(",") if times]
     try:
-        positions = positions_of(options.folder, options.positions, options.seed)
+        positions = positions_of(options.folder, options.seed)[: options.positions]
         for name in options.strategy.split(","):
-            strategy(name)
-    except (OSError, StrategyError) as error:
+            text, at, number = name.partition("@")
+            how = lab_strategy(text)
+            numbers = [number] if at else options.nodes.split(",")
+            choosers += [Chooser(f"{how.name}@{nodes}", how, int(nodes)) for nodes in numbers]
+    except (OSError, ValueError) as error:
         parser.error(str(error))
-    choosers = {f"{times}x": Chooser("", 1, times * options.budget) for times in TIMES}
-    choosers |= {name: Chooser(name, options.nodes, options.budget) for name in options.strategy.split(",")}
-
-    chosen: dict[str, list[str]] = {}
-    with multiprocessing.get_context("spawn").Pool(options.concurrency) as pool:
-        for name, chooser in choosers.items():
-            parts = pool.imap(
-                partial(chooser.choose, spec), [positions[at : at + 50] for at in range(0, len(positions), 50)]
-            )
-            chosen[name] = [move for part in parts for move in part]
-            print(f"{name}: {len(positions)} moves chosen", file=sys.stderr)
-        tasks = [
-            (position, tuple(sorted(set(moves) - {"resign", "win"})))
-            for position, *moves in zip(positions, *chosen.values(), strict=True)
-        ]
-        judged = pool.map(partial(judge, spec, options.judge), tasks, chunksize=20)
-    means = {name: losses(moves, judged) for name, moves in chosen.items()}
-    slope, height = np.polyfit(np.log(TIMES), np.log([means[f"{times}x"].mean() for times in TIMES]), 1)
-
-    def speed_up(loss: float) -> float:
-        return round(math.exp((math.log(max(loss, 1e-9)) - height) / slope), 2)
-
-    results = {}
-    for name, lost in means.items():
-        mean, sigma = float(lost.mean()), float(lost.std() / math.sqrt(len(lost)))
-        results[name] = {"loss": mean, "error": sigma, "k": speed_up(mean)}
-        results[name] |= {"k_low": speed_up(mean + sigma), "k_high": speed_up(mean - sigma)}
-        if not options.json:
-            row = results[name]
-            print(f"{name:40}{mean:8.3%} ± {sigma:.3%}   k {row['k']:5.2f} ({row['k_low']:.2f} to {row['k_high']:.2f})")
-    if options.json:
-        print(json.dumps({"positions": len(next(iter(means.values()))), "results": results}, ensure_ascii=False))
+    known: dict[int, list[Row]] = {}
+    for row in rows_of(options.out):
+        known.setdefault(row["position"], []).append(row)
+    tasks = []
+    for number, position in enumerate(positions):
+        there = known.get(number, [])
+        done = {row.get("chooser") for row in there}
+        missing = [chooser for chooser in choosers if chooser.name not in done]
+        if missing:
+            tasks.append((number, position, missing, there))
+    with (
+        options.out.open("a", encoding="utf-8") as out,
+        multiprocessing.get_context("spawn").Pool(options.concurrency) as pool,
+    ):
+        for done_now, rows in enumerate(pool.imap(partial(_work, make, options.voters), tasks), start=1):
+            out.writelines(json.dumps(row) + "\n" for row in rows)
+            out.flush()
+            print(f"\r{done_now} of {len(tasks)} positions", end="", file=sys.stderr)
 
 
 if __name__ == "__main__":

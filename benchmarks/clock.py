@@ -1,18 +1,18 @@
-"""The clock's results over thousands of simulated games: flag falls, and the share of the time that was used.
+"""The clock's results over thousands of simulated games: flag falls, and the share of the time used.
 
     python -m benchmarks.clock [--games 300] [--seed 1] [--json]
 
-Virtual time; the server's arithmetic is `worker.clock.timecontrol`. A game is one side's: the link delays every move
-there and back, the searcher is late by some milliseconds and now and then does not answer at all before the player's
-deadline, and a made-up search tells its best move, score and vote as it goes on. Four kinds of games, of lengths that
-are made up too: even ones (90 to 256 plies, most near 130), ones that are lost (from ply 40 to 100 on the score falls
-for 12 to 35 own moves, to -5000, where we resign after four moves), won ones (the same the other way round), and stuck
-ones, which are lost but do not end: at -3500 they last for 30 to 80 own moves more.
+Virtual time; the server's arithmetic is `worker.clock.timecontrol`. Only one side of a game is simulated: the link
+delays every move in both directions, the searcher is late by some milliseconds and sometimes misses the player's
+deadline, and a simulated search reports its best move, score and vote. There are four kinds of games, also with
+simulated lengths: even ones (90 to 256 plies, most near 130), ones that are lost (from ply 40 to 100 on the score falls
+for 12 to 35 own moves, to -5000, where we resign after four moves), won ones (the same for the other side), and stuck
+ones, which are lost but do not end: at -3500 they last for 30 to 80 more own moves.
 
-**Used** is what the server charged. **Usable** is that, and what it could have charged besides had our link left at the
-hard limit instead: in the last turn of the game, and in each turn whose byoyomi was lost (all of the main time was gone
-behind it). So main time that is left over counts against us however short the game was; what the margins keep back in
-front of the flag does not: it is in the table by itself.
+**Used** is the time that the server charged. **Usable** adds the time that it could have charged if our line had left
+at the hard limit: in the last turn of the game, and in each turn that wasted byoyomi (no main time was left after it).
+So unused main time counts against us however short the game was. Margins before the flag do not count; the table lists
+them separately.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ CONTROLS = {
     "5m, delay 5s, not kept": TimeControl(total_ms=300_000, delay_ms=5_000),
 }
 DELAY_KEPT = frozenset({"5m+5F, delay 3s"})
-"""Controls with a delay that the server keeps to."""
+"""Controls with a delay that the server respects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ LINKS = {
     "near": Link(8, 4, 120),
     "far": Link(60, 15, 145),
 }
-"""Links for which the margin of the start is enough, also where a turn has no more than a second."""
+"""Links for which the initial margin is enough, even if a turn has no more than a second."""
 BAD_LINKS = {
     "farther": Link(200, 20, 350),
     "slow": Link(350, 20, 450),
@@ -86,13 +86,13 @@ BAD_LINKS = {
     "rough": Link(60, 60, 900, shape=1.2),
     "seldom": Link(60, 1.5, 800, shape=0.75),
 }
-"""Links that are worse than the margin of the start: the clock has to find that out before the main time is gone. Where
-there is only byoyomi it may lose a turn before it can: there the operator has to raise the margin."""
+"""Links that are worse than the initial margin: the clock has to detect that before the main time is gone. With byoyomi
+only, it may lose a turn before it can: then the operator has to raise the margin."""
 
 
 @lru_cache
 def dear_ms(control: TimeControl, link: Link) -> float:
-    """The mean main time (ms) that a move played at once costs and that no increment gives back."""
+    """The mean main time (ms) that an instant move costs and no increment returns."""
 
     def cost(delay_ms: float) -> int:
         charged = control.charge(delay_ms + SETTINGS.least_ms)
@@ -141,10 +141,11 @@ def scores(kind: str, rng: random.Random) -> tuple[list[int], int]:
 def think(
     clock: GameClock, soft_ms: int, hard_ms: int, now_ms: float, watch: Watch, score: int, rng: random.Random
 ) -> float:
-    """The milliseconds from ``now_ms`` until the searcher is done: it follows the soft time, which may change."""
+    """The milliseconds from ``now_ms`` until the searcher is done: the search follows the soft time, which may
+    change."""
     if rng.random() < 0.01:
-        return hard_ms + GUARD_MS  # no answer: the player sends what it has
-    settles = rng.random() ** 2  # the share of the time behind which the best move stays
+        return hard_ms + GUARD_MS  # no answer: the player sends its best move so far
+    settles = rng.random() ** 2  # the share of the time after which the best move stays
     agreement = rng.choice((1.0, 1.0, 1.0, rng.uniform(0.4, 1.0)))
     elapsed, step = 0.0, max(20.0, hard_ms / 8)
     number = 0
@@ -168,7 +169,7 @@ def play(
     ponder: bool = False,
     spend: Callable[..., float] = think,
 ) -> Played:
-    """Our side of one game, as black; the opponent has other times than we, and they do not matter."""
+    """Our side of one game, as black; the opponent's times differ from ours, and do not matter."""
     clock = GameClock((control, replace(control, total_ms=control.total_ms // 2 + 1000)), SETTINGS)
     played = Played()
     path, moves = scores(kind, rng)
@@ -214,7 +215,7 @@ def play(
 
 
 def measure(name: str, links: list[Link], number_of_games: int, seed: int) -> dict[str, float]:
-    """Play games of each kind under a control, over these links in turns, and return the table's row."""
+    """Play games of each kind under a control, over these links in turn, and return the table's row."""
     row: dict[str, float] = {"games": 0, "flag falls": 0}
     usual, hard = Figures(), Figures()
     for kind in KINDS:

@@ -1,13 +1,13 @@
-"""The cost of a report for the coordinator: 1,000 virtual nodes, 20 reports a second each.
+"""The coordinator's cost per report: 1,000 virtual nodes, 20 reports a second each.
 
     python -m benchmarks.coordinator [--nodes 1000] [--reports 10000] [--new 0.25] [--modes split,…] [--json]
 
-In virtual time, over whole events: checking the variation, the vote and the progress that goes out ten times a second
-included. Variations are random legal moves, 12 plies deep; the share NEW of the reports brings one that was not seen
-before and has to be checked. Figures are microseconds of processor time; ``decoded`` counts from the message's bytes.
-``of a core``: the share of a core that all reports together take, the reading of their bytes included. Beside the
-reports: the search's ``start``, the end of its presearch (``dealt``), and a node that is ``lost`` (a split is dealt
-again then) and comes back (``joined``).
+It runs in virtual time and measures whole events, including the check of the variation, the vote and the progress
+output ten times a second. Variations are random legal moves, 12 plies deep; the share NEW of the reports has an unseen
+one, which has to be checked. Figures are microseconds of processor time; ``decoded`` includes decoding the message.
+``of a core``: the share of a core for all reports together, decoding included. Other events: the search's ``start``,
+the end of its presearch (``dealt``), and a node that is ``lost`` (then a split is dealt again) and returns
+(``joined``).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _PRESEARCH_MS = 400
 
 
 class Fleet:
-    """Makes the reports of nodes, and takes their orders."""
+    """Produces the nodes' reports, and receives their orders."""
 
     def __init__(self, settings: Settings, nodes: int) -> None:
         self.coordinator = Coordinator(settings)
@@ -53,7 +53,7 @@ class Fleet:
         """Feed the coordinator an event and return the microseconds that it took."""
         began = time.thread_time_ns()
         out = self.coordinator.handle(event, now_ms)
-        self.coordinator.wake_ms(now_ms)  # as every driver asks after each event
+        self.coordinator.wake_ms(now_ms)  # as every driver does after each event
         took = time.thread_time_ns() - began
         for order in out:
             if isinstance(order, SendJob):
@@ -63,7 +63,7 @@ class Fleet:
         return took / 1000
 
     def report(self, node_id: str, depth: int, new: float, multipv: int = 1) -> Report:
-        """A report on the job that the node has; with the probability ``new`` of a variation that nobody has seen."""
+        """A report on the node's job, with probability ``new`` of an unseen variation."""
         job = self.jobs[node_id]
         if job.job_id not in self.last or self.rng.random() < new:
             self.last[job.job_id] = self.variation(job)

@@ -1,14 +1,14 @@
-"""A test bench for trainers without noise: a net learns to say what another one says of the same positions.
+"""A test bench for trainers without noise: a net learns to reproduce another net's evaluation of the same positions.
 
-Every label is the teacher's static evaluation, exact, so what is left between pupil and teacher is the trainer's doing
-(batch, rate, length, loss) or for want of positions; no match is needed to see it. The figure is the root mean square
-of the difference between both nets' chances to win, over positions of games that nobody trained on.
+Every label is the teacher's exact static evaluation, so any remaining difference between pupil and teacher is due to
+the trainer (batch, rate, length, loss) or to a lack of positions; no match is needed to see it. The figure is the root
+mean square of the difference between both nets' chances to win, over positions of games outside the training data.
 
     python -m benchmarks.distil --data runs/tree1 --pupil generation-6.bin --teacher worker/nnue/data/gougi.bin \
         --out runs/distil --positions 250000,1000000,4000000 --samples 4000000 \
         --train "--batch 4096" --train "--batch 4096 --exponent 2.5"
 
-``--out`` keeps the labelled positions and each training; the same command goes on where it stopped.
+``--out`` keeps the labelled positions and each training; the same command continues where it stopped.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def centipawns(network: NetworkFile, records: npt.NDArray[np.void]) -> npt.NDArr
 
 
 def labelled(records: npt.NDArray[np.void], teacher: NetworkFile) -> npt.NDArray[np.void]:
-    """The records with the teacher's word for score, as an exact one."""
+    """The records with the teacher's evaluation as an exact score."""
     found = np.array(records)
     found["score"] = np.clip(np.rint(centipawns(teacher, found)), -_MOST, _MOST)
     found["bound"] = EXACT
@@ -52,7 +52,7 @@ def labelled(records: npt.NDArray[np.void], teacher: NetworkFile) -> npt.NDArray
 
 
 def label(data: list[Path], teacher: Path, out: Path, positions: int) -> int:
-    """Write labelled shards with so many positions at least, or all there are; returns how many there are."""
+    """Write labelled shards with at least ``positions`` positions, or all there are; returns their number."""
     out.mkdir(parents=True, exist_ok=True)
     network, digest, count = read_network(teacher), hashlib.sha256(teacher.read_bytes()).hexdigest(), 0
     for number, path in enumerate(shard_files(data, "tree")):
@@ -103,7 +103,8 @@ def main() -> None:
     teacher = read_network(arguments.teacher)
     print("| positions | samples | options | difference |\n|---|---|---|---|")
     held = None
-    # The most positions first: what is held out of them is held out of fewer, too, and measures all.
+    # The most positions first: positions held out of the largest set are held out of smaller ones too, so they measure
+    # all.
     for positions in sorted(map(int, arguments.positions.split(",")), reverse=True):
         data = arguments.out / f"labels-{positions}"
         count = label(arguments.data, arguments.teacher, data, positions)

@@ -1,8 +1,9 @@
-"""The far side of a soak: a practice server that is restarted, behind a line that is slow, jittery and drops.
+"""The far side of a soak: a practice server that is restarted, reached over a line that is slow, has jitter and drops
+connections.
 
     python -m benchmarks.far_side --records FOLDER [--seed S] [--drop-every S] [--restart-every S]
 
-A process of its own, so that the players' load does not slow the server down. It writes JSON lines: ``listening`` with
+A separate process, so that the players' load does not slow down the server. It writes JSON lines: ``listening`` with
 the port, ``cut`` for each connection that it ended (``name``, ``why``), and, once its stdin is closed, ``facts``.
 """
 
@@ -54,7 +55,7 @@ class Turn(NamedTuple):
     game: str
     began_s: float
     ended_s: float
-    """The time at which the player's line arrived; it may have been too late."""
+    """When the player's line arrived, even if too late."""
 
 
 @dataclass(slots=True)
@@ -69,9 +70,9 @@ class Watch:
     _mine: bytes = b""
     _first: bytes = b""
     _began: float | None = None
-    """The beginning of this client's running turn; None: it is not on turn, or has said its move."""
+    """The beginning of this client's running turn; None: it is not on turn, or has sent its move."""
     _over: bool = False
-    """The server has said that the game is over; later lines of the client were sent before it heard that."""
+    """The server has announced the end of the game; the client sent any later lines before it knew."""
 
     def server_says(self, line: bytes) -> None:
         if line.startswith(b"Your_Turn:"):
@@ -152,7 +153,7 @@ class End(asyncio.Protocol):
 
 
 class Lines:
-    """Whole lines out of chunks."""
+    """Assembles whole lines from chunks."""
 
     def __init__(self, on_line: Callable[[bytes], None]) -> None:
         self._on_line = on_line
@@ -293,7 +294,7 @@ async def run(records: Path, seed: int, drop_every_s: float, restart_every_s: fl
     await asyncio.wait([over, *tasks], return_when=asyncio.FIRST_COMPLETED)
     for task in tasks:
         if task.done():
-            task.result()  # trouble has no end but its own failure
+            task.result()  # trouble ends only by its own failure
         task.cancel()
     proxy.close()
     await server.stop()

@@ -21,7 +21,7 @@ class Figures:
         self.samples.append(sample)
 
     def percentile(self, percent: float) -> float:
-        """The sample below which ``percent`` % of all lie. Raises IndexError: there is none."""
+        """The sample below which ``percent`` % of all are. Raises IndexError if there are none."""
         ordered = sorted(self.samples)
         return ordered[min(len(ordered) - 1, int(len(ordered) * percent / 100))]
 
@@ -44,7 +44,7 @@ class Figures:
 
 @contextmanager
 def busy(load: int) -> Iterator[None]:
-    """Have ``load`` processes beside what is measured, which do nothing but compute."""
+    """Run ``load`` busy processes during the measurement."""
     processes = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(load)]
     try:
         yield

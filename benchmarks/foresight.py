@@ -1,18 +1,18 @@
-"""The knowledge of networks, and of searches, in positions of real games: minutes where a match takes an hour.
+"""The knowledge of networks, and of searches, in positions of real games: minutes instead of the hour of a match.
 
     python -m benchmarks.foresight RUN [RUN …] [--net nn.bin …] [--nodes 200,1000,4000,20000] [--positions N] [--json]
 
-RUN is a folder of ``gougi match``. Out of its records come quiet positions: no check, and no capture or promotion as
-the next move. The first network evaluates each of them without a search and after searches of so many nodes; the other
-networks evaluate without a search. Two figures of each, in nats, the lower the better:
+RUN is a folder of ``gougi match``. Quiet positions are taken from its records: no check, and no capture or promotion as
+the next move. The first network evaluates each of them without a search and after searches with the given numbers of
+nodes; the other networks evaluate without a search. Two figures of each, in nats, the lower the better:
 
-- result loss: how badly it foretells the result of the game (0.693 is chance alone);
+- result loss: how badly it predicts the result of the game (0.693 is chance alone);
 - away from the deepest search: the divergence of its winning chances from those of the first network's deepest search.
 
 Chances are 1 / (1 + e^(-score / scale)), each evaluation at the scale that fits it best. A teacher's label is such a
-search: what it has more than the evaluation without a search is all that a network can learn from it. Positions of one
-game are not independent, and a game goes where a player overrates itself, so small differences mean nothing; a match
-decides.
+search: its advantage over the evaluation without a search is all that a network can learn from it. Positions of one
+game are not independent, and games drift to positions that a player overrates, so small differences mean nothing; a
+match decides.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from worker.shogi import Position
 from worker.shogi.pieces import is_drop, is_promotion, move_to
 
 OPENING: Final = 8
-"""Moves of a game of which none is taken: the openings are drawn by chance, and nobody chose them."""
+"""Moves at the start of a game that are skipped: the openings are random, not chosen by a player."""
 _LEAST: Final = 1e-6
 _SCALES: Final = np.geomspace(200, 8000, 120)
 _TABLE_MB: Final = 32
@@ -69,11 +69,11 @@ class Row:
     result_loss: float
     away: float
     scale: float
-    """Centipawns to a logistic unit, as the results fit it."""
+    """Centipawns per logistic unit, fitted to the results."""
 
 
 def samples_of(game: RecordedGame, count: int, rng: random.Random) -> list[Sample]:
-    """Draw quiet positions of a game that somebody won, in the order of its moves."""
+    """Draw quiet positions of a decisive game, in the order of its moves."""
     position = Position.from_sfen(game.start_sfen)
     found = []
     for ply, played in enumerate(game.moves):
@@ -87,7 +87,7 @@ def samples_of(game: RecordedGame, count: int, rng: random.Random) -> list[Sampl
 
 
 def samples_in(runs: Sequence[Path], count: int, seed: int = 1) -> list[Sample]:
-    """Draw some ``count`` positions of the records of matches, as many of each game as of any other.
+    """Draw about ``count`` positions from the records of matches, equally many from each game.
 
     Raises:
         GameFileError: a record cannot be read, or there is none.
@@ -102,7 +102,7 @@ def samples_in(runs: Sequence[Path], count: int, seed: int = 1) -> list[Sample]:
 
 
 def searched(network: Network, samples: Sequence[Sample], nodes: int) -> Floats:
-    """Scores of searches of so many nodes, each from an empty table: centipawns from the side to move, [n]."""
+    """Scores of searches of ``nodes`` nodes, each from an empty table: centipawns from the side to move, [n]."""
     engine = NumbaEngine(hash_mb=_TABLE_MB, network=network)
     scores = []
     for one in samples:

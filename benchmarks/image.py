@@ -1,16 +1,16 @@
 """The container image, built and run for real, without a container engine: head, worker and master in containers.
 
 Needs root, a Debian with ``buildah``, ``runc`` and ``debootstrap`` (``apt-get install``), and 4 GB of disk; ten minutes
-the first time, most of it Debian and the compilation, then four. For no registry can be reached, Debian's own Python
-3.11 in a minimal bookworm stands for the base image that ``deploy/Dockerfile`` names: the same system, another build of
+the first time, most of it Debian and the compilation, then four. Because no registry is reachable, Debian's own Python
+3.11 in a minimal bookworm replaces the base image named in ``deploy/Dockerfile``: the same system, another build of
 Python.
 
     python benchmarks/image.py FOLDER     # keeps the base, the layers and the compiled code there for the next time
 
-What is checked: the build needs no network; it runs as 1000 without a capability, on a file system that is read-only
-but for the volumes of a pod; the head lets nobody in without the token; a worker compiles, joins,
-says that it is healthy and plays with a master in a container of its own beside the head; SIGTERM sends its node away
-before Ray ends, and the game goes on.
+It checks that the build needs no network; that the image runs as user 1000 without capabilities, on a file system that
+is read-only except for the volumes of a pod; that the head admits nobody without the token; that a worker compiles,
+joins, reports that it is healthy and plays with a master in a separate container beside the head; and that SIGTERM
+dismisses its node before Ray ends, while the game goes on.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def asked(*command: str | Path) -> str:
 
 
 class Builder:
-    """buildah on files of its own, below ``folder``."""
+    """buildah with its own storage, below ``folder``."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -105,7 +105,7 @@ class Builder:
 
 @dataclass
 class Container:
-    """One container on a host of the network: what Kubernetes would make of a pod's container."""
+    """One container on a host of the network: like a pod's container in Kubernetes."""
 
     name: str
     host: Host
@@ -115,7 +115,7 @@ class Container:
     environment: dict[str, str]
     volumes: dict[str, Path] = field(default_factory=dict)
     beside: Container | None = None
-    """It shares that one's processes, as `shareProcessNamespace` of a pod has it."""
+    """The container whose process namespace it shares, as with `shareProcessNamespace` in a pod."""
     process: subprocess.Popen[bytes] | None = None
 
     def start(self, *arguments: str, entrypoint: list[str] | None = None) -> None:
@@ -190,7 +190,7 @@ class Container:
 
 
 class Check:
-    """See the module's text."""
+    """See the module docstring."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -217,7 +217,7 @@ class Check:
     def _the_machines(self) -> None:
         head_host, node_host = self._network.add(), self._network.add()
         for host in (head_host, node_host):
-            # As a pod has one: by it Ray finds out its own address.
+            # A pod has one too: Ray finds its own address by it.
             run(*host.enter(), "ip", "route", "add", "default", "via", "10.77.0.254")
         token = self._runs / "token"
         token.parent.mkdir()

@@ -1,13 +1,14 @@
-"""The rounds until the book that learns leaves a losing line: the real player against an opponent who repeats himself.
+"""The number of rounds until the learning book leaves a losing line: the real player against an opponent that repeats
+itself.
 
     python -m benchmarks.learning                       # 400 nodes a move against 8,000
     python -m benchmarks.learning --nodes 2000 --rounds 12 --white
     python -m benchmarks.learning --sweep 10 --rounds 4    # 400, 437, 474 … nodes, in both colours
 
-Our player has ``--nodes`` nodes for each move, the opponent (the same engine) ``--stronger`` times as many; a move that
-he played in one game he plays again in the next. After each lost game the player studies what that game left (method
-II), and plays the same opponent again. It prints for each round how it ended, and at which ply it left the line of the
-first loss and that of the round before.
+Our player has ``--nodes`` nodes for each move, the opponent (the same engine) ``--stronger`` times as many; it repeats
+in each game the moves of the game before. After each lost game the player studies that game (method II), and plays the
+same opponent again. For each round it prints the result, and the ply at which the game left the line of the first loss
+and that of the previous round.
 
 With a node limit and one thread nothing depends on the machine's speed: the same command plays the same games.
 """
@@ -46,7 +47,7 @@ GAME = "learning-9000-10F"
 
 
 class Repeater(LocalSearcher):
-    """An opponent who repeats his earlier answer to a line that he has seen."""
+    """An opponent that repeats its earlier answer to a line that it has seen."""
 
     def __init__(self, engine: EngineSpec) -> None:
         super().__init__(engine.build, name="repeater")
@@ -72,7 +73,7 @@ class Repeater(LocalSearcher):
 
 @dataclass(slots=True)
 class Round:
-    """A game, and what was studied after it."""
+    """A game, and the study after it."""
 
     outcome: GameOutcome
     moves: list[str] = field(default_factory=list)
@@ -82,7 +83,7 @@ class Round:
     studied: list[Studied] = field(default_factory=list)
 
     def leaves(self, other: Round) -> int | None:
-        """The first ply that is not as in another game; None where there is none."""
+        """The first ply that differs from another game; None if there is none."""
         pairs = itertools.zip_longest(self.moves, other.moves)
         return next((ply for ply, (one, two) in enumerate(pairs, start=1) if one != two), None)
 
@@ -98,15 +99,15 @@ class Plan:
     max_moves: int = 200
     hash_mb: int = 8
     net: str | None = None
-    """A network file for both players; None: the one that comes with the package."""
+    """A network file for both players; None: the one in the package."""
 
 
 async def play_rounds(plan: Plan, learned: Path, on_round: Callable[[int, Round], None]) -> list[Round]:
     """Play until a game is not lost, or for ``plan.rounds`` games, and study after each loss.
 
     Args:
-        learned: the book that learns; the player uses what is in it already.
-        on_round: hears of each round, from 1 on.
+        learned: the book that learns; the player also uses its existing entries.
+        on_round: called with each round, from 1 on.
     """
     engine = EngineSpec(plan.hash_mb, 1, plan.net)
     service = BookService(OpeningSettings(search_nodes=plan.nodes), learned)
@@ -187,7 +188,7 @@ def main() -> None:
 
 
 def show_line(plan: Plan) -> list[Round]:
-    """Play one line's rounds, and tell of each."""
+    """Play one line's rounds, and report each."""
     print(f"{plan.nodes} nodes against {plan.nodes * plan.stronger}, {'white' if plan.white else 'black'}")
     began = time.monotonic()
     rounds: list[Round] = []
@@ -215,7 +216,7 @@ def show_line(plan: Plan) -> list[Round]:
 
 
 def summary(lines: list[list[Round]]) -> str:
-    """A text that tells how often the game after a lost one and its study was another one."""
+    """A text with how often the game after a loss and its study was different."""
     follow = [(before, after) for rounds in lines for before, after in itertools.pairwise(rounds)]
     second = sum(rounds[1].leaves(rounds[0]) is not None for rounds in lines if len(rounds) > 1)
     other = sum(after.leaves(before) is not None for before, after in follow)

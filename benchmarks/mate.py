@@ -2,8 +2,8 @@
 
     python -m benchmarks.mate [--memory MB] [--nodes N] [--seconds S] [--random N] [--json]
 
-Problems of the Edo period, and 寿 (Zuko 100, 1755), the field's benchmark. ``--random N`` also times the first N mates
-of each length among random positions. Microcosmos (1525 plies) is out of reach: a line may have 1150 plies at most.
+Problems of the Edo period, and 寿 (Zuko 100, 1755), the usual benchmark. ``--random N`` also times the first N mates of
+each length among random positions. Microcosmos (1525 plies) is out of reach: a line may have 1150 plies at most.
 """
 
 from __future__ import annotations

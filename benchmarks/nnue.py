@@ -3,7 +3,7 @@
     python -m benchmarks.nnue [--net FILE | --architecture NAME] [--repeat N] [--json]
 
 Without a network: the packaged one and HalfKP 256x2-32-32 with random weights. Each figure is the best of several runs.
-``GOUGI_CPU=portable`` and ``GOUGI_CPU=avx2`` measure the paths for lesser CPUs.
+``GOUGI_CPU=portable`` and ``GOUGI_CPU=avx2`` measure the paths for older CPUs.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from worker.shogi.makemove import make, unmake
 
 GAME_PLIES = 60
 _OPENING = "ln1gkg1nl/1r1s5/p1p1ppspp/3p2p2/1p5P1/2P6/PPSPPPP1P/2G3SR1/LN2KG1NL b Bb 17"
-"""Sixteen plies from the start, with the kings at home: a refresh finds the board of the other position kept."""
+"""Sixteen plies from the start, with the kings at home: a refresh finds the other position's board in the cache."""
 
 
 @jit()

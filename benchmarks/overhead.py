@@ -3,15 +3,15 @@
     python -m benchmarks.overhead [--actors 2,8,32] [--rounds 40] [--json]
 
 Each node's engine is a `PacedEngine`, which waits instead of searching and reports 20 times a second, so that the
-benchmark measures the way between master and nodes, and not the sharing of the processor. It counts microseconds of the
-machine's clock as nodes: every report tells when it was made.
+benchmark measures the path between master and nodes, and not competition for the processor. It reports microseconds of
+the machine's clock as nodes, so every report contains the time when it was made.
 
-- ``start``: from `Searcher.start` to the moment at which the last node searches (not counted where one did not begin
+- ``start``: from `Searcher.start` to the moment at which the last node searches (not counted if one did not begin
   within the presearch, 300 ms);
-- ``deal``: from the coordinator's dealing of the split tree to the moment at which the last node searches its leaf;
+- ``deal``: from the deal of the split tree to the moment at which the last node searches its leaf;
 - ``report``: from a node's engine to the master's coordinator;
 - ``stop``: from `Searcher.stop` to the decision; ``quiet``: to the moment at which the last node has ended;
-- ``ray call``, ``ray all``: the call of one bare actor of a cluster with as many of them, and of all of them at once.
+- ``ray call``, ``ray all``: a call of one bare actor in a cluster with as many actors, and of all of them at once.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from cluster.network.messages import Done, Message, Report
 from worker.shogi import STARTPOS
 
 _LISTEN_S = 0.2
-"""Seconds in each round in which reports are counted."""
+"""Seconds of each round during which reports are counted."""
 _PATIENCE_S = 30.0
 
 
@@ -46,7 +46,7 @@ class Watch:
     """A listener that sees every message of the nodes before the coordinator does, and the fleet's events."""
 
     came: list[tuple[int, Message]] = field(default_factory=list)
-    """Messages, each with the time at which it came, in microseconds."""
+    """Messages with their arrival times in microseconds."""
     dealt_us: int = 0
     dealt_to: frozenset[str] = frozenset()
     """The nodes with a leaf: there may be more nodes than moves."""
@@ -156,7 +156,7 @@ async def measure_fleet(nodes: int, rounds: int) -> dict[str, Figures]:
 
 
 def measure_ray(actors: int, rounds: int) -> dict[str, Figures]:
-    """The same for calls of bare Ray actors, on a cluster of this process's own."""
+    """The same for calls of bare Ray actors, on a cluster that this process starts."""
     import ray
 
     class Bare:
@@ -192,7 +192,7 @@ def main() -> None:
     for nodes in map(int, options.actors.split(",")):
         print(f"{nodes} nodes", file=sys.stderr, flush=True)
         fleet = asyncio.run(measure_fleet(nodes, options.rounds))
-        # In a process of its own: Ray would go on in this one.
+        # In a separate process: otherwise Ray would keep running in this one.
         with multiprocessing.get_context("spawn").Pool(1) as pool:
             found[f"{nodes} nodes"] = fleet | pool.apply(measure_ray, (nodes, options.rounds))
     if options.json:

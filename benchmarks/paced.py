@@ -1,6 +1,6 @@
-"""An engine that only reports that it searches, so that everything else can be measured.
+"""An engine that only pretends to search, so that everything else can be measured.
 
-In a module of its own: nodes are other processes, and import it by name.
+In a separate module, because nodes are other processes and import it by name.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def now_us() -> int:
 
 
 class PacedEngine:
-    """An `Engine` that only reports that it searches."""
+    """An `Engine` that reports but does not search."""
 
     def __init__(self) -> None:
         self.name = "paced"

@@ -1,4 +1,4 @@
-"""Positions to solve: composed ones of old, and random ones around a king."""
+"""Positions to solve: classical compositions, and random ones around a king."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CLASSICAL = {
     "Shogi Geppo 1943, 19": (19, "2kn5/9/2Gp5/9/2N6/9/pS7/9/9 b LP2r2b3g3s2n3l15p 1"),
     "Zuko 98, 31": (31, "8k/9/9/9/9/9/9/9/9 b R2GSr2b2g3s4n4l18p 1"),
 }
-"""Name: plies of the published solution, SFEN. Published solutions leave out interpositions that only delay."""
+"""Name: plies of the published solution, SFEN. Published solutions omit interpositions that only delay."""
 
 KOTOBUKI = "g3p3+r/3lPG3/1s4ppp/1l1B4P/L2b1kPl1/3+p3+R+p/3+p2+s1S/+NP+p1gS3/1g+p2P3 b 4P3n 1"
 """Ito Kanju, Shogi Zuko 100 (1755): 611 plies."""

@@ -1,13 +1,13 @@
-"""Our readers of records against those of python-shogi and cshogi: same start and moves, or both refuse.
+"""Compares our readers of records with those of python-shogi and cshogi: same start and moves, or both refuse.
 
     python -m benchmarks.records --seconds 600
 
 Random games (from the usual start, handicaps and positions of other games) are written by cshogi as CSA, KIF and KI2,
-with comments, bookmarks and lines of ``#`` between, and half of them are then damaged at random: a line left out, put
-twice or in another's place, a character changed. The foreign readers check no legality, so what they read is replayed
-by cshogi's rules: a move that is not legal ends the game if it is the last, and is a refusal if others follow.
+with comments, bookmarks and ``#`` lines in between, and half of them are then damaged at random: a line removed,
+duplicated or moved, or a character changed. The foreign readers do not check legality, so their moves are replayed by
+cshogi's rules: an illegal move ends the game if it is the last, and counts as a refusal if others follow.
 
-Whatever differs on an undamaged record is a fault: exit code 1. On damaged ones the counts are shown by kind, and one
+Any difference on an undamaged record is a fault: exit code 1. For damaged ones the counts are shown by kind, and one
 example of each is kept in the folder.
 """
 
@@ -72,7 +72,7 @@ class Written:
             legal = list(self.board.legal_moves)
             if not legal:
                 return
-            on_board = [move for move in legal if not cshogi.move_is_drop(move)]  # drops are most, and say little
+            on_board = [move for move in legal if not cshogi.move_is_drop(move)]  # mostly drops, which test little
             move = rng.choice(on_board if on_board and rng.random() < 0.8 else legal)
             yield number, move
             self.board.push(move)
@@ -135,7 +135,7 @@ def python_shogi(text: str, kind: str) -> Read:
     parser = {"csa": shogi.CSA, "kif": shogi.KIF}[kind].Parser
     found = parser.parse_str(text)[0]
     sfen = found["sfen"]
-    if kind == "kif" and "+---" in text:  # it gives the side that is to move at the end
+    if kind == "kif" and "+---" in text:  # it gives the side to move at the end
         sfen = sfen.replace(" w ", " b ") if "後手番" not in text else sfen.replace(" b ", " w ")
     return _replayed(sfen, found["moves"])
 
@@ -166,18 +166,18 @@ _READERS: dict[str, Callable[[str, str], Read]] = {"python-shogi": python_shogi,
 def _safely(name: str, text: str, kind: str) -> Read:
     try:
         return _READERS[name](text, kind)
-    except Exception:  # whatever a foreign reader raises is its refusal
+    except Exception:  # any exception of a foreign reader is a refusal
         return None
 
 
 class Foreign:
-    """The foreign readers, in a process of their own: an illegal move may end it."""
+    """The foreign readers, in a separate process: an illegal move may crash it."""
 
     def __init__(self) -> None:
         self._pool = ProcessPoolExecutor(1)
 
     def read(self, name: str, text: str, kind: str) -> Read | str:
-        """``crash`` where the process died of it."""
+        """``crash`` if the process died of it."""
         try:
             return self._pool.submit(_safely, name, text, kind).result(timeout=30)
         except (BrokenProcessPool, TimeoutError):
@@ -187,7 +187,7 @@ class Foreign:
 
 
 def _knowing(written: Written) -> list[str]:
-    """The foreign readers that know such a record: cshogi reads no diagrams, python-shogi no KI2."""
+    """The foreign readers that support such a record: cshogi reads no diagrams, python-shogi no KI2."""
     names = ["python-shogi"] if written.kind != "ki2" else []
     return [*names, "cshogi"] if written.kind == "csa" or not written.diagram else names
 
@@ -223,7 +223,7 @@ def main(
         results = {name: foreign.read(name, text, written.kind) for name in _knowing(written)}
         if not damage:
             results["what was written"] = truth
-        # cshogi writes some KI2 moves that fit two pieces; its own reader refuses those, too.
+        # cshogi writes some KI2 moves that fit two pieces; its own reader refuses them too.
         ambiguous = written.kind == "ki2" and mine is None and results.get("cshogi") is None
         faults += not damage and mine != truth and not ambiguous
         for name, theirs in results.items():

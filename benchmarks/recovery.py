@@ -1,15 +1,15 @@
-"""The time until a fleet on this machine is whole again, after each kind of loss.
+"""The time that a fleet on this machine needs to be complete again after each kind of loss.
 
     python -m benchmarks.recovery [--nodes 3] [--rounds 5] [--load 8] [--fault node --fault fork-server …] [--json]
 
-A search without end runs all the time. The faults:
+An endless search runs all the time. The faults:
 
 - ``node``, ``nodes``: SIGKILL to one node, to all; until all have joined the search again;
 - ``fork-server``: SIGKILL to it; until the next one answers.
 
-``lost`` is the number of nodes that the search lost besides those that were killed: 0 where all is well. ``start``
-gives the times until a search could begin, and until all nodes were there. What befalls Ray is in
-`tests.cluster.drivers.test_ray_head` and `tests.cluster.drivers.test_ray_hosts`.
+``lost`` is the number of nodes that the search lost besides the killed ones: 0 is correct. ``start`` gives the times
+until a search could begin, and until all nodes had joined. Faults of Ray are in `tests.cluster.drivers.test_ray_head`
+and `tests.cluster.drivers.test_ray_hosts`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from worker.shogi import STARTPOS
 
 _PATIENCE_S = 300.0
 _SETTLED_S = 4.0
-"""Seconds before a fault: a node that is killed sooner than 3 s after its birth is made anew only after a pause."""
+"""Seconds before a fault: a node killed within 3 s of its start is replaced only after a pause."""
 
 
 class Fleet:
@@ -118,7 +118,8 @@ FAULTS: dict[str, Callable[[Fleet, float], Any]] = {
 
 
 async def measure(nodes: int, rounds: int, faults: list[str]) -> dict[str, Any]:
-    """The figures, in seconds: ``start``, and for each fault how long it took each time, and how many were lost."""
+    """The figures, in seconds: ``start``, and for each fault the duration of each recovery and the number of lost
+    nodes."""
     fleet = Fleet(nodes)
     results: dict[str, Any] = {}
     try:

@@ -1,7 +1,7 @@
 """The share of games that a side does not lose although it was far behind on several own moves in a row.
 
-The games are teacher games that were played to the end (``gougi selfplay``, 10 % of them). It prints for several
-scores how often a side was as far behind, how often it still won or drew, and the points that resigning would cost.
+The games are teacher games that were played to the end (``gougi selfplay``, 10 % of them). It prints for several scores
+how often a side was that far behind, how often it still won or drew, and the points that resigning would cost.
 
     python benchmarks/resignation.py runs/games2 [--moves 4] [--scores 1000,2000,3000]
 """
@@ -18,7 +18,7 @@ from lab.selfplay.shard import PLAYED_OUT, TeacherGame
 
 
 def first_row(scores: np.ndarray, limit: int, moves: int) -> bool:
-    """Whether a side's scores say ``limit`` or more behind, ``moves`` times in a row."""
+    """Whether a side was ``limit`` or more behind, ``moves`` times in a row."""
     run = 0
     for behind in scores <= -limit:
         run = run + 1 if behind else 0
@@ -28,7 +28,7 @@ def first_row(scores: np.ndarray, limit: int, moves: int) -> bool:
 
 
 def sides(game: TeacherGame) -> list[tuple[np.ndarray, int]]:
-    """Scores and result (1 won, 0 drawn, -1 lost) of the side that begins, and of the other."""
+    """Scores and result (1 won, 0 drawn, -1 lost) of the side that moves first, and of the other."""
     white_begins = game.start[0] & 1
     result = -game.result if white_begins else game.result
     return [(game.scores[0::2].astype(np.int64), result), (game.scores[1::2].astype(np.int64), -result)]

@@ -4,7 +4,7 @@
     python -m benchmarks.sharing latency [--nodes 2] [--seconds 5]   # from a store to the other's table
     python -m benchmarks.sharing cost    [--nodes 2] [--seconds 2] [--rounds 5]
 
-``cost`` searches each position with sharing off and on in turns; nodes are counted by the CPU time of the search
+``cost`` searches each position alternately with sharing off and on; nodes are counted by the CPU time of the search
 thread, so that other load on the machine does not count. All figures are medians over rounds and positions.
 """
 
@@ -37,7 +37,7 @@ from worker.search.engine import NumbaEngine
 from worker.warm import warm_up
 
 STAMP = np.uint64(0x5357_414D_0000_0000)
-"""High half of the keys of entries that carry the time of their store instead of a word."""
+"""High half of the keys of entries that carry their time of storing instead of data."""
 HIGH = np.uint64(0xFFFF_FFFF_0000_0000)
 
 Nodes = Annotated[int, typer.Option(min=2, help="Node processes.")]
@@ -61,7 +61,7 @@ class Cost:
 
 
 class StampedTable:
-    """The table of an engine; beside its entries go some that tell when they were stored."""
+    """The table of an engine; which adds entries with their time of storing."""
 
     def __init__(self, engine: NumbaEngine) -> None:
         self._engine = engine
@@ -126,7 +126,7 @@ def serve(connection: Connection, name: str, keys: ChannelAddress) -> None:
 
         if stamps:
             threading.Thread(target=put_stamps).start()
-        # Only its stop ends it: so no search for mate takes CPU time beside it.
+        # Only `stop` ends it, so that no mate search takes CPU time beside it.
         threading.Timer(seconds, engine.stop).start()
         result = engine.go(Limits(depth=100))
         ended.set()
@@ -234,7 +234,7 @@ def depths(seconds: Seconds = 2.0) -> None:
     random = np.random.default_rng(1)
     spans: list[float] = []
     for _ in range(200):
-        # What 15 nodes write in 5 ms, all over the table as keys are.
+        # The entries that 15 nodes write in 5 ms, spread over the table like real keys.
         entries = random.integers(0, 1 << 63, (2000, 2), np.uint64)
         began = time.thread_time()
         engine.absorb_entries(entries)

@@ -3,11 +3,11 @@
     python -m benchmarks.soak positions [--number N] [--seed S] [--hash 1,16,4096]
     python -m benchmarks.soak games [--number N] [--movetime MS] [--seed S]
 
-Every answer is checked (`benchmarks.usi_dialogue`). A fault is printed with the step's whole dialogue; the exit
-code is then 1. An answer of a game that is more than 50 ms late is shown with the time for which its processes had no
-processor (`benchmarks.waiting`): what is beyond that is the engine's own. How long its threads ran tells whether it
-computed then, or waited for something else. Steps depend on the seed and their number alone: ``--first`` goes straight
-to one. Ctrl-C prints what was done so far.
+Every answer is checked (`benchmarks.usi_dialogue`). A fault is printed with the step's whole dialogue; the exit code is
+then 1. An answer in a game that is more than 50 ms late is shown with the time for which its processes had no processor
+(`benchmarks.waiting`): any further delay is the engine's own. The running time of its threads shows whether it computed
+or waited for something else. Steps depend only on the seed and their number: ``--first`` goes straight to one. Ctrl-C
+prints the results so far.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ COMMAND = (sys.executable, "-m", "gougi", "usi", "--single")
 QUICK = {"MinimumThinkingTime": "0", "NetworkDelay": "0", "NetworkDelay2": "0", "RoundUpToFullSecond": "false"}
 MOMENTS = (0.0, 0.0, 0.001, 0.004, 0.02, 0.06)
 BLOCK = 20
-"""Steps with the same threads and table; to change them rebuilds the engine."""
+"""Steps with the same threads and table; changing them rebuilds the engine."""
 MOST_PLIES = 320
 
 Step = Callable[[Dialogue, random.Random, Scene], None]
 
 
 def random_scene(rng: random.Random) -> Scene:
-    """A position out of a random game, given with its moves or by its SFEN alone."""
+    """A position from a random game, given with its moves or by its SFEN alone."""
     odd = rng.random() < 0.25
     start = rng.choice(ODD_STARTS if odd else STARTS)
     board, made = Board(start), list[str]()
@@ -70,7 +70,7 @@ def random_scene(rng: random.Random) -> Scene:
 
 
 def random_options(rng: random.Random) -> dict[str, str]:
-    """The search's options but for table and threads."""
+    """The search's options except table and threads."""
     return {
         "MultiPV": str(rng.choice((1, 1, 1, 2, 3, 5))),
         "EnteringKingRule": rng.choice(("CSARule27", "CSARule24", "NoEnteringKing", "TryRule")),
@@ -91,7 +91,7 @@ def random_clock(rng: random.Random) -> str:
 
 
 def timed(dialogue: Dialogue, rng: random.Random, scene: Scene) -> None:
-    """A search with an end of its own, now and then stopped before it."""
+    """A search with a limit, sometimes stopped before it."""
     movetime = rng.choice((0, 1, 10, 40))
     limits = (
         random_clock(rng),
@@ -137,7 +137,7 @@ def ponder(dialogue: Dialogue, rng: random.Random, scene: Scene) -> None:
 
 
 def mate(dialogue: Dialogue, rng: random.Random, scene: Scene) -> None:
-    """A mate search; a mate that is claimed has to be one."""
+    """A mate search; a claimed mate must be real."""
     limit = rng.choice(("infinite", "1", "30", "100"))
     dialogue.say(f"go mate {limit}")
     if limit == "infinite" or rng.random() < 0.3:
@@ -149,7 +149,7 @@ def mate(dialogue: Dialogue, rng: random.Random, scene: Scene) -> None:
 
 
 def overtaken(dialogue: Dialogue, rng: random.Random, scene: Scene) -> None:
-    """A search that something else interrupts; it is answered once all the same, and what comes next is heeded."""
+    """A search that another command interrupts; it is still answered once, and the next command is obeyed."""
     dialogue.say(rng.choice(("go infinite", "go ponder btime 60000 wtime 60000", "go movetime 60000")))
     time.sleep(rng.choice(MOMENTS))
     if rng.random() < 0.3:
@@ -165,7 +165,7 @@ def overtaken(dialogue: Dialogue, rng: random.Random, scene: Scene) -> None:
 
 
 def set_and_stop(dialogue: Dialogue, scene: Scene) -> None:
-    """An option that is set during a search is for the next one."""
+    """An option that is set during a search applies to the next one."""
     dialogue.say("setoption name MultiPV value 2")
     dialogue.answer(scene, stopped=True)
     dialogue.options["MultiPV"] = "2"
@@ -183,7 +183,7 @@ STEPS: dict[Step, int] = {timed: 8, infinite: 3, ponder: 4, mate: 2, overtaken: 
 
 
 def soak_positions(dialogue: Dialogue, seed: int, first: int, number: int, tables: list[str]) -> Iterator[str]:
-    """Run the steps; gives each one's name when it is done."""
+    """Run the steps; yields each one's name when it is done."""
     for step in range(first, first + number):
         block = random.Random(f"{seed} block {step // BLOCK}")
         rng = random.Random(f"{seed} {step}")
@@ -201,7 +201,7 @@ def soak_positions(dialogue: Dialogue, seed: int, first: int, number: int, table
 
 
 def play_game(dialogue: Dialogue, rng: random.Random, movetime: int) -> str:
-    """One game against itself; gives how it ended."""
+    """One game against itself; returns how it ended."""
     board, made = Board(), list[str]()
     dialogue.log.clear()
     dialogue.say("usinewgame")
@@ -226,7 +226,7 @@ def play_game(dialogue: Dialogue, rng: random.Random, movetime: int) -> str:
 
 
 def soak_games(dialogue: Dialogue, seed: int, first: int, number: int, movetime: int) -> Iterator[str]:
-    """Play the games; gives each one's end."""
+    """Play the games; yields how each one ended."""
     dialogue.set_options(QUICK | {"USI_Hash": "16"})
     dialogue.ready()
     for game in range(first, first + number):

@@ -53,7 +53,7 @@ FEW_NODES = 3_000
 QUICK = Backoff(first_s=0.2, most_s=2.0, attempts=None)
 PROPER = (Conclusion.WIN, Conclusion.LOSE, Conclusion.DRAW, Conclusion.CENSORED)
 ALLOWED = frozenset({"RESIGN", "JISHOGI", "SENNICHITE", "OUTE_SENNICHITE", "MAX_MOVES"})
-"""Ends of a game that are no fault."""
+"""Ends of a game that are not faults."""
 
 
 @dataclass(slots=True)
@@ -139,11 +139,11 @@ class FarSide:
 
 
 def read_record(path: Path, plies: int | None) -> str:
-    """The fault of a record; empty: it has none. ``plies``: the plies that it must have; None: any number."""
+    """The fault of a record; empty: none. ``plies``: the required number of plies; None: any number."""
     kif = path.with_suffix(".kif")
     try:
         records = Record.from_csa_file(str(path)), Record.from_kif_file(str(kif))
-    except Exception as error:  # whatever rsshogi says to it
+    except Exception as error:  # any complaint of rsshogi
         return f"{path}: {error}"
     moves = [[entry.move.to_usi() for entry in record.moves] for record in records]
     if moves[0] != moves[1] or (plies is not None and len(moves[0]) != plies):
@@ -173,7 +173,7 @@ def judge(played: Played, far: FarSide, folder: Path) -> list[str]:
             wrong.append(fault)
     wrong += [f"{name}: {lost[name]} connections lost, {cut[name]} cut" for name in lost if lost[name] > cut[name]]
     for path in sorted((folder / "server").glob("*.csa")):
-        if path.stat().st_size and (fault := read_record(path, None)):  # empty: it went down before the first move
+        if path.stat().st_size and (fault := read_record(path, None)):  # empty: the server ended before the first move
             wrong.append(fault)
     by_id: dict[str, dict[str, GameOutcome]] = {}
     for name, outcome in played.outcomes:
@@ -197,7 +197,7 @@ class Parts(NamedTuple):
 
 
 def said(log: Path) -> dict[str, list[tuple[float, float]]]:
-    """The times (seconds) at which each player heard that it was on turn and sent its line, from the players' log."""
+    """The times (seconds) at which each player learned that it was on turn and sent its line, from the players' log."""
     spans: dict[str, list[tuple[float, float]]] = {}
     for game in read_log(log):
         heard_s = None
@@ -211,7 +211,7 @@ def said(log: Path) -> dict[str, list[tuple[float, float]]]:
 
 
 def split_turns(turns: Iterable[Turn], spans: Mapping[str, list[tuple[float, float]]]) -> list[Parts]:
-    """The parts of each turn of which the log has the player's own time."""
+    """The parts of each turn for which the log has the player's own time."""
     parts = []
     for turn in turns:
         ours = spans.get(turn.name, [])
@@ -256,7 +256,8 @@ async def soak(
     times: tuple[str, ...] = TIMES,
     clock: ClockSettings | None = None,
 ) -> dict[str, Any]:
-    """Play, and return the figures; ``words``: arguments of the far side; ``times``: of the pairs in turns."""
+    """Play, and return the figures; ``words``: arguments of the far side; ``times``: time controls, assigned to the
+    pairs in turn."""
     played = Played(games, clock or ClockSettings())
     far = FarSide(["--records", str(folder / "server"), *words])
     with open_log(folder, file_level="debug", console_level="critical", console=print) as log:

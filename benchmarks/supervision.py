@@ -4,7 +4,7 @@ Each time the fleet must be whole again (`tests.cluster.supervision`).
 
     python -m benchmarks.supervision --seeds 500 --faults 60
 
-Exit code 1 where a storm found a fault; its seed is printed, and the same seed gives the same storm.
+Exit code 1 if a storm found a fault; its seed is printed, and the same seed gives the same storm.
 """
 
 from __future__ import annotations

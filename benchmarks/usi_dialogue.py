@@ -1,4 +1,4 @@
-"""A USI engine's process under test: each line noted, each answer checked by rsshogi's rules."""
+"""A USI engine's process under test: records each line, and checks each answer by rsshogi's rules."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ANSWERS = ("bestmove", "checkmate")
 
 
 LATE_MS = 50.0
-"""An answer that is later than this is noted with the time for which the machine held it up."""
+"""An answer later than this is recorded with the delay that the machine caused."""
 
 
 class SoakError(Exception):
@@ -28,14 +28,14 @@ class SoakError(Exception):
 
 @dataclass
 class Scene:
-    """A position as rsshogi and as the USI ``position`` command have it, and what a ``go`` may answer."""
+    """A position for rsshogi and as a USI ``position`` command, and the allowed answers to ``go``."""
 
     board: Board
     command: str
     searchmoves: tuple[str, ...] = ()
 
     def check_pv(self, moves: list[str]) -> Board:
-        """Raises `SoakError` where a move is not legal after those before it."""
+        """Play the moves. Raises `SoakError` if one is illegal after those before it."""
         board = self.board.copy()
         for move in moves:
             try:
@@ -48,7 +48,7 @@ class Scene:
         return board
 
     def may_declare(self, rule: str) -> bool:
-        """Whether ``win`` is right, by our own rules: rsshogi has none for this in Python."""
+        """Whether ``win`` is correct, by our own rules: rsshogi has none for this in Python."""
         position = Position.from_sfen(self.board.to_sfen())
         return bool(declaration.wins_by(position.record, EnteringKingRule(rule).code))
 
@@ -60,8 +60,8 @@ class Late:
     Args:
         command: the position, as the engine got it.
         overrun_ms: by how much it was late.
-        waited_ms: for how long at most its processes had no processor.
-        ran_ms: for how long each thread of the engine ran, from the position on; in the order of their start.
+        waited_ms: the longest time for which its processes had no processor.
+        ran_ms: the running time of each thread of the engine since the position was set, in the order of their start.
     """
 
     command: str
@@ -88,7 +88,7 @@ class Dialogue:
     log: list[str] = field(default_factory=list)
     stop_ms: list[float] = field(default_factory=list)
     overrun_ms: list[float] = field(default_factory=list)
-    """Milliseconds after its move time at which each search answered."""
+    """Milliseconds by which each search answered after its move time."""
     late: list[Late] = field(default_factory=list)
     """The overruns of more than `LATE_MS` of searches before which `watch` was called."""
     _began: float = field(default_factory=time.monotonic)
@@ -102,11 +102,11 @@ class Dialogue:
         self.engine.send(line)
 
     def watch(self) -> None:
-        """Count from now on for how long the engine and this process wait for a processor, until the next answer."""
+        """From now until the next answer, measure how long the engine and this process wait for a processor."""
         self._waiting = Waiting.now(self.engine.pid, os.getpid())
 
     def set_options(self, options: dict[str, str]) -> None:
-        """Set the options that have another value than now."""
+        """Set the options whose values differ from the current ones."""
         for name, value in options.items():
             if self.options.get(name) != value:
                 self.say(f"setoption name {name} value {value}")
@@ -125,7 +125,7 @@ class Dialogue:
             line = self.engine.receive(deadline)
             if line is None:
                 if time.monotonic() < deadline:
-                    continue  # an empty line, by which an engine says that it is there
+                    continue  # an empty line, by which an engine shows that it is alive
                 raise SoakError(f"no {' or '.join(words)} within {self.patience if patience is None else patience:g} s")
             self.note(f"< {line}")
             if line.startswith("info string error"):
@@ -134,10 +134,10 @@ class Dialogue:
         return lines
 
     def ready(self) -> None:
-        """Send ``isready``, and check that no answer came that nobody asked for.
+        """Send ``isready``, and check that there was no unexpected answer.
 
         Raises:
-            SoakError: one did.
+            SoakError: there was one.
         """
         self.say("isready")
         extra = [line for line in self.hear("readyok", patience=120) if line.startswith(ANSWERS)]
@@ -162,8 +162,8 @@ class Dialogue:
         """The ``bestmove`` that is due now, with its ``info`` lines checked.
 
         Args:
-            stopped: send ``stop`` first, and note how long it took.
-            due_ms: the move time since ``began`` (of ``time.monotonic``), to note by how much it was overrun.
+            stopped: send ``stop`` first, and record the time that it took.
+            due_ms: the move time since ``began`` (of ``time.monotonic``), to record by how much it was exceeded.
         """
         sent = time.monotonic()
         if stopped:

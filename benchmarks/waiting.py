@@ -1,8 +1,8 @@
 """Time for which a process was ready to run and had no processor, and time for which it ran, as Linux counts both by
 thread.
 
-The first tells an answer that is late by the program's own fault from one that the machine held up. The second tells
-whether the program computed in that time or waited for something else.
+The first separates a delay caused by the program from one caused by the machine. The second shows whether the program
+computed in that time or waited for something else.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _STEAL = 8
-"""Place of the time that the hypervisor took, in the first line of ``/proc/stat``."""
+"""Index of the time taken by the hypervisor, in the first line of ``/proc/stat``."""
 
 _RAN, _DELAYED = 0, 1
-"""Places of the two times in a thread's ``schedstat``."""
+"""Indices of the two times in a thread's ``schedstat``."""
 
 
 def _times(pid: int) -> dict[int, tuple[int, int]]:
@@ -42,7 +42,7 @@ class Waiting:
 
     Args:
         times: nanoseconds by thread (`_times`), for each process.
-        stolen_ms: what the hypervisor took, in steps of 10 ms.
+        stolen_ms: the time taken by the hypervisor, in steps of 10 ms.
     """
 
     times: dict[int, dict[int, tuple[int, int]]]
@@ -59,10 +59,10 @@ class Waiting:
         return [(now[place] - before.get(thread, (0, 0))[place]) / 1e6 for thread, now in _times(pid).items()]
 
     def waited_ms(self) -> float:
-        """The longest that an answer can have been held up since then, in ms.
+        """The longest possible delay of an answer since then, in ms.
 
-        It is the sum over the processes of their most delayed threads, and what the hypervisor took: an upper bound,
-        because a thread may wait while nobody waits for it.
+        It is the sum over the processes of their most delayed threads, and the time taken by the hypervisor: an upper
+        bound, because a thread may wait while nothing depends on it.
         """
         return _stolen_ms() - self.stolen_ms + sum(max(self._since(pid, _DELAYED), default=0) for pid in self.times)
 

@@ -1,4 +1,5 @@
-"""The recipe for a node's engine, as values that travel to it: our own searcher, or any USI engine by its path."""
+"""The recipe for a node's engine, as values that are sent to the node: our own searcher, or any USI engine by its
+path."""
 
 from __future__ import annotations
 
@@ -12,54 +13,56 @@ if TYPE_CHECKING:
     from worker.nnue import Network
 
 _MOST_THREADS: Final = 16
-"""Threads of a node whose number is left to us, at most: more than eight were never measured in a game."""
+"""The most threads of a node if we choose the number: more than eight were never measured in a game."""
 
 
 class Networks:
-    """The networks that this process has loaded, by what they were made of: engines with equal weights share them."""
+    """The networks that this process has loaded, by their recipe: engines with equal weights share one."""
 
-    def __init__(self) -> None:
+    def __init__(self, share: bool = False) -> None:
+        """``share``: with other processes of the machine too (`worker.nnue.shared`)."""
         self._loaded: dict[EngineSpec, Network] = {}
+        self._share = share
 
     def of(self, spec: EngineSpec) -> Network:
-        """The network of ``spec``, loaded if it is not yet.
+        """The network of ``spec``, loaded if necessary.
 
         Raises:
-            EngineError: it cannot be.
+            EngineError: it cannot be loaded.
         """
         weights = EngineSpec(eval_file=spec.eval_file, fv_scale=spec.fv_scale, architecture=spec.architecture)
         if spec.dropout or spec.noise_cp:
             weights = replace(weights, dropout=spec.dropout, noise_cp=spec.noise_cp, seed=spec.seed)
         if weights not in self._loaded:
-            self._loaded[weights] = weights.load_network()
+            self._loaded[weights] = weights.load_network(self._share)
         return self._loaded[weights]
 
 
 @dataclass(frozen=True, slots=True)
 class EngineSpec:
-    """Our own searcher. Imports are made where they are used, for they compile: a master that only drives others need
-    not wait for that."""
+    """Our own searcher. Modules are imported where they are used because importing them compiles code: a master that
+    only drives other engines need not wait for that."""
 
     hash_mb: int = 64
     threads: int = 1
-    """0, for a node of a fleet only: its share of the machine's processors (`FleetSpec.spec_here`)."""
+    """0 (only for a node of a fleet): its share of the machine's processors (`FleetSpec.spec_here`)."""
     eval_file: str | None = None
-    """A network file on the node's own machine; None: the one that comes with the package."""
+    """A network file on the node's own machine; None: the one in the package."""
     fv_scale: int | None = None
-    """Raw network output to a centipawn; None: what lies beside the file or in it, else 16."""
+    """Raw network output to a centipawn; None: the value stored beside the file or in it, else 16."""
     architecture: str = ""
-    """The short name of the network's shape; empty: as its bytes say."""
+    """The short name of the network's shape; empty: detected from its bytes."""
     dropout: float = 0.0
-    """Share of the network's hidden units that are left out (`worker.nnue.variation`)."""
+    """Share of the network's hidden units that are dropped (`worker.nnue.variation`)."""
     noise_cp: float = 0.0
     """Standard deviation of the noise on the evaluation, in centipawns."""
     seed: int = 0
     """Seed of dropout and noise."""
     number: int = 0
-    """Depths to leave out, by this thread number in Lazy SMP. 0: none."""
+    """Which depths to skip: those of this thread number in Lazy SMP. 0: none."""
 
     def build(self, networks: Networks | None = None) -> Engine:
-        """Make the engine, with its network out of ``networks`` where given.
+        """Make the engine, with its network from ``networks`` if given.
 
         Raises:
             EngineError: the network cannot be read, or a number is out of range.
@@ -69,14 +72,15 @@ class EngineSpec:
         network = (networks or Networks()).of(self)
         return NumbaEngine(self.hash_mb, self.threads, network=network, number=self.number)
 
-    def load_network(self) -> Network:
-        """The network with its variation. Raises EngineError: the file cannot be used, or a number is out of range."""
+    def load_network(self, share: bool = False) -> Network:
+        """The network with its variation, its weights shared with other processes if wanted. Raises EngineError: the
+        file cannot be used, or a number is out of range."""
         from worker.nnue import NetworkFileError, Variation, load_network
 
         try:
             variation = Variation(self.dropout, self.noise_cp, self.seed)
             return load_network(
-                self.eval_file, fv_scale=self.fv_scale, variation=variation, architecture=self.architecture
+                self.eval_file, fv_scale=self.fv_scale, variation=variation, architecture=self.architecture, share=share
             )
         except (NetworkFileError, OSError, ValueError, MemoryError) as error:
             raise EngineError(str(error)) from error
@@ -90,7 +94,7 @@ class UsiSpec:
     options: tuple[tuple[str, str], ...] = ()
 
     def build(self) -> Engine:
-        """Start it. Raises EngineError: it does not start, is no USI engine, or refuses an option."""
+        """Start it. Raises EngineError if it does not start, is not a USI engine, or refuses an option."""
         from worker.usi.engine import UsiEngine
 
         return UsiEngine(self.command, dict(self.options))
@@ -101,13 +105,13 @@ NodeKind = EngineSpec | UsiSpec
 
 @dataclass(frozen=True, slots=True)
 class Variety:
-    """Differences between the nodes of one kind. Node 0 is never changed: one voter sees everything."""
+    """Differences between the nodes of one kind. Node 0 is never changed, so one voter sees everything."""
 
     dropout: float = 0.0
     noise: float = 0.0
     """Centipawns."""
     depths: bool = True
-    """Whether each node leaves out depths of its own."""
+    """Whether each node skips its own set of depths."""
     seed: int = 1
 
     def __post_init__(self) -> None:
@@ -115,7 +119,7 @@ class Variety:
             raise ValueError(f"{self}: expected dropout 0 to 0.5, noise 0 to 1000 and a seed of 0 or more")
 
     def vary(self, spec: EngineSpec, number: int) -> EngineSpec:
-        """``spec`` with the differences of node ``number``, from 0 on."""
+        """``spec`` with the differences of node ``number`` (0 for the first)."""
         if number == 0:
             return spec
         if self.dropout or self.noise:
@@ -125,7 +129,7 @@ class Variety:
 
 
 _SEEDS = 1 << 20
-"""More than there are nodes, so that fleets of different seeds have no voter in common."""
+"""More than there are nodes, so fleets with different seeds have no voter in common."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +146,8 @@ class FleetSpec:
     variety: Variety = Variety()
 
     def spec_of(self, number: int) -> NodeKind:
-        """The engine of node ``number``, from 0 on. The first own searcher is as its kind says, the others differ."""
+        """The engine of node ``number``, from 0 on. The first of our own searchers is exactly its kind, the others
+        vary."""
         kind = self.kinds[number % len(self.kinds)]
         if isinstance(kind, UsiSpec):
             return kind
@@ -151,7 +156,7 @@ class FleetSpec:
         return self.variety.vary(kind, number // len(self.kinds) * every_round + own)
 
     def spec_here(self, number: int, places: int) -> NodeKind:
-        """The same where this machine runs ``places`` nodes of the fleet, with the number of threads."""
+        """The same with the number of threads filled in, if this machine runs ``places`` nodes of the fleet."""
         kind = self.spec_of(number)
         if isinstance(kind, EngineSpec) and not kind.threads:
             return replace(kind, threads=max(1, min(_MOST_THREADS, processors() // places)))
@@ -159,4 +164,5 @@ class FleetSpec:
 
     def build(self, number: int, places: int) -> Engine:
         """Make the engine of node ``number``, on its own machine, which runs ``places`` nodes. Raises EngineError."""
-        return self.spec_here(number, places).build()
+        kind = self.spec_here(number, places)
+        return kind.build(Networks(share=places > 1)) if isinstance(kind, EngineSpec) else kind.build()

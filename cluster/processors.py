@@ -1,4 +1,4 @@
-"""The processors that this process may use: those that it is bound to, and its container's share of them."""
+"""Counts the processors that this process may use: those in its affinity mask, limited by its container's quota."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ _MINE: Final = Path("/proc/self/cgroup")
 def processors(cgroups: Path = _CGROUPS, mine: Path = _MINE) -> int:
     """Count the processors that this process may use, at least one.
 
-    A container may see 64 processors and have the time of two (``docker run --cpus 2``, a limit of Kubernetes). Part of
-    a processor is not counted: 2.5 of them bear two searches.
+    A container may see 64 processors but have the time of only two (``docker run --cpus 2``, a Kubernetes limit).
+    Fractions are rounded down: 2.5 processors suit two searches.
 
     Args:
-        cgroups: where the kernel's control groups are mounted, of version 1 or 2.
-        mine: the file that names those of this process (``man 7 cgroups``).
+        cgroups: the mount point of the kernel's control groups, version 1 or 2.
+        mine: the file that names this process's groups (``man 7 cgroups``).
     """
     bound = len(os.sched_getaffinity(0))
     return max(1, int(min([bound, *_quotas(cgroups, mine)])))
 
 
 def _quotas(cgroups: Path, mine: Path) -> Iterator[float]:
-    """The limits of this process's groups and of the groups that hold them, in processors."""
+    """The limits of this process's control groups and of their ancestors, in processors."""
     try:
         lines = mine.read_text().splitlines()
     except OSError:
@@ -40,7 +40,7 @@ def _quotas(cgroups: Path, mine: Path) -> Iterator[float]:
             mounts = (cgroups / controllers, cgroups / "cpu")
         else:
             continue
-        # In a container the path may be the host's, of which the container sees the last folder only, as the mount.
+        # In a container the path may be the host's. The container sees only its last folder, as the mount point.
         group = Path(path.lstrip("/"))
         for mount in mounts:
             for folder in (group, *group.parents):

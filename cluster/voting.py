@@ -1,25 +1,26 @@
-"""Voting: several voters' ballots become one. Which voter is right is unknown; which moves they agree on is not.
+"""Voting: chooses one of several voters' ballots. Nobody knows which voter is right, but their agreement is known.
 
 Gougi (合議) after Obata, Sugiyama, Hoki and Ito: "Consultation Algorithm for Computer Shogi: Move Decisions by
-Majority" and "Optimistic Selection Rule Better Than Majority Voting System" (both 2010). The other rules are those of
-programs that were played with. A new rule is a member of `Vote` and a function of that name below.
+Majority" (2010); ``weighted`` is the vote of Stockfish's threads. Other rules were measured and went (the highest
+score, the sum of scores, proven mates first: docs/notebook/strategies.md). A new rule is a member of `Vote` and a
+function of that name below.
 
-**The contract of every rule** (``tests/cluster/test_voting.py`` asks it of every member of `Vote`):
+**The contract of every rule** (``tests/cluster/test_voting.py`` checks it for every member of `Vote`):
 
 - *Pure.* It takes one ballot or more, and gives back one of them. Nothing but the ballots decides; to add the same
   voters again in the same order gives the same outcome.
-- *Members.* A ballot of several nodes (a group that shares out a tree) has ``members`` of them. ``majority`` and
-  ``mate_first`` count one vote for each; the others weigh by score, depth or nodes, which a group's line has already.
-- *Mated ballots.* A ballot that knows of a win beats every one that does not, and of two wins the shorter counts
-  (``mate_first``: a win counts as known if the search after it was as deep as the mate is long). A ballot that sees
-  its side mated weighs nothing while another ballot is open, except for ``majority``, which counts voters and not
-  scores. If all see themselves mated, the longest defence is played, by ``majority`` that of most voters.
+- *Members.* A ballot of several nodes (a group that shares out a tree) has ``members`` of them. ``majority`` counts one
+  vote for each; ``weighted`` weighs by score, depth and nodes, which a group's line has already.
+- *Mated ballots.* A ballot that knows of a win beats every one that does not, and of two wins the shorter counts. A
+  ballot that sees its side mated weighs nothing while another ballot is open, except for ``majority``, which counts
+  voters and not scores. If all see themselves mated, the longest defence is played, by ``majority`` that of most
+  voters.
 - *Ties.* They go to the highest score, then to the greatest depth, then to the ballot that comes first. The order of
   the ballots, which is that of the nodes, decides nothing else.
 - *Agreement.* The chosen move's share of the weight: above 0, and 1 if all are for the same move.
-- *Lost voters.* A node that is lost keeps its ballot: what it found stays true. It is counted as long as it is not more
-  than ``ballot_depth_slack`` plies behind the deepest (`comparable`), so that in a long search it drops out by itself.
-  Without any ballot there is no vote: the caller asks the fallback.
+- *Lost voters.* A lost node keeps its ballot: its result stays true. The ballot is counted as long as it is not more
+  than ``ballot_depth_slack`` plies behind the deepest (`comparable`), so it drops out by itself in a long search. If
+  there is no ballot, there is no vote: the caller asks the fallback.
 """
 
 from __future__ import annotations
@@ -31,20 +32,17 @@ from dataclasses import dataclass
 from typing import Final
 
 from cluster.api import Ballot
-from worker.score import MATE, MATE_BOUND
+from worker.score import MATE_BOUND
 
 _LEAST_WEIGHT: Final = 14
-"""Score's part of the worst ballot's weight in `weighted`: Stockfish's figure."""
+"""The score term of the worst ballot's weight in `weighted`: Stockfish's figure."""
 
 
 class Vote(enum.StrEnum):
-    """The rules by which ballots are counted: the one list of them."""
+    """The rules for counting ballots. This is the only list of them."""
 
     MAJORITY = "majority"
-    OPTIMISTIC = "optimistic"
     WEIGHTED = "weighted"
-    SCORE_SUM = "score_sum"
-    MATE_FIRST = "mate_first"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,29 +50,26 @@ class Count:
     """The outcome of a vote."""
 
     ballot: Ballot
-    """The one that is played: of the ballots for the chosen move the one with the highest score, then depth."""
+    """The chosen ballot: among those for the chosen move, the one with the highest score, then the greatest depth."""
     agreement: float
-    """The chosen move's share of the weight of all votes, 0 to 1. Where a win is known that is its share of ballots."""
+    """The chosen move's share of the weight of all votes, 0 to 1. If a win is known, its share of the ballots."""
 
 
 def is_win(ballot: Ballot) -> bool:
-    """Whether the score is a mate for us, whatever the depth behind it."""
+    """Whether the score is a mate for us, at any search depth."""
     return ballot.score >= MATE_BOUND
 
 
 def highest(ballots: Sequence[Ballot], among: Sequence[Ballot]) -> Count:
-    """The highest score, then depth, then the first of ``among``, which are some of the ballots, at least one."""
+    """The ballot of ``among`` with the highest score, then the greatest depth, then the first. ``among`` is a non-empty
+    subset of the ballots."""
     best = max(among, key=lambda ballot: (ballot.score, ballot.depth))
     return Count(best, sum(ballot.move == best.move for ballot in ballots) / len(ballots))
 
 
-def known_win(ballots: Sequence[Ballot], believed: Callable[[Ballot], bool] = is_win) -> Count | None:
-    """The highest score where some ballots know of a win; None: none does.
-
-    Args:
-        believed: tells which ballots know of one.
-    """
-    wins = [ballot for ballot in ballots if believed(ballot)]
+def known_win(ballots: Sequence[Ballot]) -> Count | None:
+    """The highest score where some ballots know of a win; None: none does."""
+    wins = [ballot for ballot in ballots if is_win(ballot)]
     return highest(ballots, wins) if wins else None
 
 
@@ -93,12 +88,12 @@ def heaviest(ballots: Sequence[Ballot], weights: Sequence[float]) -> Count:
 
 
 def weights_of_open(ballots: Sequence[Ballot], weight: Callable[[Ballot, int], float]) -> list[float]:
-    """Weights of ballots of which none knows of a win: a known loss weighs nothing while another is open.
+    """Weights of ballots if none knows of a win. A known loss weighs nothing unless all are lost.
 
-    Where all see themselves mated, those of the longest defence weigh 1.
+    If all ballots see their side mated, those with the longest defence weigh 1.
 
     Args:
-        weight: of a ballot, from it and the lowest score that is not a known loss; above 0.
+        weight: computes a ballot's weight from the ballot and the lowest score that is not a known loss; above 0.
     """
     scores = [ballot.score for ballot in ballots if ballot.score > -MATE_BOUND]
     if not scores:
@@ -109,21 +104,18 @@ def weights_of_open(ballots: Sequence[Ballot], weight: Callable[[Ballot, int], f
 
 
 def majority(ballots: Sequence[Ballot]) -> Count:
-    """Most votes: a group has one for each of its nodes that searched. A tie, or any known win, goes to the highest
-    score (Gikou)."""
+    """Most votes: a group has one vote for each of its nodes that searched. A tie, or any known win, goes to the
+    highest score (Gikou)."""
     return known_win(ballots) or heaviest(ballots, [float(ballot.members) for ballot in ballots])
 
 
-def optimistic(ballots: Sequence[Ballot]) -> Count:
-    """The highest score."""
-    return highest(ballots, ballots)
-
-
 def weighted(ballots: Sequence[Ballot]) -> Count:
-    """Stockfish's vote of its threads (`worker.search.thread.elect`), times the nodes that the voter has searched.
+    """Stockfish's vote of its threads (`worker.search.thread.elect`), times the number of positions that the voter has
+    searched.
 
-    These are its speed where all search for the same time: a node with four times the nodes is worth more than four
-    voters. A known win goes to the highest score; a known loss weighs nothing while another ballot is open.
+    If all search for the same time, that number is the voter's speed: a voter with four times the positions is worth
+    more than four voters. A known win goes to the highest score; a known loss weighs nothing while another ballot is
+    open.
     """
 
     def weight(ballot: Ballot, worst: int) -> float:
@@ -132,48 +124,24 @@ def weighted(ballots: Sequence[Ballot]) -> Count:
     return known_win(ballots) or heaviest(ballots, weights_of_open(ballots, weight))
 
 
-def score_sum(ballots: Sequence[Ballot]) -> Count:
-    """The vote of Stockfish's cluster branch: the sum of the scores above the worst one, with the depth for what even
-    the worst ballot says. Known wins and losses as in `weighted`."""
-
-    def weight(ballot: Ballot, worst: int) -> float:
-        return float(ballot.score - worst + max(1, ballot.depth))
-
-    return known_win(ballots) or heaviest(ballots, weights_of_open(ballots, weight))
-
-
-def mate_first(ballots: Sequence[Ballot]) -> Count:
-    """The shortest proven mate, one no longer than its search was deep; else most votes, in which a known loss gets no
-    hearing while another ballot is open; then the highest score (tanuki's proxy, dlshogi)."""
-
-    def proven(ballot: Ballot) -> bool:
-        return is_win(ballot) and MATE - ballot.score <= ballot.depth
-
-    return known_win(ballots, proven) or heaviest(
-        ballots, weights_of_open(ballots, lambda ballot, _: float(ballot.members))
-    )
-
-
 _RULES: Final[Mapping[Vote, Callable[[Sequence[Ballot]], Count]]] = {
     Vote.MAJORITY: majority,
-    Vote.OPTIMISTIC: optimistic,
     Vote.WEIGHTED: weighted,
-    Vote.SCORE_SUM: score_sum,
-    Vote.MATE_FIRST: mate_first,
 }
 
 
 def comparable(ballots: Sequence[Ballot], depth_slack: int) -> list[Ballot]:
-    """The ballots that may be counted together: known wins, and those at most ``depth_slack`` plies behind the deepest.
+    """The ballots that may be counted together: known wins, and ballots at most ``depth_slack`` plies behind the
+    deepest.
 
-    A voter that came late into the search has a shallow and noisy score; it must not outbid the others with that.
+    A voter that joined late has a shallow and noisy score, which must not win the vote.
     """
     deepest = max((ballot.depth for ballot in ballots), default=0)
     return [ballot for ballot in ballots if ballot.depth >= deepest - depth_slack or is_win(ballot)]
 
 
 def count(ballots: Sequence[Ballot], vote: Vote) -> Count:
-    """Count the ballots. Ties that are left (score, then depth) go to the first ballot, so that the outcome depends on
+    """Count the ballots. Remaining ties (after score and depth) go to the first ballot, so the outcome depends on
     nothing else.
 
     Raises:

@@ -1,4 +1,4 @@
-"""`jit` for the laboratory's compiled code, whose cache is apart from the searcher's.
+"""`jit` for the laboratory's compiled code, with a cache separate from the searcher's.
 
 So a change of the trainer does not make players compile again.
 """
@@ -15,7 +15,7 @@ SOURCES: Final = (
     *(_LAB / "selfplay" / f"{name}.py" for name in ("deepen", "game", "harvest", "state", "walk")),
     *(_LAB / "training" / f"{name}.py" for name in ("kernels", "replay")),
 )
-"""Every file that compiled code of the laboratory calls, or takes a constant from."""
+"""Every file whose functions or constants the laboratory's compiled code uses."""
 
 jit, FOLDER = jit_of("lab", SOURCES)
 """FOLDER: its name within `worker.jit.cache_dir`."""

@@ -13,10 +13,10 @@ from worker.files import replace_file
 
 
 class RunFolder:
-    """A folder for one command's runs. Each kind says whose it is, and what is raised if it is none of theirs."""
+    """A folder for one command's runs. Each kind names its command and the error raised for folders of other kinds."""
 
     command: ClassVar[str]
-    """The command that works there, as its user knows it: ``gougi match``."""
+    """The command that uses it, as its user knows it: ``gougi match``."""
     refused: ClassVar[type[Exception]]
 
     def __init__(self, path: Path) -> None:
@@ -24,11 +24,11 @@ class RunFolder:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Make the folder, and keep it from other processes until the end of the ``with``, or of this process.
+        """Create the folder, and lock it against other processes until the end of the ``with``, or of this process.
 
         Raises:
-            refused: another process is at work in it.
-            OSError: it cannot be made.
+            refused: another process uses it.
+            OSError: it cannot be created.
         """
         self.path.mkdir(parents=True, exist_ok=True)
         with (self.path / ".lock").open("w") as lock:
@@ -39,11 +39,11 @@ class RunFolder:
             yield
 
     def keep_facts(self, file: Path, facts: Mapping[str, Any]) -> None:
-        """Write plain values; they are on the disk, whole, when this returns. Raises OSError."""
+        """Write plain values; they are completely on disk when this returns. Raises OSError."""
         replace_file(file, (json.dumps(facts, indent=2, ensure_ascii=False) + "\n").encode(), to_disk=True)
 
     def known_facts(self, file: Path) -> dict[str, Any]:
-        """Read what `keep_facts` wrote.
+        """Read the output of `keep_facts`.
 
         Raises:
             refused: it is something else.
@@ -55,9 +55,9 @@ class RunFolder:
             raise self.refused(f"{file}: not readable: {error!r}") from error
 
     def check_settings(self, before: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
-        """Raises ``refused``, which names what differs, where a folder was begun with other settings than those wanted.
+        """Raises ``refused``, which names the differences, if a folder was begun with settings other than those wanted.
 
-        What only the folder has is no difference, except within a setting that is itself a mapping.
+        Keys that only the folder has are not a difference, except within a setting that is itself a mapping.
         """
         changed = "; ".join(_differences(before, wanted, wanted))
         if changed:
@@ -67,7 +67,7 @@ class RunFolder:
             )
 
     def claim_settings(self, file: Path, wanted: Mapping[str, Any]) -> None:
-        """Note the settings where there are none yet; else as `check_settings`.
+        """Store the settings if there are none yet; otherwise as `check_settings`.
 
         Raises:
             refused: it was begun with others, or they cannot be read.

@@ -1,4 +1,4 @@
-"""The ``gougi`` command. Each word imports its own module when it runs, so help is quick, and so is each other word."""
+"""The ``gougi`` command. Each subcommand imports its own module when it runs, so that help and commands start fast."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ COMMANDS: Final = {
     "bench": ("master.commands.engine:bench", "Search fixed positions to a fixed depth."),
     "warm": ("master.commands.engine:warm", "Compile the searcher now."),
 }
-"""By word: a function or a group of commands, and what it does; the help of all words imports none of them."""
+"""By name: a function or a group of commands, and a description; the overall help imports none of them."""
 
 
 class _Commands(Mapping[str, Any]):
-    """The commands by word, each imported when it is asked for.
+    """The commands by name, each imported on first use.
 
-    Packages above this one bring theirs as entry points of our own distribution.
+    Packages above this one add theirs as entry points of our own distribution.
     """
 
     def __init__(self, own: Mapping[str, Any]) -> None:
@@ -75,7 +75,7 @@ class _Commands(Mapping[str, Any]):
         return self._made[word]
 
     def line(self, word: str) -> str:
-        """What the command does, in a line."""
+        """The one-line description of the command."""
         if word in COMMANDS:
             return COMMANDS[word][1]
         if word in self._made:
@@ -93,7 +93,7 @@ class _Commands(Mapping[str, Any]):
 
 
 def _callback_of(group: typer.Typer) -> Any:
-    """The function whose text explains a group that was given none."""
+    """The function whose docstring describes a group without a description of its own."""
     return group.registered_callback and group.registered_callback.callback
 
 
@@ -152,7 +152,7 @@ def _root(
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code; what goes wrong is told on stderr, never as a traceback.
+    """Run the command line and return its exit code; errors are printed on stderr, never as a traceback.
 
     Args:
         arguments: the words after ``gougi``; None: those of this process.
@@ -168,7 +168,7 @@ def _run(words: list[str]) -> int:
         code = app(args=words or ["--help"], prog_name="gougi", standalone_mode=False)
         sys.stdout.flush()
     except typer.TyperException as error:
-        if type(error).__name__ == "NoArgsIsHelpError":  # a group without a word after it, as `gougi` alone
+        if type(error).__name__ == "NoArgsIsHelpError":  # a group without a subcommand, as `gougi` alone
             print(error.format_message())
             return 0
         _complain(complaint(error))
@@ -180,7 +180,7 @@ def _run(words: list[str]) -> int:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output (`| head`) has enough. Python would complain once more when it flushes at exit.
+        # The reader of our output (`| head`) has enough. Python would complain again when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except OSError as error:
@@ -190,6 +190,6 @@ def _run(words: list[str]) -> int:
 
 
 def _complain(message: str) -> None:
-    with contextlib.suppress(OSError):  # then the exit code alone says it
+    with contextlib.suppress(OSError):  # then only the exit code reports it
         for line in message.splitlines() or ["failed"]:
             print(f"gougi: {error_words(line, sys.stderr.encoding)}", file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""The place of the configuration, apart from what reads it, which takes long to load."""
+"""The path of the configuration, separate from the code that reads it, which is slow to import."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def find_file() -> Path | None:
-    """The configuration that is used where none is named; None: there is none."""
+    """The configuration that is used if none is named; None: there is none."""
     named = os.environ.get("GOUGI_CONFIG")
     if named:
         return Path(named)

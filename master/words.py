@@ -1,4 +1,4 @@
-"""Plain words for what is wrong with a value: what pydantic finds, said as a person would say it."""
+"""Plain words for faults of values: pydantic's errors in everyday language."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ _EXPECTED: Final = {
 
 
 def fault(problem: Mapping[str, Any], secret: bool = False) -> str:
-    """The fault of a value, and what was expected: ``'x' is not a whole number``.
+    """The fault of a value, and the expected form: ``'x' is not a whole number``.
 
     Args:
-        problem: of `pydantic.ValidationError.errors`.
-        secret: the value is one that nobody may see.
+        problem: one of `pydantic.ValidationError.errors`.
+        secret: the value must not be shown.
     """
     context = problem.get("ctx", {})
     shown = "the value" if secret else repr(problem["input"])

@@ -16,10 +16,10 @@ locals {
   beside         = local.prices.public_ipv4 + (local.endpoint_price == null ? 0 : local.endpoint_price * length(aws_vpc_endpoint.interface))
 
   usd_per_hour = {
-    head   = local.price[var.head_instance_type]
+    head   = local.price[local.head_type]
     node   = local.node_price
     beside = local.beside
-    all    = try(local.price[var.head_instance_type] + local.node_price * var.nodes + local.beside, null)
+    all    = try(local.price[local.head_type] + local.node_price * var.nodes + local.beside, null)
   }
 
   capped_hours     = var.price_cap_usd == null ? null : try(floor(var.price_cap_usd / local.usd_per_hour.all * 60) / 60, null)

@@ -40,7 +40,7 @@ resource "aws_instance" "head" {
   # checkov:skip=CKV_AWS_88: it plays on a server in the Internet; its security groups let nobody in
   # checkov:skip=CKV_AWS_126: detailed monitoring costs money and decides nothing here
   ami                                  = terraform_data.image.output
-  instance_type                        = var.head_instance_type
+  instance_type                        = local.head_type
   subnet_id                            = local.head_subnet_id
   private_ip                           = local.head_fixed
   associate_public_ip_address          = true

@@ -7,7 +7,7 @@ locals {
   token_arn          = "${local.parameter_arn}${local.token_parameter}"
   password_arns      = var.csa_password_parameter == "" ? [] : ["${local.parameter_arn}${var.csa_password_parameter}"]
   assume_ec2         = jsonencode({ Version = "2012-10-17", Statement = [{ Effect = "Allow", Action = "sts:AssumeRole", Principal = { Service = "ec2.amazonaws.com" } }] })
-  read_prefixes      = [for prefix in ["release", "config", "books", "nets"] : "${local.store_arn}/${prefix}/*"]
+  read_prefixes      = [for prefix in ["release", "config", "nets"] : "${local.store_arn}/${prefix}/*"]
   kms_statement_list = var.kms_key_arn == null ? [] : [{ Sid = "Key", Effect = "Allow", Action = ["kms:Decrypt", "kms:GenerateDataKey"], Resource = var.kms_key_arn }]
   # To write the token: of a parameter of the standard tier the writer encrypts.
   kms_statement_head = var.kms_key_arn == null ? [] : [{ Sid = "KeyForToken", Effect = "Allow", Action = ["kms:Encrypt"], Resource = var.kms_key_arn }]
@@ -21,18 +21,21 @@ locals {
       Resource = "*"
     },
     { Sid = "Read", Effect = "Allow", Action = ["s3:GetObject"], Resource = local.read_prefixes },
+    # The first boot, where it fails.
+    { Sid = "Failure", Effect = "Allow", Action = ["s3:PutObject"], Resource = ["${local.store_arn}/fleet/failures/*"] },
     # Without it S3 says of an object that is not there that it is forbidden.
     { Sid = "List", Effect = "Allow", Action = ["s3:ListBucket"], Resource = [local.bucket_arn] },
   ], local.kms_statement_list)
 
   head_statements = concat(local.statements_of_all, local.kms_statement_head, [
     { Sid = "MakeToken", Effect = "Allow", Action = ["ssm:GetParameter", "ssm:PutParameter"], Resource = [local.token_arn] },
-    # keep-books.sh, keep-records.sh.
+    { Sid = "Books", Effect = "Allow", Action = ["s3:GetObject"], Resource = ["${local.store_arn}/books/*"] },
+    # keep-records.sh.
     { Sid = "Keep", Effect = "Allow", Action = ["s3:PutObject"], Resource = [for prefix in ["records", "logs", "books"] : "${local.store_arn}/${prefix}/*"] },
-    # `gougi fleet keep`: a worker that has drained need not wait for its hook.
+    # `gougi fleet keep`: what becomes of a worker follows from what it says of itself.
     { Sid = "Reports", Effect = "Allow", Action = ["s3:GetObject"], Resource = ["${local.store_arn}/fleet/machines/*"] },
     { Sid = "EndTheFleet", Effect = "Allow", Action = ["autoscaling:SetDesiredCapacity", "autoscaling:DeleteScheduledAction"], Resource = [local.asg_arn] },
-    { Sid = "LetDrainedGo", Effect = "Allow", Action = ["autoscaling:CompleteLifecycleAction"], Resource = [local.asg_arn] },
+    { Sid = "KeepTheGroup", Effect = "Allow", Action = ["autoscaling:CompleteLifecycleAction", "autoscaling:SetInstanceHealth", "autoscaling:SuspendProcesses"], Resource = [local.asg_arn] },
     { Sid = "LookAtTheFleet", Effect = "Allow", Action = ["autoscaling:DescribeAutoScalingGroups", "autoscaling:DescribeScheduledActions"], Resource = "*" },
     ], length(local.password_arns) == 0 ? [] : [
     { Sid = "Password", Effect = "Allow", Action = ["ssm:GetParameter"], Resource = local.password_arns },

@@ -5,13 +5,13 @@ data "aws_partition" "current" {}
 data "aws_region" "current" {}
 
 data "aws_ec2_instance_type" "this" {
-  for_each      = toset(concat(var.instance_types, [var.head_instance_type]))
+  for_each      = toset(concat(var.instance_types, [local.head_type]))
   instance_type = each.value
 }
 
 # The zones that offer every type; empty: none does.
 data "aws_ec2_instance_type_offerings" "this" {
-  for_each      = toset(concat(var.instance_types, [var.head_instance_type]))
+  for_each      = toset(concat(var.instance_types, [local.head_type]))
   location_type = "availability-zone"
 
   filter {
@@ -21,6 +21,8 @@ data "aws_ec2_instance_type_offerings" "this" {
 }
 
 locals {
+  head_type = var.head_instance_type != null ? var.head_instance_type : var.nodes < 64 ? "c7i.xlarge" : "c7i.4xlarge"
+
   tags      = merge(var.tags, { gougi-fleet = var.name })
   partition = data.aws_partition.current.partition
   region    = data.aws_region.current.name

@@ -40,13 +40,13 @@ variable "instance_types" {
 }
 
 variable "head_instance_type" {
-  description = "Type of the head: the master (clock, connection, coordinator, the fallback searcher) and Ray's head. It takes no part in the search."
+  description = "Type of the head: the master (clock, connection, coordinator, the fallback searcher) and Ray's head. It takes no part in the search. null: c7i.xlarge, and from 64 nodes on c7i.4xlarge."
   type        = string
-  default     = "c7i.xlarge"
+  default     = null
 
   validation {
-    condition     = can(regex("^[a-z0-9-]+\\.[a-z0-9-]+$", var.head_instance_type))
-    error_message = "head_instance_type: expected a name such as \"c7i.xlarge\"."
+    condition     = var.head_instance_type == null || can(regex("^[a-z0-9-]+\\.[a-z0-9-]+$", var.head_instance_type))
+    error_message = "head_instance_type: expected a name such as \"c7i.xlarge\", or null."
   }
 }
 

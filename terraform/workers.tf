@@ -106,7 +106,7 @@ resource "aws_autoscaling_group" "workers" {
 
     preferences {
       min_healthy_percentage = 90
-      instance_warmup        = 180
+      instance_warmup        = 0 # the hook below has waited for it
     }
   }
 
@@ -139,5 +139,15 @@ resource "aws_autoscaling_lifecycle_hook" "drain" {
   autoscaling_group_name = aws_autoscaling_group.workers.name
   lifecycle_transition   = "autoscaling:EC2_INSTANCE_TERMINATING"
   heartbeat_timeout      = 30
+  default_result         = "CONTINUE"
+}
+
+# A new worker counts when it can search, and the head says so then: before, the group ends no other machine for it, and a
+# refresh goes on with none. Without a head it counts after the time that the slowest boot takes.
+resource "aws_autoscaling_lifecycle_hook" "joined" {
+  name                   = "joined"
+  autoscaling_group_name = aws_autoscaling_group.workers.name
+  lifecycle_transition   = "autoscaling:EC2_INSTANCE_LAUNCHING"
+  heartbeat_timeout      = 900
   default_result         = "CONTINUE"
 }

@@ -49,3 +49,13 @@ def own_environment() -> Iterator[None]:
     for name in os.environ.keys() - before.keys() - {"PYTEST_CURRENT_TEST"}:
         del os.environ[name]
     os.environ.update({name: value for name, value in before.items() if name != "PYTEST_CURRENT_TEST"})
+
+
+@pytest.fixture(scope="session")
+def warm() -> None:
+    """Everything compiled, so that a test's own processes and times are not those of a compiler."""
+    from cluster.coordination.root import prepare_rules
+    from worker.warm import warm_up
+
+    warm_up()
+    prepare_rules()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import sysconfig
@@ -116,13 +115,16 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "venv" / "bin"
 
 
-def run(command: list[str], home: Path, text: str = "", timeout_s: float = 240) -> subprocess.CompletedProcess[str]:
-    """Run a command with an empty home folder; compiled code stays where the suite has it."""
+def bare(home: Path) -> dict[str, str]:
+    """An environment with an empty home folder; compiled code stays where the suite has it."""
     from worker.jit import cache_dir
 
-    environment = {"PATH": "/usr/bin:/bin", "HOME": str(home), "GOUGI_CACHE_DIR": str(cache_dir().parent)}
+    return {"PATH": "/usr/bin:/bin", "HOME": str(home), "GOUGI_CACHE_DIR": str(cache_dir().parent)}
+
+
+def run(command: list[str], home: Path, timeout_s: float = 240) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        command, cwd=home, env=environment, input=text, capture_output=True, text=True, timeout=timeout_s, check=False
+        command, cwd=home, env=bare(home), capture_output=True, text=True, timeout=timeout_s, check=False
     )
 
 
@@ -149,7 +151,7 @@ def test_it_plays_without_a_clone(installed: Path, tmp_path: Path) -> None:
     engine = subprocess.Popen(
         [str(installed / "gougi-usi")],
         cwd=tmp_path,
-        env={**os.environ, "HOME": str(tmp_path)},
+        env=bare(tmp_path),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

@@ -1,6 +1,7 @@
-"""A move by material alone, without a search: the value that it takes, less the value that can then be taken.
+"""A move by material alone, without a search: the value of its capture, less the value that the opponent can then
+capture.
 
-A pure function of the position, of the rules' own compiled code, in some milliseconds.
+A pure function of the position, which uses only the compiled rules and takes a few milliseconds.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ _MOVE_TO = 0x7F
 
 
 def careful_move(position: Position, only: Sequence[str] = ()) -> int:
-    """A legal move: one that mates, else the one with the best exchange. ``position`` is left as it was.
+    """A legal move: one that mates, else the one with the best exchange. ``position`` is unchanged afterwards.
 
     Args:
         only: USI moves to choose from; empty: all.
@@ -43,11 +44,12 @@ def careful_move(position: Position, only: Sequence[str] = ()) -> int:
 
 
 def _at_risk(position: Position) -> int:
-    """The most that the side to move can win by one capture, whose taker is lost where the square is defended."""
+    """The most that the side to move can win by one capture, if the capturing piece is lost whenever the square is
+    defended."""
     most = 0
     record, defender = position.record, 1 - position.turn
     moves = record["moves"][: makemove.legal_moves(record, 0, 1)]
-    captures = moves[record["board"][moves & _MOVE_TO] != 0].tolist()  # of hundreds of moves hardly any
+    captures = moves[record["board"][moves & _MOVE_TO] != 0].tolist()  # hardly any of hundreds of moves
     for move in captures:
         win = _taken(position, move) + _promoted(move)
         if win > most and is_attacked(record, move & _MOVE_TO, defender):

@@ -1,4 +1,4 @@
-"""The one face of a searcher. Everything that searches, of our own or external, is driven through `Engine`.
+"""The interface of every searcher. All searchers, our own or external, are driven through `Engine`.
 
 Moves and positions cross this border as USI text, so that a report means the same on every machine and in every engine.
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 ROOT_MATE_NODES: Final = 300_000
-"""Visits of nodes that our own search for mate at the root may take; about a quarter of a second of one core."""
+"""The most node visits of our own mate search at the root; about a quarter of a second of one core."""
 
 
 class Bound(enum.IntEnum):
@@ -35,16 +35,16 @@ class Bound(enum.IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of a search, and the root moves that it looks at. The first limit that is reached ends it.
+    """The limits of a search, and its root moves. The first limit that is reached ends it.
 
     With none of ``movetime_ms``, ``nodes``, ``depth`` it is infinite: it ends by `Engine.stop`, or when nothing is left
-    to search (every depth is done, or a mate is proven). External engines then wait for their ``stop``.
+    to search (every depth is finished, or a mate is proven). External engines then wait for their ``stop``.
     """
 
     movetime_ms: int | None = None
     """Milliseconds after which the search ends, even within an iteration."""
     nodes: int | None = None
-    """Nodes of all threads together."""
+    """The most nodes, over all threads."""
     depth: int | None = None
     multipv: int = 1
     searchmoves: tuple[str, ...] = ()
@@ -54,8 +54,8 @@ class Limits:
     alpha: int | None = None
     """Centipawns from the side to move: a score at or below it need not be exact (`Bound.UPPER`); None: it must be."""
     beta: int | None = None
-    """At or above it a score need not be exact (`Bound.LOWER`); None: it must be. External engines, whose protocol has
-    no such words, search for exact scores all the same."""
+    """At or above it a score need not be exact (`Bound.LOWER`); None: it must be. External engines always search for
+    exact scores: their protocol has no such option."""
 
     @property
     def infinite(self) -> bool:
@@ -93,11 +93,11 @@ class SearchResult:
     time_ms: int
     lines: tuple[SearchInfo, ...] = field(default=())
     """The last lines, best first (as many as ``multipv`` asked for); empty if nothing was searched. A score is exact,
-    also if the search was stopped while it had only a bound, unless the bound comes of the limits' own window."""
+    even if the search was stopped while it had only a bound, unless the bound comes from the window in `Limits`."""
 
 
 class EngineError(Exception):
-    """An engine cannot do what was asked: a bad position, a move that is not legal, an external process that died."""
+    """An engine cannot do the request: the position is bad, a move is illegal, or an external process died."""
 
 
 InfoCallback = Callable[[SearchInfo], None]
@@ -108,7 +108,8 @@ class Engine(Protocol):
 
     name: str
     can_split: bool
-    """Whether `Limits.searchmoves`, ``ignoremoves`` and ``multipv`` are heeded: a node that cannot searches whole."""
+    """Whether `Limits.searchmoves`, ``ignoremoves`` and ``multipv`` are respected: an engine without them can only
+    search whole positions."""
     rules: Rules
     """The rules of the games that are searched; may be changed between searches."""
 
@@ -116,43 +117,45 @@ class Engine(Protocol):
         """Forget what was learned from earlier positions (transposition table, histories)."""
 
     def set_position(self, sfen: str, moves: Sequence[str] = ()) -> None:
-        """Set the position, and forget an earlier `stop`: one that comes after this call ends the next `go` at once.
+        """Set the position, and forget an earlier `stop`: a stop that comes after this call ends the next `go` at once.
 
         So a driver that checks a job's id and calls this under one lock can never lose a stop to a race.
 
         Raises:
-            EngineError: ``sfen`` or a move is not legal; the position is as it was.
+            EngineError: ``sfen`` or a move is not legal; the position is unchanged.
         """
 
     def go(self, limits: Limits, on_info: InfoCallback | None = None) -> SearchResult:
         """Search until a limit or `stop`; blocks. ``on_info`` is called from the calling thread."""
 
     def stop(self) -> None:
-        """End the running search soon (< 5 ms for our own), or the next `go` of the position that is set."""
+        """End the running search soon (< 5 ms for our own), or the next `go` for the current position."""
 
     def close(self) -> None:
         """Free threads, memory and processes. No call is valid after it."""
 
 
 Entries: TypeAlias = "np.ndarray[Any, np.dtype[np.uint64]]"
-"""(n, 2): transposition-table entries, the whole key and the data word of each; the words are the engine's own."""
+"""(n, 2): transposition-table entries, the whole key and the data word of each; the format is the engine's own."""
 
 
 @runtime_checkable
 class SharesTable(Protocol):
-    """An engine whose table can take part in a fleet's: what one node found, the others need not search again.
+    """An engine that can share its table in a fleet, so that other nodes need not search again what one has found.
 
-    Only between engines of the same build and rules: the words of an entry mean nothing to others.
+    Works only between engines of the same build and rules: the entries mean nothing to others.
     """
 
     def entries_meaning(self) -> str:
-        """32 hexadecimal digits: only engines that say the same can use each other's entries."""
+        """32 hexadecimal digits: only engines with the same value can use each other's entries."""
 
     def share(self, min_depth: int | None) -> None:
         """Collect the table entries of ``min_depth`` and deeper that searches write from now on; None: none."""
 
     def take_entries(self) -> Entries:
-        """Those written since the last call, hardly any position twice. From any thread, but one at a time."""
+        """The entries written since the last call; hardly any position appears twice. Any thread may call it, but only
+        one at a time."""
 
     def absorb_entries(self, entries: Entries) -> int:
-        """Take over entries of others; returns how many were of use. Any words do no harm; may run beside a search."""
+        """Take over entries of other engines; returns how many were useful. Invalid entries do no harm. May run during
+        a search."""

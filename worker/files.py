@@ -1,4 +1,4 @@
-"""Errors of files in plain words, and writing that replaces a file as a whole."""
+"""Plain error messages for files, and atomic replacement of a file."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def reason(error: Exception) -> str:
         return f"not a text file: byte {error.start} is not UTF-8"
     if not isinstance(error, OSError):
         return str(error)
-    # Where it names no file, and the disk is not full, its own words say more.
+    # If the error names no file and the disk is not full, its own text says more.
     known = _REASONS.get(error.errno or 0) if error.filename is not None or error.errno in _FULL else None
     return known or error.strerror or str(error)
 
 
 def described(error: Exception) -> str:
-    """As `reason`, with the file's name where the error has it: ``nn.bin: no such file``."""
+    """As `reason`, with the file's name if the error has it: ``nn.bin: no such file``."""
     name = getattr(error, "filename", None)
     return f"{name}: {reason(error)}" if name else reason(error)
 
@@ -54,7 +54,7 @@ def disk_is_full(error: BaseException | None) -> bool:
 
 
 def append_text(path: Path, text: str) -> None:
-    """Add text to a file, which is made where it is missing: all of it, or none. Raises OSError that names ``path``."""
+    """Append text to a file, which is created if missing: all of it, or none. Raises OSError that names ``path``."""
     length = None
     try:
         with path.open("ab") as file:
@@ -68,12 +68,12 @@ def append_text(path: Path, text: str) -> None:
 
 @contextmanager
 def replacing(path: Path, *, to_disk: bool = False, mode: int = 0o644) -> Iterator[IO[bytes]]:
-    """A file to write that takes the place of ``path`` at the end of the block, so that a reader meets the old content
-    or the new one, never half of it. Where the block raises, the file is as it was.
+    """A file to write, which replaces ``path`` at the end of the block, so that a reader sees the old content or the
+    new, never a part. If the block raises, the file is unchanged.
 
     Args:
-        to_disk: wait until the disk has it, or a machine that loses its power may keep the new name of an empty file.
-        mode: who may read it.
+        to_disk: wait until it is on the disk; otherwise a power failure may leave an empty file under the new name.
+        mode: the permission bits of the file.
 
     Raises:
         OSError: it cannot be written; it names ``path``.
@@ -91,7 +91,7 @@ def replacing(path: Path, *, to_disk: bool = False, mode: int = 0o644) -> Iterat
         temporary = None
     except OSError as error:
         if error.filename not in (None, temporary) and temporary is not None:
-            raise  # of another file that the block reads
+            raise  # of another file, which the block reads
         raise OSError(error.errno, error.strerror, str(path)) from error
     finally:
         if temporary is not None:

@@ -1,4 +1,4 @@
-"""The rules of a game that a search has to know beside how the pieces move."""
+"""The rules of a game that a search must know besides the moves of the pieces."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from worker.score import MAX_EVAL
 
 
 class EnteringKingRule(enum.StrEnum):
-    """The rule by which a king in the enemy camp wins, as the field's ``EnteringKingRule`` option names it.
+    """The rule by which a king in the enemy camp wins, named as in the usual ``EnteringKingRule`` option.
 
-    With an H: for handicap games. White, who gives the handicap, has the points of the pieces that are missing.
+    With an H: for handicap games. White, who gives the handicap, also gets the points of the missing pieces.
     """
 
     NONE = "NoEnteringKing"
@@ -24,8 +24,8 @@ class EnteringKingRule(enum.StrEnum):
 
     @property
     def code(self) -> int:
-        """The number that compiled code knows it by."""
-        from worker.shogi import declaration  # not above: options name the rules before anything compiled is loaded
+        """The rule's number in compiled code."""
+        from worker.shogi import declaration  # not at the top: options name rules before compiled code is loaded
 
         return {
             EnteringKingRule.NONE: declaration.NO_RULE,
@@ -38,7 +38,7 @@ class EnteringKingRule(enum.StrEnum):
 
 
 DECLARATIONS: Final = tuple(rule for rule in EnteringKingRule if rule is not EnteringKingRule.TRY)
-"""Those by which a side declares its win, and none. A try is a move."""
+"""The rules by which a side declares its win, and no rule. A try is a move and not a declaration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Rules:
     max_moves: int = 0
     """The number of moves after which the game is drawn; 0: never."""
     draw_black: int = 0
-    """The value of a draw for black where black is to move at the root, in centipawns. USI: ``DrawValueBlack``."""
+    """The value of a draw for black if black is to move at the root, in centipawns. USI: ``DrawValueBlack``."""
     draw_white: int = 0
     every_move: bool = False
     """Search declined promotions of pawn, bishop and rook too (``GenerateAllLegalMoves``)."""
@@ -66,7 +66,7 @@ class Rules:
                 raise ValueError(f"{name} is {getattr(self, name)}: expected less than {MAX_EVAL} either way")
 
     def of_search(self, max_moves: int, draw_black: int, draw_white: int, entering: EnteringKingRule) -> Rules:
-        """These rules with the values that a single search of a fleet has for its game.
+        """These rules with the values that one search of a fleet has for its game.
 
         Raises:
             ValueError: a number is out of range.
@@ -74,10 +74,11 @@ class Rules:
         return replace(self, entering=entering, max_moves=max_moves, draw_black=draw_black, draw_white=draw_white)
 
     def plies_left(self, move_number: int) -> int | None:
-        """Plies, 1 or more, until `max_moves` ends the game whose next move has this number; None: it never does."""
+        """Plies, 1 or more, until `max_moves` ends the game whose next move has this number; None: there is no
+        limit."""
         return max(1, self.max_moves - (move_number - 1)) if self.max_moves else None
 
     def draw_values(self, root_turn: int) -> tuple[int, int]:
-        """A draw's value by the colour to move in the tree, where ``root_turn`` is to move at the root."""
+        """A draw's value by the colour to move in the tree, if ``root_turn`` is to move at the root."""
         own = self.draw_black if root_turn == 0 else self.draw_white
         return (own, -own) if root_turn == 0 else (-own, own)

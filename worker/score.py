@@ -1,4 +1,4 @@
-"""Scores as every room passes them on: one integer from the side to move.
+"""Scores as all packages use them: one integer, from the side to move.
 
 A score is in centipawns while ``abs(score) < MATE_BOUND``. Above that it is a mate distance: ``MATE - n`` means
 "the side to move mates in n plies", ``n - MATE`` means "the side to move is mated in n plies" (``-MATE``: it is mated
@@ -19,21 +19,21 @@ NO_SCORE: Final = 32002
 """Marks "not searched"; never passed on."""
 
 MATE_BOUND: Final = MATE - 1024
-"""Scores at or beyond this are mate distances. Wider than `MAX_PLY`, for mates that a cluster sees deeper."""
+"""Scores at or beyond this are mate distances. Wider than `MAX_PLY`, for deeper mates that a cluster finds."""
 
 MAX_EVAL: Final = MATE_BOUND - 1
 DRAW: Final = 0
 
 WIN_SCALE: Final = 750.0
-"""Centipawns of our own network at which the side ahead wins e to 1: the fit of 1,000 games of generation 11 against
-itself (docs/explanation/time.md)."""
+"""Centipawns of our own network at which the odds of the side ahead are e to 1, fitted to 1,000 games of generation 11
+against itself (docs/explanation/time.md)."""
 
 
 def winning_probability(score: int, scale: float = WIN_SCALE) -> float:
-    """The winning probability, 0 to 1, of the side that the score is of; a mate is won or lost.
+    """The winning probability, 0 to 1, of the side that has the score; a mate counts as won or lost.
 
     Args:
-        scale: centipawns at which the side ahead wins e to 1.
+        scale: centipawns at which the odds of the side ahead are e to 1.
     """
     if is_mate(score):
         return 1.0 if score > 0 else 0.0
@@ -56,10 +56,10 @@ def is_mate(score: int) -> bool:
 
 
 def mate_distance(score: int) -> int:
-    """Plies to mate, positive where the side to move mates, negative where it is mated (mated now: 0).
+    """Plies to mate, positive if the side to move mates, negative if it is mated (mated now: 0).
 
     Raises:
-        ValueError: ``score`` is no mate.
+        ValueError: ``score`` is not a mate score.
     """
     if not is_mate(score):
         raise ValueError(f"{score} is not a mate score")
@@ -76,7 +76,7 @@ def from_child(score: int) -> int:
 
 
 def to_usi(score: int) -> str:
-    """The words behind ``score`` in a USI ``info`` line: ``cp 34``, ``mate 7``, ``mate -4``."""
+    """The words after ``score`` in a USI ``info`` line: ``cp 34``, ``mate 7``, ``mate -4``."""
     if not is_mate(score):
         return f"cp {score}"
     if score > 0:

@@ -1,7 +1,7 @@
-"""A named state that moves by a table, and remembers how it came there: the frame of every state machine.
+"""A named state that changes according to a table and keeps its history: the base of every state machine.
 
-A table maps each state to those that may follow it, each with what brings it about, in words. A reader can hold it
-beside the diagram in ``docs/explanation/state-machines.md``; a test does.
+A table maps each state to its possible next states, each with its cause as text. A reader can compare it with the
+diagram in ``docs/explanation/state-machines.md``; a test does so.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
 _REMEMBERED: Final = 200
-"""Transitions of one machine."""
+"""The number of transitions that a machine keeps."""
 
 S = TypeVar("S", bound=enum.Enum)
 
@@ -24,7 +24,7 @@ class TransitionError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Transition(Generic[S]):
-    """A change of state. ``at_ms``: on the clock of the machine's events."""
+    """A change of state. ``at_ms``: by the clock of the machine's events."""
 
     at_ms: float
     before: S
@@ -36,10 +36,10 @@ class States(Generic[S]):
     """The state of one machine.
 
     Args:
-        table: by state, the states that may follow it, each with what brings it about.
+        table: by state, the possible next states, each with its cause.
         first: the state at the beginning.
-        strict: whether a transition that is not in the table raises. Else it is made all the same: in a game a wrong
-            diagram is worth less than a move.
+        strict: whether a transition that is not in the table raises. Otherwise it is made anyway: in a game a wrong
+            table must not cost the move.
     """
 
     def __init__(self, table: Mapping[S, Mapping[S, str]], first: S, *, strict: bool = False) -> None:
@@ -49,7 +49,7 @@ class States(Generic[S]):
         self._history: deque[Transition[S]] = deque(maxlen=_REMEMBERED)
 
     def to(self, state: S, at_ms: float) -> None:
-        """Go to ``state``; nothing where that is the present one and the table has no way from it to itself.
+        """Go to ``state``; does nothing if that is the current state and the table has no transition to itself.
 
         Raises:
             TransitionError: the table has no such transition, and the machine is strict; nothing changed.

@@ -1,11 +1,11 @@
-"""Words for the user's terminal: in Japanese where the locale asks for it, in ASCII where the terminal has no more.
+"""Words for the user's terminal: in Japanese if the locale asks for it, in ASCII if the terminal supports no more.
 
-English stands in the code; each package has its Japanese in a table ``ja.toml`` beside it::
+The code contains the English text; each package has its Japanese in a table ``ja.toml``::
 
     say = Catalogue("master").text
     say("connecting to Ray at {address}", address="10.0.0.1:6379")
 
-A test holds that every message which goes this way has its Japanese, with the same fields.
+A test checks that every such message has a Japanese text with the same fields.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from string import Formatter
 from typing import Any, Final
 
 _LOCALE: Final = ("LC_ALL", "LC_MESSAGES", "LANG")
-"""The first that is set decides, as in every POSIX program."""
+"""The first variable that is set decides, as in every POSIX program."""
 _PACKAGES: Final = Path(__file__).parents[1]
 _KANJI: Final = "☗☖手"
 ERRORS: Final = "gougi-ascii"
-"""Name of the handler that `register` makes."""
+"""Name of the error handler that `register` makes."""
 
 _WORDS: Final = (
     *zip("１２３４５６７８９一二三四五六七八九", "123456789123456789", strict=True),
@@ -48,7 +48,7 @@ def is_japanese(environment: Mapping[str, str]) -> bool:
 
 
 def shows_kanji(encoding: str | None) -> bool:
-    """Whether a terminal of this encoding has kanji and the signs of the two sides."""
+    """Whether the locale selects Japanese."""
     try:
         _KANJI.encode(encoding or "ascii")
     except (UnicodeEncodeError, LookupError):
@@ -57,7 +57,7 @@ def shows_kanji(encoding: str | None) -> bool:
 
 
 def in_ascii(text: str) -> str:
-    """The text with ASCII in the place of the signs and kanji of shogi notation; what has no such place stays."""
+    """The text with the signs and kanji of shogi notation replaced by ASCII; other characters stay."""
     return text.replace("不成", "=").replace("入玉宣言", "declaration").translate(_TABLE)
 
 
@@ -67,7 +67,7 @@ def fitted(text: str, encoding: str | None) -> str:
 
 
 def register() -> None:
-    """Make `ERRORS`, a codec error handler that puts ASCII in the place of a sign that the terminal does not have."""
+    """Make `ERRORS`, a codec error handler that replaces a character that the terminal lacks by ASCII."""
 
     def replace(error: UnicodeError) -> tuple[str, int]:
         if not isinstance(error, UnicodeEncodeError):
@@ -82,8 +82,8 @@ class Catalogue:
     """A package's messages.
 
     Args:
-        package: its table is ``ja.toml`` in it: message -> Japanese.
-        beside: packages below it, whose errors it tells too.
+        package: the package with the table ``ja.toml``: message -> Japanese.
+        beside: lower packages whose errors it also translates.
     """
 
     def __init__(self, package: str, *beside: str) -> None:
@@ -101,13 +101,13 @@ class Catalogue:
         return message.format_map(fields)
 
     def error(self, line: str, encoding: str | None = "utf-8") -> str:
-        """An error, which was put together where it arose, in the user's language.
+        """An error message, already complete with its values, in the user's language.
 
-        It is told by its form: what stands in the table with names in braces matches any words there. What does not
-        match as a whole may do so behind a colon: ``--file: x.txt: no such file``.
+        It is recognized by its form: a name in braces in the table matches any words. A message that does not match as
+        a whole may match after a colon: ``--file: x.txt: no such file``.
 
         Args:
-            encoding: of where it is shown.
+            encoding: the encoding of the output.
         """
         if not is_japanese(os.environ) or not shows_kanji(encoding):
             return line
@@ -123,7 +123,7 @@ def japanese(package: str, section: str = "messages") -> Mapping[str, str]:
 
 @cache
 def _forms(packages: tuple[str, ...]) -> Sequence[tuple[re.Pattern[str], str]]:
-    """The errors' forms and their Japanese, those with the most words of their own first."""
+    """The errors' forms and their Japanese, those with the most fixed words first."""
     table = {form: words for package in packages for form, words in japanese(package, "errors").items()}
     pieces = {form: list(Formatter().parse(form)) for form in table}
 

@@ -1,4 +1,5 @@
-"""The calling thread's name and priority in the system, its time on a core, and the garbage collector's hold on all."""
+"""The calling thread's name and priority in the system, its time on a core, and limits to the garbage collector's
+pauses."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ LOWEST: Final = 19
 def give_way() -> None:
     """Give the calling thread, and all threads that it starts, the lowest priority for good.
 
-    Where the system refuses, the priority stays: the work is more important.
+    If the system refuses, the priority stays: the work is more important.
     """
     with contextlib.suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LOWEST)
@@ -33,7 +34,7 @@ def show_name(name: str) -> None:
 def core_time() -> tuple[float, float]:
     """Seconds that the calling thread has run, and seconds that it waited for a core.
 
-    Both are 0 where the system does not report them: only Linux does.
+    Both are 0 if the system does not report them: only Linux does.
     """
     try:
         ran, waited, _ = Path("/proc/thread-self/schedstat").read_text(encoding="ascii").split()
@@ -43,11 +44,11 @@ def core_time() -> tuple[float, float]:
 
 
 def spare_the_collector() -> None:
-    """Take all that this process has made until now, and so will keep, out of the garbage collector's rounds.
+    """Exclude all current objects, which the process will keep, from garbage collection.
 
-    A full round looks at every object and holds up all threads. Measured: 110,000 objects of loaded code are 60 ms of
-    processor time, for which a move in the middle of a game then had to wait.
+    A full collection visits every object and stops all threads. Measured: 110,000 objects of loaded code take 60 ms of
+    processor time, which delayed a move in the middle of a game.
     """
-    gc.unfreeze()  # what was there when it was called before and is no longer of use
+    gc.unfreeze()  # objects of an earlier call that are no longer used
     gc.collect()
     gc.freeze()

@@ -1,4 +1,4 @@
-"""Folders that only this user can change: code that is loaded from another one could be anybody's."""
+"""Folders that only this user can change: code loaded from any other folder could come from anyone."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from pathlib import Path
 
 
 def only_ours(folder: Path, variable: str = "") -> Path:
-    """Make a folder (mode 700) where it is missing, and return it once only this user can write to it.
+    """Make a folder (mode 700) if it is missing, and return it if only this user can write to it.
 
-    The folders on the way to it are not looked at.
+    Its parent folders are not checked.
 
     Args:
-        folder: what is wanted.
-        variable: what named it; for the error.
+        folder: the folder to make.
+        variable: the variable that names it, for the error message.
 
     Raises:
-        OSError: it cannot be made, or is not this user's alone; the text says what is wrong, and with which.
+        OSError: it cannot be made, or others can change it; the text names the folder and the fault.
     """
     where = f"{variable}: {folder}" if variable else str(folder)
     try:
@@ -38,10 +38,10 @@ def only_ours(folder: Path, variable: str = "") -> Path:
 
 
 def own_folder(parent: Path, prefix: str) -> Path:
-    """Find or make a folder under ``parent`` that is this user's alone (mode 700).
+    """Find or make a folder under ``parent`` that only this user can use (mode 700).
 
-    Its name is ``prefix``, so that all processes of the user find it; where somebody else took that name, it goes on
-    with ``-`` and more letters.
+    Its name is ``prefix``, so that all processes of the user find it; if another user has taken that name, ``-`` and
+    more letters follow.
 
     Raises:
         OSError: none can be made.

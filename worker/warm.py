@@ -23,12 +23,12 @@ from worker.shogi import attacks, declaration, makemove, movegen
 from worker.shogi.state import POS
 
 Progress = Callable[[str, int, int], None]
-"""Called with the stage that begins, its number from 0, and how many there are; at the end with ``done``."""
+"""Called with the stage that begins, its number from 0, and the number of stages; at the end with ``done``."""
 
 Stage = tuple[str, Any, tuple[Any, ...]]
-"""Its name, a compiled function, and the types of its arguments."""
+"""The stage's name, a compiled function, and the types of its arguments."""
 
-# In the order of dependence, so that each stage compiles about as much as its name says.
+# In the order of dependence, so that each stage compiles little more than its name says.
 _STAGES: Final[tuple[Stage, ...]] = (
     ("attacks", attacks.update_checks, (POS,)),
     ("attacks", attacks.is_attacked, (POS, int64, int64)),
@@ -71,19 +71,19 @@ _STAGES: Final[tuple[Stage, ...]] = (
 
 
 def warm_up(progress: Progress | None = None) -> bool:
-    """Compile all that this package runs. Returns False where the cache was warm already.
+    """Compile all that this package runs. Returns False if the cache was already warm.
 
     Args:
-        progress: told of each stage.
+        progress: callback, called once per stage.
     """
     return compile_once(_STAGES, "complete", progress)
 
 
 def compile_once(stages: Sequence[Stage], mark: str, progress: Progress | None = None) -> bool:
-    """Compile ``stages`` where the cache has no file ``mark``, which says that they are there; see `warm_up`.
+    """Compile ``stages`` if the cache has no file ``mark``, which shows that they are compiled; see `warm_up`.
 
     Raises:
-        OSError: the code cannot be kept; the error names the folder.
+        OSError: the code cannot be saved; the error names the folder.
     """
     report = progress or (lambda _stage, _number, _total: None)
     folder = cache_dir()
@@ -99,7 +99,7 @@ def compile_once(stages: Sequence[Stage], mark: str, progress: Progress | None =
             report(name, number, len(stages))
             try:
                 function.compile(signature)
-            except OSError as error:  # of numba's, which names no file
+            except OSError as error:  # from numba, without a file name
                 raise OSError(error.errno, error.strerror, str(folder)) from error
         done.touch()
         report("done", len(stages), len(stages))

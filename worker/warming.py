@@ -1,6 +1,6 @@
-"""`worker.warm.warm_up` in a process of its own, for programs that must be able to end meanwhile.
+"""`worker.warm.warm_up` in a separate process, for programs that must be able to end in the meantime.
 
-What compiles cannot be interrupted, and holds up every other thread of its process again and again.
+Compilation cannot be interrupted, and blocks all other threads of its process again and again.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class WarmingError(Exception):
 
 
 class Warming:
-    """One `warm_up`, in a process of its own."""
+    """One `warm_up`, in a separate process."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -33,10 +33,10 @@ class Warming:
         self._ended = False
 
     def run(self, progress: Progress | None = None) -> bool:
-        """Compile all that is not compiled yet; blocks. Where the cache is warm no process is started.
+        """Compile everything that is not compiled yet; blocks. If the cache is warm, no process is started.
 
         Returns:
-            Whether everything is compiled now; False: `end` came before it was.
+            Whether everything is compiled now; False: `end` was called first.
 
         Raises:
             WarmingError: the process failed.
@@ -68,7 +68,7 @@ class Warming:
                         progress(stage, int(number), int(total))
                 elif line.strip():
                     words.append(line.strip())
-        # Not by the exit status: whoever collects this process's dead children may have taken it.
+        # Not by the exit status: other code that reaps this process's children may have taken it.
         complete = _is_complete()
         if not complete and not self._ended:
             raise WarmingError("".join(words) or "the compiler ended without a word")
@@ -77,7 +77,7 @@ class Warming:
         return complete
 
     def end(self) -> None:
-        """End it at any point, from any thread; a process that has not begun does not begin."""
+        """End it at any point, from any thread. A process that has not started yet does not start."""
         with self._lock:
             self._ended = True
             if self._process is not None:

@@ -1,4 +1,4 @@
-"""A head and a worker of the fleet, from `gougi fleet up` to its end, on machines that boot for real.
+"""A head and a worker of the fleet, from `gougi fleet up` to its end, on machines that really boot.
 
     python -m benchmarks.boot [--folder F] [--release TAR]
 
@@ -39,7 +39,7 @@ def main(
         Path | None, typer.Option(help="Release that the machines install. Default: made of this checkout.")
     ] = None,
 ) -> None:
-    """Boot a fleet and check what it does; exit code 1 where a check fails."""
+    """Boot a fleet and check what it does; exit code 1 if a check fails."""
     missing = [name for name in _PROGRAMS if shutil.which(name) is None]
     if os.geteuid() != 0 or missing:
         raise SystemExit(f"benchmarks.boot: needs root, and on the PATH: {' '.join(missing or _PROGRAMS)}")

@@ -1,6 +1,6 @@
 """AWS for machines that are booted here: moto behind TLS and AWS's own names, and each machine's metadata service.
 
-In a network of its own (``unshare --net``): the addresses are those of the fleet's VPC and of EC2.
+In a separate network (``unshare --net``): the addresses are those of the fleet's VPC and of EC2.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_ba
 from werkzeug.serving import make_server
 
 from tests.cluster.metadata_service import MetadataService
-from tests.master.cloud.stand_in import REGION, client
+from tests.master.cloud.stand_in import REGION, client, knows_placement_groups
 
 METADATA = "169.254.169.254"
 GATEWAY = "10.81.255.254"
@@ -26,12 +26,12 @@ GATEWAY = "10.81.255.254"
 BUCKET = f"gougi-123456789012-{REGION}"
 SERVICES = ("s3", "ssm", "ec2", "autoscaling", "sts")
 NAMES = (*(f"{name}.{REGION}.amazonaws.com" for name in (*SERVICES, f"{BUCKET}.s3")), f"{BUCKET}.s3.amazonaws.com")
-"""boto3 asks for a bucket in us-east-1 by the name that S3 had before there were regions."""
+"""For a bucket in us-east-1, boto3 uses S3's old name without a region."""
 
 
 @dataclass(frozen=True)
 class Instance:
-    """An EC2 instance, as AWS's stand-in made it on terraform's request."""
+    """An EC2 instance, as created by AWS's stand-in at terraform's request."""
 
     id: str
     role: str
@@ -63,6 +63,7 @@ class Aws:
         subprocess.run(
             ["openssl", *words.split(), "-addext", f"subjectAltName={names}"], check=True, capture_output=True
         )
+        knows_placement_groups()
         app: Any = DomainDispatcherApplication(create_backend_app)
         self._servers = [
             make_server("127.0.0.1", 0, app, threaded=True),
@@ -71,10 +72,11 @@ class Aws:
         for server in self._servers:
             threading.Thread(target=server.serve_forever, daemon=True).start()
         self.url = f"http://127.0.0.1:{self._servers[0].server_port}"
+        client("ec2", self.url).describe_instances()  # the first call takes moto longer than gougi waits
         self.metadata = MetadataService(METADATA, 80)
 
     def instances(self) -> list[Instance]:
-        """The instances that run; from now on their metadata can be read."""
+        """The running instances; from now on their metadata can be read."""
         ec2 = client("ec2", self.url)
         running = [{"Name": "instance-state-name", "Values": ["running"]}]
         found = []

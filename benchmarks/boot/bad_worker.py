@@ -1,9 +1,9 @@
-"""What code on a worker can do with the fleet's token: run programs of its own on any machine, through Ray.
+"""What code on a worker can do with the fleet's token: run its own programs on any machine, through Ray.
 
     python bad_worker.py RAY-ADDRESS MASTER-PID HOST-ADDRESS…
 
-Runs on a worker, in its unit's environment. Prints a JSON object: for each host the user that programs there are, and
-all that they were let do. It needs nothing of Gougi.
+Runs on a worker, in its unit's environment. Prints a JSON object: for each host, the user as which programs run there,
+and everything that they were able to do. It needs nothing of Gougi.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ METADATA = "http://169.254.169.254/latest/api/token"
 
 
 def try_all(master: int) -> dict[str, object]:
-    """Try what a thief would; what succeeds is named."""
+    """Try everything that a thief would; returns the successful attempts."""
 
     def metadata() -> object:
         asked = urllib.request.Request(METADATA, method="PUT", headers={"X-aws-ec2-metadata-token-ttl-seconds": "60"})

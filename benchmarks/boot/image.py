@@ -1,7 +1,8 @@
-"""The machines' image: a Debian 12 root filesystem that has what Amazon Linux 2023 brings, and knows where AWS is here.
+"""The machines' image: a Debian 12 root filesystem with the programs of Amazon Linux 2023, configured for our stand-in
+for AWS.
 
 Amazon Linux 2023 has systemd 252, cloud-init 22.2 and AWS's command line 2; Debian 12 has systemd 252, cloud-init 22.4
-and AWS's command line 2.9. Python 3.11 is in this image: no repository of Amazon Linux's is here to take it from.
+and AWS's command line 2.9. Python 3.11 is in this image: no repository of Amazon Linux is available here.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ WantedBy=sysinit.target network-online.target
 """
 CERTIFICATE = "/etc/aws.pem"
 
-# AWS's stand-in is found by the names of AWS's services, and its certificate is trusted: no program of the machine is
-# told that AWS is not AWS. To cloud-init a container is no machine of EC2: it reads its user data from a file.
+# The names of AWS's services resolve to the stand-in, and its certificate is trusted, so no program on the machine
+# needs to know. cloud-init does not treat a container as an EC2 machine: it reads its user data from a file.
 FILES = {
     "/etc/cloud/ds-identify.cfg": "policy: enabled\n",
     "/etc/cloud/cloud.cfg.d/90_seed.cfg": "datasource_list: [NoCloud]\nnetwork: {config: disabled}\nlocale: C.UTF-8\n",
@@ -47,10 +48,10 @@ FILES = {
 
 
 def make(folder: Path) -> Path:
-    """The root filesystem below ``folder``; where it is not there it is made, in minutes, of Debian's packages.
+    """The root filesystem below ``folder``; if missing, it is built from Debian's packages, which takes minutes.
 
     Raises:
-        subprocess.CalledProcessError: debootstrap or apt failed; what they said is in ``folder``/image.log.
+        subprocess.CalledProcessError: debootstrap or apt failed; their output is in ``folder``/image.log.
     """
     root = folder / "debian-12"
     if not root.exists():
@@ -71,7 +72,8 @@ def make(folder: Path) -> Path:
 
 
 def configure(root: Path, certificate: Path, instance: Instance) -> None:
-    """Put into a machine's root filesystem what is its own: its address, as DHCP would give it, and its user data."""
+    """Write a machine's own settings into its root filesystem: its address, which DHCP would assign, and its user
+    data."""
     seed = "/var/lib/cloud/seed/nocloud"
     files = {
         **FILES,

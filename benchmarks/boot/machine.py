@@ -1,4 +1,4 @@
-"""A machine: systemd as process 1 of a container, with a disk, a network and a console of its own (systemd-nspawn)."""
+"""A machine: systemd as process 1 of a container, with its own disk, network and console (systemd-nspawn)."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class MachineError(Exception):
 
 
 REBOOT = 133
-"""Exit code of systemd-nspawn --keep-unit where the machine asks to be booted again."""
+"""Exit code of systemd-nspawn --keep-unit if the machine requests a reboot."""
 
-# Each systemd is the root of control groups of its own, also where the host has them in the old hierarchy.
+# Each systemd is the root of its own control groups, even if the host uses the old hierarchy.
 _IN_GROUPS = """
 for folder in $(awk '$3 == "cgroup2" || $4 ~ /name=systemd/ { print $2 }' /proc/mounts); do
   mkdir -p "$folder/$0"
@@ -67,7 +67,7 @@ class Machine:
             "--resolv-conf=off",
             "--link-journal=no",
         ]
-        # As on a machine of its own: a cgroup hierarchy, and the kernel's settings to be written by root.
+        # As on a real machine: its own cgroup hierarchy, and kernel settings that root can write.
         settings = {"SYSTEMD_NSPAWN_UNIFIED_HIERARCHY": "1", "SYSTEMD_NSPAWN_API_VFS_WRITABLE": "1"}
         with self.console.open("ab") as console:
             self._nspawn = subprocess.Popen(
@@ -98,10 +98,10 @@ class Machine:
         """Run a command there as root and return its output.
 
         Args:
-            code: the exit code that it has to have; None: any.
+            code: the expected exit code; None: any.
 
         Raises:
-            MachineError: it has another.
+            MachineError: the exit code is different.
         """
         enter = ["nsenter", "--target", str(self.init), "--all", "--", "env", "-i", f"PATH={os.defpath}:/usr/sbin"]
         done = subprocess.run(
@@ -121,7 +121,7 @@ class Machine:
         return self.run("journalctl", "--no-pager", "--quiet", f"--unit={unit}", "--output=short-monotonic")
 
     def wait_off(self, timeout_s: float) -> int:
-        """Wait until it has switched itself off; 0, or `REBOOT` where it is to be switched on again.
+        """Wait until it has switched itself off; 0, or `REBOOT` if it has to be switched on again.
 
         Raises:
             MachineError: it is still on.

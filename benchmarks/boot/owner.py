@@ -58,7 +58,7 @@ class Owner:
         client("ssm", url).put_parameter(**made)
 
     def fleet(self, *words: str) -> str:
-        """Run ``gougi fleet WORDS`` and return its output. Raises AssertionError: it failed."""
+        """Run ``gougi fleet WORDS`` and return its output. Raises AssertionError if it failed."""
         done = subprocess.run(
             [sys.executable, "-m", "gougi", "fleet", *words],
             cwd=self.folder,
@@ -94,7 +94,7 @@ class Owner:
         return started
 
     def in_bucket(self, prefix: str) -> list[str]:
-        """The keys of the fleet's bucket that begin so."""
+        """The keys in the fleet's bucket with this prefix."""
         found = client("s3", self._url).list_objects_v2(Bucket=BUCKET, Prefix=prefix)
         return [each["Key"] for each in found.get("Contents", ())]
 

@@ -42,7 +42,7 @@ class Scenario:
     """
 
     def __init__(self, root: Path, release: Path, folder: Path) -> None:
-        logging.getLogger("werkzeug").setLevel(logging.WARNING)  # else a line for each of a thousand requests
+        logging.getLogger("werkzeug").setLevel(logging.WARNING)  # otherwise one line for each of a thousand requests
         nspawn = Path("/run/systemd/nspawn")
         nspawn.mkdir(parents=True, exist_ok=True)
         subprocess.run(["mount", "-t", "tmpfs", "none", str(nspawn)], check=True)
@@ -191,7 +191,7 @@ class Scenario:
         return ""
 
     def a_bad_worker_gets_nothing(self) -> str:
-        """With the token it runs programs on the head and on its own machine, and they are let do nothing."""
+        """With the token it can run programs on the head and on its own machine, but they can do no harm."""
         head, node = self.machines["head"], self.machines["node"]
         master = head.systemctl("show", "--value", "--property=MainPID", "gougi-master")
         node.run("sh", "-c", f"cat >/run/bad.py <<'END'\n{BAD.read_text()}\nEND")
@@ -201,7 +201,7 @@ class Scenario:
         said = node.run("systemd-run", "--quiet", "--pipe", "--wait", *as_gougi, *words, timeout_s=200.0)
         found = json.loads(said.splitlines()[-1])
         assert found[hosts[0]] == {"user": "gougi-ray", "done": []}, found
-        # What its nodes write anyway; a worker has neither books of its own, nor records.
+        # Its nodes write there anyway; a worker has neither books nor records of its own.
         allowed = {"records", "books", "compiled code"}
         assert found[hosts[1]]["user"] == "gougi" and set(found[hosts[1]]["done"]) <= allowed, found
         return f"on the head it is {found[hosts[0]]['user']}"
@@ -217,7 +217,7 @@ class Scenario:
         return known
 
     def _nodes(self) -> set[str]:
-        """The node processes that say that they are there (``GOUGI_RUN_DIR``), which is after a first search."""
+        """The node processes that have announced themselves (``GOUGI_RUN_DIR``), which they do after a first search."""
         return set(self.machines["node"].run("ls", "/run/gougi/nodes").split())
 
     def _serves_again(self, before: set[str]) -> str:
@@ -261,7 +261,7 @@ class Scenario:
         return ", ".join(f"{row['role']}: {row['state']}" for row in rows)
 
     def the_fleet_ends(self) -> str:
-        """As `gougi fleet keep` ends it (exit code 10): the workers' number goes to 0, and the head is off."""
+        """`gougi fleet keep` ends the fleet (exit code 10): the number of workers goes to 0, and the head is off."""
         head = self.machines["head"]
         head.systemctl("--no-block", "start", "gougi-end")
         assert head.wait_off(200) == 0
@@ -271,10 +271,10 @@ class Scenario:
 
 
 def until(what: str, timeout_s: float, true: Callable[[], Found]) -> Found:
-    """Call a function until its result is true, and return that. A machine that is off has no answer.
+    """Call a function until its result is true, and return that. A machine that is off gives no answer.
 
     Raises:
-        MachineError: it does not.
+        MachineError: the time is over.
     """
     deadline = time.monotonic() + timeout_s
     why = ""

@@ -1,10 +1,10 @@
-"""Fuzzing, guided by coverage: each reader of foreign bytes gets inputs until it fails, or the time is over.
+"""Fuzzing, guided by coverage: each reader of foreign bytes gets inputs until it fails or the time is over.
 
     python -m benchmarks.fuzz csa usi --seconds 600
     python -m benchmarks.fuzz --list
 
-Each target runs in a process of its own under libFuzzer (by atheris). Inputs that reach new branches are kept in
-``runs/fuzz/TARGET`` and are where the next run begins; an input that fails is written to ``runs/fuzz/TARGET-failed``,
+Each target runs in a separate process under libFuzzer (by atheris). Inputs that reach new branches are kept in
+``runs/fuzz/TARGET``, and the next run starts with them; an input that fails is written to ``runs/fuzz/TARGET-failed``,
 and ``python -m benchmarks.fuzz TARGET --input FILE`` shows its traceback again.
 """
 
@@ -34,6 +34,7 @@ TARGETS: dict[str, type[Target]] = {
         files.Sfen,
         files.Records,
         files.Network,
+        files.BinaryBooks,
         files.Books,
         files.FloodgateRecords,
         files.Logs,
@@ -64,7 +65,7 @@ def main(
         for name in chosen:
             TARGETS[name]().one(input_file.read_bytes())
         return
-    # Else it is compiled within an input, which would count as one that hangs.
+    # Otherwise compilation would happen within an input, which would count as a hang.
     warm_up()
     failed = [name for name in chosen if not _fuzz(name, seconds, folder)]
     if failed:

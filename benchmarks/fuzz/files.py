@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import struct
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,11 +17,13 @@ from master.analysis.game import GameFileError, parse_games
 from master.book.importing import GameFilter, read_games
 from master.config import ConfigError, load_config, sample
 from master.game.journal import ReplayError, read_log
-from worker.book import Book, BookError
+from worker.book import Book, BookError, open_file
+from worker.book.binary import YBB_MAGIC, apery_key, packed_sfen
 from worker.nnue.architecture import NetworkFileError
 from worker.nnue.format import parse_network, serialise_network
 from worker.nnue.network import default_file
 from worker.shogi import MoveError, Position, SfenError
+from worker.shogi.sfen import parse
 
 _KINDS: Final = (".csa", ".kif", ".ki2", "")
 _CSA: Final = """V2.2
@@ -112,7 +115,7 @@ class Records(Target):
 
 
 class Network(Target):
-    """The beginning of a network file; the rest is as that of the smallest network."""
+    """How many bytes a network file lacks (two bytes), then its beginning; the rest is as that of the smallest."""
 
     name = "nets"
 
@@ -120,16 +123,43 @@ class Network(Target):
         self._file = default_file().read_bytes()
 
     def seeds(self) -> Iterator[bytes]:
-        yield self._file[:_HEADER_BYTES]
-        yield self._file[:200] + b"\xff" * 100
+        yield b"\0\0" + self._file[:_HEADER_BYTES]
+        yield b"\0\0" + self._file[:200] + b"\xff" * 100
+        text = b"Features=HalfKP(Friend)[125388->256x2],Network=AffineTransform[1<-32](ClippedReLU[32]("
+        yield b"\5\0" + self._file[:8] + len(text).to_bytes(4, "little") + text
 
     def one(self, data: bytes) -> None:
-        whole = data if len(data) > _HEADER_BYTES else data + self._file[len(data) :]
+        lacks, data = int.from_bytes(data[:2], "little"), data[2:]
+        whole = data if len(data) > _HEADER_BYTES else data + self._file[len(data) : len(self._file) - lacks]
         try:
             network = parse_network(whole)
         except NetworkFileError:
             return
         assert parse_network(serialise_network(network)).architecture == network.architecture
+
+
+class BinaryBooks(Target):
+    """A book in YaneuraOu's or Apery's binary format, in memory and on the disk."""
+
+    name = "binary-books"
+
+    def __init__(self) -> None:
+        self._paths = (_scratch_file("book.ybb"), _scratch_file("book.bin"))
+
+    def seeds(self) -> Iterator[bytes]:
+        start = parse(Position.startpos().sfen())
+        index = packed_sfen(start) + struct.pack("<QHH", 0, 1, 1)
+        yield YBB_MAGIC + struct.pack("<QQ", 1, 1) + index + struct.pack("<HhH", 59 << 7 | 58, 30, 20)
+        yield struct.pack("<QHHi", apery_key(start), 59 << 7 | 58, 3, 40)
+
+    def one(self, data: bytes) -> None:
+        for path in self._paths:
+            path.write_bytes(data)
+            for on_the_fly in (False, True):
+                with contextlib.suppress(BookError):
+                    book = open_file(path, on_the_fly)
+                    book.find(Position.startpos().sfen())
+                    book.find(Position.startpos().sfen(), any_ply=True)
 
 
 class Books(Target):

@@ -53,11 +53,12 @@ _STEP_MS: Final = 40
 _SUMMARY_LINES: Final = 45
 """Lines of a server up to the first moves."""
 _LAST_LINES: Final = 12
-"""Lines that are taken from the rest: whole games are too slow to be tried often."""
+"""The number of lines taken from the rest: whole games are too slow to try often."""
 
 
 class Channel(Target):
-    """Messages and table entries from a peer. A message that is understood is the same after a way back and forth."""
+    """Messages and table entries from a peer. A message that is decoded must stay the same after encoding and
+    decoding."""
 
     name = "channel"
 
@@ -77,9 +78,9 @@ class Channel(Target):
 
 
 class CsaServer(Target):
-    """A tournament server's lines, heard by a whole player, whose searches end at once with a legal move.
+    """A tournament server's lines, received by a whole player, whose searches end at once with a legal move.
 
-    The first byte says how many of the next lines come before the first decision.
+    The first byte says how many of the next lines arrive before the first decision.
     """
 
     name = "csa"
@@ -95,7 +96,7 @@ class CsaServer(Target):
 
 
 class _Game:
-    """A player and what answers its instructions."""
+    """A player, and the code that answers its instructions."""
 
     def __init__(self, delay: int) -> None:
         self._player = Player(
@@ -146,7 +147,8 @@ class _Game:
 
 
 class CsaClient(Target):
-    """Lines of two clients, heard by the practice server. A line's first byte says whose it is, and how much later."""
+    """Lines of two clients, received by the practice server. A line's first byte says whose it is, and how much
+    later."""
 
     name = "csa-server"
 

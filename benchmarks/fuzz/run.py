@@ -12,7 +12,7 @@ _ROOT = Path(__file__).parents[2]
 
 
 def _compiled() -> Iterator[str]:
-    """Modules with compiled code, by what they import: numba cannot read what atheris makes of them."""
+    """Modules with compiled code, found by their imports: numba cannot read them after atheris has changed them."""
     for path in (_ROOT / "worker").rglob("*.py"):
         if path.parent.name == "jit" or "from worker.jit" in path.read_text(encoding="utf-8"):
             yield ".".join(path.relative_to(_ROOT).with_suffix("").parts)

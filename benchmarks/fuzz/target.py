@@ -1,4 +1,4 @@
-"""The shape of a fuzz target: a reader of foreign bytes, the errors that it may raise, and inputs to begin with."""
+"""The shape of a fuzz target: a reader of foreign bytes, the errors that it may raise, and inputs to start with."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FIXTURES = Path(__file__).parents[2] / "tests" / "fixtures"
 class Target(ABC):
     """One place where bytes from outside come in.
 
-    `one` catches the errors that the reader promises, so whatever leaves it is a fault.
+    `one` catches the errors that the reader documents, so any other exception is a fault.
     """
 
     name: str
@@ -31,7 +31,7 @@ class Target(ABC):
 
 
 def server_lines() -> Iterator[bytes]:
-    """All that the real server said in each recorded session, one text a session."""
+    """Everything that the real server sent in each recorded session, one text per session."""
     for path in sorted((FIXTURES / "csa").glob("*.txt")):
         said = [line.split(b"S> ", 1)[1] for line in path.read_bytes().splitlines() if b" S> " in line]
         if said:
@@ -39,7 +39,7 @@ def server_lines() -> Iterator[bytes]:
 
 
 def client_lines() -> Iterator[bytes]:
-    """All that each recorded client said, one text a session."""
+    """Everything that each recorded client sent, one text per session."""
     for path in sorted((FIXTURES / "csa").glob("*.txt")):
         said = [line.split(b"C> ", 1)[1] for line in path.read_bytes().splitlines() if b" C> " in line]
         if said:

@@ -47,11 +47,12 @@ _DIALOGUES: Final = (
     "isready\nposition sfen 8k/9/9/9/9/9/9/9/K8 b 2R2B4G4S4N4L18P 1\ngo depth 1 searchmoves 9i9h\ngo",
 )
 _LARGE: Final = ("USI_Hash", "Threads")
-"""Options whose high values take memory or threads by the thousand, as they are meant to."""
+"""Options whose high values rightly take thousands of megabytes or threads."""
 
 
 class Fleet(Target):
-    """A GUI's lines to the fleet's front, whose searches end at once. Each ``go`` behind ``readyok`` has its answer."""
+    """A GUI's lines to the fleet's front, whose searches end at once. Each ``go`` after ``readyok`` must get its
+    answer."""
 
     name = "usi"
 
@@ -59,7 +60,9 @@ class Fleet(Target):
         yield from (text.encode() for text in _DIALOGUES)
 
     def one(self, data: bytes) -> None:
-        plan = FleetPlan(nodes=2, hash_mb=16, threads=1, eval_file="", fv_scale=0, mode="auto", vote="majority")
+        plan = FleetPlan(
+            nodes=2, hash_mb=16, threads=1, eval_file="", architecture="", fv_scale=0, mode="auto", vote="majority"
+        )
         front = FleetFront(FleetOptions(plan), strict=True)
         now = 0.0
         due: list[Event] = [GuiLine(line, 0.0) for line in data.decode("utf-8", "replace").split("\n")]
@@ -91,7 +94,7 @@ class Single(Target):
     name = "usi-single"
 
     def __init__(self) -> None:
-        warm_up()  # no input is to blame for the time that it takes to compile
+        warm_up()  # so that no input is blamed for compilation time
 
     def seeds(self) -> Iterator[bytes]:
         yield from (text.encode() for text in _DIALOGUES)
@@ -107,7 +110,7 @@ class Single(Target):
 
 
 class Engine(Target):
-    """The output of a foreign USI engine. A PV that is taken is legal."""
+    """The output of a foreign USI engine. An accepted PV must be legal."""
 
     name = "usi-engine"
 

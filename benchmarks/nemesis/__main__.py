@@ -1,11 +1,11 @@
 """A nemesis: real processes are killed, stopped, cut off and left without disk space at random, from a seed, while a
-GUI asks for move after move; then the answers are checked, and what the processes left behind.
+GUI asks for move after move; then the answers are checked, and that no process or file is left.
 
     python -m benchmarks.nemesis --minutes 30 --seed 7
 
-Faults come in bursts that overlap; after each burst it prints how long the fleet took to be whole again. As root the
-player gets a network and a disk of its own, so that lines can be cut and the disk filled; otherwise these faults are
-left out. Source of the idea: Jepsen's nemesis (https://jepsen.io).
+Faults come in bursts that overlap; after each burst it prints how long the fleet took to be complete again. As root the
+player gets its own network and disk, so that lines can be cut and the disk filled; otherwise these faults are left out.
+Source of the idea: Jepsen's nemesis (https://jepsen.io).
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ _GONE_S = 75.0
 
 
 class Nemesis:
-    """One run. ``faults``: the faults of the player that were found."""
+    """One run. ``faults``: the faults found in the player."""
 
     def __init__(self, nodes: int, byoyomi_ms: int, folder: Path, rng: random.Random, kinds: list[Kind]) -> None:
         self.history = History()
         self.faults: list[str] = []
         self.whole_s: dict[str, list[float]] = defaultdict(list)
-        """Seconds until the fleet was whole again, by the kind of fault."""
+        """Seconds until the fleet was complete again, by the kind of fault."""
         self.gone_s: list[float] = []
         self._nodes = nodes
         self._folder = folder
@@ -133,7 +133,7 @@ class Nemesis:
         return []
 
     def _end(self, orderly: bool) -> None:
-        """End the player, and look for what it leaves."""
+        """End the player, and look for anything that it leaves."""
         player = self._player
         self._games.rest(wait=orderly)
         player.give_up()
@@ -212,7 +212,7 @@ def main(
         raise typer.BadParameter(f"no fault has {' or '.join(only or [])} in its name; there are: {', '.join(Kind)}")
     seed = random.randrange(1 << 32) if seed is None else seed
     typer.echo(f"seed {seed}; {'a network and a disk of its own' if apart else 'not root: no cuts, no full disk'}")
-    # A short name: the path of a socket in it may have 107 bytes.
+    # A short name: the path of a socket may have at most 107 bytes.
     with tempfile.TemporaryDirectory(prefix="nm-") as folder, busy(load):
         try:
             if apart:
@@ -230,7 +230,7 @@ def main(
 
 
 def _run_apart() -> int:
-    """The same command in namespaces of its own."""
+    """The same command in separate namespaces."""
     inner = 'ip link set lo up && exec "$0" "$@"'
     command = [sys.executable, "-m", "benchmarks.nemesis", *sys.argv[1:]]
     return subprocess.run(

@@ -9,7 +9,7 @@ from worker.shogi import MoveError, Position
 _PIPES_MS = 60.0
 """Delay of the pipes and of the watcher itself."""
 _STARVED = 4.0
-"""Factor by which an answer may be later than the watcher overslept meanwhile: each hand-over waits for a core."""
+"""An answer may be late by this factor times the watcher's own delay in that time: each hand-over waits for a core."""
 
 _SHORTLY_MS = 5000.0
 
@@ -25,7 +25,7 @@ class Question:
     answers: list[tuple[float, str]] = field(default_factory=list)
     """Time (ms) and move of each."""
     given_up: bool = False
-    """The player was ended before it could answer."""
+    """The player was killed before it could answer."""
 
 
 @dataclass(slots=True)
@@ -34,7 +34,7 @@ class History:
 
     questions: list[Question] = field(default_factory=list)
     stray: list[str] = field(default_factory=list)
-    """``bestmove`` lines that nobody asked for."""
+    """``bestmove`` lines without a question."""
     overslept: list[tuple[float, float]] = field(default_factory=list)
     """Time (ms) and delay (ms) of each late wake-up."""
     befell: list[tuple[float, str]] = field(default_factory=list)
@@ -57,7 +57,7 @@ class History:
         return found
 
     def before(self, at_ms: float) -> str:
-        """Faults that befell the player shortly before."""
+        """Faults that hit the player shortly before."""
         said = [
             f"{what} {at_ms - when:.0f} ms before" for when, what in self.befell if 0 <= at_ms - when <= _SHORTLY_MS
         ]
@@ -69,7 +69,7 @@ class History:
         return _PIPES_MS + _STARVED * worst
 
     def lateness_ms(self) -> list[float]:
-        """The delay of every answer behind its byoyomi, in ms; below 0: before it."""
+        """The delay of every answer after its byoyomi, in ms; below 0: before it."""
         return [at - each.asked_ms - each.byoyomi_ms for each in self.questions for at, _ in each.answers]
 
 

@@ -1,4 +1,4 @@
-"""The player under test: a whole ``gougi usi`` process, asked as a GUI asks, and watched from outside."""
+"""The player under test: a whole ``gougi usi`` process, driven as by a GUI, and watched from outside."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from worker.shogi import Position
 
 
 class PlayerError(Exception):
-    """The player did not come up, or did not end; the text says what was waited for."""
+    """The player did not start or did not end; the text says what did not happen."""
 
 
 class PlayerProcess:
@@ -77,7 +77,7 @@ class PlayerProcess:
         return time.monotonic() - began
 
     def ask(self, moves: tuple[str, ...], byoyomi_ms: int, patience_s: float = 30) -> str:
-        """Let it think about the position after ``moves``; returns its move, or an empty text where it has none."""
+        """Let it think about the position after ``moves``; returns its move, or an empty text if it has none."""
         question = Question(moves, byoyomi_ms, time.monotonic() * 1000)
         self._history.questions.append(question)
         self._answered.clear()
@@ -90,7 +90,7 @@ class PlayerProcess:
         return question.answers[0][1] if question.answers else ""
 
     def give_up(self) -> None:
-        """Let an open question have no answer: the player is about to be ended from outside."""
+        """Mark an open question as unanswerable: the player is about to be killed."""
         with self._lock:
             if self._open is not None and not self._open.answers:
                 self._open.given_up = True
@@ -121,14 +121,14 @@ class PlayerProcess:
         return len(there)
 
     def zombies(self, patience_s: float = 5.0) -> int:
-        """Its children that are dead and were not collected, also after some time: it looks for them twice a second."""
+        """The number of its dead children that are still not reaped after some time: it reaps twice a second."""
         deadline = time.monotonic() + patience_s
         while (count := zombies_of(self._process.pid)) and time.monotonic() < deadline:
             time.sleep(0.1)
         return count
 
     def close(self, patience_s: float = 60) -> None:
-        """End it as a GUI does.
+        """End it like a GUI.
 
         Raises:
             PlayerError: it does not end.
@@ -141,7 +141,7 @@ class PlayerProcess:
             raise PlayerError(f"no end {patience_s:.0f} s after quit") from error
 
     def left_behind(self, patience_s: float) -> tuple[list[str], float]:
-        """The processes and files that are still there some time after its end, and how long that was."""
+        """The processes and files that remain some time after its end, and the length of that time."""
         self._process.wait()
         began = time.monotonic()
         while True:
@@ -153,7 +153,7 @@ class PlayerProcess:
             time.sleep(0.1)
 
     def destroy(self) -> None:
-        """Leave nothing of it, whatever happened."""
+        """Remove everything of it, whatever happened."""
         import signal
 
         send(list(marked(self.mark)), signal.SIGCONT)
@@ -193,10 +193,10 @@ class PlayerProcess:
 
 
 class Games(threading.Thread):
-    """Asks for one move after the other, a new game after so many plies, until it is told to stop.
+    """Requests one move after the other, and starts a new game after a number of plies, until `stop`.
 
     Args:
-        player: who plays; another one takes its place by `hand_over`.
+        player: the player; `hand_over` replaces it.
         byoyomi_ms: for each move.
     """
 
@@ -232,7 +232,7 @@ class Games(threading.Thread):
             self._resting.wait(60)
 
     def hand_over(self, player: PlayerProcess) -> None:
-        """Go on with this player."""
+        """Continue with this player."""
         self._player = player
         self._playing.set()
 
@@ -249,7 +249,7 @@ def _is_over(moves: tuple[str, ...]) -> bool:
 
 
 def watch_sleep(history: History, end: Callable[[], bool]) -> threading.Thread:
-    """Start a thread that enters in ``history`` how late (ms) it wakes up: a measure of the machine's load."""
+    """Start a thread that records in ``history`` how late (ms) it wakes up: a measure of the machine's load."""
     step_s = 0.005
 
     def watch() -> None:

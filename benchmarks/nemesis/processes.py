@@ -1,4 +1,5 @@
-"""The player's processes: found by a mark in their environment, which all children inherit, and told apart by name."""
+"""The player's processes: found by a mark in their environment, which all children inherit, and distinguished by
+name."""
 
 from __future__ import annotations
 
@@ -15,8 +16,7 @@ MARK = "NEMESIS_MARK"
 
 
 def marked(mark: str) -> dict[int, str]:
-    """The living processes with this mark, by number: their command lines. One that died and waits to be collected by
-    its parent is not among them."""
+    """The living processes with this mark, by number: their command lines. Zombies are not included."""
     wanted = f"{MARK}={mark}".encode()
     found = {}
     for process in all_processes():
@@ -33,14 +33,14 @@ def named(processes: dict[int, str], *words: str) -> list[int]:
 
 
 def send(pids: list[int], number: signal.Signals) -> None:
-    """Send a signal to all that are still there."""
+    """Send a signal to all that still exist."""
     for pid in pids:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, number)
 
 
 def zombies_of(pid: int) -> int:
-    """The number of children of a process that are dead and wait to be collected."""
+    """The number of zombie children of a process."""
     return sum(process.state == "Z" and process.parent == pid for process in all_processes())
 
 
@@ -60,7 +60,7 @@ def listening_ports(pid: int) -> list[int]:
 
 
 def log_events(folder: Path) -> Iterator[dict[str, object]]:
-    """The events of all logs in ``folder``, in their order. A line that is cut off is passed over."""
+    """The events of all logs in ``folder``, in their order. A truncated line is skipped."""
     for path in sorted(folder.glob("*.jsonl")):
         for line in path.read_text(errors="replace").splitlines():
             with contextlib.suppress(ValueError):

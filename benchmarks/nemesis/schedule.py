@@ -1,4 +1,4 @@
-"""The plan of the faults that the player meets: bursts that overlap, from a seed. Pure."""
+"""The plan of faults for the player: bursts that overlap, from a seed. Pure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LASTING = frozenset({Kind.STOP_NODE, Kind.STOP_NODES, Kind.CUT, Kind.DISK_FULL})
 """Faults that end by themselves."""
 
 ENDING = frozenset({Kind.KILL_PLAYER, Kind.RESTART})
-"""Faults after which all processes and files of the player have to go, and another player starts."""
+"""Faults after which all processes and files of the player must disappear, and another player starts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Strike:
     """Seconds since the burst began."""
     kind: Kind
     pick: float
-    """The one of several that it hits: 0 the first, up to 1 the last."""
+    """Which of several targets it hits: 0 the first, up to 1 the last."""
     lasts_s: float
     """Seconds that it lasts; 0: it is over at once."""
 

@@ -1,1 +1,1 @@
-"""The search of one position by a fleet: a pure state machine, and all that it knows."""
+"""The search of one position by a fleet: a pure state machine and its data."""

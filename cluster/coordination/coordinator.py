@@ -1,14 +1,15 @@
 """One search at a time over the fleet, as a pure state machine: events in, instructions out.
 
-Nothing here does I/O, reads a clock or starts a thread. A driver hands in what happened and when (`Coordinator.handle`)
-and does what comes back. So each fault (a node dies between two reports, a late report of an old job, a flag about to
-fall) is a plain unit test, and the same code runs on real nodes and in virtual time.
+Nothing here does I/O, reads a clock or starts a thread. A driver passes in each event with its time
+(`Coordinator.handle`) and carries out the instructions that are returned. So each fault (a node dies between two
+reports, a late report of an old job, a flag about to fall) is a plain unit test, and the same code runs on real nodes
+and in virtual time.
 
 A search, in order::
 
     StartSearch ─ no move, one move, declaration ───────────────────► decided ("forced")
       │
-      └─ groups, each on its way (`Group`), and their vote ───────► decided: soft time and an answer ·
+      └─ groups, each in its phases (`Group`), their vote ───────► decided: soft time and an answer ·
                                 all jobs over · a proven mate · StopSearch · hard deadline
 
     PonderSearch ─ `Pondering`, until the next StartSearch, which may be a hit, or StopSearch; nothing is decided
@@ -17,10 +18,10 @@ Invariants, which the tests check after each event (``tests/cluster/coordination
 
 - every `StartSearch` is followed by exactly one `Decision`, at the latest by the first event at or after its hard
   deadline;
-- what is decided is a legal move, ``resign`` where there is none, or ``win``;
-- each node is in one group; a job runs only on a node that lives, and in a group no two nodes have the same leaf,
-  except the root searchers, which all search the whole root;
-- the leaves of a group's tree hold each legal move exactly once;
+- the decision is a legal move, ``resign`` if there is none, or ``win``;
+- each node is in one group; a job runs only on a live node, and within a group no two nodes have the same leaf, except
+  the root searchers, which all search the whole root;
+- the leaves of a group's tree contain each legal move exactly once;
 - every line that is kept is legal from the root.
 """
 
@@ -47,7 +48,7 @@ from worker.shogi.position import Replay
 from worker.states import States
 
 _REMEMBERED: Final = 4000
-"""Events and instructions: some ten searches of 64 nodes."""
+"""The number of events and instructions kept: about ten searches of 64 nodes."""
 
 
 class History:
@@ -57,12 +58,12 @@ class History:
         self._kept: deque[tuple[int, Event | Instruction]] = deque(maxlen=_REMEMBERED)
 
     def add(self, at_ms: int, what: Event | Instruction) -> None:
-        """Remember it. ``at_ms``: on the coordinator's clock."""
+        """Remember it. ``at_ms``: by the coordinator's clock."""
         if not isinstance(what, Tick | Progress | Pondered):
             self._kept.append((at_ms, what))
 
     def of(self, key: int | str | None) -> list[tuple[int, Event | Instruction]]:
-        """What concerned the search or the node of that id, oldest first, as far as it is remembered; None: all."""
+        """The kept entries about the search or node with that id, oldest first; None: all."""
         return [(at_ms, what) for at_ms, what in self._kept if key is None or key in _about(what)]
 
 
@@ -75,7 +76,7 @@ def _about(what: Event | Instruction) -> Iterator[object]:
 
 
 class Coordinator:
-    """See the module's text. ``handle`` is the only thing that changes it."""
+    """See the module docstring. Only ``handle`` changes it."""
 
     def __init__(
         self,
@@ -84,7 +85,7 @@ class Coordinator:
     ) -> None:
         """
         Args:
-            table: what `Mode.AUTO` chooses from.
+            table: the measurements from which `Mode.AUTO` chooses.
         """
         self.settings = settings or Settings()
         self._table = table
@@ -93,9 +94,9 @@ class Coordinator:
         self._fallback_live = False
         self.run: SearchRun | None = None
         self.ponders: Pondering | None = None
-        """Never beside ``_run``."""
+        """Never together with ``_run``."""
         self._last: SearchRun | None = None
-        """The last search that was decided: its lines say what the opponent may reply."""
+        """The last search that was decided: its lines show the opponent's likely replies."""
         self._last_search_id = -1
         self._replay = Replay()
         self._states = States(COORDINATOR, CoordinatorState.IDLE, strict=self.settings.validate)
@@ -114,8 +115,8 @@ class Coordinator:
         return self.state is CoordinatorState.PONDERING
 
     def history(self, key: int | str | None = None) -> list[tuple[int, Event | Instruction]]:
-        """The events and instructions of a search (by its id), of a node (by its name), or all, each with its time,
-        oldest first, as far as they are remembered: to look for a fault."""
+        """The kept events and instructions of a search (by its id), of a node (by its name), or all, each with its
+        time, oldest first. Use it to find the cause of a fault."""
         return self._history.of(key)
 
     @property
@@ -123,14 +124,14 @@ class Coordinator:
         return tuple(self.roster)
 
     def handle(self, event: Event, now_ms: int) -> list[Instruction]:
-        """Take an event that happened at ``now_ms`` (any steady clock) and say what is to be done, in this order.
+        """Handle an event that happened at ``now_ms`` (by any monotonic clock) and return the instructions, in order.
 
         Raises:
             ValueError: a `StartSearch` that cannot be searched (position, moves, limits, a search id that does not
-                rise); the coordinator is as it was.
+                rise); the coordinator is unchanged.
         """
         self.dispatch.out = []
-        if not isinstance(event, Received) or isinstance(event.message, Done):  # reports come by the hundred
+        if not isinstance(event, Received) or isinstance(event.message, Done):  # there are hundreds of reports
             self._history.add(now_ms, event)
         match event:
             case Received():

@@ -1,4 +1,4 @@
-"""What a search tells those who wait for it: its progress, and its decision."""
+"""The output of a search: its progress and its decision."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cluster.split.tree import TreeLine, tells_score
 
 
 def progress_of(search: Search, now_ms: int) -> Progress:
-    """What would be played now."""
+    """The progress of a search: the move that would be played now."""
     searched = searched_by(search, now_ms)
     return Progress.of(
         search.answer() or Answer(),
@@ -26,8 +26,7 @@ def progress_of(search: Search, now_ms: int) -> Progress:
 
 
 def decision_of(search: Search, now_ms: int) -> Decision:
-    """What is played. Where neither nodes nor fallback have a line, a move goes out all the same: the best by
-    material."""
+    """The decision of a search. If neither nodes nor fallback have a line, it is still a move: the best by material."""
     answer = _exactly(search, search.answer() or Answer(move=search.root.careful(), source="none"))
     searched = searched_by(search, now_ms)
     return Decision.of(
@@ -42,7 +41,7 @@ def decision_of(search: Search, now_ms: int) -> Decision:
 
 
 def say_decision(decision: Decision, dispatch: Dispatch) -> None:
-    """Hand ``decision`` out, and log it."""
+    """Send out ``decision``, and log it."""
     dispatch.out.append(decision)
     dispatch.log(
         "decided",
@@ -59,7 +58,7 @@ def say_decision(decision: Decision, dispatch: Dispatch) -> None:
 
 
 def searched_by(search: Search, now_ms: int) -> dict[str, int]:
-    """Nodes searched until now, by node id, as `Assignment.searched` has it."""
+    """Nodes searched until now, by node id, as computed by `Assignment.searched`."""
     nps_of = search.roster.nps_of
     return {node_id: assignment.searched(now_ms, nps_of(node_id)) for node_id, assignment in search.assignments.items()}
 
@@ -73,8 +72,8 @@ def _views(search: Search, searched: dict[str, int]) -> tuple[NodeView, ...]:
 
 
 def _exactly(search: Search, answer: Answer) -> Answer:
-    """``answer`` with an exact line for each of its moves that it knows only a bound of, if any node has reported one:
-    the voters' own first, then the deepest. A proven mate stays one."""
+    """``answer`` with exact lines in place of mere bounds, if any node has reported one for the move: the voters' own
+    first, then the deepest. A proven mate is kept."""
     voters = {ballot.voter for ballot in answer.ballots if ballot.move == answer.move}
     nodes = [*search.assignments.values(), *([search.fallback] if search.fallback is not None else ())]
 
@@ -89,7 +88,7 @@ def _exactly(search: Search, answer: Answer) -> Answer:
 
 
 def _wasted(search: Search, counted: Collection[str], searched: dict[str, int]) -> int:
-    """Nodes searched for nothing, as `Decision.wasted` has it. ``counted``: the voters whose ballots were."""
+    """Nodes searched for nothing, as defined in `Decision.wasted`. ``counted``: the voters whose ballots counted."""
     total = 0
     for group in search.groups:
         splits = isinstance(group, SplitGroup) and group.phase is Phase.SPLIT

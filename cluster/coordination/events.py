@@ -14,22 +14,22 @@ FALLBACK: Final = "fallback"
 
 @dataclass(frozen=True, slots=True)
 class NodeJoined:
-    """A node can search from now on. One that is here already began anew: whatever it searched is lost."""
+    """A node can search from now on. If it is already known, it has restarted, and its search is lost."""
 
     node_id: str
     engine: str = ""
-    """Its engine's name: depths and node counts of different ones do not compare."""
+    """Its engine's name: depths and node counts of different engines are not comparable."""
     can_split: bool = True
-    """Whether it can search a part of the root's moves, and several lines; else it is a voter of its own."""
+    """Whether it can search a part of the root's moves, and several lines; otherwise it votes alone."""
     nps: int = 0
     """Nodes a second in a short search; 0: unknown."""
     beside_master: bool = False
-    """Whether it runs on the master's own machine, where the fallback would take CPU from it."""
+    """Whether it runs on the master's own machine, where the fallback competes with it for CPU."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodeLost:
-    """A node died, left, or was not heard of for too long. ``reason`` is for the log."""
+    """A node died, left, or was silent for too long. ``reason`` is for the log."""
 
     node_id: str
     reason: str
@@ -37,14 +37,14 @@ class NodeLost:
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A message from a node, decoded but of unknown truth."""
+    """A message from a node, decoded but not verified."""
 
     message: Report | Done | Heartbeat
 
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """Nothing but time has passed."""
+    """Only time has passed."""
 
 
 Event = NodeJoined | NodeLost | StartSearch | PonderSearch | RetimeSearch | StopSearch | Received | Tick
@@ -52,7 +52,7 @@ Event = NodeJoined | NodeLost | StartSearch | PonderSearch | RetimeSearch | Stop
 
 @dataclass(frozen=True, slots=True)
 class SendJob:
-    """Give ``node_id`` a job; it takes the place of what the node does."""
+    """Give ``node_id`` a job; it replaces the node's current job."""
 
     node_id: str
     job: Job
@@ -68,12 +68,12 @@ class StopNode:
 
 @dataclass(frozen=True, slots=True)
 class LogEvent:
-    """Something that a log should hold."""
+    """An event for the log."""
 
     name: str
     fields: dict[str, object] = field(default_factory=dict)
 
 
 Instruction = SendJob | StopNode | Decision | Progress | Pondered | LogEvent
-"""Results are to be told as they are: exactly one `Decision` for each `StartSearch`; `Progress`, for viewers and the
-clock; `Pondered`, by which the master may give the next search less time."""
+"""Results are passed on unchanged: exactly one `Decision` for each `StartSearch`; `Progress`, for viewers and the
+clock; `Pondered`, which lets the master give the next search less time."""

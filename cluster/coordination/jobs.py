@@ -1,4 +1,4 @@
-"""Jobs: what a node is told to search, within which limits, and the instructions that say so."""
+"""Jobs: a node's task with its limits, and the instructions for it."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from cluster.split.tree import Leaf
 
 
 class Dispatch:
-    """The instructions of one coordinator, in their order, and its jobs' ids, which rise over all searches."""
+    """The instructions of one coordinator, in order, and its job ids, which rise over all searches."""
 
     def __init__(self) -> None:
         self.out: list[Instruction] = []
         self.last_job_id = 0
 
     def give(self, search: Search, group: Group, assignment: Assignment, leaf: Leaf, now_ms: int) -> None:
-        """A job for ``leaf``; where the node's budget is used up, none."""
+        """Give a node a job for ``leaf``, unless its budget is used up."""
         assignment.settle(now_ms)
         job = node_job(search, group, assignment, leaf, self.last_job_id + 1, now_ms)
         if job is None:
@@ -33,7 +33,7 @@ class Dispatch:
             self._send(assignment, job, leaf, now_ms)
 
     def give_fallback(self, search: Search, assignment: Assignment, now_ms: int) -> None:
-        """The whole root, within the fallback's own limits."""
+        """Give the fallback the whole root, within its own limits."""
         self._send(assignment, fallback_job(search, self.last_job_id + 1, now_ms), WHOLE_ROOT, now_ms)
 
     def take_away(self, assignment: Assignment, now_ms: int) -> None:
@@ -55,7 +55,7 @@ class Dispatch:
 def node_job(search: Search, group: Group, assignment: Assignment, leaf: Leaf, job_id: int, now_ms: int) -> Job | None:
     """The job for ``leaf`` of the group's tree: in the presearch with its MultiPV and its share of the limits.
 
-    A node limit holds for all that a node does in one search. None: this node's is used up.
+    A node limit applies to all jobs of a node in one search. None: this node's limit is used up.
     """
     request, settings = search.request, search.settings
     nodes = None if request.nodes is None else max(0, request.nodes - assignment.nodes)
@@ -73,9 +73,9 @@ def node_job(search: Search, group: Group, assignment: Assignment, leaf: Leaf, j
 
 
 def fallback_job(search: Search, job_id: int, now_ms: int) -> Job:
-    """The whole root, for the fallback, on the terms that hold now.
+    """The job for the fallback: the whole root, on its current terms.
 
-    One line: a CPU that is shared is better spent on the move that may have to be played.
+    Only one line: a shared CPU is better spent on the move that may have to be played.
     """
     terms = fallback_terms(search)
     job = _job(search, WHOLE_ROOT, job_id, now_ms, OPEN, multipv=1, nodes=terms.nodes, depth=search.request.depth)
@@ -83,19 +83,19 @@ def fallback_job(search: Search, job_id: int, now_ms: int) -> Job:
 
 
 class FallbackTerms(NamedTuple):
-    """The share of its machine that the fallback may take."""
+    """How much of its machine the fallback may use."""
 
     background: bool
     """Whether it gives way to everything else there: nodes will answer."""
     nodes: int | None
-    """Its node limit; None: it searches all the time."""
+    """Its node limit; None: no limit."""
     waits: bool
-    """Whether it begins only if the nodes bring no line soon."""
+    """Whether it begins only if the nodes report no line soon."""
 
 
 def fallback_terms(search: Search) -> FallbackTerms:
-    """While there are nodes the fallback is in the background; where one of them runs beside it, that node needs the
-    CPU, so the fallback waits for it first, and is bounded."""
+    """While there are nodes, the fallback runs in the background. If one of them runs on the same machine, that node
+    needs the CPU, so the fallback first waits and is limited."""
     usable = search.usable()
     beside = any(search.roster.facts(assignment.node_id).beside_master for assignment in usable)
     limits = (search.request.nodes, search.settings.fallback_nodes if beside else None)
@@ -104,8 +104,8 @@ def fallback_terms(search: Search) -> FallbackTerms:
 
 
 def fallback_begins_ms(search: Search, now_ms: int) -> int:
-    """The time at which a fallback that waits begins where no node has brought a line: half of a short search is its
-    own."""
+    """The time at which a waiting fallback begins if no node has reported a line: at the latest after half of a short
+    search."""
     wait_ms = search.settings.fallback_wait_ms
     if search.soft_ms is not None:
         wait_ms = min(wait_ms, max(0, search.soft_ms - now_ms) // 2)
@@ -123,7 +123,7 @@ def _job(
     nodes: int | None,
     depth: int | None,
 ) -> Job:
-    """With the hard deadline as its own limit, so that a node that hears no more of its master ends by itself."""
+    """Make a job with the hard deadline as its own limit, so that a node that loses its master stops by itself."""
     request = search.request
     draw_black, draw_white = search.root.draw_values
     return Job(

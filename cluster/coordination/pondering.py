@@ -1,4 +1,5 @@
-"""Pondering: while the opponent thinks, the nodes are dealt over the replies that are likely, and search after them.
+"""Pondering: while the opponent thinks, the nodes are dealt over the likely replies, and search the positions after
+them.
 
 ::
 
@@ -6,14 +7,14 @@
        │                                                       ▲               ─ other StartSearch ───► miss: all stop
        └─ none ─► scouting: the opponent's position, MultiPV ──┘               ─ StopSearch ──────────► all stop
 
-How likely a reply is follows from the lines that are known (`likelihoods`): those of the search that chose our move, as
-far as they go through it, or else those of the scouting. Nodes go to replies by highest averages, so that a likelier
-reply never has fewer. All nodes search the reply that is played, so that pondering only adds to as much: each reply is
-dealt to as if the whole fleet were on it already, and another one gets a node only if it is more than half as likely
-as the first. Each reply's nodes search as those of any search do, in groups (`cluster.coordination.group`).
+The likelihood of a reply follows from the known lines (`likelihoods`): those of the search that chose our move, as far
+as they contain it, or else those of the scouting. Nodes go to replies by highest averages, so that a likelier reply
+never has fewer. After the reply is played, all nodes search it anyway, so pondering only adds to that. Therefore each
+reply is treated as if the whole fleet were already on it: another one gets a node only if it is more than half as
+likely as the first. Each reply's nodes search in groups, like those of any search (`cluster.coordination.group`).
 
-A hit keeps its jobs: nothing is restarted, and what was found counts. The nodes of the other replies join it. This is
-dlshogi's multi-ponder, with the numbers by likelihood, and with the split trees going on.
+A hit keeps its jobs: nothing is restarted, and results so far count. The nodes of the other replies join it. This is
+dlshogi's multi-ponder, with node numbers by likelihood, and with split trees that continue.
 """
 
 from __future__ import annotations
@@ -37,18 +38,18 @@ from cluster.split.tree import TreeLine
 from worker.shogi.position import Replay
 
 _REFRESH_MS: Final = 1000
-"""Milliseconds between two publications where only node counts have changed."""
+"""Milliseconds between two publications if only node counts have changed."""
 
 
 class Pondering:
     """One opponent's turn.
 
     Args:
-        request: the position in which the opponent is to move, and the limits that our next search will have.
-        root: of ``request``; it has legal moves.
+        request: the position with the opponent to move, and the limits of our next search.
+        root: the root of ``request``; it has legal moves.
         replay: for the replies' roots, see `Root`.
-        hints: lines of the opponent's position that are known already.
-        expected: a reply that is as likely as the likeliest, whatever the lines say; empty: none.
+        hints: known lines for the opponent's position.
+        expected: a reply that counts as likely as the likeliest, whatever the lines say; empty: none.
     """
 
     def __init__(
@@ -64,8 +65,8 @@ class Pondering:
     ) -> None:
         self.request = request
         self.runs: dict[str, SearchRun] = {}
-        """Runs by the opponent's reply, the likeliest first; empty while scouting, and if nothing is to be
-        searched."""
+        """Runs by the opponent's reply, the likeliest first; empty while scouting, and if there is nothing to
+        search."""
         self._root = root
         self._settings = settings
         self._roster = roster
@@ -77,7 +78,7 @@ class Pondering:
         self._scouts: SearchRun | None = None
         self._scouting_until_ms = 0
         self._dealt = False
-        """Something was known to deal by."""
+        """Whether there were lines to deal by."""
         self._published_ms: int | None = None
 
     def begin(self, now_ms: int) -> None:
@@ -88,9 +89,9 @@ class Pondering:
             self._deal(self._hints, now_ms)
             if self.runs:
                 return
-            # What is likely leaves us no choice, and something less likely is looked for.
+            # The likely replies leave us no choice, so look for less likely ones.
             self._dealt = False
-        settings = replace(self._settings, mode=Mode.SPLIT, root_share=0)  # every node is to rank the replies
+        settings = replace(self._settings, mode=Mode.SPLIT, root_share=0)  # so that every node ranks the replies
         self._scouts = self._new_run(replace(self.request, multipv=1), self._root, settings, now_ms)
         self._scouts.begin(tuple(self._roster), False, now_ms)
         self._scouting_until_ms = now_ms + self._settings.presearch_max_ms
@@ -101,17 +102,17 @@ class Pondering:
             run.abandon(now_ms)
 
     def active(self) -> Iterator[SearchRun]:
-        """Every run under way, the scouts' too."""
+        """Every current run, including the scouts'."""
         if self._scouts is not None:
             yield self._scouts
         yield from self.runs.values()
 
     def run_of(self, node_id: str) -> SearchRun | None:
-        """The one in which ``node_id`` has, or had, an assignment."""
+        """The run in which ``node_id`` has, or had, an assignment."""
         return next((run for run in self.active() if node_id in run.search.assignments), None)
 
     def joined(self, node_id: str, now_ms: int) -> None:
-        """A node that comes back goes where it was; a new one to the reply that has fewest nodes for its likelihood."""
+        """A returning node goes to its former run; a new one to the reply with the fewest nodes for its likelihood."""
         run = self.run_of(node_id)
         if run is None and self.runs:
             fleet = len(self._roster)
@@ -128,13 +129,13 @@ class Pondering:
             self.begin(now_ms)
 
     def lost(self, node_id: str, now_ms: int) -> None:
-        """Take a node that died off its run; its lines stay known."""
+        """Remove a dead node from its run; its lines are kept."""
         run = self.run_of(node_id)
         if run is not None:
             run.lost(node_id, now_ms)
 
     def advance(self, now_ms: int) -> None:
-        """Do what the time or the last event has made due."""
+        """Do everything that is due because of the time or the last event."""
         if self._scouts is None:
             for run in self.runs.values():
                 run.advance(now_ms)
@@ -149,7 +150,7 @@ class Pondering:
         self._scouts.abandon(now_ms)
         self._scouts = None
         self._hints = (*self._hints, *found)
-        if self._roster:  # else the first node that joins begins again
+        if self._roster:  # otherwise the first node that joins starts it again
             self._deal(self._hints, now_ms)
 
     def wake_ms(self, now_ms: int) -> int | None:
@@ -174,8 +175,9 @@ class Pondering:
         )
 
     def hit(self, request: SearchRequest, now_ms: int) -> SearchRun | None:
-        """The run that ``request`` is a hit for; every other one is at its end. The caller tells it of its new
-        limits and nodes (`SearchRun.hit`)."""
+        """The run for which ``request`` is a hit; every other run ends. The caller passes it its new limits and nodes
+        (`SearchRun.hit`).
+        """
         found = self.runs.get(request.reply_to(self.request))
         for run in self.active():
             if run is not found:
@@ -184,7 +186,7 @@ class Pondering:
 
     @property
     def _due_ms(self) -> int | None:
-        """The time at which to publish what is known; None: not before something changes."""
+        """The time at which to publish the results; None: not before something changes."""
         dirty = any(run.search.dirty for run in self.runs.values())
         if self._published_ms is None:
             return 0 if dirty else None
@@ -203,19 +205,19 @@ class Pondering:
             self._dispatch.out.append(Pondered(self.request.search_id, known))
 
     def _deal(self, lines: Sequence[TreeLine], now_ms: int) -> None:
-        """Give the nodes to the replies that are likeliest by ``lines``, the fastest of them to the likeliest."""
+        """Deal the nodes to the likeliest replies according to ``lines``, the fastest nodes to the likeliest reply."""
         likely = likelihoods(lines, self._settings.ponder_temperature)
         if self._expected:
             highest = max(likely.values(), default=1.0)
             likely.pop(self._expected, None)
-            likely = {self._expected: highest, **likely}  # the first of equal ones
+            likely = {self._expected: highest, **likely}  # the first among equals
         self._dealt = bool(likely)
         width = min(self._settings.ponder_replies, len(self._roster), len(self._root.legal))
         roots: dict[str, tuple[SearchRequest, Root]] = {}
         for reply in sorted(likely, key=lambda reply: -likely[reply]):
             request = replace(self.request, moves=(*self.request.moves, reply))
             root = Root(request, self._replay)
-            if len(root.legal) > 1 and not root.may_declare:  # else our next search has nothing to search
+            if len(root.legal) > 1 and not root.may_declare:  # otherwise our next search has nothing to search
                 roots[reply] = request, root
             if len(roots) == width:
                 break
@@ -239,7 +241,7 @@ class Pondering:
 def likelihoods(lines: Sequence[TreeLine], temperature: float) -> dict[str, float]:
     """Probability that each first move of ``lines`` is played by the side to move; they add up to 1; empty: no lines.
 
-    A softmax over the scores at ``temperature`` centipawns. Several lines with one move add up: voters who agree are
+    A softmax over the scores at ``temperature`` centipawns. Several lines with one move add up: voters that agree are
     more likely to be right.
     """
     best = max((line.score for line in lines), default=0)
@@ -251,10 +253,10 @@ def likelihoods(lines: Sequence[TreeLine], temperature: float) -> dict[str, floa
 
 
 def seats_by_weight(weights: Mapping[str, float], seats: int, head_start: int = 0) -> dict[str, int]:
-    """``seats`` dealt by ``weights``, each to the highest weight for one seat more (D'Hondt), as if each had
-    ``head_start`` already.
+    """``seats`` dealt by ``weights`` with highest averages (D'Hondt), as if each name already had ``head_start`` seats.
 
-    Of equal averages the greater weight's goes first, else rounding could give a likelier name fewer; then the first.
+    Among equal averages the greater weight comes first, because rounding could otherwise give a likelier name fewer
+    seats; then the first name.
     """
     dealt = dict.fromkeys(weights, 0)
     for _ in range(seats if weights else 0):

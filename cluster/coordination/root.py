@@ -1,4 +1,5 @@
-"""The position that a fleet searches: its legal moves, what needs no search, and the check of foreign variations."""
+"""The position that a fleet searches: its legal moves, moves that need no search, and the check of reported
+variations."""
 
 from __future__ import annotations
 
@@ -18,11 +19,11 @@ class Root:
     """The root of one search, history included.
 
     Args:
-        replay: of the roots before, from the last of which this one goes on; None: the game is replayed as a whole.
+        replay: the replay shared with earlier roots, from which this one continues; None: the whole game is replayed.
 
     Raises (constructor):
-        SfenError, MoveError: the request's position or a move of it is not legal; both are ValueErrors. Of
-            ``searchmoves`` likewise.
+        SfenError, MoveError: the request's position, one of its moves or one of its ``searchmoves`` is illegal; both
+            are ValueErrors.
     """
 
     def __init__(self, request: SearchRequest, replay: Replay | None = None) -> None:
@@ -31,13 +32,12 @@ class Root:
         for move in request.searchmoves:
             self._position.parse_usi(move)
         self.legal: tuple[str, ...] = tuple(m for m in legal if not request.searchmoves or m in request.searchmoves)
-        """Legal moves in USI, as the generator orders them, of which one is to be chosen; empty: the side to move has
-        lost."""
+        """Legal moves in USI, in the generator's order, from which to choose; empty: the side to move has lost."""
         self._rule = request.entering.code
         self.may_declare = bool(self.legal) and self._can_declare()
         own = request.draw_black if self._position.turn == 0 else request.draw_white
         self.draw_values: tuple[int, int] = (own, -own) if self._position.turn == 0 else (-own, own)
-        """A draw's value by colour, wherever in the tree it is asked for."""
+        """A draw's value by colour, anywhere in the tree."""
         self._max_moves = request.max_moves
         self._choice = frozenset(self.legal)
         self._checked: dict[tuple[str, ...], int] = {}
@@ -46,8 +46,7 @@ class Root:
     def replies(self, path: Sequence[str]) -> tuple[str, ...]:
         """The legal moves after ``path``, which starts at the root.
 
-        None where no search has anything to find any more (mate, repetition, a declaration, the move limit), and none
-        where ``path`` is not legal.
+        Empty if nothing is left to search (mate, repetition, a declaration, the move limit), or if ``path`` is illegal.
         """
         path = tuple(path)
         if not path:
@@ -60,10 +59,9 @@ class Root:
         return found
 
     def legal_part(self, pv: Sequence[str]) -> tuple[str, ...]:
-        """The moves of ``pv`` from its start up to the first that is not legal; ``pv`` starts at the root. None where
-        its first move is not one to choose from.
+        """The legal beginning of ``pv``, which starts at the root. Empty if its first move is not allowed.
 
-        Engines say the same variation again and again, therefore the answers are kept.
+        Engines report the same variation again and again, so the results are cached.
         """
         pv = tuple(pv)
         length = self._checked.get(pv)
@@ -75,7 +73,7 @@ class Root:
         return pv[:length]
 
     def careful(self) -> str:
-        """A move to choose from, by material alone."""
+        """An allowed move, chosen by material alone."""
         return move_to_usi(careful_move(self._position, self.legal))
 
     def _can_declare(self) -> bool:
@@ -99,7 +97,7 @@ class Root:
 
 
 def check_request(request: SearchRequest, last_search_id: int) -> None:
-    """Check what does not need the rules. ``last_search_id``: of the search before.
+    """Check everything that does not need the rules. ``last_search_id``: the id of the previous search.
 
     Raises:
         ValueError: a limit is impossible, or the search id does not rise.
@@ -127,7 +125,7 @@ def check_request(request: SearchRequest, last_search_id: int) -> None:
 
 
 def prepare_rules() -> None:
-    """Compile the rules that a master uses, or load them from the cache, so that no search has to wait for it."""
+    """Compile the rules that a master uses, or load them from the cache, so that no search has to wait for that."""
     root = Root(SearchRequest(0, STARTPOS, ("7g7f",)))
     root.legal_part(("3c3d", "8h2b+", "3a2b"))
     root.careful()

@@ -1,4 +1,5 @@
-"""The coordinator's knowledge of its nodes beyond one search: who can search, with what, and how fast. Pure."""
+"""The coordinator's knowledge of its nodes beyond one search: which can search, with which engine, and how fast.
+Pure."""
 
 from __future__ import annotations
 
@@ -11,18 +12,19 @@ from dataclasses import dataclass, field
 from cluster.coordination.events import NodeJoined
 
 _SAMPLES = 9
-"""Searches over which a speed is the median: one on a machine that was busy otherwise does not count for much."""
+"""The number of searches over which the median speed is taken, so that one on a busy machine counts little."""
 _LEAST_MS = 20
-"""A job must have taken so long for its speed to mean anything."""
+"""Shorter jobs give no meaningful speed."""
 
 
 USUAL_NPS = 700_000.0
-"""Nodes a second of one core of today's servers, for a node of which nothing is known yet."""
+"""Nodes a second of one core of today's servers, for a node about which nothing is known yet."""
 _STEP = math.log(1.25)
 
 
 def speed_class(speed: float) -> int:
-    """Speeds within a quarter of each other are alike; what is less is as likely the noise of the measurement."""
+    """The class of a speed. Speeds within a quarter of each other are alike; smaller differences may be measurement
+    noise."""
     return round(math.log(max(speed, 1e-6)) / _STEP)
 
 
@@ -31,18 +33,19 @@ class RosterNode:
     """A node and its speed."""
 
     facts: NodeJoined
-    """As it joined."""
+    """Its data when it joined."""
     samples: deque[float] = field(default_factory=lambda: deque(maxlen=_SAMPLES))
-    """Nodes a second, of its last searches."""
+    """Nodes a second in its last searches."""
 
     @property
     def nps(self) -> float:
-        """Nodes a second: the median of its last searches, before the first what it said; 0: unknown."""
+        """Nodes a second: the median of its last searches, before the first search, the value that it reported; 0:
+        unknown."""
         return statistics.median(self.samples) if self.samples else float(self.facts.nps)
 
 
 class Roster:
-    """The nodes that can search, in the order in which they came; without the fallback."""
+    """The nodes that can search, in the order in which they joined; without the fallback."""
 
     def __init__(self) -> None:
         self._live: dict[str, RosterNode] = {}
@@ -66,12 +69,12 @@ class Roster:
         self._speeds = None
 
     def facts(self, node_id: str) -> NodeJoined:
-        """The node as it joined; for an unknown node an empty value."""
+        """The node's data when it joined; for an unknown node an empty value."""
         node = self._live.get(node_id)
         return node.facts if node else NodeJoined(node_id)
 
     def measured(self, node_id: str, nodes: int, time_ms: int) -> None:
-        """A job of the node is over."""
+        """Note the speed of a finished job."""
         node = self._live.get(node_id)
         if node is not None and nodes and time_ms >= _LEAST_MS:
             node.samples.append(nodes * 1000 / time_ms)
@@ -90,8 +93,8 @@ class Roster:
 
     @property
     def speeds(self) -> dict[str, float]:
-        """Speeds by node id, relative to the median of the nodes with the same engine, which is 1; other engines count
-        nodes in their own way. Unknown speeds are 1."""
+        """Speeds by node id, relative to the median of the nodes with the same engine, which is 1; because each engine
+        counts nodes in its own way. Unknown speeds are 1."""
         if self._speeds is None:
             nps = {node_id: node.nps for node_id, node in self._live.items()}
             by_engine: dict[str, list[float]] = {}

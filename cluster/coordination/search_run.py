@@ -1,8 +1,8 @@
-"""The run of one search, from its first jobs to its decision. The coordinator starts it and passes it its events.
+"""The run of one search, from its first jobs to its decision. The coordinator starts it and passes events to it.
 
-`cluster.coordination.group` has what happens in one group. Each group goes through its phases alone. Whatever phase it
-is in, the search ends: by the soft time and an answer, when all jobs are over, with a proven mate, by a stop, or at the
-deadline.
+`cluster.coordination.group` has the parts that concern one group. Each group goes through its phases independently. In
+any phase the search can end: at the soft time with an answer, when all jobs are over, with a proven mate, by a stop, or
+at the deadline.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from cluster.coordination.decision import decision_of, progress_of, say_decision
 from cluster.coordination.events import FALLBACK, SendJob, StopNode
 from cluster.coordination.group import WHOLE_ROOT, Assignment, Group
 from cluster.coordination.jobs import Dispatch, fallback_begins_ms, fallback_terms
+from cluster.coordination.playoff_run import PlayoffRun
 from cluster.coordination.search_state import Search
 from cluster.coordination.split_group import SplitGroup
 from cluster.coordination.split_run import SplitRun
@@ -24,16 +25,18 @@ from cluster.network.messages import Done, Heartbeat, Report
 from cluster.split.tree import TreeLine, line_from_root, proves_mate
 
 _REFRESH_MS: Final = 1000
-"""Time after which a search with a soft time, which may be changed, is reported though nothing else has changed."""
+"""Time after which a search with a soft time is reported even if nothing has changed, so that the soft time can be
+revised."""
 
 
 class SearchRun:
-    """A search that runs. Once it is decided it is ``over``, and nothing may be called."""
+    """A running search. After its decision it is ``over``, and no method may be called."""
 
     def __init__(self, search: Search, dispatch: Dispatch) -> None:
         self.search = search
         self._dispatch = dispatch
         self._split = SplitRun(search, dispatch)
+        self._playoff = PlayoffRun(search, dispatch)
 
     @property
     def over(self) -> bool:
@@ -70,8 +73,7 @@ class SearchRun:
     def hit(
         self, request: SearchRequest, soft_ms: int | None, hard_ms: int | None, fallback: bool, now_ms: int
     ) -> None:
-        """Go on with a position that was pondered: with these limits, and with the nodes that are free now. Jobs
-        stay."""
+        """Continue with a pondered position, with these limits and with the nodes that are free now. Jobs stay."""
         search = self.search
         search.to(SearchState.RUNNING, now_ms)
         search.request = request
@@ -82,7 +84,8 @@ class SearchRun:
             self._log_start()
             self.decide(now_ms)
             return
-        # A tree is dealt anew only where there is time for it; a node that searches all costs the others nothing.
+        # A tree is dealt again only if there is time for it; a node that searches the whole root costs the others
+        # nothing.
         alone = soft_ms is not None and soft_ms - now_ms < search.settings.min_redeal_ms
         new = [node_id for node_id in search.roster if node_id not in search.assignments]
         self._add_nodes(new, now_ms, "ponder hit", alone=alone)
@@ -91,7 +94,7 @@ class SearchRun:
             self.fallback_joined(now_ms)
 
     def _add_nodes(self, node_ids: Sequence[str], now_ms: int, why: str, *, alone: bool = False) -> None:
-        """Take in nodes that are new to this search. ``alone``: each for itself."""
+        """Add nodes that are new to this search. ``alone``: each as its own group."""
         search = self.search
         touched: dict[Group, list[Assignment]] = {}
         for node_id in node_ids:
@@ -105,6 +108,7 @@ class SearchRun:
                 self._split.begin(group, now_ms)
             for assignment in assignments:
                 self._dispatch.give(search, group, assignment, WHOLE_ROOT, now_ms)
+        self._playoff.deal(now_ms)
 
     def abandon(self, now_ms: int) -> None:
         """End without a decision."""
@@ -112,7 +116,7 @@ class SearchRun:
         self._take_all_away(now_ms)
 
     def retime(self, soft_ms: int) -> None:
-        """Aim at another soft time, in milliseconds after the start."""
+        """Change the soft time, in milliseconds after the start."""
         search = self.search
         if search.state is SearchState.STOPPING or search.soft_ms is None:
             return
@@ -121,7 +125,7 @@ class SearchRun:
             search.soft_ms = min(search.soft_ms, search.hard_ms)
 
     def stop(self, now_ms: int) -> None:
-        """The decision is wanted now."""
+        """Request the decision now."""
         search = self.search
         if search.state is not SearchState.RUNNING:
             return
@@ -147,6 +151,7 @@ class SearchRun:
             self._split.deal(group, now_ms, f"{node_id} joined")
         else:
             self._dispatch.give(search, group, assignment, WHOLE_ROOT, now_ms)
+        self._playoff.deal(now_ms)
         self._mind_fallback(now_ms)
 
     def lost(self, node_id: str, now_ms: int) -> None:
@@ -168,15 +173,16 @@ class SearchRun:
         self.search.fallback = self.search.fallback_ms = None
 
     def _withdrawn(self, assignment: Assignment, now_ms: int, why: str) -> None:
-        """A node can no longer be used in this search: what it did goes to those that are left of its group."""
+        """A node can no longer be used in this search: its work goes to the remaining nodes of its group."""
         search, group = self.search, self.search.group_of(assignment)
         search.dirty = True
         if isinstance(group, SplitGroup):
             self._split.withdrawn(group, now_ms, why)
+        self._playoff.deal(now_ms)
         self._mind_fallback(now_ms)
 
     def _failed(self, assignment: Assignment, error: str, now_ms: int) -> None:
-        """The node is here, but its engine is of no use in this search."""
+        """The node is live, but its engine cannot be used in this search."""
         self._dispatch.log("job_failed", node=assignment.node_id, job=assignment.leaf.label, error=error)
         if assignment.node_id == FALLBACK:
             self.fallback_lost()
@@ -191,7 +197,7 @@ class SearchRun:
         return self.search.fallback if node_id == FALLBACK else self.search.assignments.get(node_id)
 
     def received(self, message: Report | Done, now_ms: int) -> None:
-        """A message of a job. Of another job than the node's present one only the nodes searched count."""
+        """Handle a message about a job. For a job other than the node's current one, only its node count is used."""
         assignment = self._assignment_of(message.node_id)
         if assignment is None:
             return
@@ -205,7 +211,7 @@ class SearchRun:
             self._done(assignment, message, now_ms)
 
     def ended(self, done: Done) -> None:
-        """A job has ended after the decision. After the last one it is logged what was searched in all."""
+        """A job has ended after the decision. After the last one, the total of searched nodes is logged."""
         assignment = self.search.assignments.get(done.node_id)
         if (
             assignment is not None
@@ -216,7 +222,8 @@ class SearchRun:
             self._dispatch.log("searched", search_id=self.search.request.search_id, nodes=nodes)
 
     def heartbeat(self, beat: Heartbeat, now_ms: int) -> None:
-        """Messages can be lost where a connection is made anew: what the node says it does is compared with its job."""
+        """Compare the job that the node reports with its actual job: messages can be lost when a connection is
+        re-established."""
         assignment = self._assignment_of(beat.node_id)
         if assignment is None or assignment.job is None or not assignment.busy:
             stop_the_idle(beat, self._dispatch)
@@ -231,7 +238,7 @@ class SearchRun:
             self._over(assignment, now_ms)
 
     def _report(self, assignment: Assignment, report: Report, now_ms: int) -> None:
-        """A line of the node's present job, on its way to its group; what it may change there follows in `advance`."""
+        """Pass a line of the node's current job to its group; `advance` handles the consequences."""
         search, leaf = self.search, assignment.leaf
         line = line_from_root(leaf, report.depth, report.score, report.bound, report.pv)
         legal = search.root.legal_part(line.pv)
@@ -252,7 +259,8 @@ class SearchRun:
             return
         assignment.note_exact(line)
         group = search.group_of(assignment)
-        group.take_line(assignment, line, report.multipv)
+        if not self._playoff.takes(assignment, line):
+            group.take_line(assignment, line, report.multipv)
         if search.request.multipv > 1:
             assignment.keep_line(line, report.multipv)
         search.changed(line)
@@ -260,7 +268,7 @@ class SearchRun:
             self._split.reconsider(group, now_ms)
 
     def _refuse(self, assignment: Assignment, line: TreeLine, now_ms: int) -> None:
-        """A report that is not legal. A node that sends several of them gets no more job in this search."""
+        """Refuse an illegal report. A node that sends several of them gets no more jobs in this search."""
         leaf = assignment.leaf
         shown = " ".join(line.pv[len(leaf.path) : len(leaf.path) + 3])
         why = "not a legal move of the job"
@@ -281,7 +289,7 @@ class SearchRun:
             self._over(assignment, now_ms)
 
     def _over(self, assignment: Assignment, now_ms: int) -> None:
-        """A job has come to its end. Where only time ends the search, and others go on, its node can do more."""
+        """A job has ended. If only time ends the search and others continue, its node can do more."""
         search = self.search
         assignment.done = True
         if assignment.node_id == FALLBACK:
@@ -295,7 +303,7 @@ class SearchRun:
     # --- what is due ----------------------------------------------------------------------------------------------
 
     def advance(self, now_ms: int) -> None:
-        """Do what the time or the last event has made due."""
+        """Do everything that is due because of the time or the last event."""
         search = self.search
         if self._time_is_up(now_ms):
             self.decide(now_ms)
@@ -306,11 +314,12 @@ class SearchRun:
         if search.presearching and not stopped:
             for group in tuple(search.presearching):
                 self._split.end_presearch(group, now_ms)
+        self._playoff.consider(now_ms)
         if self._nothing_to_gain():
             self.decide(now_ms)
 
     def _time_is_up(self, now_ms: int) -> bool:
-        """Whether the search ends now. At the soft time an answer is needed too: the nodes', or after a while the
+        """Whether the search ends now. At the soft time it also needs an answer: the nodes', or after a while the
         fallback's."""
         search = self.search
         if search.hard_ms is not None and now_ms >= search.hard_ms:
@@ -323,19 +332,19 @@ class SearchRun:
         return search.fallback_line is not None and grace_over
 
     def _nothing_to_gain(self) -> bool:
-        """Whether waiting any longer can bring nothing: a proven mate, or every job over."""
+        """Whether further waiting is useless: a mate is proven, or all jobs are over."""
         search = self.search
         if search.infinite:
             return False
         if search.busy():
             return search.mate_proven and self._is_won()
         if search.soft_ms is not None and not any(assignment.alive for assignment in search.assignments.values()):
-            return False  # a node may come back before the soft time
+            return False  # a node may return before the soft time
         return search.nodes_answer() is not None or self._nothing_runs()
 
     def _is_won(self) -> bool:
-        """Whether the nodes' answer is a proven mate, and nothing else is wanted. It can become one only by a line that
-        is."""
+        """Whether the nodes' answer is a proven mate, and nothing else is requested. Only a line with a proven mate can
+        cause that."""
         search = self.search
         if not search.mate_proven or search.request.multipv > 1:
             return False
@@ -350,7 +359,7 @@ class SearchRun:
     def wake_ms(self, now_ms: int) -> int | None:
         """The time at which something is due, later than ``now_ms``; None: never."""
         search, settings = self.search, self.search.settings
-        times = [search.soft_ms, search.hard_ms, search.fallback_ms]
+        times = [search.soft_ms, search.hard_ms, search.fallback_ms, self._playoff.begins_ms]
         if search.soft_ms is not None:
             times.append(search.soft_ms + settings.answer_grace_ms)
         if not search.pondering:
@@ -359,8 +368,8 @@ class SearchRun:
         return min((time for time in times if time is not None and time > now_ms), default=None)
 
     def _mind_fallback(self, now_ms: int) -> None:
-        """Change what the fallback does where nodes that came or went change its terms. One that rests goes on if it
-        may search more than it did; one that has not begun begins if it has nobody to wait for."""
+        """Change the fallback's job if nodes that joined or left change its terms. A resting fallback continues if it
+        may search more; one that has not begun begins if it has no node to wait for."""
         assignment = self.search.fallback
         if assignment is None:
             return
@@ -375,7 +384,7 @@ class SearchRun:
             self._give_fallback(assignment, now_ms)
 
     def _begin_fallback(self, now_ms: int) -> None:
-        """The nodes had their time for a first line: without one the fallback searches beside them."""
+        """The nodes have had their time for a first line; if there is none, the fallback searches too."""
         search = self.search
         search.fallback_ms = None
         if search.fallback is not None and search.nodes_answer() is None:
@@ -388,9 +397,10 @@ class SearchRun:
     # --- the end --------------------------------------------------------------------------------------------------
 
     def decide(self, now_ms: int) -> None:
-        """End the search with what is known."""
+        """End the search with the results so far."""
         decision = decision_of(self.search, now_ms)
         self.search.to(SearchState.OVER, now_ms)
+        self._playoff.tell()
         say_decision(decision, self._dispatch)
         self._take_all_away(now_ms)
 
@@ -402,7 +412,7 @@ class SearchRun:
             self._dispatch.take_away(assignment, now_ms)
 
     def publish(self, now_ms: int) -> None:
-        """Report the search; now and then if nothing has changed too: who decides on its time looks at the clock."""
+        """Report the search; from time to time even without changes, because the receiver also decides about time."""
         search = self.search
         if (due := self._publish_ms) is not None and now_ms >= due:
             search.dirty = False
@@ -420,6 +430,6 @@ class SearchRun:
 
 
 def stop_the_idle(beat: Heartbeat, dispatch: Dispatch) -> None:
-    """A node that has no job of ours and searches nevertheless has missed a stop."""
+    """Stop a node that searches without having a job: it has missed a stop."""
     if not beat.idle:
         dispatch.out.append(StopNode(beat.node_id, beat.job_id))

@@ -1,4 +1,4 @@
-"""The state of one search over the fleet: its limits, its nodes in their groups, and what its answer is now."""
+"""The state of one search over the fleet: its limits, its nodes in their groups, and its current answer."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from dataclasses import InitVar, dataclass, field, replace
 
 from cluster.api import Answer, SearchRequest
 from cluster.coordination.group import Assignment, Group
+from cluster.coordination.playoff import Playoff
 from cluster.coordination.root import Root
 from cluster.coordination.roster import Roster
 from cluster.coordination.settings import Mode, Settings
 from cluster.coordination.split_group import SplitGroup
 from cluster.coordination.states import SEARCH, SearchState
-from cluster.coordination.vote import answer_of, vote
+from cluster.coordination.vote import answer_of, played_off, vote
 from cluster.split.tree import TreeLine, as_seen, proves_mate
 from worker.engine import Bound
 from worker.score import MATE_BOUND
@@ -32,41 +33,43 @@ class Search:
     hard_ms: int | None
     roster: Roster = field(default_factory=Roster)
     first: InitVar[SearchState] = SearchState.RUNNING
-    """``PONDERED``: it goes on until it is a hit, or abandoned."""
+    """``PONDERED``: it continues until it is a hit or abandoned."""
     pondered_ms: int = 0
-    """Time from its begin to the hit, in ms."""
+    """Time from its start to the hit, in ms."""
     groups: list[Group] = field(default_factory=list)
     assignments: dict[str, Assignment] = field(default_factory=dict)
-    """Assignments by node id, in the order in which the nodes came; the dead stay, for viewers."""
+    """Assignments by node id, in the order in which the nodes joined; dead nodes stay, for viewers."""
     presearching: list[SplitGroup] = field(default_factory=list)
     """The groups in that phase."""
+    playoff: Playoff | None = None
+    """The running playoff."""
     fallback: Assignment | None = None
-    """None: there is no fallback now."""
+    """None: no fallback is available."""
     fallback_ms: int | None = None
-    """The time at which it begins, if no node has brought a line by then; None: it waits for nothing."""
+    """The time at which it begins, if no node has reported a line by then; None: it does not wait."""
     fallback_line: TreeLine | None = None
     published_ms: int = -(2**40)
     dirty: bool = False
-    """Something changed since the last progress."""
+    """Whether something changed since the last progress."""
     stale: bool = False
-    """What the groups say has changed since it was last asked for."""
+    """Whether the groups' answers have changed since they were last read."""
     mate_proven: bool = False
-    """Some line has proved, since the answer was last looked at, that the root's side to move mates."""
+    """Whether a line, since the answer was last read, has proved that the side to move at the root mates."""
     state: SearchState = field(init=False)
     _states: States[SearchState] = field(init=False)
     _group_of: dict[str, Group] = field(default_factory=dict)
     _answer: Answer | None = None
     _named: int = 0
-    """Groups that were given a name of their own."""
+    """The number of groups that were given a name."""
     _busy: Assignment | None = None
-    """One that was busy when last looked."""
+    """An assignment that was busy at the last check."""
 
     def __post_init__(self, first: SearchState) -> None:
         self.state = first
         self._states = States(SEARCH, first, strict=self.settings.validate)
 
     def to(self, state: SearchState, now_ms: int) -> None:
-        """Go on to ``state``."""
+        """Change to ``state``."""
         self._states.to(state, now_ms)
         self.state = state
 
@@ -81,9 +84,9 @@ class Search:
     # --- nodes and groups -----------------------------------------------------------------------------------------
 
     def form(self, node_ids: Iterable[str], now_ms: int) -> None:
-        """Put the nodes into the groups with which the search begins. One that cannot share a tree is its own."""
+        """Put the nodes into the initial groups of the search. A node that cannot share a tree forms its own."""
         self.assignments = {node_id: self._new_assignment(node_id) for node_id in node_ids}
-        assignments = self._sharers()
+        assignments = self.sharers()
         parts = min(self.settings.groups, len(assignments)) if self.settings.mode is Mode.TIERS else 1
         if self.settings.mode is Mode.CONSULT or len(assignments) < 2 or not self._worth_splitting(now_ms):
             parts = len(assignments)
@@ -96,7 +99,7 @@ class Search:
                 self._add(Group(assignment.node_id, [assignment]))
 
     def back(self, node_id: str) -> tuple[Assignment, Group]:
-        """A node that was here comes back: to the group that it was of, unless it has become one that does not fit."""
+        """A node of this search returns: to its former group, unless it no longer fits there."""
         assignment, facts = self.assignments[node_id], self.roster.facts(node_id)
         group = self.group_of(assignment)
         is_same = facts.engine == assignment.engine
@@ -104,7 +107,7 @@ class Search:
         assignment.engine, assignment.can_split = facts.engine, facts.can_split
         assignment.alive, assignment.failed, assignment.refused = True, False, 0
         if not is_same:
-            assignment.ballot = None  # another engine's: their depths do not compare
+            assignment.ballot = None  # from another engine: depths are not comparable
             assignment.lines.clear()
             self.stale = True
         if not fits and isinstance(group, SplitGroup) and len(group.assignments) > 1:
@@ -116,13 +119,14 @@ class Search:
         return assignment, self.group_of(assignment)
 
     def join(self, node_id: str, now_ms: int, *, alone: bool = False) -> tuple[Assignment, Group]:
-        """A node that comes when this search has begun already: to the smallest group that shares out a tree, or could
-        with it, where there are as many groups as there are to be; else it is a group of its own.
+        """Add a node after the search has begun: if all groups exist, to the smallest group that shares a tree, or
+        could do so with it; otherwise as its own group.
 
-        In ``SPLIT`` a group of more than one node comes first: the others search the whole root, and it is one tree.
+        In ``SPLIT`` a group of more than one node has priority: there is one tree, and the other groups search the
+        whole root.
 
         Args:
-            alone: it is a group of its own in any case.
+            alone: make it its own group in any case.
         """
         assignment = self.assignments[node_id] = self._new_assignment(node_id)
         most = {Mode.SPLIT: 1, Mode.TIERS: self.settings.groups, Mode.CONSULT: 0}[self.settings.mode]
@@ -146,7 +150,7 @@ class Search:
         return assignment, self._group_of[node_id]
 
     def scatter(self, group: SplitGroup) -> None:
-        """Make each node of ``group`` a group of its own, which searches the whole root."""
+        """Make each node of ``group`` its own group, which searches the whole root."""
         self.groups.remove(group)
         self.presearching.remove(group)
         for assignment in group.assignments:
@@ -154,7 +158,7 @@ class Search:
         self.stale = True
 
     def _widened(self, lone: Group) -> SplitGroup:
-        """The group that splits in the place of a lone one, of which the job goes on."""
+        """Replace a group of one node by a split group; its job continues."""
         group = SplitGroup(self._new_name(), lone.assignments)
         group.furthest = max(assignment.nodes for assignment in lone.assignments)
         group.root_searchers = dict.fromkeys(lone.assignments)
@@ -162,9 +166,9 @@ class Search:
         self._group_of.update((assignment.node_id, group) for assignment in group.assignments)
         return group
 
-    def _sharers(self) -> list[Assignment]:
-        """The nodes that can share out a tree: of one engine, that most of them have, for scores and depths of
-        different ones do not compare."""
+    def sharers(self) -> list[Assignment]:
+        """The nodes that can share a tree: those with the most common engine, because scores and depths of different
+        engines are not comparable."""
         able = [assignment for assignment in self.usable() if assignment.can_split]
         engines = Counter(assignment.engine for assignment in able)
         most = max(engines, key=lambda engine: engines[engine], default="")
@@ -191,7 +195,7 @@ class Search:
         return [assignment for assignment in assignments if assignment.can_take_job(self.request.nodes)]
 
     def busy(self) -> bool:
-        """Whether any node, the fallback aside, searches. Cheap, as long as the same one does."""
+        """Whether any node except the fallback is searching. Cheap as long as the same node is."""
         if self._busy is None or not self._busy.busy:
             self._busy = next((assignment for assignment in self.assignments.values() if assignment.busy), None)
         return self._busy is not None
@@ -200,7 +204,7 @@ class Search:
         settings, request = self.settings, self.request
         return (
             settings.mode is not Mode.CONSULT
-            and request.multipv == 1  # a tree's leaves prove no more than that the others are worse
+            and request.multipv == 1  # a tree's leaves only prove that the others are worse
             and (self.soft_ms is None or self.soft_ms - now_ms >= settings.min_split_ms)
             and (request.nodes is None or request.nodes >= settings.min_split_nodes)
             and (request.depth is None or request.depth >= settings.min_split_depth)
@@ -215,14 +219,19 @@ class Search:
             self.mate_proven = True
 
     def lines(self) -> Iterator[TreeLine]:
-        """The lines that speak for the root now."""
+        """The lines that currently represent the root."""
         for group in self.groups:
             yield from group.lines()
+        for found in self.playoff.lines.values() if self.playoff is not None else ():
+            yield from found.values()
 
     def nodes_answer(self) -> Answer | None:
         """The nodes' answer now; None: no node has one."""
         if self.stale:
             self._answer, self.stale = vote(self.groups, self.request.multipv, self.settings), False
+            verdict = None if self.playoff is None else self.playoff.verdict(self.settings.playoff.margin)
+            if verdict is not None and self._answer is not None:
+                self._answer = played_off(self._answer, verdict)
         return self._answer
 
     def answer(self) -> Answer | None:
@@ -240,9 +249,9 @@ def is_infinite(request: SearchRequest) -> bool:
 
 def lines_below(before: SearchRequest, lines: Iterable[TreeLine], request: SearchRequest) -> list[TreeLine]:
     """Lines for the position of ``request``, from ``lines`` that were found some moves before it, in the position of
-    ``before``; seen by the side to move in the new position, with depths and mates as they were counted before it.
+    ``before``; from the side to move in the new position, with depths and mates still counted from the old one.
 
-    Without those that only say that a reply is no better than so much: nothing tells that it would be played.
+    Lines that only give an upper bound for a reply are left out: nothing shows that it would be played.
     """
     made = request.moves[len(before.moves) :]
     if not made or request.sfen != before.sfen or request.moves != (*before.moves, *made):

@@ -17,17 +17,40 @@ _COUNTS: Final = frozenset({"groups", "presearch_multipv", "refusals", "ponder_r
 
 
 class Mode(enum.StrEnum):
-    """The work of the nodes of one search."""
+    """How the nodes of one search divide the work."""
 
     AUTO = "auto"
-    """The mode that the laboratory found best for the number of nodes and the budget
+    """The best mode in the laboratory's measurements for this number of nodes and budget
     (`cluster.coordination.strategies`)."""
     SPLIT = "split"
-    """Share the root moves; below two nodes or a small budget all search the same, as in ``CONSULT``."""
+    """Share the root moves. With fewer than two nodes or a small budget all search the same, as in ``CONSULT``."""
     CONSULT = "consult"
     """All search the same position, and vote."""
     TIERS = "tiers"
     """`Settings.groups` groups share the root moves each, and vote (Gikou's consultation of clusters)."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlayoffSettings:
+    """When a vote is followed by a playoff, and between which moves (`cluster.coordination.playoff`).
+
+    Raises (constructor):
+        ValueError: a value is out of its range.
+    """
+
+    share: float = 0.0
+    """The last part of the soft time, used for a playoff if the voters disagree; 0: no playoff."""
+    lead: float = 0.25
+    """Share of the votes by which a move may trail the leader and still be nominated."""
+    moves: int = 4
+    """The most moves in it."""
+    margin: int = 0
+    """Centipawns by which a move must be better than the vote's own choice."""
+    min_ms: int = 50
+    """It does not begin with less time left than this."""
+
+    def __post_init__(self) -> None:
+        check_numbers(self, shares={"share", "lead"}, counts={"moves"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,18 +64,19 @@ class Settings:
     mode: Mode = Mode.AUTO
     """``AUTO`` needs a table (`cluster.coordination.coordinator.Coordinator`); without one all consult."""
     groups: int = 4
-    """Voters in ``TIERS``, their nodes as even as possible; 4 is Gikou's figure. Fewer where there are fewer nodes."""
+    """Voters in ``TIERS``, their nodes as even as possible; 4 is Gikou's figure. Fewer if there are fewer nodes."""
     vote: Vote | None = None
-    """The rule that counts ballots, whatever the mode. None: what was measured as best, in ``AUTO``; else
+    """The rule that counts ballots, whatever the mode. None: in ``AUTO`` the one measured as best; else
     `USUAL_VOTE`."""
     takeover: TakeoverMargin = field(default_factory=TakeoverMargin)
     dealing: Dealing = field(default_factory=Dealing)
     redeal: RedealLimits = field(default_factory=RedealLimits)
+    playoff: PlayoffSettings = field(default_factory=PlayoffSettings)
     root_share: float = 0.75
-    """Share of a group's nodes that search the whole root all the time, while the others test its moves: one node at
-    least, and all but one at most; 0: none, every node has a leaf of its own."""
+    """Share of a group's nodes that search the whole root all the time, while the others test its moves: at least one
+    node, and at most all but one; 0: none, every node has its own leaf."""
     ballot_depth_slack: int = 4
-    """Ballots this many plies or less behind the deepest are counted."""
+    """Ballots at most this many plies behind the deepest are counted."""
 
     presearch_share: float = 0.1
     """Part of the soft time, or of the node limit, that the MultiPV presearch takes."""
@@ -60,9 +84,9 @@ class Settings:
     presearch_max_ms: int = 300
     """Gikou's figure."""
     presearch_multipv: int = 7
-    """Gikou's figure; never more than the split has use for."""
+    """Gikou's figure; never more than the split can use."""
     min_split_ms: int = 400
-    """Below this soft time the presearch costs more than it gives: all consult."""
+    """Below this soft time the presearch costs more than it gains, so all consult."""
     min_split_nodes: int = 2000
     """The same for a node limit."""
     min_split_depth: int = 4
@@ -72,50 +96,49 @@ class Settings:
     root."""
 
     ponder_replies: int = 4
-    """The most replies of the opponent that nodes are dealt over while he thinks."""
+    """The most replies over which nodes are dealt while the opponent thinks."""
     ponder_temperature: float = 60.0
     """Centipawns by which a reply must be worse to be likely e times less."""
 
     deadline_margin_ms: int = 10
-    """The decision leaves this long before the hard deadline: a timer on a busy machine comes late."""
+    """The decision leaves this long before the hard deadline: a timer on a busy machine fires late."""
     answer_grace_ms: int = 250
-    """Time after the soft time for which silent nodes are waited for, before the fallback's answer is taken."""
+    """Time to wait for silent nodes after the soft time, before using the fallback's answer."""
     stop_grace_ms: int = 100
-    """Time that a stop may wait for the first answer where nothing at all is known yet."""
+    """Time that a stop may wait for the first answer if nothing is known yet."""
     resend_ms: int = 400
     """A heartbeat that does not know of a job sent this long ago means that the job was lost."""
     refusals: int = 5
-    """The number of illegal reports after which a node gets no more job in that search."""
+    """The number of illegal reports after which a node gets no more jobs in that search."""
     progress_ms: int = 100
     """The shortest time between two `Progress` of one search."""
 
     fallback_wait_ms: int = 50
-    """Time that the nodes have for their first line before the fallback begins, while a node runs beside it on the
-    master's own machine and so needs the CPU. (The last of eight nodes begins to search after 7 ms, as
-    docs/notebook/overhead.md has it.) If those nodes die later their lines are still there, and the fallback begins
-    at once."""
+    """Time for the nodes' first line before the fallback begins, while a node runs beside it on the master's own
+    machine and so needs the CPU. (The last of eight nodes begins to search after 7 ms; see docs/notebook/overhead.md.)
+    If those nodes die later, their lines remain, and the fallback begins at once.
+    """
     fallback_nodes: int = 3_000
-    """Nodes that a fallback which waited in vain searches (9 to 12 ms) before it rests, as long as there is a node
-    beside it. 20,000 nodes took 8 % of a core at 300 ms a move, whatever its priority: where the kernel shares the
-    cores between sessions first, that counts for little."""
+    """Nodes that the fallback searches (9 to 12 ms) after waiting in vain, before it rests, as long as there is a node
+    beside it. 20,000 nodes took 8 % of a core at 300 ms a move, despite its priority, which counts for little if the
+    kernel first shares the cores between sessions."""
     validate: bool = False
-    """Raise at a transition that is not in the table of a state machine (tests)."""
+    """Raise on a transition that is not in the table of a state machine; for tests."""
 
     def __post_init__(self) -> None:
         check_numbers(self, shares=_SHARES, counts=_COUNTS, positive={"ponder_temperature"})
 
     @property
     def counting(self) -> Vote:
-        """The rule that counts ballots, where none was set."""
+        """The rule that counts ballots, if none was set."""
         return self.vote or USUAL_VOTE
 
 
 @dataclass(frozen=True, slots=True)
 class SharingSettings:
-    """What the nodes of a fleet send each other."""
+    """Settings for table entries that the nodes of a fleet send each other."""
 
     depth: int = 2
-    """They send what they write into their tables from this depth on, or from a deeper one where that would be too
-    much; 0: nothing."""
+    """They send table entries of at least this depth, or of a greater depth if there are too many; 0: nothing."""
     bytes_per_s: int = 8_000_000
-    """Bytes a second that a node may send to all its listeners together; the same amount comes in."""
+    """Bytes a second that a node may send to all its listeners together; it receives the same amount."""

@@ -1,13 +1,13 @@
-"""A group that splits: two nodes or more, which share out a tree between them and have one answer.
+"""A group that splits: two or more nodes, which share a tree and have one answer.
 
-A group's way::
+A group's phases::
 
-    PRESEARCH ─ a line, and time over ─► SPLIT   (dealt again when a node leaves or comes, and if what is found gives a
-                                                  reason)
+    PRESEARCH ─ a line, and time over ─► SPLIT   (dealt again when a node leaves or joins, and if results
+                                                  give a reason)
 
-A presearch that comes to nothing ends in as many groups as it had nodes (`Search.scatter`); until a group has dealt
-its tree its nodes vote for themselves. A group in ``SPLIT`` that is left with one node gives it the whole root, and
-one that is left with none keeps what it knows.
+A presearch without a result ends in one group per node (`Search.scatter`); until a group has dealt its tree, its nodes
+vote individually. A group in ``SPLIT`` with one node left gives it the whole root, and one with none left keeps its
+lines.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ from cluster.split.tree import (
 from worker.engine import Bound
 
 _SMALL = 16
-"""Up to this size of a group every report leads to the question whether the tree should be dealt again."""
+"""In groups up to this size every report triggers a check whether to deal the tree again."""
 
 
 @dataclass(slots=True, eq=False)
 class SplitGroup(Group):
-    """See the module's text."""
+    """See the module docstring."""
 
     presearch: Presearch = field(default_factory=lambda: Presearch(1))
     root_searchers: dict[Assignment, None] = field(default_factory=dict)
-    """The nodes that search the whole root all the time, through presearch and deals."""
+    """The nodes that always search the whole root, through presearch and deals."""
     root_result: TreeLine | None = None
     """The deepest line that they have found since the presearch."""
     presearch_until_ms: int | None = None
@@ -56,11 +56,11 @@ class SplitGroup(Group):
     leaf_lines: dict[Leaf, TreeLine] = field(default_factory=dict)
     """The lines known of the tree's leaves."""
     known: dict[tuple[str, ...], TreeLine] = field(default_factory=dict)
-    """Lines known of moves, from the presearch and from every tree so far (`cluster.split.tree.Known`)."""
+    """Known lines of moves, from the presearch and from every tree so far (`cluster.split.tree.Known`)."""
     windows: Mapping[Leaf, Window] = field(default_factory=dict)
-    """The score range to find out for each leaf, as of the last deal."""
+    """The score window for each leaf, as of the last deal."""
     contenders: frozenset[str] = frozenset()
-    """The moves that were in contention then."""
+    """The moves in contention at that time."""
     dealt_ms: int = 0
     """The time of the last deal."""
     furthest: int = 0
@@ -68,20 +68,20 @@ class SplitGroup(Group):
     dealt_furthest: int = 0
     """`furthest` at the last deal."""
     _finished: dict[Leaf, Job] = field(default_factory=dict)
-    """Leaves whose search came to its end by itself, with that job; some may be of an earlier tree."""
+    """Leaves whose search ended by itself, with the job; some may be from an earlier tree."""
     _ended: dict[Assignment, None] = field(default_factory=dict)
     """Assignments whose jobs have ended since the last deal."""
     _first: Leaf | None = None
-    """The leaf that the root searchers have, as a part of the whole root."""
+    """The leaf that is credited to the root searchers, as part of the whole root."""
     _unlooked: int = 0
-    """Reports since it was last asked whether the tree should be dealt again."""
+    """Reports since the last check whether to deal the tree again."""
     _evaluation: TreeEvaluation | None = None
-    """The tree with its lines; None: something changed since it was asked for."""
+    """The tree with its lines; None: something changed since it was computed."""
     _merged: TreeLine | None = None
     """The group's line, merged from the tree and the root searchers."""
 
     def take_line(self, assignment: Assignment, line: TreeLine, multipv: int) -> None:
-        """Enter a checked line of ``assignment``'s job. A leaf keeps a deeper line that it had from an earlier job."""
+        """Record a checked line of ``assignment``'s job. A leaf keeps a deeper line from an earlier job."""
         self.furthest = max(self.furthest, assignment.nodes)
         if multipv == 1:
             assignment.line = line
@@ -118,12 +118,12 @@ class SplitGroup(Group):
             self.known[key] = line
 
     def merged(self, takeover: TakeoverMargin) -> TreeLine | None:
-        """The answer of a group in ``SPLIT``: what its tree comes to, or None if nothing is known of it."""
+        """The answer of a group in ``SPLIT``: the line of its tree, or None if nothing is known."""
         self.evaluation(takeover)
         return self._merged
 
     def evaluation(self, takeover: TakeoverMargin) -> TreeEvaluation:
-        """The tree with its lines as they are now."""
+        """The tree with its current lines."""
         if self._evaluation is None:
             self._evaluation = TreeEvaluation(self.tree, self.leaf_lines, takeover)
             self._merged = self._evaluation.best(self.root_result)
@@ -132,13 +132,13 @@ class SplitGroup(Group):
     def choose_root_searchers(
         self, nodes: Sequence[Assignment], share: float, speeds: Mapping[str, float], least: int = 0
     ) -> None:
-        """Make a share of ``nodes`` the root searchers: those that are so already, the oldest first, then those that
+        """Make a share of ``nodes`` the root searchers: those that already are, the oldest first, then those that
         search the whole root anyway, then the fastest.
 
         Args:
             share: `Settings.root_share`.
-            speeds: as `deal` has them.
-            least: the number of nodes to take at least.
+            speeds: as in `deal`.
+            least: the least number of nodes.
         """
         wanted = max(least, 1, round(share * len(nodes))) if share else least
         places = {assignment: place for place, assignment in enumerate(self.root_searchers)}
@@ -169,10 +169,10 @@ class SplitGroup(Group):
         return tuple(found.values())
 
     def begin_split(self, found: Sequence[TreeLine]) -> None:
-        """The presearch is over; ``found``: `ranked`, one line at least."""
+        """Begin the split after the presearch; ``found``: the result of `ranked`, at least one line."""
         self.enter(Phase.SPLIT)
         self.root_result = found[0] if self.root_searchers else None
-        self._evaluation = None  # there may be nobody yet to deal the tree to
+        self._evaluation = None  # there may be no node yet to deal the tree to
         self.known = {line.pv[:1]: line for line in found}
         self.known[()] = found[0]
 
@@ -187,9 +187,9 @@ class SplitGroup(Group):
         return (Voter(self.name, self.assignments[0].engine, line, sum(searched), max(1, len(searched))),)
 
     def lines(self) -> Iterator[TreeLine]:
-        """The lines of the tree's leaves and of the root searchers; before there is a tree those of the presearch.
+        """The lines of the tree's leaves and of the root searchers; before there is a tree, those of the presearch.
 
-        Of leaves of which nothing is known yet, what their moves can be worth at most (`cluster.split.tree.inherit`).
+        For leaves without a line, the upper bound of their moves (`cluster.split.tree.inherit`).
         """
         if self.phase is Phase.SPLIT:
             yield from self.leaf_lines.values()
@@ -199,8 +199,8 @@ class SplitGroup(Group):
             yield from self.ranked() or Group.lines(self)
 
     def why_redeal(self, settings: Settings) -> str | None:
-        """The reason to deal the tree again, by the lines that are known now; None: there is none. To look costs as
-        much as there are leaves: in a large group it is done for every so many reports."""
+        """The reason to deal the tree again, according to the current lines; None: there is none. The cost is
+        proportional to the number of leaves, so a large group checks only after a number of reports."""
         if not self._ended and self._unlooked <= (len(self.assignments) if len(self.assignments) > _SMALL else 0):
             return None
         self._unlooked = 0
@@ -231,14 +231,14 @@ class SplitGroup(Group):
         return None
 
     def job_ended(self, assignment: Assignment) -> None:
-        """The job of ``assignment`` is over before its time: its leaf needs no more, and it can be given another."""
+        """The job of ``assignment`` ended early: its leaf needs no more search, and the node can get another job."""
         if self.phase is Phase.SPLIT and assignment not in self.root_searchers and assignment.job is not None:
             self._ended[assignment] = None
             if assignment.leaf in self.leaf_lines:
                 self._finished[assignment.leaf] = assignment.job
 
     def _settled(self, wanted: Mapping[Leaf, Window], settings: Settings) -> set[Leaf]:
-        """The leaves of the tree whose jobs are over, if what they were to find out still matters."""
+        """The leaves of the tree whose jobs are over, if their results still matter."""
         slack = settings.redeal.window_slack
         return {
             leaf
@@ -249,16 +249,17 @@ class SplitGroup(Group):
     def deal(
         self, nodes: Sequence[Assignment], legal: Legal, settings: Settings, speeds: Mapping[str, float]
     ) -> tuple[list[tuple[Assignment, Leaf]], list[Assignment]]:
-        """Deal the tree anew over ``nodes`` (one at least), by what is known. The root searchers have its first leaf.
+        """Deal the tree again over ``nodes`` (at least one), with the known lines. The root searchers have its first
+        leaf.
 
-        Leaves that stay, stay where they are searched, if what they were to find out still matters; of the others the
-        likeliest go to the fastest nodes. A node for which there is no leaf joins the root searchers, if there are any.
+        Leaves that stay in the tree remain on their nodes, if their results still matter; of the others, the likeliest
+        go to the fastest nodes. A node without a leaf joins the root searchers, if there are any.
 
         Args:
-            speeds: by node id, as `cluster.coordination.roster.Roster.speeds`.
+            speeds: by node id, as returned by `cluster.coordination.roster.Roster.speeds`.
 
         Returns:
-            Who is to be given which leaf, and whose job is to be taken away.
+            The assignments that get a new leaf, and those that lose their job.
         """
         takeover, redeal = settings.takeover, settings.redeal
         evaluation, best = self.evaluation(takeover), self.merged(takeover)
@@ -269,7 +270,7 @@ class SplitGroup(Group):
         if not self.root_searchers:
             self.root_result = None
         elif self.root_result is None:
-            self.root_result = best  # they begin now, and answer for the group only once they are as deep
+            self.root_result = best  # they begin now, and count for the group only when they are as deep
         others = [assignment for assignment in nodes if assignment not in self.root_searchers]
         waiting = self._settled(windows(evaluation), settings)
         waiting.update(leaf for leaf in self.leaf_lines if is_decided(leaf, evaluation, best, redeal.ahead))
@@ -323,7 +324,7 @@ class SplitGroup(Group):
 
 
 def _searches_all(assignment: Assignment) -> bool:
-    """Whether its job is that of a root searcher."""
+    """Whether its job is a root searcher's."""
     return assignment.job is not None and assignment.job.multipv == 1 and assignment.leaf == WHOLE_ROOT
 
 

@@ -1,6 +1,6 @@
-"""The way of the groups that split the root: presearch, ranking, dealing, and dealing again.
+"""Runs the groups that split the root: presearch, ranking, dealing, and dealing again.
 
-`cluster.coordination.search_run` enters it for such groups only; a group that votes has nothing to do here.
+`cluster.coordination.search_run` uses it for such groups only, not for groups that vote.
 """
 
 from __future__ import annotations
@@ -54,21 +54,21 @@ class SplitRun:
             self._scatter(group, now_ms)
 
     def withdrawn(self, group: SplitGroup, now_ms: int, why: str) -> None:
-        """A node of the group can no longer be used: what it did goes to those that are left."""
+        """A node of the group can no longer be used: its work goes to the remaining nodes."""
         if group.phase is Phase.SPLIT:
             self.deal(group, now_ms, why)
         elif len(self._search.usable(group)) < 2:
             self._scatter(group, now_ms)
 
     def reconsider(self, group: SplitGroup, now_ms: int) -> None:
-        """Deal again if the reports since then give a reason to, and it is not too late or too soon."""
+        """Deal again if new reports give a reason, and it is neither too late nor too soon."""
         if group.phase is Phase.SPLIT and self._may_redeal(group, now_ms):
             why = group.why_redeal(self._search.settings)
             if why is not None:
                 self.deal(group, now_ms, why)
 
     def deal(self, group: SplitGroup, now_ms: int, why: str) -> None:
-        """Deal the group's moves. With no node left its tree and what is known of it stay as they are."""
+        """Deal the group's moves. With no node left, its tree and lines stay unchanged."""
         search = self._search
         nodes = search.usable(group)
         if not nodes:
@@ -91,7 +91,7 @@ class SplitRun:
         )
 
     def _scatter(self, group: SplitGroup, now_ms: int) -> None:
-        """Consult instead: each node searches the whole root for itself."""
+        """Consult instead: each node searches the whole root."""
         search = self._search
         search.scatter(group)
         for assignment in group.assignments:
@@ -100,7 +100,7 @@ class SplitRun:
                 self._dispatch.give(search, search.group_of(assignment), assignment, WHOLE_ROOT, now_ms)
 
     def _may_redeal(self, group: SplitGroup, now_ms: int) -> bool:
-        """Whether `RedealLimits` allow that ``group`` deals its tree again now, only for what its nodes have found."""
+        """Whether `RedealLimits` allow ``group`` to deal its tree again now because of its nodes' results."""
         search, limits = self._search, self._search.settings.redeal
         if search.request.nodes is not None:
             rested, spent, budget = group.furthest - group.dealt_furthest, group.furthest, search.request.nodes

@@ -1,17 +1,17 @@
 """Strategies by name, and the choice of one for a number of nodes and a budget.
 
-A name is ``MODE``, ``MODE:VOTE``, and behind it any number of ``+SETTING=NUMBER``, the settings of
-`cluster.engine_spec.Variety`, ``share_depth`` and ``ponder`` among them::
+A name is ``MODE`` or ``MODE:VOTE``, followed by any number of ``+SETTING=NUMBER``; these include the settings of
+`cluster.engine_spec.Variety`, ``share_depth`` and ``ponder``::
 
     split    consult:majority+dropout=0.05+noise=20    split+presearch_share=0.2+takeover.margin=40
 
-`Mode.AUTO` chooses by a table that the laboratory measured, a JSON file of points (`gougi lab --table` enters them;
-``cluster/measured.json`` comes with the package)::
+`Mode.AUTO` chooses by a table that the laboratory measured, a JSON file of points (`gougi lab --table` adds them;
+``cluster/measured.json`` is part of the package)::
 
     {"points": [{"strategy": "consult:majority", "nodes": 4, "budget": 4000,
                  "elo": 250.0, "low": 176.0, "high": 340.0, "games": 100, "net": "…"}, …]}
 
-``elo`` is over one node of the same budget, with its 95 % interval; null where every game was won or lost.
+``elo`` is relative to one node with the same budget, with its 95 % interval; null if every game was won or lost.
 """
 
 from __future__ import annotations
@@ -37,28 +37,24 @@ _VARIETY = tuple(item.name for item in fields(Variety))
 
 
 class StrategyError(ValueError):
-    """There is no such strategy; the text says what is wrong, and where."""
+    """There is no such strategy; the text names the error and its place."""
 
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    """Settings of a fleet's search, and their name; two names that differ in nothing become one."""
+    """Settings of a fleet's search, and their name; names with the same meaning are normalized to one."""
 
     name: str
     settings: Settings
     variety: Variety = field(default_factory=Variety)
     share_depth: int = SharingSettings().depth
-    """As `SharingSettings.depth`."""
+    """Like `SharingSettings.depth`."""
     ponder: bool = False
     """Whether it searches on the opponent's time."""
 
 
-SINGLE = Strategy("single", Settings(mode=Mode.CONSULT))
-"""The strategy of a single node, which has nothing to split or to vote on."""
-
-
 def offered() -> tuple[str, ...]:
-    """The names of all modes but auto, which is one of the others; of those that vote, with each vote."""
+    """The names of all modes, and of voting modes with each vote; without auto, which selects one of the others."""
     names: list[str] = []
     for mode in (mode for mode in Mode if mode is not Mode.AUTO):
         names += [f"{mode}:{vote}" for vote in Vote] if mode is Mode.CONSULT else [str(mode)]
@@ -67,10 +63,10 @@ def offered() -> tuple[str, ...]:
 
 @functools.cache
 def strategy(text: str) -> Strategy:
-    """The strategy of a name.
+    """The strategy with a name.
 
     Raises:
-        StrategyError: there is no such mode, vote or setting, or its value is no number or out of range.
+        StrategyError: there is no such mode, vote or setting, or its value is not a number or out of range.
     """
     head, *changes = text.strip().split("+")
     mode_name, colon, vote_name = head.partition(":")
@@ -102,7 +98,7 @@ def strategy(text: str) -> Strategy:
 
 
 def adjustable() -> tuple[str, ...]:
-    """The names of the settings that are numbers, those of a part with a dot: ``takeover.margin``."""
+    """The names of the numeric settings; nested ones have a dot: ``takeover.margin``."""
     return (*_numbers(Settings(), ""), *_VARIETY, "share_depth", "ponder")
 
 
@@ -152,11 +148,11 @@ def _switch(value: str, where: str) -> bool:
 
 
 _LONG_MS = 10_000
-"""The budget of a search without end."""
+"""The budget, in ms, of a search without a limit."""
 
 
 class TableError(ValueError):
-    """A table cannot be used; the text says what is wrong, and where."""
+    """A table cannot be used; the text names the error and its place."""
 
 
 _Count = Annotated[int, msgspec.Meta(ge=1)]
@@ -167,7 +163,7 @@ class Measured:
     """One point of the table. ``budget``: nodes a move of every node.
 
     Raises (constructor):
-        ValueError: there is no such strategy, or it needs other nodes than any other.
+        ValueError: there is no such strategy, or it needs different nodes from the others.
     """
 
     strategy: str
@@ -190,13 +186,13 @@ class Measured:
 
     @property
     def key(self) -> tuple[str, int, int, str]:
-        """Points of the same key are measurements of the same thing."""
+        """Points with the same key measure the same thing."""
         return self.strategy, self.nodes, self.budget, self.net
 
     @property
     def safe_elo(self) -> float:
-        """The Elo that the measurement vouches for: halfway to the interval's lower end, so that few games count
-        little. Where all games were won it is that end, where all were lost minus infinity."""
+        """A cautious Elo estimate: halfway to the interval's lower end, so that few games count little. If all games
+        were won it is that end; if all were lost, minus infinity."""
         if self.elo is None:
             return -math.inf if self.low is None else self.low
         return self.elo if self.low is None else (self.elo + self.low) / 2
@@ -209,10 +205,10 @@ class _Table(msgspec.Struct):
 
 
 def read_table(path: Path | None = None) -> tuple[Measured, ...]:
-    """The points of ``path``, or of the table that comes with the package.
+    """The points of ``path``, or of the table in the package.
 
     Raises:
-        TableError: the file cannot be read, or is no table.
+        TableError: the file cannot be read, or is not a table.
     """
     source = path or Path(__file__).parents[1] / "measured.json"
     try:
@@ -224,7 +220,8 @@ def read_table(path: Path | None = None) -> tuple[Measured, ...]:
 
 
 def write_table(path: Path, points: Iterable[Measured]) -> None:
-    """Write the points, one a line; of those of the same key the last. Raises OSError; the file is then as it was."""
+    """Write the points, one per line; of points with the same key, the last. Raises OSError; then the file is
+    unchanged."""
     unique = {point.key: point for point in points}
     ordered = sorted(unique.values(), key=lambda point: (point.net, point.budget, point.nodes, point.strategy))
     lines = ",\n".join("  " + json.dumps(asdict(point)) for point in ordered)
@@ -232,14 +229,13 @@ def write_table(path: Path, points: Iterable[Measured]) -> None:
 
 
 def choose(table: Sequence[Measured], nodes: int, budget: float) -> Measured | None:
-    """The point of the strategy that is best at ``nodes`` nodes and ``budget`` nodes a move each.
+    """The point of the best strategy for ``nodes`` nodes with a budget of ``budget`` searched nodes a move each.
 
-    Budgets and numbers of nodes are compared by their logarithms: the measured budget that is nearest, then at that
-    budget the number of nodes that is nearest (of two equally near ones the smaller); there the highest `safe_elo`.
-    Without a table, None.
+    Distances are taken between logarithms: first the nearest measured budget, then for that budget the nearest number
+    of nodes (if two are equally near, the smaller); among these, the highest `safe_elo`. Without a table, None.
 
-    Points of two networks do not compare: the choice is among those of the network of which most strategies were
-    measured there, then most games.
+    Points of different networks are not comparable: only the network with the most measured strategies there counts,
+    then the one with the most games.
 
     Args:
         nodes: 2 or more.
@@ -249,7 +245,7 @@ def choose(table: Sequence[Measured], nodes: int, budget: float) -> Measured | N
 
 
 def _nearest(table: Sequence[Measured], nodes: int, budget: float) -> Sequence[Measured]:
-    """The points of one budget, one number of nodes and one network that are nearest."""
+    """The nearest points: of one budget, one number of nodes and one network."""
     if not table:
         return ()
     near_budget = min({point.budget for point in table}, key=lambda known: (_apart(known, budget), known))
@@ -267,14 +263,14 @@ def _by_net(points: Iterable[Measured]) -> list[list[Measured]]:
 
 
 def resolved(settings: Settings, table: Sequence[Measured], nodes: int, budget: float) -> Settings:
-    """Resolve `Mode.AUTO`: ``settings`` with the mode, the vote and whatever else the name of the chosen strategy
-    changes. Other modes stay.
+    """Resolve `Mode.AUTO`: ``settings`` with the mode, the vote and all other settings in the chosen strategy's name.
+    Other modes stay.
 
-    A vote that ``settings`` name is kept, and then the choice is between strategies that were measured with that vote
-    and those that hold none; where no such vote was measured, the best mode of all counts by it.
+    A vote in ``settings`` is kept; then the choice is between strategies measured with that vote and those without a
+    vote. If the vote was never measured, the overall best mode is used with it.
 
     Args:
-        nodes, budget: as `choose` takes them.
+        nodes, budget: as in `choose`.
     """
     if settings.mode is not Mode.AUTO:
         return settings
@@ -291,7 +287,7 @@ def resolved(settings: Settings, table: Sequence[Measured], nodes: int, budget: 
 
 
 def _voting(table: Sequence[Measured], vote: Vote | None) -> Sequence[Measured]:
-    """The points among which is chosen where ballots are counted by ``vote`` (None: as the strategies have it)."""
+    """The points to choose from if ballots are counted by ``vote`` (None: by each strategy's own)."""
     known = [(point, strategy(point.strategy).settings) for point in table]
     if not any(found.mode is not Mode.SPLIT and found.vote is vote for _, found in known):
         return table
@@ -299,7 +295,7 @@ def _voting(table: Sequence[Measured], vote: Vote | None) -> Sequence[Measured]:
 
 
 def budget(request: SearchRequest, nps: float) -> float:
-    """Nodes that a node of ``nps`` nodes a second will search for ``request``, about."""
+    """About how many nodes a node with ``nps`` nodes a second will search for ``request``."""
     if request.nodes is not None:
         return request.nodes
     time_ms = request.soft_ms if request.soft_ms is not None else request.hard_ms
@@ -308,7 +304,7 @@ def budget(request: SearchRequest, nps: float) -> float:
 
 @functools.cache
 def standard_table() -> tuple[Measured, ...]:
-    """The table that comes with the package, read once."""
+    """The table in the package, read once."""
     return read_table()
 
 

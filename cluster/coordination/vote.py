@@ -1,4 +1,4 @@
-"""The answer of the nodes: the vote of a search's groups, or the best lines where several are asked for."""
+"""The answer of the nodes: the vote of a search's groups, or the best lines if several are requested."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from worker.score import MATE_BOUND
 
 
 def vote(groups: Sequence[Group], multipv: int, settings: Settings) -> Answer | None:
-    """One group that has dealt its tree speaks for itself; otherwise it is a vote. None: nobody has an answer.
+    """If there is one group with a dealt tree, its answer counts; otherwise there is a vote. None: there is no answer.
 
-    With more than one line asked for (``multipv``), each node searches the whole root for as many. What is played is
-    then the first of the best lines: so several lines are always in the order of their scores, and the answer heads
-    them, as in a single engine of several threads.
+    If more than one line is requested (``multipv``), each node searches the whole root for that many. The answer is
+    then the first of the best lines, so the lines are always in order of score with the answer at the head, as in a
+    single engine with several threads.
     """
     answer = _counted(groups, settings)
     if multipv > 1 and (lines := _several_lines(groups, multipv, settings)):
@@ -28,8 +28,13 @@ def vote(groups: Sequence[Group], multipv: int, settings: Settings) -> Answer | 
 
 
 def answer_of(line: TreeLine, source: str, ballots: tuple[Ballot, ...] = (), agreement: float = 1.0) -> Answer:
-    """The answer that ``line`` is."""
+    """``line`` as an answer."""
     return Answer(move=line.pv[0], lines=(line,), source=source, ballots=ballots, agreement=agreement)
+
+
+def played_off(answer: Answer, line: TreeLine) -> Answer:
+    """The vote's answer with the line that won the playoff."""
+    return answer_of(line, "playoff", answer.ballots, _share(answer.ballots, line.pv[0]))
 
 
 def _counted(groups: Sequence[Group], settings: Settings) -> Answer | None:
@@ -49,7 +54,7 @@ def _counted(groups: Sequence[Group], settings: Settings) -> Answer | None:
 
 
 def _share(ballots: Sequence[Ballot], move: str) -> float:
-    """The share of the voting nodes that are for ``move``; 1 where there was no vote."""
+    """The share of the voting nodes that are for ``move``; 1 if there was no vote."""
     total = sum(ballot.members for ballot in ballots)
     return sum(ballot.members for ballot in ballots if ballot.move == move) / total if total else 1.0
 
@@ -63,18 +68,18 @@ def _several_lines(groups: Sequence[Group], multipv: int, settings: Settings) ->
 
 
 def best_lines(found: Mapping[str, Iterable[TreeLine]], count: int, depth_slack: int) -> list[TreeLine]:
-    """A line for each of the best root moves, ``count`` at most, the highest score first: of a move the deepest line
-    that any node has of it.
+    """A line for each of the best root moves, ``count`` at most, the highest score first; for each move the deepest
+    line of any node.
 
-    The nodes are not dealt over the moves: which moves the best ones are is the question, so that every node would have
-    to search the others too, and where tables are shared (`cluster.sharing.table`) the nodes help each other to depth.
+    The nodes are not dealt over the moves: the best moves are not known beforehand, so every node would have to search
+    the others too. With shared tables (`cluster.sharing.table`) the nodes help each other to depth.
 
     Args:
-        found: by engine, the lines of its nodes. Where two engines know a move, the better score counts: as in a vote
-            their depths do not compare.
-        count: how many lines are wanted.
-        depth_slack: a line this many plies less deep than the deepest of its engine still counts, as in
-            `cluster.voting.comparable`; a known win always does.
+        found: by engine, the lines of its nodes. If two engines have a line for a move, the better score counts: their
+            depths are not comparable.
+        count: the number of lines wanted.
+        depth_slack: a line at most this many plies shallower than the deepest of its engine counts, as in
+            `cluster.voting.comparable`; a known win always counts.
     """
     best: dict[str, TreeLine] = {}
     for lines in found.values():

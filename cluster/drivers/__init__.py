@@ -1,2 +1,2 @@
-"""Drivers that carry the coordinator's instructions out, over Ray or in this process; and the parts that keep nodes
+"""Drivers that carry out the coordinator's instructions, over Ray or in this process; and the parts that keep nodes
 alive."""

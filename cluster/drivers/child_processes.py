@@ -1,14 +1,13 @@
-"""The master's child processes, which are started again, after a pause, when they end: the fork server of a fleet of
-one machine, and the fallback.
+"""The master's child processes, which are restarted, after a pause, when they end: the fork server of a fleet of one
+machine, and the fallback.
 
-The **fallback** is a node without a vote, which answers if no node does. It is a process and not a thread: an engine
-that crashes, or holds Python's lock, cannot hurt the master. It is for the case that every node is gone, and Ray with
-them.
+The **fallback** is a node without a vote, which answers if no node does. It is a process and not a thread, so an engine
+that crashes or holds Python's lock cannot hurt the master. It is for the case that all nodes, and Ray, are gone.
 
-While nodes live its searches have the lowest priority; the moment it is the only one left they have the usual one, or a
-busy machine would starve it (`cluster.coordination.jobs.fallback_job`). Priorities count within a session only if the
-kernel shares the cores between sessions (``sched_autogroup``), and nodes have sessions of their own: so on their
-machine it begins only if they bring no line soon, and its work is bounded.
+While nodes live, its searches have the lowest priority. As soon as it is the only one left, they have normal priority,
+or a busy machine would starve it (`cluster.coordination.jobs.fallback_job`). Priorities count within a session only if
+the kernel shares the cores between sessions (``sched_autogroup``), and nodes have their own sessions. So on the nodes'
+machine it begins only if they report no line soon, and its work is limited.
 """
 
 from __future__ import annotations
@@ -29,25 +28,25 @@ from cluster.node.fork_server_link import Begin, command
 from cluster.node.process import NodeSpec
 
 _LONGEST_LINE: Final = 1 << 20
-"""Bytes of its errors in one line, at most."""
+"""The most bytes in one line of its stderr."""
 
 
 class KeptProcess(ABC):
-    """Keeps a process running, which ends by itself when its standard input does. Each kind says what a new one has to
-    know first (`_begin`).
+    """Keeps a process running, which ends by itself when its standard input closes. Each subclass sends a new process
+    its first input (`_begin`).
 
     Args:
-        command: its words.
+        command: the command line as words.
         environment: its variables.
-        on_end: told the last words of one that ended.
+        on_end: called with the last words of a process that ended.
     """
 
     pause_s: ClassVar[float]
-    """Seconds before the next start; they double after a run shorter than ``good_run_s``, to ``longest_pause_s``."""
+    """Seconds before the next start; doubled after a run shorter than ``good_run_s``, up to ``longest_pause_s``."""
     longest_pause_s: ClassVar[float]
     good_run_s: ClassVar[float]
     closing_s: ClassVar[float]
-    """Seconds that it has to end when its input has ended."""
+    """Seconds in which it has to end after its input has closed."""
     own_session: ClassVar[bool]
     """Whether it leads a session of its own, so that Ctrl-C does not reach it."""
 
@@ -60,7 +59,7 @@ class KeptProcess(ABC):
 
     @abstractmethod
     def _begin(self, to: asyncio.StreamWriter) -> None:
-        """Tell a new process, on its standard input, what it has to know."""
+        """Send a new process its first input, on its standard input."""
 
     @property
     def pid(self) -> int | None:
@@ -71,7 +70,7 @@ class KeptProcess(ABC):
         self._task = asyncio.ensure_future(self._keep())
 
     async def close(self) -> None:
-        """End the process: by the end of its input, or after ``closing_s`` by force. More than once does no harm."""
+        """End the process: close its input, and kill it after ``closing_s``. Idempotent."""
         task, self._task = self._task, None
         if task is None:
             return
@@ -90,7 +89,7 @@ class KeptProcess(ABC):
             began = asyncio.get_running_loop().time()
             try:
                 last_words = await self._run()
-            except (OSError, ValueError) as error:  # no process to be had, or a line of its errors without end
+            except (OSError, ValueError) as error:  # no process can be started, or a line of its stderr is too long
                 last_words = str(error)
             if self._task is None:
                 return
@@ -100,7 +99,7 @@ class KeptProcess(ABC):
             await asyncio.sleep(pause_s)
 
     async def _run(self) -> str:
-        """One run of the process; returns its last words."""
+        """Run the process once; returns its last words."""
         process = self._process = await asyncio.create_subprocess_exec(
             *self._command,
             stdin=asyncio.subprocess.PIPE,
@@ -127,10 +126,10 @@ class KeptProcess(ABC):
 
 
 class LocalForkServer(KeptProcess):
-    """Keeps the fork server running. Its end is that of all nodes; those that the master has told to end have a second.
+    """Keeps the fork server running. When it ends, all nodes end; those that the master has dismissed get one second.
 
     Args:
-        on_event: told of ``fork_server_lost`` with the last words of one that ended.
+        on_event: called with ``fork_server_lost`` and the last words of a fork server that ended.
     """
 
     pause_s, longest_pause_s, good_run_s = 0.05, 5.0, 10.0
@@ -140,11 +139,11 @@ class LocalForkServer(KeptProcess):
     def __init__(self, on_event: Callable[[str, dict[str, object]], None]) -> None:
         super().__init__(*command(), lambda why: on_event("fork_server_lost", {"why": why}))
         self.run = secrets.token_hex(8)
-        """The master's run: a fork server finds the nodes of the one before it by that."""
+        """The master's run: a fork server uses it to find the nodes of its predecessor."""
         self._nodes: dict[str, bytes] = {}
 
     def start(self, spec: NodeSpec) -> None:
-        """Have that node live from now on."""
+        """Start that node and keep it alive from now on."""
         self._nodes[spec.node_id] = pickle.dumps(spec)
         self._tell("start", spec.node_id, self._nodes[spec.node_id])
 
@@ -159,10 +158,10 @@ class LocalForkServer(KeptProcess):
 
 
 class Fallback(KeptProcess):
-    """Keeps the fallback's process running. It reports itself on the channel when it can search.
+    """Keeps the fallback's process running. It reports on the channel when it can search.
 
     Args:
-        on_event: told of ``fallback_failed`` with the last words of a process that ended.
+        on_event: called with ``fallback_failed`` and the last words of a process that ended.
     """
 
     pause_s, longest_pause_s, good_run_s = 0.5, 10.0, 60.0

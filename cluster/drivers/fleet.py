@@ -1,12 +1,12 @@
-"""The nodes of a fleet: they join, die, fall silent and come back. Pure; time is an argument.
+"""The nodes of a fleet: they join, die, fall silent and return. Pure; time is an argument.
 
-A node is known by its id; each of its processes is an *incarnation*. A node is **live** from its `Hello` until the
-next incarnation has begun, it leaves, or nothing was heard of it for ``timeout_ms``. One that was only silent (a
-stopped process, a cut cable) is live again with its next message; one that is gone comes back with a new incarnation's
-`Hello`.
+A node is known by its id; each of its processes is an *incarnation*. A node is **live** from its `Hello` until the next
+incarnation has begun, it leaves, or it has been silent for ``timeout_ms``. A node that was only silent (a stopped
+process, a cut cable) is live again with its next message; a node that is gone returns with the `Hello` of a new
+incarnation.
 
-What comes out are the coordinator's events, `NodeJoined` and `NodeLost`. `Faults` recognizes what no waiting removes: a
-cluster that refuses us, an engine that cannot be made; `FleetFault` ends the command for a fault that is known only
+The output is the coordinator's events `NodeJoined` and `NodeLost`. `Faults` recognizes faults that waiting cannot cure:
+a cluster that refuses us, an engine that cannot be made; `FleetFault` ends the command for a fault that is known only
 after the fleet was opened.
 """
 
@@ -23,12 +23,12 @@ Change = NodeJoined | NodeLost
 
 
 def node_name(number: int) -> str:
-    """The id of a node by its number, 1 for the first: it keeps it through all its incarnations."""
+    """The id of a node by its number, 1 for the first. All its incarnations keep the id."""
     return f"node-{number}"
 
 
 def number_of(node_id: str) -> int:
-    """The number of a node that has one (`node_name`)."""
+    """The number in a node id made by `node_name`."""
     return int(node_id.removeprefix("node-"))
 
 
@@ -40,15 +40,15 @@ class FleetMember:
     heard_ms: int
     live: bool = True
     gone: bool = False
-    """Its process died, or was sent away; only a new incarnation brings the node back."""
+    """Its process died or was dismissed; only a new incarnation brings the node back."""
 
 
 class Fleet:
-    """See the module's text.
+    """See the module docstring.
 
     Args:
-        timeout_ms: silence after which a node counts as lost: four heartbeats. What was cut right after one is so
-            known within a second, with something to spare for a busy machine.
+        timeout_ms: silence after which a node counts as lost: four heartbeats. A node cut off right after a heartbeat
+            is thus known within a second, with some slack for a busy machine.
         host: the name of the master's machine, as a `Hello` gives it; None: no node runs there.
     """
 
@@ -57,9 +57,9 @@ class Fleet:
         self.host = host
         self.members: dict[str, FleetMember] = {}
         self._superseded: set[str] = set()
-        """Peers in whose place there is another one."""
+        """Peers that another incarnation has replaced."""
         self._order: dict[str, int] = {}
-        """The place of each peer in the order in which they were first heard."""
+        """The rank of each peer in the order of their first messages."""
         self._looked_ms = 0
 
     @property
@@ -67,19 +67,19 @@ class Fleet:
         return tuple(node_id for node_id, member in self.members.items() if member.live)
 
     def peer(self, node_id: str) -> str | None:
-        """The channel's name for a live node; None: there is no such node now."""
+        """The channel's name for a live node; None: the node is not live."""
         member = self.members.get(node_id)
         return member.hello.peer if member is not None and member.live else None
 
     def began(self, begun: Begun) -> list[Change]:
-        """A node's process began: the one before it is no more."""
+        """A node's process began: the previous one no longer exists."""
         member = self.members.get(begun.node_id)
         if self._is_older(begun.peer, member) or member is None or member.hello.peer == begun.peer:
             return []
         return self.gone(member.hello.peer, begun.before or "its process began anew")
 
     def said_hello(self, hello: Hello, now_ms: int) -> list[Change]:
-        """A node can search, or said hello once more. Of one in whose place there is another it means nothing."""
+        """A node can search, or repeated its hello. Ignored if the peer has been superseded."""
         node_id = hello.node_id
         member = self.members.get(node_id)
         if hello.peer in self._superseded or self._is_older(hello.peer, member):
@@ -95,7 +95,7 @@ class Fleet:
         return [*changes, self._joined(hello)]
 
     def heard(self, peer: str, now_ms: int) -> list[Change]:
-        """Any message of a peer is a sign of life; of one that is gone or unknown it means nothing."""
+        """Note a message of a peer as a sign of life; ignored if the peer is gone or unknown."""
         member = self.members.get(peer.rpartition("/")[0])
         if member is None or member.hello.peer != peer or member.gone:
             return []
@@ -106,7 +106,7 @@ class Fleet:
         return [self._joined(member.hello)]
 
     def gone(self, peer: str, reason: str) -> list[Change]:
-        """End that incarnation of the node: it died, or leaves. No effect where a newer one has begun."""
+        """End that incarnation of the node, because it died or leaves. No effect if a newer one has begun."""
         member = self.members.get(peer.rpartition("/")[0])
         if member is None or member.hello.peer != peer or member.gone:
             return []
@@ -128,10 +128,10 @@ class Fleet:
         return peer in self._superseded
 
     def expire(self, now_ms: int) -> list[Change]:
-        """Nodes that were silent for too long. To be called at the latest when `next_look_ms` is over.
+        """Mark nodes as lost that were silent for too long. Call it at the latest after `next_look_ms`.
 
-        Where this call itself comes very late, the master slept and their messages wait unread: no one is lost then,
-        nor in the time that it takes to read them.
+        If this call comes very late, the master itself was suspended and messages wait unread: then no node counts as
+        lost, not even during the time that it takes to read them.
         """
         late, self._looked_ms = now_ms - self._looked_ms, now_ms
         if late >= self.timeout_ms // 2:
@@ -146,14 +146,15 @@ class Fleet:
         return changes
 
     def next_look_ms(self, now_ms: int) -> int:
-        """Milliseconds until `expire` may find a node silent for too long, a quarter of that time at the most."""
+        """Milliseconds until `expire` may find a silent node, at most a quarter of the timeout."""
         heard = [member.heard_ms for member in self.members.values() if member.live]
         first = min(heard, default=now_ms) + self.timeout_ms
         return max(1, min(first - now_ms, self.timeout_ms // 4))
 
     def _is_older(self, peer: str, member: FleetMember | None) -> bool:
-        """Whether that incarnation of a node began before the one that is known: it was cut off meanwhile, and the
-        node began elsewhere. It is superseded then."""
+        """Whether that incarnation of a node began before the current one. It was cut off in the meantime, and the node
+        began elsewhere, so it is superseded.
+        """
         place = self._order.setdefault(peer, len(self._order))
         if member is None or place >= self._order[member.hello.peer]:
             return False
@@ -173,35 +174,36 @@ class Fleet:
 
 @dataclass(slots=True)
 class Faults:
-    """Tells a fleet that will never be one from a node that has a bad moment.
+    """Distinguishes a fleet that can never work from a passing fault of a node.
 
     Args:
-        local: the nodes are processes of this machine, all with what this machine has. Elsewhere one machine may lack
-            what the others have: the fleet is broken where no node has come up and none of the places has one.
+        local: the nodes are processes of this machine, so all have the same files and programs. On several machines one
+            may lack something that the others have: then the fleet is broken only if no node has come up and every slot
+            has failed.
     """
 
     local: bool
     broken: str = ""
-    """The reason why there will be no fleet, in words for a person; empty: there may be one. The first fault stays."""
+    """The reason why the fleet cannot work, as text for the user; empty: it may work. The first fault is kept."""
     _up: set[str] = field(default_factory=set)
     _failed: set[str] = field(default_factory=set)
 
     def refused(self, why: str) -> None:
-        """The cluster does not let us in."""
+        """Note that the cluster refuses us."""
         self._break(why)
 
     def came_up(self, node_id: str) -> None:
-        """Note that a node, or the fallback, can search: a later fault of it may pass."""
+        """Note that a node, or the fallback, can search: a later fault of it may be temporary."""
         self._up.add(node_id)
         self._failed.discard(node_id)
 
     def failed(self, node_id: str, why: str, places: int | None) -> None:
-        """An engine could not be made.
+        """Note that an engine could not be made.
 
         Args:
-            node_id: whose.
-            why: as it said.
-            places: how many nodes the machines offer; None or 0: not known yet.
+            node_id: the node whose engine it is.
+            why: the error that it reported.
+            places: the number of nodes for which the machines have room; None or 0: not known yet.
         """
         if node_id in self._up:
             return
@@ -219,7 +221,7 @@ class Faults:
 
 
 class FleetFault:
-    """Hears the fleet's events, and of a fleet that will never be one: what runs goes on, and then the command ends.
+    """Listens to the fleet's events. If the fleet can never work, running tasks continue, and then the command ends.
 
     Args:
         then: called once, when the fault is known.
@@ -230,7 +232,7 @@ class FleetFault:
         self._why = ""
 
     def on_event(self, name: str, fields: dict[str, object]) -> None:
-        """As `cluster.api.Listener.on_event`."""
+        """Like `cluster.api.Listener.on_event`."""
         if name == "fleet_broken" and not self._why:
             self._why = str(fields["why"])
             self._then()

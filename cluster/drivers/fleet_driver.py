@@ -1,7 +1,7 @@
 """The whole fleet: the coordinator on real nodes, with the channel and the fallback.
 
-On one machine the master's fork server makes the nodes, and makes them again when they end. On several machines Ray
-says where they run (`cluster.drivers.node_placement`); only then is anything of Ray loaded.
+On one machine the master's fork server makes the nodes, and replaces them when they end. On several machines Ray
+decides where they run (`cluster.drivers.node_placement`); Ray is loaded only in that case.
 """
 
 from __future__ import annotations
@@ -51,27 +51,28 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _MOST_REFUSALS = 200
-"""Different refusals that are logged."""
+"""The most different refusals that are logged."""
 _OPENING_S = 5.0
-"""Seconds for which `open` waits for more than the fallback: for this machine's own nodes, which come at the same time,
-or for the first word of a cluster elsewhere, which may refuse us."""
+"""Seconds for which `open` waits for more than the fallback: for this machine's own nodes, which start at the same
+time, or for the first answer of a remote cluster, which may refuse us."""
 
 
 class FleetSearcher(HostedSearcher):
-    """A `cluster.api.Searcher` over nodes in processes of their own.
+    """A `cluster.api.Searcher` whose nodes are separate processes.
 
     Args:
-        nodes: nodes of this machine; with ``address`` the number is what the machines of that cluster offer, one for
-            each unit of their custom resource ``searcher``, and follows those that join.
-        address: ``host:port`` or ``auto`` of a Ray cluster that runs; None: the fleet is this machine. Ray's token
-            comes from Ray's own variables.
+        nodes: the number of nodes on this machine. With ``address`` the machines of that cluster determine the number:
+            one node for each unit of their custom resource ``searcher``, including machines that join later.
+        address: ``host:port`` or ``auto`` of a running Ray cluster; None: the fleet is this machine. Ray's token comes
+            from Ray's own variables.
         engine: how a node makes its engine, from its number in the fleet (0, 1, …) and the number of nodes on its
             machine; picklable.
         fallback: how the master's own machine makes the fallback's engine.
-        report_port: where nodes connect to; 0: any free port. Fix it where a firewall has to know.
-        advertise: ``host:port`` that nodes are told, where they reach the master by another way than its own address.
-        metrics: hears all that there is to measure of the fleet.
-        at_most: how many of ``nodes`` this machine has processors for; the others are left out. None: all of them.
+        report_port: the port to which nodes connect; 0: any free port. Set it if a firewall has to allow it.
+        advertise: ``host:port`` to announce to the nodes, if they cannot reach the master by its own address. metrics:
+        receives all measurements of the fleet.
+        at_most: the number of nodes for which this machine has processors; the rest of ``nodes`` is left out. None: no
+            limit.
     """
 
     def __init__(
@@ -106,9 +107,9 @@ class FleetSearcher(HostedSearcher):
         self._metrics = metrics
         self._address = address
         self._fork_server: LocalForkServer | None = None
-        """Of a fleet of this machine."""
+        """If the fleet is this machine."""
         self._supervisor: NodePlacement | None = None
-        """Of a fleet of several machines."""
+        """If the fleet is several machines."""
         self._fleet = Fleet(host=machine_name())
         self._channel: ChannelServer | None = None
         self._fallback: Fallback | None = None
@@ -116,34 +117,33 @@ class FleetSearcher(HostedSearcher):
         self._sharing: FleetSharing | None = None
         self._status: StatusFile | None = None
         self._capacity: int | None = self._wanted if address is None else None
-        """The number of places for nodes; None: Ray has not said yet."""
+        """The number of slots for nodes; None: Ray has not reported it yet."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Event()
         self._refused: set[tuple[str, str]] = set()
-        """Who was refused, and why, as far as it was logged."""
+        """Pairs of a refused sender and the reason, as far as they were logged."""
         self._faults = Faults(local=address is None)
         self._begun = False
-        """`open` has returned: a fault is an event from then on."""
+        """`open` has returned: from then on a fault is reported as an event."""
         self._port = ""
         self._host_of_ray = "127.0.0.1"
-        """This machine's address as the others see it, once Ray has said."""
+        """This machine's address as the others see it, once Ray has reported it."""
 
     @property
     def live(self) -> tuple[str, ...]:
-        """The nodes that are there now, and ``fallback`` where that is."""
+        """The nodes that are live now, and ``fallback`` if it is."""
         return self._fleet.live
 
     async def open(self, listener: Listener) -> None:
-        """Compile what is not yet, and start the fallback and the nodes, or connect to Ray, which has them started.
-        Returns when a search can begin, for which the fallback is enough: nodes join as they come, the search that runs
-        too.
+        """Compile if necessary, start the fallback, and start the nodes or connect to Ray, which starts them. Returns
+        when a search can begin, for which the fallback is enough: nodes join as they arrive, even during a search.
 
-        Tells the listener its progress: ``nodes_left_out``, ``compiling``, ``node_starting``, ``node_joined``; with
-        an address ``ray_starting`` and ``ray_started``. What would have kept it from opening, had it been known in
-        time, is told as ``fleet_broken`` later: the searcher goes on with what it has.
+        Reports progress to the listener: ``nodes_left_out``, ``compiling``, ``node_starting``, ``node_joined``; with an
+        address ``ray_starting`` and ``ray_started``. A fault that would have stopped it from opening but is discovered
+        later is reported as ``fleet_broken``: the searcher continues with the nodes that it has.
 
         Raises:
-            FleetError: it cannot begin, and no waiting would help: an engine cannot be made, the cluster refuses us.
+            FleetError: it cannot begin and waiting would not help: an engine cannot be made, or the cluster refuses us.
         """
         try:
             await self._open(listener)
@@ -152,12 +152,12 @@ class FleetSearcher(HostedSearcher):
             raise
 
     async def new_game(self) -> None:
-        """Tell every node that a new game begins."""
+        """Notify every node that a new game begins."""
         for node_id in self._fleet.live:
             self.send(node_id, NewGame())
 
     async def close(self) -> None:
-        """End the nodes and the fallback, and leave Ray. More than once does no harm."""
+        """End the nodes and the fallback, and leave Ray. Idempotent."""
         host, self._host = self._host, None
         if host is not None:
             host.close()
@@ -187,7 +187,7 @@ class FleetSearcher(HostedSearcher):
             self._channel = None
 
     def send(self, node_id: str, order: Order) -> None:
-        """`cluster.drivers.host.Transport`. A lost order is noticed by the node's heartbeats, and sent again."""
+        """`cluster.drivers.host.Transport`. The node's heartbeats reveal a lost order, which is then sent again."""
         peer = self._fleet.peer(node_id)
         if peer is not None and self._channel is not None:
             self._channel.send(peer, order)
@@ -195,11 +195,11 @@ class FleetSearcher(HostedSearcher):
                 self._metrics.sent(node_id, order)
 
     async def whole(self, patience_s: float) -> int:
-        """Wait until every node that is known of is there, for whom it is no use to begin before; returns how many are
-        there by then.
+        """Wait until every known node has joined, for callers that cannot start earlier; returns how many have joined
+        by then.
 
         Raises:
-            FleetError: no waiting would help, as in `open`.
+            FleetError: waiting would not help, as in `open`.
         """
         with suppress(TimeoutError):
             async with asyncio.timeout(patience_s):
@@ -207,7 +207,7 @@ class FleetSearcher(HostedSearcher):
         return self._there()
 
     async def _until(self, condition: Callable[[], bool]) -> None:
-        """Wait until a condition holds. Raises FleetError: no waiting would help."""
+        """Wait until a condition holds. Raises FleetError if waiting would not help."""
         while not condition():
             if self._faults.broken:
                 raise FleetError(self._faults.broken)
@@ -258,7 +258,7 @@ class FleetSearcher(HostedSearcher):
             fork_server.start(self._spec(node_id, self._wanted))
 
     def _spec(self, node_id: str, places: int) -> NodeSpec:
-        """The values that the node of that id needs, on a machine of ``places`` nodes."""
+        """The spec for the node with that id, on a machine with ``places`` nodes."""
         channel = self._channel
         assert channel is not None
         url = f"tcp://{self._advertise or f'{self._host_of_ray}:{self._port}'}"
@@ -290,7 +290,7 @@ class FleetSearcher(HostedSearcher):
         self._capacity = max(self._capacity or 0, places)
 
     def ray_refused(self, why: str) -> None:
-        """`cluster.drivers.node_placement.Master`: while the fleet opens, that is the end of it."""
+        """`cluster.drivers.node_placement.Master`: if the fleet is still opening, opening fails."""
         self._look_for_a_fault(lambda: self._faults.refused(why))
 
     def is_live(self, node_id: str) -> bool:
@@ -298,7 +298,7 @@ class FleetSearcher(HostedSearcher):
         return self._fleet.peer(node_id) is not None
 
     def adopted(self, node_id: str) -> None:
-        """`cluster.drivers.node_placement.Master`. A node that was sent away gives its place up: another incarnation of
+        """`cluster.drivers.node_placement.Master`. A node that was dismissed gives up its slot: another incarnation of
         it begins.
         """
         member = self._fleet.members.get(node_id)
@@ -306,7 +306,7 @@ class FleetSearcher(HostedSearcher):
             self._tell(member.hello.peer, End(again=True))
 
     def log(self, name: str, **fields: object) -> None:
-        """`cluster.drivers.node_placement.Master`: tell the listener."""
+        """`cluster.drivers.node_placement.Master`: notify the listener."""
         if self._host is not None:
             self._host.log(name, **fields)
 
@@ -319,12 +319,12 @@ class FleetSearcher(HostedSearcher):
         while True:
             try:
                 self._apply(self._fleet.expire(now_ms()))
-            except Exception:  # whatever goes wrong with one of them, the next one is looked for too
+            except Exception:  # whatever goes wrong with one node, the next one is checked too
                 _log.exception("a node's loss could not be handled")
             await asyncio.sleep(self._fleet.next_look_ms(now_ms()) / 1000)
 
     def _receive(self, peer: str, message: Message) -> None:
-        """Everything that comes from a node."""
+        """Handle any message of a node."""
         if isinstance(message, Order) or peer.rpartition("/")[0] != message.node_id:
             self._refuse(peer, f"a {type(message).__name__} that is not its own")
             return
@@ -363,16 +363,17 @@ class FleetSearcher(HostedSearcher):
         if self._fleet.peer(message.node_id) != peer:
             return
         if isinstance(message, Starves):
-            # The fallback is to take only what is left.
+            # The fallback must take only what the nodes leave.
             if message.node_id != FALLBACK:
                 self.log("node_starves", node=message.node_id, percent=message.percent, cores=message.cores)
         elif self._host is not None:
             self._host.handle(Received(message))
 
     def _let_go(self, peer: str, message: Leave) -> None:
-        """A node leaves of itself: elsewhere because its machine or service ends; here another takes its place."""
+        """A node asks to leave: in a cluster because its machine or service ends; on this machine another replaces
+        it."""
         if self._fleet.is_gone(peer):
-            self._tell(peer, Stop(EVERY_JOB))  # it asks again: the message of its dismissal was lost
+            self._tell(peer, Stop(EVERY_JOB))  # it asks again: its dismissal was lost
         if self._fleet.peer(message.node_id) != peer:
             return
         self.log("node_leaves", node=message.node_id, why=message.reason)
@@ -381,7 +382,7 @@ class FleetSearcher(HostedSearcher):
             self._tell(peer, End(again=True))
 
     def _failed(self, message: Failed) -> None:
-        """An engine cannot be made: while the fleet opens, that is the end of it; later another attempt follows."""
+        """An engine cannot be made: if the fleet is still opening, opening fails; later there is another attempt."""
         self.log("node_failed", node=message.node_id, why=message.why)
         self._look_for_a_fault(lambda: self._faults.failed(message.node_id, message.why, self._capacity))
 
@@ -393,7 +394,7 @@ class FleetSearcher(HostedSearcher):
         self._changed.set()
 
     def _dismiss(self, peer: str, reason: str) -> None:
-        """Deal its work to others first, and only then end what it does."""
+        """Give its work to others first, and only then end its search."""
         self._apply(self._fleet.gone(peer, reason))
         self._tell(peer, Stop(EVERY_JOB))
 
@@ -403,7 +404,7 @@ class FleetSearcher(HostedSearcher):
             self._channel.send(peer, order)
 
     def _refuse(self, peer: str, why: str) -> None:
-        """Say so once, and without filling the log: a refused sender tries again and again."""
+        """Log a refusal once per sender and reason, because a refused sender tries again and again."""
         if len(self._refused) < _MOST_REFUSALS and (peer, why) not in self._refused:
             self._refused.add((peer, why))
             self.log("message_refused", why=f"{peer}: {why}" if peer else why)

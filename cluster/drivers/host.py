@@ -1,5 +1,5 @@
-"""The part that all drivers on a real clock share: it feeds the coordinator, keeps its timer and carries its
-instructions out."""
+"""The part that all real-time drivers share: it feeds the coordinator, runs its timer and carries out its
+instructions."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ from worker.warming import Warming, WarmingError
 _log = logging.getLogger(__name__)
 
 _LAST_STEPS = 50
-"""Steps of the history that are logged beside a fault."""
+"""The number of history steps that are logged with a fault."""
 
 
 class Transport(Protocol):
-    """Sends orders to the nodes. Must return at once and raise nothing: a node that is not there is a lost node."""
+    """Sends orders to the nodes. Must return at once and raise nothing: an unreachable node is a lost node."""
 
     def send(self, node_id: str, order: Job | Stop | NewGame) -> None: ...
 
@@ -57,10 +57,10 @@ def now_ms() -> int:
 
 
 async def prepare_this_machine(listener: Listener) -> None:
-    """Compile what is not yet compiled, in a process of its own, which ends where this is cancelled; then load what
-    this process itself runs of it.
+    """Compile if necessary, in a separate process that ends if this call is cancelled; then load the compiled code that
+    this process needs.
 
-    The listener hears of each stage as ``compiling``.
+    The listener gets a ``compiling`` event for each stage.
 
     Raises:
         FleetError: it cannot be compiled.
@@ -92,17 +92,17 @@ class CoordinatorHost:
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
         self._searches: dict[int, SearchListener] = {}
-        """The listener of each search, or pondering, that runs, by search id."""
+        """The listener of each running search or pondering, by search id."""
 
     def begin(self, event: StartSearch | PonderSearch, listener: SearchListener) -> None:
-        """Feed the beginning of a search, or of pondering, of which ``listener`` is to hear.
+        """Feed the start of a search or of pondering, with its ``listener``.
 
         Raises:
             ValueError: as `Coordinator.handle`; nothing changed.
         """
         search_id = event.request.search_id
         if search_id in self._searches:
-            self.handle(event)  # which is refused: the listener of the one that runs stays
+            self.handle(event)  # if it is refused, the listener of the running search stays
         self._searches[search_id] = listener
         try:
             self.handle(event)
@@ -113,7 +113,7 @@ class CoordinatorHost:
             del self._searches[before]
 
     def handle(self, event: Event) -> None:
-        """Feed one event and carry out the instructions.
+        """Feed one event and carry out the resulting instructions.
 
         Raises:
             ValueError: as `Coordinator.handle`; nothing changed.
@@ -133,7 +133,7 @@ class CoordinatorHost:
         self._set_timer(now)
 
     def log(self, name: str, **fields: object) -> None:
-        """Tell the listener of something that the coordinator does not know of."""
+        """Notify the listener of an event that the coordinator does not know of."""
         _guarded(lambda: self._listener.on_event(name, fields))
 
     def close(self) -> None:
@@ -162,9 +162,9 @@ class CoordinatorHost:
             _guarded(partial(tell, listener))
 
     def _set_timer(self, handled_ms: int) -> None:
-        """The loop's own timer brings the next tick, and so the hard deadline: no node can hold it up.
+        """The loop's own timer triggers the next tick, and so the hard deadline: no node can delay it.
 
-        What became due since ``handled_ms``, the time of the last event, is due at once.
+        Anything that became due since ``handled_ms``, the time of the last event, is handled at once.
         """
         if self._timer is not None:
             self._timer.cancel()
@@ -179,7 +179,7 @@ class CoordinatorHost:
 
 
 class HostedSearcher(Searcher):
-    """A `cluster.api.Searcher` over a `CoordinatorHost`. ``_host`` is None while it is not open."""
+    """A `cluster.api.Searcher` that uses a `CoordinatorHost`. ``_host`` is None while it is not open."""
 
     _host: CoordinatorHost | None
 
@@ -194,7 +194,7 @@ class HostedSearcher(Searcher):
 
 
 def _guarded(call: Callable[[], None]) -> None:
-    """A listener's fault must not keep the coordinator's other instructions from being carried out."""
+    """Call a listener. Its fault must not stop the coordinator's other instructions."""
     try:
         call()
     except Exception:

@@ -1,4 +1,4 @@
-"""One engine in a thread of this process, behind the face of the whole fleet: no Ray, no network."""
+"""One engine in a thread of this process, with the same interface as a fleet: no Ray, no network."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class LocalSearcher(HostedSearcher):
     """A `cluster.api.Searcher` with a single node.
 
     Args:
-        engine: how to make the engine; called once by `open`, in a thread, as it may compile.
+        engine: makes the engine; called once by `open`, in a thread, because it may compile.
     """
 
     def __init__(
@@ -35,10 +35,10 @@ class LocalSearcher(HostedSearcher):
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def open(self, listener: Listener) -> None:
-        """Compile what is not yet, and make the engine; returns when a search can start.
+        """Compile if necessary, and make the engine; returns when a search can start.
 
         Raises:
-            FleetError: the engine cannot be made (the cause says why), or this searcher is open already.
+            FleetError: the engine cannot be made (the cause says why), or this searcher is already open.
         """
         if self._host is not None:
             raise FleetError(f"{self.name} is open already")
@@ -53,11 +53,11 @@ class LocalSearcher(HostedSearcher):
         self._host.handle(NodeJoined(NODE_ID))
 
     async def new_game(self) -> None:
-        """Tell the engine that a new game begins."""
+        """Notify the engine that a new game begins."""
         self.send(NODE_ID, NewGame())
 
     async def close(self) -> None:
-        """End the engine and its thread. The listener is not called again. More than once does no harm."""
+        """End the engine and its thread. The listener is not called again. Idempotent."""
         host, runner = self._host, self._runner
         self._host = self._runner = None
         if host is not None:
@@ -71,7 +71,7 @@ class LocalSearcher(HostedSearcher):
             self._runner.handle(order)
 
     def _emit(self, message: Report | Done | Starves) -> None:
-        """Pass a message from the runner's thread to the loop. A loop that is closed has no more use for it."""
+        """Pass a message from the runner's thread to the loop. A closed loop ignores it."""
         assert self._loop is not None
         try:
             self._loop.call_soon_threadsafe(self._receive, message)

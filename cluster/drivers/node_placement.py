@@ -1,7 +1,7 @@
-"""The places where Ray has nodes run: in each a supervisor, a Ray actor, replaced when it ends; and the connection to
-Ray, made again when it is lost.
+"""The slots in which Ray runs nodes: each has a supervisor, a Ray actor, which is replaced when it ends. Also the
+connection to Ray, which is made again when it is lost.
 
-The nodes do not need Ray once they run: supervisors that Ray places after a loss adopt those that they find.
+The nodes do not need Ray once they run: supervisors that Ray places after a loss adopt the nodes that they find.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from cluster.node.process import NodeSpec
 
 _LONGEST_PAUSE_S = 5.0
 _OPENING_S = 150.0
-"""Seconds that Ray has to start; one that hangs is ended, and another is tried."""
+"""Seconds for Ray to start; if it hangs, it is ended and started again."""
 
 
 class Master(Protocol):
     """The master, as this module sees it."""
 
     def ray_found(self, facts: RayFacts) -> None:
-        """Ray is there, for the first time or again; before the first node of it is asked for."""
+        """Ray is there, for the first time or again; called before the first node is requested from it."""
 
     def ray_refused(self, why: str) -> None:
-        """There is a Ray, and it will not have us."""
+        """There is a Ray, but it refuses us."""
 
     def has_places(self, places: int) -> None:
-        """So many places have a machine by now: more than `ray_found` told of where machines have joined."""
+        """This many slots have a machine now: more than `ray_found` reported if machines have joined."""
 
     def is_live(self, node_id: str) -> bool:
         """Whether messages of that node arrive."""
@@ -47,15 +47,15 @@ class Master(Protocol):
 
 
 class NodePlacement:
-    """Keeps nodes running on a Ray cluster that others start, shrink and grow.
+    """Keeps nodes running on a Ray cluster that is started, shrunk and grown elsewhere.
 
-    One supervisor more than there are machines is asked for, always: it waits, and so starts by itself on a machine
+    It always requests one supervisor more than there are machines: that one waits, and so starts by itself on a machine
     that joins.
 
     Args:
         address: ``host:port`` or ``auto`` of the cluster.
         master: see `Master`.
-        spec: what a node of that id needs to know, on a machine with that number of places.
+        spec: makes the spec of the node with that id, on a machine with that number of slots.
     """
 
     def __init__(self, address: str, master: Master, spec: Callable[[str, int], NodeSpec]) -> None:
@@ -69,15 +69,15 @@ class NodePlacement:
         """Nodes that have a supervisor."""
         self._places = 0
         self._waiting: set[int] = set()
-        """Places whose supervisors are not there yet."""
+        """Slots whose supervisors have not been placed yet."""
         self._tasks: list[asyncio.Task[None]] = []
 
     def open(self) -> None:
-        """Begin; `close` is due afterwards."""
+        """Begin; must be followed by `close`."""
         self._tasks.append(asyncio.ensure_future(self._keep_ray()))
 
     async def close(self) -> None:
-        """End the supervisors, and with them what is left of the nodes. More than once does no harm."""
+        """End the supervisors, and with them the remaining nodes. Idempotent."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -95,7 +95,7 @@ class NodePlacement:
             try:
                 async with asyncio.timeout(_OPENING_S):
                     facts = await ray.open()
-            except Exception as error:  # whatever it was, the next attempt may be better
+            except Exception as error:  # whatever happened, the next attempt may succeed
                 self._master.log("ray_failed", why=str(error) or f"no answer for {_OPENING_S:.0f} s")
                 if isinstance(error, RayRefused):
                     self._master.ray_refused(str(error))
@@ -121,7 +121,7 @@ class NodePlacement:
         self._tasks.append(asyncio.ensure_future(self._keep(self._places)))
 
     async def _keep(self, place: int) -> None:
-        """One place: a supervisor that ends is replaced, for ever. Its nodes need not be the same."""
+        """Keep one slot filled: a supervisor that ends is replaced, forever. Its nodes may change."""
         pause_s = 0.1
         while True:
             await self._ray_is_there.wait()
@@ -130,7 +130,7 @@ class NodePlacement:
             try:
                 await self._serve(place, self._ray)
             except RayLost:
-                pass  # said once, by who starts it again
+                pass  # logged once, by the code that starts it again
             except ActorDied as error:
                 self._master.log("supervisor_lost", place=place, why=str(error))
             self._waiting.add(place)
@@ -138,7 +138,7 @@ class NodePlacement:
             await asyncio.sleep(pause_s)
 
     async def _serve(self, place: int, ray: RayProcess) -> None:
-        """One run of a supervisor. It does not watch its node: the channel reports about that.
+        """Run a supervisor once. It does not watch its node: the channel does.
 
         Raises:
             ActorDied: it ended.
@@ -146,7 +146,7 @@ class NodePlacement:
         actor, node_id = await ray.ask("spawn", self._run), ""
         try:
             places = await ray.ask("placed", actor)
-            # The next one need not wait for this machine's fork server, which may have to compile, or fail.
+            # The next one need not wait for this machine's fork server, which may have to compile, or may fail.
             self._waiting.discard(place)
             self._master.has_places(self._places - len(self._waiting))
             if not self._waiting:
@@ -168,8 +168,8 @@ class NodePlacement:
             self._kept.discard(node_id)
 
     def _choose(self, orphan: str) -> str:
-        """Choose the node for a place: the one that lives there, unless it lives elsewhere by now; else a new one, with
-        the lowest free number."""
+        """Choose the node for a slot: the one that is alive there, unless it is now alive elsewhere; else a new one,
+        with the lowest free number."""
         if orphan and orphan not in self._kept:
             return orphan
         number = 1

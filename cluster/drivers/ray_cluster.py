@@ -1,11 +1,11 @@
-"""Everything that touches Ray: the way into a cluster that runs, and its actors.
+"""Everything that touches Ray: the connection to a running cluster, and its actors.
 
-Ray says where nodes are to be, and has a supervisor there (`cluster.drivers.supervisor_actor`), and no more: the nodes'
-processes are not Ray's, and what they say goes another way (`cluster.network.channel` says why). Ray's driver runs in a
-process of its own (`cluster.drivers.ray_process` says why). All calls are made on one thread, because they block.
+Ray only decides where nodes run, and runs a supervisor there (`cluster.drivers.supervisor_actor`). The nodes' processes
+are not Ray's, and their messages do not go through Ray (`cluster.network.channel` explains why). Ray's driver runs in a
+separate process (`cluster.drivers.ray_process` explains why). All calls are made on one thread, because they block.
 
-Measured (Ray 2.60): a dead actor is known after 11 ms, where ``max_restarts`` would let 1.8 s pass before anyone hears
-of it. Hence actors are made without restarts.
+Measured (Ray 2.60): a dead actor is reported after 11 ms, but with ``max_restarts`` only after 1.8 s. Hence actors are
+made without restarts.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _T = TypeVar("_T")
 _LOOK_S: Final = 0.25
 """Seconds between two checks that the raylet here lives."""
 _PATIENCE_S: Final = 10.0
-"""A Ray that answers nothing for so long is of no use."""
+"""Seconds without an answer after which Ray counts as lost."""
 
 _ENVIRONMENT: Final = {
     "RAY_AUTH_MODE": "token",
@@ -43,11 +43,11 @@ _ENVIRONMENT: Final = {
 
 
 class RayRefused(FleetError):
-    """A refusal that no second attempt changes."""
+    """A refusal that a second attempt would not change."""
 
 
 def require_ray() -> None:
-    """Ray is an extra.
+    """Check that Ray, an optional dependency, is installed.
 
     Raises:
         RayRefused: it is not installed.
@@ -57,12 +57,12 @@ def require_ray() -> None:
 
 
 class ActorDied(Exception):
-    """A supervisor's process ended, or a call of it failed; the text says how."""
+    """A supervisor's process ended, or a call of it failed; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class RayFacts:
-    """Facts about Ray once it is there."""
+    """Facts about Ray, once it is connected."""
 
     host: str
     """This machine's address as the others see it."""
@@ -73,7 +73,7 @@ class RayFacts:
 
 
 class RayCluster:
-    """A connection to Ray. Actors go by numbers.
+    """A connection to Ray. Actors are identified by numbers.
 
     Args:
         address: ``host:port`` or ``auto``.
@@ -92,7 +92,7 @@ class RayCluster:
         """Connect.
 
         Raises:
-            FleetError: that failed; the text says why.
+            FleetError: the connection failed; the text says why.
         """
         for name, value in _ENVIRONMENT.items():
             os.environ.setdefault(name, value)
@@ -110,13 +110,13 @@ class RayCluster:
         return await self._call(_places)
 
     async def spawn(self, run: str) -> int:
-        """Ask for a supervisor of that master's run; it starts as soon as a machine has room for it."""
+        """Request a supervisor for that master's run; it starts as soon as a machine has room for it."""
         number = next(self._numbers)
         self._actors[number] = await self._call(lambda: self._spawn(run))
         return number
 
     async def share(self, value: object) -> int:
-        """Put something where every task can read it; `run_task` gets it by the number returned."""
+        """Store a value that every task can read; `run_task` gets it by the returned number."""
         import ray
 
         number = next(self._numbers)
@@ -124,7 +124,7 @@ class RayCluster:
         return number
 
     async def run_task(self, function: Callable[..., _T], shared: int, *arguments: object) -> _T:
-        """Run ``function(what was shared, *arguments)`` on a machine that has room for a node, and return its result.
+        """Run ``function(shared value, *arguments)`` on a machine that has room for a node, and return its result.
 
         Raises:
             ActorDied: the process that ran it died, or it raised; the text says which.
@@ -132,7 +132,7 @@ class RayCluster:
         import ray
 
         task = self._remote.get(function)
-        if task is None:  # each that is made anew is sent to the head, and kept there
+        if task is None:  # each new remote function is sent to the head, and kept there
             task = self._remote[function] = ray.remote(num_cpus=0, resources={RESOURCE: 1}, max_retries=0)(function)
         result: _T = await self._ask(lambda: task.remote(self._shared[shared], *arguments))
         return result
@@ -141,7 +141,7 @@ class RayCluster:
         """Wait until a machine has room for the supervisor; `cluster.drivers.supervisor_actor.SupervisorActor.placed`.
 
         Raises:
-            ActorDied: it ended, as all that follows.
+            ActorDied: it ended. The methods below raise this too.
         """
         actor = self._actors[number]
         return int(await self._ask(lambda: actor.placed.remote()))
@@ -162,7 +162,7 @@ class RayCluster:
         await self._ask(lambda: actor.watch.options(concurrency_group="watch").remote())
 
     async def end(self, number: int) -> None:
-        """End the supervisor's process. More than once does no harm."""
+        """End the supervisor's process. Idempotent."""
         import ray
 
         actor = self._actors.pop(number, None)
@@ -170,7 +170,7 @@ class RayCluster:
             await self._call(lambda: ray.kill(actor))
 
     async def lost(self) -> str:
-        """Wait until Ray is of no use any more: the raylet here died, or its head does not answer. Returns why."""
+        """Wait until Ray is lost: the raylet here died, or its head does not answer. Returns the reason."""
         while True:
             await asyncio.sleep(_LOOK_S)
             try:
@@ -184,7 +184,7 @@ class RayCluster:
                 return why
 
     async def leave(self) -> None:
-        """Say goodbye to a cluster that goes on without us: it ends the supervisors. No call is valid after."""
+        """Disconnect from a cluster that continues without us: it ends the supervisors. No call is valid afterwards."""
         if "ray" in sys.modules:
             import ray
 
@@ -198,7 +198,8 @@ class RayCluster:
         return "" if alive else "this machine's raylet is dead"
 
     async def _knock(self) -> None:
-        """Try whether anybody listens. Ray itself would try for minutes, on a thread that cannot be called back."""
+        """Check whether anything listens at the address. Ray itself would try for minutes, on a thread that cannot be
+        interrupted."""
         if self._address == "auto":
             return
         host, _, port = self._address.rpartition(":")
@@ -228,7 +229,7 @@ class RayCluster:
         return actor_class.remote(run)
 
     async def _ask(self, call: Callable[[], Any]) -> Any:
-        """Await the answer of an actor, or of a task."""
+        """Wait for the answer of an actor or a task."""
         from ray.exceptions import RayError
 
         def ask() -> Future[Any]:
@@ -251,17 +252,17 @@ def _places() -> int:
 
 
 def _refused(error: BaseException) -> bool:
-    """Whether the cluster did not like our token; Ray says so somewhere down in the text of the cause."""
+    """Whether the cluster refused our token; Ray says so somewhere in the text of the cause."""
     return "AuthenticationError" in str(error) or (error.__cause__ is not None and _refused(error.__cause__))
 
 
 def _reason(error: RayError) -> str:
-    """Ray explains at length what may have killed a process; that it died is what is known."""
-    died = ("worker process has died", "worker died unexpectedly")  # of an actor, of a task
+    """The error in short. Ray explains at length what may have killed a process; only its death is certain."""
+    died = ("worker process has died", "worker died unexpectedly")  # for an actor, for a task
     return "its process died" if any(words in str(error) for words in died) else _last_line(error)
 
 
 def _last_line(error: BaseException) -> str:
-    """An exception in one line; a remote traceback, which Ray passes as text, by its last line."""
+    """An exception in one line; of a remote traceback, which Ray passes as text, the last line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[-1][:500] if lines else type(error).__name__

@@ -1,13 +1,13 @@
-"""`cluster.drivers.ray_cluster` in a process of its own, so that the master plays on when Ray fails.
+"""`cluster.drivers.ray_cluster` in a process of its own, so that the master keeps playing when Ray fails.
 
-Ray's native code ends the process that it is in when it can do no more. Measured (Ray 2.60): 60 s after the death of
-its GCS, without a word. Here that is the end of this one process; `RayProcess.ended` tells, and the master starts
-another. The process ends with its standard input, and so with the master however that ends.
+Ray's native code ends its process when it cannot continue. Measured (Ray 2.60): 60 s after the death of its GCS,
+without a message. Here that ends only this process; `RayProcess.ended` reports it, and the master starts another. The
+process ends when its standard input closes, and so with the master, however the master ends.
 
-It leads a session of its own, so that Ctrl-C is the master's alone, and whatever is left of it can be ended as one.
+It leads its own session, so that only the master gets Ctrl-C, and all its remaining processes can be ended together.
 
 Requests and replies are frames (`cluster.machine.processes`): ``(number, method, arguments)`` over standard input,
-``(number, error kind, value)`` over standard output; number 0 says why Ray was lost.
+``(number, error kind, value)`` over standard output; number 0 carries the reason why Ray was lost.
 """
 
 from __future__ import annotations
@@ -28,23 +28,24 @@ from cluster.machine.processes import child_environment, end_session
 from cluster.network.frames import frame, read_frame
 
 _LONGEST_LINE = 1 << 24
-"""Bytes of Ray's errors in one line, at most: beyond it nobody would read them any more, and Ray would stand still."""
+"""The most bytes in one line of Ray's stderr. After a longer line nothing would read stderr any more, and Ray would
+block."""
 _LEAVING_S = 3.0
-"""Seconds for the goodbye to the cluster."""
+"""Seconds for disconnecting from the cluster."""
 _PING_S = 2.0
 """Seconds between two checks that the process lives."""
 _ANSWER_S = 10.0
-"""A process that does not say so in that time hangs."""
+"""Seconds without an answer after which the process counts as hanging."""
 _FIRST_ANSWER_S = 60.0
-"""The same for the first time: it has to start."""
+"""The same for its first answer: it has to start."""
 
 
 class RayLost(ActorDied):
-    """Ray itself is gone, and with it, soon or already, its supervisors."""
+    """Ray itself is gone, and its supervisors are gone or soon will be."""
 
 
 class RayProcess:
-    """The master's side: it asks `RayCluster` in one run of the process. All from one asyncio loop.
+    """The master's side: calls `RayCluster` in one run of the process. Use it from one asyncio loop.
 
     Args:
         address: as for `RayCluster`.
@@ -65,11 +66,11 @@ class RayProcess:
         return self._process.pid if self._process is not None else None
 
     async def open(self) -> RayFacts:
-        """Start the process, and connect; `close` is due afterwards, also if it failed.
+        """Start the process, and connect; must be followed by `close`, even if it failed.
 
         Raises:
-            FleetError: that failed; the text says why.
-            RayRefused: no other attempt will do better.
+            FleetError: the connection failed; the text says why.
+            RayRefused: another attempt would fail too.
         """
         require_ray()
         process = self._process = await asyncio.create_subprocess_exec(
@@ -94,7 +95,7 @@ class RayProcess:
             facts: RayFacts = await self.ask("open", self._address)
         except RayLost as error:
             raise FleetError(f"Ray's process ended: {error}") from error
-        except ActorDied as error:  # what its process had no word for
+        except ActorDied as error:  # an error that its process did not name
             raise FleetError(f"Ray's process: {error}") from error
         return facts
 
@@ -103,7 +104,7 @@ class RayProcess:
 
         Raises:
             RayLost: the process, or Ray, is gone.
-            ActorDied: as that method.
+            ActorDied: as for that method.
         """
         if self._ended.is_set() or self._process is None or self._process.stdin is None:
             raise RayLost(self._why)
@@ -116,12 +117,12 @@ class RayProcess:
             del self._replies[number]
 
     async def ended(self) -> str:
-        """Wait until Ray, or the process, is gone or hangs. Returns why."""
+        """Wait until Ray, or the process, is gone or hangs. Returns the reason."""
         await self._ended.wait()
         return self._why
 
     async def close(self) -> None:
-        """End the process; the cluster goes on, and gets a goodbye if it can take one. More than once does no harm."""
+        """End the process; the cluster continues. Disconnects first if possible. Idempotent."""
         process, self._process = self._process, None
         if process is None:
             return
@@ -132,7 +133,7 @@ class RayProcess:
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(_LEAVING_S + 1):
                         await process.wait()
-        finally:  # also where the caller was cancelled meanwhile: nobody else would
+        finally:  # also if the caller was cancelled: nothing else would do this
             await asyncio.shield(asyncio.to_thread(end_session, process.pid))
         await process.wait()
         for task in self._tasks:
@@ -141,7 +142,7 @@ class RayProcess:
         self._end("it was closed")
 
     async def _look_whether_it_hangs(self) -> None:
-        """Ping the process, which answers at once; only calls to Ray may take their time."""
+        """Ping the process, which answers at once; only calls to Ray may take long."""
         limit_s = _FIRST_ANSWER_S
         try:
             while True:
@@ -152,7 +153,7 @@ class RayProcess:
         except TimeoutError:
             self._end(f"its process hangs: no answer for {limit_s:.0f} s")
         except ActorDied:
-            pass  # said by who noticed it
+            pass  # logged by whichever code noticed it
 
     async def _read_replies(self, stream: asyncio.StreamReader) -> None:
         kinds = {"fleet": FleetError, "refused": RayRefused, "died": ActorDied}
@@ -169,7 +170,7 @@ class RayProcess:
                     reply.set_exception(kinds[kind](value))
                 else:
                     reply.set_result(value)
-        await asyncio.sleep(0)  # the last words come at the same time
+        await asyncio.sleep(0)  # the last words arrive at the same time
         self._end(self._last_words[-1] if self._last_words else "without a word")
 
     async def _read_errors(self, stream: asyncio.StreamReader) -> None:
@@ -221,7 +222,7 @@ class _Service:
             if method == "open":
                 self._cluster = RayCluster(*arguments)
                 value = await self._cluster.open()
-                # Ray has set handlers of its own. A SIGTERM to the whole group is the master's affair.
+                # Ray has set handlers of its own. A SIGTERM to the whole group is handled by the master.
                 signal.signal(signal.SIGTERM, signal.SIG_IGN)
                 self._begin(self._tell_the_loss(self._cluster))
             elif method != "ping":
@@ -247,7 +248,7 @@ def main() -> None:
     """The process."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
-    # Ray writes to standard output; what belongs to the master goes through a copy that Ray does not know.
+    # Ray writes to standard output; replies to the master go through a copy that Ray does not know.
     replies = os.fdopen(os.dup(1), "wb")
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, 1)
@@ -256,7 +257,7 @@ def main() -> None:
         asyncio.run(_Service(replies).run())
         status = 0
     finally:
-        os._exit(status)  # not held up by a thread that waits for a Ray that is gone
+        os._exit(status)  # do not wait for a thread that waits for a lost Ray
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Survey of a Ray cluster: machines, places for nodes, who has them, who plays.
+"""Survey of a Ray cluster: machines, slots for nodes, the players and their slots.
 
-Its head (the GCS) is asked, and nothing joined: no raylet need run here. In a process of its own, with a time limit,
-for Ray's native code takes its time, and ends the process that it is in when it can do no more.
+It queries the head (the GCS) without joining, so no raylet need run here. It runs in a separate process with a time
+limit, because Ray's native code is slow, and ends its process when it cannot continue.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from cluster.drivers.supervisor_actor import RESOURCE
 from cluster.machine.processes import child_environment
 
 LIMIT_S: Final = 20.0
-"""Ray's import takes 1 to 2 s, on a busy machine some more; where nobody answers it tries for 15 s."""
+"""Ray's import takes 1 to 2 s, longer on a busy machine; if nothing answers, it tries for 15 s."""
 _SUPERVISOR: Final = "SupervisorActor"
 _PLAYER: Final = "cluster.drivers.ray_process"
-"""Text in the command of a player's process for Ray."""
+"""Text in the command line of a player's Ray process."""
 
 
 def survey(address: str, limit_s: float = LIMIT_S) -> dict[str, Any]:
-    """Ask the cluster at ``address`` (``host:port``, or ``auto``); see `facts` for what comes back. Blocks.
+    """Ask the cluster at ``address`` (``host:port``, or ``auto``); see `facts` for the result. Blocks.
 
     The token comes from Ray's own variables.
 
     Raises:
-        FleetError: Ray is not installed here; or it does not answer, or refuses us.
+        FleetError: Ray is not installed here; or the cluster does not answer or refuses us.
     """
     require_ray()
     environment = child_environment()
@@ -57,13 +57,13 @@ def facts(
     jobs: Iterable[Mapping[str, Any]],
     free: Mapping[str, Mapping[str, float]],
 ) -> dict[str, Any]:
-    """Sum Ray's tables up, for JSON. Pure.
+    """Summarize Ray's tables, for JSON. Pure.
 
     Args:
         nodes: Ray's machines.
-        actors: all of them; ours are the supervisors, one for each node of a fleet.
-        jobs: who has connected; players are those of `cluster.drivers.ray_process`. ``StartTime`` in ms since 1970.
-        free: by Ray's id of a machine, what of its resources is not taken.
+        actors: all of Ray's actors; ours are the supervisors, one for each node of a fleet.
+        jobs: all connected programs; players are those of `cluster.drivers.ray_process`. ``StartTime`` in ms since
+        1970. free: by Ray's id of a machine, its free resources.
 
     Returns:
         ``machines``: each with ``host``, ``address``, ``alive``, ``places`` (for nodes), ``taken`` and ``players`` (how
@@ -72,7 +72,7 @@ def facts(
     """
     playing = {job["JobID"]: job for job in jobs if not job["IsDead"] and _PLAYER in job["Entrypoint"]}
     supervisors = [actor for actor in actors if actor["ActorClassName"] == _SUPERVISOR and actor["State"] != "DEAD"]
-    # One that waits for a place may name a machine too: the one that was asked to make it.
+    # A supervisor that waits for a slot may name a machine too: the one that was asked to start it.
     placed = [supervisor for supervisor in supervisors if supervisor["State"] == "ALIVE"]
     machines = []
     for node in nodes:
@@ -105,12 +105,13 @@ def facts(
 
 
 def main() -> None:
-    """The process: asks the cluster that its argument names, and prints `facts` as a line of JSON."""
+    """The process: queries the cluster named by its argument, and prints `facts` as a line of JSON."""
     import ray._private.services as services
     from ray._private.state import GlobalState
     from ray._raylet import GcsClientOptions  # type: ignore[attr-defined]
 
-    # As it is given: Ray makes this machine's address out of the loopback's, where its head need not listen.
+    # Pass the address as given: Ray replaces the loopback address by this machine's address, where its head need not
+    # listen.
     address = sys.argv[1] if sys.argv[1] != "auto" else services.canonicalize_bootstrap_address_or_die(None)
     state = GlobalState()
     state._initialize_global_state(

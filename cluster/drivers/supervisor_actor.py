@@ -1,7 +1,7 @@
-"""The Ray actor in each place: it has this machine's fork server keep one node there, for as long as Ray has the place.
+"""The Ray actor in each slot: it makes this machine's fork server keep one node there, as long as Ray keeps the slot.
 
-The node itself is the fork server's child and knows nothing of Ray. Where this actor dies, with its raylet or with all
-of Ray, the node searches on, and the next supervisor that Ray places on the machine adopts it.
+The node itself is the fork server's child and knows nothing of Ray. If this actor dies, with its raylet or with all of
+Ray, the node keeps searching, and the next supervisor that Ray places on the machine adopts it.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Final
 from cluster.node.fork_server_link import Link
 
 RESOURCE: Final = "searcher"
-"""The custom Ray resource of which a machine has one for each node that it can run."""
+"""The custom Ray resource of which a machine has one unit for each node that it can run."""
 
 _AGAIN_S: Final = 0.5
 
 
 class SupervisorActor:
-    """Calls block; `watch` is for a concurrency group of its own.
+    """Calls block; `watch` needs its own concurrency group.
 
     Args:
         run: the master's run.
@@ -31,29 +31,29 @@ class SupervisorActor:
         self._kept: tuple[str, bytes] = ("", b"")
 
     def placed(self) -> int:
-        """The number of nodes for which Ray says that this machine has room. Answers at once, before the fork server is
-        ready: the master learns that Ray has a machine for this supervisor."""
+        """The number of nodes for which this machine has room, according to Ray. Answers at once, before the fork
+        server is ready, so that the master knows that Ray has placed this supervisor."""
         import ray
 
         here = ray.get_runtime_context().get_node_id()
         return max([1, *(int(node["Resources"].get(RESOURCE, 1)) for node in ray.nodes() if node["NodeID"] == here)])
 
     def orphan(self) -> str:
-        """The id of a node that lives here and has no supervisor; empty: there is none. Waits for the fork server."""
+        """The id of a live node here without a supervisor; empty: there is none. Waits for the fork server."""
         self._link = Link(self._run)
         found: str = self._link.ask("orphan")
         return found
 
     def keep(self, node_id: str, spec: bytes) -> None:
-        """Keep that node here from now on; ``spec`` is its `NodeSpec`, pickled: here nothing of it is imported."""
+        """Keep that node here from now on; ``spec`` is its `NodeSpec`, pickled: it is not unpickled here."""
         assert self._link is not None
         self._kept = (node_id, spec)
-        with contextlib.suppress(OSError):  # the fork server was killed just now: `watch` goes to the next one
+        with contextlib.suppress(OSError):  # the fork server was killed just now: `watch` connects to the next one
             self._link.ask("keep", *self._kept)
 
     def watch(self) -> None:
-        """Have the node kept, even where the fork server ends. Does not return: a caller that gets Ray's error knows
-        that the place is lost."""
+        """Keep the node alive, even if the fork server ends. Does not return: if the caller gets Ray's error, the slot
+        is lost."""
         while True:
             if self._link is not None:
                 with contextlib.suppress(OSError):

@@ -1,8 +1,8 @@
-"""A pool of tasks: on a fleet each goes to a machine that has room, and to another one if that machine dies; on one
-machine to one of several processes.
+"""A pool of tasks: on a fleet each task goes to a machine with room, and to another one if that machine dies; on one
+machine it goes to one of several processes.
 
-A task is a function call. Its process keeps nothing between tasks but compiled code and the shared value, so machines
-may come and go at any time; only the tasks that run on a lost machine are lost, and these are done again.
+A task is a function call. Between tasks its process keeps only compiled code and the shared value, so machines may join
+and leave at any time; only the tasks that run on a lost machine are lost, and they are repeated.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from cluster.drivers.ray_process import RayLost, RayProcess
 from cluster.machine.side_by_side import ProcessDied, WorkFailed, WorkProcess
 
 _AHEAD = 2
-"""Tasks sent out for each node that there is: a node that has done its task finds the next one waiting."""
+"""Tasks sent out for each node: when a node has finished a task, the next one is already waiting."""
 _LEAST_AHEAD = 16
-"""Tasks sent out at least, so that machines that join get some at once."""
+"""The least number of tasks sent out, so that machines that join get some at once."""
 MOST_LOSSES = 3
-"""A task that is lost so often is not tried again: something is wrong with it, and not with the machines."""
+"""A task that is lost this often is not tried again: the task is at fault, not the machines."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """The fleet is there."""
+    """The fleet is open."""
 
     nodes: int
     """The number of nodes for which its machines have room now."""
@@ -39,7 +39,7 @@ class Losses:
     """Counts the losses of each task.
 
     Args:
-        refused: what is raised at a loss too many.
+        refused: the exception to raise after too many losses.
     """
 
     def __init__(self, refused: type[Exception]) -> None:
@@ -47,17 +47,17 @@ class Losses:
         self._counts: Counter[str] = Counter()
 
     def add(self, name: str, why: str) -> None:
-        """Count a loss of the task of that name. Raises ``refused``: that was one too many."""
+        """Count a loss of the task with that name. Raises ``refused`` if it was lost too often."""
         self._counts[name] += 1
         if self._counts[name] >= MOST_LOSSES:
             raise self._refused(f"{name} was lost {MOST_LOSSES} times: {why}")
 
 
 class TaskSource(Protocol):
-    """Gives out tasks and takes their results. An exception of a method ends `run_tasks` at once."""
+    """Provides tasks and takes their results. An exception of a method ends `run_tasks` at once."""
 
     def opened(self, nodes: int) -> None:
-        """The fleet is there; its machines have room for this number of nodes now."""
+        """The fleet is open; its machines now have room for this number of nodes."""
 
     def take(self) -> tuple[Any, tuple[object, ...]] | None:
         """The next task: its name, and the arguments of its function. None: there is none now."""
@@ -76,8 +76,8 @@ def run_tasks_here(
     source: TaskSource,
     refused: type[Exception],
 ) -> None:
-    """Run ``function(shared, *arguments)`` for each task of ``source`` in that many processes of this machine, until
-    none is left. An exception of ``source``, or Ctrl-C, ends the processes and the tasks in them at once.
+    """Run ``function(shared, *arguments)`` for each task of ``source`` in ``processes`` processes on this machine,
+    until none is left. An exception of ``source``, or Ctrl-C, ends the processes and the tasks in them at once.
 
     Raises:
         refused: a task cannot be done.
@@ -128,7 +128,7 @@ async def run_tasks(
     """Run ``function(shared, *arguments)`` for each task of ``source`` on a fleet, until none is left and none runs.
 
     Args:
-        address: ``host:port`` or ``auto`` of a Ray cluster that runs.
+        address: ``host:port`` or ``auto`` of a running Ray cluster.
 
     Raises:
         FleetError: there is no such cluster.
@@ -158,9 +158,9 @@ async def run_tasks(
                     source.lost(name, str(error))
                 else:
                     source.done(result)
-            places = await ray.ask("places")  # machines have joined, or left
+            places = await ray.ask("places")  # machines have joined or left
     except ActorDied as error:
-        # What came while Ray was asked, up to its time limit, is not lost with it.
+        # Tasks that finished during the query (up to its time limit) are not lost with it.
         for future in [one for one in running if one.done() and one.exception() is None]:
             del running[future]
             source.done(future.result())

@@ -1,1 +1,1 @@
-"""Traces of Gougi's processes on a machine: names, folders, status, process trees."""
+"""Gougi's processes on one machine: names, folders, status, process trees."""

@@ -1,9 +1,9 @@
-"""The node processes of one machine, as the machine's own services see them: a small file for each, in one folder.
+"""The node processes of one machine, for the machine's own services: a small file for each, in one folder.
 
-Ray knows its actors and the master knows its nodes; a service that watches over the *machine*
-(`cluster.node.departure`) is neither, and needs to know which processes to send away and whether the master has let
-them go. Where the environment names a folder (``GOUGI_RUN_DIR``, systemd's ``RuntimeDirectory=``), each node process
-keeps a file there; a file whose process is gone counts for nothing and is removed.
+Ray knows its actors and the master knows its nodes; a service that watches the *machine* (`cluster.node.departure`)
+knows neither. It must find out which processes to send away and whether the master has dismissed them. If the
+environment names a folder (``GOUGI_RUN_DIR``, systemd's ``RuntimeDirectory=``), each node process keeps a file there; a
+file whose process is gone is ignored and removed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class NodeState(StrEnum):
     LEAVING = "leaving"
     """It has asked for its dismissal."""
     DISMISSED = "dismissed"
-    """The master has dealt its work to others: the machine can go."""
+    """The master has given its work to others: the machine can go."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class NodePresence:
     """One node process.
 
     ``started`` is its start in the kernel's clock ticks since boot: the same process id with another start is another
-    process, and must not get this one's signals. ``nps``: nodes a second in its first search.
+    process, which must not get signals meant for this one. ``nps``: nodes a second in its first search.
     """
 
     pid: int
@@ -61,10 +61,10 @@ class Presence:
 
     @classmethod
     def enter(cls, node_id: str, nps: int) -> Presence | None:
-        """Say that this process is here; None where no folder is named.
+        """Announce this process; None if the environment names no folder.
 
         Raises:
-            OSError: the folder cannot be written to, or others can.
+            OSError: the folder is not writable, or other users can write to it.
         """
         named = os.environ.get(RUN_DIR)
         if not named:
@@ -73,7 +73,7 @@ class Presence:
         return cls(folder, NodePresence(os.getpid(), started(os.getpid()), node_id, nps))
 
     def now(self, state: NodeState) -> None:
-        """Say what has become of it; from any thread. Who was dismissed stays so.
+        """Record its state; from any thread. A dismissed process stays dismissed.
 
         Raises:
             OSError: the file cannot be written.
@@ -91,10 +91,11 @@ class Presence:
 
 
 def present(folder: Path) -> tuple[NodePresence, ...]:
-    """The node processes of this machine that live, by process id; they get signals, so nobody else may name them.
+    """The live node processes of this machine, by process id. They get signals, so other users must not be able to add
+    entries.
 
     Raises:
-        OSError: others can write to the folder.
+        OSError: other users can write to the folder.
     """
     found = []
     only_ours(folder, RUN_DIR)

@@ -1,7 +1,7 @@
-"""Processes as the kernel knows them, and the processes of a session, which can be ended as one.
+"""Processes as the kernel knows them, and the processes of a session, which can be ended together.
 
-A process that is started in a session of its own gives its number to the session, and all that it starts stays in there
-(Ray's processes do). The number is given to no other process while anything of the session lives.
+A process that starts its own session gives the session its number, and its children stay in the session (Ray's
+processes do). The kernel does not reuse the number while any process of the session lives.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 
 _TICKS: Final = os.sysconf("SC_CLK_TCK")
 _LONGEST_S: Final = 5.0
-"""A process that SIGKILL has not ended by then is held by the kernel (a dead disk)."""
+"""A process that SIGKILL has not ended by then is blocked in the kernel (a dead disk)."""
 
 
 class ProcessStat(NamedTuple):
@@ -27,7 +27,7 @@ class ProcessStat(NamedTuple):
     pid: int
     name: str
     state: str
-    """A letter; ``Z``: it is dead, and its parent has not asked for it."""
+    """A letter; ``Z``: it is dead, but its parent has not reaped it."""
     parent: int
     session: int
     cpu_s: float
@@ -42,7 +42,7 @@ class ProcessStat(NamedTuple):
     @classmethod
     def read(cls, file: Path) -> ProcessStat:
         """Read a ``stat`` file. Raises OSError: the process is gone."""
-        # The name stands in brackets and may hold anything.
+        # The name stands in brackets and may contain any character.
         head, _, tail = file.read_text(encoding="utf-8", errors="replace").rpartition(")")
         pid, _, name = head.partition(" (")
         fields = tail.split()
@@ -51,7 +51,7 @@ class ProcessStat(NamedTuple):
 
 
 def stat_of(pid: int) -> ProcessStat | None:
-    """A process; None: there is none of that number."""
+    """A process; None: there is none with that number."""
     try:
         return ProcessStat.read(Path(f"/proc/{pid}/stat"))
     except OSError:
@@ -59,20 +59,20 @@ def stat_of(pid: int) -> ProcessStat | None:
 
 
 def started(pid: int) -> int:
-    """The start of a process, in clock ticks since the boot; 0: there is no process of that number."""
+    """The start of a process, in clock ticks since the boot; 0: there is no process with that number."""
     stat = stat_of(pid)
     return 0 if stat is None else stat.started
 
 
 def all_processes() -> Iterator[ProcessStat]:
-    """The processes of this machine, as far as this one sees them, the dead that nobody has asked for among them."""
+    """The processes of this machine, as far as this one sees them, including zombies."""
     for file in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
             yield ProcessStat.read(file)
 
 
 def descendants(pid: int) -> Iterator[ProcessStat]:
-    """The processes that descend from one, each behind its parent."""
+    """The processes that descend from one, each after its parent."""
     children = defaultdict[int, list[ProcessStat]](list)
     for process in all_processes():
         children[process.parent].append(process)
@@ -84,7 +84,7 @@ def descendants(pid: int) -> Iterator[ProcessStat]:
 
 
 def command_of(pid: int) -> str:
-    """The command line of a process, with blanks between its words; empty: it is gone, or a thread of the kernel."""
+    """The command line of a process, with blanks between its words; empty: it is gone, or is a kernel thread."""
     try:
         return Path(f"/proc/{pid}/cmdline").read_text(errors="replace").replace("\0", " ").strip()
     except OSError:
@@ -92,21 +92,22 @@ def command_of(pid: int) -> str:
 
 
 def child_environment(**more: str) -> dict[str, str]:
-    """The environment for a child that runs a module of ours: it finds the modules that this process finds.
+    """The environment for a child that runs one of our modules: it finds the same modules as this process.
 
     Args:
-        more: variables besides.
+        more: additional variables.
     """
     return {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path), **more}
 
 
 def in_session(session: int) -> set[int]:
-    """The processes that live in a session, this one left out."""
+    """The live processes of a session, without this one."""
     return {one.pid for one in all_processes() if one.session == session and one.lives} - {os.getpid()}
 
 
 def end_session(session: int) -> None:
-    """Kill every process of a session but this one, and what they start meanwhile. Those that are ours are reaped."""
+    """Kill every process of a session but this one, and those that they start meanwhile. Our own children are
+    reaped."""
     deadline = time.monotonic() + _LONGEST_S
     killed: set[int] = set()
     while (pids := in_session(session)) and time.monotonic() < deadline:
@@ -115,6 +116,6 @@ def end_session(session: int) -> None:
                 os.kill(pid, signal.SIGKILL)
         killed |= pids
         time.sleep(0.01)
-    for pid in killed - {session}:  # the leader has somebody who waits for it
+    for pid in killed - {session}:  # another process waits for the leader
         with contextlib.suppress(ChildProcessError):
             os.waitpid(pid, os.WNOHANG)

@@ -1,5 +1,5 @@
-"""Tasks side by side: games of a match or of the laboratory, records that a book is made of; and processes of ours that
-work at them, or at the orders of another one."""
+"""Parallel tasks: games of a match or of the laboratory, or records for a book; and our worker processes, which do
+these tasks or carry out orders."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ Result = TypeVar("Result", covariant=True)
 
 
 class Workplace(Protocol[Task, Result]):
-    """Does one task after the other: the players of a game, a process. One thread at a time asks it, but for `end`."""
+    """Does one task after the other: the players of a game, or a process. Only one thread at a time may call it, except
+    for `end`."""
 
     def do(self, task: Task, /) -> Result:
         """Do a task."""
@@ -28,18 +29,18 @@ class Workplace(Protocol[Task, Result]):
         """End the running task at once, whose `do` then raises; from any thread."""
 
     def close(self) -> None:
-        """Let go of players and processes."""
+        """Release players and processes."""
 
 
 def side_by_side(places: Sequence[Workplace[Task, Result]], tasks: Iterable[Task]) -> Generator[Result]:
-    """Do ``tasks``, a thread for each workplace; the results, as they come.
+    """Do ``tasks``, with a thread for each workplace; yields results in the order of completion.
 
-    A workplace gets its next task when its last result has been taken: so a result can decide what is still to be done,
-    and results do not pile up. With each result ``tasks`` is asked again for every workplace that has none, even if it
-    had nothing left before.
+    A workplace gets its next task when its last result has been consumed, so a result can influence the remaining
+    tasks, and results do not pile up. After each result, every idle workplace asks ``tasks`` again, even if there was
+    no task before.
 
-    Closing the generator, or an exception in its caller (Ctrl-C), ends the running tasks. An exception of a workplace
-    does so too, and comes out here. All are closed in the end.
+    Closing the generator, or an exception in its caller (Ctrl-C), ends the running tasks. So does an exception of a
+    workplace, which is raised here. All workplaces are closed at the end.
     """
     left, idle = iter(tasks), list(reversed(places))
     running: dict[Future[Result], Workplace[Task, Result]] = {}
@@ -70,15 +71,15 @@ _Task = TypeVar("_Task")
 _Result = TypeVar("_Result")
 
 _DYING_S = 5.0
-"""Seconds from the end of a process's pipe to its exit code, at most."""
+"""The longest wait, in seconds, between the end of a process's pipe and its exit code."""
 
 
 class ProcessDied(Exception):
-    """The process is no more; the text says how it ended."""
+    """The process has ended; the text says how it ended."""
 
 
 class WorkFailed(Exception):
-    """An order could not be carried out: the error of the process, by its type's name, and its text."""
+    """An order could not be carried out: the name of the error's type in the process, and its text."""
 
     def __init__(self, kind: str, text: str) -> None:
         super().__init__(kind, text)
@@ -90,11 +91,11 @@ class WorkFailed(Exception):
 
 
 class WorkProcess:
-    """The handle of such a process.
+    """The handle of a worker process.
 
     Args:
-        work: called there with a function that sends a value back at once, and with an order's parts; what it returns
-            is sent back too. It and all values must pickle.
+        work: called in the process with a function that sends a value back at once, and with the parts of an order; its
+            result is sent back too. It and all values must pickle.
     """
 
     def __init__(self, work: Callable[..., object]) -> None:
@@ -106,7 +107,7 @@ class WorkProcess:
         theirs.close()
 
     def order(self, *parts: object) -> None:
-        """Send an order. That the process is dead is told by `hear`."""
+        """Send an order. If the process is dead, `hear` reports it."""
         with suppress(OSError):
             self.connection.send(parts)
 
@@ -122,22 +123,22 @@ class WorkProcess:
         return said
 
     def kill(self) -> None:
-        """End the process at once, from any thread: who waits in `hear` gets a ProcessDied."""
+        """End the process at once, from any thread: a thread that waits in `hear` gets ProcessDied."""
         self._process.kill()
 
     def close(self) -> None:
-        """End the process, wherever it is."""
+        """End the process, whatever it is doing."""
         self._process.kill()
         self._process.join()
         self.connection.close()
 
 
 class ProcessWorkplace(Generic[_Task, _Result]):
-    """A process as a workplace of `cluster.machine.side_by_side`. It begins with the first task.
+    """A process as a workplace of `cluster.machine.side_by_side`. The process starts with the first task.
 
     Args:
         work: as for `WorkProcess`, called with a whole task.
-        refused: makes the error of a task from the task and what went wrong.
+        refused: makes the exception for a failed task, from the task and the reason.
     """
 
     def __init__(self, work: Callable[..., _Result], refused: Callable[[_Task, Exception], Exception]) -> None:
@@ -147,7 +148,7 @@ class ProcessWorkplace(Generic[_Task, _Result]):
         self._ended = False
 
     def do(self, task: _Task) -> _Result:
-        """Have it do a task. Raises what ``refused`` makes: it failed, or the process died."""
+        """Let the process do a task. Raises the exception made by ``refused`` if it failed or the process died."""
         if self._process is None:
             self._process = WorkProcess(self._work)
         try:
@@ -173,8 +174,9 @@ class ProcessWorkplace(Generic[_Task, _Result]):
 
 @contextmanager
 def deaf_to_ctrl_c() -> Iterator[None]:
-    """A process that is begun within never hears of Ctrl-C, which a terminal sends to all; this one does, later."""
-    resource_tracker.ensure_running()  # with the first process it would unblock the signal
+    """A process that is started in this context never receives Ctrl-C, which a terminal sends to all; this process
+    receives it afterwards."""
+    resource_tracker.ensure_running()  # started with the first process, it would unblock the signal
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -183,7 +185,7 @@ def deaf_to_ctrl_c() -> Iterator[None]:
 
 
 def _serve(connection: Connection, work: Callable[..., object]) -> None:
-    """The process: work at what comes, until the other end is closed."""
+    """The process: do the work that arrives, until the other end is closed."""
     while True:
         try:
             connection.send(work(connection.send, *connection.recv()))

@@ -1,8 +1,8 @@
-"""The state of a fleet as its master sees it: nodes, losses, the last decision; in a file that only its user reads.
+"""The state of a fleet as its master sees it: nodes, losses, the last decision; in a file that only its user can read.
 
-The master writes ``master-PID.json`` (mode 600) in a private folder: that which ``GOUGI_RUN_DIR`` names, else one in
-``XDG_RUNTIME_DIR``, else one of this user in the folder for temporary files. `masters` reads what is there; a file
-whose process is gone counts for nothing and is removed.
+The master writes ``master-PID.json`` (mode 600) in a private folder: the one named by ``GOUGI_RUN_DIR``, else one in
+``XDG_RUNTIME_DIR``, else this user's in the folder for temporary files. `masters` reads these files; a file whose
+process is gone is ignored and removed.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _EVERY_S: Final = 0.5
 
 
 class FleetState:
-    """State of a fleet, summed up from its events. Pure; times are seconds since 1970.
+    """State of a fleet, collected from its events. Pure; times are seconds since 1970.
 
-    ``ray`` is empty for a fleet of one machine, which needs none.
+    ``ray`` is empty for a fleet of one machine, which does not use Ray.
     """
 
     def __init__(self, name: str, began: float) -> None:
@@ -70,12 +70,12 @@ class FleetState:
         return True
 
     def on_progress(self, progress: Progress) -> None:
-        """The running search."""
+        """Update the running search."""
         self._searching = True
         self._see(progress.fleet)
 
     def on_decision(self, decision: Decision, now: float) -> None:
-        """The end of a search."""
+        """Note the end of a search."""
         self._searching = False
         self._see(decision.fleet)
         for node in self._nodes.values():
@@ -92,7 +92,7 @@ class FleetState:
         }
 
     def facts(self) -> dict[str, Any]:
-        """All of it, for JSON: scores from the side to move, nps of each node's last search."""
+        """The whole state, for JSON: scores from the side to move, nps of each node's last search."""
         nodes = [
             {"node": name, **node} for name, node in sorted(self._nodes.items(), key=lambda item: by_number(item[0]))
         ]
@@ -122,14 +122,14 @@ _files: Final[set[StatusFile]] = set()
 
 
 def tell(**facts: str) -> None:
-    """Have the status say something of this process as a whole, such as its live page; any thread."""
+    """Add a fact about this process to the status, such as the address of its live page; from any thread."""
     _told.update(facts)
     for file in tuple(_files):
         file.write()
 
 
 class StatusFile:
-    """Keeps the file of this process's fleet. The disk is written to by a thread: no search waits for it.
+    """Keeps the file of this process's fleet up to date. A separate thread writes to the disk: no search waits for it.
 
     Args:
         name: the player's name.
@@ -142,7 +142,8 @@ class StatusFile:
         self._next = 0.0
 
     def watching(self, listener: Listener) -> Listener:
-        """A listener that passes all on to ``listener``, and keeps the file. What the disk refuses is an event."""
+        """A listener that passes everything on to ``listener`` and updates the file. A failed write becomes an
+        event."""
 
         def on_event(name: str, fields: dict[str, object]) -> None:
             listener.on_event(name, fields)
@@ -168,10 +169,10 @@ class StatusFile:
         return Listener(on_event, SearchListener(on_progress, on_decision, listener.searches.on_pondered))
 
     def close(self) -> None:
-        """Remove the file. More than once does no harm."""
+        """Remove the file. Idempotent."""
         path, self._path = self._path, None
         _files.discard(self)
-        # A write under way ends first: it would bring the file back.
+        # Wait for a write that is under way: it would create the file again.
         self._thread.shutdown(wait=True, cancel_futures=True)
         if path is not None:
             with contextlib.suppress(OSError):
@@ -179,7 +180,7 @@ class StatusFile:
                 forget_the_dead()
 
     def write(self) -> None:
-        """Have the file written as things are now."""
+        """Write the file with the current state."""
         self._next = time.monotonic() + _EVERY_S
         path = self._path
         if path is None:
@@ -187,12 +188,12 @@ class StatusFile:
         facts = {"pid": os.getpid(), "started": started(os.getpid()), "at": time.time(), **_told, **self._state.facts()}
 
         def write() -> None:
-            with contextlib.suppress(OSError):  # the next one may succeed; nobody's move hangs on it
+            with contextlib.suppress(OSError):  # the next write may succeed; no move depends on it
                 if self._path is not None:
-                    folder()  # the last one who had a file in it may have removed it
+                    folder()  # the last process with a file in it may have removed it
                     replace_file(path, json.dumps(facts).encode(), mode=0o600)
 
-        with contextlib.suppress(RuntimeError):  # the thread is closed: so is the fleet
+        with contextlib.suppress(RuntimeError):  # the thread is closed, and so is the fleet
             self._thread.submit(write)
 
 
@@ -200,7 +201,7 @@ def folder() -> Path:
     """The private folder, made if it is missing.
 
     Raises:
-        OSError: it cannot be made, or is somebody else's, or others may read it.
+        OSError: it cannot be made, belongs to another user, or is readable by others.
     """
     if named := os.environ.get(RUN_DIR):
         return only_ours(Path(named), RUN_DIR)
@@ -212,13 +213,13 @@ def folder() -> Path:
 
 
 def sweep() -> None:
-    """`forget_the_dead`, if that is possible: what is left is removed by the next one."""
+    """`forget_the_dead`, if possible; otherwise a later call removes the files."""
     with contextlib.suppress(OSError):
         forget_the_dead()
 
 
 def forget_the_dead() -> None:
-    """Remove the files of masters that were killed, and a folder of ours where no master has one.
+    """Remove the files of masters that were killed, and our folder if no master has a file in it.
 
     Raises:
         OSError: as `folder`.
@@ -226,12 +227,12 @@ def forget_the_dead() -> None:
     masters()
     place = folder()
     if place.parent == Path(tempfile.gettempdir()):
-        with contextlib.suppress(OSError):  # somebody's file is in it
+        with contextlib.suppress(OSError):  # another process has a file in it
             place.rmdir()
 
 
 def _is_current(facts: Any) -> bool:
-    """Whether the process that said this still lives. Raises ValueError: nobody said it."""
+    """Whether the process that wrote this still lives. Raises ValueError if it is not a master's state."""
     try:
         return bool(started(int(facts["pid"])) == facts["started"])
     except (KeyError, TypeError) as error:
@@ -239,7 +240,7 @@ def _is_current(facts: Any) -> bool:
 
 
 def masters() -> list[dict[str, Any]]:
-    """The state files of this user's masters on this machine, the oldest first. Raises OSError: as `folder`."""
+    """The state files of this user's masters on this machine, the oldest first. Raises OSError as `folder` does."""
     found = []
     for path in folder().glob("master-*.json"):
         with contextlib.suppress(OSError, ValueError):

@@ -1,1 +1,1 @@
-"""Figures of a fleet and of its nodes for Prometheus."""
+"""Metrics of a fleet and of its nodes for Prometheus."""

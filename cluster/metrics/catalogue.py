@@ -1,7 +1,8 @@
-"""Every metric of a fleet: its name, kind, labels and meaning. docs/how-to/metrics.md lists them, and a test compares.
+"""Every metric of a fleet: its name, kind, labels and meaning. docs/how-to/metrics.md lists them, and a test compares
+the two.
 
-Names follow Prometheus: the prefix ``gougi_``, base units (seconds, bytes, ratios from 0 to 1), ``_total`` after what
-only rises. The master serves them all.
+Names follow Prometheus: the prefix ``gougi_``, base units (seconds, bytes, ratios from 0 to 1), ``_total`` for
+counters. The master serves them all.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ disable_created_metrics()  # type: ignore[no-untyped-call]  # a series beside ea
 
 
 class Kind(StrEnum):
-    """The ways in which a metric moves."""
+    """The kinds of metrics."""
 
     COUNTER = "counter"
     """It only rises, from 0 at the start of the process."""
@@ -36,17 +37,17 @@ class Metric:
     meaning: str
     labels: tuple[str, ...] = ()
     values: tuple[str, ...] = ()
-    """Values of the only label, if they are known: these series are there from the start, with 0."""
+    """Values of the only label, if they are known: these series exist from the start, with value 0."""
     buckets: tuple[float, ...] = ()
     """Upper bounds of a histogram."""
 
 
 SHORT_S: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
-"""Buckets for ways and answers."""
+"""Buckets for latencies."""
 MOVE_S: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0)
-"""Buckets for times of a move."""
+"""Buckets for the time of a move."""
 
-SOURCES: Final = ("split", "vote", "forced", "fallback", "none", "refused")
+SOURCES: Final = ("split", "vote", "playoff", "forced", "fallback", "none", "refused")
 """`cluster.api.Decision.source`."""
 REDEALS: Final = (
     "node lost",
@@ -58,7 +59,7 @@ REDEALS: Final = (
     "leaf over",
     "other",
 )
-"""Reasons to deal a tree again, as `cluster.metrics.fleet.why_dealt` has them."""
+"""Reasons to deal a tree again, as returned by `cluster.metrics.fleet.why_dealt`."""
 NODE_STATES: Final = ("starting", "ready", "lost")
 ENTRIES: Final = ("sent", "received", "used", "dropped")
 
@@ -143,7 +144,7 @@ FLEET: Final = (
 
 
 class Meters:
-    """The counters, gauges and histograms of some metrics, registered together; safe from any thread."""
+    """The counters, gauges and histograms of some metrics, registered together; thread-safe."""
 
     def __init__(self, metrics: Iterable[Metric], registry: CollectorRegistry) -> None:
         self._made: dict[str, Any] = {}
@@ -160,19 +161,19 @@ class Meters:
             self._made[name] = made
 
     def begin(self, metric: Metric, *labels: str) -> None:
-        """Let a series be there, at 0, before the first thing happens that it counts: so that its rise is seen."""
+        """Create a series with value 0 before its first event, so that its first increase is visible."""
         self._of(metric, labels)
 
     def add(self, metric: Metric, amount: float = 1, *labels: str) -> None:
-        """A counter rises."""
+        """Increase a counter."""
         self._of(metric, labels).inc(amount)
 
     def set(self, metric: Metric, value: float, *labels: str) -> None:
-        """A gauge is so high now."""
+        """Set a gauge."""
         self._of(metric, labels).set(value)
 
     def observe(self, metric: Metric, value: float, *labels: str) -> None:
-        """A histogram gets one observation more."""
+        """Add an observation to a histogram."""
         self._of(metric, labels).observe(value)
 
     def _of(self, metric: Metric, labels: tuple[str, ...]) -> Any:

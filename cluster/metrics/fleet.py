@@ -1,7 +1,7 @@
-"""The metrics of a fleet, from what its searcher tells its listener.
+"""The metrics of a fleet, from the events that its searcher reports to its listener.
 
-What changes with every report (speeds, depths, silence) is kept as the last value that was told, and put into figures
-when Prometheus asks: a search costs no more for being watched.
+Values that change with every report (speeds, depths, silence) are kept as last reported, and turned into metrics when
+Prometheus asks. So metrics cost a search nothing.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _VIEWS: Final = (
     catalogue.NODES, catalogue.RAY_UP, catalogue.SEARCHING, catalogue.NPS, catalogue.DEPTH, catalogue.SCORE,
     catalogue.AGREEMENT, catalogue.NODE_NPS, catalogue.NODE_DEPTH, catalogue.NODE_HASHFULL, catalogue.NODE_SILENCE,
 )  # fmt: skip
-"""Made when they are asked for."""
+"""Computed when Prometheus asks for them."""
 _OPEN_JOBS: Final = 4096
-"""Jobs whose answer is awaited, at most; the answers of more are not measured."""
+"""The most jobs whose answer is awaited; the answers to further ones are not measured."""
 _COUNTED: Final[Mapping[str, Metric]] = {
     "node_joined": catalogue.NODE_JOINS,
     "job_resent": catalogue.RESENT,
@@ -39,11 +39,11 @@ _COUNTED: Final[Mapping[str, Metric]] = {
 
 
 class FleetMetrics:
-    """Hears a fleet and answers Prometheus. One for a process: its fleets follow each other.
+    """Collects the events of a fleet and answers Prometheus. One per process, which has one fleet after the other.
 
     Args:
-        registry: where the metrics are registered.
-        now: any steady clock, in seconds.
+        registry: the registry for the metrics.
+        now: any monotonic clock, in seconds.
     """
 
     def __init__(self, registry: CollectorRegistry, now: Callable[[], float] = time.monotonic) -> None:
@@ -51,7 +51,7 @@ class FleetMetrics:
         self._now = now
         self._states: dict[str, str] = {}
         self._leaving: set[str] = set()
-        """Nodes that have said so; their loss is none."""
+        """Nodes that have announced that they leave; these are not counted as losses."""
         self._view: Progress | Decision | None = None
         self._searching = False
         self._sent: dict[int, float] = {}
@@ -62,7 +62,7 @@ class FleetMetrics:
         registry.register(self)
 
     def watching(self, listener: Listener, silences: Callable[[], Mapping[str, float]] = dict) -> Listener:
-        """A listener that passes all on to ``listener`` first; a new fleet begins.
+        """Start a new fleet. Returns a listener that first passes everything on to ``listener``.
 
         Args:
             silences: gives the seconds since the last message of each live node; called from any thread.
@@ -87,12 +87,12 @@ class FleetMetrics:
         return Listener(on_event, SearchListener(on_progress, on_decision, searches.on_pondered))
 
     def closed(self) -> None:
-        """The fleet is no more."""
+        """Note that the fleet has closed."""
         self._states, self._silences, self._searching = {}, dict, False
         self._ray_up = None if self._ray_up is None else False
 
     def sent(self, node_id: str, order: Order) -> None:
-        """The master gives a node an order."""
+        """Note an order from the master to a node."""
         if isinstance(order, Job) and node_id != FALLBACK:
             self._sent[order.job_id] = self._now()
             self._open.append(order.job_id)
@@ -100,7 +100,7 @@ class FleetMetrics:
                 self._sent.pop(self._open.popleft(), None)
 
     def heard(self, message: object) -> None:
-        """A node says something."""
+        """Note a message from a node."""
         if isinstance(message, Report):
             began = self._sent.pop(message.job_id, None)
             if began is not None:
@@ -112,7 +112,7 @@ class FleetMetrics:
                 self._meters.add(catalogue.SHARED_ENTRIES, count, what)
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        """Give the registry its figures, on any thread."""
+        """The metrics for the registry; called from any thread."""
         states = list(self._states.values())
         nodes = _family(catalogue.NODES)
         for state in catalogue.NODE_STATES:
@@ -157,7 +157,7 @@ class FleetMetrics:
                 self._leaving.add(node)
             case "node_lost" if node in self._leaving:
                 self._leaving.discard(node)
-                self._states.pop(node, None)  # nobody misses it
+                self._states.pop(node, None)  # its absence is no fault
             case "node_lost":
                 self._states[node] = "lost"
                 self._meters.add(catalogue.NODE_LOSSES, 1, node)
@@ -179,7 +179,7 @@ class FleetMetrics:
 
 
 def why_dealt(words: str) -> str | None:
-    """One of `catalogue.REDEALS` for the log's words of why a tree was dealt; None: it was the first deal."""
+    """One of `catalogue.REDEALS` for the logged reason for a deal; None: it was the first deal."""
     if words == "presearch":
         return None
     endings = {
@@ -207,7 +207,7 @@ def _family(metric: Metric, value: float | None = None) -> GaugeMetricFamily:
 
 
 def _of_nodes(metric: Metric, fleet: tuple[NodeView, ...], figure: Callable[[NodeView], float]) -> GaugeMetricFamily:
-    """A lost node has no series: its last figure would stay."""
+    """A gauge with one series for each node. A lost node has none: its last value would stay."""
     family = _family(metric)
     for node in fleet:
         if node.alive:

@@ -1,10 +1,10 @@
-"""Serves metrics over HTTP, on threads of its own.
+"""Serves metrics over HTTP, on its own threads.
 
 ::
 
-    GET /metrics    what Prometheus reads
+    GET /metrics    the metrics for Prometheus
 
-Nothing else is answered, and nothing can be changed. A client that says nothing for 5 s is shown out.
+It answers no other request, and nothing can be changed. A client that sends nothing for 5 s is disconnected.
 """
 
 from __future__ import annotations
@@ -27,12 +27,13 @@ _LONGEST_S: Final = 5.0
 _POLL_S: Final = 0.1
 
 PORTS: Final = 20
-"""The number of ports that are tried, from the wanted one on."""
+"""The number of ports that are tried, starting from the wanted one."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListenAddress:
-    """The address to listen at. ``port`` 0: any free one; ``ports``: so many are tried from ``port`` on."""
+    """The address to listen at. ``port`` 0: any free one; ``ports``: the number of ports that are tried, from ``port``
+    on."""
 
     host: str = "127.0.0.1"
     port: int = 0
@@ -43,7 +44,7 @@ class MetricsServer:
     """Serves the metrics of ``registry`` until `close`.
 
     Raises:
-        OSError: no port of ``address`` can be had.
+        OSError: no port of ``address`` is free.
     """
 
     def __init__(self, address: ListenAddress, registry: CollectorRegistry) -> None:
@@ -55,12 +56,12 @@ class MetricsServer:
 
     @property
     def url(self) -> str:
-        """The address of the figures, for this machine."""
+        """The URL of the metrics, for this machine."""
         host = "127.0.0.1" if self.host == "0.0.0.0" else self.host
         return f"http://{f'[{host}]' if ':' in host else host}:{self.port}/metrics"
 
     def close(self) -> None:
-        """End it. More than once does no harm."""
+        """Stop serving. Idempotent."""
         self._server.shutdown()
         self._server.server_close()
 
@@ -90,18 +91,18 @@ class _Server(ThreadingHTTPServer):
         super().__init__(address, handler)
 
     def server_bind(self) -> None:
-        # Not http.server's, which asks the name service for this machine's name.
+        # Not http.server's method, which asks DNS for this machine's name.
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.socket.bind(self.server_address)
         self.server_address = self.socket.getsockname()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that goes away is no news."""
+        """Log a failed request, unless the client has only disconnected."""
         _log.debug("a request for metrics failed", exc_info=True)
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """One request, and no more: HTTP/1.0."""
+    """One request per connection: HTTP/1.0."""
 
     registry: CollectorRegistry
     timeout = _LONGEST_S
@@ -120,4 +121,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing: it would be a line for each scrape."""
+        """Log nothing: there would be a line for each scrape."""

@@ -1,17 +1,17 @@
-"""The stream of jobs, stops, reports and heartbeats between the master and its nodes, beside Ray.
+"""The stream of jobs, stops, reports and heartbeats between the master and its nodes, separate from Ray.
 
-Why beside it: Ray's own calls collapse at 1,600 small messages a second and cost ten times the CPU; a job or a stop
-takes 0.1 ms here and 1 ms there. One ZeroMQ connection per node (ROUTER at the master, DEALER at the node) carries both
+Reason: Ray's own calls collapse at 1,600 small messages a second and cost ten times the CPU; a job or a stop takes 0.1
+ms here and 1 ms with Ray. One ZeroMQ connection per node (ROUTER at the master, DEALER at the node) carries both
 directions, so orders keep their order.
 
 **Keys.** Every connection is CURVE-encrypted. The master makes key pairs each time it opens: its own, whose public half
-tells nodes that they talk to their master; one for each node, which a peer must hold to be let in, and which says who
-it is; and the fleet's, by which nodes know each other (`cluster.sharing.node`). Nodes get what they need
-(`ChannelAddress`) from the process that starts them, never through an argument or a log.
+tells nodes that they talk to their master; one for each node, which admits a peer and identifies it; and the fleet's,
+by which nodes recognize each other (`cluster.sharing.node`). Nodes get what they need (`ChannelAddress`) from the
+process that starts them, never through an argument or a log.
 
-A peer's name is its `Begun.peer`, and goes before each of its messages. It holds the node's id, which must be the one
-whose key the connection was made with: nobody speaks, or gets orders, in another's name. Messages are
-`cluster.network.messages`; whatever is not one is refused and reported.
+A peer's name is its `Begun.peer`, and precedes each of its messages. It contains the node's id, which must match the
+key of the connection, so that no peer can send or receive messages under another's name. Messages are
+`cluster.network.messages`; anything else is refused and reported.
 """
 
 from __future__ import annotations
@@ -37,26 +37,26 @@ from worker.threads import show_name
 _log = logging.getLogger(__name__)
 
 _QUEUE = 10_000
-"""Messages that wait for one peer at most; a peer that is so far behind loses what is beyond."""
+"""The most messages that wait for one peer; if a peer is further behind, further messages are lost."""
 _UNREAD = 1000
-"""Messages of one peer that wait to be read, at either end: the others wait at the end where they are sent."""
+"""The most messages of one peer that wait to be read, at either end; further ones wait at the sender."""
 _AT_ONCE = 50
-"""Messages that are read before the loop's other tasks have their turn."""
+"""Messages that are read before the loop's other tasks get a turn."""
 _MARGIN = 256
-"""Bytes of a frame beyond those of what it carries, encrypted."""
+"""Bytes of an encrypted frame beyond its payload."""
 _MOST_NAME = 257
 _MOST_INCARNATIONS = 8
-"""Incarnations of one node that can be reached at a time: its process and those that it has replaced."""
+"""The most incarnations of one node that can be reached at a time: its process and the ones that it replaced."""
 _PARTS = 2
 """Frames of a peer's message: its name, and the text."""
 
 
 def give_up_the_dead(end: zmq.Socket[bytes]) -> None:
-    """Have the system end a connection some 4 s after the machine at its other end has lost its power, or the network.
-    To be called before the socket listens or connects.
+    """Let the operating system end a connection about 4 s after the machine at the other end lost power or the network.
+    Call it before the socket listens or connects.
 
-    Not by ZeroMQ's heartbeats at an end to which many connect: where a queue is full and a peer goes, they end the
-    process (libzmq 4.3.5, three times of three with the sockets of `cluster.sharing.node`).
+    ZeroMQ's heartbeats must not be used at an end to which many connect: if a queue is full and a peer leaves, they
+    crash the process (libzmq 4.3.5, three times of three with the sockets of `cluster.sharing.node`).
     """
     end.setsockopt(zmq.TCP_KEEPALIVE, 1)
     end.setsockopt(zmq.TCP_KEEPALIVE_IDLE, 1)
@@ -67,7 +67,7 @@ def give_up_the_dead(end: zmq.Socket[bytes]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ChannelAddress:
-    """The master's address, and the keys that open the door. Secret: keep it out of logs and arguments."""
+    """The master's address and the keys for a connection. Secret: keep it out of logs and arguments."""
 
     url: str
     server_public: bytes
@@ -80,9 +80,10 @@ class ChannelServer:
 
     Args:
         on_message: called on the loop with the peer's name and its message.
-        on_refused: called on the loop with the peer (empty: unknown) and why: no message, no key, another's name.
+        on_refused: called on the loop with the peer (empty: unknown) and the reason: not a message, no key, or another
+            peer's name.
         host: the address to listen on.
-        port: 0: any free one.
+        port: the port to listen on; 0: any free one.
     """
 
     def __init__(
@@ -104,14 +105,15 @@ class ChannelServer:
         self._url = ""
         self._server_public = b""
         self._keys: dict[str, tuple[bytes, bytes]] = {}
-        """The key pair, public and secret, of each node that may come in."""
+        """The key pair, public and secret, of each admitted node."""
         self._node_ids: dict[bytes, str] = {}
         """Node ids by public key."""
         self._routes: dict[str, dict[str, bytes]] = {}
         """The socket's routing ids, by node and peer."""
 
     def open(self) -> str:
-        """Listen. Returns where, for a node on this machine: the address listened on, for all of them the loopback's.
+        """Listen. Returns the URL for a node on this machine; if the server listens on all addresses, it names the
+        loopback address.
 
         Raises:
             OSError: the address cannot be bound.
@@ -121,13 +123,13 @@ class ChannelServer:
         self._authenticator = AsyncioAuthenticator(zmq.asyncio.Context.shadow(self._context.underlying))
         self._authenticator.start()
         self._authenticator.configure_curve_callback("*", self)
-        # Not an asyncio socket: its futures take more processor time than all that is done with a message.
+        # Not an asyncio socket: its futures take more processor time than all other work on a message.
         socket = self._socket = self._context.socket(zmq.ROUTER)
         socket.curve_server = True
         socket.curve_publickey, socket.curve_secretkey = self._server_public, server_secret
         socket.linger = 0
         socket.sndhwm, socket.rcvhwm = _QUEUE, _UNREAD
-        socket.setsockopt(zmq.ROUTER_MANDATORY, 1)  # say so where a peer is not there
+        socket.setsockopt(zmq.ROUTER_MANDATORY, 1)  # report it if a peer is not connected
         socket.setsockopt(zmq.MAXMSGSIZE, MAX_BYTES + _MARGIN)
         give_up_the_dead(socket)
         try:
@@ -142,8 +144,8 @@ class ChannelServer:
         return self._url
 
     def admit(self, node_id: str) -> ChannelAddress:
-        """Let a node of that id in, in all its incarnations. Returns what it needs for that, and nobody else may
-        have."""
+        """Admit the node with that id, in all its incarnations. Returns what the node needs to connect; nobody else may
+        have it."""
         if node_id not in self._keys:
             self._keys[node_id] = zmq.curve_keypair()
         public, secret = self._keys[node_id]
@@ -155,14 +157,15 @@ class ChannelServer:
         return self._keys[node_id][0].decode()
 
     def callback(self, _domain: str, key: bytes) -> bool:
-        """Tell the authenticator whether the peer with this public key (it has proven the secret one) may come in."""
+        """Return whether the peer with this public key may connect; the authenticator calls this after the peer has
+        proven that it has the secret key."""
         if key in self._node_ids:
             return True
         self._on_refused("", "a peer without a node's key")
         return False
 
     def send(self, peer: str, message: Message) -> bool:
-        """Send at once or not at all. False: the peer is not there, or too far behind."""
+        """Send at once or not at all. False: the peer is not connected, or too many messages wait for it."""
         routes = self._routes.get(peer.rpartition("/")[0], {})
         if self._socket is None or peer not in routes:
             return False
@@ -188,14 +191,14 @@ class ChannelServer:
         self._context = self._socket = self._authenticator = None
 
     def _read_soon(self) -> None:
-        """Have `_read` called once more. ZeroMQ tells the system only once that messages wait, and a call that sends
-        may be told instead of the loop."""
+        """Schedule one more call of `_read`. ZeroMQ signals only once that messages wait, and a sending call may
+        receive that signal instead of the loop."""
         if not self._reads_soon:
             self._reads_soon = True
             self._loop.call_soon(self._read)
 
     def _read(self) -> None:
-        """Read what waits; after `_AT_ONCE` messages the loop's other tasks have their turn first."""
+        """Read waiting messages; after `_AT_ONCE` of them, the loop's other tasks get a turn."""
         self._reads_soon = False
         for _ in range(_AT_ONCE):
             if self._socket is None:
@@ -207,12 +210,12 @@ class ChannelServer:
             try:
                 self._take(route, frames)
             except Exception:
-                # It must not end the reading: the system does not tell again of what waits behind it.
+                # Reading must go on: the system does not signal again for the messages that still wait.
                 _log.exception("a message could not be handled")
         self._read_soon()
 
     def _take(self, route: zmq.Frame, frames: list[zmq.Frame]) -> None:
-        # As the authenticator has it from the connection itself: there is no frame without.
+        # The authenticator took it from the connection itself, so every frame has it.
         node_id = self._node_ids[cast(str, frames[-1].get("User-Id")).encode()]
         peer = node_id
         try:
@@ -223,7 +226,7 @@ class ChannelServer:
             return
         routes = self._routes.setdefault(node_id, {})
         if isinstance(message, (Begun, Hello)) or peer not in routes:
-            routes[peer] = route.bytes  # one that connects anew is believed
+            routes[peer] = route.bytes  # a peer that connects again gets its new route
             if len(routes) > _MOST_INCARNATIONS:
                 del routes[next(iter(routes))]
         self._on_message(peer, message)
@@ -233,7 +236,7 @@ def _name(node_id: str, frames: list[zmq.Frame]) -> str:
     """The sender's name in a message of the node with that id.
 
     Raises:
-        MessageError: it is no message, or in another's name.
+        MessageError: it is not a message, or carries another peer's name.
     """
     if len(frames) != _PARTS:
         raise MessageError(f"message: {len(frames)} frames instead of {_PARTS}")
@@ -247,14 +250,14 @@ class ChannelClient:
     """A node's end, on a thread of its own.
 
     Args:
-        greeting: the node's first message, said again where the connection was made anew.
+        greeting: the node's first message, sent again after each reconnection.
         on_order: called on the channel's thread with each order of the master.
-        status: asked for each heartbeat: the last job's id, and whether nothing is searched.
-        on_cut: called on the channel's thread when the master was out of reach for ``cut_s``.
-        on_gone: the same, after ``gone_s``.
+        status: called for each heartbeat; returns the last job's id, and whether the node is idle.
+        on_cut: called on the channel's thread when the master has been unreachable for ``cut_s``.
+        on_gone: the same for ``gone_s``.
         heartbeat_s: seconds between two heartbeats.
-        cut_s: counted from the connection's end, which a cut cable shows after some 3 s, or from `start`.
-        gone_s: counted as ``cut_s``.
+        cut_s: seconds from the connection's end (detected about 3 s after a cable is cut), or from `start`.
+        gone_s: seconds, counted as for ``cut_s``.
     """
 
     def __init__(
@@ -291,7 +294,7 @@ class ChannelClient:
         socket.setsockopt(zmq.MAXMSGSIZE, MAX_BYTES + _MARGIN)
         socket.setsockopt(zmq.RECONNECT_IVL, 100)
         socket.setsockopt(zmq.RECONNECT_IVL_MAX, 1000)
-        # A connection that was cut without a word is made anew within these times.
+        # If a connection breaks without a close, it is made again within these times.
         socket.setsockopt(zmq.HEARTBEAT_IVL, 1000)
         socket.setsockopt(zmq.HEARTBEAT_TIMEOUT, 3000)
         socket.setsockopt(zmq.CONNECT_TIMEOUT, 1000)
@@ -306,16 +309,16 @@ class ChannelClient:
         self._thread.start()
 
     def greet(self, greeting: Hello) -> None:
-        """Another greeting from now on, by the same peer."""
+        """Use another greeting of the same peer from now on."""
         self._greeting = greeting
         self.send(greeting)
 
     def send(self, message: Message) -> None:
-        """Hand a message to the channel's thread; from any thread, never blocks. Nothing happens after `close`."""
+        """Hand a message to the channel's thread; from any thread, never blocks. Does nothing after `close`."""
         self._hand_over(encode(message))
 
     def close(self) -> None:
-        """Send what is waiting (for at most 0.2 s) and end. More than once does no harm."""
+        """Send the waiting messages (for at most 0.2 s) and end. Idempotent."""
         self._hand_over(b"")
         self._thread.join(2.0)
         with self._outbox_lock:
@@ -345,7 +348,7 @@ class ChannelClient:
                 connected = recv_monitor_message(monitor)["event"] == zmq.EVENT_HANDSHAKE_SUCCEEDED
                 cut_since = None if connected else cut_since or time.monotonic()
                 told = 0 if connected else told
-                if connected and greeted:  # what was on its way when the last connection ended is lost
+                if connected and greeted:  # messages that were on their way when the last connection ended are lost
                     self._tell(socket, encode(self._greeting))
                 greeted |= connected
             if inbox in ready and not self._pass_on(inbox, socket):
@@ -378,7 +381,7 @@ class ChannelClient:
                     _log.warning("%s: refused an order of kind %s", self._greeting.node_id, type(message).__name__)
 
     def _pass_on(self, inbox: zmq.Socket[bytes], socket: zmq.Socket[bytes]) -> bool:
-        """Send what waits in the outbox; False: the empty message that ends the thread was there."""
+        """Send the waiting messages of the outbox. False: the empty message that ends the thread was among them."""
         with contextlib.suppress(zmq.Again):
             while True:
                 data = inbox.recv(zmq.DONTWAIT)
@@ -388,6 +391,6 @@ class ChannelClient:
         return True
 
     def _tell(self, socket: zmq.Socket[bytes], data: bytes) -> None:
-        """A master that has not taken 10,000 messages is gone; what it does not take is lost."""
+        """Send to the master. If it has left 10,000 messages unread, it is gone, and the message is lost."""
         with contextlib.suppress(zmq.Again):
             socket.send_multipart([self._name, data], zmq.DONTWAIT)

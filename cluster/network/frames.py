@@ -1,4 +1,4 @@
-"""Pickles with their length before them: how processes of one user on one machine talk to each other."""
+"""Pickles prefixed with their length: the format by which processes of one user on one machine communicate."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LENGTH = struct.Struct(">I")
 
 
 def frame(value: object) -> bytes:
-    """The bytes by which ``value`` is sent."""
+    """``value`` as the bytes to send."""
     data = pickle.dumps(value)
     return _LENGTH.pack(len(data)) + data
 
@@ -28,13 +28,13 @@ async def read_frame(stream: asyncio.StreamReader) -> Any:
 
 
 class Frames:
-    """Puts together what comes in pieces."""
+    """Reassembles values from pieces of a stream."""
 
     def __init__(self) -> None:
         self._data = bytearray()
 
     def take(self, piece: bytes) -> Iterator[Any]:
-        """The values that are whole with ``piece``."""
+        """The values that are complete after ``piece``."""
         self._data += piece
         while len(self._data) >= _LENGTH.size:
             (length,) = _LENGTH.unpack_from(self._data)

@@ -1,9 +1,9 @@
 """Messages between the master and its nodes, as values and as msgpack.
 
-One message is one msgpack map: ``{"kind": "report", field: value, …}``. A peer's bytes are checked here and nowhere
-else: an unknown kind, a missing, extra or wrongly typed field, a number out of range or a message that is too large is
-a `MessageError` that names what and where. What `decode` returns can be used without another look, except that moves
-are only *words* here: whether they are legal is for `cluster.coordination.root` to say.
+One message is one msgpack map: ``{"kind": "report", field: value, …}``. This module is the only place that checks a
+peer's bytes: an unknown kind, a missing, extra or wrongly typed field, a number out of range or a message that is too
+large raises a `MessageError` that names the error and the field. The result of `decode` needs no further check, except
+that moves are only *words* here: `cluster.coordination.root` checks whether they are legal.
 
 Master to node: `Job`, `Stop`, `NewGame`, `Peers`, `End`. Node to master: `Begun`, `Failed`, `Hello`, `Heartbeat`,
 `Report`, `Done`, `Leave`, `Shared`, `Starves`.
@@ -25,7 +25,7 @@ from worker.rules import EnteringKingRule, Rules
 from worker.score import MATE, MAX_EVAL, MAX_PLY
 
 MAX_BYTES: Final = 64 * 1024
-"""The largest message. A job after 2,000 moves of game has about 12 KiB."""
+"""The largest message. A job after 2,000 moves of game takes about 12 KiB."""
 
 MAX_MOVES: Final = 4096
 """The most moves in one list."""
@@ -38,7 +38,7 @@ LONGEST_GAME: Final = 100_000
 
 
 class MessageError(ValueError):
-    """Bytes from a peer are no message. The text says what is wrong, and in which kind and field."""
+    """Bytes from a peer are not a valid message. The text names the error, the kind and the field."""
 
 
 _Id = Annotated[int, Meta(ge=0, le=2**53)]
@@ -63,7 +63,7 @@ class _Body(Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind"):
 
 
 class Job(_Body, frozen=True, tag="job"):
-    """An order to search. It takes the place of whatever the node is searching.
+    """An order to search. It replaces the node's current search, if any.
 
     ``moves`` is the game's history *and* the path down the split tree; ``searchmoves`` and ``ignoremoves`` are moves of
     the position after it. Without any limit the job runs until `Stop`.
@@ -81,15 +81,15 @@ class Job(_Body, frozen=True, tag="job"):
     nodes: _Count | None = None
     depth: _Depth | None = None
     alpha: _Score | None = None
-    """Lower edge of the scores to find out exactly, with ``beta`` the upper one; see `worker.engine.Limits`."""
+    """Lower edge of the range of scores to find exactly; ``beta`` is the upper edge; see `worker.engine.Limits`."""
     beta: _Score | None = None
     max_moves: Annotated[int, Meta(ge=0, le=LONGEST_GAME)] = 0
-    """The game's rules, with the next three, as in `cluster.api.SearchRequest`."""
+    """The rules of the game (this and the next three fields), as in `cluster.api.SearchRequest`."""
     draw_black: _DrawValue = 0
     draw_white: _DrawValue = 0
     entering: EnteringKingRule = EnteringKingRule.CSA_27
     background: bool = False
-    """Whether the job gives way to everything else on its machine: there are others to answer for it."""
+    """Whether the job gives way to everything else on its machine, because other nodes can answer instead."""
 
     def limits(self) -> Limits:
         return Limits(
@@ -104,28 +104,28 @@ class Job(_Body, frozen=True, tag="job"):
         )
 
     def rules(self, own: Rules) -> Rules:
-        """The rules to search it by, where the engine's ``own`` hold beside what the job says."""
+        """The rules for this job's search: the engine's ``own``, overridden by those in the job."""
         return own.of_search(self.max_moves, self.draw_black, self.draw_white, self.entering)
 
 
 class Stop(_Body, frozen=True, tag="stop"):
-    """End the job ``job_id`` and every earlier one, also one that is still on its way."""
+    """End the job ``job_id`` and every earlier one, including jobs still on their way."""
 
     job_id: _Id
 
 
 EVERY_JOB: Final = 2**53
-"""`Stop` with this id is a node's dismissal: no job has a higher one, so it does nothing any more."""
+"""A `Stop` with this id dismisses a node: no job has a higher id, so the node never searches again."""
 
 
 class NewGame(_Body, frozen=True, tag="new_game"):
-    """A new game begins: forget the transposition table when the next job comes."""
+    """A new game begins: forget the transposition table when the next job arrives."""
 
 
 class Peers(_Body, frozen=True, tag="peers"):
-    """Take part in sharing from now on: listen to these nodes, and to no others any more.
+    """Take part in sharing from now on: listen to these nodes only.
 
-    The first three go together: where each of them is, what it is called, and by which key it proves that.
+    The first three fields are parallel: each node's address, name, and the key that proves its name.
     """
 
     urls: Annotated[tuple[_Url, ...], Meta(max_length=_MOST_PEERS)]
@@ -134,24 +134,24 @@ class Peers(_Body, frozen=True, tag="peers"):
     listeners: Annotated[tuple[_Key, ...], Meta(max_length=_MOST_PEERS)]
     """The keys of those that may listen to this node."""
     bytes_per_s: _Count
-    """Bytes a second that the node may send to all its listeners together."""
+    """The most bytes a second that the node may send to all its listeners together."""
 
 
 class End(_Body, frozen=True, tag="end"):
-    """The node's process ends. ``again``: another one takes its place."""
+    """The node's process is to end. ``again``: another one replaces it."""
 
     again: bool
 
 
 class Begun(_Body, frozen=True, tag="begun"):
-    """The first message of an incarnation: its process runs, and so no earlier one of that node does. It makes its
+    """The first message of an incarnation: its process runs, so no earlier process of that node does. It is making its
     engine now; `Hello` follows, or `Failed`."""
 
     node_id: _Name
     incarnation: _Name
     """Differs each time the node's process starts anew."""
     before: Annotated[str, Meta(max_length=128)] = ""
-    """The end of the process before this one, in words; empty: there was none."""
+    """How the previous process ended, as text; empty: there was none."""
 
     @property
     def peer(self) -> str:
@@ -167,7 +167,7 @@ class Failed(_Body, frozen=True, tag="failed"):
 
 
 class Hello(_Body, frozen=True, tag="hello"):
-    """The node can search now. Said again where its connection was made anew."""
+    """The node can search now. Sent again after each reconnection."""
 
     node_id: _Name
     incarnation: _Name
@@ -180,9 +180,9 @@ class Hello(_Body, frozen=True, tag="hello"):
     nps: _Count = 0
     """See `cluster.coordination.events.NodeJoined`."""
     share_url: Annotated[str, Meta(max_length=256)] = ""
-    """Address at which other nodes listen to its table entries (`cluster.sharing.table`); empty: it takes no part."""
+    """Address at which other nodes listen to its table entries (`cluster.sharing.table`); empty: it does not share."""
     share_meaning: Annotated[str, Meta(max_length=64)] = ""
-    """Only nodes with the same can use each other's entries."""
+    """Only nodes with the same value can use each other's entries."""
 
     @property
     def peer(self) -> str:
@@ -191,7 +191,7 @@ class Hello(_Body, frozen=True, tag="hello"):
 
 
 class Heartbeat(_Body, frozen=True, tag="heartbeat"):
-    """The node lives. ``job_id`` is the last job that it accepted (0: none yet), ``idle`` whether it is over."""
+    """The node is alive. ``job_id`` is the last job that it accepted (0: none yet); ``idle``: that job is over."""
 
     node_id: _Name
     incarnation: _Name
@@ -235,7 +235,7 @@ class Report(_Body, frozen=True, tag="report"):
 
 
 class Done(_Body, frozen=True, tag="done"):
-    """The job is over, by its limits or by `Stop`; its last lines went out before as reports."""
+    """The job is over, by its limits or by `Stop`; its last lines were sent earlier, as reports."""
 
     node_id: _Name
     search_id: _Id
@@ -243,25 +243,25 @@ class Done(_Body, frozen=True, tag="done"):
     nodes: _Count
     time_ms: _Milliseconds
     error: _Text = ""
-    """Not empty: the engine could not do the job, and why."""
+    """If not empty: why the engine could not do the job."""
 
 
 class Leave(_Body, frozen=True, tag="leave"):
-    """The node is about to go (its machine is taken away, its service is stopped): give its work to others."""
+    """The node is about to go (its machine is reclaimed, or its service is stopped): give its work to others."""
 
     node_id: _Name
     reason: Annotated[str, Meta(min_length=1, max_length=128)]
 
 
 class Shared(_Body, frozen=True, tag="shared"):
-    """Counts of the table entries that the node sent and received since the message before; see
+    """Counts of the table entries that the node sent and received since the previous such message; see
     `cluster.sharing.table.Traffic`."""
 
     node_id: _Name
     time_ms: _Milliseconds
-    """Time in which it searched, or others sent to it."""
+    """Time during which it searched, or other nodes sent to it."""
     min_depth: _Depth
-    """Entries from this depth on were shared in the end."""
+    """In the end, entries of at least this depth were shared."""
     bytes_out: _Count
     entries_out: _Count
     dropped: _Count
@@ -273,11 +273,11 @@ class Shared(_Body, frozen=True, tag="shared"):
 
 
 class Starves(_Body, frozen=True, tag="starves"):
-    """Others take the cores that the node searches on."""
+    """Other processes take the cores that the node searches on."""
 
     node_id: _Name
     percent: Annotated[int, Meta(ge=0, le=100)]
-    """The share of a core's time that its search had."""
+    """The share of a core's time that its search got."""
     cores: _Count
     """The number of cores on which its process may run."""
 
@@ -292,15 +292,15 @@ Order = Job | Stop | NewGame | Peers | End
 _ENCODER: Final = msgspec.msgpack.Encoder()
 _DECODER: Final[msgspec.msgpack.Decoder[Message]] = msgspec.msgpack.Decoder(Message)
 _NO_MSGPACK: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""Errors of msgspec where bytes are cut off, no text, or nested too deep."""
+"""Errors of msgspec for bytes that are cut off, not text, or nested too deeply."""
 _LONGEST_ERROR: Final = 200
 """Characters of an error's text, which may quote the peer."""
 _PLACE: Final = re.compile(r"(?P<what>.*) - at `\$(?P<where>.*)`", re.DOTALL)
-"""An error of msgspec, and the path of the value that it is about."""
+"""An error of msgspec, and the path of the value in question."""
 
 
 class _Kind(Struct):
-    """The kind of a message whose other fields are wrong."""
+    """The kind of a message whose other fields are invalid."""
 
     kind: str
 
@@ -325,7 +325,7 @@ def decode(data: bytes) -> Message:
     """The message in ``data``, every field checked.
 
     Raises:
-        MessageError: ``data`` is none.
+        MessageError: ``data`` is not a valid message.
     """
     if len(data) > MAX_BYTES:
         raise MessageError(f"message: {len(data)} bytes, at most {MAX_BYTES} are allowed")
@@ -338,13 +338,13 @@ def decode(data: bytes) -> Message:
 
 
 def _described(error: msgspec.ValidationError, data: bytes) -> str:
-    """The error in words: kind and field, then what is wrong with its value."""
+    """The error as text: kind and field, then what is wrong with its value."""
     found = _PLACE.fullmatch(str(error))
     what, where = (found["what"], found["where"]) if found else (str(error), "")
     kind = "message"
     if where != ".kind":
         with contextlib.suppress(*_NO_MSGPACK):
             kind = _KIND_DECODER.decode(data).kind
-    # A text of the peer's own goes into logs and terminals.
+    # It contains text from the peer, and goes into logs and terminals.
     text = f"{kind}{where}: {what}"[:_LONGEST_ERROR]
     return text if text.isprintable() else ascii(text)[1:-1]

@@ -12,15 +12,15 @@ def machine_name() -> str:
 
 
 def own_host(master_url: str) -> str:
-    """The address of this machine by which it reaches the master: so the others of the fleet can reach it too.
+    """The address of this machine on its way to the master: the rest of the fleet can reach it there too.
 
     Raises:
-        OSError: there is no way to the master.
+        OSError: there is no route to the master.
     """
     parts = urlsplit(master_url)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
-            # Sends nothing: it only has the system choose the way.
+            # Sends nothing: it only makes the system choose the route.
             probe.connect((parts.hostname or "", parts.port or 0))
         except OSError as error:
             raise OSError(f"no way to {master_url}: {error}") from error

@@ -1,1 +1,1 @@
-"""A node: its process, the engine's runner, who makes it, and how it leaves."""
+"""A node: its process, the engine's runner, the fork server that makes it, and how it leaves."""

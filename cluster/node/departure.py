@@ -1,18 +1,18 @@
-"""A cloud machine's way out: what EC2 says of it (`InstanceMetadata`), when it has to go, and what to do before
-(`Departure`, which is pure; times are arguments in milliseconds).
+"""The departure of a cloud machine: EC2's notices about it (`InstanceMetadata`), when it has to go, and what to do
+before that (`Departure`, which is pure; times are arguments in milliseconds).
 
-Three things may be said of a machine (EC2's names and their meaning: "Spot Instance interruption notices", "EC2
-instance rebalance recommendations", "Retrieve the target lifecycle state through instance metadata", AWS manuals):
+There are three notices (EC2's names and their meaning: "Spot Instance interruption notices", "EC2 instance rebalance
+recommendations", "Retrieve the target lifecycle state through instance metadata", AWS manuals):
 
-- **interruption**: it is taken away at a time that is given, two minutes ahead as a rule;
-- **termination**: its auto-scaling group is about to end it, and waits a while (a lifecycle hook);
-- **rebalance recommendation**: it is likelier than others to be taken away, at no known time.
+- **interruption**: EC2 reclaims it at a given time, usually announced two minutes before;
+- **termination**: its auto-scaling group is about to end it, and waits for a while (a lifecycle hook);
+- **rebalance recommendation**: it is more likely than others to be reclaimed, at an unknown time.
 
-The first two send it away: each node process is asked to leave (SIGTERM) until the master has dismissed it, and then
-the machine may go. A **recommendation alone sends nobody away**. It can come hours before the end or for nothing; a
-machine that searches until its notice is worth more than one that idles, and to be dismissed takes less than a second
-of those two minutes. Where the group replaces such a machine (capacity rebalancing) it ends it when the new one is
-there, and the termination above is the sign.
+After either of the first two the machine leaves: each node process is asked to leave (SIGTERM) until the master has
+dismissed it, and then the machine may go. A **recommendation alone is not acted on**. It can come hours before the end,
+or without any consequence. A machine that searches until its notice is worth more than one that idles, and a dismissal
+takes less than a second of those two minutes. If the group replaces such a machine (capacity rebalancing), it ends it
+when the new one is ready, and announces that as the termination above.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from typing import Final
 from cluster.machine.presence import NodePresence, NodeState
 
 MARGIN_MS: Final = 5_000
-"""Kept free before the machine is taken away."""
+"""Milliseconds kept free before the machine is reclaimed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Notices:
-    """The notices for the machine that stand now."""
+    """The current notices for the machine."""
 
     interruption: str = ""
-    """``terminate``, ``stop`` or ``hibernate``; empty: nothing."""
+    """``terminate``, ``stop`` or ``hibernate``; empty: none."""
     left_ms: int | None = None
-    """Until the interruption, where the time is known."""
+    """Milliseconds until the interruption, if the time is known."""
     terminating: bool = False
-    """The group wants it gone, and waits."""
+    """The group wants to end it, and waits."""
     rebalance: bool = False
 
 
@@ -70,19 +70,19 @@ Instruction = Ask | Release | LogEntry
 
 
 class Departure:
-    """One machine's way out.
+    """The departure of one machine.
 
     Args:
-        limit_ms: how long nodes may take to be dismissed; then the machine goes in any case. A master that is itself
-            gone dismisses nobody. Less than what the group's hook waits.
-        again_ms: a node that is still not dismissed is asked again, for a signal or a message may have been lost.
+        limit_ms: how long the dismissal of the nodes may take; then the machine goes in any case, because a master that
+            is itself gone dismisses no nodes. Must be less than the wait of the group's hook.
+        again_ms: a node that is not dismissed by then is asked again, because a signal or a message may have been lost.
     """
 
     def __init__(self, limit_ms: int = 20_000, again_ms: int = 1_000) -> None:
         self._limit_ms = limit_ms
         self._again_ms = again_ms
         self.at_risk = False
-        """A recommendation has come."""
+        """A rebalance recommendation has arrived."""
         self.why = ""
         """The reason why it leaves; empty: it stays."""
         self.released = False
@@ -90,12 +90,12 @@ class Departure:
         self._asked_ms: dict[int, int] = {}
 
     def step(self, notices: Notices, nodes: tuple[NodePresence, ...], now_ms: int) -> list[Instruction]:
-        """The instructions that are due; to be called several times a second once the machine leaves (`why`).
+        """The instructions that are due. Call it several times a second once the machine is leaving (`why`).
 
         Args:
-            notices: what is said of the machine.
+            notices: EC2's notices about the machine.
             nodes: its node processes.
-            now_ms: any clock that only goes forward.
+            now_ms: the time by any monotonic clock.
         """
         if self.released:
             return []
@@ -138,11 +138,11 @@ _LONGEST: Final = 64 * 1024
 
 
 class MetadataError(Exception):
-    """The service does not answer, or not as it should; the text says where and how."""
+    """The service does not answer, or answers wrongly; the text names the endpoint and the error."""
 
 
 class InstanceMetadata:
-    """A client.
+    """A client of EC2's instance metadata service.
 
     Args:
         endpoint: ``http://host[:port]``; None: the one that the environment names, else EC2's own.
@@ -153,7 +153,7 @@ class InstanceMetadata:
         self.endpoint = (endpoint or os.environ.get(ENDPOINT_VARIABLE) or ENDPOINT).rstrip("/")
         self._timeout_s = timeout_s
         self._token = ""
-        # The address is local to the machine: no proxy can reach it, and none may hear of the token.
+        # The address is local to the machine: no proxy can reach it, and no proxy may see the token.
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
     def get(self, path: str) -> str | None:
@@ -169,14 +169,14 @@ class InstanceMetadata:
         except urllib.error.HTTPError as error:
             if error.code != 401:
                 raise MetadataError(f"{self.endpoint}: {path}: status {error.code}") from error
-        self._renew()  # tokens end after their time, and with a machine's hibernation
+        self._renew()  # tokens expire after a time, and when a machine hibernates
         try:
             return self._read(path)
         except urllib.error.HTTPError as error:
             raise MetadataError(f"{self.endpoint}: {path}: status {error.code}") from error
 
     def notices(self, now: datetime) -> Notices:
-        """Ask for the machine's notices. ``now``: the time of day, with its zone.
+        """Ask for the machine's notices. ``now``: the current date and time, with a time zone.
 
         Raises:
             MetadataError: as `get`; an answer that cannot be understood.

@@ -1,14 +1,14 @@
-"""The fork server: a process on each machine that makes a master's nodes by fork, and makes another where one ends.
+"""The fork server: a process on each machine that forks a master's nodes, and replaces each node that ends.
 
-It has imported everything and loaded the compiled searcher, so that a node begins in milliseconds; and it has neither a
-thread nor a ZeroMQ context, so that it may fork. It needs no Ray: its nodes are made anew while Ray is gone. What it is
-asked for comes from the supervisors, Ray's actors (`cluster.drivers.supervisor_actor`), or, if the fleet is one
-machine, from the master itself.
+It has imported everything and loaded the compiled searcher, so a node starts in milliseconds. It has no other threads
+and no ZeroMQ context, so it may fork. It does not need Ray: it replaces nodes even while Ray is gone. Its orders come
+from the supervisors, which are Ray actors (`cluster.drivers.supervisor_actor`), or, if the fleet is one machine, from
+the master itself.
 
-A fork server that was killed is started again by whoever needs it, and finds the nodes that live by their names
-(`cluster.node.fork_server_link`).
+If the fork server was killed, the next process that needs it starts a new one, which finds the live nodes by their
+socket names (`cluster.node.fork_server_link`).
 
-For a fleet of one machine it is also the one who cleans up if the master was killed: the nodes, and the master's file.
+For a fleet of one machine it also cleans up if the master was killed: it ends the nodes and removes the master's file.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ from cluster.network.frames import Frames, frame
 from cluster.node.fork_server_link import Begin, fork_server_name, node_name, peer_of, running_nodes
 
 _SHORTEST_RUN_S: Final = 3.0
-"""A node that ends sooner is made anew after a pause, which doubles from `_PAUSE_S` on. Its process begins before the
-pause, and so says at once that the last one is dead."""
+"""A node that ends sooner is replaced after a pause, which doubles from `_PAUSE_S` on. The new process starts before
+the pause, so it reports at once that the last one is dead."""
 _PAUSE_S: Final = 0.2
 _LONGEST_PAUSE_S: Final = 5.0
 _CLOSING_S: Final = 1.0
-"""Seconds that nodes have to end by themselves when the master has gone."""
+"""Seconds for nodes to end by themselves after the master has gone."""
 _FINDERS: Final = 4096
-"""Fork servers that may find a node, one after the other: as many as Linux allows for a queue."""
+"""The most fork servers that may find a node, one after the other: Linux allows no longer queue."""
 _FINDING_S: Final = 1.0
-"""Seconds for that; a node that is not found is made a second time, and its old process is sent away."""
+"""Seconds for finding a node. If it is not found, it is made a second time, and its old process is dismissed."""
 _LEAVING_S: Final = 3.0
-"""The same when the machine's service ends: they say so to the master."""
+"""Seconds for nodes to leave when the machine's service ends: they notify the master."""
 _IDLE_S: Final = 20.0
-"""A fork server elsewhere that has neither supervisor nor node for so long ends."""
+"""A fork server of another machine ends after this many seconds without a supervisor or node."""
 
 
 class _Peer:
@@ -59,33 +59,33 @@ class _Peer:
 
 @dataclass(eq=False)
 class _Node:
-    """One node of this machine, in all its incarnations."""
+    """One node of this machine, across all its incarnations."""
 
     node_id: str
     spec: bytes = b""
-    """Pickled; empty: its fork server was killed and nobody has asked for it since."""
+    """Its pickled spec; empty: its fork server was killed and no one has asked for the node since."""
     pid: int = 0
-    """The process of the incarnation that runs; 0: none runs."""
+    """The process of the current incarnation; 0: none runs."""
     pidfd: int = -1
     born_s: float = 0.0
     supervisor: _Peer | None = None
     due_s: float | None = None
     """The time at which the next incarnation begins."""
     pause_s: float = 0.0
-    """Wait of the incarnation that runs, before it makes its engine."""
+    """Wait of the current incarnation before it makes its engine."""
     before: str = ""
-    """The end of the last incarnation, in words."""
+    """How the last incarnation ended, as text."""
     ours: bool = field(default=True)
-    """A child of this process; else of a fork server that was killed."""
+    """True: a child of this process; False: of a fork server that was killed."""
 
 
 class ForkServer:
-    """See the module's text.
+    """See the module docstring.
 
     Args:
-        listener: has the fork server's name.
-        run_node: what a node's process does, from its pickled spec, how the one before it ended and how long it is to
-            wait before it makes its engine; returns its exit status.
+        listener: the socket that has the fork server's name.
+        run_node: runs a node's process, given its pickled spec, how the previous one ended, and the wait in seconds
+            before it makes its engine; returns its exit status.
     """
 
     def __init__(self, begin: Begin, listener: socket.socket, run_node: Callable[[bytes, str, float], int]) -> None:
@@ -95,7 +95,7 @@ class ForkServer:
         self._nodes: dict[str, _Node] = {}
         self._peers: set[_Peer] = set()
         self._leaving = False
-        """SIGTERM came: the machine's service ends, and its nodes with their supervisors."""
+        """SIGTERM arrived: the machine's service ends, and with it its nodes and their supervisors."""
         self._idle_since_s = time.monotonic()
         self._over = False
         self._selector = selectors.DefaultSelector()
@@ -107,8 +107,8 @@ class ForkServer:
             self._find(_Node(node_id))
 
     def hear_master(self, stream: int, frames: Frames) -> None:
-        """Take orders of the master from that descriptor too; its end is the fork server's. ``frames`` has what
-        came."""
+        """Take orders of the master from that descriptor too; when it closes, the fork server ends. ``frames`` holds
+        the bytes read so far."""
 
         def obey(data: bytes) -> None:
             for order in frames.take(data):
@@ -123,11 +123,11 @@ class ForkServer:
         self._selector.register(stream, selectors.EVENT_READ, read)
 
     def leave(self) -> None:
-        """The machine's service ends. From a signal's handler."""
+        """Leave, because the machine's service ends. Called from a signal handler."""
         self._leaving = True
 
     def run(self) -> None:
-        """Work until nobody needs it."""
+        """Serve until no one needs it."""
         while not self._over:
             for key, _ in self._selector.select(self._wait_s()):
                 key.data()
@@ -151,7 +151,7 @@ class ForkServer:
             self._over = True
 
     def _clean_up(self) -> None:
-        """Nodes end by themselves where the master said so; what does not is killed."""
+        """Wait for nodes to end by themselves if the master asked for that; kill the others."""
         deadline = time.monotonic() + (_LEAVING_S if self._leaving else _CLOSING_S)
         pids = [node.pid for node in self._nodes.values() if node.pid]
         while any(map(_alive, pids)) and time.monotonic() < deadline:
@@ -192,14 +192,14 @@ class ForkServer:
                 node.supervisor = None
 
     def _obey(self, peer: _Peer | None, order: str, *arguments: Any) -> object:
-        """Carry out an order; its reply."""
+        """Carry out an order and return its reply."""
         match order:
-            case "start":  # by the master: that node is to live, whoever keeps it
+            case "start":  # from the master: keep that node alive, with or without a supervisor
                 self._start(*arguments)
                 return None
-            case "orphan":  # by a supervisor: the node that lives and has none; it is kept from now on
+            case "orphan":  # from a supervisor: return the live node without a supervisor and keep it from now on
                 return self._adopt(peer)
-            case "keep":  # by a supervisor: that node is to live as long as it does, and no other of its
+            case "keep":  # from a supervisor: that node lives as long as it does; end its other node
                 node_id, spec = arguments
                 for node in self._kept_by(peer):
                     if node.node_id != node_id:
@@ -228,7 +228,7 @@ class ForkServer:
         return node
 
     def _end(self, node: _Node) -> None:
-        """Another one has taken its place elsewhere."""
+        """End the node: another incarnation has replaced it elsewhere."""
         del self._nodes[node.node_id]
         if node.pid:
             self._selector.unregister(node.pidfd)
@@ -242,7 +242,7 @@ class ForkServer:
         node.due_s = None
         try:
             pid = os.fork()
-        except OSError as error:  # no room for another process now
+        except OSError as error:  # no memory or process slot free now
             node.due_s = time.monotonic() + _LONGEST_PAUSE_S
             node.before = str(error)[:128]
             return
@@ -252,22 +252,22 @@ class ForkServer:
         self._watch(node)
 
     def _become(self, node: _Node) -> None:
-        """The new process. It does not return."""
+        """Become the node, in the new process. Does not return."""
         status = 1
         try:
             os.setsid()
-            # All that is the fork server's. Python's objects of it stay where they are: nothing closes these numbers
-            # again.
+            # These belong to the fork server. Python's objects for them stay alive, so that nothing closes these
+            # numbers again.
             os.closerange(3, 1 << 16)
             null = os.open(os.devnull, os.O_RDWR)
             os.dup2(null, 0)
-            if self._local:  # the master waits for the end of the fork server's errors, which the node may outlive
+            if self._local:  # the master waits until the fork server's stderr closes, and the node may live longer
                 os.dup2(null, 2)
             os.close(null)
             name = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-            with suppress(OSError):  # somebody has taken it: then no fork server after this one finds the node
+            with suppress(OSError):  # the name is taken: then no later fork server finds the node
                 name.bind(node_name(self._run, node.node_id))
-                # Nobody accepts here: each fork server that finds the node leaves one connection in the queue.
+                # Nothing accepts here: each fork server that finds the node leaves one connection in the queue.
                 name.listen(_FINDERS)
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             status = self._run_node(node.spec, node.before, node.pause_s)
@@ -278,9 +278,9 @@ class ForkServer:
             os._exit(status)
 
     def _find(self, node: _Node) -> None:
-        """A node of a fork server that was killed: watch it as one of ours."""
+        """Watch a node of a killed fork server as one of ours."""
         with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-            connection.settimeout(_FINDING_S)  # somebody else may have filled the queue
+            connection.settimeout(_FINDING_S)  # the queue may be full
             connection.connect(node_name(self._run, node.node_id))
             node.pid, node.ours = peer_of(connection), False
             self._watch(node)
@@ -295,14 +295,14 @@ class ForkServer:
         from cluster.node.process import AGAIN, ALONE, NOT_NEEDED
 
         if self._nodes.get(node.node_id) is not node:
-            return  # another order of the same moment has ended it
+            return  # another order at the same moment has ended it
         self._selector.unregister(node.pidfd)
         os.close(node.pidfd)
         status: int | None = None
         if node.ours:
             _, how = os.waitpid(node.pid, 0)
             status = os.waitstatus_to_exitcode(how)
-        end_session(node.pid)  # what it has left
+        end_session(node.pid)  # its remaining processes
         node.pid = 0
         alone = status == ALONE and not self._local and node.supervisor is None
         if status == NOT_NEEDED or alone or self._leaving or not node.spec:
@@ -316,7 +316,7 @@ class ForkServer:
     def _again(self, node: _Node, before: str) -> None:
         node.before = before
         lived_s = time.monotonic() - node.born_s
-        if lived_s < node.pause_s:  # even its beginning fails
+        if lived_s < node.pause_s:  # it failed at the start
             node.due_s = time.monotonic() + node.pause_s
         short = lived_s - node.pause_s < _SHORTEST_RUN_S
         node.pause_s = min(max(_PAUSE_S, node.pause_s * 2), _LONGEST_PAUSE_S) if short else 0.0
@@ -336,7 +336,7 @@ def _alive(pid: int) -> bool:
 
 
 def _prepare() -> None:
-    """Import and load all that a node needs: one search does."""
+    """Import and load everything that a node needs, by running one search."""
     from cluster.engine_spec import EngineSpec
     from cluster.node import process as node_process
     from worker.engine import Limits
@@ -350,7 +350,7 @@ def _prepare() -> None:
     engine.close()
     del engine, node_process
     gc.collect()
-    gc.freeze()  # what is never written to is shared with all nodes
+    gc.freeze()  # pages that are never written to are shared with all nodes
 
 
 def _run_node(spec: bytes, before: str, pause_s: float) -> int:
@@ -360,7 +360,7 @@ def _run_node(spec: bytes, before: str, pause_s: float) -> int:
 
 
 def main() -> None:
-    """The process. Its `Begin` comes over standard input."""
+    """The process. It reads its `Begin` from standard input."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     frames = Frames()
     begin: Begin | None = None
@@ -375,19 +375,19 @@ def main() -> None:
     except OSError:
         if begin.local:
             raise
-        return  # there is one
+        return  # a fork server is there already
     if not begin.local:
         if os.fork():
             os._exit(0)
         os.setsid()
     else:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # to the whole group: that is the master's affair
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # it was sent to the whole group: the master handles it
     try:
         _prepare()
     except Exception:
         if begin.local:
-            raise  # the master hears the last words
-        # Each node meets the same fault, and tells the master; nobody reads what is written here.
+            raise  # the master logs the last words
+        # Each node meets the same fault and reports it to the master; nobody reads this output.
         traceback.print_exc()
     fork_server = ForkServer(begin, listener, _run_node)
     if begin.local:

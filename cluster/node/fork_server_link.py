@@ -1,13 +1,13 @@
-"""The way to a machine's fork server (`cluster.node.fork_server`), and to its nodes: sockets by name, of this user
-alone.
+"""The connection to a machine's fork server (`cluster.node.fork_server`) and to its nodes: named sockets of this user
+only.
 
-The names lie in the machine's abstract namespace (``man 7 unix``). A name belongs to a process and is free when that
-ends: so it tells who lives, there are no files to be left behind, and no process number that means another by now. The
-kernel says whose process is at the other end.
+The names lie in the machine's abstract namespace (``man 7 unix``). A name belongs to a process and is released when the
+process ends. So the name shows whether the process is alive; no stale file remains, and no process number that has been
+reused. The kernel tells which user's process is at the other end.
 
-- ``gougi-RUN-forks``: the one fork server that a master's run has on this machine. Who connects asks by frames
+- ``gougi-RUN-forks``: the one fork server that a master's run has on this machine. A client sends requests as frames
   (`cluster.machine.processes`) and gets one reply to each.
-- ``gougi-RUN-node-N``: held by that node's process as long as it lives. Nothing is said on it.
+- ``gougi-RUN-node-N``: held by that node's process while it lives. No data passes over it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _CREDENTIALS: Final = struct.Struct("3i")
 _LONGEST_START_S: Final = 600.0
 """A fork server may have to compile first, on a slow and busy machine."""
 _AGAIN_S: Final = 5.0
-"""After so long without a fork server another one is started."""
+"""Seconds without a fork server after which another one is started."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +37,11 @@ class Begin:
     """A fork server's first order, over standard input."""
 
     run: str
-    """The master's run: all names have it in them."""
+    """The master's run: it is part of all names."""
     local: bool
-    """Whether the master is the parent: then the fork server and all nodes end when standard input does. Else it
-    lives for the supervisors, longer than the process that started it."""
+    """Whether the master is the parent: if so, the fork server and all nodes end when standard input closes. Otherwise
+    it lives for the supervisors, longer than the process that started it.
+    """
 
 
 def fork_server_name(run: str) -> str:
@@ -63,7 +64,7 @@ def running_nodes(run: str) -> list[str]:
 
 
 def peer_of(connection: socket.socket) -> int:
-    """The process at the other end: who listens, or who connected.
+    """The process at the other end, which listens or has connected.
 
     Raises:
         PermissionError: it is another user's.
@@ -75,7 +76,7 @@ def peer_of(connection: socket.socket) -> int:
 
 
 def holder(name: str) -> int | None:
-    """The process that holds a name; None: nobody does.
+    """The process that holds a name; None: no process does.
 
     Raises:
         PermissionError: another user's.
@@ -89,7 +90,7 @@ def holder(name: str) -> int | None:
 
 
 def command() -> tuple[list[str], dict[str, str]]:
-    """The command that starts a fork server, and its environment: forks must not come upon threads of a library."""
+    """The command that starts a fork server, and its environment: a library's threads would make forking unsafe."""
     environment = child_environment(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
     return [sys.executable, "-m", "cluster.node.fork_server"], environment
 
@@ -98,7 +99,7 @@ class Link:
     """A connection to this machine's fork server, which is started if there is none. Calls block.
 
     Raises:
-        OSError: there is none, and none comes.
+        OSError: there is none, and none can be started.
     """
 
     def __init__(self, run: str) -> None:
@@ -121,7 +122,7 @@ class Link:
         self.pid = peer_of(self._socket)
 
     def ask(self, *order: object) -> Any:
-        """Send an order; its reply.
+        """Send an order and return its reply.
 
         Raises:
             OSError: the fork server has ended.
@@ -133,7 +134,7 @@ class Link:
         raise ConnectionError("the fork server has ended")
 
     def wait(self) -> None:
-        """Return when the fork server has ended."""
+        """Wait until the fork server has ended."""
         while self._socket.recv(1 << 16):
             pass
 
@@ -142,7 +143,7 @@ class Link:
 
 
 def _start(begin: Begin) -> None:
-    """Start a fork server that lives apart from this process; it ends at once where there is one."""
+    """Start a fork server that lives apart from this process; it ends at once if there already is one."""
     words, environment = command()
     process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, env=environment)
     assert process.stdin is not None

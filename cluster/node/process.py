@@ -1,8 +1,8 @@
-"""A node as a process: engine, runner and channel together; made by fork (`cluster.node.fork_server`), or as the
-fallback's own.
+"""A node as a process: engine, runner and channel together; forked (`cluster.node.fork_server`), or started as the
+fallback.
 
-Everything about a node goes over the channel: that its process began, that its engine cannot be made, that it
-can search, that it leaves, and the master's word to end. So it needs neither Ray nor whoever made it.
+Everything about a node goes over the channel: that its process began, that its engine cannot be made, that it can
+search, that it leaves, and the master's order to end. So it needs neither Ray nor its parent process.
 """
 
 from __future__ import annotations
@@ -34,37 +34,37 @@ from worker.warm import warm_up
 _log = logging.getLogger(__name__)
 
 NOT_NEEDED: Final = 0
-"""Exit status: the master has sent it away for good."""
+"""Exit status: the master has dismissed it for good."""
 AGAIN: Final = 75
-"""Exit status: another process takes its place at once."""
+"""Exit status: another process replaces it at once."""
 ALONE: Final = 76
-"""Exit status: no master was there for a minute."""
+"""Exit status: the master was unreachable for a minute."""
 FAILED: Final = 1
 _FIRST_SEARCH_MS = 200
-"""Time, for depth is no limit that every engine knows."""
+"""Milliseconds. A time, because not every engine supports a depth limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodeSpec:
-    """The values that a node's process needs. It holds the channel's keys: pass it on, do not log it."""
+    """The values that a node's process needs. It holds the channel's keys: never log it."""
 
     node_id: str
     address: ChannelAddress
     engine: Callable[[], Engine]
     """Makes the engine, in the node's process; picklable."""
     share_depth: int = 0
-    """Its table is shared with those of other nodes from this depth on, where the engine can; 0: it is not."""
+    """It shares table entries of at least this depth with other nodes, if the engine can; 0: no sharing."""
 
 
 class NodeService:
-    """The service of a node: says hello, makes the engine (compiling first, where needed) and serves the master.
+    """The service of a node: greets the master, makes the engine (after compiling, if needed) and serves the master.
 
     Args:
-        before: how the process before this one ended; empty: there was none.
-        pause_s: to wait before the engine is made, for it has failed several times.
+        before: how the previous process ended; empty: there was none.
+        pause_s: seconds to wait before the engine is made, because it has failed several times.
 
     Raises:
-        Exception: the engine cannot be made, for whatever reason; the master was told.
+        Exception: the engine cannot be made, for any reason; the master has been notified.
     """
 
     def __init__(self, spec: NodeSpec, before: str = "", pause_s: float = 0.0) -> None:
@@ -99,8 +99,8 @@ class NodeService:
     def _prepare(self, spec: NodeSpec) -> Hello:
         warm_up()
         engine = spec.engine()
-        # The first search is slow (code to load, pages to touch): it is made before anyone waits for it, and tells
-        # how fast this machine is.
+        # The first search is slow (code to load, pages to touch): it runs before anyone waits for it, and shows how
+        # fast this machine is.
         engine.set_position(STARTPOS)
         first = engine.go(Limits(movetime_ms=_FIRST_SEARCH_MS))
         engine.new_game()
@@ -119,7 +119,7 @@ class NodeService:
         )
 
     def _enter(self) -> Presence | None:
-        """A node that its machine's services do not know of searches all the same."""
+        """A node can search even if its machine's services do not know of it."""
         try:
             return Presence.enter(self.hello.node_id, self.hello.nps)
         except OSError as error:
@@ -127,7 +127,7 @@ class NodeService:
             return None
 
     def _share(self, spec: NodeSpec, engine: Engine, runner: NodeRunner) -> TableSharing | None:
-        """Sharing is a help: a node that cannot take part searches without it."""
+        """Sharing is optional: a node that cannot take part searches without it."""
         if not spec.share_depth or not isinstance(engine, SharesTable):
             return None
         try:
@@ -156,7 +156,7 @@ class NodeService:
         elif isinstance(order, Peers):
             if self._sharing is not None:
                 self._sharing.take(order)
-        elif self._runner is not None:  # before it there is nothing to do or to stop
+        elif self._runner is not None:  # until then there is nothing to do or to stop
             self._runner.handle(order)
             if order == Stop(EVERY_JOB):
                 self._now(NodeState.DISMISSED)
@@ -164,8 +164,8 @@ class NodeService:
                 self._sharing.wake()
 
     def _end(self, status: int) -> None:
-        """End the process, called on the channel's thread: through the main thread, or at once while that makes the
-        engine."""
+        """End the process, called on the channel's thread. The main thread ends it, unless it is still making the
+        engine; then this ends it at once."""
         if self._runner is None:
             os._exit(status)
         self._ended.put(status)
@@ -175,7 +175,7 @@ class NodeService:
         return self._ended.get()
 
     def leave(self, reason: str) -> None:
-        """Ask the master to give this node's work to others. It goes on with it until the master dismisses it."""
+        """Ask the master to give this node's work to others. It keeps searching until the master dismisses it."""
         self._now(NodeState.LEAVING)
         self._channel.send(Leave(self._node_id, reason))
 
@@ -187,7 +187,7 @@ class NodeService:
                 _log.warning("%s: cannot say that it is %s: %s", self._node_id, state, error)
 
     def close(self) -> None:
-        """End the search and say goodbye."""
+        """End the search and say goodbye to the master."""
         self.leave("closed")
         if self._sharing is not None:
             self._sharing.close()
@@ -199,19 +199,19 @@ class NodeService:
 
 
 def run_node(spec: NodeSpec, before: str, pause_s: float) -> int:
-    """One incarnation of a node in this process, whose main thread this is. Returns the exit status. For the arguments
-    see `NodeService`.
+    """Run one incarnation of a node; to be called on the main thread. Returns the exit status. For the arguments see
+    `NodeService`.
 
-    SIGTERM is the sign that its machine or its service ends: the node leaves in order.
+    SIGTERM means that its machine or service ends: the node then leaves in order.
     """
     leaving: list[NodeService] = []
 
     def leave() -> None:
-        if not leaving:  # it makes its engine: nobody counts on it yet
+        if not leaving:  # it is still making its engine: no one counts on it yet
             os._exit(FAILED)
         leaving[0].leave("SIGTERM")
 
-    # Not in the signal's handler itself: it may have interrupted whoever holds the outbox's lock.
+    # Not in the signal handler itself: it may have interrupted a thread that holds the outbox's lock.
     signal.signal(signal.SIGTERM, lambda _number, _frame: threading.Thread(target=leave, daemon=True).start())
     try:
         service = NodeService(spec, before, pause_s)
@@ -222,14 +222,14 @@ def run_node(spec: NodeSpec, before: str, pause_s: float) -> int:
     status = service.wait()
     service.close()
     if status == ALONE:
-        sweep()  # the fork server, which would, may have been killed with the master
+        sweep()  # in case the fork server, which normally does this, was killed with the master
     return status
 
 
 def main() -> None:
-    """The fallback's process: its `NodeSpec` comes, pickled, over standard input, whose end is the sign to go.
+    """The fallback's process: it reads its pickled `NodeSpec` from standard input, and ends when that closes.
 
-    So it ends with its parent, however that ends. It leaves Ctrl-C, and a terminal that is closed, to the parent.
+    So it ends with its parent, however the parent ends. It leaves Ctrl-C and a closed terminal to the parent.
     """
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)

@@ -1,14 +1,15 @@
-"""One node: an engine on its own thread, driven by jobs and stops, answering with reports.
+"""One node: an engine on its own thread, which takes jobs and stops and answers with reports.
 
 `NodeRunner` is the same in a node's process (`cluster.node.process`), in the fallback's and in the local driver.
 
 **No stop is lost, whatever the order.** Jobs and stops carry the job's id, which rises over a master's life. A stop
-ends its job and every earlier one, also one that arrives after it; and the engine's position is set (which clears the
-engine's own stop flag) under the same lock under which stops come in.
+ends its job and every earlier one, even one that arrives after the stop. The engine's position is set (which clears the
+engine's own stop flag) under the same lock as incoming stops.
 
-**A job in the background** is searched on a thread of its own with the lowest priority. Who has lowered a priority may
-not raise it again; so it is the thread's, and ends with its job. Threads that an engine begins there have that priority
-too: helper threads, which stay, for good. The fallback, which alone gets such jobs, has none.
+**A job in the background** is searched on a thread of its own with the lowest priority. A process that has lowered its
+priority may not raise it again, so the thread has its own priority and ends with its job. Threads that an engine starts
+from it inherit that priority: helper threads, which live on, would keep it. Only the fallback gets such jobs, and it
+has no helper threads.
 """
 
 from __future__ import annotations
@@ -30,10 +31,10 @@ _log = logging.getLogger(__name__)
 Emit = Callable[[Report | Done | Starves], None]
 
 _EARLY_S: Final = 0.005
-"""Seconds from a job's first report on in which the deeper iterations end faster than anybody can use their lines: each
-would cost the master as much as a late one, and the next one is there in a moment."""
+"""Seconds after a job's first report in which iterations end faster than anyone can use their lines. Each would cost
+the master as much as a later one, and the next arrives in a moment."""
 _SEARCHES: Final = 0.5
-"""Share of a search that a thread which searches runs, or waits for a core, at the least."""
+"""The least share of a search for which a searching thread runs or waits for a core."""
 _LOOKED_AT_S: Final = 3.0
 _ENOUGH: Final = 0.75
 _AGAIN_S: Final = 60.0
@@ -42,8 +43,8 @@ _AGAIN_S: Final = 60.0
 class CoreShare:
     """Whether a node gets the core that it searches on. Pure.
 
-    A search is to have its core whenever it can run. Where its thread had to wait for one clearly often over some
-    seconds, others want the same cores: more nodes than the machine has, a backup, somebody else's work.
+    A search should have its core whenever it can run. If its thread often had to wait for one during some seconds,
+    others use the same cores: too many nodes for the machine, a backup, another user's work.
     """
 
     def __init__(self) -> None:
@@ -51,13 +52,13 @@ class CoreShare:
         self._quiet_until_s = 0.0
 
     def note(self, ran_s: float, waited_s: float, now_s: float) -> int | None:
-        """A search is over. The percentage of a core that the last ones had, if it is worth telling: it was too
-        little over 3 s, and nothing was told within the last minute.
+        """Note the end of a search. Returns the percentage of a core that the last searches got, if it is worth a
+        message: it was too low over 3 s, and there was no message in the last minute.
 
         Args:
             ran_s: how long its thread ran.
-            waited_s: how long it could have run, and had no core.
-            now_s: any steady clock.
+            waited_s: how long it could have run but had no core.
+            now_s: the time by any monotonic clock.
         """
         self._ran_s += ran_s
         self._waited_s += waited_s
@@ -83,7 +84,7 @@ class NodeRunner:
         runner.close()
 
     A job is answered by any number of `Report` and then one `Done`, unless a later job or a stop overtook it before it
-    began: then by nothing. A newer job ends the running one. A `Starves` may follow: others had the core.
+    began: then there is no answer. A newer job ends the running one. A `Starves` may follow, if others took the core.
     """
 
     def __init__(self, node_id: str, engine: Engine, emit: Emit) -> None:
@@ -92,20 +93,20 @@ class NodeRunner:
         self._emit = emit
         self._core_share = CoreShare()
         self._wake = threading.Condition()
-        # All below is guarded by _wake.
+        # Everything below is guarded by _wake.
         self._next: Job | None = None
         self._running: Job | None = None
         self._accepted = 0
-        """The id of the last job that came."""
+        """The id of the last job received."""
         self._stopped = 0
-        """Every job up to this id is to end."""
+        """Every job up to this id has to end."""
         self._new_game = False
         self._closing = False
         self._thread = threading.Thread(target=self._loop, name=f"search-{node_id}", daemon=True)
         self._thread.start()
 
     def handle(self, order: Job | Stop | NewGame) -> None:
-        """Take an order of the master. A job that is not newer than the last one, or is stopped, is passed over."""
+        """Take an order of the master. A job that is not newer than the last one, or is already stopped, is ignored."""
         with self._wake:
             match order:
                 case Job():
@@ -127,7 +128,8 @@ class NodeRunner:
                     self._wake.notify()
 
     def master_lost(self) -> None:
-        """The master is out of reach, and its stop would be too: end what nothing else would end soon."""
+        """Note that the master is unreachable, and so no stop can arrive: end any search that would not end soon by
+        itself."""
         with self._wake:
             if self._next is not None and self._next.movetime_ms is None:
                 self._next = None
@@ -135,13 +137,13 @@ class NodeRunner:
                 self.engine.stop()
 
     def status(self) -> tuple[int, bool]:
-        """The id of the last job that came (0: none), and whether nothing is being searched."""
+        """The id of the last job received (0: none), and whether the node is idle."""
         with self._wake:
             idle = self._next is None and self._running is None and not self._new_game
             return self._accepted, idle
 
     def close(self, timeout_s: float = 2.0) -> None:
-        """End the search and the thread, and close the engine. An engine that does not heed its stop is left behind."""
+        """End the search and the thread, and close the engine. An engine that ignores its stop is abandoned."""
         with self._wake:
             if self._closing:
                 return
@@ -171,7 +173,7 @@ class NodeRunner:
                 if self._next is None:
                     continue
                 job, self._next = self._next, None
-                # Under the lock: from here on the engine's stop flag counts for this job.
+                # Under the lock: from here on the engine's stop flag is for this job.
                 error = fault or self._attempt(partial(self._set_up, job))
                 if not error:
                     self._running = job
@@ -206,7 +208,7 @@ class NodeRunner:
 
     def _search(self, job: Job) -> None:
         last: dict[int, SearchInfo] = {}
-        # A window's news is waited for; of several lines only whole sets make sense.
+        # With a window, every result is awaited at once; with several lines, only complete sets make sense.
         plain = job.multipv == 1 and job.alpha is None and job.beta is None
         quiet_until_s = 0.0
 
@@ -239,7 +241,7 @@ class NodeRunner:
         if not job.background:
             now_s = time.monotonic()
             ran_s, waited_s = (after - earlier for after, earlier in zip(core_time(), before, strict=True))
-            # A thread that slept most of the time only listened to an engine that searches in a process of its own.
+            # A thread that slept most of the time only waited for an engine that searches in its own process.
             searched = ran_s + waited_s >= _SEARCHES * (now_s - began_s)
             percent = self._core_share.note(ran_s, waited_s, now_s) if searched else None
             if percent is not None:

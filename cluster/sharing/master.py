@@ -1,7 +1,7 @@
-"""The master's part in sharing: who listens to whom, and what the nodes say of their traffic.
+"""The master's part in sharing: which node listens to which, and statistics of their traffic.
 
-Entries do not pass through the master. It tells each node by a `Peers` to which others it listens, and again whenever
-the fleet changes. Only nodes whose entries mean the same hear each other.
+Entries do not pass through the master. It sends each node a `Peers` with the nodes to listen to, and a new one whenever
+the fleet changes. Only nodes whose entries have the same meaning listen to each other.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class Peering:
     """Decides which node listens to which.
 
     Args:
-        bytes_per_s: what each node may send to all its listeners together.
+        bytes_per_s: the most that each node may send to all its listeners together.
         key_of: the public key by which a node proves its name.
     """
 
@@ -30,16 +30,16 @@ class Peering:
         self._told: dict[str, Peers] = {}
 
     def said_hello(self, hello: Hello) -> None:
-        """A node's process began. It is told anew, whatever an earlier one was."""
+        """A node's process began. It gets its peers, even if an earlier process had them."""
         self._hellos[hello.node_id] = hello
         self._told.pop(hello.node_id, None)
 
     def came_back(self, node_id: str) -> None:
-        """The node was out of reach, and may have missed what it was told."""
+        """The node was unreachable, and may have missed an order."""
         self._told.pop(node_id, None)
 
     def orders(self, live: Iterable[str]) -> list[tuple[str, Peers]]:
-        """The messages that are due, each with its node, now that these nodes live; none is sent twice."""
+        """The messages that are due for these live nodes, each with its node; none is sent twice."""
         groups: dict[str, list[Hello]] = {}
         for node_id in live:
             hello = self._hellos.get(node_id)
@@ -47,7 +47,7 @@ class Peering:
                 groups.setdefault(hello.share_meaning, []).append(hello)
         found: list[tuple[str, Peers]] = []
         for group in groups.values():
-            rate = self._bytes_per_s if len(group) > 1 else 0  # alone it would look for listeners all the time
+            rate = self._bytes_per_s if len(group) > 1 else 0  # alone it would check for listeners all the time
             heard = [listens_to(index, len(group)) for index in range(len(group))]
             for index, hello in enumerate(group):
                 others = sorted((group[i] for i in heard[index]), key=lambda other: other.node_id)
@@ -78,7 +78,8 @@ class SharedSum:
         self.said.append(shared)
 
     def take(self) -> dict[str, object]:
-        """The fields of the log's ``shared``, and begin anew. Rates are means of a node over the time it shared."""
+        """The fields of the log's ``shared``; resets the sums. Rates are means per node over the time during which it
+        shared."""
         said = self.said
         seconds = max(1, sum(shared.time_ms for shared in said)) / 1000
         entries_in = sum(shared.entries_in for shared in said)
@@ -99,20 +100,21 @@ class SharedSum:
 
 
 _SETTLE_S: Final = 0.1
-"""Seconds to wait after a change, so that nodes which come or go together are announced once."""
+"""Seconds to wait after a change, so that nodes that join or leave together are announced once."""
 _GATHER_S: Final = 0.25
-"""The nodes' reports of one search come within this time."""
+"""The nodes' reports about one search arrive within this time, in seconds."""
 
 
 class FleetSharing:
     """Keeps the nodes' peers up to date with the fleet.
 
     Args:
-        bytes_per_s: what each node may send to all its listeners together.
+        bytes_per_s: the most that each node may send to all its listeners together.
         key_of: the public key by which a node proves its name.
-        live: the nodes that live now.
-        send: gives a node its order, or does nothing if it is not there.
-        log: told of ``sharing`` (who hears how many) and, after a search, of ``shared`` (`SharedSum.take`).
+        live: the live nodes.
+        send: sends an order to a node; does nothing if the node is not connected.
+        log: called with ``sharing`` (how many peers each node has) and, after a search, with ``shared``
+            (`SharedSum.take`).
     """
 
     def __init__(
@@ -133,12 +135,12 @@ class FleetSharing:
         self._logging: asyncio.TimerHandle | None = None
 
     def said_hello(self, hello: Hello) -> None:
-        """Also once more, after a connection that was lost: its peers are told again."""
+        """Also called again after a lost connection: the node gets its peers again."""
         self._peering.said_hello(hello)
         self.fleet_changed()
 
     def joined(self, node_id: str) -> None:
-        """The node came, or came back."""
+        """The node joined or returned."""
         self._peering.came_back(node_id)
         self.fleet_changed()
 

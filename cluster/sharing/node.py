@@ -1,10 +1,10 @@
-"""A node's part in sharing: its sockets, on which nodes hear each other's table entries, and the thread that every few
-milliseconds of a search sends and takes entries.
+"""A node's part in sharing: the sockets on which nodes exchange table entries, and the thread that sends and takes
+entries every few milliseconds during a search.
 
-ZeroMQ publish and subscribe, beside the channel and past the master: one socket that the others may listen to, one for
-each of those that it listens to. Each node proves its name by its own key, at both ends of a connection (CURVE): who
-the master did not name may not listen, and who only poses as a node gets no listener. Nothing here blocks but `wait`: a
-listener that is behind loses batches, and nobody else notices.
+It uses ZeroMQ publish and subscribe, separate from the channel and not through the master: one socket to which others
+listen, and one for each node that it listens to. Each node proves its name by its own key, at both ends of a connection
+(CURVE): a peer that the master did not name may not listen, and an impostor gets no listeners. Only `wait` blocks: a
+listener that falls behind loses batches, without effect on others.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ from worker.threads import show_name
 _log = logging.getLogger(__name__)
 
 _QUEUE: Final = 8
-"""Batches that wait for one listener, or of one peer: 0.2 to 0.5 s. Older ones are hardly worth their way."""
+"""The most batches that wait for one listener, or from one peer: 0.2 to 0.5 s. Older ones are hardly worth sending."""
 _MOST_SAID: Final = 1024
-"""Bytes in what a listener says, its key's proof included: only that it listens."""
+"""The most bytes in a listener's message, including its key's proof: it only subscribes."""
 _LOOK_S: Final = 0.1
-"""Seconds between two looks at the connections, at least; `_IDLE_S` while nothing happens."""
+"""The least time, in seconds, between two checks of the connections; `_IDLE_S` while nothing happens."""
 _IDLE_S: Final = 0.25
 _AGAIN_S: Final = 0.5
-"""Seconds until a node that refused us is tried again: it hears of us at the same time as we hear of it."""
+"""Seconds until a node that refused us is tried again: it learns of us at about the same time as we learn of it."""
 _MOST_REFUSED: Final = 10
-"""Listeners that may come too early before a refusal is logged."""
+"""The number of listeners that may connect too early before a refusal is logged."""
 _REFUSED: Final = (
     zmq.EVENT_HANDSHAKE_FAILED_AUTH | zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
 )
@@ -70,19 +70,20 @@ class Source:
 
 
 class ShareLink:
-    """One node's sockets. `wake`, and what `__init__` made, are for any thread; all else for one.
+    """One node's sockets. `wake` and attributes set in `__init__` may be used from any thread; everything else from
+    one.
 
     Args:
-        keys: this node's own; ``url`` says over which of this machine's addresses the fleet is reached.
+        keys: this node's own; ``url`` determines which of this machine's addresses leads to the fleet.
 
     Raises:
-        OSError: there is no such address, or it cannot be listened on.
+        OSError: there is no such address, or listening fails.
     """
 
     def __init__(self, keys: ChannelAddress) -> None:
         self._keys = keys
         self.refused = 0
-        """Listeners that were turned away."""
+        """The number of refused listeners."""
         self.listeners = 0
         """The number of listeners at the last `published_to`."""
         self._context = zmq.Context()
@@ -90,7 +91,7 @@ class ShareLink:
         self._authenticator.start()
         self._authenticator.configure_curve_callback("*", self)
         self._out = self._context.socket(zmq.XPUB)
-        # Tells of every listener that comes or goes, not only of the first and last.
+        # Report every listener that connects or leaves, not only the first and last.
         self._out.setsockopt(zmq.XPUB_VERBOSER, 1)
         self._out.curve_server = True
         self._out.setsockopt(zmq.MAXMSGSIZE, _MOST_SAID)
@@ -118,7 +119,7 @@ class ShareLink:
         """The address at which others listen."""
 
     def callback(self, _domain: str, key: bytes) -> bool:
-        """Tell the authenticator, on its thread, whether the peer with this public key may come in."""
+        """Return whether the peer with this public key may connect; called on the authenticator's thread."""
         if key in self._admitted:
             return True
         self.refused += 1
@@ -127,11 +128,11 @@ class ShareLink:
         return False
 
     def admit(self, keys: Iterable[str]) -> None:
-        """Let those with these public keys listen from now on; who listens already stays."""
+        """Allow peers with these public keys to listen from now on; current listeners stay."""
         self._admitted = frozenset(key.encode() for key in keys)
 
     def listen_to(self, sources: Iterable[Source]) -> None:
-        """Listen to these, and to no others any more. One that is not there yet is tried again and again."""
+        """Listen to these nodes only. One that is not reachable yet is tried again and again."""
         wanted = set(sources)
         for source in self._in.keys() - wanted:
             self._in.pop(source).close()
@@ -151,12 +152,12 @@ class ShareLink:
                 _log.warning("cannot listen to %s at %s: %s", source.node_id, source.url, error)
 
     def publish(self, batch: bytes) -> None:
-        """Send to all that listen; who cannot take it now does not get it."""
+        """Send to all listeners; one that cannot take it now does not get it."""
         with contextlib.suppress(zmq.Again):
             self._out.send(batch, zmq.DONTWAIT)
 
     def count_listeners(self) -> int:
-        """Count the nodes that listen now."""
+        """Count the current listeners."""
         with contextlib.suppress(zmq.Again):
             while True:
                 said = self._out.recv(zmq.DONTWAIT)
@@ -167,7 +168,8 @@ class ShareLink:
         return self.listeners
 
     def receive(self, most: int = 1000) -> list[tuple[str, bytes]]:
-        """Read the messages that have come, each with its node; one in several parts is no batch and is dropped."""
+        """Read the messages that have arrived, each with its node; a message in several parts is not a batch and is
+        dropped."""
         batches: list[tuple[str, bytes]] = []
         for source, ear in self._in.items():
             with contextlib.suppress(zmq.Again):
@@ -178,7 +180,7 @@ class ShareLink:
         return batches
 
     def wait(self, seconds: float | None, or_batch: bool = False) -> None:
-        """Return after this time (None: never), when `wake` was called, or, if asked for, when a batch comes."""
+        """Return after this time (None: never), when `wake` was called, or, with ``or_batch``, when a batch arrives."""
         ears = [ear.socket for ear in self._in.values()] if or_batch else []
         for ear in ears:
             self._poller.register(ear, zmq.POLLIN)
@@ -196,13 +198,13 @@ class ShareLink:
                     self._rung.recv(zmq.DONTWAIT)
 
     def wake(self) -> None:
-        """End a `wait`, from any thread; nothing happens after `close`."""
+        """End a `wait`, from any thread; does nothing after `close`."""
         with self._bell_lock, contextlib.suppress(zmq.Again):
             if not self._bell.closed:
                 self._bell.send(b"", zmq.DONTWAIT)
 
     def close(self) -> None:
-        """Nobody waits any more. More than once does no harm."""
+        """Close the sockets. No thread may be waiting. Idempotent."""
         with self._bell_lock:
             self._bell.close(linger=0)
         for ear in self._in.values():
@@ -220,7 +222,7 @@ class ShareLink:
         give_up_the_dead(end)
 
     def _look(self) -> None:
-        """Now and then: try again those who refused us."""
+        """Periodically retry nodes that refused us."""
         now = time.monotonic()
         if now - self._looked < _LOOK_S:
             return
@@ -244,7 +246,7 @@ class _Ear:
             raise
 
     def look(self, now: float) -> None:
-        """Connect again if we were refused some time ago: ZeroMQ does not."""
+        """Connect again if we were refused some time ago: ZeroMQ does not retry."""
         with contextlib.suppress(zmq.Again):
             while True:
                 recv_monitor_message(self._monitor, zmq.DONTWAIT)
@@ -265,8 +267,8 @@ _SOONEST_S: Final = 0.03
 _LATEST_S: Final = 0.06
 """Seconds between two rounds, at first and later. A round takes 0.7 to 0.9 ms of the node's core."""
 _PART: Final = 1 / 8
-"""Between the two: this part of the time since the search began. A short search shares often enough, and a long one
-spends less on it."""
+"""Between these limits: this part of the time since the search began. So a short search shares often enough, and a long
+one spends less on it."""
 _JUDGE_S: Final = 0.1
 """Seconds between two checks of the depth."""
 _REPORT_S: Final = 5.0
@@ -286,8 +288,8 @@ class TableSharing:
 
     Args:
         peer: this node's name in its batches.
-        keys: this node's own.
-        busy: whether a search runs; asked from the sharing thread, every few ms while it says yes.
+        keys: this node's own keys.
+        busy: whether a search runs; called from the sharing thread, every few ms while it returns True.
         report: called on the sharing thread when a search is over, and every few seconds of a long one.
     """
 
@@ -323,16 +325,16 @@ class TableSharing:
         self._judged = self._refilled = self._marked = self._began = time.monotonic()
         self._traffic = Traffic()
         self._active_s = 0.0
-        """The time over which that was counted, rests left out."""
+        """The active time over which that was counted."""
         self._searching = False
         self._order: Peers | None = None
-        """The newest that was not yet heeded."""
+        """The newest order not yet carried out."""
         self._closing = False
         self._thread = threading.Thread(target=self._loop, name=f"sharing-{peer}", daemon=True)
         self._thread.start()
 
     def take(self, order: Peers) -> None:
-        """Listen to these nodes from now on, and keep to this rate. A rate of 0: send nothing."""
+        """Listen to these nodes from now on, and respect this rate. Rate 0: send nothing."""
         self._order = order
         self._link.wake()
 
@@ -341,7 +343,7 @@ class TableSharing:
         self._link.wake()
 
     def close(self) -> None:
-        """End it. The engine is not touched afterwards. More than once does no harm."""
+        """End sharing. The engine is not used afterwards. Idempotent."""
         self._closing = True
         self._link.wake()
         self._thread.join()
@@ -353,7 +355,7 @@ class TableSharing:
                 try:
                     self._round()
                 except Exception:
-                    # Sharing is a help: the node searches on without it.
+                    # Sharing is optional: the node keeps searching without it.
                     _log.exception("%s: sharing failed and is off", self._peer)
                     return
         finally:
@@ -368,9 +370,9 @@ class TableSharing:
                 self._tell()
             self._link.wait(None, or_batch=True)
             self._judged = self._refilled = self._marked = self._began = time.monotonic()
-            self._written = 0  # by the search before: no part of this one's rate
+            self._written = 0  # from the previous search: not part of this one's rate
         self._searching = self._busy()
-        # Also where only others search: not a round for each of their batches.
+        # Also if only other nodes search, to avoid a round for each of their batches.
         self._link.wait(min(_LATEST_S, max(_SOONEST_S, (time.monotonic() - self._began) * _PART)))
         if self._order is not None:
             self._heed()
@@ -434,7 +436,7 @@ class TableSharing:
         self._engine.share(self._depth.depth)
 
     def _tell(self) -> None:
-        """Report what was shared since the last report, where anything was."""
+        """Report the traffic since the last report, if there was any."""
         traffic, self._traffic = self._traffic, Traffic()
         time_ms, self._active_s = round(self._active_s * 1000), 0.0
         if traffic:
@@ -442,7 +444,7 @@ class TableSharing:
             self._report(Shared(node_id, time_ms=time_ms, min_depth=self._depth.depth, **asdict(traffic)))
 
     def _complain(self, why: str) -> None:
-        """Once for each reason."""
+        """Log a reason once."""
         if why not in self._complaints and len(self._complaints) < _MOST_COMPLAINTS:
             self._complaints.add(why)
             _log.warning("%s: refused: %s", self._peer, why)

@@ -1,11 +1,12 @@
-"""Sharing of transposition-table entries between nodes: what to send, in which form, and to whom. Pure.
+"""Sharing of transposition-table entries between nodes: what to send, in which format, and to which nodes. Pure.
 
-A node that searches sends the entries that it wrote, from some depth on, every few milliseconds to the nodes that
-listen to it, and takes over what they send (Stockfish's MPI cluster did so with depth over 3 and truncated keys; ours
-are whole). Entries are perishable: what cannot go at once is dropped, never queued, and nothing waits for a peer.
+Every few milliseconds a searching node sends the entries that it wrote, from some depth on, to its listeners, and takes
+over the entries that it receives (Stockfish's MPI cluster did so with depth over 3 and truncated keys; ours are whole).
+Entries are perishable: entries that cannot be sent at once are dropped, never queued, and nothing waits for a peer.
 
-`ShareDepth` keeps the stream within a rate, `TokenBucket` is the hard limit behind it, `encode_batch` and
-`decode_batch` are the border, `listens_to` says who hears whom. `cluster.sharing.node` has the sockets and the thread.
+`ShareDepth` keeps the stream within a rate, `TokenBucket` is the hard limit, `encode_batch` and `decode_batch` convert
+to and from bytes, `listens_to` determines which node listens to which. `cluster.sharing.node` has the sockets and the
+thread.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from worker.engine import Entries
 
 ENTRY_BYTES: Final = 16
 MOST_ENTRIES: Final = 1 << 15
-"""Entries in one batch, at most: more than the default rate allows in the time between two batches."""
+"""The most entries in one batch: more than the default rate allows in the time between two batches."""
 DEEPEST: Final = 60
 
 _MAGIC: Final = b"GGE1"
@@ -33,7 +34,7 @@ MOST_BATCH_BYTES: Final = _HEADER.size + _MOST_NAME + MOST_ENTRIES * ENTRY_BYTES
 
 
 class BatchError(ValueError):
-    """Bytes from a peer are no batch of entries. The text says what is wrong, and where."""
+    """Bytes from a peer are not a valid batch. The text names the error and its place."""
 
 
 class ForeignBatch(BatchError):
@@ -47,12 +48,12 @@ class Batch:
     peer: str
     """The sender: node and incarnation, as in `cluster.network.messages.Hello.peer`."""
     sequence: int
-    """Counts the sender's batches, from 0: a gap is what was lost."""
+    """Number of the batch, from 0 for each sender: a gap means lost batches."""
     entries: Entries
 
 
 def header_bytes(peer: str) -> int:
-    """Bytes of a batch of ``peer`` beside its entries."""
+    """Bytes of a batch from ``peer`` in addition to its entries."""
     return _HEADER.size + len(peer.encode())
 
 
@@ -61,7 +62,7 @@ def encode_batch(peer: str, meaning: bytes, sequence: int, entries: Entries) -> 
 
     Args:
         peer: 1 to 255 bytes of UTF-8.
-        meaning: 16 bytes; only who has the same may use the entries.
+        meaning: 16 bytes; only nodes with the same value may use the entries.
         entries: (n, 2) of uint64, at most `MOST_ENTRIES`.
 
     Raises:
@@ -79,11 +80,11 @@ def encode_batch(peer: str, meaning: bytes, sequence: int, entries: Entries) -> 
 
 
 def decode_batch(data: bytes, meaning: bytes, node_id: str) -> Batch:
-    """The batch in ``data``, which came from that node, for a table whose words have this ``meaning``.
+    """The batch in ``data``, which came from that node, for a table whose entries have this ``meaning``.
 
     Raises:
-        ForeignBatch: its words mean something else; the rest is well formed.
-        BatchError: ``data`` is none.
+        ForeignBatch: its entries mean something else, but it is well formed.
+        BatchError: ``data`` is not a valid batch.
     """
     if len(data) < _HEADER.size:
         raise BatchError(f"batch: {len(data)} bytes, its header alone has {_HEADER.size}")
@@ -111,8 +112,8 @@ def decode_batch(data: bytes, meaning: bytes, node_id: str) -> Batch:
 class ShareDepth:
     """The depth from which on entries are shared, chosen so that they stay within a rate.
 
-    The depth rises at once where too much was written, by a ply for each doubling (a ply more leaves about half), and
-    falls by one when for some time less than a third of the rate was used: between the two it rests.
+    The depth rises at once if too much was written, by a ply for each doubling (each ply halves the amount), and falls
+    by one if less than a third of the rate was used for some time. Otherwise it stays.
     """
 
     _CALM: Final = 5
@@ -124,11 +125,11 @@ class ShareDepth:
         self._calm = 0
 
     def observe(self, written: int, seconds: float, limit: float) -> int:
-        """The depth to share from now on.
+        """The least depth to share from now on.
 
         Args:
-            written: bytes that were there to be sent at the present depth, in
-            seconds: the time since the last call, some 0.1 s.
+            written: bytes available to send at the current depth, within
+            seconds: the time since the last call, about 0.1 s.
             limit: bytes a second, more than 0.
         """
         rate = written / seconds
@@ -146,14 +147,14 @@ class ShareDepth:
 
 
 def thinned(entries: Entries, most: int) -> Entries:
-    """Some of the entries, ``most`` at most, evenly: those of each of an engine's threads stand together."""
+    """At most ``most`` of the entries, evenly spaced, because the entries of each search thread are contiguous."""
     if len(entries) <= most:
         return entries
     return entries[np.linspace(0, len(entries) - 1, most).astype(np.int64)]
 
 
 class TokenBucket:
-    """A bucket that fills at the rate and holds a quarter of a second: what does not fit in is not sent."""
+    """A bucket that fills at the rate and holds a quarter of a second; entries beyond its content are not sent."""
 
     _HOLDS_S: Final = 0.25
 
@@ -174,29 +175,29 @@ class TokenBucket:
 
 @dataclass(slots=True)
 class Traffic:
-    """Counts of what went out and came in since the counting began."""
+    """Counts of sent and received data since counting began."""
 
     bytes_out: int = 0
     """Bytes of batches, counted once for each node that listens."""
     entries_out: int = 0
     """Entries sent, counted once however many nodes listen."""
     dropped: int = 0
-    """Entries that were collected and not sent, for want of budget."""
+    """Entries collected but not sent, because the budget was used up."""
     bytes_in: int = 0
     entries_in: int = 0
     used: int = 0
-    """The part of ``entries_in`` of which the table had nothing as deep."""
+    """The part of ``entries_in`` for which the table had no entry of that depth."""
     lost: int = 0
-    """Batches of others that did not arrive."""
+    """Batches from others that did not arrive."""
     refused: int = 0
-    """Messages that were no batch, or a foreign one."""
+    """Messages that were not a batch, or a foreign one."""
 
     def __bool__(self) -> bool:
         return any(getattr(self, entry.name) for entry in fields(self))
 
 
 class Sequences:
-    """Counts by the batches' numbers what was lost."""
+    """Counts lost batches by their numbers."""
 
     _MOST: Final = 4096
 
@@ -204,7 +205,8 @@ class Sequences:
         self._last: dict[str, int] = {}
 
     def lost(self, batch: Batch) -> int:
-        """Batches of its sender that are missing before ``batch``; of one that is new, or began anew, none."""
+        """The number of batches from its sender missing before ``batch``; 0 for a sender that is new or has
+        restarted."""
         last = self._last.get(batch.peer)
         if last is None and len(self._last) >= self._MOST:
             self._last.clear()
@@ -215,15 +217,15 @@ class Sequences:
 def listens_to(index: int, count: int, most: int = 16) -> tuple[int, ...]:
     """The nodes to which node ``index`` listens, of ``count`` nodes in a ring.
 
-    All others up to ``most``. Of more, ``most`` at distances that grow like powers, from the neighbour to the whole
-    ring, as in a hypercube: each node is heard by as many as it hears, and from each to each it is a few steps. Entries
-    are not passed on as such: who uses one writes, and so sends, what it made of it.
+    All others, if there are at most ``most``. Otherwise ``most`` nodes at distances that grow like powers, from the
+    neighbour to the whole ring, as in a hypercube: each node has as many listeners as sources, and any two nodes are a
+    few steps apart. Entries are not forwarded: a node that uses one writes, and so sends, its own result.
     """
     if count - 1 <= most:
         return tuple((index + distance) % count for distance in range(1, count))
     ratio = (count - 1) ** (1 / (most - 1))
     distances: list[int] = []
     for step in range(most):
-        # Powers below 2 come together: then the next that is free.
+        # Small powers coincide: then take the next free distance.
         distances.append(max(distances[-1] + 1 if distances else 1, round(ratio**step)))
     return tuple((index + distance) % count for distance in distances)

@@ -1,1 +1,1 @@
-"""The root's tree: shared out, and dealt again."""
+"""The split tree: dealing it to the nodes and dealing it again."""

@@ -1,23 +1,24 @@
-"""Dealing: which tree a number of nodes searches, by how likely each move is to end up as the best one.
+"""Dealing: chooses the tree that a number of nodes searches, by how likely each move is to become the best one.
 
 `deal` makes a `cluster.split.tree` tree of at most as many leaves as there are nodes:
 
-1. At a position with more than one node, the moves that are known (a MultiPV presearch, the lines and PVs of leaves)
+1. At a position with more than one node, the known moves (from a MultiPV presearch, from the lines and PVs of leaves)
    get a likelihood: a softmax over their scores. Its temperature grows with the noise of a shallow search,
    ``temperature + shallow / depth`` centipawns.
-2. The moves that nothing is known of share what the rule of succession leaves beside k known moves:
+2. The unknown moves share the likelihood that the rule of succession leaves beside k known moves:
    ``unseen / (k + 1)``.
-3. The best move gets a node and all others together another. Each further node goes where it finds most likelihood per
-   node (D'Hondt's highest averages): to a move that has nodes already, to the likeliest move that has none, which so
-   leaves the others, or to the others as a group, which is then searched in parts. So a likelier move never has fewer.
+3. The best move gets one node and all others together get another. Each further node goes to the place with the most
+   likelihood per node (D'Hondt's highest averages): to a move that already has nodes, to the likeliest move without one
+   (which then leaves the group of others), or to the others as a group, which is then searched in parts. So a likelier
+   move never has fewer nodes.
 4. A move with several nodes is dealt again, at the position after it.
 
-Before the first deal all nodes but the root searchers search with MultiPV (`Presearch`), and the furthest one ranks the
+Before the first deal all nodes but the root searchers search with MultiPV (`Presearch`), and the deepest one ranks the
 root moves.
 
-Special cases, by the parameters: Gikou's tree of 16 (``cluster.h``) is an infinite temperature over 7 moves, ``width``
-7, ``plies`` 1, with one node for all others (``unseen`` 0); the recursion of GPS Shogi over the top two moves is
-``width`` 2.
+Special cases, set by the parameters: Gikou's tree of 16 (``cluster.h``) is an infinite temperature over 7 moves,
+``width`` 7, ``plies`` 1, with one node for all others (``unseen`` 0); the recursion of GPS Shogi over the top two moves
+is ``width`` 2.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ from worker.score import MATE_BOUND
 
 @dataclass(frozen=True, slots=True)
 class Dealing:
-    """Settings of the deal of nodes over moves. Scores in centipawns.
+    """Settings for dealing nodes to moves. Scores in centipawns.
 
     Raises (constructor):
         ValueError: as `cluster.coordination.settings.Settings`.
@@ -53,11 +54,11 @@ class Dealing:
     temperature: float = 20.0
     """Temperature of the softmax over the scores of a deep search; ``inf``: all known moves are equally likely."""
     shallow: float = 200.0
-    """More temperature at little depth: divided by the depth at which the best move's score was found."""
+    """Extra temperature at low depth: divided by the depth at which the best move's score was found."""
     unseen: float = 1.0
-    """Weight of the moves that nothing is known of; 0: they share one node however many there are."""
+    """Weight of the unknown moves; 0: they share one node, however many they are."""
     width: int = 600
-    """The number of moves of one position that may have nodes of their own, of those that something is known of."""
+    """The most known moves of one position that may have nodes of their own."""
     plies: int = 16
     """The longest path to a leaf."""
 
@@ -69,10 +70,11 @@ def deal(known: KnownLines, legal: Legal, parts: int, dealing: Dealing, takeover
     """The tree for ``parts`` nodes.
 
     Args:
-        known: what was found out so far; of the root itself, what would be played now.
-        legal: asked for the root and for each position that is split.
-        parts: 1 or more. There may be fewer leaves, where there are fewer moves.
-        takeover: what another move must show to be ranked before the first one (`cluster.split.tree.takes_over`).
+        known: the results so far; for the root itself, the line that would be played now.
+        legal: called for the root and for each position that is split.
+        parts: 1 or more. There are fewer leaves if there are fewer moves.
+        takeover: the margin by which another move must be better to be ranked before the first one
+            (`cluster.split.tree.takes_over`).
 
     Raises:
         ValueError: no move at the root, or no part.
@@ -104,7 +106,8 @@ class _Dealer:
         children = [self.move(path, move, count) for move, count in zip(order, seats, strict=False)]
         own, rest = order[: len(seats)], order[len(seats) :]
         if rest:
-            # Dealt out like cards, the last group first: where the sizes differ, the likelier moves are in the smaller.
+            # Dealt out like cards, the last group first: if the sizes differ, the likelier moves are in the smaller
+            # group.
             hands = [tuple(rest[first::groups]) for first in reversed(range(groups))]
             children += [Leaf(path, moves=hand) for hand in hands[:-1]]
             children.append(Leaf(path, ignore=(*own, *(move for hand in hands[:-1] for move in hand))))
@@ -113,8 +116,8 @@ class _Dealer:
     def seats(
         self, path: tuple[str, ...], order: Sequence[str], weights: Sequence[float], named: int, parts: int
     ) -> tuple[list[int], int]:
-        """`highest_averages`, with no more than one node for a move after which nothing can be split; and, as long as
-        others have use for the nodes, after which no reply is known."""
+        """`highest_averages`, with at most one node for a move after which nothing can be split. While others can use
+        the nodes, that holds also for a move after which no reply is known."""
         known = {line.pv[: len(path) + 1] for line in self.known.values() if len(line.pv) > len(path) + 1}
         seats, groups = self.divisible(path, order, weights, named, parts, lambda after: after in known)
         if sum(seats) + groups < parts:
@@ -130,7 +133,7 @@ class _Dealer:
         parts: int,
         may_split: Callable[[tuple[str, ...]], bool],
     ) -> tuple[list[int], int]:
-        """`highest_averages`, with no more than one node for a move that cannot be split, or may not."""
+        """`highest_averages`, with at most one node for a move that cannot or may not be split."""
         whole: set[int] = set()
         while True:
             seats, groups = highest_averages(weights, named, parts, whole)
@@ -150,7 +153,7 @@ class _Dealer:
         return tuple(self.legal(path)) if len(path) <= self.dealing.plies else ()
 
     def move(self, path: tuple[str, ...], move: str, parts: int) -> Tree:
-        """Deal one move: a leaf, or if it has several nodes the position after it."""
+        """Deal one move: a leaf, or the position after it if the move has several nodes."""
         after = (*path, move)
         moves = self.after(after) if parts > 1 else ()
         if moves:
@@ -160,7 +163,7 @@ class _Dealer:
         return Leaf(path, moves=(move,))
 
     def _weights(self, lines: Sequence[TreeLine], moves: int, ply: int) -> list[float]:
-        """Likelihoods, none above the one before, of all ``moves``: of those of ``lines``, then of the unknown ones."""
+        """Likelihoods of all ``moves`` in descending order: first those of ``lines``, then the unknown ones."""
         weights: list[float] = []
         if lines:
             first = lines[0]
@@ -171,7 +174,7 @@ class _Dealer:
         rest = moves - len(lines)
         if rest:
             total, unseen = sum(weights), self.dealing.unseen / (len(lines) + 1)
-            # As a share of everything: the rule of succession with ``unseen`` 1.
+            # As a share of the whole: the rule of succession if ``unseen`` is 1.
             share = unseen * total / max(1e-9, 1 - min(unseen, 0.99)) if lines else 1.0
             each = share / rest
             weights += [min(each, weights[-1]) if weights else each] * rest
@@ -179,9 +182,9 @@ class _Dealer:
 
 
 def likelihood(behind: float, temperature: float) -> float:
-    """The weight of a move that is ``behind`` (0 or less) centipawns behind the best one; 1: as likely as that.
+    """The weight of a move that is ``behind`` (0 or less) centipawns behind the best one; 1: equally likely.
 
-    A known loss has none, and beside a known win nothing else has any.
+    A known loss has weight 0; beside a known win all other moves have weight 0.
     """
     if behind >= 0:
         return 1.0
@@ -195,14 +198,14 @@ def likelihood(behind: float, temperature: float) -> float:
 def highest_averages(
     weights: Sequence[float], named: int, parts: int, whole: Collection[int] = ()
 ) -> tuple[list[int], int]:
-    """The number of the ``parts`` nodes for each move (D'Hondt), at least one for the first; moves without a node share
-    some.
+    """The number of nodes, out of ``parts``, for each move (D'Hondt), at least one for the first; moves without a node
+    of their own share some.
 
     Args:
-        weights: of every move of a position, none higher than the one before.
-        named: of the first so many moves each may get nodes for itself; the others only once every one of them can.
-        parts: 2 or more; what nobody can take is left over.
-        whole: the moves that have no use for a second node.
+        weights: of every move of a position, in descending order.
+        named: only this many moves, the first ones, may get nodes of their own; the others only once each of them can
+        get one. parts: 2 or more; nodes that no move can use are left over.
+        whole: the moves that cannot use a second node.
 
     Returns:
         The nodes of the first moves, one or more each; and how many the other moves share (0: there are no others).
@@ -210,14 +213,14 @@ def highest_averages(
     own = [1] if named else []
     shared = 1 if len(weights) > len(own) else 0
     rest = sum(weights[len(own) :])
-    averages: list[tuple[float, int]] = []  # minus the average that one more node would have, and the move
+    averages: list[tuple[float, int]] = []  # (minus the average after one more node, the move)
 
     def enter(move: int) -> None:
         if move not in whole:
             heapq.heappush(averages, (-weights[move] / (own[move] + 1), move))
 
     def settle() -> None:
-        """End the group of the others where each of them has a node."""
+        """Dissolve the group of the others when each of them has a node."""
         nonlocal shared
         if shared == len(weights) - len(own):
             for move in range(len(own), len(weights)):
@@ -254,10 +257,10 @@ def _is_one_leaf(split: Split) -> bool:
 
 
 class Presearch:
-    """Collects MultiPV lines by node, depth and rank. A depth counts once all its ranks are there.
+    """Collects MultiPV lines by node, depth and rank. A depth counts when all its ranks have arrived.
 
     Args:
-        multipv: how many ranks a complete depth has.
+        multipv: the number of ranks in a complete depth.
     """
 
     def __init__(self, multipv: int) -> None:
@@ -265,21 +268,22 @@ class Presearch:
         self._tables: dict[str, dict[int, dict[int, TreeLine]]] = {}
 
     def add(self, node_id: str, multipv: int, line: TreeLine) -> None:
-        """Take one line; one of a rank that nobody asked for is passed over."""
+        """Take one line; a line with a rank beyond ``multipv`` is ignored."""
         if 1 <= multipv <= self.multipv:
             self._tables.setdefault(node_id, {}).setdefault(line.depth, {})[multipv] = line
 
     def lines(self) -> tuple[TreeLine, ...]:
-        """The lines of the deepest complete depth, best first; of equally deep nodes the first that reported.
+        """The lines of the deepest complete depth, best first; among equally deep nodes, those of the first that
+        reported.
 
-        Where no depth is complete: what there is of the depth that has most ranks. Empty: no line came yet.
+        If no depth is complete: the lines of the depth with the most ranks. Empty: no line has arrived.
         """
         _, best = self._furthest()
         return tuple(best[rank] for rank in sorted(best))
 
     @property
     def node_id(self) -> str | None:
-        """The node that `lines` are of."""
+        """The node whose lines `lines` returns."""
         return self._furthest()[0]
 
     def _furthest(self) -> tuple[str | None, Mapping[int, TreeLine]]:

@@ -1,14 +1,14 @@
-"""The evaluation of a split tree: the lines of its leaves, and what they come to for each of its positions.
+"""The evaluation of a split tree: the lines of its leaves, and the value that follows for each of its positions.
 
-A `TreeEvaluation` is made anew whenever a line of a leaf has changed, and asked many things until then: who is
-preferred, why the tree should be dealt again, within which windows its leaves are to be searched. What each position's
-moves are worth is computed once.
+A `TreeEvaluation` is made anew whenever a line of a leaf changes. It answers which move is preferred, why the tree
+should be dealt again, and within which windows its leaves are to be searched. The values of each position's moves are
+computed once.
 
-**Windows** say what a leaf's search need not find out exactly, because what is known elsewhere in the tree decides it.
-A scout's question is "is this better than what we would play?", which costs a fraction of "how good is it?". So each
-move that is not preferred at its position is tested against the one that is: at or below that one's score, less a
-margin for noise, its search only has to prove an upper bound. Down the tree this is αβ: what refutes a move at one ply
-bounds the replies two plies below.
+**Windows** limit the scores that a leaf's search must find exactly; results elsewhere in the tree make the others
+irrelevant. A scout's question is "is this better than what we would play?", which costs a fraction of "how good is
+it?". So each move that is not preferred at its position is tested against the preferred one: at or below the preferred
+score, less a margin for noise, its search only has to prove an upper bound. Down the tree this is αβ: a refutation of a
+move at one ply bounds the replies two plies below.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ class Value:
     line: TreeLine
     """The line as that side sees it, with the bound that follows from ``below`` and ``above``."""
     below: bool
-    """It is worth no less."""
+    """The true value is not lower."""
     above: bool
-    """It is worth no more."""
+    """The true value is not higher."""
 
     @classmethod
     def of(cls, line: TreeLine, below: bool, above: bool) -> Value:
@@ -39,15 +39,15 @@ class Value:
         return cls(line if line.bound is bound else replace(line, bound=bound), below, above)
 
     def seen_from_above(self) -> Value:
-        """The same, to the other side."""
+        """The same, for the other side."""
         return Value.of(as_seen(self.line, 1), self.above, self.below)
 
 
 class TreeEvaluation:
-    """A tree with what is known of its leaves.
+    """A tree with the known lines of its leaves.
 
     Args:
-        lines: by leaf, from the root; one that is missing is unknown. Not to be changed as long as this is used.
+        lines: by leaf, from the root; a missing leaf is unknown. Must not change while this object is in use.
     """
 
     def __init__(self, tree: Tree, lines: Mapping[Leaf, TreeLine], takeover: TakeoverMargin) -> None:
@@ -59,17 +59,17 @@ class TreeEvaluation:
 
     @property
     def line(self) -> TreeLine | None:
-        """The tree's line, from the root, by what is known of its leaves, or None if nothing is.
+        """The tree's line, from the root, according to its leaves; None if nothing is known.
 
-        A leaf without a line is unknown, neither won nor lost: it is passed over, and a `Split` that has one is known
-        only as "at least this" for its side to move, so that one ply up the move into it counts as "at most". The
-        line's bound is true of the whole tree, but for what lies within ``takeover``; if nothing is proven it is
-        `Bound.UPPER`.
+        A leaf without a line is unknown, neither won nor lost: it is skipped. A `Split` with such a leaf is known only
+        as "at least this" for its side to move, so one ply up the move into it counts as "at most". The line's bound
+        holds for the whole tree, except for differences within ``takeover``; if nothing is proven it is `Bound.UPPER`.
         """
         return self._line(self.tree)
 
     def best(self, root_result: TreeLine | None) -> TreeLine | None:
-        """The line to play: ``root_result``, unless a move that the tree tested takes over; without it the tree's line.
+        """The line to play: ``root_result``, unless a move that the tree tested takes over. If it is None: the tree's
+        line.
 
         Args:
             root_result: the root searchers' line; None: there are no root searchers.
@@ -85,7 +85,7 @@ class TreeEvaluation:
         return best
 
     def values(self, split: Split) -> list[Value | None]:
-        """The worth of each child of ``split``, as the side sees it that moves there; None: nothing is known."""
+        """The value of each child of ``split``, from the side to move there; None: nothing is known."""
         found = self._values.get(split.path)
         if found is None:
             found = self._values[split.path] = [self._seen_at(child) for child in split.children]
@@ -100,7 +100,7 @@ class TreeEvaluation:
         return best
 
     def survey(self) -> dict[tuple[str, ...], TreeLine]:
-        """The value of each position of the tree, from its leaves; see `cluster.split.tree.KnownLines`."""
+        """The value of each position of the tree, computed from its leaves; see `cluster.split.tree.KnownLines`."""
         found: dict[tuple[str, ...], TreeLine] = {}
         self._survey(self.tree, found)
         return found
@@ -117,7 +117,8 @@ class TreeEvaluation:
         value = self._value(tree)
         if value is None or isinstance(tree, Leaf) or not tree.path:
             return None if value is None else as_seen(value.line, len(tree.path))
-        # As the side above sees it: if nothing is proven the worst bound is its, and not that of the side below.
+        # As the side above sees it: if nothing is proven, the worst bound is that of the side above, not of the side
+        # below.
         return as_seen(value.seen_from_above().line, len(tree.path) - 1)
 
     def _seen_at(self, child: Tree) -> Value | None:
@@ -125,7 +126,7 @@ class TreeEvaluation:
         return value.seen_from_above() if isinstance(child, Split) and value is not None else value
 
     def _value(self, tree: Tree) -> Value | None:
-        """The worth of ``tree``, to the side to move at the position that it is a part of."""
+        """The value of ``tree`` for the side to move at the position that it is a part of."""
         if isinstance(tree, Leaf):
             line = self.lines.get(tree)
             if line is None:
@@ -149,7 +150,7 @@ class TreeEvaluation:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The range of scores to find out exactly: between ``alpha`` and ``beta``, from one side; None: no bound there.
+    """The range of scores to find exactly: between ``alpha`` and ``beta``, from one side; None: no bound there.
 
     ``alpha`` is below ``beta``.
     """
@@ -162,7 +163,7 @@ class Window:
         return Window(None if self.beta is None else -self.beta, None if self.alpha is None else -self.alpha)
 
     def at_least(self, alpha: int) -> Window:
-        """Nothing below ``alpha`` matters any more."""
+        """The same window, raised so that nothing below ``alpha`` matters."""
         low = alpha if self.alpha is None else max(self.alpha, alpha)
         return Window(low, None if self.beta is None else max(self.beta, low + 1))
 

@@ -1,15 +1,15 @@
-"""Re-dealing: what makes a tree worth dealing again during a search, and which node then gets which leaf.
+"""Re-dealing: when to deal a tree again during a search, and which node then gets which leaf.
 
-A tree is dealt by what is known at that time. During the search
+A tree is dealt with the results at that time. Then, during the search
 
-- another move comes to be preferred, at the root or down its principal variation;
-- a move that was behind rises so far that it is in contention;
-- what was the best score falls, so that the leaves that were tested against it proved too little (`window_is_lost`);
+- another move becomes preferred, at the root or along its principal variation;
+- the score of a move rises so far that the move is in contention;
+- the best score falls, so the leaves that were tested against it proved too little (`window_is_lost`);
 - a leaf is so far behind, at more depth than the best one, that it is decided for now (`is_decided`): its node is
-  wanted elsewhere, and comes back when the best leaf has become as deep.
+  needed elsewhere, and returns when the best leaf has reached the same depth.
 
-Then it is dealt again, with what is known by then; leaves that stay go on where they run. Each new job costs its node
-the first iterations again, so that there is a rest between two deals, and none near the end (`RedealLimits`).
+Then it is dealt again, with the results by then; leaves that stay continue on their nodes. Each new job costs its node
+the first iterations again, so there is a minimum time between two deals, and no deal near the end (`RedealLimits`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from cluster.split.tree import Leaf, Split, TakeoverMargin, TreeLine, as_seen, c
 from worker.engine import Bound
 
 _CANDIDATES = 32
-"""Free nodes that are compared for each leaf: dealing to 1,000 nodes must not take a second."""
+"""The number of free nodes that are compared for each leaf: dealing to 1,000 nodes must not take a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +35,14 @@ class RedealLimits:
     """
 
     rest: float = 0.1
-    """Between two deals."""
+    """Minimum share between two deals."""
     last: float = 0.85
-    """None after this share: a new job would hardly come as far as the old one."""
+    """No deal after this share: a new job would hardly reach the depth of the old one."""
     rest_ms: int = 500
-    """Between two deals of a search without a budget; more as it goes on, ``rest`` of what has passed."""
+    """Minimum time between two deals of a search without a budget. It grows as the search goes on: to ``rest`` times
+    the time passed."""
     window_slack: int = 10
-    """Centipawns by which a window may be wrong and is still kept."""
+    """Centipawns by which a window may be off and still be kept."""
     ahead: int = 2
     """Plies by which a leaf out of contention must be deeper than the best one to count as decided."""
 
@@ -50,11 +51,11 @@ class RedealLimits:
 
 
 def reason(evaluation: TreeEvaluation, contenders: frozenset[str], best: TreeLine | None) -> str | None:
-    """The reason to deal the tree again by its scores, in words for the log; None: there is none.
+    """The reason to deal the tree again by its scores, as text for the log; None: there is none.
 
     Args:
-        contenders: what `contention` said when it was dealt.
-        best: what would be played now.
+        contenders: the result of `contention` when it was dealt.
+        best: the line that would be played now.
     """
     tree = evaluation.tree
     if isinstance(tree, Leaf) or best is None:
@@ -75,7 +76,7 @@ def reason(evaluation: TreeEvaluation, contenders: frozenset[str], best: TreeLin
 
 
 def contention(evaluation: TreeEvaluation) -> frozenset[str]:
-    """The root's moves that are known to be no worse than the best one by more than the noise."""
+    """The root moves whose score is at most the noise below the best one."""
     if isinstance(evaluation.tree, Leaf):
         return frozenset()
     values = evaluation.values(evaluation.tree)
@@ -88,10 +89,10 @@ def _contends(value: Value, best: Value | None, takeover: TakeoverMargin) -> boo
 
 
 def is_decided(leaf: Leaf, evaluation: TreeEvaluation, best: TreeLine | None, ahead: int) -> bool:
-    """Whether more depth of ``leaf`` can wait: it is known to be out of contention, ``ahead`` plies deeper than the
-    line that would be played (``best``).
+    """Whether a deeper search of ``leaf`` can wait: it is known to be out of contention, ``ahead`` plies deeper than
+    the line that would be played (``best``).
 
-    Only leaves of the root are: what refutes or saves a move further down is the business of the nodes there.
+    Only leaves of the root are considered: a refutation or a defence further down is left to the nodes there.
     """
     line = evaluation.lines.get(leaf)
     if line is None or best is None or leaf.path or isinstance(evaluation.tree, Leaf) or leaf.holds(best.pv):
@@ -100,11 +101,11 @@ def is_decided(leaf: Leaf, evaluation: TreeEvaluation, best: TreeLine | None, ah
 
 
 def window_is_lost(job: Job, leaf: Leaf, line: TreeLine | None, wanted: Window, slack: int) -> bool:
-    """Whether a job's search ended at an edge of its window that says too little now.
+    """Whether a job's search ended at a window edge that no longer proves enough.
 
     Args:
-        line: what is known of ``leaf``, from the root.
-        wanted: the window that a job for it would have now.
+        line: the known line of ``leaf``, from the root.
+        wanted: the window that a new job for it would have.
     """
     if line is None:
         return False
@@ -119,11 +120,12 @@ def window_is_lost(job: Job, leaf: Leaf, line: TreeLine | None, wanted: Window, 
 def match(free: Sequence[tuple[Leaf, int]], wanted: Iterable[Leaf]) -> list[int]:
     """Match free nodes to leaves: for each of ``wanted``, in their order, an index into ``free``.
 
-    The first leaves go to the nodes of the first class. Among equals a node gets what is near to what it searched
-    before, as its table knows most of that. There may be fewer free nodes than leaves: the last leaves get none.
+    The first leaves go to the nodes of the first class. Within a class, a node gets a leaf close to the one it searched
+    before, because its table knows most about that. If there are fewer free nodes than leaves, the last leaves get
+    none.
 
     Args:
-        free: what each node searched last, and its class of speed, in the order of classes.
+        free: the leaf that each node searched last, and its speed class, in the order of classes.
     """
     left = list(range(len(free)))
     chosen: list[int] = []

@@ -1,20 +1,20 @@
-"""The split tree: which part of the game tree each leaf stands for, and how the leaves' lines become one.
+"""The split tree: the part of the game tree that each leaf covers, and how the leaves' lines are merged into one.
 
 A `Leaf` is a set of moves of the position after ``path``: one move, or all others. A `Split` stands for the position
 after its own ``path`` and covers every legal move there, each by exactly one child: by a leaf of its own, by the leaf
-of all others, or by a deeper `Split` after that move. A tree is a plain value; what is known about it is a mapping
-from leaf to `TreeLine`.
+of all others, or by a deeper `Split` after that move. A tree is a plain value; the knowledge about it is a mapping from
+leaf to `TreeLine`.
 
 **Why a leaf is searched with ``searchmoves`` / ``ignoremoves`` at its parent's position**, and not as the position
-after its move: so the engine itself sees a repetition, a mate or a declaration that the move brings about, every leaf
-of one parent counts depth alike, and the leaf of all others is nothing special.
+after its move: this way the engine itself sees a repetition, mate or declaration that the move causes, all leaves of
+one parent count depth alike, and the leaf of all others needs no special case.
 
 **One perspective.** A `TreeLine` counts from the tree's root: score from the root's side to move with mates at their
 distance from the root, depth in plies from the root, PV from the root. `line_from_root` converts, once, at the border.
 
-**Taking over.** Scores of different leaves are noisy and were found at different depths, so that "the highest score
-wins" picks the luckiest mistake: measured for this project, such a flat split over eight nodes lost 255 Elo. Therefore
-the child that was ranked first is the incumbent, and another takes its place only by the rule of `takes_over`.
+**Taking over.** Scores of different leaves are noisy and were found at different depths, so "the highest score wins"
+picks the luckiest mistake: in our measurement such a flat split over eight nodes lost 255 Elo. Therefore the child that
+was ranked first is the incumbent, and another child replaces it only by the rule of `takes_over`.
 
 The shape follows Gikou (``cluster.h``) and GPS Shogi (Kaneko and Tanaka 2010).
 """
@@ -32,7 +32,7 @@ from worker.score import MATE_BOUND, from_child, is_mate, mate_distance
 def check_numbers(
     settings: Any, shares: Collection[str] = (), counts: Collection[str] = (), positive: Collection[str] = ()
 ) -> None:
-    """Check every number of a dataclass of settings: 0 or more, but for those that are named.
+    """Check every number of a dataclass of settings: 0 or more, except the fields named in the arguments.
 
     Args:
         shares: from 0 to 1.
@@ -40,7 +40,7 @@ def check_numbers(
         positive: more than 0.
 
     Raises:
-        ValueError: the first that is out of its range, or is no number at all (NaN); the text names it and the range.
+        ValueError: a number is out of its range or NaN; the message names the first one and its range.
     """
     for item in fields(settings):
         name, value = item.name, getattr(settings, item.name)
@@ -60,7 +60,7 @@ def check_numbers(
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """Some moves of the position after ``path``: only ``moves``, or where that is empty all but ``ignore``."""
+    """Some moves of the position after ``path``: only ``moves`` or, if that is empty, all but ``ignore``."""
 
     path: tuple[str, ...] = ()
     moves: tuple[str, ...] = ()
@@ -99,7 +99,7 @@ Tree = Leaf | Split
 
 @dataclass(frozen=True, slots=True)
 class TreeLine:
-    """A result of a search, counted from the tree's root: see the module's text. ``pv`` is never empty."""
+    """A result of a search, counted from the tree's root: see the module docstring. ``pv`` is never empty."""
 
     depth: int
     score: int
@@ -109,24 +109,25 @@ class TreeLine:
 
 @dataclass(frozen=True, slots=True)
 class TakeoverMargin:
-    """Settings of `takes_over`: how much better than the incumbent a challenger must be, in centipawns.
+    """Settings of `takes_over`: the number of centipawns by which a challenger must beat the incumbent.
 
     Raises (constructor):
         ValueError: as `cluster.coordination.settings.Settings`.
     """
 
     margin: int = 15
-    """Needed at any depth. About the noise between two iterations of one search."""
+    """Required at any depth. About the noise between two iterations of one search."""
     shallow: int = 0
-    """More at little depth, where a search is noisier: divided by the challenger's depth."""
+    """Added at low depth, because a shallow search is noisier: divided by the challenger's depth."""
     per_ply: int = 30
-    """More for each ply that the challenger was searched less deep."""
+    """Added for each ply by which the challenger's search was shallower."""
 
     def __post_init__(self) -> None:
         check_numbers(self)
 
     def needed(self, depth: int, deficit: int = 0) -> int:
-        """Centipawns by which a challenger of ``depth``, ``deficit`` plies less than the incumbent, must be better."""
+        """Centipawns by which a challenger of ``depth``, which is ``deficit`` plies less than the incumbent's, must be
+        better."""
         return self.margin + self.shallow // max(1, depth) + self.per_ply * deficit
 
 
@@ -154,11 +155,12 @@ def line_from_root(leaf: Leaf, depth: int, score: int, bound: Bound, pv: Sequenc
 def takes_over(challenger: TreeLine, incumbent: TreeLine, takeover: TakeoverMargin) -> bool:
     """Whether ``challenger`` is preferred to ``incumbent``, both seen by the side that chooses.
 
-    - A challenger that is known only from above (`Bound.UPPER`: its refutation is still unknown) never is.
-    - A known win is, over all but a known win that is as short. A known loss is only over a quicker one.
-    - Anything is over a known loss.
-    - Otherwise the score must be higher by what `TakeoverMargin.needed` asks at the challenger's depth and for every
-      ply by which it falls short of the incumbent's.
+    - A challenger with only an upper bound (`Bound.UPPER`: its refutation is still unknown) is never preferred.
+    - A known win is preferred, except to a known win that is as short. A known loss is preferred only to a quicker
+      loss.
+    - Anything else is preferred to a known loss.
+    - Otherwise the score must be higher by `TakeoverMargin.needed` for the challenger's depth and for the number of
+      plies by which it is shallower than the incumbent.
     """
     if challenger.bound is Bound.UPPER:
         return False
@@ -169,19 +171,19 @@ def takes_over(challenger: TreeLine, incumbent: TreeLine, takeover: TakeoverMarg
 
 
 Legal = Callable[[tuple[str, ...]], Sequence[str]]
-"""The legal moves after a path, in any steady order; none where the game is over there, or the path is not legal."""
+"""The legal moves after a path, in any stable order; none if the game is over there or the path is illegal."""
 
 KnownLines = Mapping[tuple[str, ...], TreeLine]
-"""Knowledge about moves: a path (the empty one: the root) and a line through it. The line is about the last move of its
-path, and about everything that can follow."""
+"""Known lines by path (the empty path is the root). A line is the value of the last move of its path, with everything
+that can follow."""
 
 
 def best_first(known: KnownLines, path: tuple[str, ...], takeover: TakeoverMargin) -> list[TreeLine]:
-    """Lines of the moves after ``path``, one a move: the move that would be played there first, the others by their
-    score.
+    """Lines of the moves after ``path``, one for each move: the move that would be played there first, the others by
+    their score.
 
-    What is known of a move itself counts before lines that only run through it; of these the deepest does. The
-    incumbent is the move of the line that is known of ``path``, else the first that is known.
+    A line known for a move itself has priority over lines that only run through it; among those the deepest counts. The
+    incumbent is the move of the line known for ``path``, else the first known move.
     """
     ply = len(path)
     by_move: dict[str, TreeLine] = {}
@@ -209,11 +211,10 @@ def best_first(known: KnownLines, path: tuple[str, ...], takeover: TakeoverMargi
 
 
 def inherit(tree: Tree, known: KnownLines, legal: Legal, takeover: TakeoverMargin) -> dict[Leaf, TreeLine]:
-    """The lines that are already known of the leaves of a new tree: for each leaf the first of its moves in
-    `best_first`.
+    """The lines already known for the leaves of a new tree: for each leaf, that of its first move in `best_first`.
 
-    If nothing is known of a leaf's moves, but of its position as a whole, they are worth no more than that to the
-    side that chooses there; the line then begins with any of them.
+    If only the leaf's position as a whole is known, and none of its moves, they are worth no more than that to the side
+    that chooses there; the line then begins with any of them.
     """
     result: dict[Leaf, TreeLine] = {}
     ranked: dict[tuple[str, ...], list[TreeLine]] = {}
@@ -234,19 +235,19 @@ def inherit(tree: Tree, known: KnownLines, legal: Legal, takeover: TakeoverMargi
 
 
 def proves_mate(line: TreeLine) -> bool:
-    """Whether ``line`` is a mate, by either side, and no longer than the search was deep."""
+    """Whether ``line`` is a mate, by either side, that is no longer than the search was deep."""
     open_side = Bound.UPPER if line.score > 0 else Bound.LOWER
     return is_mate(line.score) and line.bound is not open_side and abs(mate_distance(line.score)) <= line.depth
 
 
 def tells_score(line: TreeLine) -> bool:
-    """Whether the score of ``line`` is what its move is worth, and not merely at most or at least that."""
+    """Whether the score of ``line`` is its move's exact value, and not merely an upper or lower bound."""
     return line.bound is Bound.EXACT or proves_mate(line)
 
 
 def replaces(line: TreeLine, known: TreeLine | None) -> bool:
-    """Whether ``line`` takes the place of what is known of the same moves: a proven mate does however shallow it is.
-    Only another one takes the place of a proven win."""
+    """Whether ``line`` replaces the known line of the same moves. A proven mate does, however shallow it is. A proven
+    win is replaced only by another proven mate."""
     if known is not None and known.score > 0 and proves_mate(known) and not proves_mate(line):
         return False
     return known is None or line.depth >= known.depth or proves_mate(line)

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# As root: configuration, networks and books from the bucket. At each boot, and before each start of the master.
+# As root: configuration and networks from the bucket, on the head books too. At each boot, and before each start of the
+# master.
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 read_facts
@@ -18,6 +19,8 @@ find "$STATE/nets" "$STATE/books" -type f -regextype posix-extended -regex '.*\.
 # Exact: else one of the same size that is newer in the bucket would stay there.
 s3 sync "s3://$FLEET_BUCKET/$FLEET_NAME/nets/" "$STATE/nets/" --exact-timestamps
 
+chown -R gougi:gougi "$STATE/nets" "$STATE/books"
+[ "$FLEET_ROLE" = head ] || exit 0
 # A book that is here stays: it may have learned what did not reach the bucket. A write-ahead log belongs to the one state
 # of its book that it was written for, and never travels.
 left_out=(--exclude '*-wal' --exclude '*-shm' --exclude '*.lock')
@@ -25,4 +28,4 @@ while IFS= read -r -d '' book; do
   left_out+=(--exclude "${book//[/[[]}")
 done < <(cd "$STATE/books" && find . -type f -printf '%P\0')
 s3 sync "s3://$FLEET_BUCKET/$FLEET_NAME/books/" "$STATE/books/" "${left_out[@]}"
-chown -R gougi:gougi "$STATE/nets" "$STATE/books"
+chown -R gougi:gougi "$STATE/books"

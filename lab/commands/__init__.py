@@ -1,4 +1,4 @@
 """The laboratory's commands of ``gougi``, one file each, which `master.cli` finds by their entry points.
 
-Each module imports what it runs only when it runs, so that help is quick.
+Each module delays its imports until it runs, so that help is quick.
 """

@@ -71,11 +71,12 @@ def lab(
     from lab.strategies.records import LabFolder
     from lab.strategies.run import run
     from lab.strategies.settings import LabError, LabSettings, Plan
+    from lab.strategies.threads import OWN_SETTINGS, THREADS
     from master.analysis.strength import network_hash
 
     if list_names:
-        print("strategies:", *offered())
-        print("settings:  ", *adjustable())
+        print("strategies:", *offered(), THREADS)
+        print("settings:  ", *adjustable(), *OWN_SETTINGS)
         return 0
     with EndsOn(ValueError):
         test = None if sprt is None else Sprt.parse(sprt)

@@ -1,4 +1,4 @@
-"""``gougi match``: how strong is A against B?"""
+"""``gougi match``: measures how strong A is against B."""
 
 from __future__ import annotations
 

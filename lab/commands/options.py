@@ -1,4 +1,4 @@
-"""Options that several of the laboratory's commands have: one name, one meaning."""
+"""Options that several of the laboratory's commands share: one name, one meaning."""
 
 from __future__ import annotations
 
@@ -47,4 +47,4 @@ TeacherGamesFolder = Annotated[
 ]
 
 GROUP_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
-"""Of a command with commands of its own."""
+"""For a command with subcommands."""

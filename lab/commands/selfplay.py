@@ -1,4 +1,4 @@
-"""``gougi selfplay``: teacher games, and what is in them."""
+"""``gougi selfplay``: teacher games, and statistics about them."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from master.commands.plain import PlainCommand, PlainGroup
 from worker.files import described
 
 OUR_SCALE: Final = 1006
-"""Win-rate scale of the network that ships, as its training fitted it (``docs/nets.json``)."""
+"""Win-rate scale of the network that ships, as fitted by its training (``docs/nets.json``)."""
 FIRST_SCALE: Final = 2400
 """Win-rate scale of generation 0, the hand-made network with which ``gougi learn`` begins."""
 TREE_NATURAL: Final = 0.5
 """Share of the games with natural openings, if positions of trees are kept."""
 TREE_GAMES: Final = 200
-"""Games of a shard then: some 150,000 positions, 13 MB."""
+"""Games per shard in that case: some 150,000 positions, 13 MB."""
 
 app = typer.Typer(cls=PlainGroup, rich_markup_mode=None, add_completion=False, context_settings=GROUP_SETTINGS)
 

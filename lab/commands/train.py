@@ -1,4 +1,4 @@
-"""``gougi train``: a network out of teacher games."""
+"""``gougi train``: a network from teacher games."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def train(
 
 
 def shape_of(source: NetworkFile | None, features: str | None, width: int | None, hidden: str | None) -> dict[str, Any]:
-    """The shape that is asked for; what is not asked is that of the net to begin with, where there is one."""
+    """The requested shape; where options are missing, that of the starting net, if there is one."""
     asked: dict[str, Any] = {}
     if features is not None:
         asked["features"] = features
@@ -204,7 +204,7 @@ def _is_of(network: NetworkFile, architecture: Architecture) -> bool:
 
 
 def _grown(source: NetworkFile, architecture: Architecture, seed: int) -> tuple[NetworkFile, str]:
-    """A larger copy of a net, and what is to be said of it. Raises WidenError: it cannot be one."""
+    """A larger copy of a net, and a notice about it. Raises WidenError: it cannot be one."""
     from lab.training.widen import is_exact, widen
 
     words = f"it begins as a larger copy of --from: {architecture.name}"

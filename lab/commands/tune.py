@@ -91,7 +91,7 @@ def tune(
         return 0
     from lab.tuning.play import BUILD
 
-    # Before anything of the searcher is imported; the processes of this one get the same build.
+    # Before any import of the searcher; child processes get the same build.
     os.environ[BUILD] = "1"
     import hashlib
 
@@ -123,7 +123,7 @@ def tune(
 
 
 def _known(path: Path) -> TuningRun:
-    """A folder's run, as far as it is played."""
+    """A folder's run, as far as it has been played."""
     from lab.tuning.folder import TuningFolder
     from lab.tuning.state import TuningError
 

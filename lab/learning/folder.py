@@ -18,7 +18,7 @@ _BEST: Final = "best.bin"
 
 
 class LearnFolderError(Exception):
-    """A folder is not one of this run; the text says why."""
+    """A folder does not belong to this run; the text gives the reason."""
 
 
 class LearnFolder(RunFolder):
@@ -34,10 +34,10 @@ class LearnFolder(RunFolder):
         self.page_path = path / "nets.md"
 
     def open(self, first: bytes | None, default: bytes) -> Ledger:
-        """The run's ledger: a new one where there is none.
+        """The run's ledger: a new one if there is none.
 
         Args:
-            first: the net to begin with, as its file; None: ``default``, or the one that the run began with.
+            first: the file of the net to begin with; None: ``default``, or the one with which the run began.
 
         Raises:
             LearnFolderError: the ledger cannot be read, or the run began with another net.
@@ -60,16 +60,16 @@ class LearnFolder(RunFolder):
     def take_over(self, history: Path, best: bytes, default: bytes) -> Ledger:
         """Begin where a run of another machine ended, with its ledger and its best net, without its games.
 
-        A last generation whose gate has not decided begins anew: its games and nets are not here. Where this folder's
-        run began so, it goes on.
+        A last generation whose gate has not decided starts over: its games and nets are not here. If this folder's run
+        began in this way, it continues.
 
         Args:
             history: the other run's ``learn.json``.
             best: file of its best net.
-            default: file of the net that it began with.
+            default: file of the net with which it began.
 
         Raises:
-            LearnFolderError: this folder has another run, or the nets are not those of the ledger.
+            LearnFolderError: this folder has another run, or the nets do not match the ledger.
             OSError: a file cannot be read or written.
         """
         ledger = self._ledger(history).decided()
@@ -113,17 +113,17 @@ class LearnFolder(RunFolder):
         replace_file(self.page_path, page(ledger, str(self.path)).encode())
 
     def with_games(self) -> frozenset[int]:
-        """Numbers of the generations whose games are here: not those that another machine made."""
+        """Numbers of the generations whose games are here, without those made by another machine."""
         games = self.path.glob(f"generation-*/{Kind.GAMES.value}")
         return frozenset(int(path.parent.name.removeprefix("generation-")) for path in games)
 
     def with_nets(self) -> frozenset[int]:
-        """Numbers of the generations whose nets are here, among them 0, the first net."""
+        """Numbers of the generations whose nets are here, including 0, the first net."""
         numbers = (path.stem.removeprefix("generation-") for path in self.path.glob("nets/generation-*.bin"))
         return frozenset(int(number) for number in numbers if number.isdecimal())
 
     def promote(self, one: Generation) -> None:
-        """Let a generation's net be the best one. Raises OSError. Done twice it does no harm."""
+        """Make a generation's net the best one. Raises OSError. Idempotent."""
         content = Path(trained_path(str(self.path), one)).read_bytes()
         self._keep_net(one.number, content)
         replace_file(self.best_path, content, to_disk=True)
@@ -152,7 +152,7 @@ def page(ledger: Ledger, folder: str) -> str:
     """The page as Markdown: a table, the matches, and every command.
 
     Args:
-        folder: as the commands name it; the page leaves it out of them.
+        folder: as in the commands; the page leaves it out of them.
     """
     parts = [_HEADING, table(ledger), "\n"]
     if rows := _match_rows(ledger):
@@ -176,7 +176,7 @@ def _short(word: str, folder: str) -> str:
 
 
 def table(ledger: Ledger) -> str:
-    """All generations, one a row, as a Markdown table."""
+    """All generations, one per row, as a Markdown table."""
     return _markdown(_HEAD, [_row(one) for one in ledger.generations])
 
 
@@ -202,7 +202,7 @@ def _row(one: Generation) -> tuple[str, ...]:
 
 
 def _foretold_text(loss: Mapping[str, float | None]) -> str:
-    late = loss.get("late")  # ledgers of earlier versions have it
+    late = loss.get("late")  # ledgers of earlier versions have this key
     return f"{loss['loss']:.4f}" + (f", {late:.4f}" if late is not None else "")
 
 

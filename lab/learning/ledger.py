@@ -1,4 +1,4 @@
-"""Records of a run of ``gougi learn``: its generations, and each command that was run for them. Pure."""
+"""Records of a run of ``gougi learn``: its generations, and each command run for them. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import msgspec
 
 VERSION: Final = 2
 _SURE: Final = 0.95
-"""A gate without a decision promotes where the new net is stronger with this probability."""
+"""A gate without a decision promotes the new net if it is stronger with this probability."""
 
 
 class Kind(StrEnum):
@@ -20,26 +20,26 @@ class Kind(StrEnum):
     GAMES = "games"
     TRAIN = "train"
     BLEND = "blend"
-    """The mean of the nets; only where several were trained."""
+    """The mean of the nets; only if several were trained."""
     COMPARE = "compare"
     GATE = "gate"
     MATCH = "match"
-    """Against an opponent; only of nets that were promoted."""
+    """Against an opponent; only for promoted nets."""
 
 
 class LedgerError(ValueError):
-    """Text is no ledger of this version; the message says what is wrong."""
+    """The text is not a ledger of this version; the message gives the fault."""
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A step that is over.
+    """A finished step.
 
     Attributes:
-        kind: which step.
-        name: tells steps of one kind apart: a match's other side; a training's number, from the second one on.
+        kind: kind of the step.
+        name: distinguishes steps of one kind: a match's opponent; a training's number, from the second one on.
         command: words after ``gougi``.
-        spent_s: wall time, pieces that were broken off included.
+        spent_s: wall time, interrupted runs included.
         result: the command's JSON.
     """
 
@@ -52,13 +52,13 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """One turn of the loop.
+    """One generation of the loop.
 
     Attributes:
         number: from 1.
-        teacher: number of the generation whose net makes the games, and which the gate defends; 0: the first net.
-        steps: those that are over, in the order in which they ended.
-        spent_s: wall time of the step under way, from pieces that were broken off.
+        teacher: number of the generation whose net makes the games and defends the gate; 0: the first net.
+        steps: the finished ones, in the order in which they ended.
+        spent_s: wall time of the current step, from interrupted runs.
     """
 
     number: int
@@ -67,31 +67,31 @@ class Generation:
     spent_s: float = 0.0
 
     def result(self, kind: Kind, name: str = "") -> Mapping[str, Any] | None:
-        """The JSON of a step's command; None: the step is not over."""
+        """The JSON of a step's command; None: the step is not finished."""
         found = [one.result for one in self.steps if (one.kind, one.name) == (kind, name)]
         return found[0] if found else None
 
     @property
     def trainings(self) -> tuple[str, ...]:
-        """Names of the trainings that are over."""
+        """Names of the finished trainings."""
         return tuple(one.name for one in self.steps if one.kind is Kind.TRAIN)
 
     @property
     def sha256(self) -> str | None:
-        """SHA-256 of the net that goes to the gate, hexadecimal; None: it is not trained."""
+        """SHA-256 of the net that goes to the gate, hexadecimal; None: it is not trained yet."""
         made = self.result(Kind.BLEND) or self.result(Kind.TRAIN)
         return None if made is None else str(made["sha256"])
 
     @property
     def open_after(self) -> int | None:
-        """Games after which the gate's test had no verdict, and the net was refused; None: that is not so."""
+        """Number of games after which the net was refused without a verdict of the gate's test; None: not the case."""
         gate = self.result(Kind.GATE)
         stands_open = gate is not None and gate["sprt"]["verdict"] == "open" and not self.promoted
         return int(gate["games"]) if gate is not None and stands_open else None
 
     @property
     def promoted(self) -> bool | None:
-        """Whether the gate let the net through; None: it has not decided."""
+        """Whether the gate promoted the net; None: not decided yet."""
         gate = self.result(Kind.GATE)
         if gate is None:
             return None
@@ -104,7 +104,7 @@ class Ledger:
     """A whole run.
 
     Attributes:
-        first: SHA-256 of the net that the run begins with.
+        first: SHA-256 of the net with which the run begins.
     """
 
     first: str
@@ -117,7 +117,7 @@ class Ledger:
 
     @property
     def spent_s(self) -> float:
-        """Wall time of all steps, of broken pieces too."""
+        """Wall time of all steps, interrupted runs included."""
         return sum(one.spent_s + sum(step.spent_s for step in one.steps) for one in self.generations)
 
     def generation(self, number: int) -> Generation | None:
@@ -125,7 +125,7 @@ class Ledger:
         return self.generations[number - 1] if 0 < number <= len(self.generations) else None
 
     def continues(self, other: Ledger) -> bool:
-        """Whether this run is ``other``, or has gone on from it."""
+        """Whether this run is ``other``, or a continuation of it."""
         pairs = zip(self.generations, other.generations, strict=False)
         return (
             self.first == other.first
@@ -145,14 +145,14 @@ class Ledger:
         return replace(self, generations=(*self.generations, Generation(number, self.best)))
 
     def with_piece(self, number: int, seconds: float) -> Ledger:
-        """With the time of a step that was broken off."""
+        """With the time of an interrupted step."""
         one = self.generations[number - 1]
         return self._with(replace(one, spent_s=one.spent_s + seconds))
 
     def with_step(self, number: int, done: Done) -> Ledger:
-        """With a step that is over; the time of its earlier pieces is added to its own.
+        """With a finished step; the time of its earlier runs is added to its own.
 
-        A step of the same kind and name, a gate that stood open, is replaced.
+        It replaces a step of the same kind and name: an undecided gate.
         """
         one = self.generations[number - 1]
         before = [step for step in one.steps if (step.kind, step.name) == (done.kind, done.name)]
@@ -170,10 +170,10 @@ class Ledger:
 
 
 def from_json(values: Any) -> Ledger:
-    """Read what `Ledger.as_json` wrote.
+    """Read the output of `Ledger.as_json`.
 
     Raises:
-        LedgerError: it is none.
+        LedgerError: it is not a ledger.
     """
     version = values.get("version") if isinstance(values, dict) else None
     if version != VERSION:

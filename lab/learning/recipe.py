@@ -1,6 +1,6 @@
-"""The recipe of a run of ``gougi learn``: which step comes next, and the command of each step. Pure.
+"""The recipe of a run of ``gougi learn``: the next step, and the command of each step. Pure.
 
-A step is a command that a user may run by hand, too: each keeps its own folder, and goes on where it was broken off.
+A user may also run the command of a step by hand: each has its own folder, and resumes an interrupted run.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _COMPARED: Final = 5000
 
 
 _SEEDS: Final = 1000
-"""From the seed of one of a generation's trainings to that of the next."""
+"""Difference between the seeds of a generation's consecutive trainings."""
 
 
 class RecipeError(ValueError):
@@ -29,10 +29,10 @@ class RecipeError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Opponent:
-    """Somebody to measure promoted nets against, besides the first net.
+    """An opponent against which promoted nets are measured, besides the first net.
 
     Attributes:
-        name: in tables and folders.
+        name: its name in tables and folders.
         player: a USI command; or a ``.bin``, a net for our own searcher.
     """
 
@@ -53,7 +53,7 @@ class Opponent:
 
 
 FIRST: Final = Opponent("generation-0", "")
-"""The net that the run began with."""
+"""The net with which the run began."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,22 +61,22 @@ class Recipe:
     """The recipe for generations. Sequences have a value for each generation; the last one serves for all later ones.
 
     Attributes:
-        games: of a generation.
+        games: number of games of a generation.
         nodes: soft limit of a teacher's move.
-        epochs: times that each position is learned from.
-        window: generations of games that a net learns from, the newest included; those that are at hand.
-        fresh: whether each net begins with random weights, not with the best net's.
-        first_by_hand: whether the run's first net is the one made by hand, from which no training can begin: its
+        epochs: number of times that each position is used.
+        window: generations of games from which a net learns, including the newest; only those in this folder.
+        fresh: whether each net begins with random weights instead of the best net's.
+        first_by_hand: whether the run's first net is the hand-made one, from which training cannot begin, because its
             hidden units are all alike.
-        gate_nodes, gate_games, gate_sprt: the gate's match: nodes a move, games at most, ``ELO0,ELO1``.
-        match_nodes, match_games: of the matches against an opponent, one for each number of nodes a move; the first net
-            is met with the first of them alone.
-        openings: of the gate and the matches, as ``gougi match`` takes them.
-        seed: of the first generation; each later one has the next number.
-        processes: of this machine, for games, training and matches.
+        gate_nodes, gate_games, gate_sprt: the gate's match: nodes per move, maximum games, ``ELO0,ELO1``.
+        match_nodes, match_games: of the matches against an opponent, one for each number of nodes per move; the match
+            against the first net uses only the first of them.
+        openings: of the gate and the matches, in the form of ``gougi match``.
+        seed: seed of the first generation; each later one has the next number.
+        processes: number on this machine, for games, training and matches.
         address: of a fleet that makes the games; None: this machine does.
         games_words, gate_words: further options of the two commands, as a user would type them.
-        train_words: the same for ``gougi train``; of several, each trains a net, and their mean goes to the gate.
+        train_words: the same for ``gougi train``; each of several trains a net, and their mean goes to the gate.
     """
 
     games: Sequence[int] = (20_000,)
@@ -111,12 +111,12 @@ class Recipe:
 
 
 def net_path(folder: str, number: int) -> str:
-    """The file of a generation's net; 0: of the first net."""
+    """The file of a generation's net; 0: the first net."""
     return f"{folder}/nets/generation-{number}.bin"
 
 
 def training_name(place: int) -> str:
-    """The name of a generation's training: none for the first one (place 0), then numbers from 2 on."""
+    """The name of a generation's training: empty for the first one (place 0), then numbers from 2 on."""
     return str(place + 1) if place else ""
 
 
@@ -138,10 +138,10 @@ def command(
     """The words after ``gougi`` for a step.
 
     Args:
-        folder: of the whole run.
-        one: the generation that the step is of.
-        name: of the step (`lab.learning.ledger.Done`).
-        with_games: generations whose games are at hand, this one's among them.
+        folder: folder of the whole run.
+        one: the generation to which the step belongs.
+        name: name of the step (`lab.learning.ledger.Done`).
+        with_games: generations whose games are in this folder, including this one's.
 
     Raises:
         RecipeError: further options cannot be read.
@@ -203,7 +203,7 @@ def _sides(number: int, other: str) -> tuple[str, ...]:
 
 
 def _scale(ledger: Ledger, teacher: int) -> tuple[str, ...]:
-    """The teacher's centipawns to one logistic unit: those that its training fitted; selfplay's own for the first."""
+    """The teacher's centipawns per logistic unit: as fitted by its training; selfplay's own value for the first."""
     one = ledger.generation(teacher)
     report = None if one is None else one.result(Kind.TRAIN)
     return () if report is None else ("--scale", str(round(report["scale"])))
@@ -218,7 +218,7 @@ def _player(recipe: Recipe, folder: str, opponent: str) -> tuple[str, tuple[str,
 
 
 def words(option: str, text: str) -> list[str]:
-    """An option's text as words, as a shell would take them. Raises RecipeError."""
+    """An option's text as words, in shell syntax. Raises RecipeError."""
     try:
         return shlex.split(text)
     except ValueError as error:
@@ -230,8 +230,8 @@ class Step:
     """The next step of a run.
 
     Attributes:
-        number: of the generation.
-        kind: which step.
+        number: number of the generation.
+        kind: kind of the step.
         name: as in `lab.learning.ledger.Done`.
     """
 
@@ -253,15 +253,14 @@ def next_step(
     here: frozenset[int] = frozenset(),
     nets: frozenset[int] | None = None,
 ) -> Step | None:
-    """The step that is to be done next; None: all generations are whole.
+    """The next step to do; None: all generations are complete.
 
-    Generations come in order, the steps of each in theirs. An opponent that was added later meets the nets that were
-    promoted before, too. The gate of the last generation goes on where it stood open and may have more games now.
+    Generations come in order, and so do the steps of each. An opponent added later also plays nets that were promoted
+    before. The gate of the last generation resumes if it was undecided and may now have more games.
 
-    Args:
-        generations: of the whole run; more may be asked later.
-        here: numbers of the generations that this folder made; no other one's gate can go on.
-        nets: numbers of the generations whose promoted nets are here; no other one plays matches. None: all.
+    generations: number of the whole run; more may be requested later.
+    here: numbers of the generations that this folder made; gates of others cannot resume.
+    nets: numbers of the generations whose promoted nets are here; others play no matches. None: all.
     """
     for number in range(1, max(generations, len(ledger.generations)) + 1):
         one = ledger.generation(number)
@@ -292,10 +291,10 @@ def _missing(one: Generation, recipe: Recipe) -> Step | None:
 
 
 def _missing_net(one: Generation, recipe: Recipe) -> Step | None:
-    """The next training, or the mean of all. What is made stays as it is, also where the recipe has changed since."""
+    """The next training, or the mean of all. Finished nets stay unchanged, even if the recipe has changed since."""
     if one.result(Kind.BLEND) is not None:
         return None
-    # Nets that begin with random weights have no mean: the order of their units differs.
+    # Nets with random initial weights have no useful mean: the order of their units differs.
     for place in range(len(recipe.train_words) if recipe.begins_with(one.teacher) else 1):
         if training_name(place) not in one.trainings:
             return Step(one.number, Kind.TRAIN, training_name(place))

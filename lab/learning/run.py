@@ -1,4 +1,4 @@
-"""A run of ``gougi learn``: step after step, until all generations are whole or the hours are over."""
+"""A run of ``gougi learn``: step after step, until all generations are complete or the hours are over."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ from worker.nnue.format import read_network, serialise_network
 
 _PR_SET_PDEATHSIG: Final = 1
 _OURS: Final = (sys.executable, "-P", "-m", "gougi")
-"""Without -P the sources in the current folder would run, not those that are installed."""
+"""Without -P the sources in the current folder would run, not the installed ones."""
 
 
 def check(recipe: Recipe) -> None:
-    """Find what a step would refuse only hours later. Raises CommandError, RecipeError."""
+    """Check things that a step would refuse only hours later. Raises CommandError, RecipeError."""
     try:
         Sprt.parse(recipe.gate_sprt)
     except ValueError as error:
@@ -80,12 +80,12 @@ def run(
     history: Path | None,
     as_json: bool,
 ) -> int:
-    """Take the run on, in a folder that this process holds.
+    """Continue the run, in a folder that this process holds.
 
     Args:
-        hours: the most that the run may take, all its pieces together; None: no limit.
-        first: the file of the first teacher; None: one made by hand.
-        history: the ledger of another machine's run to go on with; ``first`` is that run's best net then.
+        hours: maximum time of the run, earlier parts included; None: no limit.
+        first: the file of the first teacher; None: the hand-made one.
+        history: the ledger of another machine's run to continue; ``first`` is then that run's best net.
 
     Returns:
         The exit code: 0 also if the hours are over.
@@ -121,15 +121,15 @@ def run(
 
 
 def _take(folder: LearnFolder, recipe: Recipe, ledger: Ledger, step: Step, limit_s: float) -> Ledger:
-    """Run one step; the ledger with it, also on the disk.
+    """Run one step; returns the ledger with it, which is also on disk.
 
     Raises:
-        KeyboardInterrupt: Ctrl-C or SIGTERM broke it off; the ledger on the disk has the time.
+        KeyboardInterrupt: Ctrl-C or SIGTERM interrupted it; the ledger on disk has the time.
         CommandError: it failed.
     """
     if ledger.generation(step.number) is None:
         ledger = ledger.begun(step.number)
-        folder.keep(ledger)  # a kill does not undo it: its games name their teacher
+        folder.keep(ledger)  # it survives a kill: the games name their teacher
     one = ledger.generation(step.number)
     assert one is not None
     order = command(recipe, str(folder.path), ledger, one, step.kind, step.name, folder.with_games())
@@ -179,7 +179,7 @@ class Ended:
         code: exit code; negative: the signal that killed it.
         result: the JSON of its last line; None: there is none.
         spent_s: wall time.
-        interrupted: whether a KeyboardInterrupt came; the command may have come to its end all the same.
+        interrupted: whether a KeyboardInterrupt came; the command may have finished all the same.
     """
 
     code: int
@@ -189,10 +189,10 @@ class Ended:
 
 
 def run_command(order: Sequence[str], limit_s: float) -> Ended:
-    """Run ``gougi ORDER``, and stop it by SIGINT after ``limit_s`` or at a KeyboardInterrupt; its stderr is ours.
+    """Run ``gougi ORDER``, and stop it by SIGINT after ``limit_s`` or at a KeyboardInterrupt; it shares our stderr.
 
-    The child has a process group of its own, so that Ctrl-C reaches it once, from here; and it is stopped in the same
-    way where this process is killed.
+    The child has a process group of its own, so that Ctrl-C reaches it once, from here. It is stopped in the same way
+    if this process is killed.
     """
     began = time.monotonic()
     interrupted = False
@@ -218,7 +218,7 @@ def run_command(order: Sequence[str], limit_s: float) -> Ended:
 
 @contextmanager
 def _noted_signals() -> Iterator[list[int]]:
-    """Note SIGINT and SIGTERM instead of raising KeyboardInterrupt, which Python drops in the hooks of a fork."""
+    """Record SIGINT and SIGTERM instead of raising KeyboardInterrupt, which Python drops in the hooks of a fork."""
     noted: list[int] = []
     before = {
         number: signal.signal(number, lambda number, _frame: noted.append(number))
@@ -240,9 +240,9 @@ def _read(child: subprocess.Popen[bytes], limit_s: float) -> bytes:
 
 
 def _follow(parent: int) -> Any:
-    """Prepare the child before it begins: it asks for SIGINT at its parent's end, and takes Ctrl-C as usual.
+    """Prepare the child before it begins: it receives SIGINT when its parent ends, and handles Ctrl-C as usual.
 
-    But not while its interpreter starts, where that would be a traceback: `gougi.__main__` lets the signal through.
+    But not while its interpreter starts, when that would be a traceback: `gougi.__main__` lets the signal through.
     """
     libc = ctypes.CDLL(None)
 

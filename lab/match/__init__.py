@@ -1,1 +1,1 @@
-"""``gougi match``: two players, many games. Openings, adjudication and statistics serve the other rooms too."""
+"""``gougi match``: two players, many games. Other packages use its openings, adjudication and statistics too."""

@@ -1,9 +1,9 @@
 """The scale of a network, measured by quick games against itself.
 
-The search's margins are centipawns of our own network, so another network's output is to be divided by what makes its
-scores mean as much: FV_SCALE. What a score means is the chance to win with it. The games of a network against itself
-give the raw output at which the side ahead wins e to 1 (1 / (1 + exp(-raw / scale))); our own network's, measured in
-the same way, is `REFERENCE_CP` centipawns.
+The search's margins are centipawns of our own network, so another network's output must be divided by a factor that
+gives its scores the same meaning: FV_SCALE. The meaning of a score is the chance to win with it. The network's games
+against itself give the raw output at which the odds of the side ahead are e to 1 (1 / (1 + exp(-raw / scale))); for our
+own network, measured in the same way, this is `REFERENCE_CP` centipawns.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from worker.score import is_mate
 from worker.search.engine import NumbaEngine
 
 NODES: Final = 1000
-"""Nodes of a move. `REFERENCE_CP` holds for this number."""
-REFERENCE_CP: Final = 750.0
+"""Nodes per move. `REFERENCE_CP` holds for this number."""
+REFERENCE_CP: Final = 1250.0
 _PILOT: Final = 0.25
-"""Share of the games by which the scale of the others is set: with one that is far off the search plays badly."""
+"""Share of the games that set the scale of the others: with a scale that is far off, the search plays badly."""
 _MAX_MOVES: Final = 320
 _RESIGN_CP: Final = 6000
 _RESIGN_MOVES: Final = 3
@@ -39,7 +39,7 @@ _Floats = npt.NDArray[np.float64]
 
 
 class CalibrationError(ValueError):
-    """The games do not tell a scale."""
+    """The games do not determine a scale."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Game:
 
     Attributes:
         raw: by move, the searched score of the side to move in raw output, float64 [moves].
-        points: by move, what the game brought that side: 1, 0.5 or 0, float64 [moves].
+        points: by move, the game's result for that side: 1, 0.5 or 0, float64 [moves].
     """
 
     raw: _Floats
@@ -60,8 +60,8 @@ class Calibration:
     """The measured scale of a network.
 
     Attributes:
-        fv_scale: the one with which the margins fit.
-        win_scale: raw output at which the side ahead wins e to 1.
+        fv_scale: the scale with which the margins fit.
+        win_scale: raw output at which the odds of the side ahead are e to 1.
         low, high: the 95 % interval of ``fv_scale`` by resampled games.
         games: number of games.
         positions: number of positions in them.
@@ -84,7 +84,7 @@ def calibrate(
         on_game: called with the number of games after each.
 
     Raises:
-        CalibrationError: the games do not tell a scale.
+        CalibrationError: the games do not determine a scale.
     """
     pilot = max(8, round(len(openings) * _PILOT))
     games: list[Game] = []
@@ -131,10 +131,10 @@ def _play(engine: NumbaEngine, fv_scale: int, opening: str) -> Game:
 
 
 def fitted(games: Sequence[Game]) -> float:
-    """The raw output at which the side ahead wins e to 1: the likeliest by these games.
+    """The raw output at which the odds of the side ahead are e to 1: the maximum-likelihood value for these games.
 
     Raises:
-        CalibrationError: who is ahead does not win more often.
+        CalibrationError: the side ahead does not win more often.
     """
     raw = np.concatenate([game.raw for game in games])
     points = np.concatenate([game.points for game in games])

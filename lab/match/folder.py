@@ -1,4 +1,4 @@
-"""The folder of games: openings, and a line for each result. A later run goes on where one ended."""
+"""The folder of games: openings, and a line for each result. A later run continues where the last one ended."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def to_line(result: Any) -> str:
 
 
 def from_line(line: bytes | str, kind: type[Result]) -> Result:
-    """Read what `to_line` wrote. Raises ValueError: it is no result of that kind."""
+    """Read the output of `to_line`. Raises ValueError: it is not a result of that kind."""
     try:
         return msgspec.json.decode(line, type=kind)
     except msgspec.MsgspecError as error:
@@ -47,7 +47,7 @@ class GamesFolder(RunFolder, Generic[Result]):
     Args:
         settings: name of the file of the settings.
         results: name of the file of the games.
-        kind: of the results: a dataclass whose str is its name; two of one name are an error.
+        kind: type of the results: a dataclass whose str is its name; two of the same name are an error.
     """
 
     def __init__(self, path: Path, settings: str, results: str, kind: type[Result]) -> None:
@@ -58,25 +58,25 @@ class GamesFolder(RunFolder, Generic[Result]):
         self._kind = kind
 
     def comparable(self, facts: dict[str, Any]) -> dict[str, Any]:
-        """The settings in a shape in which a difference says what it is about."""
+        """The settings in a form in which a difference names its subject."""
         return facts
 
     def begin(self, settings: dict[str, Any], version: str, free: Collection[str] = ()) -> str:
-        """Note the settings if no game was played yet; else check that they are those that games were played with.
+        """Store the settings if no game was played yet; otherwise check that the games were played with them.
 
         Args:
             version: of the sources.
             free: settings that may differ.
 
         Returns:
-            What the user should know, or nothing: games of another version of the sources are in the folder.
+            A notice for the user, or nothing: games of another version of the sources are in the folder.
 
         Raises:
             refused: the folder was begun with other settings; the text names them.
             OSError: it cannot be read or written.
         """
         if not self.results.exists():
-            self.openings.unlink(missing_ok=True)  # it may be of another seed
+            self.openings.unlink(missing_ok=True)  # it may belong to another seed
             self.keep_facts(self.settings, {"sources": version, **settings})
             return ""
         known = self.known_facts(self.settings)
@@ -89,7 +89,7 @@ class GamesFolder(RunFolder, Generic[Result]):
         return f"{self.path}: the sources are not those it was begun with: games of both are counted together"
 
     def known_openings(self) -> list[str]:
-        """The SFENs of the openings; none where there is no file yet. Raises ``refused``: the file is damaged."""
+        """The SFENs of the openings; none if there is no file yet. Raises ``refused``: the file is damaged."""
         try:
             return read_openings(self.openings) if self.openings.exists() else []
         except OpeningError as error:
@@ -100,19 +100,18 @@ class GamesFolder(RunFolder, Generic[Result]):
         write_openings(self.openings, openings)
 
     def append(self, result: Result) -> None:
-        """Add a result: a whole line, or none. Raises OSError that names the file."""
+        """Add a result: a complete line, or none. Raises OSError that names the file."""
         append_text(self.results, to_line(result) + "\n")
 
     def read(self, *, mend: bool = True) -> tuple[list[Result], str]:
-        """The results, and what the user should know (or nothing).
+        """The results, and a notice for the user (or nothing).
 
         Args:
-            mend: cut off a last line that is damaged, as a crash leaves it: its games are played again. Else it is
-                passed over.
+            mend: cut off a damaged last line, left by a crash: its games are played again. Otherwise it is skipped.
 
         Raises:
-            refused: another line is damaged, or a result is there twice; the text names it.
-            OSError: the file cannot be read, or not be mended.
+            refused: another line is damaged, or a result occurs twice; the text names it.
+            OSError: the file cannot be read, or not be repaired.
         """
         data = self.results.read_bytes() if self.results.exists() else b""
         found: dict[str, Result] = {}
@@ -137,10 +136,10 @@ class GamesFolder(RunFolder, Generic[Result]):
 
 
 def sources() -> str:
-    """A hash of all that decides a game beside the networks.
+    """A hash of everything except the networks that decides a game.
 
-    These are the sources of searcher, cluster and laboratory, the table of mode ``auto``, and the variables that change
-    the search.
+    These are the sources of searcher, cluster and laboratory, the table of the mode ``auto``, and the variables that
+    change the search.
     """
     digest = hashlib.sha256()
     for package in ("worker", "cluster", "lab"):
@@ -173,7 +172,7 @@ class MatchFolder(GamesFolder[PlayedGame]):
             yield
 
     def comparable(self, facts: dict[str, Any]) -> dict[str, Any]:
-        """The settings with the players under ``a`` and ``b``, so that a difference says whose it is."""
+        """The settings with the players under ``a`` and ``b``, so that a difference names its player."""
         return {**facts, "players": dict(zip("ab", facts["players"], strict=True))} if "players" in facts else facts
 
     def claim(self, settings: MatchSettings) -> str:
@@ -189,10 +188,10 @@ class MatchFolder(GamesFolder[PlayedGame]):
         return self.begin({**settings.to_json(), "nets": _nets(settings)}, sources() if ours else "", FREE)
 
     def add(self, game: PlayedGame, record: GameRecord) -> None:
-        """Keep a game: its record first, so that a game that counts has one.
+        """Store a game: its record first, so that a game that counts has one.
 
         Raises:
-            OSError: the disk refuses. The game does not count then, and is played again.
+            OSError: writing to disk failed. The game does not count then, and is played again.
         """
         path = self.records / f"game-{game.number:04d}.csa"
         try:
@@ -203,8 +202,8 @@ class MatchFolder(GamesFolder[PlayedGame]):
 
 
 def _nets(settings: MatchSettings) -> list[str]:
-    """The network of each side, as `master.analysis.strength.network_hash` has it; empty: it is no searcher of ours, or
-    has no network, as it will say itself."""
+    """The network of each side, as `master.analysis.strength.network_hash` returns it; empty: it is not our searcher,
+    or has no network, which it will report itself."""
     found = []
     for player in settings.players:
         folder, file = player.options.get("EvalDir", ""), player.options.get("EvalFile", "")

@@ -1,5 +1,5 @@
-"""One game between two searchers that are asked move by move: the rules that end it, and the scores that do. Pure,
-except for the searchers."""
+"""One game between two searchers, move by move: the rules and the scores that end it. Pure, except for the
+searchers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A game that is over: the winner's colour (None: a draw), how it ended, and its moves."""
+    """A finished game: the winner's colour (None: a draw), how it ended, and its moves."""
 
     winner: int | None
     end: str
@@ -28,7 +28,7 @@ class Outcome:
 
 
 Think = Callable[[int, tuple[str, ...]], Choice]
-"""Asks the colour to move (0 black, 1 white) for its move after these."""
+"""Asks the colour to move (0 black, 1 white) for its move after these moves."""
 
 
 class End(enum.StrEnum):
@@ -43,10 +43,10 @@ class End(enum.StrEnum):
 
 def ruled(position: Position, max_moves: int) -> tuple[End, int | None] | None:
     """The end of a game by the rules in this position, before its side is asked for a move, and the winner's colour
-    (None: a draw). None: the game goes on.
+    (None: a draw). None: the game continues.
 
     Args:
-        max_moves: the game is drawn once the position's move number is beyond it; a mate comes first.
+        max_moves: the game is drawn if the position's move number exceeds it; a mate comes first.
     """
     mover = position.turn
     match position.repetition():
@@ -64,7 +64,7 @@ def ruled(position: Position, max_moves: int) -> tuple[End, int | None] | None:
 
 
 def play_game(sfen: str, think: Think, adjudicator: Adjudicator, max_moves: int) -> Outcome:
-    """Play from ``sfen`` until the rules (`ruled`) or the scores end it, or a side resigns.
+    """Play from ``sfen`` until the rules (`ruled`) or the scores end the game, or a side resigns.
 
     Raises:
         worker.shogi.MoveError: a move is not legal.
@@ -87,21 +87,21 @@ def play_game(sfen: str, think: Think, adjudicator: Adjudicator, max_moves: int)
 
 @dataclass(slots=True)
 class Adjudicator:
-    """Ends games that both sides see as decided.
+    """Ends games that both sides consider decided.
 
     Args:
         resign_cp: centipawns that one side must be ahead; 0: never.
-        resign_moves: so many moves of *each* side in a row.
+        resign_moves: this number of consecutive moves of *each* side.
     """
 
     resign_cp: int
     resign_moves: int
     _runs: list[int] = field(default_factory=lambda: [0, 0])
-    """Moves in a row with a decided score, by the side that moved: positive for black, negative for white."""
+    """Consecutive moves with a decided score, by the side that moved: positive for black, negative for white."""
 
     def winner(self, turn: int, score: int | None) -> int | None:
-        """Take the score of the side that moves; returns the colour that has won, or None. Without a score (the move
-        was forced) nothing changes."""
+        """Take the score of the side that moves; returns the colour that has won, or None. A move without a score (a
+        forced one) changes nothing."""
         if not self.resign_cp or score is None:
             return None
         score = -score if turn else score

@@ -1,7 +1,7 @@
-"""A contestant's process in a match: kept alive from game to game, started anew where it died.
+"""A contestant's process in a match: kept alive from game to game, restarted if it died.
 
-It is driven by whole USI lines and not through `worker.usi.engine`: a match has a clock for each side, and reads of a
-search its last line only, so that the referee takes next to nothing of the players' time.
+It exchanges raw USI lines instead of using `worker.usi.engine`: a match has a clock for each side, and needs only the
+last line of a search, so that the referee takes almost none of the players' time.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from worker.engine import EngineError
 from worker.usi.process import UsiProcess, dialect_of, parse_bestmove, parse_info, parse_nodes
 
 _START_S: Final = 60.0
-"""Seconds to ``usiok``; on a busy machine an interpreter with its libraries takes its time."""
+"""Seconds to ``usiok``; on a busy machine an interpreter needs time to load its libraries."""
 _READY_S: Final = 900.0
 """Seconds to ``readyok``; Gougi may compile itself."""
 _LONGEST_S: Final = 600.0
-"""Seconds of a search without a clock; then the engine counts as hanging."""
+"""Seconds of a search without a clock after which the engine counts as hanging."""
 _STOP_S: Final = 3.0
-"""Seconds from ``stop`` to ``bestmove``; then the process is ended."""
+"""Seconds from ``stop`` to ``bestmove`` after which the process is ended."""
 
 
 def reached(exact: str, scored: str) -> tuple[int | None, int]:
-    """The score and the depth that a search reached, from its last line with an exact score and its last with any.
+    """The score and the depth that a search reached, from its last line with an exact score and its last line with any.
 
-    A bound is no depth that was reached, but the depth before it was: an engine that leaves out lines when they come
-    quickly may have shown its last exact score many depths ago.
+    A depth with only a bound was not completed, but the depth before it was: an engine that omits lines when they come
+    quickly may have shown its last exact score many depths earlier.
     """
     best, last = (parse_info(line, lambda words: tuple(words[:1])) for line in (exact, scored))
     depth = 0 if best is None else best.depth
@@ -39,7 +39,7 @@ def reached(exact: str, scored: str) -> tuple[int | None, int]:
 
 
 class SilentError(EngineError):
-    """An engine has given no best move in time. It lives on where it gave one soon after ``stop``."""
+    """An engine has given no best move in time. It stays alive if it gave one soon after ``stop``."""
 
 
 class MatchEngine:
@@ -51,7 +51,7 @@ class MatchEngine:
         self._killed = False
 
     def start(self) -> None:
-        """Start the process, set its options and wait until it is ready; does nothing where it lives.
+        """Start the process, set its options and wait until it is ready; does nothing if it is alive.
 
         Raises:
             EngineError: it does not start, or refuses an option.
@@ -70,7 +70,7 @@ class MatchEngine:
             raise
 
     def understands(self, word: str) -> bool:
-        """Whether the engine, once started, knows ``nodes`` or ``depth`` behind ``go``."""
+        """Whether the started engine knows ``nodes`` or ``depth`` after ``go``."""
         assert self._process is not None
         return bool(getattr(dialect_of(self._process.name), word, True))
 
@@ -84,7 +84,7 @@ class MatchEngine:
                 self._process.ready(_READY_S)
             self._process.send("usinewgame")
         except EngineError:
-            # It died between two games: that is nobody's loss.
+            # It died between two games: neither side loses by that.
             self._drop()
             if not alive:
                 raise
@@ -94,11 +94,11 @@ class MatchEngine:
         """Ask for a move.
 
         Args:
-            allowed_ms: after it the search is stopped and its answer dropped; None: after ten minutes.
+            allowed_ms: time after which the search is stopped and its answer dropped; None: ten minutes.
 
         Raises:
             SilentError: no best move within that time.
-            EngineError: the engine died. Its process is gone; `new_game` starts another.
+            EngineError: the engine died. Its process is gone; `new_game` starts another one.
         """
         process = self._process
         if process is None:
@@ -114,7 +114,7 @@ class MatchEngine:
             raise
 
     def _follow(self, process: UsiProcess, began: float, allowed_s: float) -> BestMove:
-        """Read the search to its best move."""
+        """Read the search up to its best move."""
         exact = scored = counted = ""
         deadline = began + allowed_s
         while True:
@@ -140,7 +140,7 @@ class MatchEngine:
         return BestMove(move, elapsed_ms, score, parse_nodes(counted) or 0, depth)
 
     def _interrupt(self, process: UsiProcess) -> None:
-        """End a search that came too late; the process too, if it does not answer."""
+        """End a search that took too long; the process too, if it does not answer."""
         deadline = time.monotonic() + _STOP_S
         try:
             process.send("stop")
@@ -152,7 +152,7 @@ class MatchEngine:
         self._drop()
 
     def game_over(self, result: str) -> None:
-        """Tell the end of a game: ``win``, ``lose`` or ``draw``."""
+        """Send the end of a game: ``win``, ``lose`` or ``draw``."""
         if self._process is not None:
             try:
                 self._process.send(f"gameover {result}")
@@ -160,7 +160,8 @@ class MatchEngine:
                 self._drop()
 
     def cpu_ms(self) -> int:
-        """CPU time of the process and of its descendants so far, in ms; 0 where only Linux could tell."""
+        """CPU time of the process and its descendants so far, in ms; 0 if the system does not report it (Linux
+        only)."""
         stat = None if self._process is None else stat_of(self._process.pid)
         if stat is None:
             return 0
@@ -172,7 +173,7 @@ class MatchEngine:
             process.kill()
 
     def close(self) -> None:
-        """End the process as the protocol has it."""
+        """End the process by the protocol's ``quit``."""
         process, self._process = self._process, None
         if process is not None:
             process.quit()

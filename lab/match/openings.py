@@ -1,9 +1,9 @@
-"""Balanced openings: random play-outs that the searcher finds even, or lines of a file.
+"""Balanced openings: random play-outs that the searcher judges even, or lines of a file.
 
-A move of a play-out is any legal one, or one of the searcher's best: such *natural* openings are like those of games.
-A file of 500 natural ones travels with the package, so that matches of different days have the same.
+A move of a play-out is any legal one, or one of the searcher's best; such *natural* openings resemble those of games. A
+file of 500 natural ones ships with the package, so that matches on different days use the same ones.
 
-How to use them::
+Usage::
 
     openings = read_openings(path)                                   # or:
     openings = make_openings(100, seed=1, engine=NumbaEngine(), plies=12, margin_cp=120)
@@ -28,15 +28,15 @@ DEFAULT_MARGIN_CP: Final = 120
 _SEARCH_NODES: Final = 2000
 _SHORT_NODES: Final = 200
 NATURAL: Final = "natural"
-"""The name of the file that travels with the package."""
+"""The name of the file that ships with the package."""
 _BEST_NODES: Final = 5000
-"""Nodes by which the best moves are found."""
+"""Nodes of the searches that find the best moves."""
 _PATIENCE: Final = 400
-"""Play-outs tried for each opening wanted, before the margin is called too narrow."""
+"""Play-outs tried for each opening wanted, before the margin is considered too narrow."""
 
 
 class OpeningError(ValueError):
-    """An opening file cannot be used, or no balanced openings were found. The text says where and why."""
+    """An opening file cannot be used, or no balanced openings were found. The text gives place and reason."""
 
 
 def make_openings(
@@ -50,14 +50,14 @@ def make_openings(
 ) -> list[str]:
     """SFENs of ``count`` different positions ``plies`` random moves from the start, each even for ``engine``.
 
-    The same arguments and network give the same openings. A line is given up as soon as a short search sees the
-    balance lost, so that most of the work goes into lines that may stay.
+    The same arguments and network give the same openings. A line is dropped as soon as a short search sees the balance
+    lost, so that most of the work goes into promising lines.
 
     Args:
         engine: judges by 2,000 nodes a position; it must be reproducible (`NumbaEngine`, one thread).
-        margin_cp: how far the score of an even position may be from 0.
+        margin_cp: maximum distance of an even position's score from 0.
         on_found: called with the number of openings after each new one.
-        best: each move is one of so many that the engine finds best; 0: any legal one.
+        best: each move is among this number of best moves of the engine; 0: any legal one.
 
     Raises:
         OpeningError: too few play-outs stay within the margin.
@@ -82,7 +82,7 @@ def make_openings(
 
 
 def _play_out(rng: random.Random, engine: Engine, plies: int, margin_cp: int, best: int) -> Position | None:
-    """A random even position, or None where this line lost the balance."""
+    """A random even position, or None if this line lost the balance."""
     position = Position.startpos()
     moves: list[str] = []
     for ply in range(1, plies + 1):
@@ -111,10 +111,10 @@ def _best_moves(engine: Engine, moves: Sequence[str], best: int) -> list[str]:
 
 
 def natural_openings(seed: int) -> list[str]:
-    """The natural openings that travel with the package, in the seed's order.
+    """The natural openings that ship with the package, in the order given by the seed.
 
     Raises:
-        OpeningError: the file is damaged, or not there.
+        OpeningError: the file is damaged or missing.
     """
     openings = read_openings(Path(__file__).parent / "data" / "natural.txt")
     random.Random(seed).shuffle(openings)
@@ -122,10 +122,9 @@ def natural_openings(seed: int) -> list[str]:
 
 
 def read_openings(path: Path) -> list[str]:
-    """The SFENs of an opening file: a position a line, as USI writes it (``startpos moves 7g7f``, ``sfen S moves M``).
+    """The SFENs of an opening file: one position per line, in USI form (``startpos moves 7g7f``, ``sfen S moves M``).
 
-    ``position`` may stand before it, and ``sfen`` may be left out. Empty lines and those that begin with ``#`` are
-    passed over.
+    ``position`` may precede it, and ``sfen`` may be left out. Empty lines and lines that begin with ``#`` are skipped.
 
     Raises:
         OpeningError: the file cannot be read, has no opening, or one that is not legal.
@@ -164,12 +163,12 @@ def write_openings(path: Path, openings: Sequence[str]) -> None:
 
 
 def named_openings(option: Path | None) -> str | None:
-    """The value of ``--openings`` as settings keep it: `NATURAL`, or a whole path; None: none was given."""
+    """The value of ``--openings`` as stored in settings: `NATURAL`, or a full path; None: none was given."""
     return None if option is None else NATURAL if str(option) == NATURAL else str(option.resolve())
 
 
 def openings_of(name: str, seed: int) -> list[str]:
-    """The openings of a name that `named_openings` gave; natural ones in the seed's order. Raises OpeningError."""
+    """The openings of a name from `named_openings`; natural ones in the order of the seed. Raises OpeningError."""
     return natural_openings(seed) if name == NATURAL else read_openings(Path(name))
 
 
@@ -184,10 +183,10 @@ def made_openings(
     """`lab.match.openings.make_openings`, with its progress on stderr.
 
     Args:
-        engine: makes the engine that judges them, once the searcher is compiled.
+        engine: makes the engine that judges them, after the searcher is compiled.
 
     Raises:
-        OpeningError: as there.
+        OpeningError: as raised there.
     """
     from master.ui.progress import Bars
 

@@ -1,4 +1,5 @@
-"""The referee of one game: what ends it, and what a clock has left. Pure; the caller brings answers and their times."""
+"""The referee of one game: its end, and the time left on the clocks. Pure; the caller brings answers and their
+times."""
 
 from __future__ import annotations
 
@@ -30,15 +31,15 @@ class BestMove:
     elapsed_ms: int
     """Time from ``go`` to ``bestmove``, by the referee's clock."""
     score: int | None = None
-    """Its own view, as `worker.score` has it; None: it told none."""
+    """From its own side, as in `worker.score`; None: not reported."""
     nodes: int = 0
     depth: int = 0
 
 
 class Clock:
-    """Both sides' remaining times, in milliseconds; without a limit where the pace has none.
+    """Both sides' remaining times, in milliseconds; without a limit if the pace has none.
 
-    A side may overrun its time by the margin at no cost: operating system and pipes take some of it.
+    A side may overrun its time by the margin without a penalty, for delays of operating system and pipes.
     """
 
     def __init__(self, pace: Pace) -> None:
@@ -53,7 +54,7 @@ class Clock:
         return self._control.limit_ms(self.remaining_ms[colour]) + self._margin_ms
 
     def charge(self, colour: int, elapsed_ms: int) -> bool:
-        """Take what a move took off the side's time; whether it was in time."""
+        """Subtract the time of a move from the side's time; returns whether it was in time."""
         allowed = self.allowed_ms(colour)
         if allowed is None:
             return True
@@ -61,7 +62,7 @@ class Clock:
         return elapsed_ms < allowed
 
     def words(self) -> str:
-        """Both times for ``go``. As in CSA, the increment of the move that is asked for is not in them yet."""
+        """Both times for ``go``. As in CSA, they do not include the increment of the requested move yet."""
         black, white = self.remaining_ms
         control = self._control
         if control.increment_ms:
@@ -99,7 +100,7 @@ class Referee:
 
     @property
     def go_line(self) -> str:
-        """The USI line that asks for the move."""
+        """The USI line that requests the move."""
         pace = self._settings.pace
         if pace.nodes is not None:
             return f"go nodes {pace.nodes}"
@@ -146,12 +147,12 @@ class Referee:
         self.moves.append(RecordedMove(answer.move, answer.elapsed_ms, black_view, nodes=nodes))
         self._rule_position()
         winner = self._adjudicator.winner(mover, answer.score)
-        # The lost side resigns on its own turn, as a player would.
+        # The losing side resigns on its own turn, as a player would.
         if self.ending is None and winner == mover:
             self.ending = Ending("RESIGN", winner, f"both see {_COLOURS[winner]} far ahead")
 
     def _rule_position(self) -> None:
-        """End the game where the rules end it before the next move."""
+        """End the game if the rules end it before the next move."""
         end = ruled(self._position, self._settings.max_moves)
         if end is not None:
             kind, winner = end

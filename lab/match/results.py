@@ -1,4 +1,4 @@
-"""The games of a match as values, and the result so far, in words and in plain values. Pure.
+"""The games of a match as values, and the result so far, in words and as plain values. Pure.
 
 Games are numbered from 1. Games 1 and 2 are the first pair: one opening, A black in the first, white in the second.
 """
@@ -14,27 +14,27 @@ from lab.match.statistics import Strength, Tally, Verdict, result_facts, strengt
 
 _FAULTS: Final = ("CRASH", "ILLEGAL_MOVE", "TIME_UP")
 MOST_FAULTS: Final = 4
-"""Games in a row that a player may lose by its own fault before the match is ended."""
+"""Consecutive games that a player may lose by its own fault before the match ends."""
 
 
 def pair_of(number: int) -> int:
-    """The pair that a game belongs to, from 0."""
+    """The pair to which a game belongs, from 0."""
     return (number - 1) // 2
 
 
 def colour_of_a(number: int) -> int:
-    """The colour that A has: 0 black, 1 white."""
+    """A's colour: 0 black, 1 white."""
     return (number - 1) % 2
 
 
 def games_left(games: int, played: Collection[int]) -> Iterator[int]:
-    """The numbers of the games that are still to be played, in order."""
+    """The numbers of the games still to be played, in order."""
     return (number for number in range(1, games + 1) if number not in played)
 
 
 @dataclass(slots=True)
 class PlayerFigures:
-    """Figures of one contestant in a game: moves that it searched, and over these the sums of what it told."""
+    """Figures of one contestant in a game: searched moves, and sums of the reported figures over them."""
 
     moves: int = 0
     nodes: int = 0
@@ -42,17 +42,17 @@ class PlayerFigures:
     time_ms: int = 0
     """By the referee's clock."""
     cpu_ms: int = 0
-    """CPU time of the process; 0 where the system does not tell."""
+    """CPU time of the process; 0 if the system does not report it."""
 
     def add(self, other: PlayerFigures) -> None:
-        """Count ``other`` in."""
+        """Add ``other``."""
         for name in ("moves", "nodes", "depth", "time_ms", "cpu_ms"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
 
 @dataclass(frozen=True, slots=True)
 class PlayedGame:
-    """A game that is over."""
+    """A finished game."""
 
     number: int
     points: float
@@ -60,7 +60,7 @@ class PlayedGame:
     end: str
     """As `master.records.record.Ending.reason`."""
     comment: str
-    """Further words about the end."""
+    """Further text about the end."""
     plies: int
     """Moves made, without those of the opening."""
     a: PlayerFigures = field(default_factory=PlayerFigures)
@@ -72,7 +72,7 @@ class PlayedGame:
 
     @property
     def at_fault(self) -> int | None:
-        """The player (0 A, 1 B) that lost by an illegal move, a crash or on time; None: nobody."""
+        """The player (0 A, 1 B) that lost by an illegal move, a crash or on time; None: neither."""
         if self.end not in _FAULTS:
             return None
         return 0 if self.points == 0 else 1
@@ -88,12 +88,12 @@ def results_of(games: Sequence[PlayedGame]) -> list[tuple[int, float]]:
 
 @dataclass(slots=True)
 class Faults:
-    """Counts the games in a row that each player lost by its own fault."""
+    """Counts the consecutive games that each player lost by its own fault."""
 
     _rows: list[int] = field(default_factory=lambda: [0, 0])
 
     def too_many(self, game: PlayedGame) -> int | None:
-        """Take a game that is over; returns the player (0 A, 1 B) with `MOST_FAULTS` in a row, or None."""
+        """Count a finished game; returns the player (0 A, 1 B) with `MOST_FAULTS` in a row, or None."""
         for player in (0, 1):
             self._rows[player] = self._rows[player] + 1 if game.at_fault == player else 0
             if self._rows[player] >= MOST_FAULTS:
@@ -112,12 +112,12 @@ def decided(settings: MatchSettings, result: Tally) -> Verdict:
 
 
 def finished(settings: MatchSettings, result: Tally) -> bool:
-    """Whether no game is to be played any more."""
+    """Whether no more games are to be played."""
     return result.games >= settings.games or decided(settings, result) is not Verdict.OPEN
 
 
 def words(settings: MatchSettings, result: Tally) -> str:
-    """The result so far in some words: ``+3 =1 -2, Elo +58 (-90 to +240)``."""
+    """The result so far in short: ``+3 =1 -2, Elo +58 (-90 to +240)``."""
     parts = [f"+{result.wins} ={result.draws} -{result.losses}", f"Elo {strength(result)}"]
     if settings.sprt is not None:
         lower, upper = settings.sprt.bounds
@@ -126,7 +126,7 @@ def words(settings: MatchSettings, result: Tally) -> str:
 
 
 def facts(settings: MatchSettings, games: Sequence[PlayedGame]) -> dict[str, Any]:
-    """The match in plain values."""
+    """The match as plain values."""
     result = tally_of(games)
     found: dict[str, Any] = {
         "a": settings.players[0].name,
@@ -153,7 +153,7 @@ def _endings(games: Sequence[PlayedGame]) -> dict[str, int]:
 
 
 def _searching(figures: Sequence[PlayerFigures]) -> dict[str, float | None]:
-    """Figures of a contestant's searches: means a move, and nodes by each of the two clocks. None: not known."""
+    """Figures of a contestant's searches: means per move, and nodes by each of the two clocks. None: unknown."""
     total = PlayerFigures()
     for one in figures:
         total.add(one)
@@ -171,7 +171,7 @@ def _searching(figures: Sequence[PlayerFigures]) -> dict[str, float | None]:
 
 
 def table(settings: MatchSettings, found: dict[str, Any]) -> str:
-    """The table of what `facts` found."""
+    """The table of the output of `facts`."""
     pairs = "  ".join(f"{points}: {n}" for points, n in zip(("0", "½", "1", "1½", "2"), found["pairs"], strict=True))
     measured = Strength.of_facts(found)
     rows = [

@@ -1,4 +1,4 @@
-"""A match: plays what is missing in its folder, some games at a time, each in a thread with two engines that stay."""
+"""A match: plays the missing games of its folder, several at a time, each in a thread with two persistent engines."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ from worker.engine import EngineError
 from worker.search.engine import NumbaEngine
 
 _FIRST_SEARCH_MS: Final = 60_000
-"""A searcher may still be loading itself while it first searches."""
+"""The searcher may still be loading during its first search."""
 _TRIES: Final = 2
-"""Starts of a dead engine before the match is ended."""
+"""Restarts of a dead engine before the match ends."""
 
 
 class MatchError(Exception):
-    """A match cannot go on; the text says why. What was played is kept."""
+    """A match cannot continue; the text gives the reason. Finished games are kept."""
 
 
 class _EndedError(Exception):
-    """The match is over: a game that is still being played is dropped."""
+    """The match is over: a running game is dropped."""
 
 
 def play_match(
@@ -52,14 +52,14 @@ def play_match(
 ) -> Generator[tuple[PlayedGame, GameRecord]]:
     """Play the games ``numbers``; yields each as it ends, with its record.
 
-    Closing the generator ends the match: games in progress are dropped and all processes ended.
+    Closing the generator ends the match: running games are dropped and all processes ended.
 
     Args:
         openings: the SFEN of each pair.
 
     Raises:
         SettingsError: a player does not start, refuses an option, or cannot search at this pace.
-        MatchError: a player cannot be started again, or loses game after game by its own fault.
+        MatchError: a player cannot be restarted, or loses game after game by its own fault.
     """
     pairs = [_PlayerPair(settings, openings) for _ in range(min(settings.concurrency, len(numbers)))]
     faults = Faults()
@@ -85,7 +85,7 @@ def fault_text(game: PlayedGame) -> str:
 
 
 def check_contestant(engine: MatchEngine, pace: Pace) -> None:
-    """Start a contestant with its options, and let it search once: its faults are known before the first game.
+    """Start a contestant with its options, and let it search once, so that faults show before the first game.
 
     Raises:
         SettingsError: it does not start, refuses an option, or cannot search at this pace.
@@ -106,7 +106,7 @@ def check_contestant(engine: MatchEngine, pace: Pace) -> None:
 
 
 class _PlayerPair:
-    """Two engines that play with each other, as a workplace of `cluster.machine.side_by_side`."""
+    """Two engines that play each other, as a workplace of `cluster.machine.side_by_side`."""
 
     def __init__(self, settings: MatchSettings, openings: Sequence[str]) -> None:
         self._settings = settings
@@ -115,18 +115,18 @@ class _PlayerPair:
         self.engines = (MatchEngine(settings.players[0]), MatchEngine(settings.players[1]))
 
     def end(self) -> None:
-        """End the processes at once; a game in progress has no result."""
+        """End the processes at once; a running game has no result."""
         self._ended = True
         for engine in self.engines:
             engine.kill()
 
     def close(self) -> None:
-        """End the processes as the protocol has it."""
+        """End the processes by the protocol's ``quit``."""
         for engine in self.engines:
             engine.close()
 
     def do(self, number: int) -> tuple[PlayedGame, GameRecord]:
-        """Play a game. Raises MatchError: a player cannot be started again."""
+        """Play a game. Raises MatchError: a player cannot be restarted."""
         settings, sfen = self._settings, self._openings[pair_of(number)]
         colour = colour_of_a(number)
         sides = (self.engines[colour], self.engines[1 - colour])
@@ -159,7 +159,7 @@ class _PlayerPair:
         return PlayedGame(number, points, ending.reason, ending.comment, len(referee.moves), a, b), record
 
     def _prepare(self, engine: MatchEngine) -> None:
-        """Begin a new game with a contestant; start it again where it died."""
+        """Begin a new game with a contestant; restart it if it died."""
         for attempt in range(1, _TRIES + 1):
             try:
                 engine.new_game()
@@ -189,13 +189,14 @@ class _PlayerPair:
         referee.answered(answer)
 
     def _leave_if_ended(self) -> None:
-        """An engine that was ended with the match is nobody's loss."""
+        """An engine that was ended with the match does not count as lost."""
         if self._ended:
             raise _EndedError
 
 
 def run(settings: MatchSettings, folder: MatchFolder, as_json: bool) -> int:
-    """Play what is missing of a match in a folder that this process holds, and show the result; returns the exit code.
+    """Play the missing games of a match in a folder that this process holds, and show the result; returns the exit
+    code.
 
     Raises:
         SettingsError: the folder has another match, or a player or the openings cannot be used.
@@ -219,9 +220,9 @@ def run(settings: MatchSettings, folder: MatchFolder, as_json: bool) -> int:
 
 
 def _play(settings: MatchSettings, folder: MatchFolder, games: list[PlayedGame], openings: Sequence[str]) -> bool:
-    """Play what is missing of the match, up to its last game or its test's decision. False: Ctrl-C or SIGTERM ended it.
+    """Play the missing games, up to the last one or the test's decision. False: Ctrl-C or SIGTERM ended it.
 
-    ``games`` gets each game that is kept.
+    ``games`` receives each finished game.
     """
     numbers = list(games_left(settings.games, {game.number for game in games}))
     with Stoppable() as block, closing(play_match(settings, openings, numbers)) as playing, Bars("games") as bars:
@@ -240,7 +241,7 @@ def _play(settings: MatchSettings, folder: MatchFolder, games: list[PlayedGame],
 
 
 def _openings(settings: MatchSettings, folder: MatchFolder) -> list[str]:
-    """An opening for each pair. Those that are missing are made, or read, and kept."""
+    """An opening for each pair. Missing ones are generated, or read, and stored."""
     wanted = settings.games // 2
     try:
         known = folder.known_openings()

@@ -1,6 +1,6 @@
-"""Settings of a match: its contestants, a pace, openings, adjudication, a test. Kept in the match's folder.
+"""Settings of a match: its contestants, pace, openings, adjudication and test. Stored in the match's folder.
 
-Pure but for the look for programs.
+Pure, except for the lookup of programs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ OURSELVES: Final = "gougi"
 """The word for our own single searcher, in place of a command."""
 
 _OUR_COMMAND: Final = (sys.executable, "-P", "-m", "gougi", "usi", "--single")
-"""Without -P the sources in the current folder would play, not those that are installed."""
+"""Without -P the sources in the current folder would play, not the installed ones."""
 
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=.*", re.DOTALL)
 _UNSAFE: Final = re.compile(r"[^\w.=+-]+")
@@ -32,7 +32,7 @@ _LONGEST_NAME: Final = 60
 
 
 class SettingsError(ValueError):
-    """A match cannot be played as it was asked for; the text says why."""
+    """A match cannot be played as requested; the text gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Contestant:
 
     @property
     def is_ours(self) -> bool:
-        """Whether it is our searcher as it is installed here."""
+        """Whether it is our installed searcher."""
         return self.command[-len(_OUR_COMMAND) :] == _OUR_COMMAND
 
 
@@ -54,17 +54,18 @@ def contestant(spec: str, name: str | None, options: Sequence[str], timed: bool 
     """Read a contestant from the command line.
 
     Args:
-        spec: a USI command as a shell would take it; or ``gougi``, our own single searcher as it is installed here.
-            ``env NAME=VALUE …`` may stand before each.
-        name: what it is called; None: by its program.
+        spec: a USI command in shell syntax; or ``gougi``, our own single searcher as installed here. ``env NAME=VALUE
+        …``
+            may stand before each.
+        name: its name; None: the name of its program.
         options: USI options as ``NAME=VALUE``.
         timed: whether the match has a clock. The referee keeps a margin then, so our searcher, or our fleet (``gougi
-            usi``), is told to keep none, and to use its time.
-        cores: the processor cores of the contestant and of all that it starts, as ``taskset -c`` takes them
+            usi``), gets an option to keep none, and to use all its time.
+        cores: the processor cores of the contestant and of its child processes, in the syntax of ``taskset -c``
             (``0-3,6``); empty: any.
 
     Raises:
-        SettingsError: the program does not exist, an option has no ``=``, or a core is not there.
+        SettingsError: the program does not exist, an option has no ``=``, or a core does not exist.
     """
     try:
         words = shlex.split(spec)
@@ -93,7 +94,7 @@ def contestant(spec: str, name: str | None, options: Sequence[str], timed: bool 
 
 
 def _checked(cores: str) -> str:
-    """Raises SettingsError: it is no list of cores that this process may use."""
+    """Raises SettingsError: it is not a list of cores that this process may use."""
     ours = os.sched_getaffinity(0)
     for part in cores.split(","):
         if not re.fullmatch(r"[0-9]+(-[0-9]+)?", part):
@@ -105,7 +106,7 @@ def _checked(cores: str) -> str:
 
 
 def _environment(words: list[str]) -> tuple[list[str], list[str]]:
-    """The program ``env`` with its variables in front of a player, if it is there, and the rest."""
+    """The program ``env`` with its variables before a player, if present, and the rest."""
     if words[:1] != ["env"]:
         return [], words
     end = 1
@@ -115,7 +116,7 @@ def _environment(words: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _program(word: str) -> str:
-    """The whole path of a program. Ours is found beside the running Python too, where no PATH leads to it."""
+    """The full path of a program. Ours is also found beside the running Python, if it is not on the PATH."""
     found = shutil.which(word)
     if found is None and word == OURSELVES:
         found = shutil.which(str(Path(sys.executable).parent / word))
@@ -125,8 +126,8 @@ def _program(word: str) -> str:
 
 
 def with_names(a: Contestant, b: Contestant) -> tuple[Contestant, Contestant]:
-    """Give two contestants of one name different names: by options and variables that the other lacks, else B gets
-    ``-2``."""
+    """Give two contestants of the same name different names: by options and variables that the other lacks; otherwise B
+    gets ``-2``."""
     if a.name != b.name:
         return a, b
     own_a, own_b = _own(a, b), _own(b, a)
@@ -142,17 +143,17 @@ def _own(contestant: Contestant, other: Contestant) -> list[str]:
     variables = [word for word in contestant.command if _ASSIGNMENT.fullmatch(word) and word not in other.command]
     options = [(key, value) for key, value in contestant.options.items() if other.options.get(key) != value]
     words = [*variables, *(f"{key}={value}" for key, value in options)]
-    # Of a path the last part says enough.
+    # The last part of a path says enough.
     return [_UNSAFE.sub("_", re.sub(r"=.*/", "=", word)) for word in words]
 
 
 FREE: Final = ("games", "concurrency")
-"""Settings that may differ when a match is gone on with: no game that was played would have been another one."""
+"""Settings that may change when a match is resumed: they do not affect the games already played."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """Nodes or depth of each move, without a clock; or a clock, in milliseconds a side."""
+    """Nodes or depth per move, without a clock; or a clock, in milliseconds per side."""
 
     nodes: int | None = None
     depth: int | None = None
@@ -160,7 +161,7 @@ class Pace:
     byoyomi_ms: int = 0
     increment_ms: int = 0
     margin_ms: int = 300
-    """Time by which a clock may be overrun, for what operating system and pipes take."""
+    """Time by which a clock may be overrun, for delays of operating system and pipes."""
 
     def __post_init__(self) -> None:
         given = [self.nodes is not None, self.depth is not None, self.timed]
@@ -178,7 +179,7 @@ class Pace:
 
     @property
     def control(self) -> TimeControl:
-        """The clock of a side, exact to the millisecond; without a limit where there is none."""
+        """The clock of a side, exact to the millisecond; without a limit if there is no clock."""
         return TimeControl(self.main_ms, self.byoyomi_ms, self.increment_ms, unit_ms=1)
 
     def __str__(self) -> str:
@@ -192,25 +193,26 @@ class Pace:
 
 @dataclass(frozen=True, slots=True)
 class MatchSettings:
-    """Everything that decides how a match runs. Two runs in one folder must agree in all of it but `FREE`."""
+    """Everything that decides how a match runs. Two runs in one folder must agree in all of it except `FREE`."""
 
     players: tuple[Contestant, Contestant]
     pace: Pace
     games: int
-    """Number of games at most; even. A test may end the match sooner."""
+    """Maximum number of games; even. A test may end the match sooner."""
     concurrency: int = 1
     seed: int = 1
     max_moves: int = 320
     """The ply after which a game is drawn, counted from move 1 of the opening."""
     resign_cp: int = 2000
-    """A side is lost that is so far behind, `resign_moves` moves of a side in a row; 0: games are played to the end."""
+    """A side loses if it is this far behind on `resign_moves` consecutive moves of a side; 0: games are played to the
+    end."""
     resign_moves: int = 3
     opening_file: str | None = None
-    """`lab.match.openings.NATURAL` for those that travel with the package."""
+    """`lab.match.openings.NATURAL` for those that ship with the package."""
     opening_plies: int = DEFAULT_PLIES
     opening_margin_cp: int = DEFAULT_MARGIN_CP
     opening_best: int = 0
-    """Moves of an opening made are of so many that are best; 0: of all."""
+    """Moves of generated openings are among this number of best moves; 0: any legal move."""
     sprt: Sprt | None = None
 
     def __post_init__(self) -> None:

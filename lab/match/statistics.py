@@ -1,9 +1,9 @@
 """Elo, its error, the likelihood of superiority and the SPRT, from games in pairs. Pure functions.
 
-Two games from one opening with colours swapped hang together, so a *pair* is the sample: it scores 0, 1/2, 1, 3/2 or 2
+Two games from one opening with colours swapped are correlated, so a *pair* is the sample: it scores 0, 1/2, 1, 3/2 or 2
 for player A (pentanomial). The SPRT is the generalized one for a multinomial sample (M. Van den Bergh, "A practical
 introduction to the GSPRT", http://hardy.uhasselt.be/Fishtest/GSPRT_approximation.pdf; fishtest's ``LLRcalc.py``), with
-the exact maximum-likelihood LLR, not its normal approximation: that one needs dozens of pairs before it means anything.
+the exact maximum-likelihood LLR, not its normal approximation, which needs dozens of pairs before it is meaningful.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, Final
 PAIR_SCORES: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Score per game of the five outcomes of a pair."""
 _PRIOR: Final = 1e-3
-"""Count put into an outcome that never occurred, as fishtest does: a likelihood needs every outcome possible."""
+"""Count for an outcome that never occurred, as in fishtest: a likelihood needs every outcome to be possible."""
 _BISECTIONS: Final = 60
 _Z95: Final = 1.959964
 
@@ -82,8 +82,8 @@ def score_of(elo: float) -> float:
 class Strength:
     """The strength of A against B: Elo, its 95 % interval, and the likelihood (0 .. 1) that A is stronger at all.
 
-    ``elo`` is infinite where A won or lost every game; the interval then has one finite end. Without games everything
-    is unknown: (0, -inf, inf, 0.5).
+    ``elo`` is infinite if A won or lost every game; the interval then has one finite end. Without games everything is
+    unknown: (0, -inf, inf, 0.5).
     """
 
     elo: float
@@ -97,7 +97,7 @@ class Strength:
 
     @classmethod
     def of_facts(cls, facts: Mapping[str, Any]) -> Strength:
-        """Read what `result_facts` gave."""
+        """Read the output of `result_facts`."""
         swept = math.inf if facts["score"] > 0.5 else -math.inf
         elo, low, high = facts["elo"], facts["elo_low"], facts["elo_high"]
         return cls(
@@ -111,8 +111,9 @@ class Strength:
 def strength(result: Tally) -> Strength:
     """The strength of A.
 
-    The variance is that of the pairs; where they show none (or there are none) that of independent games. The interval
-    is Wilson's, for as many independent games as would have that variance: it stays within 0 .. 1 for lopsided results.
+    The variance is that of the pairs, or, if they show none (or there are none), that of independent games. The
+    interval is Wilson's, for the number of independent games with that variance: it stays within 0 .. 1 for lopsided
+    results.
     """
     if result.games == 0:
         return Strength(0.0, -math.inf, math.inf, 0.5)
@@ -141,12 +142,12 @@ def _wilson(score: float, games: float) -> tuple[float, float]:
     spread = _Z95**2 / games
     centre = (score + spread / 2) / (1 + spread)
     half = _Z95 / (1 + spread) * math.sqrt(score * (1 - score) / games + spread / games / 4)
-    # At a score of 0 or 1 the interval ends there exactly; rounding would leave it a hair inside.
+    # At a score of 0 or 1 the interval ends exactly there; rounding would leave it slightly inside.
     return (0.0 if score == 0 else centre - half), (1.0 if score == 1 else centre + half)
 
 
 def result_facts(result: Tally) -> dict[str, Any]:
-    """A result and its strength in plain values: JSON has no infinity, so an Elo without an end is null."""
+    """A result and its strength as plain values: JSON has no infinity, so an infinite Elo is null."""
 
     def finite(value: float) -> float | None:
         return round(value, 1) if math.isfinite(value) else None
@@ -175,7 +176,7 @@ class Verdict(enum.Enum):
 
 
 _MOST_ELO: Final = 4000.0
-"""The largest difference of a hypothesis: far beyond it a score is 0 or 1 to a float's precision."""
+"""The largest difference of a hypothesis: far beyond it a score is 0 or 1 in float precision."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,8 +184,8 @@ class Sprt:
     """A test of H0 "A is ``elo0`` stronger" against H1 "A is ``elo1`` stronger".
 
     Args:
-        alpha: probability to accept H1 where H0 holds.
-        beta: probability to accept H0 where H1 holds.
+        alpha: probability to accept H1 if H0 is true.
+        beta: probability to accept H0 if H1 is true.
 
     Raises:
         ValueError: ``elo0`` is not below ``elo1``, one of them is beyond 4,000 either way, or an error probability is
@@ -208,7 +209,7 @@ class Sprt:
 
     @classmethod
     def parse(cls, text: str, alpha: float = 0.05, beta: float = 0.05) -> Sprt:
-        """``0,10``: ``elo0`` and ``elo1``, as the command line has them. Raises ValueError, which names ``--sprt``."""
+        """``0,10``: ``elo0`` and ``elo1``, in the command line's form. Raises ValueError, which names ``--sprt``."""
         try:
             elo0, elo1 = (float(part) for part in text.split(","))
         except ValueError:

@@ -1,1 +1,1 @@
-"""The compiled part of self-play: whole games in one call, and positions out of games. `lab.training` drives it."""
+"""The compiled part of self-play: whole games in one call, and positions from games. `lab.training` drives it."""

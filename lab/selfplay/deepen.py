@@ -1,6 +1,6 @@
-"""One move's search without a driver in Python: `worker.search.thread` in compiled code, for one line, by nodes only.
+"""One move's search without a Python driver: `worker.search.thread` in compiled code, for one line, by nodes only.
 
-Between two calls of Python lie 30 microseconds and more, and a teacher's search takes some 700.
+Each call from Python costs 30 microseconds and more, and a teacher's search takes some 700.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ def deepen(pos: Any, nn: Any, th: Any, soft_nodes: int, hard_nodes: int) -> Any:
     """Search deeper and deeper; expects `list_root_moves` to have found some. Returns (move, score).
 
     Args:
-        soft_nodes: no iteration begins once so many nodes are searched.
-        hard_nodes: an iteration that gets there is cut short; the first one never is.
+        soft_nodes: no iteration begins after this number of nodes.
+        hard_nodes: an iteration that reaches this number is aborted, except the first one.
     """
     begin_search(th)
     th.node_limit = NEVER
@@ -68,7 +68,7 @@ def deepen(pos: Any, nn: Any, th: Any, soft_nodes: int, hard_nodes: int) -> Any:
             while th.root_next < th.root_count and th.stopped == 0:
                 score = np.int64(search_root(pos, nn, th, score, beta, less, zero, th.root_next))
             if th.stopped != 0:
-                # What was proven before the stop stands.
+                # Results proven before the stop remain valid.
                 if th.root_improved != 0 and th.root_scores[0] > alpha:
                     best_move = th.root_moves[0]
                     best = th.root_scores[0]

@@ -1,4 +1,4 @@
-"""The folder of teacher games: settings, and the files of each shard. The same command goes on with what is missing."""
+"""The folder of teacher games: settings, and the files of each shard. The same command makes the missing ones."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _SHARD: Final = re.compile(r"shard-(\d{6,})\.games")
 
 
 class TeachingError(Exception):
-    """Teacher games cannot be made or kept; the text says what is wrong, and where."""
+    """Teacher games cannot be made or stored; the text names the fault and its place."""
 
 
 class FolderError(TeachingError):
-    """A folder is not one for what is ordered; the text says why."""
+    """A folder does not fit the order; the text gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShardTerms:
-    """The terms on which shards are made. The same for all of a folder."""
+    """The conditions under which shards are made. The same for a whole folder."""
 
     settings: TeacherSettings
     net_digest: str
@@ -39,7 +39,7 @@ class ShardTerms:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A shard, whole."""
+    """A complete shard."""
 
     number: int
     data: bytes
@@ -65,14 +65,14 @@ class TeacherFolder(RunFolder):
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """As `RunFolder.held`; what a process that was killed while it wrote has left is removed."""
+        """As `RunFolder.held`; also removes leftovers of a process that was killed while it wrote."""
         with super().held():
             for path in self.path.glob(".shard-*.*.*"):
                 path.unlink()
             yield
 
     def claim(self, terms: ShardTerms) -> None:
-        """Note how games are made in a new folder, or check that an old one has games of the same kind.
+        """Store the settings of the games in a new folder, or check that an old one has games of the same kind.
 
         Raises:
             FolderError: it was begun with other settings or another network; the text names them.
@@ -82,20 +82,20 @@ class TeacherFolder(RunFolder):
         self.claim_settings(self.settings, wanted)
 
     def shard_path(self, number: int) -> Path:
-        """The file of a shard, whether it is there yet or not."""
+        """The file of a shard, whether it exists or not."""
         return self.path / f"shard-{number:06}.games"
 
     def tree_path(self, number: int) -> Path:
-        """The file of a shard's positions of trees, whether it is there yet or not."""
+        """The file of a shard's positions of trees, whether it exists or not."""
         return self.path / f"shard-{number:06}.tree"
 
     def numbers(self) -> list[int]:
-        """The shards whose files are there, in order. Raises OSError."""
+        """The shards whose files exist, in order. Raises OSError."""
         found = (_SHARD.fullmatch(path.name) for path in self.path.iterdir())
         return sorted(int(match[1]) for match in found if match)
 
     def read(self, number: int) -> Shard:
-        """A shard. Raises ShardError: it is damaged, or not the one that its name says; OSError."""
+        """A shard. Raises ShardError: it is damaged, or does not match its file name; OSError."""
         path = self.shard_path(number)
         shard = read_shard(path)
         if shard.header["shard"] != number:
@@ -103,12 +103,12 @@ class TeacherFolder(RunFolder):
         return shard
 
     def known(self, terms: ShardTerms, count: int) -> tuple[list[dict[str, Any]], list[str]]:
-        """The headers of those of the first ``count`` shards that are there, and what the user should know of them.
+        """The headers of the existing ones of the first ``count`` shards, and notices for the user.
 
-        A damaged one does not count: it is made again, the same bit for bit where the sources are the same.
+        A damaged one does not count: it is made again, bit for bit the same if the sources are the same.
 
         Raises:
-            FolderError: a shard was not made as the folder's settings say.
+            FolderError: a shard was not made with the folder's settings.
             OSError: one cannot be read.
         """
         headers: list[dict[str, Any]] = []
@@ -135,7 +135,7 @@ class TeacherFolder(RunFolder):
         return headers, notices
 
     def _check_tree(self, number: int, header: Mapping[str, Any]) -> None:
-        """Raises ShardError: the positions are not there, or not whole, or not those of the shard with this header."""
+        """Raises ShardError: the positions are missing, incomplete, or not those of the shard with this header."""
         path = self.tree_path(number)
         try:
             tree = Tree.open(path)
@@ -146,7 +146,7 @@ class TeacherFolder(RunFolder):
         tree.check()
 
     def keep(self, made: Made) -> None:
-        """Write a shard; it is on the disk, whole, when this returns. Raises OSError."""
+        """Write a shard; it is completely on disk when this returns. Raises OSError."""
         if made.tree is not None:
             replace_file(self.tree_path(made.number), made.tree, to_disk=True)
         replace_file(self.shard_path(made.number), made.data, to_disk=True)

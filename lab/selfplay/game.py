@@ -1,4 +1,4 @@
-"""Random openings, natural ones, unusual positions, and those rejected that one side has won already."""
+"""Random openings, natural ones, unusual positions; those that one side has already won are rejected."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from worker.shogi.declaration import wins_by
 from worker.shogi.makemove import fourth_time, make, perpetual_check, unmake
 
 _ODDS: Final = 6
-"""On the way to an unusual position one move in so many is random."""
+"""On the way to an unusual position, one move in this many is random."""
 _TRIES: Final = 30
-"""Random moves of which a good one is sought."""
+"""Number of random moves among which a good one is sought."""
 
 
 @jit()
@@ -43,10 +43,10 @@ def rewind(pos: Any) -> None:
 
 @jit()
 def _make_good_move(pos: Any, nn: Any, th: Any, sp: Any) -> None:
-    """Make one of the good moves, each as likely as the others; expects `list_root_moves` to have found some.
+    """Make one of the good moves, all equally likely; expects `list_root_moves` to have found some.
 
-    Good are those that quick searches find worse than the best by no more than a number of centipawns, which is drawn
-    anew for each move, up to ``sp.natural``.
+    A move is good if quick searches find it worse than the best by no more than a number of centipawns, drawn anew for
+    each move, up to ``sp.natural``.
     """
     best_move, best = deepen(pos, nn, th, sp.quick_nodes, sp.hard_nodes)
     least = best - 1 - below(sp, np.uint64(sp.natural))
@@ -65,14 +65,13 @@ def _make_good_move(pos: Any, nn: Any, th: Any, sp: Any) -> None:
 
 @jit()
 def open_game(pos: Any, nn: Any, th: Any, sp: Any, plies: int, quick_plies: int, margin: int) -> bool:
-    """Make random moves: each legal one as likely as the others, or each good one (``sp.natural``). False: the line is
-    rejected.
+    """Make random moves: all legal ones equally likely, or all good ones (``sp.natural``). False: the line is rejected.
 
-    A line is rejected if it ends in a mate or a check, or with a score beyond ``margin``.
+    A line is rejected if it ends in mate or check, or if its score exceeds ``margin``.
 
     Args:
-        plies: random moves.
-        quick_plies: plies after them, by quick searches, but one in `_ODDS` at random.
+        plies: number of random moves.
+        quick_plies: plies after them, by quick searches, except one in `_ODDS` at random.
         margin: centipawns.
     """
     th.draw_ply = NEVER
@@ -100,12 +99,12 @@ _MIDDLE: Final = 4
 """The rank between the two halves of the board, counted from 0."""
 
 _MOVES: Final = 1 << 16
-"""``deep_odds`` are of so many."""
+"""``deep_odds`` are relative to this number."""
 
 
 @jit()
 def _end(pos: Any, sp: Any, how: int, points: int) -> bool:
-    """Note the end of a game, ``points`` as the side to move sees it."""
+    """Store the end of a game, ``points`` as the side to move sees it."""
     sp.end = how
     sp.result = points if pos.side == 0 else -points
     return True
@@ -130,8 +129,8 @@ def _is_over(pos: Any, th: Any, sp: Any) -> bool:
 
 @jit()
 def _is_spared(pos: Any, sp: Any, score: int) -> bool:
-    """Whether a decided game goes on all the same: a mate is in sight, a king is on its way into the enemy's camp, or
-    few pieces are left on the board. A net cannot learn from positions that it never sees."""
+    """Whether a decided game goes on anyway: a mate is in sight, a king is on its way into the enemy's camp, or few
+    pieces are left on the board. A net cannot learn from positions that it never sees."""
     if abs(score) >= MATE_BOUND or count(occupied(pos)) <= sp.few_pieces:
         return True
     return pos.ksq[0] % 9 <= _MIDDLE or pos.ksq[1] % 9 >= _MIDDLE
@@ -139,11 +138,11 @@ def _is_spared(pos: Any, sp: Any, score: int) -> bool:
 
 @jit(whole=True)
 def play(pos: Any, nn: Any, th: Any, sp: Any) -> None:
-    """Play on from here to the end; the game is in ``sp`` then, and the positions of its searches' trees are where
-    ``sp.tree_records`` says. The table is kept from move to move."""
+    """Play on from here to the end. The game is then in ``sp``, and the positions of its searches' trees are at
+    ``sp.tree_records``. The table is kept from move to move."""
     sp.count = 0
     sp.tree_count = 0
-    run = np.int64(0)  # scores in a row by which black (positive) or white has won
+    run = np.int64(0)  # consecutive scores with which black (positive) or white has won
     th.draw_ply = pos.ply + sp.most_moves
     while not _is_over(pos, th, sp):
         soft, hard, least = sp.soft_nodes, sp.hard_nodes, sp.tree_depth

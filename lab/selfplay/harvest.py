@@ -1,4 +1,4 @@
-"""Positions out of the tree of a search: those that it had to judge, most of which no game shows."""
+"""Positions from the tree of a search: those that it had to judge, most of which occur in no game."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from worker.shogi.makemove import legal_moves, make, unmake
 from worker.shogi.pieces import DROP_BIT, PROMOTE_BIT
 
 SEEN: Final = 1 << 20
-"""Positions that are remembered, so that none is written twice; an older one with the same place is forgotten."""
+"""Number of remembered positions, so that none is written twice; a newer one with the same index replaces an older."""
 WHOLE: Final = 1 << 16
-"""``tree_share`` of all positions."""
+"""``tree_share`` that means all positions."""
 
 
 @jit()
 def _is_quiet(pos: Any, data: Any) -> Any:
-    """As in a game: no check, and a best move (where one is known) that takes and promotes nothing."""
+    """As in a game: no check, and a best move (if known) that neither captures nor promotes."""
     if in_check(pos):
         return False
     move = entry_move(pos, data)
@@ -32,7 +32,7 @@ def _is_quiet(pos: Any, data: Any) -> Any:
 
 @jit()
 def _is_new(sp: Any, key: Any) -> bool:
-    """Whether a position comes for the first time; it is remembered."""
+    """Whether a position is new; it is then remembered."""
     place = sp.tree_seen + np.int64(key & np.uint64(SEEN - 1)) * 8
     if ldu64(place) == key:
         return False
@@ -42,18 +42,18 @@ def _is_new(sp: Any, key: Any) -> bool:
 
 @jit()
 def _is_chosen(sp: Any, key: Any) -> Any:
-    """Whether a position belongs to the part that is written: by its key, so that each has one chance only."""
+    """Whether a position belongs to the part that is written: by its key, so that each has only one chance."""
     word = (key ^ sp.tree_salt) * np.uint64(0xFF51AFD7ED558CCD)
     return np.int64(word >> np.uint64(48)) < sp.tree_share
 
 
 @jit()
 def harvest(pos: Any, th: Any, sp: Any, least: int) -> None:
-    """Write records of the positions below the root of the search that is just over.
+    """Write records of the positions below the root of the search that has just ended.
 
-    The walk goes from the root over the table's entries of this search with a depth of ``least`` or more. Written are
-    those that are quiet and not decided, in a part that the position's key decides, while there is room
-    (``sp.tree_count``, ``sp.tree_room``).
+    The walk goes from the root along the table's entries of this search with at least the depth ``least``. It writes
+    the quiet and undecided ones, if their key belongs to the selected part, while there is room (``sp.tree_count``,
+    ``sp.tree_room``).
     """
     at, end = sp.tree_at, sp.tree_end
     at[0] = 0

@@ -1,4 +1,4 @@
-"""Teacher games over processes of this machine, or over a fleet: shards that depend on no process and on no order."""
+"""Teacher games on processes of this machine, or on a fleet: shards that do not depend on process or order."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from worker.warm import Progress, Stage, compile_once, warm_up
 
 @dataclass(frozen=True, slots=True)
 class ShardLost:
-    """The process that made a shard died; another makes it again, from its beginning."""
+    """The process that made a shard died; another one makes it again, from the beginning."""
 
     name: str
     why: str
@@ -63,13 +63,13 @@ def _teacher(net: bytes, terms: ShardTerms) -> Teacher:
 
 
 def make_shard(net: bytes, terms: ShardTerms, number: int) -> Made:
-    """Make one shard, in this process; compile first, if this was not done yet on this machine.
+    """Make one shard, in this process; compile first, if this was not yet done on this machine.
 
     Args:
         net: the network's file.
 
     Raises:
-        TeachingError: this machine has other sources than whoever ordered.
+        TeachingError: this machine has other sources than the ordering one.
     """
     if (own := code_version()) != terms.code:
         raise TeachingError(f"{os.uname().nodename} has another version of Gougi ({own}, not {terms.code})")
@@ -91,7 +91,7 @@ def make_shard(net: bytes, terms: ShardTerms, number: int) -> Made:
 
 
 class _Shards:
-    """The shards that are still to be made, as a `cluster.drivers.task_pool.TaskSource`."""
+    """The shards still to be made, as a `cluster.drivers.task_pool.TaskSource`."""
 
     def __init__(self, terms: ShardTerms, numbers: Iterable[int], on_event: Listener) -> None:
         self._terms = terms
@@ -120,9 +120,9 @@ class _Shards:
 
 
 def make_shards(place: int | str, net: bytes, terms: ShardTerms, numbers: Iterable[int], on_event: Listener) -> None:
-    """Make the shards of these numbers; ``on_event`` gets each as it is made, and each loss.
+    """Make the shards of these numbers; ``on_event`` receives each finished shard, and each loss.
 
-    An exception of ``on_event``, or Ctrl-C, ends the processes and the shards in them at once.
+    An exception of ``on_event``, or Ctrl-C, ends the processes and their current shards at once.
 
     Args:
         place: a number of processes of this machine, or the address of a fleet's Ray (``host:port``, ``auto``).
@@ -142,8 +142,8 @@ class ShardsProgress(Bars):
     """The progress on stderr: a bar at a terminal, else a line for each shard.
 
     Args:
-        wanted: games of the whole run.
-        known: headers of the shards that are there already.
+        wanted: number of games of the whole run.
+        known: headers of the existing shards.
     """
 
     def __init__(self, wanted: int, known: Sequence[dict[str, Any]]) -> None:
@@ -158,7 +158,7 @@ class ShardsProgress(Bars):
         self._began = time.monotonic()
 
     def take(self, event: Event) -> None:
-        """Something happened."""
+        """Show an event."""
         if isinstance(event, Opened):
             self._bar.begin(self._games)
             waits = "" if event.nodes else ": waiting for a machine that has room"
@@ -196,23 +196,23 @@ class ShardsProgress(Bars):
         }
 
     def summary(self) -> str:
-        """The same in a line."""
+        """The same in one line."""
         facts = self.facts()
         text = f"{facts['shards']} shards, {facts['games']:,} games, {facts['positions']:,} positions"
         return f"{text}; {self._rate():,.0f} positions a CPU second" if self._fresh_games else text
 
     def _rate(self) -> float:
-        """Positions a CPU second; 0: not known."""
+        """Positions per CPU second; 0: unknown."""
         return self._fresh_positions / self._fresh_cpu_s if self._fresh_cpu_s else 0.0
 
 
 def run(folder: TeacherFolder, terms: ShardTerms, net: bytes, shards: int, place: int | str, as_json: bool) -> int:
-    """Make the shards that are missing of the first ``shards``, and show the result; returns the exit code.
+    """Make the missing ones of the first ``shards`` shards, and show the result; returns the exit code.
 
     Args:
-        folder: held by this process.
+        folder: locked by this process.
         net: the network's file.
-        place: as of `make_shards`.
+        place: as for `make_shards`.
 
     Raises:
         TeachingError, FleetError, OSError: as the parts raise them.
@@ -253,6 +253,6 @@ _STAGES: Final[tuple[Stage, ...]] = (
 
 
 def warm_up_selfplay(progress: Progress | None = None) -> bool:
-    """`worker.warm.warm_up`, and self-play after it. Returns False where the cache was warm already."""
+    """`worker.warm.warm_up`, then self-play. Returns False if the cache was complete already."""
     fresh = warm_up(progress)
     return compile_once(_STAGES, f"{FOLDER}/complete-selfplay", progress) or fresh

@@ -1,12 +1,12 @@
 """A shard: games of self-play as a file, some 4.4 bytes a position; and the positions of their searches' trees.
 
-Little endian: 8 bytes ``GOUGISP1``, u32 length of the header, the header (JSON in UTF-8), then the games one behind the
-other. A game is 40 bytes (`_GAME`: start as PackedSfen, its move number, moves, result, end, flags, random plies before
-the start), its moves as uint16 (`worker.shogi.pieces`, the low 16 bits) and their scores as int16, from the side to
-move. The header tells how the games were made, how many there are, and the SHA-256 of what follows it.
+Little endian: 8 bytes ``GOUGISP1``, u32 length of the header, the header (JSON in UTF-8), then the games one after
+another. A game is 40 bytes (`_GAME`: start as PackedSfen, its move number, moves, result, end, flags, random plies
+before the start), its moves as uint16 (`worker.shogi.pieces`, the low 16 bits) and their scores as int16, from the side
+to move. The header says how the games were made, how many there are, and the SHA-256 of the data after it.
 
-Positions of trees have a file of their own, which can be read through a memory map: ``GOUGITR1``, the same header with
-spaces after it up to a multiple of `_PAGE` bytes, then records (`lab.selfplay.walk.RECORD_DTYPE`).
+Positions of trees have a separate file, which can be memory-mapped: ``GOUGITR1``, the same header padded with spaces to
+a multiple of `_PAGE` bytes, then records (`lab.selfplay.walk.RECORD_DTYPE`).
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ ENTERING: Final = 2
 UNUSUAL: Final = 4
 """Flag of a game that began in an unusual position."""
 NATURAL: Final = 8
-"""Flag of a game whose opening has good moves."""
+"""Flag of a game whose opening consists of good moves."""
 
 
 class ShardError(ValueError):
-    """A shard cannot be used; the text says which, and why."""
+    """A shard cannot be used; the text says which one, and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class TeacherGame:
     move_number: int
     """The number of the first move."""
     result: int
-    """1: black has won, -1: white, 0: a draw."""
+    """1: black has won, -1: white has won, 0: a draw."""
     end: int
     """The way it ended (`lab.selfplay.state.END_NAMES`)."""
     flags: int
@@ -64,7 +64,7 @@ class TeacherGame:
     scores: npt.NDArray[np.int16]
 
     def to_bytes(self) -> bytes:
-        """As it stands in a shard."""
+        """The bytes of the game in a shard."""
         head = _GAME.pack(
             self.start, self.move_number, len(self.moves), self.result, self.end, self.flags, self.opening_plies
         )
@@ -76,12 +76,12 @@ class Shard:
     """A shard in memory, checked."""
 
     header: dict[str, Any]
-    """``net`` (SHA-256), ``fv_scale``, ``code``, ``settings``, ``shard`` (its number), and how many ``games``,
+    """``net`` (SHA-256), ``fv_scale``, ``code``, ``settings``, ``shard`` (its number), and the numbers of ``games``,
     ``positions``, ``nodes`` and ``rejected`` openings."""
     payload: bytes
 
     def games(self) -> Iterator[TeacherGame]:
-        """Its games. Raises ShardError: they are not what the header says."""
+        """Its games. Raises ShardError: they do not match the header."""
         at = games = positions = 0
         while at < len(self.payload):
             try:
@@ -139,7 +139,7 @@ def tree_to_bytes(header: Mapping[str, Any], records: npt.NDArray[np.void]) -> b
     """The file of a shard's positions of trees.
 
     Args:
-        header: as of `Shard`; ``records`` (how many there are) and the checksum are added.
+        header: as in `Shard`; ``records`` (their number) and the checksum are added.
     """
     payload = records.tobytes()
     facts = {**header, "records": len(records), "payload_sha256": hashlib.sha256(payload).hexdigest()}
@@ -155,11 +155,11 @@ class Tree:
     path: Path
     header: dict[str, Any]
     records: npt.NDArray[np.void]
-    """`RECORD_DTYPE` [n]; not to be written."""
+    """`RECORD_DTYPE` [n]; read-only."""
 
     @classmethod
     def open(cls, path: Path) -> Tree:
-        """Read the header, and map the records. Raises ShardError, which names the file: it is none; OSError."""
+        """Read the header, and map the records. Raises ShardError, which names the file: it is not valid; OSError."""
         try:
             with path.open("rb") as file:
                 head = file.read(len(TREE_MAGIC) + _LENGTH.size)

@@ -10,12 +10,12 @@ from numba import from_dtype
 from worker.jit.memory import aligned_zeros
 
 LONGEST_GAME: Final = 512
-"""Moves of a game, at most; its opening's do not count."""
+"""Maximum number of moves of a game, without those of its opening."""
 
 TREE_PLIES: Final = 40
-"""Plies below the root from which positions of a search's tree are taken, at most."""
+"""Maximum plies below the root from which positions of a search's tree are taken."""
 
-# How a game ended.
+# The ways a game ends.
 MATE_END: Final = 1
 """The side to move has no legal move."""
 ADJUDICATED: Final = 2
@@ -23,7 +23,7 @@ DECLARED: Final = 3
 REPEATED: Final = 4
 """The same position for the fourth time, without perpetual check: a draw."""
 PERPETUAL: Final = 5
-"""The same, and one side gave check all the while: it has lost."""
+"""The same, and one side gave check throughout: it has lost."""
 MOVE_LIMIT: Final = 6
 """A draw."""
 END_NAMES: Final = {
@@ -39,25 +39,25 @@ SP_DTYPE: Final = np.dtype(
     [
         # Settings.
         ("random", np.uint64),  # state of the generator (lab.selfplay.game)
-        ("soft_nodes", np.int64),  # no iteration begins after so many nodes
-        ("hard_nodes", np.int64),  # an iteration that gets there is cut short
+        ("soft_nodes", np.int64),  # no iteration begins after this number of nodes
+        ("hard_nodes", np.int64),  # an iteration that reaches it is aborted
         ("opening_nodes", np.int64),  # soft limit of the search that judges an opening
         ("quick_nodes", np.int64),  # soft limit of the searches on the way to an unusual position
-        ("decided", np.int64),  # a score from which on a position counts as won; 0: none does
-        ("decided_plies", np.int64),  # so many such scores in a row end a game
-        ("few_pieces", np.int64),  # with so many on the board or fewer it is played on
+        ("decided", np.int64),  # a score from which a position counts as won; 0: never
+        ("decided_plies", np.int64),  # this number of such scores in a row ends a game
+        ("few_pieces", np.int64),  # with this number on the board or fewer the game goes on
         ("most_moves", np.int64),
-        ("natural", np.int64),  # centipawns: an opening's moves are at most so much worse than the best; 0: any move
-        ("deep_odds", np.int64),  # of 65,536 moves so many are searched deep,
+        ("natural", np.int64),  # centipawns: how much worse than the best an opening's move may be; 0: any move
+        ("deep_odds", np.int64),  # number of moves, of 65,536, that are searched deep,
         ("deep_nodes", np.int64),  # with this soft limit
         # The tree's positions (lab.selfplay.harvest).
-        ("tree_depth", np.int64),  # the least depth of an entry,
+        ("tree_depth", np.int64),  # minimum depth of an entry,
         ("deep_depth", np.int64),  # and in the tree of a deep search
-        ("tree_share", np.int64),  # of 65,536 positions so many are written
-        ("tree_salt", np.uint64),  # decides which ones
-        ("tree_room", np.int64),  # records, at most; 0: none are written
+        ("tree_share", np.int64),  # number of positions, of 65,536, that are written
+        ("tree_salt", np.uint64),  # selects them
+        ("tree_room", np.int64),  # maximum number of records; 0: none are written
         ("tree_count", np.int64),  # records of the game so far
-        ("tree_records", np.int64),  # address of them
+        ("tree_records", np.int64),  # their address
         ("tree_seen", np.int64),  # address of uint64 [harvest.SEEN]
         ("tree_tables", np.int64),  # address of worker.nnue.features.tables of K+P
         ("tree_at", np.int64, (TREE_PLIES,)),  # the walk's place in the move list of each ply,
@@ -67,10 +67,10 @@ SP_DTYPE: Final = np.dtype(
         ("moves", np.uint16, (LONGEST_GAME,)),  # the low 16 bits of each move
         ("scores", np.int16, (LONGEST_GAME,)),  # from the side to move
         ("result", np.int64),  # 1: black has won, -1: white, 0: a draw
-        ("end", np.int64),  # how, by the numbers above
+        ("end", np.int64),  # the way it ended, by the numbers above
         # Counted over all games.
-        ("nodes", np.int64),  # of the moves recorded
-        ("rejected", np.int64),  # openings
+        ("nodes", np.int64),  # nodes of the recorded moves
+        ("rejected", np.int64),  # rejected openings
     ],
     align=True,
 )

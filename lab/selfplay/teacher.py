@@ -1,4 +1,4 @@
-"""Teacher games: shards of them, each the same bit for bit from net, settings, number and version of the code."""
+"""Teacher games: shards of them, each determined bit for bit by net, settings, number and version of the code."""
 
 from __future__ import annotations
 
@@ -47,26 +47,26 @@ from worker.shogi.pieces import (
 from worker.shogi.sfen import Setup, write
 
 _HARD: Final = 8
-"""A search is cut short at so many times its soft limit."""
+"""A search is aborted at this multiple of its soft limit."""
 _ENTERING_PLIES: Final = (2, 6)
-"""Random plies from a start with the kings far up."""
+"""Random plies from a start with the kings far up the board."""
 _UNUSUAL_PLIES: Final = 60
-"""On the way to an unusual position, after the opening: 1 to so many."""
+"""Maximum number of plies after the opening on the way to an unusual position; the minimum is 1."""
 _UNUSUAL_NODES: Final = 20
-"""Soft limit of the searches on this way."""
+"""Soft limit of the searches on the way there."""
 _UNUSUAL_BALANCE: Final = 0.85
-"""Probability, at most, with which the better side of an unusual position wins."""
+"""Maximum win probability of the better side of an unusual position."""
 _MOST_TWINS: Final = 1000
-"""Openings in a row that the shard has already; then one may come twice: there are hardly others so short."""
+"""Consecutive openings that the shard already has; then one may occur twice: there are hardly others this short."""
 _FEW_PIECES: Final = 24
-"""On the board: of a game with so few an end is to be seen."""
+"""Pieces on the board: a game with this few is close to its end."""
 _TREE_ROOM: Final = 1 << 16
-"""Positions of a game's trees, at most: many games teach more than many positions of one."""
+"""Maximum number of positions from a game's trees: many games teach more than many positions of one."""
 
 
 @dataclass(frozen=True, slots=True)
 class TeacherSettings:
-    """Settings by which teacher games are made.
+    """Settings of teacher games.
 
     Raises:
         ValueError: a value is out of range; the text names it.
@@ -74,30 +74,30 @@ class TeacherSettings:
 
     seed: int = 1
     nodes: int = 700
-    """Nodes of a move. No iteration begins after so many, so that the average is higher."""
+    """Nodes per move. No iteration begins after this number, so the average is higher."""
     plies_from: int = 8
     plies_to: int = 16
     """Random moves of an opening."""
     balance: float = 0.55
-    """Probability, at most, with which the better side of an opening wins."""
+    """Maximum win probability of the better side of an opening."""
     scale: float = 2400.0
-    """Centipawns to one unit of the logistic function: a score s wins with probability 1 / (1 + exp(-s / scale))."""
+    """Centipawns per logistic unit: a score s wins with probability 1 / (1 + exp(-s / scale))."""
     decided: float = 0.97
-    """A game ends where one side wins with this probability or more ..."""
+    """A game ends if one side wins with this probability or more ..."""
     decided_plies: int = 6
     """... for this number of plies in a row."""
     played_out: float = 0.1
-    """Share of the games that are played to the end all the same."""
+    """Share of the games that are played to the end anyway."""
     entering: float = 0.05
     """Share of the games that begin with the kings far up the board."""
     unusual: float = 0.5
     """Share of the games that begin in an unusual position."""
     natural: float = 0.0
-    """Share of the games whose opening has good moves, as quick searches find them, instead of any."""
+    """Share of the games whose opening consists of good moves, found by quick searches, instead of arbitrary ones."""
     natural_loss: float = 0.06
-    """Chance to win, at most, that a move of such an opening gives away in an even position."""
+    """Maximum win probability that a move of such an opening gives away in an even position."""
     tree_depth: int = 0
-    """Positions of the searches' trees are kept too: those with an entry of this depth or more; 0: none are."""
+    """Also keep positions of the searches' trees: those with an entry of at least this depth; 0: none."""
     tree_share: float = 0.5
     """Share of these positions that is kept."""
     deep: float = 0.0
@@ -105,7 +105,7 @@ class TeacherSettings:
     deep_nodes: int = 20_000
     """with this soft limit; of their trees those positions are kept"""
     deep_depth: int = 8
-    """whose entries have this depth or more."""
+    """whose entries have at least this depth."""
     max_moves: int = 320
     """Moves after the opening at which a game is a draw."""
     hash_mb: int = 4
@@ -141,12 +141,12 @@ class TeacherSettings:
                 raise ValueError(f"{name} is {value}: expected {least} to {most}")
 
     def score_of(self, probability: float) -> int:
-        """The centipawns that win with a probability; beyond every score for 1."""
+        """The centipawns that win with a probability; for 1, more than any score."""
         return 1 << 20 if probability >= 1 else round(self.scale * math.log(probability / (1 - probability)))
 
 
 def code_version() -> str:
-    """A digest of all sources that decide a shard's bytes."""
+    """A digest of all sources that determine a shard's bytes."""
     digest = hashlib.sha256(source_digest().encode())
     digest.update(FOLDER.encode())
     folder = Path(worker_package.__path__[0])
@@ -173,10 +173,10 @@ class Teacher:
         number: int,
         on_tree: Callable[[npt.NDArray[np.void]], None] = lambda _records: None,
     ) -> Shard:
-        """Play the games of shard ``number``; nothing of it depends on shards that were made before.
+        """Play the games of shard ``number``; they do not depend on earlier shards.
 
         Args:
-            on_tree: gets of each game the positions of its searches' trees, `RECORD_DTYPE` [n].
+            on_tree: receives, for each game, the positions of its searches' trees, `RECORD_DTYPE` [n].
         """
         settings = self._settings
         state, table, sp = ThreadState(), TranspositionTable(settings.hash_mb), self._record(number)
@@ -191,7 +191,7 @@ class Teacher:
             flags = ENTERING if rng.random() < settings.entering else 0
             if rng.random() < settings.played_out:
                 flags |= PLAYED_OUT
-            # With none a seed gives the games that it gave before there were any (docs/nets.md).
+            # With none of them, a seed gives the same games as before they existed (docs/nets.md).
             if settings.unusual and rng.random() < settings.unusual:
                 flags |= UNUSUAL
             if settings.natural and not flags & ENTERING and rng.random() < settings.natural:
@@ -243,7 +243,7 @@ class Teacher:
     def _open(
         self, th: Any, sp: Any, rng: random.Random, flags: int, even: Position, seen: set[int]
     ) -> tuple[Position, int]:
-        """An opening, and its plies: one that this shard does not have yet, unless there seems to be none left."""
+        """An opening, and its plies: one that this shard does not have yet, unless none seems to be left."""
         settings = self._settings
         margin = settings.score_of(_UNUSUAL_BALANCE if flags & UNUSUAL else settings.balance)
         first, last = _ENTERING_PLIES if flags & ENTERING else (settings.plies_from, settings.plies_to)
@@ -283,7 +283,7 @@ class _Trees:
     """Memory for the positions of the searches' trees of a shard.
 
     Args:
-        sp: the record of self-play, which gets its addresses.
+        sp: the record of self-play, which receives the addresses.
     """
 
     def __init__(self, sp: Any) -> None:
@@ -296,7 +296,7 @@ class _Trees:
         sp.tree_tables = self._tables.ctypes.data
 
     def of_game(self, game: bytes, length: int) -> npt.NDArray[np.void]:
-        """Records of the game that was played last, which now know on which side of a split it is."""
+        """Records of the last game, now marked with its side of the split."""
         content = np.frombuffer(game, np.uint8)
         found = self._records[: int(self._sp.tree_count)].copy()
         found["part"] = int(game_hash(content.ctypes.data, length)) >> 48
@@ -306,9 +306,9 @@ class _Trees:
 _PIECES: Final = {PAWN: 9, LANCE: 2, KNIGHT: 2, SILVER: 2, GOLD: 2, BISHOP: 1, ROOK: 1}
 """Pieces of each side."""
 _KING_RANKS: Final = (2, 5)
-"""From and to, as black sees them."""
+"""Ranks from and to, as black sees them."""
 _IN_CAMP: Final = (4, 8)
-"""So many of a side's pieces stand in the enemy's camp, from and to."""
+"""Number of a side's pieces in the enemy's camp, from and to."""
 
 
 def entering_start(rng: random.Random) -> Position:
@@ -356,5 +356,5 @@ def _put_somewhere(rng: random.Random, put: Callable[[int, int], bool], piece: i
 
 
 def _below(rng: random.Random, limit: int) -> int:
-    """A number from 0 to ``limit - 1``, by the one method that is the same in every version of Python."""
+    """A number from 0 to ``limit - 1``, by a method that is the same in every version of Python."""
     return int(rng.random() * limit)

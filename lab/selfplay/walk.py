@@ -1,4 +1,4 @@
-"""A position as the field's 32 bytes (PackedSfen), and as the record that a network learns from.
+"""A position as the field's 32 bytes (PackedSfen), and as the record from which a network learns.
 
 The layout is YaneuraOu's (``extra/sfen_packer.cpp``): one bit for the side to move, seven for either king's square, a
 Huffman code for every other square, then the hands; the lowest bit of a byte comes first.
@@ -23,33 +23,33 @@ CODES: Final = (0, 0b1, 0b11, 0b1011, 0b111, 0b11111, 0b111111, 0b1111)
 CODE_BITS: Final = (1, 2, 4, 4, 4, 6, 6, 5)
 
 PIECES: Final = 40
-"""Pieces of a full set; the two kings come last in a record."""
+"""Pieces of a full set; in a record the two kings come last."""
 RECORD_DTYPE: Final = np.dtype(
     [
         ("pieces", np.uint16, (PIECES,)),  # numbers of K+P (worker.nnue.features), from the side to move
         ("score", np.int16),  # from the side to move
         ("result", np.int8),  # 1: the side to move wins, -1: it loses, 0: a draw; NO_RESULT
-        ("turn", np.uint8),  # whose move it is
-        ("bound", np.uint8),  # what the score is: worker.search.tt.EXACT, LOWER or UPPER
+        ("turn", np.uint8),  # the side to move
+        ("bound", np.uint8),  # the kind of score: worker.search.tt.EXACT, LOWER or UPPER
         ("depth", np.uint8),  # plies of the search that gave it; 0 in a game, whose searches go by nodes
-        ("part", np.uint16),  # of a tree's positions: the highest 16 bits of its game's hash
+        ("part", np.uint16),  # for positions of trees: the highest 16 bits of their game's hash
     ]
 )
 RECORD: Final = RECORD_DTYPE.itemsize
 assert RECORD == 88
 NO_RESULT: Final = -128
-"""The result of a position that was searched and not played."""
+"""The result of a position that was searched but not played."""
 QUIET_SCORE: Final = 6000
-"""Centipawns from which on a position is decided, and no net learns from it.
+"""Centipawns from which a position counts as decided, so that no net learns from it.
 
-The field has 3,000 at 600 centipawns to a unit of the logistic function; our nets have 1,150 or so. With 3,000 here no
-net ever saw a position that was more than 93 % won, and its scores ended there too.
+The field uses 3,000 at 600 centipawns per logistic unit; our nets have about 1,150. With 3,000 here no net ever saw a
+position that was more than 93 % won, and its scores ended there too.
 """
 
 
 @jit()
 def _put(address: int, at: int, value: int, bits: int) -> int:
-    """Write ``bits`` bits of ``value`` behind the first ``at`` of zeroed memory; returns the new end."""
+    """Write ``bits`` bits of ``value`` after the first ``at`` bits of zeroed memory; returns the new end."""
     word = address + (at >> 6) * 8
     shift = at & 63
     st64(word, np.int64(ldu64(word) | (np.uint64(value) << np.uint64(shift))))
@@ -89,7 +89,7 @@ def pack(pos: Any, address: int) -> None:
 
 @jit()
 def whole_move(pos: Any, short: int) -> Any:
-    """A move of which the low 16 bits are known; what is no move at all stays none."""
+    """A move from its low 16 bits; a value that is no move stays none."""
     if short & DROP_BIT:
         return short | (((pos.side << 4) | ((short >> 7) & 15)) << 16)
     origin = (short >> 7) & 127
@@ -148,7 +148,7 @@ def write_record(pos: Any, tables: int, record: int, score: int, result: int, bo
 
 @jit()
 def game_hash(game: int, length: int) -> Any:
-    """A number (uint64) that start and moves decide, the same everywhere: by it games are split."""
+    """A number (uint64) determined by start and moves, the same everywhere: games are split by it."""
     value = np.uint64(0x9E3779B97F4A7C15)
     for i in range(16 + length):
         word = ldu16(game + 2 * i) if i < 16 else ldu16(game + GAME_HEAD + 2 * (i - 16))

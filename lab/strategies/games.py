@@ -1,7 +1,7 @@
 """Games between virtual fleets: one at a time in each of several processes.
 
-Nothing of a game depends on the process or on the games before it, so the results are the same whatever the number of
-processes; only the order in which they come is not.
+A game does not depend on its process or on earlier games, so the results are the same for any number of processes; only
+the order in which they arrive differs.
 """
 
 from __future__ import annotations
@@ -12,25 +12,25 @@ from functools import partial
 from typing import Final
 
 from cluster.api import Decision, SearchRequest
-from cluster.coordination.strategies import SINGLE, Strategy, strategy
 from cluster.engine_spec import EngineSpec, Networks, Variety
 from cluster.machine.side_by_side import ProcessWorkplace
 from lab.match.game import Adjudicator, Choice, play_game
 from lab.strategies.records import FleetFigures, GameResult
 from lab.strategies.settings import LabError, LabSettings, ScheduledGame
+from lab.strategies.threads import SINGLE, LabStrategy, lab_strategy
 from lab.strategies.virtual import VirtualFleet, VirtualNode
 from worker.engine import Engine
 
 MakeEngine = Callable[[Variety, int], Engine]
-"""Makes the searcher of a virtual node from its fleet's variety and its number: one that answers alike every time after
-`new_game`. Goes to other processes, so it must pickle."""
+"""Makes the searcher of a virtual node from its fleet's variety and its number: one that gives the same answers after
+every `new_game`. It is sent to other processes, so it must be picklable."""
 
 _MOST_KEPT = 64
-"""Engines, of some 30 MB each, before those that were not used for longest are thrown away."""
+"""Maximum number of engines, of some 30 MB each; beyond it the least recently used ones are discarded."""
 
 
 class EngineMaker:
-    """`MakeEngine` for our own searcher; engines of one process share networks that are the same."""
+    """`MakeEngine` for our own searcher; engines of one process share identical networks."""
 
     def __init__(self, base: EngineSpec) -> None:
         self._base = base
@@ -47,13 +47,13 @@ class EnginePool:
     def __init__(self, make_engine: MakeEngine) -> None:
         self._make_engine = make_engine
         self._kept: dict[tuple[str, Variety], list[Engine]] = {}
-        """By side and variety, those that were used last in the end."""
+        """By side and variety; the most recently used ones come last."""
 
     def engines(self, side: str, variety: Variety, count: int) -> Sequence[Engine]:
-        """The engines of nodes 0 to ``count`` - 1 of ``side``, as earlier games left them."""
+        """The engines of nodes 0 to ``count`` - 1 of ``side``, in the state after earlier games."""
         key = side, variety
         own = self._kept.pop(key, [])
-        # The ones that were used last may be the other side's in the same game.
+        # The most recently used ones may belong to the other side of the same game.
         while len(self._kept) > 1 and sum(map(len, self._kept.values())) + count > _MOST_KEPT:
             for engine in self._kept.pop(next(iter(self._kept))):
                 engine.close()
@@ -68,21 +68,20 @@ SEARCH_MS: Final = 1000
 
 @dataclass(slots=True)
 class Side:
-    """A fleet, its budget in nodes a move of each node, and what it did."""
+    """A fleet, its budget in nodes per move of each node, and its statistics."""
 
     fleet: VirtualFleet
     budget: int
     ponders: bool = False
+    timed: bool = False
+    """Whether its searches take `SEARCH_MS`, in which its nodes search the budget, instead of a node limit: a node
+    limit would include pondered nodes, and a playoff is ended by time."""
     figures: FleetFigures = field(default_factory=FleetFigures)
 
     def move(self, number: int, sfen: str, moves: tuple[str, ...]) -> Decision:
-        """Search the position after ``moves``; ``number`` rises from turn to turn.
-
-        Who ponders searches for as long as its nodes take for the budget: a limit of nodes would count what was
-        pondered.
-        """
+        """Search the position after ``moves``; ``number`` rises from turn to turn."""
         limited = SearchRequest(number, sfen, moves, nodes=self.budget)
-        if self.ponders:
+        if self.timed:
             limited = SearchRequest(number, sfen, moves, soft_ms=SEARCH_MS, hard_ms=2 * SEARCH_MS)
         decision = self.fleet.search(limited)
         if decision.source != "forced":
@@ -97,17 +96,17 @@ class Side:
 
 
 class Arena:
-    """Plays games one after the other; its engines, made when they are first needed, serve all of them."""
+    """Plays games one after another with the same engines, which are created on first use."""
 
     def __init__(self, settings: LabSettings, make_engine: MakeEngine) -> None:
         self._settings = settings
         self._pool = EnginePool(make_engine)
 
     def play(self, game: ScheduledGame, sfen: str) -> GameResult:
-        """Play ``game`` from the opening ``sfen``. Depends on nothing that was played before."""
+        """Play ``game`` from the opening ``sfen``. Does not depend on earlier games."""
         settings, point, opponent = self._settings, game.point, self._settings.opponent
-        theirs = strategy(opponent.strategy) if opponent.strategy else SINGLE
-        a = self._side("a", point.nodes, settings.budget, strategy(point.strategy))
+        theirs = lab_strategy(opponent.strategy) if opponent.strategy else SINGLE
+        a = self._side("a", point.nodes, settings.budget, lab_strategy(point.strategy))
         b = self._side("b", opponent.fleet(point.nodes), settings.opponent_budget, theirs)
         players = (a, b) if game.a_is_black else (b, a)
         try:
@@ -119,14 +118,14 @@ class Arena:
         a.figures.agreement, b.figures.agreement = (round(side.figures.agreement, 6) for side in (a, b))
         return GameResult(game, points, end, moves, a.figures, b.figures)
 
-    def _side(self, name: str, count: int, budget: int, how: Strategy) -> Side:
-        """A fleet whose engines forget what they knew; its searches take `SEARCH_MS`."""
+    def _side(self, name: str, count: int, budget: int, how: LabStrategy) -> Side:
+        """A fleet whose engines are reset; its searches take `SEARCH_MS`."""
         engines = self._pool.engines(name, how.variety, count)
         nps = budget * 1000 // SEARCH_MS
         nodes = [VirtualNode(f"n{number}", engine, nps) for number, engine in enumerate(engines, start=1)]
-        fleet = VirtualFleet(nodes, how.settings, how.share_depth)
+        fleet = VirtualFleet.of(nodes, how)
         fleet.new_game()
-        return Side(fleet, budget, how.ponder)
+        return Side(fleet, budget, how.ponder, timed=how.ponder or how.settings.playoff.share > 0)
 
     def _moves(self, players: tuple[Side, Side], sfen: str) -> tuple[int | None, str, tuple[str, ...]]:
         """The winner's colour (None: a draw), how the game ended, and its moves."""

@@ -1,4 +1,4 @@
-"""The results of the games, and the folder that keeps them: settings, openings, a line for each game."""
+"""The results of the games, and their folder: settings, openings, a line for each game."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ class FleetFigures:
     """Figures of one side in a game, or in many."""
 
     moves: int = 0
-    """Moves that were searched; those that need no search are left out."""
+    """Number of searched moves; those that need no search are left out."""
     nodes: int = 0
-    """Nodes searched, all of its nodes together."""
+    """Nodes searched, by all its nodes together."""
     wasted: int = 0
-    """Nodes of these that brought nothing (`cluster.api.Decision.wasted`)."""
+    """Number of these nodes that were wasted (`cluster.api.Decision.wasted`)."""
     redeals: int = 0
-    """Number of times that a tree was dealt again within a search."""
+    """Number of times that a tree was redealt within a search."""
     votes: int = 0
     """Moves with two ballots or more."""
     agreement: float = 0.0
-    """Summed over ``votes``: the share of the ballots that were for the move played, 0 to 1."""
+    """Summed over ``votes``: the share of the ballots for the move played, 0 to 1."""
     hits: int = 0
     """Moves whose position was being pondered when their search began."""
 
     @classmethod
     def of(cls, decision: Decision, dealt: Sequence[str]) -> FleetFigures:
-        """Count one move that was searched; ``dealt``: why a tree was dealt, each time (the event's ``why``)."""
+        """Count one searched move; ``dealt``: the reason for each deal of a tree (the event's ``why``)."""
         found = cls(1, decision.nodes, decision.wasted, len(dealt) - dealt.count("presearch"))
         if len(decision.ballots) > 1:
             found.votes, found.agreement = 1, round(decision.agreement, 6)
@@ -46,7 +46,7 @@ class FleetFigures:
 
 @dataclass(frozen=True, slots=True)
 class GameResult:
-    """A game that is over. ``points`` are A's: 0, 1/2 or 1; ``moves`` are USI, from the opening on."""
+    """A finished game. ``points`` are A's: 0, 1/2 or 1; ``moves`` are USI, from the opening on."""
 
     game: ScheduledGame
     points: float
@@ -75,7 +75,7 @@ class LabFolder(GamesFolder[GameResult]):
         self.result = path / "result.json"
 
     def keep_openings(self, openings: list[str]) -> None:
-        """Write a longer list. Raises LabError: it does not begin with the openings that games were played from."""
+        """Write a longer list. Raises LabError: it does not begin with the openings that were already used."""
         known = self.known_openings()
         if openings[: len(known)] != known:
             raise LabError(

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from cluster.coordination.settings import Mode
-from cluster.coordination.strategies import Measured, strategy
+from cluster.coordination.strategies import Measured, StrategyError, strategy
 from cluster.engine_spec import Variety
 from lab.match.statistics import Sprt, Strength, Tally, Verdict, result_facts, strength, tally
 from lab.strategies.records import FleetFigures, GameResult
 from lab.strategies.settings import LabError, LabSettings, Point
+from lab.strategies.threads import lab_strategy
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,27 +28,27 @@ class PointResult:
 
     @property
     def agreement(self) -> float | None:
-        """Agreement of A's voters: the mean share of ballots for the move played, 0 to 1; None where nobody voted."""
+        """Agreement of A's voters: the mean share of ballots for the move played, 0 to 1; None if nobody voted."""
         return self.a.agreement / self.a.votes if self.a.votes else None
 
     @property
     def redeals(self) -> float:
-        """Re-deals of A, a game."""
+        """Redeals of A, per game."""
         return self.a.redeals / max(1, self.tally.games)
 
     @property
     def wasted(self) -> float:
-        """Share of A's nodes that were searched for nothing, 0 to 1."""
+        """Share of A's nodes that were wasted, 0 to 1."""
         return self.a.wasted / max(1, self.a.nodes)
 
     @property
     def hits(self) -> float | None:
-        """Share of A's moves whose position was being pondered, 0 to 1; None where A does not ponder."""
-        return self.a.hits / max(1, self.a.moves) if strategy(self.point.strategy).ponder else None
+        """Share of A's moves whose position was being pondered, 0 to 1; None if A does not ponder."""
+        return self.a.hits / max(1, self.a.moves) if lab_strategy(self.point.strategy).ponder else None
 
 
 def summarize(records: Sequence[GameResult]) -> list[PointResult]:
-    """The result of every point that has games, by strategy in the order in which they came, then by nodes."""
+    """The result of every point that has games, by strategy in order of appearance, then by nodes."""
     by_point: dict[Point, list[GameResult]] = {}
     for record in records:
         by_point.setdefault(record.game.point, []).append(record)
@@ -59,7 +60,7 @@ def summarize(records: Sequence[GameResult]) -> list[PointResult]:
 
 
 def _result(point: Point, records: Sequence[GameResult]) -> PointResult:
-    # In the order of the schedule: the sums are of floats, and must not depend on which game ended first.
+    # In the order of the schedule: the sums are floats, and must not depend on which game ended first.
     records = sorted(records, key=lambda record: record.game.number)
     a, b = FleetFigures(), FleetFigures()
     for record in records:
@@ -73,7 +74,7 @@ def _result(point: Point, records: Sequence[GameResult]) -> PointResult:
 def facts(
     settings: LabSettings, results: Sequence[PointResult], finished: bool, sprt: Sprt | None = None
 ) -> dict[str, Any]:
-    """As plain values: JSON has no infinity, so an Elo without an end is null. ``sprt``: a test of each point."""
+    """As plain values: JSON has no infinity, so an infinite Elo is null. ``sprt``: a test of each point."""
     return {
         "budget": settings.budget,
         "against_budget": settings.opponent_budget,
@@ -93,7 +94,7 @@ def undecided(records: Sequence[GameResult], point: Point, sprt: Sprt) -> bool:
 
 
 def check_for_table(settings: LabSettings) -> None:
-    """Raises LabError: the games are against something that a table of strategies has no place for."""
+    """Raises LabError: a table of strategies has no entry for this opponent."""
     if settings.against != "1x":
         raise LabError(
             f"a table holds what a strategy is worth over one node (1x), and this is against {settings.against}"
@@ -101,11 +102,11 @@ def check_for_table(settings: LabSettings) -> None:
 
 
 def measured(settings: LabSettings, results: Sequence[PointResult]) -> list[Measured]:
-    """The points that a table of strategies can hold: over one node with the same budget, of two nodes and more, all
-    alike but for the depths that they leave out, and without pondering.
+    """The points that a table of strategies can hold: over one node with the same budget, of two nodes and more,
+    identical except for the depths that they skip, and without pondering.
 
     Raises:
-        LabError: the games are against something else.
+        LabError: the opponent is another one.
     """
     check_for_table(settings)
     points = [_facts(result) for result in results if result.point.nodes > 1 and _for_any_fleet(result.point.strategy)]
@@ -125,7 +126,10 @@ def measured(settings: LabSettings, results: Sequence[PointResult]) -> list[Meas
 
 
 def _for_any_fleet(name: str) -> bool:
-    found = strategy(name)
+    try:
+        found = strategy(name)
+    except StrategyError:
+        return False  # the laboratory's own
     return found.settings.mode is not Mode.AUTO and found.variety == Variety() and not found.ponder
 
 
@@ -152,12 +156,12 @@ HEADINGS = (
 
 
 def table(results: Sequence[PointResult]) -> str:
-    """The table for people; `docs/how-to/lab.md` says what the columns mean."""
+    """The table for people; `docs/how-to/lab.md` explains the columns."""
     return _aligned([HEADINGS, *(_row(result) for result in results)])
 
 
 def sprt_table(results: Sequence[PointResult], sprt: Sprt) -> str:
-    """The test of each point, a line each."""
+    """The test of each point, one line each."""
     lower, upper = sprt.bounds
     head = f"SPRT, H0 {sprt.elo0:g} and H1 {sprt.elo1:g} Elo; LLR from {lower:.2f} (H0) to {upper:.2f} (H1)"
     lines = (

@@ -1,4 +1,4 @@
-"""A run of ``gougi lab``: plays what is missing in its folder."""
+"""A run of ``gougi lab``: plays the missing games of its folder."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class GamesProgress(Bars):
     """A bar for each point at a terminal, else a line after each game.
 
     Args:
-        results: the games that are there; those that are played come to them.
+        results: the existing games; new ones are added.
     """
 
     def __init__(self, plan: Plan, results: list[GameResult]) -> None:
@@ -50,7 +50,7 @@ class GamesProgress(Bars):
             self.show(point, tell=False)
 
     def show(self, point: Point, *, tell: bool = True) -> None:
-        """Show the results of ``point``; ``tell``: a game of it is over."""
+        """Show the results of ``point``; ``tell``: one of its games is over."""
         own = [result for result in self._results if result.game.point == point]
         words = ", ".join(f"Elo {result.strength}" for result in summarize(own))
         self._points[point].show(min(len(own), self._games), words, tell=tell)
@@ -66,7 +66,7 @@ def run(
     into: Path | None,
     as_json: bool,
 ) -> int:
-    """Play what is missing of the plan, and show the results; returns the exit code.
+    """Play the missing games of the plan, and show the results; returns the exit code.
 
     Args:
         into: a table of strategies in which the results are entered; None: none.
@@ -108,7 +108,7 @@ def _run(
     whole = True
     if left:
         openings = _openings(folder, settings, plan, net)
-        # Asked when a game is due: a test may have been decided meanwhile.
+        # Checked when a game is due: a test may have been decided meanwhile.
         tasks = ((game, openings[game.pair]) for game in left if sprt is None or undecided(results, game.point, sprt))
         spec = EngineSpec(settings.hash_mb, 1, None if net is None else str(net.resolve()), settings.fv_scale)
         places = virtual_workplaces(settings, EngineMaker(spec), concurrency)
@@ -130,9 +130,9 @@ def _run(
 
 
 def _enter(folder: LabFolder, settings: LabSettings, plan: Plan, into: Path) -> None:
-    """Put the plan's points into a table, in the place of earlier measurements of the same.
+    """Put the plan's points into a table, in place of earlier measurements of the same points.
 
-    The folder may hold other points, which another command left unfinished.
+    The folder may hold other points, left unfinished by another command.
     """
     points = measured(settings, summarize([result for result in folder.read()[0] if result.game.point in plan.points]))
     write_table(into, [*_known_points(into), *points])
@@ -144,7 +144,7 @@ def _known_points(into: Path) -> tuple[Measured, ...]:
 
 
 def _openings(folder: LabFolder, settings: LabSettings, plan: Plan, net: Path | None) -> list[str]:
-    """An opening for each pair; those that are missing are made, and kept."""
+    """An opening for each pair; missing ones are generated and stored."""
     wanted = plan.games // 2
     compile_searcher()
     if len(known := folder.known_openings()) >= wanted:

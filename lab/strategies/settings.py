@@ -1,4 +1,4 @@
-"""Settings of a laboratory: all that decides the games of a folder, the opponent, and the games in their order."""
+"""Settings of a laboratory run: everything that decides the games of a folder, the opponent, and the game order."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ import math
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from cluster.coordination.strategies import StrategyError, strategy
+from cluster.coordination.strategies import StrategyError
+from lab.strategies.threads import lab_strategy
 
 MOST_NODES = 1000
 
 
 class LabError(ValueError):
-    """The laboratory cannot do what was asked; the text says what is wrong, and where."""
+    """The laboratory cannot do as asked; the text names the fault and its place."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opponent:
-    """B. ``strategy`` None: one node, with ``times`` the budget of one of A's nodes."""
+    """B. ``strategy`` None: one node with a budget of ``times`` that of one of A's nodes."""
 
     strategy: str | None = None
     nodes: int | None = None
@@ -45,7 +46,7 @@ class Opponent:
         if nodes is not None and not 1 <= nodes <= MOST_NODES:
             raise LabError(f"against {text}: expected 1 to {MOST_NODES} nodes")
         try:
-            return cls(strategy(name).name, nodes)
+            return cls(lab_strategy(name).name, nodes)
         except StrategyError as error:
             raise LabError(f"against {text}: expected times such as 4x, or a strategy ({error})") from None
 
@@ -68,27 +69,27 @@ class Opponent:
 
 @dataclass(frozen=True, slots=True)
 class LabSettings:
-    """Two runs in one folder must agree in all of it. How many games, strategies and nodes there are may grow.
+    """Two runs in one folder must agree in all of it. The numbers of games, strategies and nodes may grow.
 
     Raises (constructor):
         LabError: a value is out of range, or the opponent cannot be read.
     """
 
     budget: int
-    """Nodes a move of every node."""
+    """Nodes per move of every node."""
     against: str = "1x"
-    """As `Opponent.parse` takes it."""
+    """In the form of `Opponent.parse`."""
     seed: int = 1
     """Seed of the openings."""
     net: str = ""
-    """Names the network: its file's SHA-256, so that another of the same name is another."""
+    """Identifies the network by the SHA-256 of its file, not by its name."""
     fv_scale: int | None = None
     hash_mb: int = 4
     """Table size of every node."""
     max_moves: int = 320
-    """A game that is longer is a draw, counted from move 1 of the opening."""
+    """A longer game, counted from move 1 of the opening, is a draw."""
     resign_cp: int = 2000
-    """A game is over where both sides see the same one so far ahead, `resign_moves` moves in a row each. 0: never."""
+    """A game is over if both sides see the same side this far ahead on `resign_moves` moves in a row each. 0: never."""
     resign_moves: int = 3
 
     def __post_init__(self) -> None:
@@ -103,7 +104,7 @@ class LabSettings:
 
     @property
     def opponent_budget(self) -> int:
-        """Nodes a move of every node of B."""
+        """Nodes per move of every node of B."""
         return max(1, math.floor(self.budget * self.opponent.times + 0.5))
 
     @property
@@ -144,7 +145,7 @@ class ScheduledGame:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The points asked for, strategy by strategy, and the games of each (even).
+    """The requested points, strategy by strategy, and the number of games of each (even).
 
     Raises (constructor):
         LabError: no point, a number out of range, an unknown strategy.
@@ -162,7 +163,7 @@ class Plan:
         if wrong := [count for count in self.nodes if not 1 <= count <= MOST_NODES]:
             raise LabError(f"{wrong[0]} nodes: expected 1 to {MOST_NODES}")
         try:
-            names = tuple(dict.fromkeys(strategy(text).name for text in self.strategies))
+            names = tuple(dict.fromkeys(lab_strategy(text).name for text in self.strategies))
         except StrategyError as error:
             raise LabError(str(error)) from None
         object.__setattr__(self, "strategies", names)
@@ -173,7 +174,7 @@ class Plan:
         return tuple(Point(name, count) for name in self.strategies for count in self.nodes)
 
     def left(self, played: Collection[ScheduledGame]) -> Iterator[ScheduledGame]:
-        """The games still to play: pair after pair, each over all points, so that all points grow together."""
+        """The games still to play: pair after pair, each over all points, so that all points advance together."""
         done = set(played)
         for pair in range(self.games // 2):
             for point in self.points:

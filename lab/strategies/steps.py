@@ -1,6 +1,6 @@
-"""A search that runs by node counts: it waits at a count until its driver lets it go on.
+"""A search that runs by node counts: at a count it waits until its driver lets it continue.
 
-With it several searches advance side by side in virtual time and exchange their entries on the way, exactly and
+With it several searches advance side by side in virtual time and exchange their entries meanwhile, exactly and
 repeatably, on any number of cores.
 """
 
@@ -44,10 +44,11 @@ class Steps:
         return self._result is not None or self._error is not None
 
     def run_to(self, nodes: int) -> bool:
-        """Let it search until it has counted ``nodes`` (a few more, where a node is not looked at). True: it is over.
+        """Let it search until it has counted ``nodes`` (or slightly more, since not every node is checked). True: it is
+        over.
 
         Raises:
-            EngineError, or whatever the search raised.
+            EngineError, or any other exception of the search.
         """
         if not self.over:
             self._record.pause_at = nodes
@@ -58,12 +59,12 @@ class Steps:
         return self.over
 
     def result(self) -> SearchResult:
-        """The result of a search that is over."""
+        """The result of a finished search."""
         assert self._result is not None
         return self._result
 
     def close(self) -> None:
-        """End the search, wherever it is. More than once does no harm."""
+        """End the search, wherever it is. Idempotent."""
         if self._closed:
             return
         self._closed = True

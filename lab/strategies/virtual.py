@@ -1,15 +1,15 @@
 """The fleet in virtual time: the same coordinator, N engines, no Ray, no network, no clock; exact and repeatable.
 
-A virtual node searches ``nps`` nodes in a virtual second: a line that its engine reports after n nodes arrives
-n / nps seconds after the job did. Time goes on in slices: in each, the engines run one after the other as far as the
-slice allows (`lab.strategies.steps`), and at its end those that share their tables exchange what is new. What
-happens within a slice is handled in its order; a stop or a newer job then finds an engine a slice ahead at most, and
-what it found beyond is thrown away, as a real node would never have found it.
+A virtual node searches ``nps`` nodes in a virtual second: a line that its engine reports after n nodes arrives n / nps
+seconds after the job did. Time advances in slices: in each, the engines run one after another as far as the slice
+allows (`lab.strategies.steps`), and at its end those that share their tables exchange new entries. Events within a
+slice are handled in order. A stop or a newer job then finds an engine at most a slice ahead, and results beyond it are
+discarded, because a real node would never have found them.
 
-Pondering goes on over as much virtual time as the opponent took, and then beside the next search where that is a hit.
+Pondering takes as much virtual time as the opponent took, and after a hit it continues beside the next search.
 
-An engine that cannot be driven by steps (an external one) runs to the end of its job's limits when it gets the job. So
-it cannot ponder.
+An engine that cannot run in steps (an external one) runs to the end of its job's limits when it gets the job. So it
+cannot ponder.
 """
 
 from __future__ import annotations
@@ -39,20 +39,19 @@ from cluster.coordination.events import (
 from cluster.coordination.settings import Settings, SharingSettings
 from cluster.coordination.strategies import standard_table
 from cluster.network.messages import Done, Job, Report
+from lab.strategies.histories import HistoryExchange
 from lab.strategies.steps import Steps
+from lab.strategies.threads import CORRECTIONS, SLICE_MS, LabStrategy
 from worker.engine import Engine, EngineError, SearchInfo, SearchResult, SharesTable
 from worker.search.engine import NumbaEngine
 
 _LONE_SLICE_MS: Final = 1000
-"""Slice of a node without others; it only bounds how far beyond its stop a search runs."""
-SLICE_MS: Final = 32
-"""A thirty-second of the virtual second: how late what one node finds reaches the others at most. Real nodes send every
-30 to 60 ms (`cluster.sharing.node`)."""
+"""Slice of a single node; it only bounds how far beyond its stop a search runs."""
 
 
 @dataclass(slots=True)
 class VirtualFleet:
-    """N virtual nodes under one coordinator. ``now_ms`` is the virtual time, which goes on from search to search."""
+    """N virtual nodes under one coordinator. ``now_ms`` is the virtual time, which continues from search to search."""
 
     nodes: Sequence[VirtualNode]
     settings: Settings = field(default_factory=Settings)
@@ -60,22 +59,34 @@ class VirtualFleet:
     """As `SharingSettings.depth`."""
     now_ms: int = 0
     slice_ms: int = SLICE_MS
+    one_table: bool = False
+    """Whether the nodes search on one table, like the threads of an engine; then nothing is exchanged."""
+    one_history: bool = False
+    """The same for the histories that threads share."""
+    history_ms: int = 0
+    """How often the nodes exchange their histories (`lab.strategies.histories`); 0: never."""
+    history_tables: int = CORRECTIONS
+    """Number of exchanged histories, as `HistoryExchange` counts them."""
     log: list[tuple[int, LogEvent]] = field(default_factory=list)
     """Log events of the last search, with their virtual time."""
     progress: list[Progress] = field(default_factory=list)
     """Progress published in the last search."""
+    histories: list[HistoryExchange] = field(init=False, default_factory=list)
+    """One exchange for the engines of each network."""
+    _told_ms: int = field(init=False, default=0)
+    """The time of the last exchange of histories."""
     _coordinator: Coordinator = field(init=False)
     _by_id: dict[str, VirtualNode] = field(init=False)
     _runs: dict[str, JobRun] = field(init=False, default_factory=dict)
-    """The jobs that run by steps."""
+    """The jobs that run in steps."""
     _horizon_ms: int = field(init=False, default=0)
-    """End of the present slice, up to which these jobs have run."""
+    """End of the current slice, up to which these jobs have run."""
     _queue: list[tuple[int, int, Event]] = field(init=False, default_factory=list)
     _order: itertools.count[int] = field(init=False, default_factory=itertools.count)
     _sharers: list[list[SharesTable]] = field(init=False, default_factory=list)
     """Engines that can use each other's table entries; empty if nothing is shared."""
     _pondered_id: int | None = field(init=False, default=None)
-    """The search id of the pondering that runs."""
+    """The search id of the running pondering."""
 
     def __post_init__(self) -> None:
         self._coordinator = Coordinator(self.settings, standard_table())
@@ -87,28 +98,49 @@ class VirtualFleet:
             if isinstance(node.engine, SharesTable):
                 alike[node.engine.entries_meaning()].append(node.engine)
         for engines in alike.values():
-            shares = self.share_depth and len(engines) > 1
+            shares = self.share_depth and len(engines) > 1 and not self.one_table
             for engine in engines:
                 engine.share(self.share_depth if shares else None)
+                if isinstance(engine, NumbaEngine) and isinstance(engines[0], NumbaEngine):
+                    engine.search_beside(engines[0], table=self.one_table, histories=self.one_history)
             if shares:
                 self._sharers.append(engines)
+            if self.history_ms and not self.one_history:
+                ours = [engine for engine in engines if isinstance(engine, NumbaEngine)]
+                self.histories.append(HistoryExchange(ours, self.history_tables))
         if len(self.nodes) == 1:
             self.slice_ms = _LONE_SLICE_MS
 
+    @classmethod
+    def of(cls, nodes: Sequence[VirtualNode], how: LabStrategy) -> VirtualFleet:
+        """A fleet that plays a strategy."""
+        return cls(
+            nodes,
+            how.settings,
+            how.share_depth,
+            slice_ms=how.slice_ms,
+            one_table=how.one_table,
+            one_history=how.one_history,
+            history_ms=how.history_ms,
+            history_tables=how.history_tables,
+        )
+
     def new_game(self) -> None:
-        """Tell every engine that a new game begins."""
+        """Start a new game on every engine."""
         for node in self.nodes:
             node.engine.new_game()
         for engines in self._sharers:
             for engine in engines:
                 engine.take_entries()
+        for histories in self.histories:
+            histories.begin()
 
     def search(self, request: SearchRequest, faults: Sequence[tuple[int, NodeJoined | NodeLost]] = ()) -> Decision:
-        """Search to the decision.
+        """Search until the decision.
 
         Args:
-            faults: nodes that leave or come back (`VirtualNode.joins`), each with its time in milliseconds after the
-                start.
+            faults: nodes that leave or return (`VirtualNode.joins`), each with its time in milliseconds after the
+            start.
 
         Raises:
             ValueError: as `Coordinator.handle`.
@@ -131,13 +163,13 @@ class VirtualFleet:
         return decision
 
     def ponder(self, request: SearchRequest, for_ms: int) -> None:
-        """Ponder for ``for_ms`` of virtual time, and stay at it: until the next search, which may be a hit, or `rest`.
+        """Ponder for ``for_ms`` of virtual time, and stay ready until the next search, which may be a hit, or `rest`.
 
         Raises:
             ValueError: as `Coordinator.handle`.
         """
         self._begin()
-        self.slice_ms = min(self.slice_ms, SLICE_MS)  # a lone node too: on a miss, it ran on for a slice at most
+        self.slice_ms = min(self.slice_ms, SLICE_MS)  # a lone node too: on a miss it has run on for at most a slice
         try:
             self._handle(PonderSearch(request))
             self._pondered_id = request.search_id
@@ -156,7 +188,7 @@ class VirtualFleet:
         self._end_all()
 
     def _begin(self) -> None:
-        """Begin a search: pondering that is under way goes on; nothing else is left."""
+        """Begin a search: running pondering continues; everything else is cleared."""
         self.log, self.progress = [], []
         if self._pondered_id is None:
             self._queue, self._horizon_ms = [], self.now_ms
@@ -167,7 +199,7 @@ class VirtualFleet:
             self._end(node_id)
 
     def _next(self, until_ms: int | None = None) -> Event | None:
-        """Go on to the next event, slice by slice. None: nothing will happen, or not by ``until_ms``."""
+        """Advance to the next event, slice by slice. None: nothing will happen, or not by ``until_ms``."""
         while True:
             wake = self._coordinator.wake_ms(self.now_ms)
             times = (self._queue[0][0] if self._queue else None, wake, until_ms)
@@ -186,12 +218,16 @@ class VirtualFleet:
                 return None
 
     def _slice(self) -> None:
-        """All engines run to the next horizon; then those that share exchange what is new."""
+        """Run all engines to the next horizon; then those that share exchange new entries."""
         self._horizon_ms += self.slice_ms
         for node_id in list(self._runs):
             self._advance(node_id)
         for engines in self._sharers:
             exchange(engines)
+        if self.history_ms and self._horizon_ms - self._told_ms >= self.history_ms:
+            self._told_ms = self._horizon_ms
+            for histories in self.histories:
+                histories.exchange()
 
     def _advance(self, node_id: str) -> None:
         run = self._runs[node_id]
@@ -235,7 +271,7 @@ _ENDLESS: Final = 1 << 50
 
 @dataclass(slots=True)
 class VirtualNode:
-    """An engine and how fast its machine is (virtual nodes a second). ``delay_ms``: of each message to the master."""
+    """An engine and its speed (virtual nodes a second). ``delay_ms``: of each message to the master."""
 
     node_id: str
     engine: Engine
@@ -243,13 +279,13 @@ class VirtualNode:
     delay_ms: int = 0
 
     def joins(self) -> NodeJoined:
-        """The event by which it joins, as `cluster.drivers.fleet` makes it of a real node."""
+        """The event by which it joins, as `cluster.drivers.fleet` creates it for a real node."""
         return NodeJoined(self.node_id, self.engine.name[:128], self.engine.can_split, self.nps)
 
 
 class JobRun:
-    """A job on a virtual node, as far as virtual time has come. An engine that cannot be driven by steps is at the end
-    of its job from the beginning."""
+    """A job on a virtual node, up to the current virtual time. An engine that cannot run in steps has finished its job
+    from the start."""
 
     def __init__(self, node: VirtualNode, job: Job, now_ms: int) -> None:
         self._node = node
@@ -277,11 +313,12 @@ class JobRun:
             self._error = str(error)[:1000] or "engine error"
 
     def advance(self, until_ms: int) -> list[tuple[int, Report | Done]]:
-        """Search until the virtual time ``until_ms``. Returns the new messages and when each reaches the master."""
+        """Search until the virtual time ``until_ms``. Returns the new messages and the time at which each reaches the
+        master."""
         if self._search is not None:
             self._step(self._search, (until_ms - self._began_ms) * self._node.nps // 1000)
         if self._result is not None:
-            # The time does not count here: it is the clock's, on which nothing of this may depend.
+            # The real time is left out: nothing here may depend on the clock.
             told = [replace(info, time_ms=0) for info in self._infos]
             self._infos += [line for line in self._result.lines if replace(line, time_ms=0) not in told]
         messages: list[tuple[int, Report | Done]] = [
@@ -316,7 +353,7 @@ class JobRun:
 
 
 def exchange(engines: Sequence[SharesTable]) -> None:
-    """Every engine takes over what the others wrote since the last time."""
+    """Every engine copies the others' new entries since the last exchange."""
     fresh = [engine.take_entries() for engine in engines]
     for number, engine in enumerate(engines):
         others = [entries for other, entries in enumerate(fresh) if other != number and len(entries)]
@@ -325,8 +362,8 @@ def exchange(engines: Sequence[SharesTable]) -> None:
 
 
 def _in_nodes(job: Job, nps: int) -> Job:
-    """The job with its time limit turned into nodes, and an endless one into one that at least ends at its last depth:
-    there is nobody in virtual time to wait for its stop."""
+    """The job with its time limit converted to nodes. An endless one at least ends at its last depth, because nothing
+    in virtual time would stop it."""
     if job.movetime_ms is None:
         return job if job.nodes is not None or job.depth is not None else structs.replace(job, nodes=_ENDLESS)
     nodes = max(1, job.movetime_ms * nps // 1000)

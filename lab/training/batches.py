@@ -1,4 +1,4 @@
-"""Values of an iterator that are made ahead, by a thread of their own."""
+"""Values of an iterator that a separate thread produces in advance."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ _WAIT_S: Final = 0.2
 
 
 class Ahead(Generic[T]):
-    """An iterator over what another one gives, ``depth`` values of which are ready before they are asked for.
+    """An iterator over the values of another one, up to ``depth`` of which are ready in advance.
 
-    What the other one raises is raised here, in its place. `close` ends the thread; so does the end of the ``with``.
+    Exceptions of the other iterator are raised here, in sequence. `close` ends the thread; so does the end of the
+    ``with``.
     """
 
     def __init__(self, source: Iterator[T], depth: int, name: str) -> None:
@@ -70,7 +71,7 @@ class Ahead(Generic[T]):
         raise value
 
     def close(self) -> None:
-        """End the thread; values that are ready are lost."""
+        """End the thread; values that are ready are discarded."""
         self._over = True
         self._closed.set()
         self._thread.join()
@@ -83,7 +84,7 @@ class Ahead(Generic[T]):
 
 
 _AHEAD: Final = 4
-"""Batches that are ready, at most."""
+"""Maximum number of batches that are ready in advance."""
 
 Rows = Any
 """Rows of the feature transformer, int [n][active]: a numpy array, or a tensor on a GPU."""
@@ -91,7 +92,7 @@ Rows = Any
 
 @dataclass(frozen=True, slots=True)
 class BatchNumber:
-    """The number of a batch in the order of all."""
+    """The number of a batch in the overall order."""
 
     epoch: int = 0
     chunk: int = 0
@@ -106,11 +107,11 @@ class Batch:
     """Some positions, as numpy arrays or as tensors on a GPU.
 
     Attributes:
-        own, enemy: rows that they switch on as the side to move and as the other side sees them, int [n][active].
+        own, enemy: rows that they activate as the side to move and as the other side sees them, int [n][active].
         scores: float32 [n], centipawns from the side to move.
         results: float32 [n]: 1 if the side to move wins, 0 if it loses, 0.5 for a draw; below 0 if there is none.
         bounds: uint8 [n]: whether the score is exact, or a bound (`worker.search.tt`).
-        after: the number of the batch that follows.
+        after: the number of the next batch.
     """
 
     own: Rows
@@ -131,7 +132,8 @@ def make_batch(
     after: BatchNumber = START,
     mirror: RowTables | None = None,
 ) -> Batch:
-    """The records at the places ``order`` as a batch; where ``mirror`` is given, the second half of them by it."""
+    """The records with the indices ``order`` as a batch; if ``mirror`` is given, it is used for the second half of
+    them."""
     count = len(order)
     own, enemy = (np.empty((count, tables.active), np.int32) for _ in range(2))
     places = np.ascontiguousarray(order, np.int64)
@@ -149,7 +151,7 @@ def make_batch(
 
 
 def cut(count: int, size: int) -> list[tuple[int, int]]:
-    """From and to of the batches of so many positions: as even as may be, none larger than ``size``."""
+    """Start and end of each batch of a number of positions: as even as possible, none larger than ``size``."""
     number = -(-count // size)
     edges = [count * place // number for place in range(number + 1)]
     return list(itertools.pairwise(edges))
@@ -165,12 +167,12 @@ def training_batches(
     threads: int,
     mirror: RowTables | None = None,
 ) -> Iterator[Iterator[Batch]]:
-    """Batches of the training positions without an end, from ``first`` on; threads make them until the ``with`` ends.
+    """Endless batches of the training positions, from ``first`` on; threads make them until the ``with`` ends.
 
     Args:
-        size: positions of a batch, at most.
-        threads: that replay games.
-        mirror: tables by which half of the positions, others in each epoch, are shown.
+        size: maximum positions of a batch.
+        threads: number of threads that replay games.
+        mirror: tables for half of the positions, a different half in each epoch.
     """
     with Ahead(chunks_from(corpus, seed, first.epoch, first.chunk, threads), 1, "chunks") as chunks:
 

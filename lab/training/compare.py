@@ -1,4 +1,4 @@
-"""Two networks over the same positions of teacher games: their evaluations, and the results that they foretell."""
+"""Two networks on the same positions of teacher games: their evaluations, and how well they predict the results."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from worker.nnue.network import DEFAULT_FV_SCALE
 
 _MOST_SHARDS: Final = 40
 _LEAST: Final = 1e-6
-"""A probability that a loss takes for 0, so that one position cannot be worth more than all others."""
+"""Lower limit of a probability in a loss, so that one position cannot outweigh all others."""
 
 Values = npt.NDArray[np.float64]
 
 
 def quiet_records(files: Sequence[Path], count: int) -> tuple[Records, int]:
-    """Quiet positions of teacher games, from some of the shards, evenly; and how many of them are held out.
+    """Quiet positions of teacher games, evenly from some of the shards; and how many of them are held out.
 
-    As many as there are come from games that `gougi train` holds out, so that no network has learned from them; they
+    As many as possible come from games that `gougi train` holds out, so that no network has learned from them; they
     stand first.
 
     Raises:
@@ -59,7 +59,7 @@ def evaluations(network: NetworkFile, records: Records) -> Values:
 
 @dataclass(frozen=True, slots=True)
 class ResultLoss:
-    """The misfit of a network's evaluations to the results of the games that the positions are from.
+    """The misfit between a network's evaluations and the results of the games from which the positions come.
 
     A position counts -p log q - (1 - p) log(1 - q), with the points p of the side to move and
     q = 1 / (1 + exp(-evaluation / scale)). Chance alone has 0.693.
@@ -92,7 +92,7 @@ def result_loss(values: Values, results: npt.NDArray[np.int8]) -> ResultLoss | N
 
 
 def comparison(a: NetworkFile, b: NetworkFile, records: Records) -> dict[str, Any]:
-    """Figures of two networks over positions, as plain values; scores beyond `QUIET_SCORE` count as that."""
+    """Figures of two networks on positions, as plain values; scores are clipped to `QUIET_SCORE`."""
     first, second = (evaluations(network, records).clip(-QUIET_SCORE, QUIET_SCORE) for network in (a, b))
     spread = float(first.std() * second.std())
     correlation = float(((first - first.mean()) * (second - second.mean())).mean() / spread) if spread else None
@@ -113,7 +113,7 @@ def comparison(a: NetworkFile, b: NetworkFile, records: Records) -> dict[str, An
 
 
 def comparison_text(facts: Mapping[str, Any]) -> str:
-    """The same as a table; ``held_out``: how many of the positions are of games that training holds out."""
+    """The same as a table; ``held_out``: number of positions from games that training holds out."""
     rows = [
         ("A", facts["a"]),
         ("B", facts["b"]),

@@ -1,10 +1,10 @@
-"""The positions that a net is trained on: the shards, their games for validation, and the order.
+"""The training positions: the shards, their games for validation, and the order.
 
-A shard is one of games, or one of positions of the trees of their searches (`lab.selfplay.shard`), or a block of a PSV
-file (`lab.training.psv`). The latter two are never read as a whole: a chunk of them is in memory at a time.
+A shard holds games, or positions of the trees of their searches (`lab.selfplay.shard`), or is a block of a PSV file
+(`lab.training.psv`). The latter two are never read as a whole: one chunk of them is in memory at a time.
 
-Nothing of an order is left to chance, or to what came before: shards, chunks and batches follow from the seed, so a run
-goes on in the middle of an epoch by reading one chunk again.
+The order is deterministic: shards, chunks and batches follow from the seed, so a run resumes in the middle of an epoch
+by reading one chunk again.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ from worker.nnue.features import K_P, tables
 from worker.shogi.state import new_record
 
 CHUNK_SHARDS: Final = 32
-"""Shards whose positions are shuffled together, at most: of 1,000 games each, some 2 million positions, 190 MB. Three
-such chunks are in memory: one is used, one waits, and one is made."""
+"""Maximum number of shards whose positions are shuffled together: of 1,000 games each, some 2 million positions, 190
+MB. Three such chunks are in memory: one is used, one waits, and one is made."""
 CHUNK_POSITIONS: Final = 2_500_000
-"""Positions of a chunk, at most, unless a shard has more."""
+"""Maximum number of positions of a chunk, unless a single shard has more."""
 _TREE: Final = ".tree"
 _SHARD_FILE: Final = re.compile(r"shard-\d{6,}\.(games|tree)")
 _FAULTS: Final = {CUT: "it ends too early", NO_POSITION: "its start is no position", ILLEGAL: "move {} is not legal"}
@@ -52,12 +52,12 @@ USES: Final = ("all", "games", "tree")
 
 
 class CorpusError(Exception):
-    """The games cannot be used, or are not those a run was begun with; the text says which, and why."""
+    """The games cannot be used, or are not those with which a run was begun; the text says which, and why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A shard, and the games and positions of it that a run uses."""
+    """A shard, and the numbers of its games and positions that a run uses."""
 
     path: str
     sha256: str
@@ -68,29 +68,29 @@ class Source:
     """Positions."""
     validation: int
     first: int = 0
-    """Of a PSV file: the number of its first position, for it is used in blocks (`lab.training.psv`)."""
+    """Of a PSV file: the number of the first position of the block (`lab.training.psv`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """The positions that are used for training and for validation.
+    """The positions for training and for validation.
 
     Raises:
-        ValueError: the share is none.
+        ValueError: the share is out of range.
     """
 
     validation: float
     """Share of the games."""
     every: bool = False
-    """Whether positions that are not quiet are used too; no run learns from them, but they show what a shard has."""
+    """Whether to use positions that are not quiet too; no run learns from them, but they show the shard's content."""
     decided: bool = False
-    """Whether decided positions are used too (`lab.training.replay.QUIET_SCORE`)."""
+    """Whether to use decided positions too (`lab.training.replay.QUIET_SCORE`)."""
     horizon: float = 0.0
     """Mean number of plies by which a position's score looks ahead in its game; 0: not at all."""
     use: str = "all"
-    """Positions that are used: ``games`` for those of games, ``tree`` for those of trees, ``all`` for both."""
+    """Positions to use: ``games`` for those of games, ``tree`` for those of trees, ``all`` for both."""
     least_depth: int = 0
-    """Positions of trees that were searched less deep are not used."""
+    """Minimum depth of the search for positions of trees."""
 
     def __post_init__(self) -> None:
         if self.use not in USES:
@@ -100,7 +100,7 @@ class Split:
 
 
 def _threshold(validation: float) -> int:
-    """The games whose hash is below it are for validation."""
+    """Games with a hash below it are for validation."""
     return min(int(validation * 2.0**64), (1 << 64) - 1)
 
 
@@ -108,7 +108,7 @@ class Replayer:
     """Replays shards; one for each thread.
 
     Args:
-        scale: centipawns to a unit of the logistic function, by which scores look ahead; None: they do not.
+        scale: centipawns per logistic unit for the look-ahead of scores; None: no look-ahead.
     """
 
     def __init__(self, split: Split, scale: float | None = None) -> None:
@@ -121,7 +121,7 @@ class Replayer:
         self._below = np.uint64(_threshold(split.validation))
 
     def records(self, shard: Shard, part: int) -> Records:
-        """The positions of a shard's training or validation games, in their order.
+        """The positions of a shard's training or validation games, in order.
 
         Raises:
             ShardError: it is damaged; the text names the game.
@@ -145,10 +145,10 @@ class Replayer:
         return found[:kept].copy()
 
     def tree_records(self, tree: Tree, part: int) -> Records:
-        """The positions of a file of trees that belong to training or to validation, in their order."""
+        """The positions of a file of trees that belong to training or to validation, in order."""
         records: Any = tree.records
         edge = int(self._below) >> 48
-        # Of the games whose hash begins as the threshold does nobody can say here on which side they are.
+        # If a game's hash begins like the threshold, its side cannot be decided here.
         wanted = records["part"] < edge if part == VALIDATION else records["part"] > edge
         if self._split.least_depth:
             wanted &= records["depth"] >= self._split.least_depth
@@ -159,7 +159,7 @@ class Replayer:
         return block.records(self._position, self._tables, self._below, part, self._split.decided)
 
     def again(self, source: Source, part: int) -> Records:
-        """The positions of a source that was indexed. Raises CorpusError: it is another one by now, or gone."""
+        """The positions of an indexed source. Raises CorpusError: it has changed, or is gone."""
         path = Path(source.path)
         try:
             if path.suffix == _TREE:
@@ -183,11 +183,11 @@ class Replayer:
 
 
 def shard_files(folders: Sequence[Path], use: str = "all") -> list[Path]:
-    """The shards of folders of ``gougi selfplay``, and PSV files, in order, by their whole paths.
+    """The shards of folders of ``gougi selfplay``, and PSV files, in order, by their full paths.
 
     Args:
-        folders: each such a folder, or one of PSV files, or a PSV file.
-        use: as of `Split`.
+        folders: each is such a folder, or one of PSV files, or a PSV file.
+        use: as in `Split`.
 
     Raises:
         CorpusError: a folder has none; the text names it.
@@ -209,9 +209,10 @@ class Corpus:
     """The shards of a run.
 
     Attributes:
-        sources: each shard; ``training`` and ``validation``: positions of all.
-        scale: win-rate scale by which scores look ahead, in centipawns: at first the one that the training positions
-            fit; None: they fit none.
+        sources: each shard; ``training`` and ``validation``: total numbers of positions.
+        scale: win-rate scale for the look-ahead of scores, in centipawns: initially fitted to the training positions;
+        None:
+            no scale fits.
     """
 
     def __init__(self, sources: Sequence[Source], split: Split, scale: float | None) -> None:
@@ -231,7 +232,7 @@ class Corpus:
         """Read all shards once: count, check, and fit the win-rate scale.
 
         Args:
-            on_shard: told how many of how many are read.
+            on_shard: callback with the number of shards read and their total.
 
         Raises:
             CorpusError: a shard is damaged, named; or no positions are left for training or for validation.
@@ -275,19 +276,19 @@ class Corpus:
         return corpus
 
     def to_json(self) -> dict[str, Any]:
-        """All of it as plain values."""
+        """Everything as plain values."""
         return {"scale": self.scale, "shards": [asdict(source) for source in self.sources]}
 
     @classmethod
     def from_json(cls, facts: dict[str, Any], split: Split) -> Corpus:
-        """Read the values that `to_json` gave. Raises TypeError, KeyError: they are none."""
+        """Read the output of `to_json`. Raises TypeError, KeyError: it is not valid."""
         return cls([Source(**one) for one in facts["shards"]], split, facts["scale"])
 
     def validation_records(self, most: int) -> Records:
-        """Positions for validation, ``most`` at most: of all shards alike.
+        """Positions for validation, at most ``most``, evenly from all shards.
 
         Raises:
-            CorpusError: a shard is not what it was.
+            CorpusError: a shard has changed.
         """
         replayer = Replayer(self.split, self.scale)
         parts = [replayer.again(source, VALIDATION) for source in self.sources if source.validation]
@@ -297,7 +298,8 @@ class Corpus:
         return together
 
     def chunks(self, seed: int, epoch: int) -> list[list[Source]]:
-        """The shards of an epoch, in its order, by the chunks in which their positions are shuffled together."""
+        """The shards of an epoch, in its order, grouped by the chunks in which their positions are shuffled
+        together."""
         used = [source for source in self.sources if source.training]
         order = _generator(seed, epoch).permutation(len(used))
         count = min(len(used), max(-(-len(used) // CHUNK_SHARDS), -(-self.training // CHUNK_POSITIONS)))
@@ -315,7 +317,7 @@ class Corpus:
             return [replayer.again(source, TRAINING) for source in lane]
 
         parts = list(pool.map(read, lanes))
-        # Back into their order: how many threads there are changes nothing.
+        # Restore their order, so that the number of threads has no effect.
         inorder = [parts[place % len(lanes)][place // len(lanes)] for place in range(len(sources))]
         records = np.concatenate(inorder)
         return records, _generator(seed, epoch, number).permutation(len(records)).astype(np.int64)
@@ -328,7 +330,7 @@ def _generator(*key: int) -> np.random.Generator:
 def chunks_from(
     corpus: Corpus, seed: int, epoch: int, chunk: int, threads: int
 ) -> Iterator[tuple[int, int, bool, Records, npt.NDArray[np.int64]]]:
-    """Epochs without an end, from a chunk on: (epoch, chunk, whether it is its epoch's last, records, their order)."""
+    """Endless epochs, from a chunk on: (epoch, chunk, whether it is its epoch's last, records, their order)."""
     with ThreadPoolExecutor(threads, "replay") as pool:
         while True:
             plan = corpus.chunks(seed, epoch)
@@ -339,12 +341,12 @@ def chunks_from(
 
 
 _BIN: Final = 10
-"""Centipawns that the fit of the scale takes for one score."""
+"""Width in centipawns of a bin of scores."""
 BINS: Final = 2 * QUIET_SCORE // _BIN
 """The number of bins of scores for `fitted_scale`."""
 _STEPS: Final = 50
 _STEEPEST: Final = 1.0
-"""Per centipawn: beyond it every score but 0 decides, and nothing is to be fitted."""
+"""Per centipawn: beyond it every score except 0 decides, and there is nothing to fit."""
 
 
 def add_points(
@@ -353,7 +355,7 @@ def add_points(
     scores: npt.NDArray[Any],
     outcomes: npt.NDArray[np.int8],
 ) -> None:
-    """Count positions for `fitted_scale`; those with a score of `QUIET_SCORE` and more are passed over.
+    """Count positions for `fitted_scale`; those with a score of `QUIET_SCORE` and more are skipped.
 
     Args:
         weights, points: float64 [`BINS`], added to.
@@ -367,11 +369,11 @@ def add_points(
 
 
 def fitted_scale(weights: npt.NDArray[np.float64], points: npt.NDArray[np.float64]) -> float | None:
-    """The scale s in centipawns for which 1 / (1 + exp(-score / s)) explains the points best; None: there is none.
+    """The scale s in centipawns for which 1 / (1 + exp(-score / s)) fits the points best; None: there is none.
 
     Args:
         weights: positions by score, in bins of `_BIN` from -`QUIET_SCORE` on.
-        points: their points, 1 for a win of the side to move and 1/2 for a draw, summed up.
+        points: their total points, 1 for a win of the side to move and 1/2 for a draw.
     """
     scores = (np.arange(len(weights)) + 0.5) * _BIN - QUIET_SCORE
     steepness = 1 / 1000
@@ -381,7 +383,7 @@ def fitted_scale(weights: npt.NDArray[np.float64], points: npt.NDArray[np.float6
         curve = float(np.sum(weights * scores**2 * expected * (1 - expected)))
         if curve <= 0:
             return None
-        # Newton's method on a concave likelihood; a step is never so long that the sign is lost.
+        # Newton's method on a concave likelihood; steps are limited so that the sign cannot change.
         steepness = max(steepness / 4, min(steepness * 4, steepness + slope / curve))
         if steepness > _STEEPEST or steepness < 1e-6:
             return None

@@ -1,8 +1,9 @@
-"""Tables that turn a record's numbers (`lab.training.replay`) into rows of a feature set; rows that share weight.
+"""Tables from a record's numbers (`lab.training.replay`) to rows of a feature set; and rows that share weight.
 
-A *factor* is a row of its own that a group of rows adds to each of theirs while a net is trained: what holds for a
-piece wherever the own king stands (HalfKP and its kin: "virtual P"), or wherever it stands itself (K+P), is learned
-from all positions that have it. In the file a row has its factor's weights added: the evaluator knows nothing of them.
+A *factor* is an extra row that is added to each row of a group while a net is trained. Facts about a piece that hold
+for every square of the own king (HalfKP and its kin: "virtual P"), or for every square of the piece (K+P), are so
+learned from all positions that have it. In the file each row includes its factor's weights: the evaluator does not know
+factors.
 """
 
 from __future__ import annotations
@@ -31,18 +32,19 @@ from worker.nnue.features import (
 from worker.shogi.pieces import KING, MAX_IN_GAME, SQUARES, WHITE
 
 TRAINABLE: Final = {name: found for name, found in FEATURE_SETS.items() if found.king_rule is not KingRule.RELATIVE}
-"""Feature sets by name whose every piece but the kings has one row. Squares relative to the king leave hands out."""
+"""Feature sets by name in which every piece except the kings has one row. Squares relative to the king exclude
+hands."""
 
 _MIRRORED: Final = np.uint64(1 << 63)
 _MIRROR: Final = np.array([mirrored_square(square) for square in range(SQUARES)])
-"""Each square's own place after left and right are exchanged."""
+"""Each square's index after left and right are exchanged."""
 _BOARD_START: Final = min(first for pair in BOARD_BASE.values() for first in pair)
-"""The first number of a piece on the board; from it on, 81 squares for each piece of each side."""
+"""The first number of a piece on the board; from there, 81 squares for each piece of each side."""
 
 
 @dataclass(frozen=True)
 class RowTables:
-    """The tables that `lab.training.replay.write_rows` needs; it describes the arrays."""
+    """The tables for `lab.training.replay.write_rows`, which describes the arrays."""
 
     flip: npt.NDArray[np.uint16]
     planes: npt.NDArray[np.int32]
@@ -75,9 +77,9 @@ def row_tables(features: FeatureSet) -> RowTables:
 
 
 def mirrored_tables(tables: RowTables) -> RowTables:
-    """The tables that give each record the rows of its position with left and right exchanged.
+    """The tables that give each record the rows of its mirrored position.
 
-    The rules know no left and right: a mirrored position is worth as much, so that games teach twice.
+    The rules do not distinguish left and right: a mirrored position has the same value, so each game teaches twice.
     """
     numbers = np.arange(K_P.dimensions)
     for first in range(_BOARD_START, K_P.dimensions, SQUARES):

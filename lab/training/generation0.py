@@ -1,12 +1,12 @@
 """Generation 0: a network made by hand, the first teacher of `gougi learn`, which begins with nothing.
 
 It is a K-P 256x2-32-32 network that adds up material and piece-square values. Nothing is trained and nothing is random:
-the same bytes come out everywhere.
+the bytes are the same everywhere.
 
 How a sum becomes a network: let L be the sum of all values as a perspective sees them, in levels of 2 centipawns; the
 other perspective sees -L. All units of the transformer get the same weights and each its own bias, so that unit j runs
 from 0 to 127 while L passes through the j-th stretch of 127 levels: a thermometer, whose column is L plus a constant.
-The own column less the enemy's is 2L. Each unit of the first hidden layer cuts a stretch out of that again, 16 units
+The own column minus the enemy's is 2L. Each unit of the first hidden layer cuts out a stretch of that again, 16 units
 for L and 16 for -L; the second layer passes them on; the output adds the former and subtracts the latter. So opposite
 positions get exactly opposite values. Up to 3,048 centipawns the output is exactly L; beyond, up to 7,080, it is half
 as steep, so that in a won position more is still better.
@@ -38,8 +38,8 @@ from worker.shogi.pieces import (
     square,
 )
 
-# ---- What things are worth, in centipawns. The network cannot tell promoted pawns, lances, knights and silvers from
-# golds: the gold's values are theirs too.
+# ---- Values in centipawns. The network cannot distinguish promoted pawns, lances, knights and silvers from golds: the
+# gold's values are theirs too.
 
 BOARD_VALUE: Final = {
     PAWN: 90,
@@ -55,9 +55,9 @@ BOARD_VALUE: Final = {
 }
 
 HAND_VALUE: Final = {PAWN: 96, LANCE: 312, KNIGHT: 354, SILVER: 506, GOLD: 570, BISHOP: 848, ROOK: 1010}
-"""Values of pieces in hand, higher than on the board: such a piece may land anywhere."""
+"""Values of pieces in hand, higher than on the board: such a piece can be dropped anywhere."""
 FIRST_PAWN_IN_HAND: Final = 20
-"""More for the first pawn: most drops that matter need just one."""
+"""Extra value of the first pawn: most drops that matter need just one."""
 
 # fmt: off
 # Added to the board value. Diagrams as black sees them: files 9 to 1 from left to right, ranks 1 to 9 from top to
@@ -212,7 +212,7 @@ _LEVEL_OUTPUT: Final = 32
 _STRETCH: Final = 127
 """A unit's range: activations end there."""
 _ONE: Final = 64
-"""The weight that stands for one in a hidden layer."""
+"""The weight that represents 1 in a hidden layer."""
 _WIDTH: Final = 256
 _HIDDEN: Final = 32
 
@@ -237,7 +237,7 @@ def build() -> NetworkFile:
     for count, levels, output_weight in _STRETCHES:
         for _ in range(count):
             for sign in (1, -1):
-                # The columns' difference is 2L, so half of one makes one step a level.
+                # The columns' difference is 2L, so half of one makes one step per level.
                 weight = sign * _ONE // 2 // levels
                 weight1[unit, 0, units] = weight
                 weight1[unit, 1, units] = -weight

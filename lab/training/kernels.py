@@ -1,8 +1,7 @@
 """The compiled part of the trainer besides its loader (`lab.training.replay`): sums of rows of the feature transformer
-on a CPU and their slopes, and records evaluated by the player's own evaluator.
+on a CPU and their gradients, and the player's own evaluation of records.
 
-A product with a sparse matrix or a bag of embeddings does the same as the sums more slowly; on a GPU they are what is
-used.
+A product with a sparse matrix, or a bag of embeddings, computes the same sums more slowly; they are used on a GPU.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from worker.shogi.pieces import KING, MAX_IN_GAME, SQUARES, WHITE
 
 @jit()
 def sum_rows(weight: Any, bias: Any, rows: Any, out: Any, column: int, top: Any, first: int, last: int) -> None:
-    """Write the clipped sums of the positions from ``first`` to before ``last``.
+    """Write the clipped sums of the positions from ``first`` up to, but not including, ``last``.
 
     Args:
         weight: float32 [features][width]; ``bias``: float32 [width].
@@ -50,13 +49,14 @@ def sum_rows(weight: Any, bias: Any, rows: Any, out: Any, column: int, top: Any,
 
 @jit()
 def add_slopes(rows: Any, out: Any, slopes: Any, column: int, top: Any, into: Any, bias: Any, a: int, b: int) -> None:
-    """Add what the sums' slopes are for the rows and the bias; of sums that are clipped they are 0.
+    """Add the gradients of the sums for the rows and the bias; for clipped sums they are 0.
 
     Args:
-        rows, out, column, top: as `sum_rows` had and wrote them.
-        slopes: of ``out``.
-        into: float32 [features][width]; ``bias``: float32 [width]. Only the columns from ``a`` to before ``b``, so that
-            threads with columns of their own do not meet, and the sums do not depend on how many there are.
+        rows, out, column, top: as passed to `sum_rows`, with its output.
+        slopes: gradients of ``out``.
+        into: float32 [features][width]; ``bias``: float32 [width]. Only the columns from ``a`` up to ``b`` (excluded),
+        so
+            that threads with separate columns do not collide, and the sums do not depend on their number.
     """
     width = b - a
     active = rows.shape[1]
@@ -79,7 +79,8 @@ _IN_HAND: Final = 1 << 12
 
 
 def piece_codes() -> npt.NDArray[np.int16]:
-    """By number of K+P, what black sees there, int16: piece << 7 | square, or `_IN_HAND` | colour * 8 + type."""
+    """By number of K+P, the thing that black sees there, int16: piece << 7 | square, or `_IN_HAND` | colour * 8 +
+    type."""
     codes = aligned_zeros(K_P.dimensions, np.int16)
     for colour in (0, WHITE):
         for kind in (*reversed(tuple(BOARD_BASE)), KING):  # of those with one number the gold comes last, and counts
@@ -93,7 +94,7 @@ def piece_codes() -> npt.NDArray[np.int16]:
 
 @jit()
 def evaluate_records(pos: Any, nn: Any, records: int, count: int, codes: int, out: int) -> None:
-    """Write the raw output (int64) for each record. The side to move is set up as black, which changes nothing.
+    """Write the raw output (int64) for each record. The side to move is set up as black, without effect on the result.
 
     Args:
         records: address of [count] of `lab.selfplay.walk.RECORD_DTYPE`.
@@ -113,5 +114,5 @@ def evaluate_records(pos: Any, nn: Any, records: int, count: int, codes: int, ou
             toggle_piece(pos, piece, code & 127)
             if piece & 15 == KING:
                 pos.ksq[piece >> 4] = code & 127
-        # Accumulators are found by keys; each position here is computed from all its pieces.
+        # Accumulators are looked up by keys; here each position is computed from all its pieces.
         st64(out + 8 * i, np.int64(evaluate_full(pos, nn)))

@@ -1,4 +1,4 @@
-"""Facts of a network: sizes, ranges of its weights, and how far its integers are from floating point."""
+"""Facts about a network: sizes, ranges of its weights, and how far its integers are from floating point."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _BATCH: Final = 4096
 
 
 def file_facts(network: NetworkFile | SfnnFile, data: bytes, fv_scale: int | None = None) -> dict[str, Any]:
-    """All that the file says, as plain values.
+    """The content of the file, as plain values.
 
     Args:
         data: the file's bytes.
-        fv_scale: that lies beside the file, if one does.
+        fv_scale: the scale stored beside the file, if there is one.
     """
     arch = network.architecture
     layers = [_layer(LAYERS[0], network.transformer_weight, network.transformer_bias)]
@@ -132,7 +132,7 @@ def float_raw(net: FloatNet, tables: RowTables, records: Records) -> npt.NDArray
 
 
 def rounding_error(net: FloatNet, network: NetworkFile, records: Records, fv_scale: int) -> float:
-    """The root mean square of what the integers of a network change over positions, in centipawns.
+    """The root mean square of the change by a network's integers over positions, in centipawns.
 
     Args:
         net: the same network in floating point.

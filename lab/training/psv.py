@@ -4,7 +4,7 @@ Little endian: a PackedSfen of 32 bytes (`lab.selfplay.walk`), int16 score and u
 number of the move in its game, int8 result (1: the side to move wins, -1: it loses, 0: a draw), a byte of padding. A
 move has its target in bits 0..6, its origin or the piece dropped in 7..13; bit 14: a drop, 15: a promotion.
 
-Files are many gigabytes: one is used in blocks of `BLOCK` positions, each a source of its own, and never read whole.
+Files are many gigabytes: one is used in blocks of `BLOCK` positions, each a separate source, and never read as a whole.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from lab.training.replay import VALIDATION, unpack
 from worker.jit import jit_of
 from worker.jit.memory import ld16, ldu8, ldu16
 from worker.search.tt import EXACT
-from worker.shogi.attacks import in_check
+from worker.shogi.attacks import in_check, update_checks
 
 SUFFIX: Final = ".psv"
 PSV_DTYPE: Final = np.dtype(
@@ -40,23 +40,23 @@ PSV: Final = PSV_DTYPE.itemsize
 assert PSV == 40
 BLOCK: Final = 1 << 20
 _RUN: Final = 128
-"""Positions in a row that are all for training or all for validation: if a file is not shuffled, most of a game."""
+"""Consecutive positions that are all for training or all for validation: in an unshuffled file, most of a game."""
 _MOST_BAD: Final = 0.05
 """Share of the positions of a block that may be unusable: those of handicap games have too few pieces."""
 _SCORE_AT, _MOVE_AT, _RESULT_AT = 32, 34, 38
 _DROP, _PROMOTE = 1 << 14, 1 << 15
 
-# Apart from the laboratory's other code: nobody else compiles this.
+# Separate from the laboratory's other code: nothing else compiles this.
 jit, _FOLDER = jit_of("psv", (*SOURCES, Path(__file__)))
 
 
 class PsvError(Exception):
-    """A file that is no PSV, or a damaged one; the text says why, and at which position."""
+    """A file is no PSV, or is damaged; the text gives the reason and the position."""
 
 
 @jit()
 def _is_validation(number: int, below: Any) -> bool:
-    """Whether the position of that number in its file is for validation."""
+    """Whether the position with that number in its file is for validation."""
     value = (np.uint64(number // _RUN) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -67,7 +67,7 @@ def _is_validation(number: int, below: Any) -> bool:
 def _write_records(
     pos: Any, data: int, first: int, count: int, tables: int, below: Any, part: int, decided: int, out: int, told: Any
 ) -> int:
-    """Write a record of each position that is wanted; returns how many there are.
+    """Write a record of each selected position; returns their number.
 
     Args:
         pos: a position to work in.
@@ -75,7 +75,7 @@ def _write_records(
         tables: of `worker.nnue.features.tables` of K+P.
         below, part, decided: as for `lab.training.replay.replay_games`.
         out: address of [count] of `RECORD_DTYPE`.
-        told: int64 [2]: unusable positions, and the number of the first.
+        told: output, int64 [2]: number of unusable positions, and the number of the first.
     """
     kept: Any = np.int64(0)
     for i in range(count):
@@ -87,6 +87,7 @@ def _write_records(
                 told[1] = first + i
             told[0] += 1
             continue
+        update_checks(pos)
         score = ld16(entry + _SCORE_AT)
         move = ldu16(entry + _MOVE_AT)
         result = ldu8(entry + _RESULT_AT)  # a signed byte
@@ -106,7 +107,7 @@ def blocks(path: Path) -> Iterator[int]:
     """The numbers of the positions at which the blocks of a file begin.
 
     Raises:
-        PsvError: its size is that of no PSV.
+        PsvError: its size does not fit a PSV.
         OSError: it cannot be read.
     """
     size = path.stat().st_size
@@ -116,7 +117,7 @@ def blocks(path: Path) -> Iterator[int]:
 
 
 class Block:
-    """Some positions of a file.
+    """Consecutive positions of a file.
 
     Raises (constructor):
         OSError: they cannot be read.
@@ -142,9 +143,9 @@ class Block:
         `_write_records`.
 
         Raises:
-            PsvError: too many of them are no positions.
+            PsvError: too many of them are unusable.
         """
-        # Bits of a position's hands are looked at two bytes at a time, the last one with what follows.
+        # The bits of a position's hands are read two bytes at a time, the last one together with the following byte.
         entries = self._entries
         found = np.zeros(max(1, len(entries)), RECORD_DTYPE)
         told = np.zeros(2, np.int64)
@@ -153,14 +154,13 @@ class Block:
             found.ctypes.data, told,
         )  # fmt: skip
         if told[0] > max(2, _MOST_BAD * len(entries)):
-            raise PsvError(
-                f"{self.path}: {told[0]:,} of {len(entries):,} entries are no positions, number {told[1]} first"
-            )
+            bad = f"{told[0]:,} of {len(entries):,} entries are no positions of 40 pieces"
+            raise PsvError(f"{self.path}: {bad}, the first is number {told[1]}")
         return found[:kept].copy()
 
 
 def positions(path: Path, count: int, seed: int) -> npt.NDArray[np.uint8]:
-    """PackedSfens of ``count`` positions of a file at most, any of it: uint8 [n][32].
+    """PackedSfens of at most ``count`` positions of a file, without a selection: uint8 [n][32].
 
     Raises:
         PsvError: see `blocks`.

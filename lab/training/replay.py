@@ -1,10 +1,10 @@
 """Games to records of positions, and records to rows of a network's inputs: the compiled part of the trainer's loader.
 
-A *record* (`lab.selfplay.walk.RECORD_DTYPE`) is a position as its side to move sees it. All that a feature set needs
-follows from its numbers by small tables, so games are replayed once for every set.
+A *record* (`lab.selfplay.walk.RECORD_DTYPE`) is a position as its side to move sees it. Small tables derive the inputs
+of every feature set from its numbers, so one replay serves all of them.
 
-numba knows by itself when this file changes, and what it calls lies in rooms whose change empties the cache. Constants
-come from there too, or from here.
+numba notices by itself when this file changes. The other functions that it calls are in packages whose change empties
+the cache. Constants come from there too, or from here.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from worker.shogi.pieces import DROP_BIT, GOLD, KING, PROMOTE_BIT, PROMOTED, SQU
 TRAINING: Final = 0
 VALIDATION: Final = 1
 
-# Why a shard cannot be replayed; `replay_games` gives one of them.
+# The reasons why a shard cannot be replayed; `replay_games` returns one of them.
 CUT: Final = 1
 NO_POSITION: Final = 2
 ILLEGAL: Final = 3
@@ -49,7 +49,7 @@ _LARGEST_LABEL: Final = 32_000.0
 """Centipawns."""
 
 _NUMBERS: Final = PIECE_NUMBERS + 2 * SQUARES
-"""Piece numbers of K+P, the two kings' included."""
+"""Piece numbers of K+P, including those of the two kings."""
 
 
 def _codes(codes: tuple[int, ...], lengths: tuple[int, ...], window: int) -> tuple[int, ...]:
@@ -70,14 +70,14 @@ _HAND_CODES: Final = tuple(
 
 @jit()
 def _bits(address: int, at: int, count: int) -> int:
-    """Up to 8 bits of a PackedSfen from bit ``at`` on; a game's head goes on behind it."""
+    """Up to 8 bits of a PackedSfen from bit ``at`` on; the rest of a game's header follows it."""
     first = address + (at >> 3)
     return ((ldu8(first) | (ldu8(first + 1) << 8)) >> (at & 7)) & ((1 << count) - 1)
 
 
 @jit()
 def clear(pos: Any) -> None:
-    """Take every piece off."""
+    """Remove every piece."""
     for i in range(len(pos.bb)):
         pos.bb[i] = np.uint64(0)
     for i in range(len(pos.board)):
@@ -87,7 +87,7 @@ def clear(pos: Any) -> None:
     for i in range(2):
         pos.ksq[i] = np.int64(-1)
     pos.ply = np.int64(0)
-    # Keys are counted on from here: nothing compares them with those of other games.
+    # Keys start here: nothing compares them with those of other games.
     pos.key = np.uint64(0)
     pos.board_key = np.uint64(0)
 
@@ -100,7 +100,7 @@ def _put(pos: Any, piece: int, sq: int) -> None:
 
 @jit()
 def unpack(pos: Any, address: int) -> bool:
-    """Set the position of a PackedSfen. False: the bytes are none, or pieces are missing."""
+    """Set the position of a PackedSfen. False: the bytes are not one, or pieces are missing."""
     clear(pos)
     pos.side = _bits(address, np.int64(0), np.int64(1))
     at = np.int64(1)
@@ -150,14 +150,14 @@ def unpack(pos: Any, address: int) -> bool:
 def look_ahead(scores: int, count: int, own: float, scale: float, labels: int) -> None:
     """Mix each score of a game with those of the moves that followed.
 
-    As chances to win, ``v[i] = own * p[i] + (1 - own) * (1 - v[i + 1])``, and the last one is its score alone. This is
-    TD(1 - own) of reinforcement learning, without the game's result.
+    As win probabilities, ``v[i] = own * p[i] + (1 - own) * (1 - v[i + 1])``, and the last one is its score alone. This
+    is TD(1 - own) of reinforcement learning, without the game's result.
 
     Args:
-        scores: address of int16 [count], from the side to move, which changes from one to the next.
+        scores: address of int16 [count], from the side to move, which alternates.
         own: share of the position's own score, above 0; 1 changes nothing.
-        scale: centipawns to a unit of the logistic function.
-        labels: address of int16 [count], in centipawns: ``scores`` may be the same.
+        scale: centipawns per logistic unit.
+        labels: address of int16 [count], in centipawns; may be the same as ``scores``.
     """
     later = 0.5
     for k in range(count):
@@ -194,17 +194,19 @@ def replay_games(
     Args:
         payload: address of the games (`lab.selfplay.shard`), and ``size`` in bytes.
         below: games whose `game_hash` is below it (uint64) are for validation.
-        part: `TRAINING` or `VALIDATION`: which games are wanted.
-        every: 1: positions that are not quiet are kept too.
-        decided: 1: quiet positions with a score of `QUIET_SCORE` and more are kept too, those with a mate among them.
+        part: `TRAINING` or `VALIDATION`: the games to use.
+        every: 1: also keep positions that are not quiet.
+        decided: 1: also keep quiet positions with a score of `QUIET_SCORE` and more, including mates.
         own, scale: of `look_ahead`, which gives the scores of the records.
         records: address of [room] of `RECORD_DTYPE`.
-        labels: address of int16 [`LONGEST_GAME`], which is written over.
-        told: int64 [4]: games and positions that were met in all, of both parts; then, if it ends early, the game's
+        labels: address of int16 [`LONGEST_GAME`], scratch memory.
+        told: output, int64 [4]: total games and positions of both parts; then, if it ends early, the index of the game
+        and
+            of its move, from 0.
             place and its move's, from 0.
 
     Returns:
-        How many records there are; a fault (`CUT` …) comes back negative.
+        Number of records; a fault (`CUT` …) is returned negated.
     """
     at = np.int64(0)
     kept: Any = np.int64(0)
@@ -257,15 +259,14 @@ def write_rows(
 ) -> None:
     """Write the rows of the feature transformer that records switch on.
 
-    Args:
-        records: address of an array of `RECORD_DTYPE`, and ``order`` of int64 [count]: the places of those wanted.
-        flip: address of uint16 [1710]: a number of K+P as the other side sees it.
-        planes: address of int32 [2][1710]: by number, the row within the own king's block; the second table is for a
-            king under which the board is mirrored.
-        blocks: address of uint64 [81]: by the own king's square, first row of its block | 1 << 63 if it is mirrored.
-        active: rows of a position: 38, or 40 where kings are pieces too.
-        own: address of int32 [count][active]: as the side to move sees it.
-        enemy: the same as the other side does.
+    records: address of an array of `RECORD_DTYPE`, and ``order`` of int64 [count]: the indices of those wanted.
+    flip: address of uint16 [1710]: a number of K+P as the other side sees it.
+    planes: address of int32 [2][1710]: by number, the row within the own king's block; the second table is for a
+        king under which the board is mirrored.
+    blocks: address of uint64 [81]: by the own king's square, first row of its block | 1 << 63 if it is mirrored.
+    active: rows per position: 38, or 40 if kings are pieces too.
+    own: address of int32 [count][active]: as the side to move sees it.
+    enemy: the same as the other side sees it.
     """
     for i in range(count):
         record = records + np.int64(ldu64(order + 8 * i)) * RECORD

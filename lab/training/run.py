@@ -1,4 +1,4 @@
-"""A run of ``gougi train``: from its folder and its settings to the net and the report about it."""
+"""A run of ``gougi train``: from its folder and its settings to the net and its report."""
 
 from __future__ import annotations
 
@@ -60,13 +60,13 @@ _STAGES: Final[tuple[Stage, ...]] = (
 
 
 def warm_up_training(on_stage: OnStage | None = None) -> bool:
-    """`lab.selfplay.run.warm_up_selfplay`, and the trainer after it. Returns False where all was there already."""
+    """`lab.selfplay.run.warm_up_selfplay`, then the trainer. Returns False if the cache was complete already."""
     fresh = warm_up_selfplay(on_stage)
     return compile_once(_STAGES, f"{FOLDER}/complete-training", on_stage) or fresh
 
 
 class TrainFolderError(Exception):
-    """A folder cannot be used for the command; the text says why."""
+    """A folder cannot be used for the command; the text gives the reason."""
 
 
 class TrainFolder(RunFolder):
@@ -85,7 +85,7 @@ class TrainFolder(RunFolder):
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """As `RunFolder.held`; what a process that was killed while it wrote has left is removed."""
+        """As `RunFolder.held`; also removes leftovers of a process that was killed while it wrote."""
         with super().held():
             for name in ("*.pt", "*.json", "*.jsonl", "*.svg", "*.bin"):
                 for path in self.path.glob(f".{name}.*"):
@@ -93,17 +93,17 @@ class TrainFolder(RunFolder):
             yield
 
     def claim(self, wanted: Mapping[str, Any]) -> None:
-        """Note the settings in a new folder, or check those of an old one.
+        """Store the settings in a new folder, or check those of an old one.
 
-        A folder in which nothing was learned yet is a new one: its settings, and its shards, are forgotten.
+        A folder in which nothing was trained yet counts as new: its settings, and its shards, are forgotten.
 
         Raises:
-            TrainFolderError: it was begun with others, named; or it cannot be read.
+            TrainFolderError: it was begun with other settings, which are named; or it cannot be read.
             OSError: it cannot be written.
         """
         learned = (CHECKPOINT, CHECKPOINT_BEFORE, self.net.name, self.report.name)
         is_new = self.settings.exists() and not any((self.path / name).exists() for name in learned)
-        if is_new and self.known_facts(self.settings).keys() >= wanted.keys():  # else it is somebody else's
+        if is_new and self.known_facts(self.settings).keys() >= wanted.keys():  # otherwise another command made it
             self.data.unlink(missing_ok=True)
             self.settings.unlink()
         self.claim_settings(self.settings, wanted)
@@ -111,11 +111,10 @@ class TrainFolder(RunFolder):
     def corpus(
         self, folders: Sequence[Path], split: Split, on_shard: Callable[[int, int], None]
     ) -> tuple[Corpus, list[str]]:
-        """The shards that the run was begun with, read for the first time if it is new, and what the user should
-        know of them.
+        """The shards with which the run was begun, read for the first time if it is new, and notices for the user.
 
         Raises:
-            TrainFolderError: what was noted cannot be read.
+            TrainFolderError: the stored list cannot be read.
             CorpusError: a shard cannot be used.
             OSError: one cannot be read.
         """
@@ -157,7 +156,7 @@ def run(
     threads: int,
     as_json: bool,
 ) -> int:
-    """Train, or go on, in a folder that this process holds; write the net, and say what came out.
+    """Train, or resume, in a folder that this process holds; write the net, and print the result.
 
     Args:
         source: the net to begin with; None: random weights.
@@ -167,7 +166,7 @@ def run(
         The exit code.
 
     Raises:
-        CommandError: the integers differ by more, or the games fit no scale.
+        CommandError: the integers differ by more, or no scale fits the games.
         CorpusError, CheckpointError, TrainingError, TrainFolderError, OSError: as the parts raise them.
     """
 
@@ -198,7 +197,7 @@ def _trainer(
     device: str,
     threads: int,
 ) -> tuple[Trainer, Corpus]:
-    """All that learning needs: the games, the net to begin with, and where the run was."""
+    """Everything for the training: the games, the net to begin with, and the run's last state."""
     from lab.training.corpus import Split
     from lab.training.network.checkpoint import read_checkpoint
     from lab.training.network.trainer import Trainer
@@ -223,7 +222,7 @@ def _trainer(
     scale = settings.scale or corpus.scale
     if scale is None:
         raise CommandError("the games fit no win-rate scale: there are too few; give one by --scale")
-    corpus.scale = scale  # labels look ahead by the scale of the run
+    corpus.scale = scale  # look-ahead of labels uses the scale of the run
     wanted = Schedule.of(settings, corpus.training).validation_positions
     records = interruptible(lambda: corpus.validation_records(wanted))
     begin: FloatNet = random_net(settings.architecture, settings.seed) if source is None else from_file(source)
@@ -244,7 +243,7 @@ def _fv_scale(source: NetworkFile | None) -> int:
 
 
 def _learn(folder: TrainFolder, trainer: Trainer, progress: TrainingProgress) -> Outcome:
-    """Learn until the end, or until Ctrl-C or SIGTERM; a second one does not wait for the checkpoint."""
+    """Train until the end, or until Ctrl-C or SIGTERM; a second one does not wait for the checkpoint."""
     from lab.training.network.checkpoint import write_checkpoint
 
     stopped = False
@@ -277,7 +276,7 @@ def _export(
     outcome: Outcome,
     tolerance: float,
 ) -> dict[str, Any]:
-    """Write nn.bin where its integers are as good as what was learned; returns what is to be said of it."""
+    """Write nn.bin if its integers are as good as the trained weights; returns a notice about it."""
     from lab.training.net_facts import rounding_error
     from lab.training.train_settings import Schedule
     from lab.training.weights import to_file
@@ -336,7 +335,7 @@ class TrainingProgress(Bars):
         self._last: Progress | None = None
 
     def take(self, progress: Progress) -> None:
-        """A batch was learned from."""
+        """A batch is done."""
         now = time.monotonic()
         if self._began is None:
             self._began = (now, progress.positions)
@@ -347,7 +346,7 @@ class TrainingProgress(Bars):
             self._show(progress, validation=progress.validation_loss)
 
     def row(self, row: Row) -> None:
-        """A validation is over."""
+        """A validation is done."""
         if self._last is not None:
             self._show(self._last, validation=row.validation_loss, quantised=row.quantised, tell=True)
 

@@ -1,4 +1,4 @@
-"""What is in the shards of a folder: lengths and ends of games, starts, results, and the win-rate scale that fits."""
+"""The contents of a folder's shards: lengths and ends of games, starts, results, and the fitted win-rate scale."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lab.training.replay import TRAINING
 
 
 def count_games(folder: Path) -> dict[str, Any]:
-    """Count what is in a folder of ``gougi selfplay``, as plain values.
+    """Count the contents of a folder of ``gougi selfplay``, as plain values.
 
     Raises:
         TeachingError: there are no shards, or one is damaged; the text names it.

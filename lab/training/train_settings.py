@@ -1,4 +1,4 @@
-"""Settings by which a net is trained, and what follows from them for every moment of a run. Pure."""
+"""Settings of a training, and the values derived from them for every moment of a run. Pure."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ LAST_RATE: Final = 0.01
 WARM_UP: Final = 0.02
 """Share of the run over which the learning rate rises."""
 VALIDATIONS: Final = 50
-"""Validations of a run."""
+"""Number of validations of a run."""
 HELD_OUT: Final = 0.02
-"""Share of the games that a run learns nothing from, unless it is given another one."""
+"""Default share of the games that a run does not learn from."""
 _VALIDATION_POSITIONS: Final = (20_000, 200_000)
-"""Positions of a validation, from and to; in between such a share of a run as takes little of its time."""
+"""Minimum and maximum positions of a validation; in between, a share of the run that takes little of its time."""
 _VALIDATION_SHARE: Final = 150
 
 
 @dataclass(frozen=True, slots=True)
 class TrainSettings:
-    """Settings of a run; all of them decide what comes out.
+    """Settings of a run; all of them affect the result.
 
     Raises:
         ValueError: a value is out of range; the text names it.
@@ -37,13 +37,13 @@ class TrainSettings:
     hidden1: int = 32
     hidden2: int = 32
     epochs: float | None = 10.0
-    """Times that each position is learned from; None: ``positions`` says how long a run is."""
+    """Times that each position is learned from; None: ``positions`` sets the length of the run."""
     positions: int | None = None
     batch: int = 4096
     rate: float = 0.001
     """The highest learning rate."""
     decay: float = 0.01
-    """Decay of the weights, by AdamW."""
+    """Weight decay of AdamW."""
     score_from: float = 1.0
     """Share of the score in a label at the start; the rest is the game's result."""
     score_to: float = 0.9
@@ -51,21 +51,21 @@ class TrainSettings:
     horizon: float = 0.0
     """Mean number of plies by which a position's score looks ahead in its game."""
     scale: float | None = None
-    """Centipawns to a unit of the logistic function; None: what the positions fit."""
+    """Centipawns per logistic unit; None: fitted to the positions."""
     quantised: float = 0.2
     """Share of the run, at its end, that computes with the evaluator's integers."""
     validation: float = HELD_OUT
-    """Share of the games that nothing is learned from."""
+    """Share of the games kept for validation."""
     decided: bool = False
-    """Whether decided positions are learned from too."""
+    """Whether to learn from decided positions too."""
     use: str = "all"
-    """Positions that are learned from (`lab.training.corpus.Split`),"""
+    """Positions to learn from (`lab.training.corpus.Split`),"""
     least_depth: int = 0
-    """and the least depth of those of trees."""
+    """and the minimum depth of those of trees."""
     exponent: float = 0.0
-    """Power of the difference between chances to win that is the loss; 0: cross-entropy."""
+    """The loss is the difference of win probabilities to this power; 0: cross-entropy."""
     average: float = 0.1
-    """Share of the run, at its end, of which the mean of the weights is tried as well; 0: none."""
+    """Share of the run, at its end, whose mean weights are tried as well; 0: none."""
     seed: int = 1
 
     def __post_init__(self) -> None:
@@ -113,7 +113,7 @@ class TrainSettings:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """The values that hold at each moment of a run, by how many positions of its plan are over."""
+    """The values at each moment of a run, by the number of positions of its plan that are done."""
 
     settings: TrainSettings
     total: int
@@ -121,7 +121,7 @@ class Schedule:
 
     @classmethod
     def of(cls, settings: TrainSettings, training: int) -> Schedule:
-        """The plan for so many training positions."""
+        """The plan for a number of training positions."""
         if settings.positions is not None:
             return cls(settings, settings.positions)
         assert settings.epochs is not None
@@ -137,11 +137,11 @@ class Schedule:
         return over >= self.quantised_from
 
     def is_averaged(self, over: int) -> bool:
-        """Whether the weights of the moment count for the mean."""
+        """Whether the weights at the moment count for the mean."""
         return over >= self.total * (1 - self.settings.average)
 
     def rate(self, over: int) -> float:
-        """The learning rate: a straight rise, then half a cosine down to `LAST_RATE` of the highest."""
+        """The learning rate: a linear rise, then half a cosine down to `LAST_RATE` of the highest."""
         highest, warm_up = self.settings.rate, WARM_UP * self.total
         if over < warm_up:
             return highest * (over + 1) / (warm_up + 1)
@@ -155,7 +155,7 @@ class Schedule:
 
     @property
     def validation_positions(self) -> int:
-        """The most positions that a validation looks at."""
+        """The maximum number of positions of a validation."""
         least, most = _VALIDATION_POSITIONS
         return min(most, max(least, self.total // _VALIDATION_SHARE))
 

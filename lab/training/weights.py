@@ -1,8 +1,8 @@
-"""A net in floating point, and the exact way from it to the integers of a file, and back.
+"""A net in floating point, and the exact conversion to the integers of a file, and back.
 
-Units are the field's. An activation of 1 is 127 in integers, the transformer's weights count 127 to one, those of the
-layers 64, the output 9,600. The evaluator (`worker.nnue`) rounds the sums of hidden layers down (``>> 6``); half a step
-more in their biases makes that a rounding to the nearest.
+The units are the field's. An activation of 1 is 127 in integers; a weight of 1 is 127 in the transformer, 64 in the
+layers, and 9,600 in the output. The evaluator (`worker.nnue`) rounds the sums of hidden layers down (``>> 6``); an
+extra half step in their biases turns that into rounding to the nearest.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ LAYER_ONE: Final = 64
 OUTPUT_ONE: Final = 9600
 """An output of 1: with FV_SCALE 16 it is 600 centipawns."""
 HALF_STEP: Final = LAYER_ONE // 2
-"""In the bias of a hidden layer."""
+"""Added to the bias of a hidden layer."""
 
 LAYER_LIMIT: Final = 127 / LAYER_ONE
-"""Weights of hidden layers lie within ± this, those of the output within ± `OUTPUT_LIMIT`: they are int8."""
+"""Weights of hidden layers are within ± this, those of the output within ± `OUTPUT_LIMIT`: they are int8."""
 OUTPUT_LIMIT: Final = 127 * ONE / OUTPUT_ONE
 TRANSFORMER_LIMIT: Final = 5.2
-"""With a factor of `FACTOR_LIMIT`, 40 rows and a bias of `TRANSFORMER_BIAS_LIMIT` no sum leaves int16."""
+"""With a factor of `FACTOR_LIMIT`, 40 rows and a bias of `TRANSFORMER_BIAS_LIMIT`, no sum exceeds int16."""
 FACTOR_LIMIT: Final = 1.0
 TRANSFORMER_BIAS_LIMIT: Final = 9.0
 HIDDEN_BIAS_LIMIT: Final = 500.0
-"""So that every sum of a layer is exact in float32, which holds integers up to 2^24."""
+"""With this limit every sum of a layer is exact in float32, which holds integers up to 2^24."""
 OUTPUT_BIAS_LIMIT: Final = 400.0
 
 LAYERS: Final = ("feature transformer", "layer 1", "layer 2", "output")
@@ -71,7 +71,7 @@ SCALES: Final = {
     "weight3": OUTPUT_ONE / ONE,
     "bias3": OUTPUT_ONE,
 }
-"""By array: integers to one."""
+"""By array: the integer that represents 1."""
 LIMITS: Final = {
     "transformer_weight": TRANSFORMER_LIMIT,
     "transformer_bias": TRANSFORMER_BIAS_LIMIT,
@@ -82,12 +82,12 @@ LIMITS: Final = {
     "weight3": OUTPUT_LIMIT,
     "bias3": OUTPUT_BIAS_LIMIT,
 }
-"""By array: its values lie within ± this."""
+"""By array: its values are within ± this."""
 _HALF_STEPS: Final = {"bias1": HALF_STEP, "bias2": HALF_STEP}
 
 
 def random_net(architecture: Architecture, seed: int) -> FloatNet:
-    """A net to begin with: most activations lie inside of their range. The same for the same arguments."""
+    """An initial net: most activations are within their range. The same for the same arguments."""
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed & (1 << 64) - 1, 0x6E6E])))
 
     def normal(deviation: float, *shape: int) -> Floats:
@@ -95,7 +95,8 @@ def random_net(architecture: Architecture, seed: int) -> FloatNet:
         return values
 
     def centred(weight: Floats) -> Floats:
-        """The bias by which inputs in the middle of their range give an output there: no unit begins at an end."""
+        """The bias with which inputs in the middle of their range give an output in the middle: no unit begins at an
+        end."""
         bias: Floats = np.float32(0.5) - np.float32(0.5) * weight.sum(axis=1)
         return bias
 
@@ -117,7 +118,7 @@ def random_net(architecture: Architecture, seed: int) -> FloatNet:
 
 
 def from_file(network: NetworkFile) -> FloatNet:
-    """The floating-point twin of a network: `to_file` gives the same integers back, where limits are kept."""
+    """The floating-point version of a network: `to_file` returns the same integers, if limits are respected."""
     integers: dict[str, npt.NDArray[Any]] = {
         "transformer_weight": network.transformer_weight,
         "transformer_bias": network.transformer_bias,
@@ -135,12 +136,12 @@ def to_file(net: FloatNet, architecture: Architecture) -> NetworkFile:
     """The integers of a net, as the evaluator reads them.
 
     Raises:
-        ValueError: a value does not fit into its integers, or is none; the text names the layer.
+        ValueError: a value does not fit into its integers, or is not a number; the text names the layer.
     """
 
     def integers(name: str, dtype: type, layer: str) -> npt.NDArray[np.int64]:
         values: Floats = getattr(net, name)
-        # In float32, as the net is trained: a product on the edge between two integers goes the same way there.
+        # In float32, as in training: a product on the edge between two integers is rounded the same way.
         scaled = np.rint(values * np.float32(SCALES[name]))
         info = np.iinfo(dtype)
         if not np.isfinite(scaled).all():
@@ -160,7 +161,7 @@ def to_file(net: FloatNet, architecture: Architecture) -> NetworkFile:
 
 
 def snapped(net: FloatNet) -> FloatNet:
-    """The net with its weights rounded to what its integers can hold."""
+    """The net with its weights rounded to values that its integers can hold."""
     rounded = {
         name: (np.rint(values * np.float32(SCALES[name])) / SCALES[name]).astype(np.float32)
         for name, values in net.by_name().items()
@@ -169,18 +170,18 @@ def snapped(net: FloatNet) -> FloatNet:
 
 
 class BlendError(ValueError):
-    """Networks have no mean; the text says why."""
+    """The mean of networks is not defined; the text gives the reason."""
 
 
 def blend(networks: Sequence[NetworkFile], shares: Sequence[float]) -> NetworkFile:
     """The mean of all weights, rounded to the nearest integers.
 
     Args:
-        shares: of each network, from 0 (no part in it) to 1 (the mean is this network); together 1.
+        shares: of each network, from 0 (no part in it) to 1 (the mean is this network); their sum is 1.
 
     Raises:
         BlendError: the shapes differ.
-        ValueError: the shares are out of their range, or not as many as networks.
+        ValueError: the shares are out of range, or there are not as many as networks.
     """
     if len(shares) != len(networks) or min(shares) < 0 or abs(sum(shares) - 1) > 1e-9:
         raise ValueError(f"shares are {shares}: expected {len(networks)}, together 1")
@@ -191,6 +192,6 @@ def blend(networks: Sequence[NetworkFile], shares: Sequence[float]) -> NetworkFi
     sums: dict[str, np.ndarray] = {}
     for network, share in zip(networks, shares, strict=True):
         for name, values in from_file(network).by_name().items():
-            # In float64: a share of 1 gives the net itself back.
+            # In float64: a share of 1 returns the net unchanged.
             sums[name] = sums.get(name, 0.0) + share * values.astype(np.float64)
     return to_file(FloatNet(**{name: values.astype(np.float32) for name, values in sums.items()}), architecture)

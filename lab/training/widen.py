@@ -1,10 +1,10 @@
-"""A larger network that begins as a copy of a smaller one: it evaluates every position alike, to the last bit.
+"""A larger network that begins as a copy of a smaller one: it evaluates every position the same, to the last bit.
 
-New units get random weights from what they read, and weights of 0 to what reads them (Net2Net of Chen, Goodfellow and
-Shlens, 2016, halves the weights of a unit and its copy, which integers cannot). So nothing changes until training gives
-them a say, and no two of them are alike.
+New units get random input weights, and output weights of 0. (Net2Net of Chen, Goodfellow and Shlens, 2016, halves the
+weights of a unit and its copy, which integers cannot do.) So nothing changes until training gives them weight, and no
+two of them are alike.
 
-Rows go by the piece and the kings for which they stand: K+P has the same row for a piece under every own king.
+Rows are matched by the piece and the kings that they represent: K+P has the same row for a piece under every own king.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from worker.shogi.pieces import SQUARES
 _MIRRORED: Final = 1 << 63
 _OWN_KING, _ENEMY_KING = PIECE_NUMBERS, PIECE_NUMBERS + SQUARES
 _HOME: Final = [square for square in range(SQUARES) if square % 9 < 2]
-"""Squares on which an enemy's king mostly stands: his two first ranks."""
+"""Squares on which an enemy king mostly stands: his two first ranks."""
 
 
 class WidenError(ValueError):
-    """A network cannot begin as a copy of another one; the text says why."""
+    """A network cannot begin as a copy of another one; the text gives the reason."""
 
 
 def widen(network: NetworkFile, architecture: Architecture, seed: int) -> NetworkFile:
@@ -40,7 +40,7 @@ def widen(network: NetworkFile, architecture: Architecture, seed: int) -> Networ
         seed: of the weights of new units.
 
     Raises:
-        WidenError: it is smaller, or its features do not tell what those of ``network`` do.
+        WidenError: it is smaller, or its features carry less information than those of ``network``.
     """
     old = network.architecture
     for name in ("width", "hidden1", "hidden2"):
@@ -65,7 +65,7 @@ def widen(network: NetworkFile, architecture: Architecture, seed: int) -> Networ
 
 
 def is_exact(old: FeatureSet, new: FeatureSet) -> bool:
-    """Whether rows of ``new`` can be what those of ``old`` are: they tell of the kings as well."""
+    """Whether rows of ``new`` can represent those of ``old``, including the kings."""
     return new.king_planes > 0 or old.king_planes == 0
 
 
@@ -86,7 +86,7 @@ def _transformer(network: NetworkFile, features: FeatureSet) -> tuple[npt.NDArra
     for king in range(SQUARES):
         block, plane = int(ours.blocks[king]) & ~_MIRRORED, ours.planes[int(ours.blocks[king]) >> 63]
         old_block, old_plane = int(theirs.blocks[king]) & ~_MIRRORED, theirs.planes[int(theirs.blocks[king]) >> 63]
-        # A piece of either side, the own king here, the enemy's elsewhere. Number 0 is no piece's.
+        # A piece of either side, the own king here, the enemy's elsewhere. Number 0 is not a piece.
         numbers = np.r_[1:PIECE_NUMBERS, _OWN_KING + king, np.delete(np.arange(_ENEMY_KING, K_P.dimensions), king)]
         numbers = numbers[plane[numbers] > 0]
         told = old_plane[numbers] > 0
@@ -99,5 +99,5 @@ def _transformer(network: NetworkFile, features: FeatureSet) -> tuple[npt.NDArra
 
 
 def _shares(row: npt.NDArray[np.int16]) -> npt.NDArray[np.int32]:
-    """What each of the pieces without the kings has to add, for all together to add a row."""
+    """The share of each piece, without the kings, so that all together add one row."""
     return np.rint(row / (PIECES - 2)).astype(np.int32)

@@ -1,4 +1,4 @@
-"""The folder of a run: settings, openings, a line for each pair of games. The same command goes on with it."""
+"""The folder of a run: settings, openings, a line for each pair of games. The same command resumes it."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class TuningFolder(GamesFolder[PairResult]):
             raise TuningError(f"{self.settings}: {error}") from error
 
     def run(self, settings: TuneSettings, *, mend: bool) -> tuple[TuningRun, str]:
-        """The part of the run that is played, and what the user should know (or nothing). ``mend``: as for `read`.
+        """The part of the run that is played, and a notice for the user (or nothing). ``mend``: as for `read`.
 
         Raises:
-            TuningError: there are no openings, or a line is damaged, or a pair is there twice; the text names it.
-            OSError: a file cannot be read, or not be mended.
+            TuningError: there are no openings, a line is damaged, or a pair occurs twice; the text names it.
+            OSError: a file cannot be read, or not be repaired.
         """
         openings = self.known_openings()
         if not openings:

@@ -1,6 +1,6 @@
-"""Pairs of games, played by processes of this machine or by tasks of a fleet, each one of the tuning build.
+"""Pairs of games, played by processes of this machine or by tasks of a fleet, each with the tuning build.
 
-Nothing compiled is imported with this module: a process becomes one of the tuning build when it plays its first pair.
+This module imports nothing compiled: a process gets the tuning build when it plays its first pair.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from worker.search.engine import NumbaEngine
 
 BUILD = "GOUGI_TUNE"
-"""The variable that makes a process, before it imports the searcher, one of the tuning build (`worker.jit.options`)."""
+"""The variable that, set before the import of the searcher, selects the tuning build (`worker.jit.options`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class PairTerms:
-    """The terms on which pairs are played. The same for all of a run."""
+    """The conditions under which pairs are played. The same for a whole run."""
 
     games: GameSettings
     names: tuple[str, ...]
@@ -43,7 +43,8 @@ class PairTerms:
 
 
 def code_version() -> str:
-    """A digest of what decides a game beside the terms: the sources, and which parts and values are compiled in."""
+    """A digest of everything besides the terms that decides a game: the sources, and the parts and values compiled
+    in."""
     from lab.match.folder import sources
     from worker.jit.cache import source_digest
 
@@ -70,7 +71,7 @@ class PairPlayer:
         ]
 
     def play(self, pair: GamePair) -> PairResult:
-        """Play both games. They depend on nothing that was played before."""
+        """Play both games. They do not depend on earlier games."""
         began = time.process_time()
         plus, minus = self._engines[pair.network]
         for engine, values in ((plus, pair.plus), (minus, pair.minus)):
@@ -114,13 +115,13 @@ _players: dict[tuple[PairTerms, int], PairPlayer] = {}
 
 
 def play_pair(nets: Sequence[bytes], terms: PairTerms, pair: GamePair) -> PairResult:
-    """Play a pair in this process; compile first, if this was not done yet on this machine.
+    """Play a pair in this process; compile first, if this was not yet done on this machine.
 
     Args:
         nets: the networks' files, in the order of `GameSettings.net_digests`.
 
     Raises:
-        PlayError: this machine has other sources than whoever ordered, or this process another build.
+        PlayError: this machine has other sources than the ordering one, or this process another build.
     """
     os.environ[BUILD] = "1"
     from worker.jit.options import TUNING
@@ -150,7 +151,7 @@ Event = Opened | PairResult | PairLost
 
 
 class _Pairs:
-    """The pairs of a run that are still to be played, as a `cluster.drivers.task_pool.TaskSource`."""
+    """The remaining pairs of a run, as a `cluster.drivers.task_pool.TaskSource`."""
 
     def __init__(
         self, run: TuningRun, terms: PairTerms, keep: Callable[[PairResult], None], on_event: Callable[[Event], None]
@@ -192,13 +193,13 @@ def play(
     keep: Callable[[PairResult], None],
     on_event: Callable[[Event], None],
 ) -> None:
-    """Play what is missing of ``run``.
+    """Play the missing pairs of ``run``.
 
     Args:
         place: a number of processes of this machine, or the address of a fleet's Ray (``host:port``, ``auto``).
         nets: the networks' files, in the order of `GameSettings.net_digests`.
-        keep: gets each result before the run does.
-        on_event: told what happened, after that.
+        keep: receives each result before the run does.
+        on_event: callback for each event, after that.
 
     Raises:
         FleetError: there is no such fleet.

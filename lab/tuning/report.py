@@ -19,11 +19,11 @@ from master.ui.progress import Bars
 
 _SPARKS: Final = "▁▂▃▄▅▆▇█"
 _SPARK: Final = 24
-"""Letters of a sparkline."""
+"""Characters of a sparkline."""
 _LEAST_SPAN: Final = 2.0
-"""Steps from the lowest to the highest value of a sparkline, at least: less would make much of nothing."""
+"""Minimum number of steps from the lowest to the highest value of a sparkline: less would exaggerate small changes."""
 _WIDE: Final = 150
-"""Letters of a line of a table in a file or a pipe."""
+"""Width in characters of a table's line in a file or a pipe."""
 
 
 def print_whole(shown: RenderableType) -> None:
@@ -32,7 +32,7 @@ def print_whole(shown: RenderableType) -> None:
 
 
 def plan_table(settings: TuneSettings) -> RenderableType:
-    """The parameters that would be tuned, with ranges and gains."""
+    """The parameters to be tuned, with ranges and gains."""
     spsa = settings.spsa
     table = _table("name", "start", "from", "to", "step", "first c", "last c", "first move", "last move")
     last = spsa.iterations - 1
@@ -95,7 +95,7 @@ class TuningProgress(Bars):
     """The progress on stderr.
 
     Args:
-        run: it is shown, and goes on meanwhile.
+        run: the run to show; it continues meanwhile.
     """
 
     def __init__(self, run: TuningRun) -> None:
@@ -104,7 +104,7 @@ class TuningProgress(Bars):
         self._bar = self.bar("", run.wanted, hourly=True)
 
     def take(self, event: Event) -> None:
-        """Something happened."""
+        """Show an event."""
         if isinstance(event, Opened):
             waits = "" if event.nodes else ": waiting for a machine that has room"
             self.note(f"pairs at a time: {event.nodes}{waits}")
@@ -146,7 +146,7 @@ def facts(run: TuningRun) -> dict[str, Any]:
 
 
 def signal(run: TuningRun) -> float:
-    """The root of the mean square of the parameters' signals (`Spsa.signals`): near 1 where only chance decides.
+    """The root mean square of the parameters' signals (`Spsa.signals`): near 1 if only chance decides.
 
     By chance it varies by `signal_error`.
     """
@@ -155,12 +155,12 @@ def signal(run: TuningRun) -> float:
 
 
 def signal_error(run: TuningRun) -> float:
-    """The standard deviation of `signal` where there is nothing but chance."""
+    """The standard deviation of `signal` if there is only chance."""
     return 1 / math.sqrt(2 * len(run.settings.spsa.parameters))
 
 
 def sampled(run: TuningRun, place: int, points: int) -> list[float]:
-    """The path of the parameter at ``place``: ``points`` values of it at most, the first and the last among them."""
+    """The path of the parameter at ``place``: at most ``points`` values of it, including the first and the last."""
     path = run.spsa.path
     count = min(points, len(path))
     if count < 2:
@@ -169,7 +169,7 @@ def sampled(run: TuningRun, place: int, points: int) -> list[float]:
 
 
 def sparkline(values: Sequence[float], least_span: float) -> str:
-    """Values as a row of blocks; the whole height is ``least_span`` or more."""
+    """Values as a row of blocks; the full height is ``least_span`` or more."""
     low, high = min(values), max(values)
     more = max(0.0, least_span - (high - low)) / 2
     low, high = low - more, high + more

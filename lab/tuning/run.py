@@ -1,4 +1,4 @@
-"""A run of ``gougi tune``: plays what is missing in its folder."""
+"""A run of ``gougi tune``: plays the missing games of its folder."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from worker.nnue.format import parse_network
 from worker.search.engine import NumbaEngine
 
 _MOST_OPENINGS = 500
-"""Openings made; a longer run plays them again."""
+"""Number of generated openings; a longer run plays them again."""
 
 
 def show_plan(settings: TuneSettings, as_json: bool) -> int:
-    """Show what would be tuned."""
+    """Show the parameters to be tuned."""
     if as_json:
         print(json.dumps(settings.to_json()))
     else:
@@ -37,12 +37,12 @@ def run(
     place: int | str,
     as_json: bool,
 ) -> int:
-    """Begin a run or go on with it, and show its result; returns the exit code.
+    """Begin or resume a run, and show its result; returns the exit code.
 
     Args:
         networks: their files, in the order of `GameSettings.net_digests`.
         openings: the option.
-        place: as of `lab.tuning.play.play`.
+        place: as for `lab.tuning.play.play`.
 
     Raises:
         TuningError, FleetError, OSError: as the parts raise them.
@@ -66,7 +66,7 @@ def run(
 
 
 def _settle_openings(folder: TuningFolder, settings: TuneSettings, network: bytes, file: Path | None) -> None:
-    """Have the folder hold openings: those of ``file``, or made ones that ``network`` finds even.
+    """Fill the folder with openings: those of ``file``, or generated ones that ``network`` judges even.
 
     Raises:
         TuningError: it holds others than those of ``file``, or the file has none.
@@ -90,7 +90,7 @@ def _settle_openings(folder: TuningFolder, settings: TuneSettings, network: byte
 def _play(
     folder: TuningFolder, tuning: TuningRun, terms: PairTerms, networks: Sequence[bytes], place: int | str
 ) -> bool:
-    """Play what is missing. False: Ctrl-C or SIGTERM ended it."""
+    """Play the missing games. False: Ctrl-C or SIGTERM ended it."""
     with Stoppable() as block, TuningProgress(tuning) as progress:
         play(place, networks, terms, tuning, folder.append, progress.take)
     return block.finished

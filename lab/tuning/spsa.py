@@ -1,20 +1,20 @@
 """Simultaneous perturbation stochastic approximation, with fishtest's gains, as a pure state machine. Pure.
 
 Source: J. C. Spall, "Implementation of the simultaneous perturbation algorithm for stochastic optimization", IEEE
-Transactions on Aerospace and Electronic Systems 34 (1998); the gains by their values at the last iteration, and the
-rounding by chance, as fishtest has them (https://github.com/official-stockfish/fishtest).
+Transactions on Aerospace and Electronic Systems 34 (1998). As in fishtest
+(https://github.com/official-stockfish/fishtest), the gains are given by their last values, and rounding is random.
 
 Iteration k perturbs every parameter at once, up or down by c_k, plays both vectors against each other, and moves each
-parameter towards the side that scored more. What it perturbs is the vector after iteration k - `lag`, so that `lag`
-iterations can be played at a time; results may come in any order, and are taken in the order of their numbers. So the
-trajectory follows from settings and results alone.
+parameter towards the side that scored more. It perturbs the vector after iteration k - `lag`, so that `lag` iterations
+can be played at a time. Results may come in any order, and are applied in the order of their numbers. So the trajectory
+follows from settings and results alone.
 
-How to use it::
+Usage::
 
     spsa = Spsa(settings)
     for k in spsa.open():                   # iterations that can be played now
         pair = spsa.suggest(k)              # play pair.plus against pair.minus
-        spsa.take(k, points)                # points of plus less those of minus
+        spsa.take(k, points)                # points of plus minus those of minus
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ GAMMA: Final = 0.101
 
 
 class SpsaError(ValueError):
-    """Settings or a result that cannot be; the text says which."""
+    """Invalid settings or an invalid result; the text says which."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class SpsaSettings:
-    """The values that decide a trajectory beside the results."""
+    """The values that, besides the results, decide a trajectory."""
 
     parameters: tuple[Parameter, ...]
     iterations: int
@@ -106,20 +106,20 @@ class Pair:
 
 
 class Spsa:
-    """A tuning run: what can be played now, and where the parameters are."""
+    """A tuning run: the iterations that can be played now, and the current parameters."""
 
     def __init__(self, settings: SpsaSettings) -> None:
         self.settings = settings
         self._path = [array("d", (one.start for one in settings.parameters))]
         self._waiting: dict[int, float] = {}
-        # Of all iterations taken: points by the side that each parameter was on, weighed by the perturbation in steps;
-        # the squares of these weights, and of the points.
+        # Over all iterations taken: points by the side that each parameter was on, weighted by the perturbation in
+        # steps; the squares of these weights, and of the points.
         self._sums = array("d", (0.0 for _ in settings.parameters))
         self._weights = self._points = 0.0
 
     @property
     def path(self) -> Sequence[Sequence[float]]:
-        """The vector before each finished iteration, and at the end the present one."""
+        """The vector before each finished iteration, and at the end the current one."""
         return self._path
 
     @property
@@ -131,7 +131,7 @@ class Spsa:
     def signals(self) -> tuple[float, ...]:
         """The lead of each parameter's upper values over its lower ones, in standard errors.
 
-        Where no parameter makes a difference these are like normal draws: the root of their mean square is near 1.
+        If no parameter makes a difference, these are like normal draws: their root mean square is near 1.
         """
         if not self._points:
             return tuple(0.0 for _ in self._sums)
@@ -140,7 +140,7 @@ class Spsa:
 
     @property
     def taken(self) -> int:
-        """Iterations whose results, and those of all before, are known."""
+        """Number of iterations whose results, and those of all earlier ones, are known."""
         return len(self._path) - 1
 
     @property
@@ -154,7 +154,7 @@ class Spsa:
         return [k for k in range(self.taken, end) if k not in self._waiting]
 
     def suggest(self, k: int) -> Pair:
-        """The vectors of iteration k; the same whenever it is asked for.
+        """The vectors of iteration k; the same on every call.
 
         Raises:
             SpsaError: it cannot be played yet.
@@ -169,7 +169,7 @@ class Spsa:
         flips: list[int] = []
         for parameter, value in zip(settings.parameters, base, strict=True):
             flip = rng.choice((1, -1))
-            # One draw for both: the vectors are then as far apart as they should be, on the average.
+            # One draw for both: the vectors are then, on average, as far apart as they should be.
             chance = rng.random()
             reach = flip * settings.perturbation(parameter, k)
             for side, vector in ((reach, plus), (-reach, minus)):
@@ -178,7 +178,7 @@ class Spsa:
         return Pair(tuple(plus), tuple(minus), tuple(flips))
 
     def take(self, k: int, points: float) -> None:
-        """Take the result of iteration k: points of `Pair.plus` less those of `Pair.minus`, in games.
+        """Take the result of iteration k: points of `Pair.plus` minus those of `Pair.minus`, in games.
 
         Raises:
             SpsaError: it could not be played yet, or has its result; nothing changes.

@@ -1,5 +1,5 @@
-"""A run as a state machine: its settings, the pair of games to be played next, and what the results so far make of the
-parameters. Pure."""
+"""A run as a state machine: its settings, the next pair of games, and the parameters that follow from the results so
+far. Pure."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from lab.tuning.spsa import Spsa, SpsaSettings
 MAX_MOVES: Final = 320
 """Number of moves after which a game is drawn."""
 RESIGN_CP: Final = 2000
-"""A game is over where both sides see the same one so far ahead,"""
+"""A game is over if both sides see the same side this far ahead,"""
 RESIGN_MOVES: Final = 3
-"""so many moves of each in a row."""
+"""on this number of consecutive moves each."""
 
 
 class TuningError(Exception):
-    """A run cannot be begun or gone on with; the text says what is wrong, and where."""
+    """A run cannot be begun or resumed; the text names the fault and its place."""
 
 
 class PlayError(TuningError):
@@ -33,7 +33,7 @@ class GameSettings:
     """Settings of the games; every node gets them with each pair."""
 
     net_digests: tuple[str, ...]
-    """SHA-256 of each network's file. Pairs take the networks in turn."""
+    """SHA-256 of each network's file. Pairs use the networks in turn."""
     fv_scale: int | None = None
     nodes: int = 20_000
     """Node limit of a move."""
@@ -59,7 +59,7 @@ class TuneSettings:
 
     @classmethod
     def from_json(cls, facts: Mapping[str, Any]) -> TuneSettings:
-        """Read what `to_json` gave. Raises TuningError: it is not that."""
+        """Read the output of `to_json`. Raises TuningError: it is not that."""
         try:
             return msgspec.convert(facts, cls)
         except msgspec.ValidationError as error:
@@ -76,12 +76,12 @@ class GamePair:
     plus: tuple[int, ...]
     minus: tuple[int, ...]
     network: int = 0
-    """The place of both sides' network in `GameSettings.net_digests`."""
+    """The index of both sides' network in `GameSettings.net_digests`."""
 
 
 @dataclass(frozen=True, slots=True)
 class PairResult:
-    """A pair of games that is over."""
+    """A finished pair of games."""
 
     iteration: int
     points: tuple[float, float]
@@ -97,7 +97,7 @@ class PairResult:
 
     @property
     def lead(self) -> float:
-        """Points of the plus side less those of the other: -2 to 2."""
+        """Points of the plus side minus those of the other: -2 to 2."""
         return 2 * sum(self.points) - len(self.points)
 
     def __str__(self) -> str:
@@ -105,10 +105,10 @@ class PairResult:
 
 
 class TuningRun:
-    """A run from its settings, its openings and the results so far.
+    """A run built from its settings, its openings and the results so far.
 
     Args:
-        openings: SFENs; they are played in turn, and begin anew at their end.
+        openings: SFENs; they are played in turn, and start over at the end.
     """
 
     def __init__(self, settings: TuneSettings, openings: Sequence[str]) -> None:
@@ -143,16 +143,17 @@ class TuningRun:
         """The pair of an iteration that can be played now. Raises SpsaError: it cannot."""
         vectors = self.spsa.suggest(k)
         turn, place = divmod(k, len(self._openings))
-        # When the openings begin anew, each gets the next network.
+        # When the openings start over, each gets the next network.
         network = (turn + place) % len(self.settings.games.net_digests)
         return GamePair(k, self._openings[place], vectors.plus, vectors.minus, network)
 
     def give_back(self, k: int) -> None:
-        """The pair of an iteration is not being played any more: it can be taken again."""
+        """The pair of an iteration is no longer being played: it can be taken again."""
         self._begun.discard(k)
 
     def take(self, result: PairResult) -> None:
-        """Take a result. Raises SpsaError: there is one, or the pair could not be played yet; nothing changes."""
+        """Take a result. Raises SpsaError: there is one already, or the pair could not be played yet; nothing
+        changes."""
         self.spsa.take(result.iteration, result.lead)
         self._begun.discard(result.iteration)
         self.games += len(result.points)
@@ -160,5 +161,5 @@ class TuningRun:
         self.losses += result.points.count(0.0)
 
     def vector(self) -> Mapping[str, int]:
-        """The parameters as they are now, rounded, by name."""
+        """The current parameters, rounded, by name."""
         return {name: round(value) for name, value in zip(self.settings.names, self.spsa.theta, strict=True)}

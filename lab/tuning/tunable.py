@@ -1,6 +1,6 @@
-"""The ranges of search parameters that may be tuned (`worker.search.tuning`), and the choice among them by name.
+"""The ranges of search parameters that may be tuned (`worker.search.tuning`), and their selection by name.
 
-A range goes from 0 to twice the value unless `_RANGES` says otherwise, and a tenth of the value is the *step*: a change
+A range goes from 0 to twice the value unless `_RANGES` has another one. A tenth of the value is the *step*: a change
 that makes a small difference in games.
 """
 
@@ -31,20 +31,20 @@ _RANGES: Final = {
     "TRIPLE_BASE": (-100, 250, 10),
     "SHALLOWER_MARGIN": (0, 40, 2),
     "NULL_SLOPE": (0, 48, 2),
-    # More than a quarter of the tree is lost if they are 0.
+    # If they are 0, more than a quarter of the tree is lost.
     "NULL_REDUCTION": (2, 12, 0.5),
     "PROBCUT_LESS": (2, 8, 0.5),
     "REDUCTION_LOG": (1000, 3500, 90),
 }
-"""Least, most, step."""
+"""Lowest value, highest value, step."""
 _LEAST_STEP: Final = 0.5
-"""A smaller one would be lost in rounding."""
+"""A smaller step would be lost in rounding."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tunable:
-    """A parameter, the value that it has, its range, and the step: how far values are apart from each other in the end
-    when games compare them."""
+    """A parameter, its value, its range, and the step: the distance between the values that games compare in the
+    end."""
 
     name: str
     start: int
@@ -54,7 +54,7 @@ class Tunable:
 
 
 class TunableError(ValueError):
-    """A parameter cannot be tuned: it is not known, or its range is invalid; the text says which."""
+    """A parameter cannot be tuned: it is unknown, or its range is invalid; the text says which."""
 
 
 def tunable(name: str) -> Tunable:
@@ -73,7 +73,7 @@ def chosen(words: Iterable[str]) -> list[Tunable]:
     """The parameters that ``words`` name, in the order of `GROUPS`.
 
     Args:
-        words: names of parameters and groups; ``NAME=LOW:HIGH`` or ``NAME=LOW:HIGH:STEP`` give a range of one's own.
+        words: names of parameters and groups; ``NAME=LOW:HIGH`` or ``NAME=LOW:HIGH:STEP`` set a range.
 
     Raises:
         TunableError: a word is none of these.

@@ -1,9 +1,9 @@
-"""The files of a report: pages, and annotated records (the game as it was, with the analysis in the comments). Each is
-written as a whole, so that a reader never sees half of one.
+"""The files of a report: pages, and annotated records (the game, with the analysis in comments). Each is written as a
+whole, so that a reader never sees half of one.
 
-The comment of a move tells of the position behind it, in the lines that ShogiHome writes for its own analysis and
-shows in its graph (``#評価値=``, ``#詰み=``, ``#読み筋=``, scores from black's view), with the judgement of the move in
-words. The players' own scores, where the record has them, stay what they are (``'** 123 ...``, ``**評価値=``).
+The comment of a move describes the position after it, in the lines that ShogiHome writes for its own analysis and shows
+in its graph (``#評価値=``, ``#詰み=``, ``#読み筋=``, scores from black's view), and gives the judgement of the move in
+words. The players' own scores in the record stay unchanged (``'** 123 ...``, ``**評価値=``).
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ from worker.score import is_mate, mate_distance
 _MARKS = str.maketrans("☗☖", "▲△")
 _TIMES = {"": "持ち時間", "black_": "先手持ち時間", "white_": "後手持ち時間"}
 _NAMES = {"site": "場所", "impasse_rule": "持将棋", "comment": "備考"}
-"""KIF's words for the facts that a reader gives other names."""
+"""KIF's words for facts that a reader names differently."""
 
 
 def annotated(report: GameReport, settings: ReportSettings) -> GameRecord:
-    """The record with comments. What CSA lacks of it (the variations of a KIF) it has in KIF."""
+    """The record with comments. KIF also has the parts that CSA lacks (variations)."""
     told = {point.ply: (point, found) for point, found in zip(report.points, report.known, strict=True)}
     judged = {move.number: move for move in report.moves}
     source = record_of(report.game)
@@ -69,7 +69,7 @@ def record_of(game: RecordedGame) -> GameRecord:
     times = [time_of(limits[key] or limits[""]) for key in ("black_", "white_")]
     for key, name in _TIMES.items():
         if limits[key] and None in times:
-            facts[name] = limits[key]  # in words that we do not know
+            facts[name] = limits[key]  # in an unknown form
     most = facts.pop("max_moves", "")
     return GameRecord(
         game_id=event,
@@ -88,7 +88,7 @@ def record_of(game: RecordedGame) -> GameRecord:
 
 
 def _variations(game: Line) -> Iterator[Variation]:
-    """The variations as they follow the game in a KIF: the latest come first, and each is followed by its own."""
+    """The variations in their order after the game in a KIF: the latest come first, each followed by its own."""
     later = _beside(game, 1)
     while later:
         ply, line = later.pop()
@@ -98,7 +98,7 @@ def _variations(game: Line) -> Iterator[Variation]:
 
 
 def _beside(line: Line, first: int) -> list[tuple[int, Line]]:
-    """Variations beside a line, with the number of their first move, in the order in which a stack gives them up.
+    """Variations beside a line, with the number of their first move, in the order in which a stack returns them.
 
     Args:
         first: the number of the line's first move.
@@ -178,7 +178,7 @@ def write_summary(
     calibration: Calibration | None,
     settings: ReportSettings,
 ) -> Path:
-    """The page of several games, which leads to those of each; returns it. Raises OSError."""
+    """The page of several games, which links to those of each; returns it. Raises OSError."""
     page = folder / "index.html"
     linked = [(one, quote(page_of(folder, stem).name, safe="")) for one, stem in zip(reports, stems, strict=True)]
     _write(

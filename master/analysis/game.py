@@ -1,7 +1,7 @@
 """Game records as plain values: CSA (V1 to V3, several games in a file), KIF, KI2 and JKF.
 
-A record with a move in its midst that cannot be read is refused, with its line. One that breaks off within its last
-line, ends by an illegal move, or has no ending, is read as far as it goes, and says so.
+A record with an unreadable move in the middle is refused, and the error names the line. A record that breaks off within
+its last line, ends with an illegal move, or has no ending, is read up to there, with a notice.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ _FORMATS: Final = {
 
 
 class GameFileError(Exception):
-    """A record cannot be used; the text names the file, the line where there is one, and why."""
+    """A record cannot be used. The text names the file, the line if there is one, and the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedGame:
     file: str
     number: int
-    """Number of the game in the file, from 1; 0 where it holds one."""
+    """Number of the game in the file, from 1; 0 if the file holds only one."""
     names: tuple[str, str]
-    """Black, white; ``black`` and ``white`` where the record has none."""
+    """Black, white; ``black`` and ``white`` if the record does not name them."""
     start_sfen: str
     moves: tuple[ReadMove, ...]
     event: str = ""
@@ -51,15 +51,16 @@ class RecordedGame:
     ending: str = ""
     """The ending in rsshogi's word (``RESIGN``, ``TIME_UP`` …); empty: the record does not say."""
     winner: int | None = None
-    """A colour; None for a draw, and where there is no result."""
+    """A colour; None for a draw, and if there is no result."""
     notice: str = ""
-    """A notice for the user: that the record breaks off, and where, or what of it was left out; empty: it is whole."""
+    """A notice for the user that the record breaks off, with the place, or that parts were left out; empty:
+    complete."""
     reading: Reading | None = field(default=None, compare=False, repr=False)
-    """All that the record says, for the writers of annotated records."""
+    """The complete content of the record, for the writers of annotated records."""
 
     @property
     def key(self) -> str:
-        """Start position and moves, hashed: what is known of one file serves another of the same game."""
+        """Hash of start position and moves: two files of the same game share their stored results."""
         text = " ".join((self.start_sfen, *(move.usi for move in self.moves)))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -70,7 +71,7 @@ class RecordedGame:
 
     @property
     def stem(self) -> str:
-        """A name for files about it."""
+        """A name for files about the game."""
         return Path(self.file).stem + (f"-{self.number}" if self.number else "")
 
 
@@ -81,10 +82,10 @@ def read_games(path: Path, refuse: Refuse | None = None) -> list[RecordedGame]:
     """The games of a file, at least one.
 
     Args:
-        refuse: hears of each game of several that cannot be used; the others are read. None: the first such is raised.
+        refuse: callback for each unusable game of several; the others are read. None: the first one raises.
 
     Raises:
-        GameFileError: the file cannot be read, or a game is no record, has no move, or one that is not legal.
+        GameFileError: the file cannot be read, or a game is no record, has no move, or has an illegal one.
     """
     try:
         data = path.read_bytes()
@@ -125,7 +126,7 @@ def parse_games(data: bytes, name: str, refuse: Refuse | None = None) -> list[Re
 
 
 def _guess(text: str) -> str:
-    """The format of a file whose name does not tell."""
+    """The format of a file whose name does not show it."""
     if text.lstrip().startswith("{"):
         return "JKF"
     lines = text_lines(text)
@@ -150,11 +151,11 @@ def _told(error: RecordFault, name: str, first: int) -> GameFileError:
 
 
 def _game(lines: list[str], first: int, name: str, number: int, kind: str, cut: bool) -> RecordedGame:
-    """The game of these lines; where it breaks off within the last one, read up to there.
+    """The game of these lines; if it breaks off within the last one, up to there.
 
     Args:
-        first: how many lines of the file stand before.
-        cut: the last line has no end.
+        first: number of lines of the file before them.
+        cut: the last line is incomplete.
     """
     read = _READERS[kind]
     notices: list[str] = []

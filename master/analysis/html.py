@@ -1,9 +1,9 @@
-"""The report as one HTML file that needs nothing else: no network, no server, no library.
+"""The report as one self-contained HTML file: no network, no server, no library.
 
-The data goes in as JSON, the page's own script draws it. The charts and the board are SVG made by hand: two charts and
-a board are 250 lines, less than a chart library's smallest build, and the file stays small enough to be sent by mail.
-A Content-Security-Policy forbids the page to load anything; the script sets text only as text, so a player's name
-cannot be more than a name.
+The data is embedded as JSON, and the page's own script draws it. The charts and the board are hand-made SVG: two charts
+and a board are 250 lines, less than a chart library's smallest build, and the file stays small enough for e-mail. A
+Content-Security-Policy forbids the page to load anything. The script inserts text only as text, so a player's name
+cannot inject markup.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def summary_page(
 
 
 def result_text(report: GameReport) -> str:
-    """``☗ wins by resignation``; empty where the record does not say."""
+    """``☗ wins by resignation``; empty if the record does not say."""
     game = report.game
     how = page_say(_ENDINGS.get(game.ending, game.ending.replace("_", " ").lower()))
     if game.winner is None:
@@ -198,7 +198,7 @@ def _name(quality: Quality) -> str:
 
 
 def _own_score(move: Judged) -> str:
-    """Score of the best move for the side that made another: ``+300 for ☖``."""
+    """Score of the best move for the side that made another one: ``+300 for ☖``."""
     assert move.before is not None, "a move that had a better one has been compared"
     if is_mate(move.before.score):
         return _score(black_view(move.before.score, move.turn))
@@ -208,7 +208,7 @@ def _own_score(move: Judged) -> str:
 
 def _page(title: str, data: dict[str, Any]) -> str:
     parts = {name: _file(name) for name in ("page.html", "page.css", "board.js", "chart.js", "page.js")}
-    # "<" cannot end the script element that holds the data where there is none.
+    # "<" is escaped, so the data cannot end its script element.
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     filling = {
         "lang": str(data["lang"]),
@@ -218,7 +218,7 @@ def _page(title: str, data: dict[str, Any]) -> str:
         "script": "\n".join(parts[name] for name in ("board.js", "chart.js", "page.js")),
         "data": text,
     }
-    # In one pass: what is filled in is not looked at again.
+    # In one pass, so that inserted text is not substituted again.
     return re.sub(r"\{\{(\w+)\}\}", lambda place: filling[place[1]], parts["page.html"])
 
 

@@ -1,11 +1,11 @@
-"""The loss of a move, in win probability, which decides its class, and in centipawns; and a player's rates. Pure.
+"""The loss of a move, in win probability (which decides its class) and in centipawns; and a player's rates. Pure.
 
 The classes and their limits are those of ShogiHome's default settings (5, 10, 20 and 50 % of win probability lost, and
-600 centipawns as the logistic's scale), so that a move is called here what it is called there.
+600 centipawns as the logistic's scale), so that a move gets the same name here as there.
 
 Rates are by score band, the idea of Qhapaq's ELQ (http://qhapaq.hatenablog.com/entry/2017/07/19/232527): a player is
-described by how much the moves lose where the position is lost, bad, even, good and won; one average over all would
-mostly say how one-sided the games were.
+described by how much the moves lose in lost, bad, even, good and won positions. One average over all would mostly show
+how one-sided the games were.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ from worker.engine import Bound
 from worker.score import from_child, is_mate, winning_probability
 
 _SCALE: Final = 600.0
-"""Centipawns at which the side ahead wins e to 1: ``p = 1 / (1 + exp(-cp / 600))``. The field's convention (Ponanza's
-constant), by which the classes and the calibration are; it is not fitted to a network, as the clock's
-(`worker.score.WIN_SCALE`) is."""
+"""Centipawns at which the odds of the side ahead are e to 1: ``p = 1 / (1 + exp(-cp / 600))``. This is the field's
+convention (Ponanza's constant), used by the classes and the calibration. It is not fitted to a network, unlike the
+clock's (`worker.score.WIN_SCALE`)."""
 MOST_CP: Final = 2000
-"""Scores beyond it count as it where centipawns are subtracted: mates, and what no longer changes the outcome."""
+"""Scores are clipped to this before centipawns are subtracted: beyond it are mates and decided games."""
 
 
 TOLD_LOSS: Final = 0.005
-"""Win probability: less than that is noise, and not told."""
+"""Win probability: a smaller loss is noise, and is not reported."""
 NEAR: Final = 0.03
-"""Win probability: who loses that much is near to the first class, and is searched again."""
+"""Win probability: a move that loses this much is close to the first class, and is searched again."""
 _ROOM: Final = 0.05
-"""Win probability: a loss that is so near to the edge of its class is not sure of it. Five times the effort again moves
-losses by about that much (docs/notebook/analysis.md)."""
+"""Win probability: a loss this close to the edge of its class may belong to the next one. Searching again with five
+times the effort moves losses by about that much (docs/notebook/analysis.md)."""
 
 
 class Quality(enum.Enum):
-    """The class of a move, with its Japanese name and the win probability that it loses at least."""
+    """The class of a move, with its Japanese name and the least win probability that it loses."""
 
     BEST = ("best", "最善手", 0.0)
     GOOD = ("good", "", 0.0)
@@ -49,9 +49,9 @@ class Quality(enum.Enum):
     MISTAKE = ("mistake", "悪手", 0.20)
     BLUNDER = ("blunder", "大悪手", 0.50)
     FORCED = ("forced", "", 0.0)
-    """The only legal move: it says nothing of the player."""
+    """The only legal move: it says nothing about the player."""
     UNKNOWN = ("unknown", "", 0.0)
-    """A search that it takes is missing."""
+    """A search that the judgement needs is missing."""
 
     @property
     def word(self) -> str:
@@ -67,19 +67,19 @@ class Quality(enum.Enum):
 
     @property
     def bad(self) -> bool:
-        """Whether it counts in the rate of bad moves: dubious or worse."""
+        """Whether it counts as a bad move in the rates: dubious or worse."""
         return self in BAD
 
 
 class Sureness(enum.Enum):
-    """The certainty of the verdict on a move. docs/notebook/analysis.md has how often each kind stays."""
+    """The certainty of the verdict on a move. docs/notebook/analysis.md has how often each kind holds."""
 
     SURE = "sure"
     """Two searches agree, the second with several times the effort, and the loss is well within its class."""
     LIKELY = "likely"
-    """They agree on the class, or the loss has changed little."""
+    """The two searches agree on the class, or the loss has changed little."""
     UNSURE = "unsure"
-    """They disagree, or only a bound of a score is known."""
+    """The two searches disagree, or only a bound of a score is known."""
 
 
 LEVELS: Final = (Quality.INACCURACY, Quality.DUBIOUS, Quality.MISTAKE, Quality.BLUNDER)
@@ -104,22 +104,22 @@ class Judged:
     """Win probability, 0 to 1."""
     loss_cp: int = 0
     missed_mate: bool = False
-    """There was a mate (or a declaration), and this move lets it go."""
+    """There was a mate (or a declaration), and this move misses it."""
     allowed_mate: bool = False
-    """The opponent has a mate only since this move."""
+    """The opponent has a mate because of this move."""
     bound: Bound = Bound.EXACT
     """The meaning of ``after``."""
     first: Judged | None = None
-    """The verdict of the first search, where this one is of a second search with more effort."""
+    """The verdict of the first search, if this one comes from a second search with more effort."""
 
     @property
     def had_better(self) -> bool:
-        """Whether another move was better for who made it, by as much as is told (half a percent), or for a mate."""
+        """Whether another move was better for the mover by at least the reporting limit (half a percent), or mated."""
         return self.missed_mate or self.allowed_mate or self.loss >= TOLD_LOSS
 
     @property
     def told(self) -> bool:
-        """Whether something bad is told of it."""
+        """Whether the move is reported as bad."""
         return self.quality in LEVELS or self.missed_mate or self.allowed_mate
 
     @property
@@ -129,12 +129,12 @@ class Judged:
 
     @property
     def doubtful(self) -> bool:
-        """Whether it has to be searched again before it is told: anything bad, or near to it."""
+        """Whether it must be searched again before it is reported: anything bad, or close to it."""
         return self.counts and self.quality is not Quality.BEST and (self.loss >= NEAR or self.told or not self.exact)
 
     @property
     def sureness(self) -> Sureness | None:
-        """None: it was not searched twice, or says nothing of the player."""
+        """None: the move was not searched twice, or says nothing about the player."""
         if self.first is None or not self.counts:
             return None
         change = abs(self.loss - self.first.loss)
@@ -146,19 +146,20 @@ class Judged:
 
     @property
     def counts(self) -> bool:
-        """Whether it says something of the player's strength."""
+        """Whether it says anything about the player's strength."""
         return self.quality not in (Quality.FORCED, Quality.UNKNOWN)
 
 
 def win_probability(score: int) -> float:
-    """Win probability of the side that the score is of, 0 to 1, by the field's convention; a mate is won or lost."""
+    """Win probability, 0 to 1, of the side from which the score is seen, by the field's convention. A mate is 0 or
+    1."""
     return winning_probability(score, _SCALE)
 
 
 def accuracy(loss: float) -> float:
     """A move's accuracy in percent, 100 if nothing is lost.
 
-    Source: lichess.org/page/accuracy. The curve was fitted to chess, and serves as a scale that players know.
+    Source: lichess.org/page/accuracy. The curve was fitted to chess; here it is a scale that players know.
     """
     return min(100.0, max(0.0, 103.1668 * math.exp(-4.354 * loss) - 3.1669))
 
@@ -173,8 +174,8 @@ def judge(
 
     Args:
         known: the evaluation of each point.
-        again: the same with more effort; None where a point was not searched again. A move with both of its points
-            there is judged by them: two scores of different effort are not compared.
+        again: the same with more effort; None for points that were not searched again. A move with both of its points
+            in it is judged by them: two scores of different effort are not compared.
     """
     found = []
     for index, point in enumerate(points[:-1]):
@@ -188,7 +189,7 @@ def judge(
 
 
 def doubtful(moves: Sequence[Judged]) -> set[int]:
-    """The plies to search again: those before and after each move that is told, or is near to that."""
+    """The plies to search again: those before and after each move that is reported, or is close to it."""
     return {ply for move in moves if move.doubtful for ply in (move.number - 1, move.number)}
 
 
@@ -219,7 +220,7 @@ def _judge(point: Point, usi: str, before: Evaluation | None, behind: Evaluation
 
 
 def clamped(score: int) -> int:
-    """A score in centipawns within `MOST_CP`."""
+    """A score in centipawns, clipped to `MOST_CP`."""
     return max(-MOST_CP, min(MOST_CP, score))
 
 
@@ -234,12 +235,12 @@ def turning_points(moves: Sequence[Judged], most: int = 5) -> tuple[Judged, ...]
 
 
 EDGES: Final = (-1500, -700, -250, 250, 700, 1500)
-"""Between the bands, in centipawns from the mover's side; a score at an edge is in the band nearer to 0."""
+"""Limits between the bands, in centipawns from the mover's side. A score at a limit is in the band nearer to 0."""
 BANDS: Final = ("lost", "bad", "worse", "even", "better", "good", "won")
 
 
 def band(score: int) -> int:
-    """The index in `BANDS` of a score, mates among the outermost."""
+    """The index in `BANDS` of a score; mates are in the outermost bands."""
     return sum(score > edge if edge > 0 else score >= edge for edge in EDGES)
 
 
@@ -252,11 +253,11 @@ def band_range(index: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """Rates of some moves of a player; the shares are 0 where there are no moves."""
+    """Rates of a set of a player's moves; the shares are 0 if the set is empty."""
 
     moves: int
     best: float
-    """Share that are the analysis' own first choice."""
+    """Share that match the first choice of the analysis."""
     bad: float
     """Share that are dubious or worse."""
     loss: float
@@ -271,21 +272,21 @@ class PlayerStatistics:
     games: int
     total: Rates
     bands: tuple[Rates, ...]
-    """As `BANDS`."""
+    """By band, as `BANDS`."""
     accuracy: float | None
     """Mean accuracy of the moves, in percent; None: there are none."""
     counts: dict[Quality, int]
     missed_mates: int
     losses: tuple[tuple[int, int], ...]
-    """Band and loss in centipawns of each move that counts, by the first search: what `master.analysis.strength` plays
-    with, and what its levels were measured by."""
+    """Band and loss in centipawns of each move that counts, by the first search. `master.analysis.strength` uses these,
+    and its levels were measured with them."""
 
 
 def statistics(name: str, moves: Iterable[Judged], games: int = 1) -> PlayerStatistics:
-    """Statistics of one player's moves; forced ones, and those of unknown loss, are left out.
+    """Statistics of one player's moves. Forced moves, and those of unknown loss, are left out.
 
     Args:
-        games: how many games they are of.
+        games: the number of games that they come from.
     """
     own = [move for move in moves if move.counts]
     bands: list[list[Judged]] = [[] for _ in BANDS]

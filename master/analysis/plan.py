@@ -1,4 +1,5 @@
-"""The positions of a game that have to be searched, and the way from a search to the evaluation of a position. Pure."""
+"""The positions of a game that have to be searched, and the step from a search to the evaluation of a position.
+Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from worker.shogi.position import Repetition
 
 _REPEATED: Final = {Repetition.DRAW: DRAW, Repetition.WIN: mate_in(1), Repetition.LOSE: mated_in(0)}
 _LONGEST_CHAIN: Final = 32
-"""Forced replies in a row that are followed behind the game's last move."""
+"""Maximum number of consecutive forced replies that are followed after the game's last move."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +34,16 @@ class Evaluation:
 
     score: int
     best: str = ""
-    """A USI move, or ``win`` (a declaration); empty where the game is over."""
+    """A USI move, or ``win`` (a declaration); empty if the game is over."""
     pv: tuple[str, ...] = ()
-    """From the position on; its first move is ``best``."""
+    """Starts at the position; its first move is ``best``."""
     depth: int = 0
     nodes: int = 0
     elapsed_ms: int = 0
     alternatives: tuple[Alternative, ...] = ()
-    """Best first, where more than one was asked for."""
+    """Best first, if more than one was asked for."""
     bound: Bound = Bound.EXACT
-    """The meaning of ``score``: a search that was stopped within a fail-high or fail-low may know no more than that."""
+    """The meaning of ``score``: a search that was stopped during a fail-high or fail-low may know only a bound."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,25 +55,25 @@ class Point:
     sfen: str
     turn: int
     choices: int
-    """Number of legal moves, 2 for more than one."""
+    """Number of legal moves; 2 stands for two or more."""
     search: tuple[str, ...] | None
-    """The moves since the start that lead to the position to search: this one, or where its only legal moves lead to.
-    None: it takes no search."""
+    """The moves since the start to the position to search: this one, or the one reached by its only legal moves. None:
+    no search is needed."""
     over: Evaluation | None = None
-    """Evaluation of the position that ``forced`` leads to, where no search is needed."""
+    """Evaluation of the position that ``forced`` leads to, if no search is needed."""
     forced: tuple[str, ...] = ()
-    """The only legal moves in a row, from here to what is searched."""
+    """The consecutive only legal moves from here to the searched position."""
 
 
 def plan(game: RecordedGame, first: int = 1, last: int | None = None) -> tuple[Point, ...]:
-    """The positions that judging the moves ``first`` to ``last`` needs: those before each, and the one behind the last.
+    """The positions needed to judge the moves ``first`` to ``last``: those before each, and the one after the last.
 
     Args:
-        first: 1 is the game's first move.
-        last: None: the game's last move; one behind that is taken for it.
+        first: first move to judge; 1 is the game's first move.
+        last: last move to judge. None, or a number past the end: the game's last move.
 
     Raises:
-        GameFileError: the start position is not one that can be played, a move is not legal, or no move is in range.
+        GameFileError: the start position cannot be played, a move is not legal, or no move is in range.
     """
     end = len(game.moves) if last is None else min(last, len(game.moves))
     if not 1 <= first <= end:
@@ -123,10 +124,10 @@ def searches(points: Sequence[Point], plies: Collection[int] | None = None) -> l
     """The positions to search, each once, the game's last position first.
 
     Args:
-        plies: those of the points that are wanted; None: all.
+        plies: plies of the wanted points; None: all.
 
-    A search of a position finds the next one's result in the table, so both sides of the comparison "best move against
-    played move" rest on the same knowledge. docs/notebook/analysis.md has what that was measured to be worth.
+    A search of a position finds the next position's result in the table, so both sides of the comparison "best move
+    against played move" rest on the same knowledge. docs/notebook/analysis.md has the measured benefit.
     """
     wanted = dict.fromkeys(
         point.search for point in reversed(points) if point.search is not None and (plies is None or point.ply in plies)

@@ -41,7 +41,7 @@ class ReportSettings:
     effort: str
     """In words: ``50000 nodes a move on each of 2 nodes``."""
     no_strength: str = ""
-    """The reason why the analysis as a whole does not fit the calibration, in words; empty: it fits."""
+    """The reason why the whole analysis does not fit the calibration, in words; empty: it fits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class GameReport:
     known: tuple[Evaluation | None, ...]
     """Evaluation of each point."""
     moves: tuple[Judged, ...]
-    """Between the points."""
+    """One for each step from a point to the next."""
     players: tuple[PlayerReport, PlayerReport]
     """Black, white."""
     turning: tuple[Judged, ...]
@@ -76,9 +76,9 @@ def report(
     """The report of one game.
 
     Args:
-        found: the searches that are done; all need not be.
+        found: the finished searches; some may be missing.
         calibration: one that fits the analysis; None: no strength is estimated.
-        again: the searches with more effort, of what is doubtful after the first ones (`doubtful`).
+        again: the searches with more effort, for moves that are doubtful after the first ones (`doubtful`).
     """
     again = again or {}
     moves = judge(game, points, evaluations(points, found), evaluations(points, again) if again else None)
@@ -112,7 +112,7 @@ def _player(one: PlayerStatistics, calibration: Calibration | None) -> PlayerRep
 
 
 def strength_words(player: PlayerReport, settings: ReportSettings, text: Say = page_say) -> str:
-    """A sentence about the strength, or about why nothing is said of it; empty: `ReportSettings` says it for all."""
+    """The strength estimate, or the reason why there is none; empty: `ReportSettings` gives it for all."""
     found = player.strength
     if found is None:
         fields = {"moves": len(player.statistics.losses), "least": LEAST_MOVES}
@@ -125,7 +125,7 @@ def strength_words(player: PlayerReport, settings: ReportSettings, text: Say = p
 
 
 def _interval_words(found: Interval, shown: Callable[[float], str], text: Say) -> str:
-    """``1.2k (600 to 2.5k)``; an end that is open is that of the levels."""
+    """``1.2k (600 to 2.5k)``; an open end is the weakest or strongest level."""
     low, high = (None if end in (0.0, math.inf, -math.inf) else shown(end) for end in (found.low, found.high))
     if low is None and high is None:
         return text("{value} (from all that was measured)", value=shown(found.value))
@@ -160,7 +160,7 @@ def black_bound(bound: Bound, turn: int) -> Bound:
 
 
 def score_facts(score: int | None) -> dict[str, Any]:
-    """A score from black's view for programs: ``cp``, or ``mate`` in plies (negative where white mates), and ``win``.
+    """A score from black's view for programs: ``cp``, or ``mate`` in plies (negative if white mates), and ``win``.
 
     ``win`` is black's win probability. A side that is mated on the board has ``mate`` 0 and ``win`` 0 or 1.
     """
@@ -265,7 +265,7 @@ def _rates_facts(rates: Rates) -> dict[str, Any]:
 
 
 def _interval_facts(found: Interval | None) -> dict[str, Any] | None:
-    """JSON has no infinity: an end without one is null."""
+    """JSON has no infinity: an infinite end becomes null."""
     if found is None:
         return None
     values = {"value": found.value, "low": found.low, "high": found.high}

@@ -1,4 +1,4 @@
-"""A run of ``gougi analyze``: games, the searches of their positions and what these depend on, pages about them."""
+"""A run of ``gougi analyze``: the games, the searches of their positions, and the pages about them."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import importlib.metadata
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import count
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from cluster.api import FleetError, Searcher
 from cluster.drivers.fleet_driver import FleetSearcher
@@ -17,10 +18,12 @@ from master.analysis.files import page_of, write_game, write_summary
 from master.analysis.game import GameFileError, RecordedGame, read_games
 from master.analysis.judgement import doubtful, judge
 from master.analysis.plan import Evaluation, Point, evaluations, plan, searches
+from master.analysis.problems import problems
 from master.analysis.report import GameReport, ReportSettings, Say, report
-from master.analysis.session import Pace, Session, Store
+from master.analysis.session import Pace, Session, Shared, Store
 from master.analysis.strength import Calibration, network_hash, read_calibration
 from master.ui.texts import page_say
+from worker.files import replace_file
 
 if TYPE_CHECKING:
     from master.config import Config
@@ -50,7 +53,7 @@ class Misfit:
 
 @dataclass(slots=True)
 class Analysis:
-    """What is analysed, and how."""
+    """The positions to analyse, and the settings."""
 
     config: Config
     single: bool
@@ -58,14 +61,18 @@ class Analysis:
     out: Path
     jobs: tuple[Job, ...]
     again: int = 1
-    """Effort of the second search of what is doubtful, in times the first; 1: there is none."""
+    """Effort of the second search of doubtful positions, as a multiple of the first; 1: there is none."""
+    problems: Path | None = None
+    """The file of problems; None: none is written."""
+    reuse: bool = False
+    """Whether results are shared with other analyses."""
     misfit: Misfit | None = None
-    """The reason why the calibration does not fit what was searched; None: it fits."""
+    """The reason why the calibration does not fit the analysis; None: it fits."""
     capacity: int | None = None
     """The number of nodes that the cluster offers, or for which this machine has processors; None: as configured."""
 
     def on_event(self, name: str, fields: dict[str, object]) -> None:
-        """Note how many nodes there are to be, which counts more than the configuration."""
+        """Set the number of nodes, which overrides the configuration."""
         if name == "ray_started":
             self.capacity = int(str(fields["capacity"]))
         elif name == "nodes_left_out":
@@ -77,7 +84,7 @@ class Analysis:
         return 1 if self.single else self.capacity or self.config.cluster.nodes
 
     def net(self) -> str:
-        """The network by its content; one that only the nodes have, by its path."""
+        """The network by its content; if only the nodes have it, by its path."""
         try:
             return network_hash(self.config.engine.eval_file)
         except OSError:
@@ -86,7 +93,7 @@ class Analysis:
             raise
 
     def key(self) -> str:
-        """Key of all that a search's result depends on besides the position; of a fleet, once it is open."""
+        """Key of everything except the position on which a search's result depends; for a fleet, once it is open."""
         engine = self.config.engine.model_dump(mode="json", exclude={"eval_file"})
         elsewhere = {"address", "report_port", "advertise", "nodes"}
         fleet = {
@@ -119,7 +126,7 @@ class Analysis:
         return ReportSettings(engine, effort, why)
 
     def calibration(self, found: Sequence[Evaluation]) -> Calibration | None:
-        """The package's, where it fits what was searched; else None, and ``misfit`` says why."""
+        """The package's calibration if it fits the analysis; otherwise None, and ``misfit`` gives the reason."""
         calibration = read_calibration()
         known = [one.nodes for one in found if one.nodes]
         self.misfit = self._misfit(calibration, round(median(known)) if known else 0)
@@ -151,10 +158,10 @@ def read_jobs(
         first: first move to judge, from 1.
         last: last move to judge; None: the game's.
         refused: gets a line for each file or game that cannot be analysed.
-        notice: hears what a reader should know of a game.
+        notice: callback for notices about a game.
     """
     jobs: list[Job] = []
-    stems = {"index"}  # of several games: the page about all of them
+    stems = {"index"}  # reserved for the page about all of several games
     for file in files:
         try:
             games = read_games(file, lambda error: refused.append(str(error)))
@@ -181,12 +188,12 @@ def _names(stem: str) -> Iterator[str]:
 
 
 async def search(
-    analysis: Analysis, searcher: Searcher, store: Store, bar: PositionBar
+    analysis: Analysis, searcher: Searcher, store: Store, bar: PositionBar, shared: Shared | None = None
 ) -> tuple[list[GameReport], Calibration | None]:
     """Search all games; the files of each are written when it is done.
 
     Raises:
-        FleetError: no node has come, or the fleet has no answer.
+        FleetError: no node has joined, or the fleet has no answer.
     """
     wanted = [searches(job.points) for job in analysis.jobs]
     found_all: list[Evaluation] = []
@@ -198,7 +205,7 @@ async def search(
         bar.on_event(name, fields)
 
     bar.more(sum(map(len, wanted)))
-    async with Session(searcher, store, analysis.pace, analysis.key, on_event) as session:
+    async with Session(searcher, store, analysis.pace, analysis.key, on_event, shared) as session:
         await _whole(searcher)
         for number, (job, positions) in enumerate(zip(analysis.jobs, wanted, strict=True), start=1):
             bar.game(f"{job.stem} ({number}/{len(wanted)})")
@@ -218,18 +225,30 @@ async def search(
 
 
 async def _whole(searcher: Searcher) -> None:
-    """Wait for the fleet's nodes, which a game would not: no clock runs here.
+    """Wait for the fleet's nodes. A game would not wait, but no clock runs here.
 
     Raises:
-        FleetError: none has come.
+        FleetError: no node has joined.
     """
     if isinstance(searcher, FleetSearcher) and not await searcher.whole(_PATIENCE_S):
         raise FleetError(f"no node is there after {_PATIENCE_S:.0f} s: is one of the cluster's machines up?")
 
 
 def write_page(analysis: Analysis, reports: Sequence[GameReport], calibration: Calibration | None) -> Path:
-    """The page to look at: of the game, or of all games."""
+    """The page to open: of the game, or of all games."""
     if len(reports) == 1:
         return page_of(analysis.out, analysis.jobs[0].stem)
     stems = [job.stem for job in analysis.jobs]
     return write_summary(analysis.out, stems, reports, calibration, analysis.words(page_say))
+
+
+def write_problems(analysis: Analysis, reports: Sequence[GameReport], file: Path) -> int:
+    """Write the bad moves of all games as next-move problems; returns how many there are. Raises OSError."""
+    pace = analysis.pace
+    engine: dict[str, Any] = {"name": analysis.words(str.format).engine, "multiPV": pace.multipv}
+    if pace.ms is not None:
+        engine["maxSecondsPerPosition"] = pace.ms / 1000
+    created = datetime.now().astimezone().isoformat(timespec="seconds")
+    content = problems(reports, engine, f"Gougi {importlib.metadata.version('gougi')}", created)
+    replace_file(file, (json.dumps(content, ensure_ascii=False, indent=2) + "\n").encode())
+    return len(content["problems"])

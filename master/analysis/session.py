@@ -1,8 +1,8 @@
-"""Drives a searcher through the positions of a game, one search after the other, keeping each result at once.
+"""Drives a searcher through the positions of a game, one search after another, and stores each result at once.
 
-A line of the store is a position that was searched, as JSON. Its key is made of the game and of what the search depends
-on (network, effort, fleet): other settings find nothing, and what was found with these stays beside it. A line that a
-crash has cut short is passed over; lines are only ever added.
+A line of the store is one searched position, as JSON. Its key is built from the game and everything on which the search
+depends (network, effort, fleet): other settings find nothing, and earlier results stay beside the new ones. A line that
+a crash truncated is skipped. Lines are only ever added.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Final, Self
+from typing import Annotated, Final, Protocol, Self
 
 import msgspec
 
@@ -29,7 +29,7 @@ class Store:
     """The searched positions of a folder.
 
     Args:
-        path: the file; made, with its folder, by the first `add`.
+        path: the file; the first `add` creates it and its folder.
     """
 
     def __init__(self, path: Path) -> None:
@@ -38,10 +38,10 @@ class Store:
         self._complete = True
 
     def read(self) -> int:
-        """Read what is there; returns how many lines were passed over as damaged.
+        """Read the existing file; returns the number of damaged lines that were skipped.
 
         Raises:
-            OSError: the file is there and cannot be read.
+            OSError: the file exists but cannot be read.
         """
         if not self.path.exists():
             return 0
@@ -49,15 +49,11 @@ class Store:
         data = self.path.read_bytes()
         self._complete = not data or data.endswith(b"\n")
         for line in data.splitlines():
-            try:
-                found = msgspec.json.decode(line, type=_Line)
-            except (msgspec.MsgspecError, RecursionError):
+            found = _decoded(line)
+            if found is None:
                 damaged += 1
             else:
-                if len(found.bounds) == len(found.lines):
-                    self._known[found.key] = found.evaluation
-                else:
-                    damaged += 1
+                self._known[found.key] = found.evaluation
         return damaged
 
     def get(self, key: str) -> Evaluation | None:
@@ -65,10 +61,10 @@ class Store:
         return self._known.get(key)
 
     def add(self, key: str, found: Evaluation) -> None:
-        """Keep it, in the file too.
+        """Store it, also in the file.
 
         Raises:
-            OSError: the disk refuses.
+            OSError: writing to disk failed.
         """
         self.path.parent.mkdir(parents=True, exist_ok=True)
         append_text(
@@ -82,13 +78,13 @@ def store_key(start_sfen: str, moves: Sequence[str], settings: str) -> str:
     """The key of a position with its history.
 
     Args:
-        settings: what the search depends on, in words.
+        settings: everything else on which the search depends, in words.
     """
     return hashlib.sha256("\n".join((_FORM, settings, start_sfen, *moves)).encode()).hexdigest()[:24]
 
 
 _FORM: Final = "bounds"
-"""Part of the keys: lines that took a bound for a score have other keys, and are not found."""
+"""Part of the keys. Old lines that stored a bound as a score have other keys, and are not found."""
 
 
 class _Line(msgspec.Struct):
@@ -128,19 +124,38 @@ class _Line(msgspec.Struct):
         return Evaluation(self.score, self.best, self.pv, self.depth, self.nodes, self.ms, alternatives, self.bound)
 
 
+def encode_evaluation(found: Evaluation) -> bytes:
+    """An evaluation as JSON."""
+    return msgspec.json.encode(_Line.of("", found))
+
+
+def decode_evaluation(data: bytes) -> Evaluation | None:
+    """What `encode_evaluation` wrote; None: it is damaged."""
+    line = _decoded(data)
+    return None if line is None else line.evaluation
+
+
+def _decoded(data: bytes) -> _Line | None:
+    try:
+        line = msgspec.json.decode(data, type=_Line)
+    except (msgspec.MsgspecError, RecursionError):
+        return None
+    return line if len(line.bounds) == len(line.lines) else None
+
+
 _PATIENCE_MS: Final = 600_000
-"""A search by nodes that is not over by then, as all nodes were lost, is."""
+"""Limit after which a search by nodes is ended, in case all nodes were lost."""
 
 AGAIN_TIMES: Final = 5
-"""Effort of the second search of a doubtful move, in times the first, if nothing else is asked for."""
+"""Default effort of the second search of a doubtful move, as a multiple of the first."""
 
 Found = Callable[[Evaluation, bool], None]
-"""Told of each position: what is known, and whether it had been kept from an earlier run."""
+"""Callback for each position: its evaluation, and whether an earlier run had stored it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """The effort for a position: nodes, or time; one of the two."""
+    """The effort for a position: nodes or time, exactly one of them."""
 
     nodes: int | None = None
     """Node limit of every node's search."""
@@ -148,15 +163,24 @@ class Pace:
     multipv: int = 1
 
 
+class Shared(Protocol):
+    """Storage shared with other analyses, by settings, start and moves: `master.analysis.shared.SharedPositions`."""
+
+    def get(self, settings: str, start_sfen: str, moves: tuple[str, ...], /) -> Evaluation | None: ...
+
+    def add(self, settings: str, start_sfen: str, moves: tuple[str, ...], found: Evaluation, /) -> None: ...
+
+
 class Session:
     """An open searcher. An async context manager.
 
     Args:
         searcher: the fleet, or one local engine; opened and closed by the session.
-        store: what is kept.
-        settings: gives, once the searcher is open, what a search's result depends on besides the position, in words;
-            part of the store's keys.
+        store: the stored results.
+        settings: called once the searcher is open; returns everything except the position on which a search's result
+            depends, in words; part of the store's keys.
         on_event: fleet events, as `cluster.api.Listener.on_event`.
+        shared: storage shared with other analyses; None: none.
     """
 
     def __init__(
@@ -166,7 +190,9 @@ class Session:
         pace: Pace,
         settings: Callable[[], str],
         on_event: Callable[[str, dict[str, object]], None] = lambda _name, _fields: None,
+        shared: Shared | None = None,
     ) -> None:
+        self._shared = shared
         self._searcher = searcher
         self._store = store
         self._pace = pace
@@ -191,11 +217,11 @@ class Session:
     async def search(
         self, game: RecordedGame, positions: Sequence[tuple[str, ...]], on_found: Found, times: int = 1
     ) -> dict[tuple[str, ...], Evaluation]:
-        """Search positions of ``game``, in this order, those apart that the store has.
+        """Search positions of ``game`` in this order, except those in the store.
 
         Args:
-            positions: the moves since the start to each.
-            times: how many times the pace's effort for each.
+            positions: the moves from the start to each.
+            times: effort for each, as a multiple of the pace.
 
         Raises:
             FleetError: the fleet has no answer.
@@ -207,6 +233,8 @@ class Session:
         for moves in positions:
             key = store_key(game.start_sfen, moves, settings)
             found = self._store.get(key)
+            if found is None and self._shared is not None:
+                found = self._shared.get(settings, game.start_sfen, moves)
             kept = found is not None
             if found is None:
                 if not fresh:
@@ -214,6 +242,8 @@ class Session:
                     fresh = True
                 found = await self._search(game.start_sfen, moves, times)
                 self._store.add(key, found)
+                if self._shared is not None:
+                    self._shared.add(settings, game.start_sfen, moves, found)
             results[moves] = found
             on_found(found, kept)
         return results
@@ -235,7 +265,7 @@ class Session:
         self._searcher.start(request, SearchListener(on_decision=self._decided))
         decision = await self._waiting
         self._fault.check()
-        if decision.score is None or not decision.is_of_nodes:  # what the fallback finds is no analysis
+        if decision.score is None or not decision.is_of_nodes:  # a result of the fallback is no analysis
             raise FleetError(f"the fleet has no score after {len(moves)} moves; is a node there?")
         return Evaluation(
             decision.score,
@@ -253,7 +283,7 @@ class Session:
         self._fault.on_event(name, fields)
 
     def _stop(self) -> None:
-        """End the search that runs: what the master's own engine finds is no analysis."""
+        """End the running search: a result of the master's own engine is no analysis."""
         self._searcher.stop(self._search_id)
 
     def _decided(self, decision: Decision) -> None:

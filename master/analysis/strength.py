@@ -1,13 +1,13 @@
-"""The strength of a player. Pure but for the reading of the calibration.
+"""The strength of a player. Pure except for reading the calibration.
 
-The strength is found among the reference players of a `Calibration` (our own searcher at several nodes a move, with Elo
-by real games among them): the one whose moves lose what the player's moves lose, score band by score band. Without a
-calibration for the analysis at hand there is none.
+The strength is found among the reference players of a `Calibration` (our own searcher at several numbers of nodes a
+move, with Elo from real games among them): the one whose moves lose as much as the player's moves, score band by score
+band. Without a calibration that fits the analysis there is no strength.
 
-A virtual game, as Qhapaq's ELQ plays it, is a walk of the score from 0. The side to move draws one of its losses in the
-band that it is in, and the score falls by that much for it; who is `DECIDED` ahead has won. The walk is a Markov chain
-on scores, and its expected result is solved for, not played out. It says which of two players is stronger, and nothing
-of how much: of the few moves of one game it would make too much (docs/notebook/analysis.md).
+A virtual game, as in Qhapaq's ELQ, is a walk of the score from 0. The side to move draws one of its losses in the
+current band, and its score falls by that much; a side that is ahead by `DECIDED` has won. The walk is a Markov chain on
+scores, and its expected result is solved, not sampled. It tells which of two players is stronger, but not by how much:
+from the few moves of one game it would overstate the difference (docs/notebook/analysis.md).
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ import numpy as np
 from master.analysis.judgement import BANDS
 
 LEAST_MOVES: Final = 20
-"""Number of moves below which nothing is said of a player."""
+"""Number of moves below which no strength is given."""
 _LOSS_EDGES: Final = (1, 15, 40, 80, 150, 300)
-"""Between the classes of loss, in centipawns, by which players are compared."""
+"""Limits between the classes of loss, in centipawns, by which players are compared."""
 _BETWEEN: Final = 20
 """Steps from one level to the next."""
 _ADDED: Final = 3.0
-"""Number of moves of all levels that are added to those of each, in each band."""
+"""Number of moves of the mean of all levels that are added to each level, in each band."""
 _RATIO: Final = 0.147
 """exp(-1.92): the likelihood ratio of a 95 % interval."""
 Losses = Sequence[tuple[int, int]]
@@ -46,18 +46,18 @@ class Level:
 
     nodes: int
     elo: float
-    """By real games between neighbouring levels; the lowest level has 0."""
+    """From real games between neighbouring levels; the lowest level has 0."""
     losses: tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Reference players, analysed as the players at hand are."""
+    """Reference players, analysed in the same way as the players at hand."""
 
     net: str
     """The first 16 hex digits of the SHA-256 of the analysing network."""
     nodes_per_move: int
-    """Searched by the analysis, by all nodes together."""
+    """Nodes per position of the analysis, by all nodes together."""
     levels: tuple[Level, ...]
     """The weakest first; at least two."""
 
@@ -68,8 +68,8 @@ class Calibration:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A value and its 95 % interval. The interval is that of the chance which moves were there to be judged, and knows
-    nothing of the analysis' own errors."""
+    """A value and its 95 % interval. The interval covers the chance of which moves there were to judge, but not the
+    errors of the analysis itself."""
 
     value: float
     low: float
@@ -78,8 +78,8 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Strength:
-    """A strength on the scale of a calibration. The value is finite; an end of an interval that reaches the weakest or
-    the strongest level is open: infinite, or 0 nodes."""
+    """A strength on the scale of a calibration. The value is finite. If an end of an interval reaches the weakest or
+    the strongest level, it is open: infinite, or 0 nodes."""
 
     elo: Interval
     nodes: Interval
@@ -89,10 +89,9 @@ class Strength:
 def strength(losses: Losses, calibration: Calibration) -> Strength | None:
     """The strength of a player among the levels; None with fewer than `LEAST_MOVES` moves.
 
-    Each level is a distribution of losses for each band; between two levels it is their mixture. All strengths from
-    the weakest level to the strongest are equally likely before the moves are seen; the value is their mean weighted by
-    how likely the moves are. The interval has the strengths under which they are at least 0.147 times as likely as
-    under the best.
+    Each level is a distribution of losses for each band; between two levels it is their mixture. The prior is uniform
+    over all strengths from the weakest level to the strongest; the value is the posterior mean. The interval has the
+    strengths under which the moves are at least 0.147 times as likely as under the best one.
     """
     if len(losses) < LEAST_MOVES:
         return None
@@ -127,13 +126,13 @@ def _loss_counts(losses: Losses) -> _Matrix:
 def _loss_rates(calibration: Calibration) -> _Matrix:
     """By level, band and class of loss: the share of the level's moves in that band.
 
-    Never 0: a few moves of the mean of all levels are added to each. The share of moves that lose so much or more never
-    rises from a level to a stronger one (isotonic regression): what the levels' samples say otherwise is chance.
+    Never 0: a few moves of the mean of all levels are added to each. The share of moves that lose at least a given
+    amount never rises from a level to a stronger one (isotonic regression): violations in the samples are chance.
     """
     counts = np.array([_loss_counts(level.losses) for level in calibration.levels])
     mean = counts.sum(axis=0) + 0.5
     counts += _ADDED * mean / mean.sum(axis=1, keepdims=True)
-    above = np.flip(np.flip(counts, axis=2).cumsum(axis=2), axis=2)  # so much or more
+    above = np.flip(np.flip(counts, axis=2).cumsum(axis=2), axis=2)  # this much or more
     levels = range(len(counts))
 
     def pooled(first: int, last: int) -> _Matrix:
@@ -161,7 +160,7 @@ def read_calibration(path: Path | None = None) -> Calibration:
     """The calibration in ``path``; None: that of the package.
 
     Raises:
-        ValueError, KeyError, OSError: it is none.
+        ValueError, KeyError, OSError: it is not a calibration.
     """
     file = path or resources.files("master.analysis").joinpath(_FILE)
     content = json.loads(file.read_text(encoding="utf-8-sig"))

@@ -1,4 +1,4 @@
-"""The report at a terminal. Pure but for rich."""
+"""The report at a terminal. Pure except for rich."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _STYLES = {
 }
 _LONGEST_PV = 5
 _WIDE = 72
-"""Columns from which all columns of a table stand side by side."""
+"""Width from which all columns of a table fit side by side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Terminal:
 
     @property
     def names_classes(self) -> bool:
-        """Whether the classes of moves have their Japanese names: where the user reads Japanese."""
+        """Whether the classes of moves have their Japanese names: if the user reads Japanese."""
         return bool(page_words()) and shows_kanji(self.encoding)
 
     def fit(self, text: str) -> str:
@@ -68,9 +68,9 @@ class Terminal:
 
 
 def game_table(report: GameReport, terminal: Terminal) -> Table:
-    """A row for each move: what was played, the score after it (black's view), what was better.
+    """A row for each move: the move played, the score after it (black's view), the better move.
 
-    On a narrow terminal time and depth are left out, and the better move stands below the one that was played.
+    On a narrow terminal time and depth are left out, and the better move stands below the move played.
     """
     table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 1, 0, 0))
     wide = not terminal.narrow
@@ -129,7 +129,7 @@ def players_table(players: Sequence[PlayerReport], terminal: Terminal, marks: Se
     """A row for each player; on a narrow terminal a column for each.
 
     Args:
-        marks: what stands before the names.
+        marks: text before the names.
     """
     levels = "/".join(_verdict_word(level, terminal)[0] for level in LEVELS)
     heads = (say("player"), say("games"), say("moves"), say("accuracy"), say("loss"), say("best"), say("bad"), levels)
@@ -162,7 +162,7 @@ def players_table(players: Sequence[PlayerReport], terminal: Terminal, marks: Se
 
 
 def strength_lines(players: Sequence[PlayerReport], settings: ReportSettings, terminal: Terminal) -> Text:
-    """A line for each player: how strong, or why that cannot be said."""
+    """A line for each player: the strength, or the reason for none."""
     text = Text()
     for player in players:
         if words := strength_words(player, settings, terminal.say):

@@ -15,16 +15,36 @@ _NO_BOTO: Final = "boto3 is missing: pip install 'gougi[fleet]'"
 _DENIED: Final = ("UnauthorizedOperation", "AccessDenied", "AccessDeniedException")
 _ADVICE: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
     (
-        ("VcpuLimitExceeded", "MaxSpotInstanceCountExceeded", "InstanceLimitExceeded", "SpotMaxInstanceCountExceeded"),
+        ("ServiceLinkedRoleCreationNotPermitted", "service-linked role for EC2 Spot"),
+        "the account has no role for spot machines yet, and these credentials may not make it: somebody who may runs "
+        "aws iam create-service-linked-role --aws-service-name spot.amazonaws.com once",
+    ),
+    (
+        (
+            *("VcpuLimitExceeded", "MaxSpotInstanceCountExceeded", "InstanceLimitExceeded"),
+            *("SpotMaxInstanceCountExceeded", "Max spot instance count exceeded", "current vCPU limit"),
+        ),
         "the account's quota of vCPUs is used up: ask for more at Service Quotas > Amazon EC2 > Running On-Demand "
         "(or All) Standard instances, or ask for fewer nodes or smaller instance_types",
     ),
     (
-        ("InsufficientInstanceCapacity", "InsufficientHostCapacity", "UnfulfillableCapacity", "capacity-not-available"),
+        (
+            *("InsufficientInstanceCapacity", "InsufficientHostCapacity", "UnfulfillableCapacity"),
+            *(
+                "do not have sufficient",
+                "no Spot capacity available",
+                "capacity-not-available",
+                "capacity-oversubscribed",
+            ),
+        ),
         "AWS has no such machines free there now: name more instance_types or zones, or wait; a group goes on trying",
     ),
     (
-        ("SpotMaxPriceTooLow", "price-too-low"),
+        ("is not supported in your requested Availability Zone",),
+        "AWS does not have that type in the fleet's zone: name other instance_types, or another availability_zone",
+    ),
+    (
+        ("SpotMaxPriceTooLow", "price-too-low", "lower than the minimum required Spot"),
         "the highest spot price that was set is below the market's: raise it, or name other instance_types",
     ),
     (
@@ -70,8 +90,9 @@ _ADVICE: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
         "AWS cannot be reached: look at the network, the region's name and AWS_ENDPOINT_URL",
     ),
 )
-"""Words in an error's text or code, and what to do about it. Codes: "Error codes for the Amazon EC2 API", and those of
-botocore and the terraform provider."""
+"""Words in an error's text or code, and what to do about it; the first that fits. Codes: "Error codes for the Amazon
+EC2 API", and those of botocore and the terraform provider. Words without a code are what a group's activities say, as
+users have quoted them (issues of deepracer-on-the-spot, 55; aws-ethereum-miner, 23; determined, 1830)."""
 
 
 class AwsError(Exception):

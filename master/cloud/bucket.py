@@ -35,6 +35,10 @@ class Bucket:
             except self._s3.exceptions.NoSuchKey:
                 return None
 
+    def delete(self, key: str) -> None:
+        with aws_errors(f"{self.name}/{key}"):
+            self._s3.delete_object(Bucket=self._bucket, Key=self._prefix + key)
+
     def keys(self, prefix: str) -> list[str]:
         """Those that begin with ``prefix``, sorted."""
         found = []

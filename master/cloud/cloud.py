@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -21,6 +22,8 @@ class Machine:
     launched: float
     state: str
     """pending, running, shutting-down, stopping or stopped."""
+    group: str = ""
+    """The auto-scaling group that made it; empty: none did."""
 
 
 class Cloud:
@@ -29,16 +32,24 @@ class Cloud:
     def __init__(self, region: str | None) -> None:
         self._region = region
         self._clients: dict[str, Any] = {}
+        self._account = ""
 
     @property
     def region(self) -> str:
         """The one that is asked."""
         return str(self.service("ec2").meta.region_name)
 
+    @property
+    def is_stand_in(self) -> bool:
+        """It is not AWS itself, but serves all buckets under one name, as stand-ins for tests do."""
+        return bool(os.environ.get("AWS_ENDPOINT_URL"))
+
     def account(self) -> str:
         """The account's number; the first to ask, if it is to be known whether the credentials are good."""
-        with aws_errors("AWS"):
-            return str(self.service("sts").get_caller_identity()["Account"])
+        if not self._account:
+            with aws_errors("AWS"):
+                self._account = str(self.service("sts").get_caller_identity()["Account"])
+        return self._account
 
     def machines(self, fleet: str) -> list[Machine]:
         """The instances of a fleet that are not terminated, the oldest first."""
@@ -50,12 +61,30 @@ class Cloud:
                     found += [_machine(raw) for raw in reservation["Instances"] if raw["State"]["Name"] != "terminated"]
         return sorted(found, key=lambda machine: (machine.launched, machine.id))
 
-    def held(self, group: str) -> list[str]:
-        """The instances that a group is about to end and that wait in its lifecycle hook."""
+    def members(self, group: str) -> dict[str, str]:
+        """The instances of a group, with their lifecycle states: ``Pending:Wait`` and ``Terminating:Wait`` wait in a
+        hook, ``InService`` counts."""
+        found = self._group(group).get("Instances", ())
+        return {str(each["InstanceId"]): str(each["LifecycleState"]) for each in found}
+
+    def is_held(self, group: str) -> bool:
+        """Whether a group starts no machines, as `hold` has it."""
+        return any(each["ProcessName"] == "Launch" for each in self._group(group).get("SuspendedProcesses", ()))
+
+    def _group(self, group: str) -> dict[str, Any]:
         with aws_errors(f"auto-scaling group {group}"):
             answer = self.service("autoscaling").describe_auto_scaling_groups(AutoScalingGroupNames=[group])
-        instances = [instance for found in answer["AutoScalingGroups"] for instance in found["Instances"]]
-        return [str(each["InstanceId"]) for each in instances if each["LifecycleState"] == "Terminating:Wait"]
+        return next(iter(answer["AutoScalingGroups"]), {})
+
+    def hold(self, group: str) -> None:
+        """Let a group start no more machines, until terraform's next apply."""
+        with aws_errors(f"auto-scaling group {group}"):
+            self.service("autoscaling").suspend_processes(AutoScalingGroupName=group, ScalingProcesses=["Launch"])
+
+    def give_up(self, instance: str) -> None:
+        """Let the group replace one of its instances."""
+        with aws_errors(f"instance {instance}"):
+            self.service("autoscaling").set_instance_health(InstanceId=instance, HealthStatus="Unhealthy")
 
     def let_go(self, group: str, hook: str, instance: str) -> None:
         """Complete a lifecycle hook: the group goes on with what it wants of the instance."""
@@ -89,6 +118,18 @@ class Cloud:
                 raise none
         return None
 
+    def quota(self, *, spot: bool) -> int | None:
+        """The most virtual CPUs that the account's machines of the standard families may have at once in the region,
+        all together; None: these credentials may not ask.
+        """
+        code = "L-34B43A08" if spot else "L-1216C47A"
+        try:
+            with aws_errors("quota of vCPUs"):
+                answer = self.service("service-quotas").get_service_quota(ServiceCode="ec2", QuotaCode=code)
+        except AwsRefusal:
+            return None
+        return int(answer["Quota"]["Value"])
+
     def troubles(self, group: str, since: datetime) -> list[str]:
         """Reasons why an auto-scaling group could not start machines since then, the newest first; with advice where
         known."""
@@ -116,4 +157,5 @@ def _machine(raw: dict[str, Any]) -> Machine:
         spot=raw.get("InstanceLifecycle") == "spot",
         launched=raw["LaunchTime"].timestamp(),
         state=raw["State"]["Name"],
+        group=next((tag["Value"] for tag in raw.get("Tags", ()) if tag["Key"] == "aws:autoscaling:groupName"), ""),
     )

@@ -35,6 +35,10 @@ def status_table(now: FleetStatus) -> RenderableType:
     if not now.head_runs:
         brings_back = "starts it" if now.head in ("stopping", "stopped") else "makes another"
         lines.append(Text.assemble((f"the head is {now.head}: nobody plays", "red"), f"; gougi fleet up {brings_back}"))
+    lines += [f"{failure}" for failure in now.failures]
+    if now.held:
+        held = "three machines in a row could not boot, and no more are started"
+        lines.append(Text.assemble((held, "red"), "; gougi fleet up or scale goes on"))
     if now.unpriced:
         lines.append(f"counted as nothing, for the price is not known: {', '.join(now.unpriced)}")
     return Group(table, *lines)

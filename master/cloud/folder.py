@@ -1,9 +1,8 @@
-"""The operator's folder of a fleet: terraform's root module and state, releases, and how many nodes there are.
+"""The operator's folder of a fleet: terraform's root module, releases, and the lock.
 
 The root module is written from the configuration, unless somebody put one of his own there (a copy of one in
 ``terraform/examples``): then it is left as it is. It must have a variable ``nodes`` and an output ``fleet`` that is the
-whole module. The number of nodes is in a file of its own, so that the next plan does not undo the last ``scale``; it is
-written when a plan with another number is applied.
+whole module. What the next command has to know is kept elsewhere (`master.cloud.kept`).
 """
 
 from __future__ import annotations
@@ -16,9 +15,9 @@ import re
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 from master.cloud.plan import FleetLocation
 from master.cloud.player import csa_port
@@ -27,14 +26,11 @@ from worker.files import replace_file
 if TYPE_CHECKING:
     from master.config import FleetConfig
 
-T = TypeVar("T")
-
 ROOT_MODULE: Final = "gougi.tf.json"
-_NODES: Final = "nodes.auto.tfvars.json"
-_LOCATION: Final = "fleet.json"
 _RELEASES: Final = "release-*.tar"
 """Each with the beginning of its hash in its name."""
 LOCK: Final = "operator.lock"
+_PROVIDERS: Final = {"aws": {"source": "hashicorp/aws", "version": "~> 5.0"}}
 _FIRST_CONFIG: Final = "deploy/gougi.toml"
 _CHECKOUT: Final = Path(__file__).parents[2]
 
@@ -55,6 +51,7 @@ def root_module(
     stand_in: bool,
     port: int | None = None,
     zone: str = "",
+    backend: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The root module in terraform's JSON syntax. Pure.
 
@@ -66,6 +63,7 @@ def root_module(
         stand_in: AWS is not AWS itself but serves all buckets under one name, as stand-ins for tests do.
         port: of the tournament server; None: the module's default.
         zone: of the fleet that there is; empty: the module chooses one.
+        backend: where terraform keeps its state; None: in the folder.
     """
     given: dict[str, Any] = {
         "name": settings.name,
@@ -83,7 +81,10 @@ def root_module(
         provider["s3_use_path_style"] = True
     return {
         "//": "Written by gougi fleet, again at each plan. For one of your own put a root module (*.tf) here instead.",
-        "terraform": {"required_providers": {"aws": {"source": "hashicorp/aws", "version": "~> 5.0"}}},
+        "terraform": {
+            "required_providers": _PROVIDERS,
+            **({"backend": dict(backend)} if backend else {}),
+        },
         "provider": {"aws": provider},
         "variable": {"nodes": {"type": "number"}},
         "module": {"fleet": {"source": source, "nodes": "${var.nodes}", **_escaped(given)}},
@@ -96,6 +97,8 @@ class FleetFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.lock: int | None = None
+        """The lock's file descriptor, while this is the operator."""
 
     @property
     def exists(self) -> bool:
@@ -107,14 +110,17 @@ class FleetFolder:
         return any(self.path.glob("*.tf"))
 
     @contextmanager
-    def locked(self, command: str) -> Iterator[None]:
-        """Be the only operator of the fleet for a block: from before a plan until it is applied.
+    def locked(self, command: str, tell: Callable[[str], None] = print) -> Iterator[str]:
+        """Be the only operator of the fleet for a block: from before a plan until it is applied. Gives the command
+        that had the folder last, where it was killed.
 
-        The kernel holds the lock (``flock``), so that it goes with whoever has it, however that one ends. The folder is
-        made if it is not there, and goes again where it stays empty.
+        The kernel holds the lock (``flock``), so that it goes with whoever has it, however that one ends, and with the
+        terraform that it has begun, which inherits it. The folder is made if it is not there, and goes again where it
+        stays empty.
 
         Args:
             command: what is done, for those who find the folder taken.
+            tell: hears that a terraform of a command that was killed is waited for.
 
         Raises:
             FolderBusy: another command has it.
@@ -125,32 +131,52 @@ class FleetFolder:
             self._make()
             file = path.open("a+")
         with file:
+            file.seek(0)
+            who = file.read().strip()
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as error:
-                file.seek(0)
-                who = file.read().strip() or "another command"
-                raise FolderBusy(
-                    f"{self.path} is in use: {who} is not done yet; try again when it has ended"
-                ) from error
+                process = re.search(r"process (\d+)", who)
+                if process is None or Path("/proc", process[1]).exists():
+                    who = who or "another command"
+                    raise FolderBusy(
+                        f"{self.path} is in use: {who} is not done yet; try again when it has ended"
+                    ) from error
+                tell(f"{who} was killed; its terraform is still at work, and is waited for")
+                fcntl.flock(file, fcntl.LOCK_EX)
+            os.set_inheritable(file.fileno(), True)
+            self.lock = file.fileno()
             file.truncate(0)
             file.write(f"`{command}` (process {os.getpid()})\n")
             file.flush()
             try:
-                yield
+                yield who
             finally:
+                self.lock = None
                 file.truncate(0)  # the file stays: whoever else has it open would lock one that is gone
                 if made and [found.name for found in self.path.iterdir()] == [LOCK]:
                     path.unlink()
                     self.path.rmdir()
 
-    def prepare(self, settings: FleetConfig, config_file: Path | None, *, rebuild: bool) -> None:
+    def prepare(
+        self,
+        settings: FleetConfig,
+        config_file: Path | None,
+        *,
+        rebuild: bool,
+        there: FleetLocation | None = None,
+        backend: Mapping[str, Any] | None = None,
+        fetch: Callable[[str, Path], bool] = lambda _name, _path: False,
+    ) -> None:
         """Make everything ready for a plan.
 
         Args:
             settings: the section [fleet].
             config_file: of the master; None: the one to begin with.
             rebuild: make the release anew.
+            there: the fleet that there is.
+            backend: as `root_module` has it.
+            fetch: gets the fleet's release, by its name, from where its machines have it; False: it is not there.
 
         Raises:
             FolderError: the checkout, or a program that makes the release, is missing; the disk refuses.
@@ -161,15 +187,26 @@ class FleetFolder:
                 return
             module = self._module(settings)
             _check_variables(settings.variables, module / "variables.tf", config_file)
-            release = settings.variables.get("release_file") or self._release(module, rebuild=rebuild)
+            release = settings.variables.get("release_file") or self._release(module, there, fetch, rebuild=rebuild)
             file = self.config_file(settings, config_file)
             source = os.path.relpath(module, self.path)
             stand_in = bool(os.environ.get("AWS_ENDPOINT_URL"))
             # What the module would choose may change with AWS's offers: a fleet must not move because of that.
-            there = self.location
             zone = "" if there is None or there.name != settings.name else there.zone
-            content = root_module(settings, source, str(release), str(file.absolute()), stand_in, csa_port(file), zone)
+            content = root_module(
+                settings, source, str(release), str(file.absolute()), stand_in, csa_port(file), zone, backend
+            )
             replace_file(self.path / ROOT_MODULE, f"{json.dumps(content, indent=2)}\n".encode())
+
+    def prepare_end(self, region: str, backend: Mapping[str, Any] | None, stand_in: bool) -> None:
+        """Make ready for an end where nothing is here: a root module that only names the region and the state."""
+        root = {
+            "terraform": {"required_providers": _PROVIDERS, **({"backend": dict(backend)} if backend else {})},
+            "variable": {"nodes": {"type": "number"}},
+            "provider": {"aws": {"region": region, **({"s3_use_path_style": True} if stand_in else {})}},
+        }
+        with self._disk_errors():
+            replace_file(self.path / ROOT_MODULE, f"{json.dumps(root, indent=2)}\n".encode())
 
     @contextmanager
     def root_module_of_success(self) -> Iterator[None]:
@@ -187,43 +224,6 @@ class FleetFolder:
     def config_file(self, settings: FleetConfig, given: Path | None) -> Path:
         """The head's configuration; ``given``: the operator's own, None: the one to begin with."""
         return Path(settings.variables.get("config_file") or given or self._module(settings).parent / _FIRST_CONFIG)
-
-    @property
-    def nodes(self) -> int | None:
-        """The number of nodes that is asked for; None: nobody has said so yet."""
-        return self._read(_NODES, lambda raw: int(raw["nodes"]), 'expected {"nodes": N}')
-
-    def set_nodes(self, nodes: int) -> None:
-        """Keep the number."""
-        self._write(_NODES, {"nodes": nodes})
-
-    @property
-    def location(self) -> FleetLocation | None:
-        """The location of the fleet, kept from the first change until it is proved to be gone; None: there is none."""
-        return self._read(_LOCATION, lambda raw: FleetLocation(**raw))
-
-    def set_location(self, location: FleetLocation | None) -> None:
-        """Keep it; None: the fleet is gone."""
-        if location is not None:
-            self._write(_LOCATION, asdict(location))
-        else:
-            with self._disk_errors():
-                (self.path / _LOCATION).unlink(missing_ok=True)
-
-    def _read(self, name: str, parse: Callable[[Any], T], fault: str = "not what gougi fleet wrote there") -> T | None:
-        """The content of a file of JSON; None: there is no such file. ``fault``: says what is wrong with another."""
-        path = self.path / name
-        try:
-            with self._disk_errors(), suppress(FileNotFoundError):
-                return parse(json.loads(path.read_text(encoding="utf-8")))
-            return None
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise FolderError(f"{path}: {fault}: {type(error).__name__}: {error}") from error
-
-    def _write(self, name: str, value: object) -> None:
-        with self._disk_errors():
-            self._make()
-            replace_file(self.path / name, f"{json.dumps(value, indent=2, sort_keys=True)}\n".encode())
 
     @contextmanager
     def _disk_errors(self) -> Iterator[None]:
@@ -244,11 +244,12 @@ class FleetFolder:
             raise FolderError(f"{module}: no terraform module: run gougi from a checkout, or set [fleet] module")
         return module.absolute()
 
-    def _release(self, module: Path, *, rebuild: bool) -> Path:
+    def _release(
+        self, module: Path, there: FleetLocation | None, fetch: Callable[[str, Path], bool], *, rebuild: bool
+    ) -> Path:
         """The release that the fleet has; where there is none, or another is wanted, a new one."""
-        there = self.location
         known = [self.path / there.release] if there is not None and there.release else self._releases()
-        if not rebuild and known and known[-1].exists():
+        if not rebuild and known and (known[-1].exists() or fetch(known[-1].name, known[-1])):
             return known[-1].absolute()
         script, made = module.parent / "deploy" / "scripts" / "bundle.sh", self.path / "release.new.tar"
         done = subprocess.run(["bash", str(script), str(made)], capture_output=True, text=True, check=False)
@@ -268,7 +269,9 @@ class FleetFolder:
 
     def keep_release(self, location: FleetLocation) -> FleetLocation:
         """The location with the release of the root module as it is now, whose plan is applied; others are removed."""
-        root = self._read(ROOT_MODULE, lambda raw: str(raw["module"]["fleet"]["release_file"])) or ""
+        root = ""
+        with self._disk_errors(), suppress(FileNotFoundError):
+            root = json.loads((self.path / ROOT_MODULE).read_text())["module"]["fleet"]["release_file"]
         release = Path(root).name if Path(root).parent == self.path.absolute() else ""
         for path in self._releases():
             if path.name != release:

@@ -20,10 +20,9 @@ from cluster.machine.presence import present
 from cluster.node.departure import Ask, Departure, InstanceMetadata, LogEntry, MetadataError, Notices
 from master.cloud.aws import AwsError
 from master.cloud.bucket import Bucket
-from master.cloud.reports import MachineReport, key, report
+from master.cloud.reports import REPORT_S, MachineReport, key, report
 
 _LEAVING_POLL_S: Final = 0.1
-_REPORT_S: Final = 60.0
 
 Tell = Callable[[str, dict[str, object]], None]
 
@@ -91,7 +90,7 @@ class NodeWatch:
                     why=departure.why,
                     released=departure.released,
                 )
-                if said.state != state or now - reported >= _REPORT_S:
+                if said.state != state or now - reported >= REPORT_S:
                     state, reported = said.state, now
                     self._reporter.put(said)
             if departure.released:

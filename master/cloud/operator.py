@@ -8,20 +8,25 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from master.cloud import reports
-from master.cloud.aws import named_region
+from master.cloud.aws import AwsError, named_region
 from master.cloud.bucket import Bucket
 from master.cloud.cloud import Cloud
 from master.cloud.folder import FleetFolder, FolderError
+from master.cloud.kept import InBucket, InFolder, Kept, State, this_machine
 from master.cloud.plan import Facts, FleetLocation, FleetPlan, read_facts, read_plan
 from master.cloud.player import check_player
-from master.cloud.prices import Estimate, estimate, list_prices
+from master.cloud.prices import MEASURED, Estimate, estimate, head_of, list_prices, vcpus
+from master.cloud.remains import Remains, Thing, remains, things
+from master.cloud.removal import remove
 from master.cloud.reports import MachineReport, ReportError
-from master.cloud.terraform import Step, Terraform, find
+from master.cloud.terraform import Step, Terraform, TerraformKilled, find
 from master.cloud.view import FleetStatus, status
+from worker.files import replace_file
 
 if TYPE_CHECKING:
     from master.config import FleetConfig
@@ -33,6 +38,10 @@ _PLAN: Final = "fleet.tfplan"
 
 class FleetDown(Exception):
     """There is no fleet; the text says so."""
+
+
+class Unknown(Exception):
+    """AWS has something of the fleet of which terraform's state knows nothing; the text says what to do."""
 
 
 class TooMuchChanges(Exception):
@@ -57,13 +66,23 @@ class Operator:
         self.folder = FleetFolder(Path(settings.folder).expanduser())
         self._terraform: Terraform | None = None
         self._clouds: dict[str | None, Cloud] = {}
+        self._command = ""
+        self._made = False
 
     @property
     def terraform(self) -> Terraform:
         if self._terraform is None:
             region = {"AWS_REGION": self._settings.region} if self._settings.region else {}
-            self._terraform = Terraform(find(self._settings.terraform), self.folder.path, region)
+            program = find(self._settings.terraform)
+            self._terraform = Terraform(program, self.folder.path, region, lambda: self.folder.lock)
         return self._terraform
+
+    @cached_property
+    def keeper(self) -> InBucket | InFolder:
+        """Where the state is, and what is kept beside it. Raises AwsError."""
+        if self.folder.root_is_given:
+            return InFolder(self.folder.path, lambda: self.terraform.state())
+        return InBucket(self.cloud(), self._settings.name)
 
     def cloud(self, region: str | None = None) -> Cloud:
         """AWS in a region; None: that of the settings, else as AWS's tools find it."""
@@ -71,30 +90,88 @@ class Operator:
         return self._clouds.setdefault(region, Cloud(region))
 
     @contextmanager
-    def alone(self, command: str) -> Iterator[None]:
-        """Be the only operator of the fleet for a block, as `FleetFolder.locked` has it; plans do not outlive it."""
+    def alone(self, command: str, tell: Callable[[str], None]) -> Iterator[None]:
+        """Be the only operator of the fleet for a block, as `FleetFolder.locked` has it; plans do not outlive it.
+
+        Raises:
+            KeptError: another machine has the fleet.
+        """
         plan = self.folder.path / _PLAN
-        with self.folder.locked(command):
+        _ = self.terraform  # that it is missing is said before anything is made
+        with self.folder.locked(command, tell) as killed:
+            self._command = command
             plan.unlink(missing_ok=True)  # of a command that was killed
+            if said := self.keeper.free(killed):
+                tell(said)
             try:
                 yield
             finally:
                 plan.unlink(missing_ok=True)
 
-    def plan(self, nodes: int | None, *, rebuild: bool = False, tell: Callable[[str], None]) -> FleetPlan:
+    def plan(
+        self, nodes: int | None, *, rebuild: bool = False, make: bool = False, tell: Callable[[str], None]
+    ) -> FleetPlan:
         """Plan the changes for a fleet of ``nodes`` nodes (None: as many as last time); `apply` makes them.
 
+        Args:
+            make: the place for the state, where there is none; `forget` undoes it.
+
         Raises:
-            FolderError, TerraformError, AwsError: that cannot be found out.
+            FolderError, TerraformError, AwsError, KeptError: that cannot be found out.
             LoginError: the player on the head could not log in.
+            Unknown: there is a fleet at AWS, of which nothing is known here.
         """
-        _ = self.terraform  # that it is missing is said before anything is made
         for warning in self._check_player():
             tell(f"warning: {warning}")
-        account = self.cloud().account()
+        account, kept = self.cloud().account(), self.keeper.read()
+        wanted = self.nodes(nodes, kept)
+        for warning in self._check_quota(wanted):
+            tell(f"warning: {warning}")
+        if wanted > MEASURED:
+            tell(f"warning: fleets of more than {MEASURED} nodes were simulated, not measured: look at the head's load")
+        strays = self.strays(self.keeper.state())
+        if strays and not kept.at_work:
+            raise Unknown(
+                f"AWS has {things(strays)} of a fleet {self._settings.name}, and nothing is known of it here: "
+                f"{', '.join(map(str, strays[:5]))}. gougi fleet down removes it, copies its games before, and asks; "
+                "another fleet needs another [fleet] name"
+            )
+        self._made = make and self.keeper.make()
         with self.folder.root_module_of_success():
-            self.folder.prepare(self._settings, self._config_file, rebuild=rebuild)
-            return self._planned(account, self.nodes(nodes), tell)
+            self.folder.prepare(
+                self._settings,
+                self._config_file,
+                rebuild=rebuild,
+                there=kept.location,
+                backend=self.keeper.backend(),
+                fetch=lambda name, path: kept.location is not None and _fetch(kept.location, name, path),
+            )
+            planned = self._planned(account, wanted, tell)
+        return replace(planned, strays=strays, killed=kept.at_work)
+
+    def forget(self) -> None:
+        """Nobody said yes to the first plan: the place for the state goes again."""
+        if self._made and not self.keeper.state().addresses:
+            self.keeper.remove()
+
+    def strays(self, state: State) -> tuple[Thing, ...]:
+        """What AWS has of the fleet that is not in terraform's state. Raises AwsError."""
+        return self.look().beside(state.ids)
+
+    def look(self, patience_s: float = 0.0) -> Remains:
+        """What AWS has of the fleet, the place for the state left out. Raises AwsError."""
+        location = self.keeper.read().location
+        but = [self.keeper.name] if isinstance(self.keeper, InBucket) else []
+        if location is not None and not location.bucket_is_own:
+            but.append(location.bucket)
+        where = self.cloud(location.region if location is not None else None)
+        return remains(where, location.name if location is not None else self._settings.name, patience_s, but)
+
+    def remove(self, strays: tuple[Thing, ...], tell: Callable[[str], None]) -> None:
+        """Remove what terraform does not know. Raises Unknown: something of it is left."""
+        location = self.keeper.read().location
+        if left := remove(self.cloud(location.region if location is not None else None), strays, tell):
+            raise Unknown(f"{things(left)} cannot be removed: {', '.join(map(str, left))}")
 
     def plan_size(self, nodes: int, tell: Callable[[str], None]) -> FleetPlan:
         """Plan another number of nodes for the fleet that there is. Raises as `plan`.
@@ -121,12 +198,33 @@ class Operator:
         check_player(file, None)  # before AWS is asked
         return check_player(file, self.cloud().secret(secret))
 
-    def nodes(self, asked: int | None) -> int:
+    def _check_quota(self, nodes: int) -> list[str]:
+        """Warnings where the account's quotas of vCPUs are too small for a fleet of ``nodes`` nodes alone."""
+        if self.folder.root_is_given:
+            return []
+        variables = self._settings.variables
+        types = variables.get("instance_types", self._settings.instance_types)
+        sizes = [vcpus(kind) for kind in (*types, head_of(variables, nodes))]
+        if None in sizes:
+            return []
+        *each, head = (size for size in sizes if size is not None)
+        on_demand = variables.get("on_demand_nodes")
+        steady = nodes if on_demand is None else min(nodes, on_demand)
+        needed = {False: head + steady * max(each), True: (nodes - steady) * max(each)}
+        kinds = {False: "Running On-Demand Standard instances", True: "All Standard Spot Instance Requests"}
+        found = []
+        for spot, vcpu in needed.items():
+            quota = self.cloud().quota(spot=spot) if vcpu else None
+            if quota is not None and quota < vcpu:
+                found.append(
+                    f"the fleet needs {vcpu} vCPUs, and the account's quota in {self.cloud().region} is {quota}: ask "
+                    f"for more at Service Quotas > Amazon EC2 > {kinds[spot]}, or for fewer or smaller machines"
+                )
+        return found
+
+    def nodes(self, asked: int | None, kept: Kept) -> int:
         """The number of nodes that are wanted: as asked; else as last time; the first time as the settings say."""
-        if asked is not None:
-            return asked
-        kept = self.folder.nodes
-        return self._settings.nodes if kept is None else kept
+        return next(number for number in (asked, kept.nodes, self._settings.nodes) if number is not None)
 
     def estimate(self, nodes: int | None) -> Estimate:
         """Estimate the cost of an hour of a fleet of ``nodes`` nodes, without asking anybody.
@@ -140,39 +238,61 @@ class Operator:
                 f"{self.folder.path}: what its own root module (*.tf) would cost only terraform knows: "
                 "leave out --offline"
             )
-        return estimate(self._settings, self.nodes(nodes), named_region(self._settings.region))
+        return estimate(self._settings, self.nodes(nodes, Kept()), named_region(self._settings.region))
 
     def plan_end(self, tell: Callable[[str], None]) -> FleetPlan:
         """Plan the end: everything would be destroyed. Raises as `plan`."""
-        location = self.folder.location
-        account = self.cloud(location.region if location else None).account()
-        return self._planned(account, None, tell)
+        kept = self.keeper.read()
+        region = kept.location.region if kept.location is not None else None
+        with self.folder.root_module_of_success():
+            if not self.folder.exists:  # another machine made the fleet
+                cloud = self.cloud(region)
+                self.folder.prepare_end(cloud.region, self.keeper.backend(), cloud.is_stand_in)
+            return self._planned(self.cloud(region).account(), kept.nodes or 0, tell, end=True)
 
-    def _planned(self, account: str, nodes: int | None, tell: Callable[[str], None]) -> FleetPlan:
-        """Make the plan for ``nodes`` nodes (None: for the end), which is that of the next `apply`."""
+    def _planned(self, account: str, nodes: int, tell: Callable[[str], None], *, end: bool = False) -> FleetPlan:
+        """Make the plan for ``nodes`` nodes, or for the fleet's end, which is that of the next `apply`."""
         tell(f"account {account}, folder {self.folder.path}; terraform plans")
         self.terraform.init()
-        given = {} if nodes is None else {"nodes": nodes}
-        planned = read_plan(self.terraform.plan(_PLAN, given, destroy=nodes is None))
-        return replace(planned, nodes=nodes)
+        planned = read_plan(self.terraform.plan(_PLAN, {"nodes": nodes}, destroy=end))
+        return replace(planned, nodes=None if end else nodes)
 
     def apply(self, planned: FleetPlan, tell: Callable[[Step], None]) -> None:
         """Do what the plan that was made last says, to the letter; keep its number of nodes. Raises TerraformError."""
         # First: it may fail half-way. Then there are no outputs, and the next `up` goes on with what was agreed to.
+        kept = self.keeper.read()
         if planned.location is not None:
-            self.folder.set_location(self.folder.keep_release(planned.location))
+            kept = replace(kept, location=self.folder.keep_release(planned.location))
         if planned.nodes is not None:
-            self.folder.set_nodes(planned.nodes)
-        if not planned.empty:
+            kept = replace(kept, nodes=planned.nodes)
+        if not planned.changes:
+            self.keeper.write(replace(kept, at_work=""))
+            return
+        self.keeper.write(replace(kept, at_work=f"`{self._command}` ({this_machine()})"))
+        try:
             self.terraform.apply(_PLAN, tell)
+        except TerraformKilled:
+            raise  # what it left is found by this note
+        except BaseException:
+            self.keeper.write(replace(kept, at_work=""))
+            raise
+        self.keeper.write(replace(kept, at_work=""))
+        if planned.location is not None and kept.nodes is not None:
+            where = planned.location
+            with suppress(AwsError):  # old ones are only shown once more
+                Bucket(where.bucket, where.name, where.region).purge(reports.FAILURES)
 
     def facts(self) -> Facts:
-        """The fleet that there is. Raises FleetDown, TerraformError."""
-        output: dict[str, Any] = {}
-        if self.folder.exists and (self.folder.path / ".terraform").exists():
-            output = self.terraform.output().get("fleet") or {}
+        """The fleet that there is. Raises FleetDown, Unknown, AwsError, KeptError, TerraformError."""
+        if not self.folder.root_is_given and self.folder.path.exists() and not self.folder.path.is_dir():
+            raise FolderError(f"{self.folder.path}: not a folder")
+        state = self.keeper.state()
+        output = state.output.get("fleet") or {}
         if not output:
-            raise FleetDown(f"there is no fleet in {self.folder.path}: gougi fleet up makes one")
+            if strays := self.strays(state):
+                lines = [*map(str, strays), f"{things(strays)} of a fleet {self.name}, of which nothing is known here"]
+                raise Unknown("\n".join([*lines, "gougi fleet down removes them, copies its games before, and asks"]))
+            raise FleetDown(f"there is no fleet {self.name} in {self.cloud().region}: gougi fleet up makes one")
         try:
             return read_facts(output)
         except KeyError as error:
@@ -181,24 +301,42 @@ class Operator:
                 "value = module.fleet"
             ) from error
 
+    @property
+    def name(self) -> str:
+        """The fleet's; of one in a root module of its owner's its own."""
+        location = self.keeper.read().location
+        return self._settings.name if location is None else location.name
+
+    def ended(self) -> None:
+        """It is proved that nothing is left: only the number of nodes stays, for the next one."""
+        if (kept := self.keeper.read()) != (empty := Kept(kept.nodes)):
+            self.keeper.write(empty)
+
     def location(self) -> FleetLocation | None:
         """The location of the fleet, or of what an end that failed has left of it; None: nothing is known of one."""
-        kept = self.folder.location
-        with suppress(FleetDown):
-            location = self.facts().location
-            if kept is None:
-                self.folder.set_location(location)
+        if (kept := self.keeper.read()).location is not None:
+            return kept.location
+        if output := self.keeper.state().output.get("fleet"):
+            location = read_facts(output).location
+            self.keeper.write(replace(kept, location=location))
             return location
-        return kept
+        return None
 
     def status(self, facts: Facts) -> FleetStatus:
         """The status of the fleet. Raises AwsError."""
         where = facts.location
-        machines = self.cloud(where.region).machines(where.name)
-        types = {machine.type for machine in machines}
+        cloud, bucket = self.cloud(where.region), Bucket(where.bucket, where.name, where.region)
+        for service in ("ec2", "autoscaling"):
+            cloud.service(service)  # boto3 makes clients on one thread only
+        with ThreadPoolExecutor(16) as pool:
+            machines = pool.submit(cloud.machines, where.name)
+            held = pool.submit(cloud.is_held, facts.group)
+            failures = list(pool.map(lambda key: (key, bucket.get(key)), bucket.keys(reports.FAILURES)))
+            said = [raw for raw in pool.map(bucket.get, bucket.keys(reports.PREFIX)) if raw is not None]
+        types = {machine.type for machine in machines.result()}
         prices = list_prices(types, where.region, self._settings.variables.get("usd_per_hour") or {})
-        said = _reports(Bucket(where.bucket, where.name, where.region))
-        return status(facts, machines, said, prices, time.time())
+        found = status(facts, machines.result(), _decoded(said), prices, time.time())
+        return replace(found, failures=tuple(_failure(*each) for each in failures), held=held.result())
 
     def wait(self, facts: Facts, timeout_s: float, news: Callable[[FleetStatus, list[str]], None]) -> FleetStatus:
         """Wait until the head runs and all nodes are ready, where no master plays have joined, and no machine is there
@@ -226,14 +364,29 @@ class Operator:
             time.sleep(_LOOK_S)
 
 
-def _reports(bucket: Bucket) -> list[MachineReport]:
+def _fetch(location: FleetLocation, name: str, path: Path) -> bool:
+    """Get a release, by the beginning of its hash, from the fleet's bucket."""
+    bucket, digest = Bucket(location.bucket, location.name, location.region), Path(name).stem.partition("-")[2]
+    for key in bucket.keys(f"release/{digest}"):
+        if (data := bucket.get(key)) is not None:
+            replace_file(path, data)
+            return True
+    return False
+
+
+def _decoded(said: list[bytes]) -> list[MachineReport]:
     found = []
-    with ThreadPoolExecutor(16) as pool:
-        for raw in pool.map(bucket.get, bucket.keys(reports.PREFIX)):
-            with suppress(ReportError):
-                if raw is not None:
-                    found.append(reports.decode(raw))
+    for raw in said:
+        with suppress(ReportError):
+            found.append(reports.decode(raw))
     return found
+
+
+def _failure(key: str, said: bytes | None) -> str:
+    """``i-1 could not boot: …``, with the last line of what it said."""
+    lines = [line for line in (said or b"").decode(errors="replace").splitlines() if line.strip()]
+    machine = key.removeprefix(reports.FAILURES).removesuffix(".txt")
+    return f"{machine} could not boot: {lines[-1].strip()[:300] if lines else 'it said nothing'}"
 
 
 def _missing(facts: Facts, now: FleetStatus, troubles: list[str], timeout_s: float) -> str:
@@ -243,4 +396,5 @@ def _missing(facts: Facts, now: FleetStatus, troubles: list[str], timeout_s: flo
         lines.append(f"the head {facts.head} is {now.head}")
     lines += [f"{row.machine}: {row.state} {row.note}".rstrip() for row in now.rows if row.state != "ready"]
     lines += [f"{facts.group}: {trouble}" for trouble in troubles[:3]]
+    lines += now.failures
     return "\n".join([*lines, f"what the head says: {facts.session_command}"])

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from master.cloud.remains import Thing
+
 _ACTIONS: Final = {
     ("create",): "create",
     ("update",): "change",
@@ -17,8 +19,8 @@ _ACTIONS: Final = {
     ("delete", "create"): "replace",
     ("create", "delete"): "replace",
 }
-_SIZES: Final = frozenset({"desired_capacity", "max_size"})
-"""Fields of the workers' group that say how many there are."""
+_SIZES: Final = frozenset({"desired_capacity", "max_size", "suspended_processes"})
+"""Fields of the workers' group that say how many there are, and whether it starts any."""
 _SIGNS: Final = {"create": "+", "change": "~", "destroy": "-", "replace": "±"}
 
 
@@ -77,10 +79,14 @@ class FleetPlan:
     """The number of nodes that is asked for; None: the fleet's end."""
     stop_after_hours: float | None = None
     """Hours after which the fleet ends by itself, from the same output; None: it does not say."""
+    strays: tuple[Thing, ...] = ()
+    """What AWS has of the fleet that terraform does not know: it is removed first."""
+    killed: str = ""
+    """The command that left it."""
 
     @property
     def empty(self) -> bool:
-        return not self.changes
+        return not self.changes and not self.strays
 
     @property
     def more_than_sizes(self) -> tuple[str, ...]:

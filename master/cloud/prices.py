@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 _PACKAGED = Path(__file__).with_name("prices.json")
 _CHECKOUT = Path(__file__).parents[2] / "terraform" / "prices.json"
-HEAD_TYPE: Final = "c7i.xlarge"
-"""The head's where nothing else is said: the default of ``head_instance_type`` in terraform/variables.tf."""
+MEASURED: Final = 16
+"""Nodes: what larger fleets do was simulated, not measured."""
 
 
 class PriceUnknown(Exception):
@@ -36,6 +36,11 @@ def vcpus(instance_type: str) -> int | None:
     if match[3] is None:
         return 1 if match[1] else 2
     return 4 * int(match[3] or 1)
+
+
+def head_of(variables: Mapping[str, Any], nodes: int) -> str:
+    """The head's type, as terraform/locals.tf chooses it."""
+    return variables.get("head_instance_type") or ("c7i.xlarge" if nodes < 64 else "c7i.4xlarge")
 
 
 def list_prices(types: Iterable[str], region: str, given: Mapping[str, float]) -> dict[str, float]:
@@ -95,7 +100,7 @@ def estimate(settings: FleetConfig, nodes: int, region: str) -> Estimate:
     """
     variables, table = settings.variables, _table()
     given = variables.get("usd_per_hour") or {}
-    head_type = variables.get("head_instance_type", HEAD_TYPE)
+    head_type = head_of(variables, nodes)
     node_types = tuple(variables.get("instance_types", settings.instance_types))
     prices = list_prices((head_type, *node_types), region, given)
     unpriced = tuple(sorted({head_type, *node_types} - prices.keys()))

@@ -11,6 +11,12 @@ from cluster.machine.presence import NodePresence, NodeState
 
 PREFIX: Final = "fleet/machines/"
 """Prefix of the keys in the fleet's folder."""
+FAILURES: Final = "fleet/failures/"
+"""There a machine whose first boot failed leaves what it said last, under its instance id (deploy/cloud-init)."""
+REPORT_S: Final = 600.0
+"""A machine tells this often how it is, where nothing changes: each report is a version in the bucket."""
+SILENT_S: Final = 2.5 * REPORT_S
+"""A machine that was not heard of for so long is not counted, and is replaced."""
 
 MachineState = Literal["waiting", "joined", "ready", "leaving", "released"]
 """``waiting``: Ray does not run on it yet. ``joined``: it has joined and is warm, but no node of it can search, as

@@ -12,7 +12,8 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -21,11 +22,16 @@ from master.cloud.aws import advice
 
 PROGRAMS: Final = ("terraform", "tofu")
 _MOST_DIAGNOSTICS: Final = 3
+_LOOK_S: Final = 0.05
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class TerraformError(Exception):
     """Terraform is not there, or failed; a line for each thing that is wrong, with what to do where that is known."""
+
+
+class TerraformKilled(TerraformError):
+    """It was ended from outside, and could note nothing of what it had done last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,12 +121,20 @@ class Terraform:
 
     Args:
         program: as `find` gives it.
-        folder: of the root module; state and plans stay there.
+        folder: of the root module; plans stay there, and the state where the module names no other place.
         environment: over this process's own.
+        lock: gives a file descriptor that the process inherits, so that a lock on it holds as long as it runs.
     """
 
-    def __init__(self, program: str, folder: Path, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        program: str,
+        folder: Path,
+        environment: Mapping[str, str] | None = None,
+        lock: Callable[[], int | None] = lambda: None,
+    ) -> None:
         self._program = program
+        self._lock = lock
         self.folder = folder
         self._environment = {
             **os.environ,
@@ -132,7 +146,7 @@ class Terraform:
 
     def init(self) -> None:
         """Get the provider and the modules. Raises TerraformError, as all that follows."""
-        self._run(["init", "-input=false", "-no-color"])
+        self._run(["init", "-input=false", "-no-color", "-reconfigure"])
 
     def plan(self, file: str, variables: Mapping[str, int], *, destroy: bool = False) -> Any:
         """Find out what would change; the plan is kept in ``file``. Returns it as ``terraform show -json`` has it.
@@ -152,77 +166,89 @@ class Terraform:
         finally:
             (self.folder / file).unlink(missing_ok=True)
 
-    def output(self) -> dict[str, Any]:
-        """The root module's outputs by name; empty if nothing was applied."""
-        raw = json.loads(self._run(["output", "-json"]))
-        return {name: entry["value"] for name, entry in raw.items()}
+    def state(self) -> str:
+        """The state file, from wherever the root module keeps it; empty: nothing was applied."""
+        known = any((self.folder / name).exists() for name in (".terraform", "terraform.tfstate"))
+        return self._run(["state", "pull"]) if known else ""
 
-    def managed(self) -> list[str]:
-        """Addresses of all that the state holds, data sources left out."""
-        if not (self.folder / ".terraform").exists():
-            return []
-        lines = self._run(["state", "list"], allow=("No state file was found",)).splitlines()
-        return [line for line in lines if line and not re.search(r"(^|\.)data\.", line)]
-
-    def _run(
-        self,
-        arguments: list[str],
-        tell: Callable[[Step], None] = lambda _step: None,
-        allow: tuple[str, ...] = (),
-    ) -> str:
+    def _run(self, arguments: list[str], tell: Callable[[Step], None] = lambda _step: None) -> str:
         """Run it in the folder; returns its standard output.
 
         It is waited for whatever its listener does: what it makes and does not note would cost money, and no command
-        would find it. Ctrl-C is passed on once, and it ends in order then; at a second signal it would end without its
-        state.
+        would find it. Where this process is killed it goes on, for it writes to a file and not to a pipe. Ctrl-C is
+        passed on once, and it ends in order then; at a second signal it would end without its state.
         """
         errors: list[Diagnostic] = []
-        output: list[str] = []
-        complaints = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 - closed with its last reference
-        try:
-            process = subprocess.Popen(
-                [self._program, *arguments],
-                cwd=self.folder,
-                env=self._environment,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=complaints,
-                text=True,
-                errors="replace",
-                # A terminal would tell it of Ctrl-C too, and of its own end; and what asks there, behind a `terraform
-                # init` say, would stand still for ever in the background, where without one it fails.
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise TerraformError(f"{self._program}: {error.strerror or error}") from error
-        assert process.stdout is not None
-        interrupted = False
         unheard: BaseException | None = None
-        while True:
+        interrupted = False
+        lock = self._lock()
+        with (
+            tempfile.TemporaryFile("w+", errors="replace") as output,
+            tempfile.TemporaryFile("w+", errors="replace") as complaints,
+        ):
             try:
-                for line in process.stdout:
-                    output.append(line)
-                    said = parse_line(line) if "-json" in arguments else None
-                    if isinstance(said, Step) and unheard is None:
-                        try:
-                            tell(said)
-                        except (Exception, SystemExit) as error:
-                            unheard = error  # nobody reads our output any more
-                    elif isinstance(said, Diagnostic) and said.severity == "error":
-                        errors.append(said)
-                code = process.wait()
-                break
-            except KeyboardInterrupt:
-                if not interrupted:
-                    process.send_signal(signal.SIGINT)
-                interrupted = True
-        if unheard is not None:
-            raise unheard
-        if interrupted:
-            raise KeyboardInterrupt
-        text = "".join(output)
-        complaints.seek(0)
-        others = complaints.read()
-        if code and not any(word in others for word in allow):
-            raise TerraformError(f"terraform {arguments[0]}: {explain(errors, others or text)}")
+                process = subprocess.Popen(
+                    [self._program, *arguments],
+                    cwd=self.folder,
+                    env=self._environment,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=complaints,
+                    pass_fds=() if lock is None else (lock,),
+                    # A terminal would tell it of Ctrl-C too, and of its own end; and what asks there, behind a
+                    # `terraform init` say, would stand still for ever in the background, where without one it fails.
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise TerraformError(f"{self._program}: {error.strerror or error}") from error
+            lines = _Lines(output.fileno(), process)
+            while True:
+                try:
+                    for line in lines:
+                        said = parse_line(line) if "-json" in arguments else None
+                        if isinstance(said, Step) and unheard is None:
+                            try:
+                                tell(said)
+                            except (Exception, SystemExit) as error:
+                                unheard = error  # nobody reads our output any more
+                        elif isinstance(said, Diagnostic) and said.severity == "error":
+                            errors.append(said)
+                    break
+                except KeyboardInterrupt:
+                    if not interrupted:
+                        process.send_signal(signal.SIGINT)
+                    interrupted = True
+            code = process.wait()
+            if unheard is not None:
+                raise unheard
+            if interrupted:
+                raise KeyboardInterrupt
+            output.seek(0)
+            complaints.seek(0)
+            text = output.read()
+            if code:
+                kind = TerraformKilled if code < 0 else TerraformError
+                raise kind(f"terraform {arguments[0]}: {explain(errors, complaints.read() or text)}")
         return text
+
+
+class _Lines:
+    """The lines that a process writes to a file, until its end; who was interrupted goes on at the next one."""
+
+    def __init__(self, file: int, process: subprocess.Popen[bytes]) -> None:
+        self._file = file
+        self._process = process
+        self._at = 0
+
+    def __iter__(self) -> Iterator[str]:
+        while True:
+            over = self._process.poll() is not None  # before the last look
+            data = os.pread(self._file, 1 << 20, self._at)
+            whole = data if over else data[: data.rfind(b"\n") + 1]
+            for line in whole.splitlines(keepends=True):
+                self._at += len(line)
+                yield line.decode(errors="replace")
+            if over and not whole:
+                return
+            if not whole:
+                time.sleep(_LOOK_S)

@@ -8,11 +8,9 @@ from typing import Final
 
 from master.cloud.cloud import Machine
 from master.cloud.plan import Facts
-from master.cloud.reports import MachineReport
+from master.cloud.reports import SILENT_S, MachineReport
 
 GONE: Final = "gone"
-SILENT_S: Final = 180.0
-"""A machine that was not heard of for so long is not counted as ready; it tells every minute."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +41,10 @@ class FleetStatus:
     usd_per_hour: float
     unpriced: tuple[str, ...]
     """Types that are there, and whose prices are not known: they count as nothing."""
+    failures: tuple[str, ...] = ()
+    """Machines whose first boot failed since the last `up`, with the last line that they said."""
+    held: bool = False
+    """The group starts no more machines, for three in a row could not boot."""
 
     @property
     def head_runs(self) -> bool:

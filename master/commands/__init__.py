@@ -1,2 +1,1 @@
-"""The commands of ``gougi``, one file each. Each module imports what it runs only when it runs, so that help is
-quick."""
+"""The commands of ``gougi``, one file each. Each module delays its imports until it runs, so that help is quick."""

@@ -1,7 +1,8 @@
-"""``gougi analyze``: what was good and bad in a game that is over."""
+"""``gougi analyze``: the good and bad moves of finished games."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 from collections.abc import Sequence
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from master.config import Config
 
 _MOST_UNASKED: Final = 2
-"""Nodes where their number is left to us: more would search a position more than the strength was measured with."""
+"""Default number of nodes: with more, a position gets more effort than the one with which strength was measured."""
 
 
 def analyze(
@@ -39,8 +40,11 @@ def analyze(
         float | None, typer.Option(min=0.05, max=3600, metavar="S", help="Time for a position, instead of nodes.")
     ] = None,
     multipv: Annotated[
-        int, typer.Option(min=1, max=20, metavar="N", help="Number of moves searched in each position.")
-    ] = 1,
+        int | None,
+        typer.Option(
+            min=1, max=20, metavar="N", help="Number of moves searched in each position. Default: 1; --problems: 3."
+        ),
+    ] = None,
     again: Annotated[
         int,
         typer.Option(
@@ -64,6 +68,13 @@ def analyze(
     address: Address = None,
     single: Single = False,
     net: Annotated[str | None, typer.Option(metavar="FILE", help="Network file (nn.bin). Default: our own.")] = None,
+    problems: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the bad moves as next-move problems for ShogiHome (.json) too."),
+    ] = None,
+    reuse: Annotated[
+        bool, typer.Option("--reuse", help="Keep positions for all analyses, and use what earlier ones have found.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object instead of tables, for programs.")] = False,
     config: ConfigFile = None,
 ) -> int:
@@ -85,6 +96,8 @@ def analyze(
       gougi analyze game.csa --from 40 --to 60 --nodes-per-move 1000000 --multipv 3
 
       gougi analyze game.csa --single --json > game.json
+
+      gougi analyze *.kif --reuse --problems mine.json
     """
     if nodes_per_move is not None and seconds is not None:
         raise CommandError("give --nodes-per-move or --seconds, not both")
@@ -97,20 +110,20 @@ def analyze(
     check_fleet(settings, single=single)
     check_folder(out, "--out")
     ms = None if seconds is None else round(seconds * 1000)
-    pace = Pace(None if ms is not None else nodes_per_move or 50_000, ms, multipv)
-    code = _run(Analysis(settings, single, pace, out, jobs, again), single, as_json)
+    pace = Pace(None if ms is not None else nodes_per_move or 50_000, ms, multipv or (1 if problems is None else 3))
+    code = _run(Analysis(settings, single, pace, out, jobs, again, problems, reuse), single, as_json)
     return code or (FAILED if refused else 0)
 
 
 def _with_nodes(settings: Config) -> Config:
-    """The configuration with numbers of nodes and threads, where it leaves them to us."""
+    """The configuration with numbers of nodes and threads filled in, if it leaves them open."""
     cluster = settings.cluster.model_copy(update={"nodes": settings.cluster.nodes or min(processors(), _MOST_UNASKED)})
     engine = settings.engine.model_copy(update={"threads": settings.engine.threads or 1})
     return settings.model_copy(update={"cluster": cluster, "engine": engine})
 
 
 def _read(files: Sequence[Path], first: int, last: int | None) -> tuple[tuple[Job, ...], int]:
-    """The games of all files, and how many files or games were refused; a refusal is told at once."""
+    """The games of all files, and the number of refused files or games; each refusal is printed at once."""
     from master.analysis.run import read_jobs
 
     refused: list[str] = []
@@ -131,8 +144,9 @@ def _read(files: Sequence[Path], first: int, last: int | None) -> tuple[tuple[Jo
 
 def _run(analysis: Analysis, single: bool, as_json: bool) -> int:
     from cluster.api import FleetError
-    from master.analysis.run import search, write_page
+    from master.analysis.run import search, write_page, write_problems
     from master.analysis.session import Store
+    from master.analysis.shared import SharedPositions, shared_path
     from master.commands.lifetime import Interrupted, run_to_end
     from master.ui.progress import PositionBar
     from master.ui.texts import say
@@ -140,8 +154,10 @@ def _run(analysis: Analysis, single: bool, as_json: bool) -> int:
     store = Store(analysis.out / "positions.jsonl")
 
     async def main() -> tuple[list[GameReport], Calibration | None]:
-        with PositionBar(0) as bar:
-            return await search(analysis, _searcher(analysis.config, single), store, bar)
+        with contextlib.ExitStack() as stack:
+            bar = stack.enter_context(PositionBar(0))
+            shared = stack.enter_context(SharedPositions(shared_path())) if analysis.reuse else None
+            return await search(analysis, _searcher(analysis.config, single), store, bar, shared)
 
     try:
         if damaged := store.read():
@@ -149,6 +165,9 @@ def _run(analysis: Analysis, single: bool, as_json: bool) -> int:
         compile_searcher()
         reports, calibration = run_to_end(main)
         page = write_page(analysis, reports, calibration)
+        if analysis.problems is not None:
+            count = write_problems(analysis, reports, analysis.problems)
+            tell(say("problems: {count} in {file}", count=count, file=analysis.problems))
     except FleetError as error:
         raise CommandError(str(error), FAILED) from error
     except Interrupted:

@@ -1,4 +1,4 @@
-"""``gougi book``: books are made, looked at, and learned from."""
+"""``gougi book``: make books, look at them, and learn from lost games."""
 
 from __future__ import annotations
 
@@ -130,10 +130,10 @@ def _print_candidates(console: Console, name: str, position: Position, entries: 
 
 
 def _open_file(path: Path, on_the_fly: bool) -> Lookup:
-    """A book file, mapped where that can be; one that is not sorted is sorted in memory, as the player does it.
+    """A book file, memory-mapped if possible; an unsorted one is sorted in memory, as the player does.
 
     Raises:
-        BookError: as `Book`'s.
+        BookError: as raised by `Book`.
     """
     from worker.book import BookError
     from worker.book import open_file as opened

@@ -1,4 +1,4 @@
-"""``gougi book import``: books out of game records, and books out of books."""
+"""``gougi book import``: make books from game records, and merge books."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 SQLITE = (".sqlite", ".sqlite3")
 _MOST_FAULTS = 20
-"""Games that are named because they are broken or empty."""
+"""Number of broken or empty games that are named."""
 
 
 RECORDS_ALONE = (
     "min_rating", "max_gap", "min_plies", "plies", "one_sided", "min_games", "min_wins", "scores", "depth",
     "merge_colours", "jobs",
 )  # fmt: skip
-"""Options that mean nothing where books are merged."""
+"""Options that have no meaning when books are merged."""
 
 
 def import_(
@@ -115,7 +115,7 @@ def import_(
             _import_books(books, out)
         else:
             rules = GameFilter(min_rating, max_gap, min_plies, plies, one_sided or None)
-            # A book that learns knows a position and its turned twin as one.
+            # A book that learns stores a position and its rotated twin as one.
             candidates = CandidateRules(min_games, min_wins, scores, depth, merge_colours or out.suffix in SQLITE)
             _import_records(sources, out, rules, candidates, jobs)
 
@@ -161,7 +161,7 @@ def _import_books(books: list[Path], out: Path) -> None:
         together = heapq.merge(*map(read_positions, books), key=key)
         for _, same in itertools.groupby(together, key):
             alike = list(same)
-            ply = min(split_sfen(sfen)[1] for sfen, _ in alike)  # none, where one of them is for any ply
+            ply = min(split_sfen(sfen)[1] for sfen, _ in alike)  # none, if one of them is for any ply
             moves = ranked([move for _, moves in alike for move in moves])
             yield join_sfen(key(alike[0]), ply), [WrittenMove(move) for move in moves]
 

@@ -1,4 +1,4 @@
-"""Checks of a command's inputs before anything is started: kinds of files, networks, folders, addresses."""
+"""Checks of a command's inputs before it starts anything: kinds of files, networks, folders, addresses."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from master.config import Config
 
 _HEAD: Final = 4096
-"""Bytes from which a kind is told."""
+"""Number of bytes from which the kind is recognized."""
 _BOM: Final = b"\xef\xbb\xbf"
 
 
@@ -62,7 +62,7 @@ _BEGINNINGS: Final = (
 
 
 def kind_of(path: Path) -> Kind | None:
-    """The kind of a file by its first bytes, else by its name; None: neither tells it, or it cannot be read."""
+    """The kind of a file by its first bytes, else by its name; None: unknown, or the file cannot be read."""
     try:
         with path.open("rb") as file:
             head = file.read(_HEAD).removeprefix(_BOM)
@@ -76,10 +76,10 @@ def kind_of(path: Path) -> Kind | None:
 
 
 def check_kind(path: Path, *wanted: Kind, where: str = "") -> None:
-    """End the command where a file is plainly of another kind than those wanted.
+    """End the command if a file is clearly of another kind than those wanted.
 
     Args:
-        where: the option that is at fault.
+        where: the option at fault.
     """
     kind = kind_of(path)
     if kind is not None and kind not in wanted:
@@ -87,7 +87,7 @@ def check_kind(path: Path, *wanted: Kind, where: str = "") -> None:
 
 
 def only(*wanted: Kind) -> Callable[[Any], Any]:
-    """A callback of an option or argument that is a file, or a list of them."""
+    """A callback for an option or argument that is a file, or a list of files."""
 
     def check(value: Any) -> Any:
         for path in value if isinstance(value, list) else [value] if value is not None else []:
@@ -108,16 +108,16 @@ def _is_log(head: bytes) -> bool:
 
 
 def check_fleet(settings: Config, *, single: bool = False, net_option: str = " (--net)") -> None:
-    """Check what the fleet of the configuration needs: networks and engines of this machine, or the cluster's address.
+    """Check the requirements of the configured fleet: networks and engines of this machine, or the cluster's address.
 
     Args:
-        single: one searcher in this process is meant, and no fleet.
+        single: check for one searcher in this process, not for a fleet.
         net_option: the command's own option for the network; empty: it has none.
     """
     cluster = settings.cluster
     if cluster.address and not single:
         check_address(cluster.address)
-        return  # files are the nodes' own, on their machines
+        return  # the files are on the nodes' machines
     check_net(settings.engine.eval_file, f"[engine] eval_file{net_option}", settings.engine.eval_architecture)
     for number, kind in enumerate(() if single else cluster.kinds):
         where = f"[cluster] kinds[{number}]"
@@ -127,11 +127,11 @@ def check_fleet(settings: Config, *, single: bool = False, net_option: str = " (
 
 
 def check_net(file: str, where: str, architecture: str = "") -> str:
-    """The path of a network's file or folder, with the home folder for ``~``. End the command if it is no network;
-    empty: the one that ships.
+    """The path of a network's file or folder, with ``~`` expanded. End the command if it is no network. Empty: the
+    network that ships with Gougi.
 
     Args:
-        architecture: the name of its shape that the user gave.
+        architecture: the name of its shape, as given by the user.
     """
     from worker.nnue import NetworkFileError
     from worker.nnue.beside import read_beside
@@ -148,8 +148,8 @@ def check_net(file: str, where: str, architecture: str = "") -> str:
 
 
 def network_file(net: Path | None, fv_scale: int | None) -> bytes:
-    """The bytes of a network's file; None: of the one that ships. A broken one is refused here, once, and not on every
-    machine.
+    """The bytes of a network's file; None: the network that ships. A broken file is refused here, once, and not on
+    every machine.
 
     Raises:
         NetworkFileError: it is no network.
@@ -166,7 +166,7 @@ def network_file(net: Path | None, fv_scale: int | None) -> bytes:
 
 
 def check_folder(folder: Path, where: str) -> None:
-    """Make a folder that will be written to, and end the command where that, or a file in it, cannot be."""
+    """Make a folder for output; end the command if the folder, or a file in it, cannot be created."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder) as file:
@@ -176,7 +176,7 @@ def check_folder(folder: Path, where: str) -> None:
 
 
 def check_address(address: str) -> None:
-    """See that Ray's head listens there: Ray itself would try for minutes."""
+    """Check that Ray's head listens there: Ray itself would try for minutes."""
     import socket
 
     from master.csa.login import ServerAddress

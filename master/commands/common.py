@@ -15,16 +15,16 @@ from worker.files import described
 
 T = TypeVar("T")
 WarmUp = Callable[[Callable[[str, int, int], None]], object]
-"""Compiles, and calls its argument with the stage that begins, its number from 0, and how many there are."""
+"""Compiles, and calls its argument with each stage: its name, its number from 0, and the number of stages."""
 
 BAD_INPUT = 2
-"""Exit code where the user has to change something: an argument, the configuration, a file, a port."""
+"""Exit code if the user has to change something: an argument, the configuration, a file, a port."""
 FAILED = 1
-"""Exit code where what was asked went wrong on the way."""
+"""Exit code if the command started but failed."""
 DISK_FULL = 74
-"""Exit code where the disk, or a quota, has no space for a file (sysexits' EX_IOERR)."""
+"""Exit code if the disk, or a quota, has no space for a file (sysexits' EX_IOERR)."""
 INTERRUPTED = 130
-"""Exit code after Ctrl-C or SIGTERM, as shells have it."""
+"""Exit code after Ctrl-C or SIGTERM, as shells use it."""
 
 
 class CommandError(Exception):
@@ -36,11 +36,11 @@ class CommandError(Exception):
 
 
 class EndsOn:
-    """A block in which errors of some kinds end the command, with their words as its message.
+    """A block in which errors of some kinds end the command, with their text as its message.
 
     Args:
         kinds: of errors.
-        where: stands before the words, such as the option that is at fault.
+        where: a prefix of the message, such as the option at fault.
         code: exit code.
     """
 
@@ -63,13 +63,13 @@ def tell(line: str) -> None:
 
 
 def notice(text: str) -> None:
-    """Write what a user should know of to stderr, at once; nothing where there is no text."""
+    """Write a warning to stderr, at once; nothing if the text is empty."""
     if text:
         tell(f"gougi: {text}")
 
 
 def exit_code(whole: bool, folder: Path) -> int:
-    """The exit code of a run in a folder. If it was interrupted, its user is told how it goes on."""
+    """The exit code of a run in a folder. After an interruption, print how to resume."""
     if whole:
         return 0
     tell(f"interrupted: the same command goes on with {folder}")
@@ -77,7 +77,7 @@ def exit_code(whole: bool, folder: Path) -> int:
 
 
 class Stoppable:
-    """A block that Ctrl-C or SIGTERM ends without an error: what is behind it runs all the same.
+    """A block that Ctrl-C or SIGTERM ends without an error: the code after it still runs.
 
     ::
 
@@ -102,8 +102,9 @@ class Stoppable:
 def interruptible(work: Callable[[], T]) -> T:
     """Run ``work``, which may stay in compiled code for long, and end the process at once on Ctrl-C or SIGTERM.
 
-    Python hands a signal to the main thread between two of its instructions, so the work gets a thread of its own. It
-    cannot be stopped from outside; the process leaves without the interpreter's clean-up, which would wait for it.
+    Python delivers a signal to the main thread between two of its instructions, so the work gets a thread of its own.
+    It cannot be stopped from outside. The process exits without the interpreter's clean-up, which would wait for the
+    work.
     """
     results: list[T] = []
     errors: list[BaseException] = []
@@ -138,7 +139,7 @@ def _searcher() -> WarmUp:
 
 
 def compile_searcher(find: Callable[[], WarmUp] = _searcher) -> None:
-    """Compile what is not in the cache yet, with progress on stderr. Nothing is printed if everything is there.
+    """Compile everything that is not in the cache yet, with progress on stderr. Print nothing if the cache is complete.
 
     Args:
         find: imports the function that compiles, which takes most of a second.

@@ -101,7 +101,7 @@ def evaluate(
 
 
 def _sfen_lines(file: Path) -> Iterator[tuple[str, str]]:
-    """Each SFEN with its place in words; blank lines are passed over."""
+    """Each SFEN with its place in words; blank lines are skipped."""
     try:
         text = sys.stdin.read().removeprefix("\ufeff") if str(file) == "-" else file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:

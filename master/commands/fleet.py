@@ -88,7 +88,7 @@ def plan(
                 raise CommandError("--offline makes no release: leave out --rebuild")
             _estimate(operator, nodes)
             return 0
-        with operator.alone("gougi fleet plan"):
+        with operator.alone("gougi fleet plan", note):
             show_plan(operator.plan(nodes, rebuild=rebuild, tell=note))
     return 0
 
@@ -118,7 +118,7 @@ def up(
         command = "gougi fleet up" if nodes is None else f"gougi fleet up --nodes {nodes}"
 
         def make() -> FleetPlan:
-            return operator.plan(nodes, rebuild=rebuild, tell=note)
+            return operator.plan(nodes, rebuild=rebuild, make=True, tell=note)
 
         return _change(operator, command, make, yes, wait)
 
@@ -143,7 +143,7 @@ def scale(
     """
     with clear_errors():
         operator = operator_of(config, folder)
-        operator.facts()  # that there is no fleet is said before its folder is made
+        operator.facts()  # report a missing fleet before its folder is created
 
         def make() -> FleetPlan:
             return operator.plan_size(nodes, note)
@@ -181,11 +181,19 @@ app.command(name="keep", cls=PlainCommand)(fleet_services.keep)
 def _change(operator: Operator, command: str, make: Callable[[], FleetPlan], yes: bool, wait_s: float) -> int:
     """Plan, show, ask and apply, alone; then wait."""
     can_agree(yes)  # a plan takes its time
-    with operator.alone(command):
-        wanted = make()
-        show_plan(wanted)
-        if not wanted.empty and not agreed(yes, "do this?"):
+    with operator.alone(command, note):
+        go_on = False
+        try:
+            wanted = make()
+            show_plan(wanted)
+            go_on = wanted.empty or agreed(yes, "do this?")
+        finally:
+            if not go_on:
+                operator.forget()
+        if not go_on:
             return FAILED
+        if wanted.strays:
+            operator.remove(wanted.strays, note)
         apply(operator, wanted)
         facts = operator.facts()
     if wait_s:

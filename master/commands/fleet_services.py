@@ -74,10 +74,11 @@ def keep(
     region: Annotated[str, typer.Option(envvar="FLEET_REGION", metavar="NAME", help="The AWS region.")] = "",
     config: ConfigFile = None,
 ) -> int:
-    """Run on the head: let drained workers go, end an idle fleet.
+    """Run on the head: keep the workers' group, end an idle fleet.
 
-    A service of the fleet's machines. It lets workers go that have drained, before their group's hook runs out. It ends
-    with exit code 10 if [fleet] idle_hours says that the fleet must end, and with 0 after SIGTERM.
+    A service of the fleet's machines. It lets workers go that have drained, and new ones count that have joined; it
+    gives up machines that are silent, and holds the group after three failed boots in a row. It ends with
+    exit code 10 if [fleet] idle_hours says that the fleet must end, and with 0 after SIGTERM.
 
     Examples:
 
@@ -90,7 +91,7 @@ def keep(
     settings = load(config)
     with clear_errors():
         reports = Bucket(bucket, name, region or None)
-        workers = service.DrainedWorkers(Cloud(region or None), reports, group, _event)
+        workers = service.Workers(Cloud(region or None), reports, group, _event)
         records = Path(settings.records.folder)
         why = service.keep(records, settings.fleet.idle_hours, workers, _event, _until_signal())
         return RELEASED if why else 0

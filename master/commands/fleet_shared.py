@@ -29,10 +29,11 @@ Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 
 @contextlib.contextmanager
 def clear_errors() -> Iterator[None]:
-    """Turn errors of a fleet into the command's one clear message."""
+    """Turn errors of a fleet into one clear message of the command."""
     from master.cloud.aws import AwsError
     from master.cloud.folder import FolderBusy, FolderError
-    from master.cloud.operator import FleetDown, NotReady, TooMuchChanges
+    from master.cloud.kept import KeptError
+    from master.cloud.operator import FleetDown, NotReady, TooMuchChanges, Unknown
     from master.cloud.prices import PriceUnknown
     from master.cloud.terraform import TerraformError
     from master.csa.login import LoginError
@@ -41,12 +42,12 @@ def clear_errors() -> Iterator[None]:
         yield
     except (FolderError, FleetDown, LoginError, PriceUnknown) as error:
         raise CommandError(str(error), BAD_INPUT) from error
-    except (AwsError, FolderBusy, NotReady, TerraformError, TooMuchChanges) as error:
+    except (AwsError, FolderBusy, KeptError, NotReady, TerraformError, TooMuchChanges, Unknown) as error:
         raise CommandError(str(error), FAILED) from error
 
 
 def settings(config: Path | None, folder: str | None) -> Any:
-    """The section [fleet], with the folder where one is given."""
+    """The section [fleet], with the given folder, if there is one."""
     return load(config, {"fleet": {"folder": folder}}).fleet
 
 
@@ -60,6 +61,10 @@ def operator_of(config: Path | None, folder: str | None) -> Operator:
 
 def show_plan(wanted: FleetPlan) -> None:
     """Show the change of each resource, and the cost of an hour after it."""
+    if wanted.strays:
+        print(f"{wanted.killed} was killed, and left what terraform does not know; it is removed first:")
+    for thing in wanted.strays:
+        print(f"- remove   {thing}")
     for line in wanted.lines():
         print(line)
     print(f"plan: {wanted.summary()}")
@@ -72,8 +77,7 @@ def show_plan(wanted: FleetPlan) -> None:
 
 
 def show_cost(usd: Mapping[str, float | None], unpriced: Sequence[str]) -> None:
-    """Show the cost of an hour. ``usd``: as the output ``usd_per_hour`` of the terraform module; empty: nothing is
-    known."""
+    """Show the cost of an hour. ``usd``: the output ``usd_per_hour`` of the terraform module; empty: unknown."""
     whole = usd.get("all")
     if whole is not None:
         print(f"an hour costs {whole:.2f} US dollars at on-demand prices")
@@ -83,8 +87,8 @@ def show_cost(usd: Mapping[str, float | None], unpriced: Sequence[str]) -> None:
 
 
 def apply(operator: Operator, wanted: FleetPlan) -> None:
-    """Do what was shown, with its progress. Ctrl-C is passed on to terraform; SIGTERM and SIGHUP, which it may have got
-    itself, wait until it is done."""
+    """Carry out the plan, with progress. Ctrl-C is passed on to terraform; SIGTERM and SIGHUP, which terraform may have
+    received too, wait until it is done."""
     from master.cloud.display import step_line
 
     ends = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) is not signal.SIG_IGN]
@@ -103,7 +107,7 @@ def apply(operator: Operator, wanted: FleetPlan) -> None:
         if not came:
             raise
         print(f"gougi: {error}", file=sys.stderr)
-        raise KeyboardInterrupt from error  # nothing goes on from here, though an end that fails has a second part
+        raise KeyboardInterrupt from error  # stop here, though a failed removal has a second part
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -112,19 +116,19 @@ def apply(operator: Operator, wanted: FleetPlan) -> None:
 
 
 def can_agree(yes: bool) -> None:
-    """Refuse a command that would have to ask where nobody sits."""
+    """Refuse a command that would have to ask without a terminal."""
     if not yes and not sys.stdin.isatty():
         raise CommandError("it asks before it changes anything, and there is no terminal to ask on: --yes does not ask")
 
 
 def agreed(yes: bool, question: str) -> bool:
-    """Whether the user says yes, or has said so."""
+    """Whether the user agrees, or has agreed by --yes."""
     can_agree(yes)
     return yes or typer.confirm(question, default=False)
 
 
 def note(text: str) -> None:
-    """Say it at once, also where the output is a file."""
+    """Print it at once, even if the output is a file."""
     print(text, flush=True)
 
 

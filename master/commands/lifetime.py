@@ -1,9 +1,9 @@
-"""A command's life: an event loop that SIGINT, SIGTERM and SIGHUP end in good order, and no process left behind.
+"""A command's lifetime: an event loop that SIGINT, SIGTERM and SIGHUP end cleanly, without leftover processes.
 
-The first signal cancels what runs, which cleans up after itself. A second one ends everything at once. SIGHUP says that
-the terminal was closed: under nohup it is ignored, and a block in `Hangup` outlives it. Processes that
-our children leave behind are handed to us by the kernel (``PR_SET_CHILD_SUBREAPER``), and so found and ended too; those
-that end before are reaped as they come.
+The first signal cancels the running work, which cleans up. A second one ends everything at once. SIGHUP means that the
+terminal was closed: under nohup it is ignored, and a block in `Hangup` continues. The kernel makes us the parent of
+processes that our children leave behind (``PR_SET_CHILD_SUBREAPER``), so they are found and ended too. Those that exit
+earlier are reaped as they come.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ T = TypeVar("T")
 
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 GRACE_S: Final = 2.0
-"""Seconds that a left-over process has to heed SIGTERM."""
+"""Seconds that a leftover process has to react to SIGTERM."""
 REAP_S: Final = 0.5
-"""A dead child that is still there after so long is one that nobody asks for."""
+"""A dead child that still exists after this time is one for which nobody waits."""
 _PR_SET_CHILD_SUBREAPER: Final = 36
 _LEAVE_SCREEN: Final = "\x1b[?1049l\x1b[?25h"
-"""The terminal as it was: the normal screen, the cursor shown."""
+"""Restores the terminal: the normal screen, the cursor shown."""
 
 
 class Interrupted(Exception):
-    """One of `SIGNALS` came, and all is cleaned up."""
+    """One of `SIGNALS` came, and cleanup is complete."""
 
 
 class Hangup:
-    """A block that goes on when its terminal is closed, as under nohup: what it writes there then leads nowhere.
+    """A block that continues when its terminal is closed, as under nohup: later output there is discarded.
 
     ::
 
         with Hangup() as hangup:
-            run_to_end(main)  # in which: hangup.hear(loop, tell)
+            run_to_end(main)  # which calls hangup.hear(loop, tell)
     """
 
     def __init__(self) -> None:
@@ -54,21 +54,21 @@ class Hangup:
         self._hear: Callable[[], object] = lambda: None
 
     def __enter__(self) -> Self:
-        self._terminals = [number for number in range(3) if os.isatty(number)]  # nobody can ask later
+        self._terminals = [number for number in range(3) if os.isatty(number)]  # impossible after the hang-up
         self._before = signal.getsignal(signal.SIGHUP)
         if self._before is not signal.SIG_IGN:
             signal.signal(signal.SIGHUP, self._on_signal)
         return self
 
     def __exit__(self, *_: object) -> None:
-        # Once it came there is nobody left who could mean another one.
+        # After the first one there is no terminal left from which another could come.
         signal.signal(signal.SIGHUP, signal.SIG_IGN if self.came else self._before)
 
     def hear(self, loop: asyncio.AbstractEventLoop, hear: Callable[[], object]) -> None:
         """Have ``hear`` called on ``loop`` when the terminal is closed, soon if it is closed already."""
 
         def soon() -> None:
-            with contextlib.suppress(RuntimeError):  # the loop is closed: whoever would hear of it is gone
+            with contextlib.suppress(RuntimeError):  # the loop is closed, and its observers with it
                 loop.call_soon_threadsafe(hear)
 
         self._hear = soon
@@ -87,7 +87,7 @@ class Hangup:
 
 
 class _Interruption:
-    """Signal handlers for the whole of `run_to_end`, so that no moment is left for a KeyboardInterrupt."""
+    """Signal handlers for the whole of `run_to_end`, so that a KeyboardInterrupt cannot occur at any moment."""
 
     def __init__(self) -> None:
         self.came = False
@@ -97,7 +97,7 @@ class _Interruption:
     @contextlib.contextmanager
     def handled(self) -> Iterator[None]:
         before: dict[int, Any] = {number: signal.getsignal(number) for number in SIGNALS}
-        if before[signal.SIGHUP] is not signal.SIG_DFL:  # somebody has seen to it: nohup, a `Hangup`
+        if before[signal.SIGHUP] is not signal.SIG_DFL:  # it is handled already: nohup, a `Hangup`
             del before[signal.SIGHUP]
         for number in before:
             signal.signal(number, self._on_signal)
@@ -105,7 +105,7 @@ class _Interruption:
             yield
         finally:
             for number, handler in before.items():
-                # Once one came the command is about to leave: another one must not disturb it.
+                # After the first signal the command is about to exit: another one must not disturb it.
                 signal.signal(number, signal.SIG_IGN if self.came else handler)
 
     async def run(self, main: Callable[[], Coroutine[Any, Any, T]]) -> T:
@@ -134,10 +134,10 @@ class _Interruption:
 
 
 def run_to_end(main: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Run ``main`` on a new uvloop. In the end no child process is left, however it ended.
+    """Run ``main`` on a new uvloop. At the end no child process is left, however ``main`` ended.
 
     Raises:
-        Interrupted: a signal came. ``main`` was cancelled and has cleaned up (or had ended by itself).
+        Interrupted: a signal came. ``main`` was cancelled and has cleaned up (or had already finished).
     """
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     interruption = _Interruption()
@@ -158,7 +158,7 @@ def end_descendants(grace_s: float = GRACE_S) -> list[int]:
     """End every process that descends from this one, first by SIGTERM and after ``grace_s`` by SIGKILL.
 
     Returns:
-        The ids of those that were there.
+        The ids of the processes found.
     """
     found: set[int] = set()
     deadline = time.monotonic() + grace_s
@@ -175,13 +175,13 @@ def end_descendants(grace_s: float = GRACE_S) -> list[int]:
 
 
 def descendants() -> set[int]:
-    """The processes that descend from this one, the dead ones that nobody has asked for left out."""
+    """The processes that descend from this one, except dead ones for which nobody waits."""
     return {process.pid for process in processes.descendants(os.getpid()) if process.state != "Z"}
 
 
 async def _reap_the_adopted() -> None:
-    """Processes that the kernel has handed to us have nobody who waits for them. Our own are asked for by the loop as
-    soon as they end."""
+    """Nobody waits for processes that the kernel has handed to us. The loop waits for our own children, as soon as they
+    end."""
     seen = 0
     while True:
         await asyncio.sleep(REAP_S)
@@ -189,7 +189,7 @@ async def _reap_the_adopted() -> None:
 
 
 def _reap_if_still_there(seen: int) -> int:
-    """Reap the dead child ``seen``; returns the next one that is dead, 0 where there is none. Waits for nothing."""
+    """Reap the dead child ``seen``; returns the next dead one, 0 if there is none. Does not block."""
     with contextlib.suppress(ChildProcessError):
         while dead := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT):
             if dead.si_pid != seen:

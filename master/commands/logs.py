@@ -1,4 +1,4 @@
-"""``gougi log``, ``replay`` and ``watch``: games that were played, from their logs and records."""
+"""``gougi log``, ``replay`` and ``watch``: finished games, from their logs and records."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _time(seconds: float) -> str:
 
 
 _MOST_LINES: Final = 3
-"""Lines of each side of a difference, at most."""
+"""Maximum number of lines shown for each side of a difference."""
 
 
 def replay(
@@ -202,7 +202,7 @@ def _show(game: LoggedGame, speed: float, notation: str, plain: bool) -> bool:
 
     again = Replay(game)
     shown_ms = game.entries[0].at_ms if game.entries else 0.0
-    # A closed pipe, or a full disk, is the end: nothing hangs on a replay.
+    # A closed pipe, or a full disk, ends the replay: nothing depends on it.
     show = Show(
         Console(), Console(file=sys.stderr), plain=plain, now=lambda: shown_ms / 1000, notation=Notation(notation)
     )

@@ -1,4 +1,4 @@
-"""Options that several commands have: one name, one meaning."""
+"""Options that several commands share: one name, one meaning."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class PlainCommand(TyperCommand):
 
 
 class PlainGroup(TyperGroup):
-    """A group of commands whose own help does the same."""
+    """A group of commands whose own help has the same form."""
 
     def get_help(self, ctx: Any) -> str:
         """The help, ready to print."""
@@ -39,7 +39,7 @@ def plain_usage(text: str) -> str:
 
 
 def plain_ranges(text: str) -> str:
-    """A help with ranges in words: ``1 or more`` for ``x>=1``."""
+    """A help text with ranges in words: ``1 or more`` for ``x>=1``."""
     return _FROM.sub(r"\1 or more", _BETWEEN.sub(r"\1 to \2", text))
 
 
@@ -76,7 +76,7 @@ def complaint(error: Exception) -> str:
 
 
 def _name(parameter: Any) -> str:
-    """The option as it is typed, the argument as the help calls it."""
+    """An option as it is typed; an argument as the help names it."""
     return "" if parameter is None else str(parameter.get_error_hint()).replace("'", "")
 
 

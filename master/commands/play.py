@@ -53,7 +53,7 @@ def serve(
     room = RoomOptions(max_moves=max_moves, entering=settings.play.entering_king)
     options = ServerOptions(host=host, port=port, room=room, record_folder=folder)
 
-    tell_line = SteadyWriter(lambda line: print(line, flush=True))  # a full disk behind it ends no game
+    tell_line = SteadyWriter(lambda line: print(line, flush=True))  # output to a full disk must not end a game
 
     def on_note(note: RoomNote) -> None:
         tell_line(" ".join([note.event, *(f"{key}={value}" for key, value in note.fields.items())]))
@@ -69,7 +69,7 @@ def serve(
     except ServerError as error:
         raise CommandError(str(error)) from error
     except Interrupted:
-        tell_line("stopped")  # the usual end of a server, and no fault
+        tell_line("stopped")  # the usual end of a server, not an error
     tell_line.settle()
     return 0
 

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from master.ui.show import Show
 
 _DRAIN_S: Final = 2.0
-"""Seconds in which a terminal must take the last lines."""
+"""Seconds that a terminal has to accept the last lines."""
 
 
 @contextmanager
 def open_show(settings: Config, plain: bool) -> Iterator[Show]:
-    """The view on this terminal, which never waits for it."""
+    """The view on this terminal; the game never waits for it."""
     from master.records.notation import Notation
     from master.ui.console import Console
     from master.ui.outlet import Outlet
@@ -65,14 +65,14 @@ def stop_after_this_game(show: Show, last_game: asyncio.Event) -> None:
 
 
 class Results:
-    """Tells the result of each game on a screen, and counts them."""
+    """Shows the result of each game on a screen, and counts them."""
 
     def __init__(self, show: Show) -> None:
         self._show = show
         self._outcomes: list[GameOutcome] = []
 
     def tell(self, outcome: GameOutcome) -> None:
-        """Say how a game has ended, and where its record lies."""
+        """Show how a game has ended, and the path of its record."""
         from master.ui.lines import own_result_words
         from master.ui.texts import say
 
@@ -85,7 +85,7 @@ class Results:
             self._show.say(say("record: {record}", record=outcome.record_path))
 
     def tell_all(self) -> None:
-        """Say how the games have ended, if there were several."""
+        """Show how the games have ended, if there were several."""
         from master.ui.lines import tally_words
 
         if len(self._outcomes) > 1:
@@ -162,7 +162,7 @@ def _embedded(settings: Config, show: Show, total_s: int, increment_s: int, max_
 
 
 def play_online(settings: Config, plain: bool) -> int:
-    """Play the games that [csa] asks for; returns the exit code."""
+    """Play the games that [csa] specifies; returns the exit code."""
     from master.commands.lifetime import Hangup
 
     with Hangup() as hangup, open_show(settings, plain) as show:
@@ -199,7 +199,7 @@ def _online(settings: Config, show: Show, hangup: Hangup) -> int:
     with EndsOn(LoginError):
         for warning in check_login(csa.name, csa.game, password):
             show.warn(f"warning: {warning}")
-    os.environ.pop("GOUGI_CSA_PASSWORD", None)  # the nodes' processes have no use for it
+    os.environ.pop("GOUGI_CSA_PASSWORD", None)  # the nodes' processes do not need it
     login = Login(csa.name, login_password(csa.game, password))
     with EndsOn(CsaConnectionError, where="--server", code=FAILED):
         look_up(server.host)
@@ -224,7 +224,7 @@ def _online(settings: Config, show: Show, hangup: Hangup) -> int:
         last_game = asyncio.Event()
         stop_after_this_game(show, last_game)
         hangup.hear(asyncio.get_running_loop(), show.hang_up)
-        fault = FleetFault(last_game.set)  # a game that runs is played by the master's own engine
+        fault = FleetFault(last_game.set)  # the master's own engine finishes a running game
         async with show, AsyncExitStack() as stack:
             metrics = stack.enter_context(serving(settings.metrics, csa.name, fleet_listener().on_event))
             page = await stack.enter_async_context(live_page(settings, "play", show.page_ready, show.warn))

@@ -1,4 +1,4 @@
-"""Searchers, players and books as the configuration describes them."""
+"""Searchers, players and books built from the configuration."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def open_books(settings: Config) -> BookService:
-    """The player's books as the configuration has them, open; what is wrong with them ends the command."""
+    """The player's books from the configuration, open; a fault in them ends the command."""
     from master.book.opening import LookAhead, OpeningSettings
     from master.book.service import BookService
     from worker.book import BookError
@@ -48,7 +48,7 @@ def study_settings(book: BookConfig) -> StudySettings:
 
 
 def choice_settings(book: BookConfig) -> BookSettings:
-    """YaneuraOu's options as the configuration has them."""
+    """YaneuraOu's options from the configuration."""
     from worker.book import BookSettings
 
     return BookSettings(
@@ -57,18 +57,22 @@ def choice_settings(book: BookConfig) -> BookSettings:
         last_ply=book.moves,
         ignore_percent=book.ignore_rate,
         eval_diff=book.eval_diff,
-        eval_diffs=(book.eval_black_diff, book.eval_white_diff),
+        eval_diffs=(_own(book.eval_black_diff), _own(book.eval_white_diff)),
         eval_limits=(book.eval_black_limit, book.eval_white_limit),
         depth_limit=book.depth_limit,
-        depth_limits=(book.depth_black_limit, book.depth_white_limit),
+        depth_limits=(_own(book.depth_black_limit), _own(book.depth_white_limit)),
         by_count=book.consider_move_count,
         any_ply=book.ignore_ply,
         flipped=book.flipped,
     )
 
 
+def _own(number: int) -> int | None:
+    return None if number < 0 else number
+
+
 def learned_path(settings: Config) -> Path:
-    """The book that learns; where none is named the command ends."""
+    """The book that learns; if none is named, the command ends."""
     if not settings.book.learn:
         raise CommandError("no book that learns: give --book FILE, or name one in the configuration ([book] learn)")
     return Path(settings.book.learn)
@@ -87,7 +91,7 @@ def nodes_asked(settings: Config) -> int:
 
 
 def most_nodes(settings: Config) -> int | None:
-    """The most nodes for whose threads this machine has processors, but one of each kind; None: there is no limit."""
+    """The maximum number of nodes for which this machine has processors, but one of each kind; None: no limit."""
     if settings.cluster.oversubscribe:
         return None
     return max(1, len(settings.cluster.kinds), processors() // (settings.engine.threads or 1))
@@ -97,7 +101,7 @@ def make_fleet(settings: Config, metrics: Metrics | None = None) -> FleetSearche
     """The fleet that the configuration describes; not open yet.
 
     Args:
-        metrics: hears it.
+        metrics: receives the fleet's events.
     """
 
     from cluster.coordination.settings import Mode, Settings, SharingSettings
@@ -128,7 +132,7 @@ def make_fleet(settings: Config, metrics: Metrics | None = None) -> FleetSearche
 
 
 def player_settings(settings: Config) -> PlayerSettings:
-    """The player's own settings, out of the sections [clock], [play] and [book]."""
+    """The player's settings, from the sections [clock], [play] and [book]."""
     from master.player.instructions import PlayerSettings
     from worker.clock import ClockSettings
 
@@ -156,7 +160,7 @@ def _engine(settings: Config, threads: int) -> EngineSpec:
 
 
 def _kind(engine: EngineSpec, kind: NodeKindConfig) -> NodeKind:
-    """The engine of a node of that kind; ``engine``: our own searcher as the section [engine] has it."""
+    """The engine of a node of that kind; ``engine``: our own searcher with the section [engine]."""
 
     from cluster.engine_spec import UsiSpec
 

@@ -1,4 +1,4 @@
-"""What runs beside a command that plays or searches: its log, its metrics, its live page."""
+"""Services of a command that plays or searches: its log, its metrics, its live page."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def logged(settings: Config, warn: Callable[[str], None], tell_line: Callable[[str], None]) -> Iterator[About]:
-    """The log of a command that plays or searches; ``warn`` gets what a person is to hear of it at once, ``tell_line``
-    in the end where it lies. It gives what is to hear of the games, so that the lines say which one they are about."""
+    """The log of a command that plays or searches. ``warn`` gets messages for the user at once, and ``tell_line`` gets
+    the path of the log at the end. It yields an observer of the games, so that each line says which game it belongs
+    to."""
     from master.logs.log import About, LogError, open_log
     from master.ui.texts import say
 
@@ -48,11 +49,11 @@ class Metrics:
 def serving(
     config: MetricsConfig, player: str, tell: Callable[[str, dict[str, object]], None]
 ) -> Iterator[Metrics | None]:
-    """Serve metrics until the end of the block; None where the configuration says no, or no port can be had.
+    """Serve metrics until the end of the block; None if the configuration disables them, or no port is free.
 
     Args:
         player: its name.
-        tell: hears where they are (``metrics_served``), or why they are not (``metrics_not_served``).
+        tell: callback with their address (``metrics_served``), or the reason for none (``metrics_not_served``).
     """
     if not config.on:
         yield None
@@ -77,7 +78,7 @@ def serving(
     tell("metrics_served", {"url": server.url})
     counting = _Counting(game)
     root = logging.getLogger()
-    if root.handlers:  # where no log is written, Python itself shows warnings, as long as nobody else takes them
+    if root.handlers:  # if no log is written, Python itself shows warnings, unless another handler takes them
         root.addHandler(counting)
     try:
         yield Metrics(fleet, game, server.url)
@@ -101,12 +102,12 @@ class _Counting(logging.Handler):
 async def live_page(
     settings: Config, command: str, ready: Callable[[str], None], warn: Callable[[str], None]
 ) -> AsyncIterator[Feed | None]:
-    """The page for as long as the block runs; None if it is switched off.
+    """The page for the duration of the block; None if it is switched off.
 
     Args:
-        command: what the page's title says, ``play`` or ``usi``.
+        command: the command in the page's title, ``play`` or ``usi``.
         ready: gets the page's address, which `gougi status` shows too; called from a thread, as ``warn``.
-        warn: gets a line that says why there is no page.
+        warn: gets a line with the reason if there is no page.
     """
     place = settings.page.place
     if place is None:
@@ -140,8 +141,7 @@ async def live_page(
 
 
 def page_token(settings: Config, host: str) -> str:
-    """The token that a browser has to show: the environment's, else one for this run where others can reach
-    ``host``."""
+    """The token that a browser must present: the environment's, or one for this run if others can reach ``host``."""
     import secrets
 
     given = settings.page.token

@@ -1,4 +1,4 @@
-"""``gougi config``: what can be set, and what is in force."""
+"""``gougi config``: the keys, and their effective values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``gougi status``: how the fleets are that this user's players and engines on this machine have, or a Ray cluster."""
+"""``gougi status``: the state of this user's fleets on this machine, or of a Ray cluster."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def _tell(console: Console, facts: dict[str, Any]) -> None:
 
 
 def title(facts: dict[str, Any]) -> str:
-    """``gougi play (gougi, process 4711)``, from what a master says of itself."""
+    """``gougi play (gougi, process 4711)``, from a master's own description."""
     return f"{_command(facts['pid'])} ({facts['name']}, process {facts['pid']})"
 
 

@@ -200,10 +200,10 @@ def _serve_fleet(
 
 
 def _build(settings: Config, plan: FleetPlan, metrics: Metrics | None = None) -> Searcher:
-    """The fleet of the configuration with what the GUI's options say.
+    """The fleet of the configuration, modified by the GUI's options.
 
     Raises:
-        NetworkError: the network file cannot be used, where the nodes are on this machine.
+        NetworkError: the network file cannot be used, if the nodes are on this machine.
     """
     from master.commands.players import make_fleet
     from master.usi.driver import NetworkError
@@ -237,7 +237,7 @@ def _build(settings: Config, plan: FleetPlan, metrics: Metrics | None = None) ->
 
 @contextlib.contextmanager
 def _gui() -> Iterator[Callable[[str], None]]:
-    """A function that writes a line to the GUI, from any thread. Whatever else is printed, here or by a child, goes to
+    """A function that writes a line to the GUI, from any thread. All other output, from here or from a child, goes to
     standard error."""
     sys.stdout.flush()
     lock = threading.Lock()
@@ -257,7 +257,7 @@ def _gui() -> Iterator[Callable[[str], None]]:
 
 
 def _lines() -> TextIO:
-    """The GUI's lines. Bytes that are no text of ours are no reason to leave it."""
+    """The GUI's lines. Undecodable bytes must not end the session."""
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(encoding="utf-8", errors="replace")
     return sys.stdin

@@ -1,6 +1,6 @@
-"""The configuration: one TOML file, each key also an environment variable and, where that helps, an option.
+"""The configuration: one TOML file. Each key is also an environment variable and, if useful, an option.
 
-An option goes before the environment, the environment before the file, the file before the default. The key
+An option comes before the environment, the environment before the file, the file before the default. The key
 ``hash_mb`` of the section ``[engine]`` is the variable ``GOUGI_ENGINE_HASH_MB``. The file is the one that ``--config``
 or ``GOUGI_CONFIG`` names, else ``gougi.toml`` in the working folder, else ``~/.config/gougi/gougi.toml``, else none.
 """

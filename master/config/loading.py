@@ -1,4 +1,4 @@
-"""The configuration in force: read from options, environment and file, with errors that name place and key; and
+"""The effective configuration: read from options, environment and file, with errors that name place and key; and
 written."""
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ ENV_OTHER = frozenset(
         "GOUGI_USI_SECRET",
     }
 )
-"""Variables of ours that are no keys of the file: where it is, what `worker.jit.options` reads before anything,
-`cluster.machine.presence`'s, and the secret of `master.remote`."""
+"""Variables of ours that are not keys of the file: its path, the one that `worker.jit.options` reads before anything
+else, the one of `cluster.machine.presence`, and the secret of `master.remote`."""
 
 _Location = tuple[int | str, ...]
 """Section, key, and within a key's own tables index and key and so on."""
 
 
 class ConfigError(Exception):
-    """A configuration that cannot be used; the text names the place, the key and what was expected, a line each."""
+    """An unusable configuration; the text names the place, the key and the expected value, one line each."""
 
 
 def load_config(options: Mapping[str, Mapping[str, Any]] | None = None, file: Path | None = None) -> Config:
@@ -57,7 +57,7 @@ def load_config(options: Mapping[str, Mapping[str, Any]] | None = None, file: Pa
         file: the file to read; None: the one that ``GOUGI_CONFIG`` names, or the first of the usual places that exists.
 
     Raises:
-        ConfigError: with a line for each thing that is wrong.
+        ConfigError: with one line for each fault.
     """
     path = file or find_file()
     in_file = _read_file(path) if path else {}
@@ -69,7 +69,7 @@ def load_config(options: Mapping[str, Mapping[str, Any]] | None = None, file: Pa
     }
 
     if given.get("csa", {}).get("password_file"):
-        given["csa"]["password"] = None  # an option goes before the environment, though this one has another name
+        given["csa"]["password"] = None  # an option comes before the environment, here under another name
 
     class Layered(Config):
         @classmethod
@@ -96,8 +96,8 @@ def load_config(options: Mapping[str, Mapping[str, Any]] | None = None, file: Pa
 
 
 def origins(file: Path | None = None) -> dict[tuple[str, str], str]:
-    """The origins of the values that are not the default, by section and key: ``environment`` with the variable, or
-    the file. ``file``: as `load_config` has taken it."""
+    """The origins of the non-default values, by section and key: ``environment`` with the variable, or the file.
+    ``file``: as passed to `load_config`."""
     path = file or find_file()
     in_file = _read_file(path) if path else {}
     found = {}
@@ -111,10 +111,10 @@ def origins(file: Path | None = None) -> dict[tuple[str, str], str]:
 
 def csa_password(config: Config) -> str:
     """The server password: ``GOUGI_CSA_PASSWORD``, else the first line of ``csa.password_file``, else empty. A file
-    that an option names goes first.
+    named by an option comes first.
 
     Raises:
-        ConfigError: the file cannot be read, is empty, or others than its owner can read it.
+        ConfigError: the file cannot be read, is empty, or users other than its owner can read it.
     """
     if config.csa.password is not None:
         return config.csa.password.get_secret_value()
@@ -163,7 +163,7 @@ def variable(*location: str) -> str:
 
 
 def _refuse_unknown_variables() -> None:
-    """A misspelt variable would otherwise do nothing, and say nothing."""
+    """Without this check a misspelt variable would silently do nothing."""
     known = {variable(*key) for key in _keys()} | ENV_OTHER
     unknown = sorted(name for name in os.environ if name.startswith(ENV_PREFIX) and name not in known)
     if unknown:
@@ -173,7 +173,7 @@ def _refuse_unknown_variables() -> None:
 
 
 def _refuse_no_json() -> None:
-    """A list or a table has to be JSON in a variable; pydantic's error names neither the variable nor that."""
+    """A list or a table must be JSON in a variable; pydantic's error names neither the variable nor this rule."""
     shapes: dict[Any, str] = {tuple: '["A", "B"]', dict: '{"KEY": "VALUE"}'}
     wrong = []
     for section, key in _keys():
@@ -189,7 +189,7 @@ def _refuse_no_json() -> None:
 
 
 def _origin(location: _Location, given: Mapping[str, Mapping[str, Any]], path: Path | None) -> str:
-    """The layer from which the value at ``location`` came, in words."""
+    """The layer that set the value at ``location``, in words."""
     section, key, *_ = (*map(str, location), "")
     if key in given.get(section, {}):
         return "command line"
@@ -199,7 +199,7 @@ def _origin(location: _Location, given: Mapping[str, Mapping[str, Any]], path: P
 
 
 def _expected(location: _Location, problem: Mapping[str, Any]) -> str:
-    """The wrong value's name, and what it should be; in a table within a section by its path, ``kinds[0].threads``."""
+    """The wrong value's name, and the expected form; in a table within a section by its path, ``kinds[0].threads``."""
     section, *path = location
     name = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")
     place = f"[{section}] {name}".rstrip()
@@ -212,7 +212,7 @@ def _expected(location: _Location, problem: Mapping[str, Any]) -> str:
 
 
 def _table_at(location: _Location) -> type[BaseModel]:
-    """The table that is at ``location``: the configuration itself, a section, or a table within one."""
+    """The table at ``location``: the configuration itself, a section, or a table within one."""
     table: type[BaseModel] = Config
     for name in (part for part in location if isinstance(part, str)):
         annotation = table.model_fields[name].annotation
@@ -227,16 +227,16 @@ def sample() -> str:
 
 
 def effective(config: Config, origins: Mapping[tuple[str, str], str] | None = None) -> str:
-    """The configuration as a file: every key with the value in force and where that came from, secrets left out.
+    """The configuration as a file: every key with its effective value and its origin, secrets left out.
 
     Args:
-        origins: of the values that are not the default (`master.config.loading.origins`); None: that is not said.
+        origins: those of the non-default values (`master.config.loading.origins`); None: leave origins out.
     """
     return "".join(_document(config, lambda key, value: f"{key} = {_toml(value)}", origins))
 
 
 def changed(config: Config, origins: Mapping[tuple[str, str], str]) -> str:
-    """The same of the changed keys alone, a line each: ``[engine] threads = 3  # gougi.toml``."""
+    """The same for the changed keys alone, one line each: ``[engine] threads = 3  # gougi.toml``."""
     return "".join(
         f"[{section}] {key}{_value(config, section, key)}  # {origin}\n" for (section, key), origin in origins.items()
     )
@@ -247,7 +247,7 @@ def _value(config: Config, section: str, key: str) -> str:
 
 
 def _toml(value: object) -> str:
-    """A value as TOML on one line; of a table the keys that are set."""
+    """A value as TOML on one line; of a table only the keys that are set."""
     if isinstance(value, BaseModel):
         return _toml({key: item for key, item in value if key in value.model_fields_set})
     if isinstance(value, dict):

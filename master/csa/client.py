@@ -1,7 +1,7 @@
 """The connection to a CSA server: keep-alive, the line's delay, clear errors.
 
-What is said on it is the matter of `master.csa.protocol`. Nothing here ever waits: a line that arrives is handed on at
-once, a line to send is written at once, whatever the cluster or the disk are doing.
+`master.csa.protocol` decides the content. Nothing here waits: a received line is passed on at once, and a line to send
+is written at once, whatever the cluster or the disk is doing.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from typing import Final, Self
 from master.csa.lines import LineProtocol
 
 KEEP_ALIVE_S: Final = 40.0
-"""An empty line goes out after this much silence of ours. The protocol forbids it within 30 s of any other line."""
+"""An empty line is sent after we have been silent this long. The protocol forbids it within 30 s of another line."""
 CONNECT_TIMEOUT_S: Final = 15.0
 _ECHOED: Final = 7
-"""Characters of a move (``+7776FU``) or of ``%TORYO`` and ``%KACHI`` that the server's echo begins with."""
+"""Length of the start of a move (``+7776FU``) or of ``%TORYO`` and ``%KACHI`` with which the server's echo begins."""
 
 
 class CsaConnectionError(Exception):
-    """The server cannot be reached, or has closed the connection; the text says which and what to look at."""
+    """The server cannot be reached, or has closed the connection; the text says which, and gives advice."""
 
 
 def look_up(host: str) -> None:
-    """Raise `CsaConnectionError` where no address is known for a host. May take seconds."""
+    """Raise `CsaConnectionError` if no address is known for a host. May take seconds."""
     try:
         socket.getaddrinfo(host, None)
     except socket.gaierror as error:
@@ -39,8 +39,8 @@ def _no_address(host: str, error: socket.gaierror) -> CsaConnectionError:
 
 
 class CsaConnection:
-    """One TCP connection to a server. Made by `open`; ``on_line``, ``on_lost`` and ``on_echo`` are called on its event
-    loop."""
+    """One TCP connection to a server. Created by `open`; ``on_line``, ``on_lost`` and ``on_echo`` are called on its
+    event loop."""
 
     def __init__(
         self,
@@ -51,13 +51,13 @@ class CsaConnection:
     ) -> None:
         self.peer = peer
         self.closed_by_peer = False
-        """Whether the connection is over, and was closed in good order by the other side."""
+        """Whether the connection is over, and the other side closed it cleanly."""
         self._closing = False
         self._on_line = on_line
         self._on_lost = on_lost
         self._on_echo = on_echo
         self._unanswered: tuple[str, float] | None = None
-        """The begin of the line that the server will echo, and the time at which it was sent."""
+        """The start of the line that the server will echo, and the time at which it was sent."""
         self._lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._keep_alive: asyncio.TimerHandle | None = None
         self._lines = LineProtocol(self._receive, self._connection_lost)
@@ -80,9 +80,10 @@ class CsaConnection:
             port: TCP port.
             on_line: gets each line, without its line break.
             on_lost: gets the reason, in words, once the connection is over, unless `close` was called.
-            on_echo: gets how long the server took to echo a line (a move, a sign of life), in milliseconds: the way
-                there and back, and what the server needs for it. Called behind ``on_line``.
-            timeout_s: how long to try.
+            on_echo: gets the time from sending a line (a move, a sign of life) to its echo, in milliseconds: the round
+            trip
+                plus the server's processing. Called after ``on_line``.
+            timeout_s: time limit for the attempt.
 
         Raises:
             CsaConnectionError: no such host, nobody listens, no answer in time.
@@ -106,14 +107,14 @@ class CsaConnection:
         return self
 
     def send(self, line: str) -> None:
-        """Write a line. Nothing happens where the connection is gone: `on_lost` tells that."""
+        """Write a line. Nothing happens if the connection is gone: `on_lost` reports that."""
         if line[:1] in ("+", "-", "%", ""):
             self._unanswered = (line[:_ECHOED], asyncio.get_running_loop().time())
         self._lines.send(line)
         self._touch()
 
     async def close(self, timeout_s: float = 1.0) -> None:
-        """Close, once what was written is out, or after ``timeout_s`` at the latest. Does not call ``on_lost``."""
+        """Close, after pending output is sent, or after ``timeout_s`` at the latest. Does not call ``on_lost``."""
         self._on_lost = lambda _: None
         self._closing = True
         self._stop_keep_alive()
@@ -136,7 +137,7 @@ class CsaConnection:
         self._on_line(line)
 
     def _touch(self) -> None:
-        """Something was sent: the time to the next sign of life starts again."""
+        """Something was sent: restart the timer for the next sign of life."""
         self._stop_keep_alive()
         if not self._lost.done():
             self._keep_alive = asyncio.get_running_loop().call_later(KEEP_ALIVE_S, self.send, "")

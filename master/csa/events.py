@@ -1,5 +1,5 @@
-"""Events that a client hears from a CSA server, line by line (`master.csa.protocol`), and what its ``##[ERROR]`` lines
-mean."""
+"""Events that a client gets from a CSA server, line by line (`master.csa.protocol`), and the meaning of its
+``##[ERROR]`` lines."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from master.csa.summary import GameSummary
 MARK: Final = "##[ERROR]"
 _FORM: Final = "a game name is NAME-TOTAL-BYOYOMI or NAME-TOTAL-INCREMENTF, in seconds"
 _NEVER: Final = {
-    # What the server says, and what the user can do about it.
+    # The server's message, and advice for the user.
     "you are not allowed to specify teban": "leave -B or -W out of the game name",
-    "random turn preference is not allowed": "put -B or -W behind the game name",
-    "bad game option": "put -B, -W or nothing behind the game name",
+    "random turn preference is not allowed": "after the game name, write -B or -W",
+    "bad game option": "after the game name, write -B, -W or nothing",
     "bad game name": _FORM,
     "game name should consist of three parts": _FORM,
     "invalid identifiers are found": _FORM,
@@ -24,14 +24,14 @@ _NOT_NOW: Final = ("starting new games is not allowed",)
 
 
 class Severity(enum.Enum):
-    """What an ``##[ERROR]`` line means for a player who is logged in and waits for a game."""
+    """The meaning of an ``##[ERROR]`` line for a player who is logged in and waits for a game."""
 
     IGNORABLE = "ignorable"
-    """It is about something else."""
+    """The error is about something else."""
     TEMPORARY = "temporary"
     """This login brings no game; the server may begin games again later."""
     PERMANENT = "permanent"
-    """No game before the user logs in with something else."""
+    """No game until the user logs in differently."""
 
 
 def severity_of(text: str) -> Severity:
@@ -42,7 +42,7 @@ def severity_of(text: str) -> Severity:
 
 
 def with_advice(text: str) -> str:
-    """The server's words, and what to do about them where that is known."""
+    """The server's words, with advice if there is any."""
     words = text.strip().rstrip(".")
     advice = _advice(text)
     return f"{words}; {advice}" if advice else words
@@ -65,7 +65,7 @@ REASONS: Final = frozenset(
         "CHUDAN",
     }
 )
-"""The words after ``#`` that say why a game ended."""
+"""The reason after ``#`` for which a game ended."""
 
 
 class Result(enum.StrEnum):
@@ -75,7 +75,7 @@ class Result(enum.StrEnum):
     LOSE = "LOSE"
     DRAW = "DRAW"
     CENSORED = "CENSORED"
-    """The server sets no result; behind ``#MAX_MOVES`` it is a draw."""
+    """The server sets no result; after ``#MAX_MOVES`` it is a draw."""
     INTERRUPTED = "INTERRUPTED"
     """``#CHUDAN``."""
 
@@ -122,7 +122,7 @@ class OfferRejected:
 
 @dataclass(frozen=True, slots=True)
 class MoveMade:
-    """A move stands on the server's board, ours too: it counts once the server has echoed it."""
+    """A move is on the server's board. Our own move counts only once the server has echoed it."""
 
     csa: str
     colour: int
@@ -152,7 +152,7 @@ class KeepAlive:
 
 @dataclass(frozen=True, slots=True)
 class Complaint:
-    """``##[ERROR]``: the server does not do what it was asked for."""
+    """``##[ERROR]``: the server refuses a request."""
 
     text: str
     """The words after the mark."""
@@ -161,7 +161,7 @@ class Complaint:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A line for people: ``##[...]`` of the extended mode, help behind a refused login."""
+    """A line for people: ``##[...]`` of the extended mode, or help after a refused login."""
 
     text: str
 

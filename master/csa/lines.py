@@ -13,15 +13,15 @@ KEEPALIVE_IDLE_S: Final = 30
 KEEPALIVE_INTERVAL_S: Final = 10
 KEEPALIVE_COUNT: Final = 15
 SILENCE_MS: Final = 1000 * (KEEPALIVE_IDLE_S + KEEPALIVE_COUNT * KEEPALIVE_INTERVAL_S)
-"""A peer that vanished without a word is noticed after three minutes, also where a line of ours is under way. Not
-sooner: a connection that is given up loses a game, and a line that comes back within the time on the clock does not."""
+"""A peer that silently vanished is noticed after three minutes, even if a line of ours is under way. Not sooner: giving
+up a connection loses a game, and a connection that recovers within the time on the clock does not."""
 
 
 class LineProtocol(asyncio.Protocol):
     """Calls back with each line (without its LF or CRLF), and once when the connection is over.
 
-    Bytes that are no UTF-8 become U+FFFD. Of a line longer than `MAX_LINE` the first ``MAX_LINE + 1`` characters are
-    passed on, for the reader to refuse, and the rest is dropped: memory stays bounded whatever the peer sends.
+    Bytes that are not UTF-8 become U+FFFD. Of a line longer than `MAX_LINE`, the first ``MAX_LINE + 1`` characters are
+    passed on, so that the reader can refuse it, and the rest is dropped: memory stays bounded whatever the peer sends.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class LineProtocol(asyncio.Protocol):
         self._on_lost(exc)
 
     def send(self, line: str) -> None:
-        """Write a line; nothing where the connection is closing."""
+        """Write a line; does nothing if the connection is closing."""
         if self._transport is not None and not self._transport.is_closing():
             self._transport.write(line.encode("utf-8", "replace") + b"\n")
 
@@ -84,7 +84,7 @@ class LineProtocol(asyncio.Protocol):
 
 
 def tune(sock: socket.socket) -> None:
-    """Small lines go out at once, and a dead peer is noticed.
+    """Send small lines at once, and notice a dead peer.
 
     A move that waits for Nagle's algorithm costs time on the clock.
     """

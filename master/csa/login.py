@@ -1,9 +1,9 @@
-"""A server's address, login name, game name and password: what they say, and whether anybody can log in with them.
+"""A server's address, login name, game name and password: their meaning, and whether a login with them can succeed.
 
 A game name is ``NAME-TOTAL-BYOYOMI`` or ``NAME-TOTAL-INCREMENTF``, times in whole seconds, with ``-B`` or ``-W`` after
-it if a side is asked for. Shogi-server takes any other text without a word, and pairs it as `DEFAULT_GAME`.
+it if a side is requested. Shogi-server silently accepts any other text, and pairs it as `DEFAULT_GAME`.
 
-Source: CSA server protocol 1.2.1, "login", and shogi-server's reading of it.
+Source: CSA server protocol 1.2.1, "login", and shogi-server's interpretation of it.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ class ServerAddress:
 
 
 LOGIN_NAME: Final = r"[A-Za-z0-9_@.\-]{1,32}"
-"""A regular expression for the whole of a login name; Shogi-server's."""
+"""A regular expression for a complete login name; Shogi-server's."""
 
 DEFAULT_GAME: Final = "default-1500-0"
-"""The game of a login that names none: 25 minutes a side."""
+"""The game of a login without a game name: 25 minutes a side."""
 HANDICAPS: Final = {
     # By the prefix of the game's name. Black gives the handicap and moves first, as on the tournament server.
     "hclance_": "PPPPPPPPP/1B5R1/1NSGKGSNL",
@@ -57,23 +57,23 @@ HANDICAPS: Final = {
     "hc8p_": "PPPPPPPPP/9/3GKG3",
     "hc10p_": "PPPPPPPPP/9/4K4",
 }
-"""White's camp is whole; black's, in SFEN, is this."""
+"""White has all pieces; this is black's camp in SFEN."""
 _FLOODGATE: Final = "floodgate"
 _USUAL_FLOODGATE: Final = "floodgate-300-10F"
 _FLOODGATES: Final = (_USUAL_FLOODGATE, "floodgate-600-10F", "floodgate-900-0", "floodgate-3600-0")
 """Game names that floodgate has paired so far."""
 _LONGEST: Final = 32
-"""Characters of a name in front of its times."""
+"""Maximum number of characters of a name before its times."""
 _ALIKE: Final = 0.8
-"""Words of which so much is the same are one word, misspelt."""
+"""Two words at least this similar are taken for one word, misspelt."""
 _FORM: Final = re.compile(r"(([A-Za-z0-9_@.\-]+)-([0-9]{1,6})-([0-9]{1,6})(F?))(?:-([BbWw]))?")
 _FOREIGN: Final = re.compile(r"[^A-Za-z0-9_@.\-]")
 _LOOSE: Final = re.compile(r"(.*?[A-Za-z])[\W_]*([0-9]{1,6})[\W_]+([0-9]{1,6})[\W_]*([Ff]?)(?:[\W_]+([BbWw]))?")
-"""A name and two times, whatever stands between them."""
+"""A name and two times, with anything between them."""
 
 
 class GameNameError(ValueError):
-    """The game name brings no game, or another one than it says; the text says why, and what may be meant."""
+    """The game name brings no game, or another one than it says. The text gives the reason and a likely correction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +81,13 @@ class GameName:
     """The parts of a game name. Times in seconds."""
 
     game: str
-    """The name without the side: players of one game are paired."""
+    """The name without the side: the server pairs players by this."""
     base: str
-    """The part in front of the times."""
+    """The part before the times."""
     total_s: int
     extra_s: int
     fischer: bool
-    """Whether ``extra_s`` is added with each move, or is byoyomi."""
+    """Whether ``extra_s`` is added with each move; otherwise it is byoyomi."""
     side: str = "*"
     """``B``, ``W``, or ``*`` for either."""
 
@@ -112,9 +112,9 @@ class GameName:
     def allows(self, offered: TimeControl) -> bool:
         """Whether ``offered`` is what the name says.
 
-        A game with a leading zero in its byoyomi (``test-900-060``) never is: shogi-server counts it in seconds, in
-        whole multiples of those 60, and says all the same that its unit is a minute (``StopWatchClock`` in its
-        ``time_clock.rb``). Who believed that would lose on time at the first move.
+        A game with a leading zero in its byoyomi (``test-900-060``) never is. Shogi-server counts it in seconds, in
+        whole multiples of those 60, but announces a unit of one minute (``StopWatchClock`` in its ``time_clock.rb``). A
+        player that believed this would lose on time at the first move.
         """
         mine = self.time()
         times = (offered.total_ms, offered.byoyomi_ms, offered.increment_ms)
@@ -122,7 +122,7 @@ class GameName:
 
 
 def parse_game_name(text: str) -> GameName | None:
-    """The game that a name stands for; None: it has no such form, and the server pairs it as `DEFAULT_GAME`."""
+    """The game that a name stands for; None: it does not have this form, and the server pairs it as `DEFAULT_GAME`."""
     match = _FORM.fullmatch(text)
     if match is None or len(match[2]) > _LONGEST:
         return None
@@ -139,11 +139,11 @@ def split_password(password: str) -> tuple[GameName | None, str]:
 
 
 def check_game_name(text: str) -> list[str]:
-    """Look at a game name before anybody logs in with it; gives warnings, none where all is as usual.
+    """Check a game name before a login with it; returns warnings, none if all is as usual.
 
     Raises:
-        GameNameError: a character that no name has, a name that is too long, one with the shape of a misspelling, or
-            one that shogi-server never pairs.
+        GameNameError: an invalid character, a name that is too long, a probable misspelling, or a name that
+            shogi-server never pairs.
     """
     meant = _meant(text)
     foreign = _FOREIGN.search(text)
@@ -183,7 +183,7 @@ def _meant(text: str) -> str:
 
 
 def _is_misspelt(text: str) -> bool:
-    """Whether a name without the right form looks like one that should have it, and is not a name of another kind."""
+    """Whether a name without the right form looks like a misspelt one, and not like a name of another kind."""
     match = _LOOSE.fullmatch(text)
     return (match is not None and bool(match[4])) or _alike(_first_word(text))
 
@@ -202,25 +202,25 @@ def _did_you_mean(why: str, meant: str) -> str:
 
 
 CSA_PASSWORD: Final = 32
-"""Characters that the protocol allows a password. Shogi-server takes longer ones."""
+"""Length of a password that the protocol allows. Shogi-server accepts longer ones."""
 LONGEST_PASSWORD: Final = 256
-"""Beyond that it is no password but some other file."""
+"""A longer text is not a password but some other file."""
 
 
 class LoginError(ValueError):
-    """Nobody can log in with this; the text says why, and holds nothing of the password."""
+    """A login with this cannot succeed. The text gives the reason, and holds nothing of the password."""
 
 
 def check_login(name: str, game: str, password: str | None) -> list[str]:
-    """Look at what a login would be made of; gives warnings, none where all is as usual.
+    """Check the parts of a login; returns warnings, none if all is as usual.
 
     Args:
         name: the login name.
-        game: the game name; empty where the password alone decides.
-        password: the password, or the trip behind the game name; None: it is looked at elsewhere.
+        game: the game name; empty if the password alone decides.
+        password: the password, or the trip after the game name; None: another function checks it.
 
     Raises:
-        LoginError: the name, the game name or the password would be refused, or taken for something else.
+        LoginError: the server would refuse the name, the game name or the password, or misread it.
     """
     if not re.fullmatch(LOGIN_NAME, name):
         raise LoginError(f"the login name {name!r} must be 1 to 32 letters, digits or any of _ @ . -")
@@ -253,13 +253,13 @@ def _check_password(password: str) -> None:
 
 
 def _check_bare_password(password: str) -> list[str]:
-    """One that stands alone behind the login name: it may hold a game name, for those who write it there."""
+    """A password that stands alone after the login name: some users write a game name there."""
     named, trip = split_password(password)
     if named is not None and named.floodgate and not trip:
-        raise LoginError("floodgate pairs nobody without a password (trip) behind the game name: GAME,TRIP")
+        raise LoginError("floodgate pairs nobody without a password (trip) after the game name: GAME,TRIP")
     warnings = []
     if named is None and "," in password:
-        warnings.append("the password holds a comma: shogi-server takes what stands in front of it for a game name")
+        warnings.append("the password holds a comma: shogi-server takes the text before it for a game name")
     if named is None and len(password) > CSA_PASSWORD:
         warnings.append(f"the password has {len(password)} characters; the CSA protocol allows {CSA_PASSWORD}")
     return warnings

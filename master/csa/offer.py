@@ -1,4 +1,4 @@
-"""Before a game: whether what a server offers can be played, and the rules made ready to run."""
+"""Before a game: whether a server's offer can be played, and the rules loaded in advance."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from worker.clock.timecontrol import TimeControl
 from worker.shogi import MoveError, Position, SfenError, move_to_csa, move_to_usi
 
 DECLARATIONS: Final = ("", "Jishogi 1.0", "Jishogi 1.1")
-"""The rules of declaration that are known: none, and the 27 points."""
+"""The known rules of declaration: none, and the 27 points."""
 
 
 class UnplayableError(ValueError):
-    """This player cannot play the game on offer; the text says why."""
+    """This player cannot play the offered game; the text gives the reason."""
 
 
 def read_offer(summary: GameSummary) -> tuple[Position, list[str]]:
-    """The position that the game begins with, and the moves (USI) that led to it from ``summary.start_sfen``.
+    """The position from which the game begins, and the moves (USI) that led to it from ``summary.start_sfen``.
 
     Raises:
         UnplayableError: the position or a move in it is not legal, a king is missing, a rule is unknown, or the time
-            allows no move.
+            control allows no move.
     """
     if summary.format not in ("", "Shogi 1.0"):
         raise UnplayableError(f"unknown game: Format:{summary.format}")
@@ -44,11 +44,11 @@ def read_offer(summary: GameSummary) -> tuple[Position, list[str]]:
 
 
 def other_game(summary: GameSummary, asked: str) -> str:
-    """The reason why the game on offer is not the one that was asked for by name, in words; empty: there is none.
+    """The reason why the offered game is not the one that was requested by name, in words; empty: it is.
 
     Args:
         summary: the offer.
-        asked: the game name of our login; empty: any game will do.
+        asked: the game name of our login; empty: any game is accepted.
     """
     if not asked:
         return ""
@@ -74,9 +74,9 @@ def _in_words(time: TimeControl) -> str:
 
 
 def warm_up_rules() -> None:
-    """Make every call of the rules that a game needs, so that their code is loaded (or compiled) before a clock runs.
+    """Call every rule function that a game needs, so that its code is loaded (or compiled) before a clock runs.
 
-    Takes a second in a new process, most of a minute if nothing is compiled yet; nothing the second time.
+    It takes a second in a new process, most of a minute if nothing is compiled yet, and no time on later calls.
     """
     position = Position.startpos()
     for usi in ("7g7f", "3c3d", "8h2b+"):

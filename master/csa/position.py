@@ -33,7 +33,7 @@ CSA_TO_SFEN: Final = {
 SFEN_TO_CSA: Final = {sfen: csa for csa, sfen in CSA_TO_SFEN.items()}
 
 _SET: Final = {"FU": 18, "KY": 4, "KE": 4, "GI": 4, "KI": 4, "KA": 2, "HI": 2}
-"""The number of each piece in a shogi set (kings apart): ``00AL`` deals them out, and a hand holds no more."""
+"""The number of each piece in a shogi set, except kings: ``00AL`` deals them out, and a hand holds no more."""
 _HAND_ORDER: Final = ("HI", "KA", "KI", "GI", "KE", "KY", "FU")
 _RAW: Final = {"TO": "FU", "NY": "KY", "NK": "KE", "NG": "GI", "UM": "KA", "RY": "HI"}
 _START_ROWS: Final = (
@@ -55,7 +55,7 @@ _Cell = tuple[int, str]
 
 
 class CsaPositionError(ValueError):
-    """The position block cannot be read; the text names the line and what is wrong with it."""
+    """The position block cannot be read; the text names the line and the fault."""
 
 
 def sfen_from_csa(lines: Iterable[str], move_number: int = 1) -> str:
@@ -95,7 +95,7 @@ def csa_from_sfen(sfen: str) -> list[str]:
     """The position block of an SFEN as the tournament server writes it: nine rows, hands, side to move.
 
     Raises:
-        CsaPositionError: ``sfen`` has not the shape of an SFEN.
+        CsaPositionError: ``sfen`` does not have the form of an SFEN.
     """
     fields = sfen.split()
     if len(fields) < 3 or fields[1] not in ("b", "w"):
@@ -127,7 +127,7 @@ def _read_row(line: str, rank: int, board: dict[tuple[int, int], _Cell]) -> None
 
 
 def _read_start(line: str, board: dict[tuple[int, int], _Cell]) -> None:
-    """``PI``: the start position, less the pieces that are named (a handicap)."""
+    """``PI``: the start position without the pieces that are named (a handicap)."""
     for rank, row in enumerate(_START_ROWS, start=1):
         _read_row(f"P{rank}{row}", rank, board)
     for file, rank, name in _groups(line):
@@ -161,7 +161,7 @@ def _read_pieces(
 
 
 def _groups(line: str) -> list[tuple[int, int, str]]:
-    """The ``82HI`` groups behind the first two characters."""
+    """The ``82HI`` groups after the first two characters."""
     body = line[2:].rstrip()
     if not re.fullmatch(r"(?:[0-9]{2}[A-Z]{2})*", body):
         raise CsaPositionError(f"{line!r}: pieces must look like 82HI or 00FU")

@@ -1,6 +1,6 @@
 """A client's side of the CSA server protocol as a pure state machine: lines in, events out; commands in, lines out.
 
-How to use one::
+Usage::
 
     csa = CsaProtocol()
     send(csa.login("gougi", "floodgate-300-10F,secret"))
@@ -8,9 +8,9 @@ How to use one::
         ...                             # LoginOk, GameOffered -> send(csa.agree()), GameStarted, MoveMade, Ended ...
     send(csa.move("+7776FU", "'* 30 -3334FU"))
 
-`CsaProtocol.receive` never raises: what cannot be understood becomes `Unexpected`, and the state stays as it was. A
-command that would break the protocol (a move off turn, a second move, anything behind the end) raises `ProtocolError`
-and nothing is to be sent: the server queues such lines and executes them later, which loses games.
+`CsaProtocol.receive` never raises: a line that it does not understand becomes `Unexpected`, and the state stays. A
+command that would break the protocol (a move off turn, a second move, anything after the end) raises `ProtocolError`
+and nothing must be sent: the server queues such lines and executes them later, which loses games.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from master.csa.position import SIGNS
 from master.csa.summary import MOVE_PATTERN, GameSummary, SummaryError, parse_summary
 
 MAX_LINE: Final = 4096
-"""Longer lines are no protocol of ours."""
+"""Longer lines do not belong to this protocol."""
 MAX_SUMMARY_LINES: Final = 2000
 _NAME: Final = re.compile(LOGIN_NAME)
 _MOVE_LINE: Final = re.compile(r"([+-][0-9]{4}[A-Z]{2})(?:,T([0-9]{1,9}(?:\.[0-9]{1,30})?))?(?:,'.*)?")
@@ -56,7 +56,7 @@ _REJECT_LINE: Final = re.compile(r"REJECT:(.*?)(?: by (.*))?")
 
 
 class ProtocolError(Exception):
-    """The command would break the protocol now; nothing was changed and nothing is to be sent."""
+    """The command would break the protocol now; nothing was changed and nothing must be sent."""
 
 
 class State(enum.Enum):
@@ -82,15 +82,15 @@ class CsaProtocol:
     turn: int = 0
     """The side to move, while playing."""
     sent: str | None = None
-    """Our move or declaration that the server has not echoed yet: nothing else may be sent before."""
+    """Our move or declaration that the server has not echoed yet: nothing else may be sent until then."""
     reason: str = ""
-    """The last ``#`` word that announced an end; kept where the result behind it never came."""
+    """The last ``#`` word that announced an end; it stays if the result after it never came."""
     logged_out: bool = False
     _summary_lines: list[str] = field(default_factory=list)
 
     @property
     def my_turn(self) -> bool:
-        """Whether a move of ours is wanted, and none is under way."""
+        """Whether it is our turn, and no move of ours is under way."""
         return (
             self.state is State.PLAYING
             and self.summary is not None
@@ -102,7 +102,7 @@ class CsaProtocol:
     # Commands
 
     def login(self, name: str, password: str, *, extended: bool = False) -> str:
-        """``LOGIN``. ``password`` is what the server wants: ``<game>-<total>-<byoyomi>,<trip>`` or a bare word."""
+        """``LOGIN``. ``password`` has the server's form: ``<game>-<total>-<byoyomi>,<trip>`` or a single word."""
         if self.state is not State.CONNECTED:
             raise ProtocolError(f"cannot log in: {self.state.value}")
         if not _NAME.fullmatch(name):
@@ -124,7 +124,7 @@ class CsaProtocol:
         return self._answer("REJECT")
 
     def move(self, csa: str, comment: str = "") -> str:
-        """Our move (``+7776FU``); ``comment`` begins with ``'`` and is recorded by the server, not relayed."""
+        """Our move (``+7776FU``). ``comment`` begins with ``'``; the server records it and does not relay it."""
         summary = self._on_turn(f"move {csa}")
         match = MOVE_PATTERN.fullmatch(csa)
         if match is None or SIGNS.index(match[1]) != summary.my_colour:
@@ -146,7 +146,7 @@ class CsaProtocol:
         return self.sent
 
     def logout(self) -> str:
-        """``LOGOUT``; during a game this loses it: at once on turn, otherwise when the opponent has moved."""
+        """``LOGOUT``. During a game this loses: at once on our turn, otherwise after the opponent's move."""
         if self.state in (State.CONNECTED, State.LOGGING_IN) or self.logged_out:
             raise ProtocolError("not logged in")
         self.logged_out = True
@@ -235,7 +235,7 @@ class CsaProtocol:
         self._summary_lines = []
 
     def _answer(self, word: str) -> str:
-        """``word``, with the game's id as it came; without it, which the protocol allows, if it is no plain text."""
+        """``word``, with the game's id as received; without it, as the protocol allows, if it is not plain text."""
         game_id = "" if self.summary is None else self.summary.game_id
         return f"{word} {game_id}" if game_id and game_id.isascii() and game_id.isprintable() else word
 
@@ -281,7 +281,7 @@ class CsaProtocol:
         mine = colour == self.summary.my_colour
         events: list[Event] = [MoveMade(match[1], colour, mine, self._consumed(match[2], colour))]
         if mine:
-            # The server's board is the one that counts, whatever we remember.
+            # The server's board is authoritative, whatever we remember.
             if match[1] != self.sent:
                 events.append(Unexpected(line, f"we sent {self.sent}"))
             self.sent = None

@@ -1,7 +1,7 @@
-"""The game summary: the conditions of one game, as the server offers them, read and written.
+"""The game summary: the conditions of one game, as offered by the server, read and written.
 
-Source: CSA server protocol 1.2.1, "Game_Summary". Unknown keys are skipped, as the protocol wants; a known key with a
-value that cannot be read is an error that names it, and the game is to be rejected.
+Source: CSA server protocol 1.2.1, "Game_Summary". Unknown keys are skipped, as the protocol requires. A known key with
+an unreadable value is an error that names it, and the game must be rejected.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MAX_NUMBER: Final = 10**9
 
 
 class SummaryError(ValueError):
-    """The game summary cannot be read; the text names the line and what is wrong with it."""
+    """The game summary cannot be read; the text names the line and the fault."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class GameSummary:
     max_moves: int | None = None
     """The ply at which the game is drawn; None: no limit."""
     declaration: str = ""
-    """``Jishogi 1.1`` (27 points), or empty where no declaration is offered."""
+    """``Jishogi 1.1`` (27 points), or empty if no declaration is offered."""
     rematch_on_draw: bool = False
     protocol_version: str = "1.2"
     protocol_mode: str = "Server"
@@ -78,8 +78,8 @@ def parse_summary(lines: Sequence[str]) -> GameSummary:
     time = _times(blocks)
     start_sfen, first, moves = _position(blocks["Position"], time)
     to_move = first ^ (len(moves) & 1)
-    # Servers read To_Move in two ways: who moves now (shogi-server), or who moved first in the position block. The
-    # signs of the moves say who moves now, so either will do.
+    # Servers interpret To_Move in two ways: the side to move now (shogi-server), or the side that moved first in the
+    # position block. The signs of the moves show the side to move now, so either works.
     if to_move_key is not None and to_move_key not in (to_move, first):
         raise SummaryError(f"To_Move:{SIGNS[to_move_key]} contradicts the position block")
     return GameSummary(
@@ -127,7 +127,7 @@ def format_summary(summary: GameSummary) -> list[str]:
 
 
 def _split(lines: Sequence[str]) -> tuple[dict[str, str], dict[str, list[str]]]:
-    """Keys outside of blocks, and the lines of each block by its name."""
+    """Keys outside blocks, and the lines of each block by its name."""
     keys: dict[str, str] = {}
     blocks: dict[str, list[str]] = {}
     block: str | None = None
@@ -176,7 +176,7 @@ def _times(blocks: dict[str, list[str]]) -> tuple[TimeControl, TimeControl]:
 
 
 def time_unit_ms(text: str) -> int:
-    """The milliseconds of a ``Time_Unit``: ``1sec``, ``100msec`` … Raises SummaryError: it is none."""
+    """The milliseconds of a ``Time_Unit``: ``1sec``, ``100msec`` … Raises SummaryError: it is not one."""
     match = re.fullmatch(r"([0-9]{1,6})(msec|sec|min)", text)
     if match is None or int(match[1]) == 0:
         raise SummaryError(f"Time_Unit:{text!r} is unknown")
@@ -194,7 +194,7 @@ def _time(lines: list[str]) -> TimeControl:
 
 
 def _position(lines: list[str], time: tuple[TimeControl, TimeControl]) -> tuple[str, int, tuple[PlayedMove, ...]]:
-    """SFEN of the block, who moves in it, and the moves behind it."""
+    """SFEN of the block, the side to move in it, and the moves after it."""
     lines = [line for line in lines if line.strip()]
     turn_at = next((index for index, line in enumerate(lines) if line in ("+", "-")), None)
     if turn_at is None:

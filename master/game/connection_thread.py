@@ -1,4 +1,4 @@
-"""Games on a thread of their own: neither a searcher that is busy nor a screen that is drawn holds up the connection.
+"""Games on a thread of their own, so that neither a busy searcher nor screen drawing delays the connection.
 
 ::
 
@@ -9,7 +9,7 @@
         │  game events ───────────────────────────────►  observers
 
 Nothing on the connection thread waits for the other one. A search that does not begin ends by the clock's hard
-deadline, as one that brings no decision.
+deadline, like one without a decision.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from master.player.events import GameEvent, GameOutcome
 log: structlog.stdlib.BoundLogger = structlog.get_logger("game.connection")
 
 LEAVE_S: Final = 15.0
-"""Seconds that games which are to end have for it: for the server's last word, and the record. A thread that a dead
-disk holds is left behind then."""
+"""Seconds for ending games to receive the server's last line and save the record. After that, a thread blocked by a
+dead disk is abandoned."""
 
 
 async def play_games_on_thread(series: Series) -> list[GameOutcome]:
     """`master.game.loop.play_games` on a thread of its own, with the same outcomes and errors.
 
-    The searcher and the observers of ``series`` are used on the caller's loop, and its ``stop`` is of that loop.
+    The searcher and the observers of ``series`` are used on the caller's loop, to which its ``stop`` also belongs.
     """
     home = asyncio.get_running_loop()
     thread = _ConnectionThread()
@@ -62,7 +62,7 @@ async def play_games_on_thread(series: Series) -> list[GameOutcome]:
 
 
 class _SearcherProxy(OpenSearcher):
-    """The searcher's face on the connection thread: an `OpenSearcher` too. Who opened it closes it."""
+    """The searcher as seen from the connection thread: an `OpenSearcher` too. The code that opened it closes it."""
 
     def __init__(self, searcher: OpenSearcher, home: asyncio.AbstractEventLoop, thread: _ConnectionThread) -> None:
         self.name = searcher.name
@@ -77,8 +77,8 @@ class _SearcherProxy(OpenSearcher):
         _call(self._home, self._handle, order, listener)
 
     def _handle(self, order: SearchOrder, listener: SearchListener) -> None:
-        """Pass an order on, on the caller's loop. A search that is refused is answered by a decision without a move:
-        the player then falls back."""
+        """Pass an order on, on the caller's loop. A refused search is answered by a decision without a move, so that
+        the player falls back."""
         try:
             self._searcher.handle(order, self._brought_over(listener))
         except Exception:
@@ -105,7 +105,7 @@ class _ConnectionThread:
         self._done: concurrent.futures.Future[list[GameOutcome]] = concurrent.futures.Future()
 
     async def run(self, main: Callable[[asyncio.Event], Coroutine[Any, Any, list[GameOutcome]]]) -> list[GameOutcome]:
-        """Run ``main`` to its end. Cancelled, it is cancelled there, and waited for `LEAVE_S`."""
+        """Run ``main`` to its end. If cancelled, cancel it on its thread, and wait for `LEAVE_S`."""
         begun: concurrent.futures.Future[None] = concurrent.futures.Future()
 
         async def body() -> list[GameOutcome]:
@@ -123,7 +123,7 @@ class _ConnectionThread:
                 self._done.set_exception(error)
 
         threading.Thread(target=run_loop, name="connection", daemon=True).start()
-        begun.result()  # some milliseconds; from here on there is a loop to cancel
+        begun.result()  # a few milliseconds; from here on there is a loop to cancel
         done = asyncio.wrap_future(self._done)
         cancelled = False
         while not done.done():
@@ -145,7 +145,7 @@ class _ConnectionThread:
         return done.result()
 
     def call(self, function: Callable[..., object], *arguments: object) -> None:
-        """Call it on the connection thread, soon; nothing where that is over."""
+        """Call it on the connection thread, soon; does nothing if that thread has ended."""
         if self._loop is not None:
             _call(self._loop, function, *arguments)
 
@@ -160,5 +160,5 @@ async def _pass_on(stop: asyncio.Event, thread: _ConnectionThread) -> None:
 
 
 def _call(loop: asyncio.AbstractEventLoop, function: Callable[..., object], *arguments: object) -> None:
-    with contextlib.suppress(RuntimeError):  # the loop is closed: whoever would hear of it is gone
+    with contextlib.suppress(RuntimeError):  # the loop is closed, and its observers with it
         loop.call_soon_threadsafe(function, *arguments)

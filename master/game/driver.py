@@ -1,13 +1,13 @@
-"""Plays games on a CSA server: carries out what `master.player.player` says, on the running asyncio loop (uvloop is
-best).
+"""Plays games on a CSA server: carries out the instructions of `master.player.player` on the running asyncio loop
+(preferably uvloop).
 
-How to use it::
+Usage::
 
     await searcher.open(Listener())
     outcome = await play_game(ServerAddress("127.0.0.1", 4081), Login("gougi", "test-60-5F,secret"), searcher)
 
-Nothing between a line of the server and the line that answers it waits for anything: not for the cluster (which calls
-back), not for the disk (the record is written once the lines are out).
+Nothing waits between a line of the server and its answer: not for the cluster (which calls back), and not for the disk
+(the record is written after the lines are sent).
 """
 
 from __future__ import annotations
@@ -70,17 +70,17 @@ from master.player.player import Player
 log: structlog.stdlib.BoundLogger = structlog.get_logger(LOGGER)
 
 ABORT_S: Final = 1.0
-"""Seconds for which the server's last word is awaited after we gave up a game, and again after we logged out of it."""
+"""Seconds to wait for the server's last line after we gave up a game, and again after we logged out."""
 
 LOGIN_S: Final = 60.0
-"""Seconds for which the answer to a login is awaited: a server may accept a connection and be dead."""
+"""Seconds to wait for the answer to a login: a server may accept a connection and then hang."""
 
 Observer = Callable[[GameEvent], None]
-"""Called on the event loop; must not block. What it raises is logged and forgotten."""
+"""Called on the event loop; must not block. Its exceptions are logged and otherwise ignored."""
 
 
 def tell_all(observers: Sequence[Observer], event: GameEvent) -> None:
-    """Hand an event to observers. One that fails does not keep it from the others."""
+    """Pass an event to the observers. If one fails, the others still get it."""
     for observer in observers:
         try:
             observer(event)
@@ -89,7 +89,7 @@ def tell_all(observers: Sequence[Observer], event: GameEvent) -> None:
 
 
 _IDS_OF_A_GAME: Final = 100_000
-"""More than any game has searches, pondering and questions to a book together."""
+"""More than the number of searches, pondering and book questions of any game."""
 _search_ids = itertools.count(1)
 _ids_lock: Final = threading.Lock()
 _numbers = itertools.count(1)
@@ -97,7 +97,7 @@ _numbers = itertools.count(1)
 
 
 def next_search_id() -> int:
-    """An id for a search between the games of this process: searchers live longer than a game, and want rising ids."""
+    """An id for a search between the games of this process. Searchers outlive a game and need rising ids."""
     with _ids_lock:
         return next(_search_ids)
 
@@ -115,19 +115,19 @@ class PlayersBook(Protocol):
     """The books of a player, as a game sees them (`master.book.service`). Neither method blocks."""
 
     def ask(self, question: AskBook, reply: Callable[[BookAnswer | None], None]) -> None:
-        """Look a position up; ``reply`` is called on the running loop, once, however late."""
+        """Look a position up. ``reply`` is called once, on the running loop, however late."""
 
     def observe(self, event: GameEvent) -> None:
-        """Hear of everything that happens in the game."""
+        """Receive every event of the game."""
 
 
 class LoginRefusedError(Exception):
-    """The server does not let us in; the text says who and where, never with what password."""
+    """The server refuses the login. The text names the server and the login name, never the password."""
 
 
 class WrongGameError(Exception):
-    """The login brings no game, or another one than it names: the user has to change it. The text says what the server
-    did; ``offered``: it offered a game, which was rejected."""
+    """The login brings no game, or another one than it names: the user must change it. The text describes the server's
+    reaction; ``offered``: it offered a game, which was rejected."""
 
     def __init__(self, text: str, offered: bool) -> None:
         super().__init__(text)
@@ -135,7 +135,7 @@ class WrongGameError(Exception):
 
 
 class ShownOutError(CsaConnectionError):
-    """The server closed the connection of a player who was logged in and waited for a game."""
+    """The server closed the connection while the logged-in player waited for a game."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,9 +144,9 @@ class GameSettings:
     record_folder: Path | None = None
     """The folder for the game's record; None: no record."""
     prepare_timeout_s: float = 60.0
-    """Seconds that the searcher has to get ready before the game is agreed to (the server gives up after 120 s)."""
+    """Seconds the searcher has to get ready before the player agrees to the game (the server gives up after 120 s)."""
     book: PlayersBook | None = None
-    """Asked on each turn before the searcher, where ``player.book_ms`` gives it time."""
+    """Consulted on each turn before the searcher, if ``player.book_ms`` gives it time."""
 
 
 async def play_game(
@@ -158,21 +158,21 @@ async def play_game(
 ) -> GameOutcome:
     """Log in, play one game, log out.
 
-    Cancelled, it resigns (or logs out), waits up to a second for the server's last word, saves the record and stops the
-    search; only then it raises. Observers hear of the outcome in any case.
+    If cancelled, it resigns (or logs out), waits up to a second for the server's last line, saves the record and stops
+    the search; only then it raises. Observers get the outcome in any case.
 
     Args:
         address: the server.
-        login: name, and what the server wants behind it.
-        searcher: open, and used by nobody else while this runs.
+        login: the name, and the text that the server wants after it.
+        searcher: open, and used by nobody else meanwhile.
         settings: how to play.
-        observers: hear of everything that happens.
+        observers: receive every event.
 
     Raises:
-        LoginRefusedError: wrong name or password, or a name that is playing already.
+        LoginRefusedError: wrong name or password, or the name is already playing.
         WrongGameError: the game name or the side brings no game, or brought another one, which was rejected.
         CsaConnectionError: the server cannot be reached, begins no games for now, or closed the connection before a
-            game began (`ShownOutError` where that was while we waited for one).
+            game began (`ShownOutError` if it did so while we waited for a game).
     """
     try:
         CsaProtocol().login(login.name, login.password)
@@ -212,7 +212,7 @@ class _Game:
         self._connection: CsaConnection | None = None
         self._hears = SearchListener(self._do, self._do, self._on_pondered)
         self._found: PonderFound | None = None
-        """The last word of pondering, as long as the player has not heard it."""
+        """The last result of pondering, until the player has received it."""
         self._batches: deque[list[Instruction]] = deque()
         self._carrying_out = False
         self._timer: asyncio.TimerHandle | None = None
@@ -257,7 +257,7 @@ class _Game:
                     await self._recorder.close()
 
     async def _give_up(self) -> None:
-        """Cancelled: leave the game in good order, or after `ABORT_S`, twice, in any order."""
+        """Cancelled: leave the game cleanly, or after `ABORT_S` stop waiting. May be called twice, in any order."""
         self._do(GiveUp("stopped by us"))
         try:
             await asyncio.wait({self._done}, timeout=ABORT_S)
@@ -266,20 +266,21 @@ class _Game:
         finally:
             self._do(ConnectionLost("stopped by us"))
             if self._done.done() and not self._done.cancelled():
-                self._done.exception()  # looked at: what it holds was logged, or is told by the cancellation
+                self._done.exception()  # marked as retrieved: it was logged, or the cancellation reports it
 
-    # What happens: each of these may be called at any time, also in the middle of carrying something out.
+    # Events. Each of these may be called at any time, also while an instruction is being carried out.
 
     def _on_line(self, line: str) -> None:
         found, self._found = self._found, None
-        # In one: what is carried out comes before the journal of both, for a search may have to begin.
+        # Both at once: instructions are carried out before the journal of both is written, since a search may have to
+        # begin.
         self._do(*([] if found is None else [found]), ServerLine(line))
 
     def _on_lost(self, why: str) -> None:
         self._do(ConnectionLost(why))
 
     def _on_pondered(self, pondered: Pondered) -> None:
-        """Kept until a line may make it matter: it comes ten times a second, and would fill the journal."""
+        """Kept until a line may make it relevant: it comes ten times a second, and would fill the journal."""
         self._found = PonderFound(pondered, self._now_ms())
 
     def _on_timer(self) -> None:
@@ -291,10 +292,10 @@ class _Game:
             self._do(ConnectionLost(f"no answer to the login within {LOGIN_S:.0f} s"))
 
     def _now_ms(self) -> float:
-        return round(self._loop.time() * 1000, 3)  # as the log has it
+        return round(self._loop.time() * 1000, 3)  # as in the log
 
     def _do(self, *events: Input) -> None:
-        """Give the player events and carry out what it says, one event after the other."""
+        """Give the player events and carry out its instructions, one event after another."""
         if self._done.done():
             return
         try:
@@ -311,7 +312,7 @@ class _Game:
             self._set_timer()
             self._journal.write()
         except Exception as error:
-            # A fault of ours: whoever waits for the game must hear of it, instead of waiting for ever.
+            # A bug of ours: the caller that waits for the game must get it, instead of waiting for ever.
             log.exception("game_failed")
             self._journal.write()
             if not self._done.done():
@@ -351,7 +352,7 @@ class _Game:
             reply(None)
 
     def _order(self, order: SearchOrder) -> None:
-        """Give the searcher an order. Only a search that it does not begin is the player's business."""
+        """Give the searcher an order. The player only needs to know if a search could not begin."""
         try:
             self._searcher.handle(order, self._hears)
         except Exception as error:

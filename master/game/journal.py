@@ -1,15 +1,15 @@
-"""The journal of a game: every event that its player took and what the player said, as values that JSON can hold; and
-the game played again from there.
+"""The journal of a game: every event that its player received and the lines that it sent, as JSON-compatible values;
+and the replay of a game from it.
 
-A player is pure: with the same settings and the same events it says the same lines. So one log entry (`ENTRY`) for each
-event is enough to play a game again::
+A player is pure: with the same settings and the same events it sends the same lines. So one log entry (`ENTRY`) per
+event is enough to replay a game::
 
     {"event": "input", "game": 3, "at_ms": 51234.5, "kind": "ServerLine", "line": "-3334FU,T2"}
     {"event": "input", "game": 3, "at_ms": 55030.1, "kind": "Decision", "move": "2g2f", …,
      "sent": ["+2726FU,'* 43 -8384FU"]}
 
-``kind`` is the name of a class of `master.player.inputs.Input`, whose fields follow. All times of a log are of one
-clock, in milliseconds. ``sent`` holds the lines that the player said, the password left out. Progress is kept without
+``kind`` is the name of a class of `master.player.inputs.Input`, whose fields follow. All times of a log come from one
+clock, in milliseconds. ``sent`` holds the lines that the player sent, without the password. Progress is stored without
 its nodes and ballots, and with its first line alone."""
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _ADAPTERS: Final[Mapping[str, TypeAdapter[Any]]] = {kind.__name__: TypeAdapter(k
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An event that a player took, and the lines that it said then."""
+    """An event that a player received, and the lines that it then sent."""
 
     at_ms: float
     event: Input
@@ -65,33 +65,34 @@ class Entry:
 
 
 class Journal:
-    """Stands between a player and its driver: passes every event on, and writes it down.
+    """Sits between a player and its driver: passes every event on, and records it.
 
     Args:
-        number: the player's, in the log.
+        number: the player's number in the log.
     """
 
     def __init__(self, number: int) -> None:
         self._number = number
         self._entries: deque[Entry] = deque()
-        """Those that are not written yet."""
+        """The entries that are not written yet."""
 
     def begin(self, name: str, server: str, settings: PlayerSettings) -> None:
-        """Write down who plays, where and how."""
+        """Record the players, the server and the settings."""
         log.info(BEGIN, game=self._number, name=name, server=server, settings=asdict(settings))
 
     def give(self, player: Player, event: Input, at_ms: float) -> list[Instruction]:
         try:
             instructions = player.handle(event, at_ms)
         except Exception:
-            self._entries.append(Entry(at_ms, event))  # the one that is wanted most
+            self._entries.append(Entry(at_ms, event))  # the most important one
             raise
         sent = tuple(instruction.shown for instruction in instructions if isinstance(instruction, Send))
         self._entries.append(Entry(at_ms, event, sent))
         return instructions
 
     def write(self) -> None:
-        """Write down what came since the last time: once everything is carried out, for a log costs time."""
+        """Write the entries since the last call. Call it after everything is carried out, because logging costs
+        time."""
         entries, self._entries = self._entries, deque()
         if logging.getLogger(LOGGER).isEnabledFor(logging.DEBUG):
             for entry in entries:
@@ -99,10 +100,10 @@ class Journal:
 
 
 def read(fields: Mapping[str, Any]) -> Entry:
-    """The entry that ``fields`` of a log are.
+    """The entry for ``fields`` of a log.
 
     Raises:
-        ValueError: they are none, or one of a version with other events; the text says what is wrong.
+        ValueError: they are none, or belong to a version with other events; the text gives the fault.
     """
     kind = str(fields.get("kind", ""))
     try:
@@ -121,12 +122,12 @@ _ID_LINE: Final = "Game_ID:"
 
 
 class ReplayError(Exception):
-    """A log cannot be replayed; the text names the file, the line and why."""
+    """A log cannot be replayed; the text names the file, the line and the reason."""
 
 
 @dataclass(slots=True)
 class LoggedGame:
-    """One player's connection to a server, as the log has it: a game, or an attempt at one."""
+    """One player's connection to a server, as logged: a game, or an attempt at one."""
 
     number: int
     """In the log."""
@@ -134,27 +135,28 @@ class LoggedGame:
     server: str
     settings: PlayerSettings
     game_id: str = ""
-    """Empty where no game was offered."""
+    """Empty if no game was offered."""
     entries: list[Entry] = field(default_factory=list)
     is_cut: bool = False
     """Whether lines are missing after these."""
 
     @classmethod
     def begun(cls, fields: Mapping[str, Any]) -> Self:
-        """The game that a log's line `BEGIN` begins. Raises KeyError, TypeError, ValueError: it is none of ours."""
+        """The game that a log's line `BEGIN` begins. Raises KeyError, TypeError, ValueError: it is not one of this
+        version."""
         settings = _SETTINGS.validate_python(fields["settings"])
         return cls(int(fields["game"]), str(fields["name"]), str(fields["server"]), settings)
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The first event after which the player said other lines than are logged."""
+    """The first event after which the player sent other lines than those in the log."""
 
     at_ms: float
     kind: str
     """The event's name (`master.player.inputs`)."""
     about: str
-    """The server's line, if it was one."""
+    """The server's line, if the event is one."""
     logged: tuple[str, ...]
     said: tuple[str, ...]
 
@@ -168,12 +170,12 @@ class Step:
 
 
 def read_log(path: Path, gap: Callable[[str], None] = lambda _where: None) -> list[LoggedGame]:
-    """The games of a log, in the order in which they began. A last line that is not whole is left out.
+    """The games of a log, in the order in which they began. An incomplete last line is left out.
 
     Args:
-        path: the log, or any part of it that was set aside: all that is there of it is read (`master.logs.files`). Of a
-            game whose beginning is deleted nothing is left. It may be written meanwhile.
-        gap: hears where lines are missing within the log. A game that ran there is one that ends there.
+        path: the log, or any part of it that was set aside: all existing parts are read (`master.logs.files`). A game
+            whose beginning was deleted is left out. The log may be written meanwhile.
+        gap: callback for missing lines within the log. A game that ran there ends there.
 
     Raises:
         ReplayError: the file cannot be read, is no log, or holds events that this version's player does not know.
@@ -201,21 +203,21 @@ def read_log(path: Path, gap: Callable[[str], None] = lambda _where: None) -> li
 
 
 class Replay:
-    """One game, played again."""
+    """One game, replayed."""
 
     def __init__(self, game: LoggedGame) -> None:
         self.difference: Difference | None = None
-        """The first one; None as long as there is none."""
+        """The first difference; None: none so far."""
         self.lines = 0
-        """Lines that the player has said so far."""
+        """Number of lines that the player has sent so far."""
         self._game = game
         self._player = Player(Login(game.name, "replayed"), game.settings)
 
     def steps(self) -> Iterator[Step]:
         """Give the player each event in turn.
 
-        Behind a difference the events still are what they were: the player may then come to the end of its game, or say
-        something that a server would not accept; it does not raise.
+        After a difference the logged events no longer fit: the player may reach the end of its game, or send lines that
+        a server would not accept; it does not raise.
         """
         for entry in self._game.entries:
             instructions = self._player.handle(entry.event, entry.at_ms)
@@ -228,7 +230,7 @@ class Replay:
 
 
 def _take(fields: dict[str, Any], games: list[LoggedGame], running: dict[int, LoggedGame]) -> None:
-    """One line of a log. Events of a game whose beginning is not there are left out."""
+    """One line of a log. Events of a game whose beginning is missing are left out."""
     event = fields.get("event")
     if event == BEGIN:
         games.append(LoggedGame.begun(fields))

@@ -1,4 +1,4 @@
-"""Game after game on a CSA server, as on floodgate: log in, play, and again, also after the connection was lost."""
+"""Game after game on a CSA server, as on floodgate: log in, play, and repeat, also after a lost connection."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from master.player.events import GameEvent, GameFound, GameOutcome, LoggedIn
 from master.player.instructions import Login
 
 _DOUBLINGS: Final = 64
-"""Powers beyond that overflow; any delay is at its longest by then."""
+"""Larger powers overflow; any delay is at its maximum by then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +29,14 @@ class Backoff:
     instant."""
 
     first_s: float = 1.0
-    """The most that the first delay lasts."""
+    """Upper limit of the first delay."""
     factor: float = 2.0
     most_s: float = 120.0
     attempts: int | None = 30
-    """Failures in a row after which to give up: with these delays within 50 minutes. None: never."""
+    """Consecutive failures after which to give up: with these delays within 50 minutes. None: never."""
 
     def delay_s(self, failures: int, rng: random.Random) -> float | None:
-        """The wait after ``failures`` (1, 2 …) failures in a row; None: give up."""
+        """The delay after ``failures`` (1, 2 …) consecutive failures; None: give up."""
         if self.attempts is not None and failures >= self.attempts:
             return None
         longest = min(self.most_s, self.first_s * self.factor ** min(failures - 1, _DOUBLINGS))
@@ -44,41 +44,41 @@ class Backoff:
 
 
 class Rivalry(enum.Enum):
-    """The meaning of logins that are shut out again and again."""
+    """The meaning of repeated logins that the server ends."""
 
     NONE = "none"
     SUSPECTED = "suspected"
-    """Said once in a row."""
+    """Suspected for the first time in a row: warn once."""
     CERTAIN = "certain"
-    """As good as: it will not end by itself."""
+    """Practically certain: it will not end by itself."""
 
 
 @dataclass(slots=True)
 class ShownOut:
-    """Tells a name that two players log in with from a server that closes a connection now and then.
+    """Distinguishes a name that two players use at once from a server that closes a connection now and then.
 
-    A login of the same name and password ends the wait of the one before it, without a word. Two players who both come
-    back after each such end would go on for ever. With `Backoff`'s delays the rounds below take some minutes, and the
-    player who gives up leaves the other one in.
+    A login with the same name and password silently ends the wait of the one before it. Two players who both return
+    after each such end would go on for ever. With `Backoff`'s delays the rounds below take some minutes, and the player
+    who gives up leaves the name to the other one.
     """
 
     short_s: float = 300.0
-    """Seconds of waiting after which a login does not count as shut out by a rival who keeps coming back."""
+    """Seconds of waiting after which the end of a login no longer counts as caused by a returning rival."""
     suspected: int = 3
-    """Times in a row, without a game between, from which on a rival is suspected."""
+    """Consecutive times, without a game between, from which a rival is suspected."""
     certain: int = 8
     times: int = 0
-    """Times in a row so far."""
+    """Consecutive times so far."""
 
     def again(self, waited_s: float) -> Rivalry:
-        """The server closed our connection ``waited_s`` after it had let us in, while we waited for a game."""
+        """The server closed our connection ``waited_s`` after the login, while we waited for a game."""
         self.times = self.times + 1 if waited_s < self.short_s else 0
         if self.times >= self.certain:
             return Rivalry.CERTAIN
         return Rivalry.SUSPECTED if self.times == self.suspected else Rivalry.NONE
 
     def over(self) -> None:
-        """Something else has happened: a game, or a server that cannot be reached."""
+        """Anything else happened: a game, or a server that cannot be reached."""
         self.times = 0
 
 
@@ -86,9 +86,9 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger("game.loop")
 
 
 STEADY_S: Final = 60.0
-"""A connection that has stood so long behind its login was none of a row of failures."""
+"""A connection that lasted this long after its login does not count as a failure in a row."""
 REFUSED_S: Final = 20 * 60.0
-"""Seconds for which a name that was never let in is tried: a game that a crash left behind may last so long."""
+"""Seconds for which a name that was never accepted is tried: a game left over from a crash may last this long."""
 
 
 class NameTakenError(Exception):
@@ -114,7 +114,7 @@ class _Progress:
         return 0.0 if self.in_since is None else self.now() - self.in_since
 
     def next(self) -> None:
-        """Another connection."""
+        """A new connection begins."""
         self.in_since, self.begun = None, False
 
     @property
@@ -129,7 +129,7 @@ class _Progress:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Game after game: who plays them, where, how, and how many."""
+    """Game after game: players, server, settings and number of games."""
 
     address: ServerAddress
     login: Login
@@ -137,11 +137,11 @@ class Series:
     """Open, and used by nobody else while a game runs."""
     settings: GameSettings = field(default_factory=GameSettings)
     observers: Sequence[Observer] = ()
-    """Hear of everything that happens in the games."""
+    """Receive every event of the games."""
     count: int | None = None
     """Games to play; None: no end."""
     stop: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set: a running game is played to its end, and nothing is begun any more."""
+    """If set, a running game is played to its end, and no other one begins."""
     backoff: Backoff = field(default_factory=Backoff)
     """The delays between attempts."""
 
@@ -149,20 +149,20 @@ class Series:
 async def play_games(series: Series) -> list[GameOutcome]:
     """Play game after game, as on floodgate: log in, play, and again.
 
-    A server that cannot be reached, a line that drops and an offer that comes to nothing are tried again with growing
-    random delays. So is a refused login where more than one game is wanted, though if none has succeeded so far only
-    for `REFUSED_S`: after a dropped line, or a crash of ours, the name may still be playing. A connection that was up
-    for a minute begins the row of failures anew: on floodgate one waits for half an hour. A fault of ours that ends a
-    game does not end the others.
+    A server that cannot be reached, a broken connection and an offer without a game are retried with growing random
+    delays. So is a refused login if more than one game is wanted; if none has succeeded so far, only for `REFUSED_S`:
+    after a broken connection, or a crash of ours, the name may still be playing. A connection that lasted a minute
+    resets the count of failures: on floodgate one waits for half an hour. A bug of ours that ends a game does not end
+    the others.
 
     Returns:
         The outcomes of the games that were begun.
 
     Raises:
-        LoginRefusedError: the first login is refused and goes on being so, or later ones again and again.
-        WrongGameError: what we log in with brings no game, or another one than it names.
+        LoginRefusedError: the first login is refused repeatedly, or later ones again and again.
+        WrongGameError: our login brings no game, or another one than it names.
         NameTakenError: another player logs in with our name and password, and each ends the other's wait.
-        CsaConnectionError: the server cannot be reached, or no game comes about, again and again.
+        CsaConnectionError: the server cannot be reached, or no game begins, again and again.
     """
     address, login, count, stop = series.address, series.login, series.count, series.stop
     rng = random.Random()
@@ -191,7 +191,7 @@ async def play_games(series: Series) -> list[GameOutcome]:
         except CsaConnectionError as error:
             shown_out.over()
             failure = error
-        except Exception as error:  # of ours; the log has it (`master.game.driver`)
+        except Exception as error:  # a bug of ours; it is in the log (`master.game.driver`)
             failure = CsaConnectionError(f"{address}: the game failed: {type(error).__name__}: {error}")
         else:
             shown_out.over()
@@ -214,7 +214,7 @@ async def play_games(series: Series) -> list[GameOutcome]:
 
 
 def _look_for_rival(rivalry: Rivalry, address: ServerAddress, login: Login, times: int) -> None:
-    """Say that another player has our name; raises `NameTakenError` where that will not end by itself."""
+    """Warn that another player uses our name; raises `NameTakenError` if that will not end by itself."""
     if rivalry is Rivalry.NONE:
         return
     seems = f"{address} closed the connection {times} times in a row while {login.name!r} waited for a game"
@@ -227,7 +227,7 @@ def _look_for_rival(rivalry: Rivalry, address: ServerAddress, login: Login, time
 async def _unless_stopped(
     game: asyncio.Task[GameOutcome], stop: asyncio.Event, progress: _Progress
 ) -> GameOutcome | None:
-    """The game's outcome; None where ``stop`` is set before it has begun: it is then cancelled."""
+    """The game's outcome; None if ``stop`` is set before it has begun: it is then cancelled."""
     stopped = asyncio.create_task(stop.wait())
     try:
         await asyncio.wait({game, stopped}, return_when=asyncio.FIRST_COMPLETED)

@@ -1,6 +1,4 @@
-"""Keeps the record of the game that is being played: an observer of `master.player.events` that writes
-`master.records.record`.
-"""
+"""Keeps the record of the running game: an observer of `master.player.events` that writes `master.records.record`."""
 
 from __future__ import annotations
 
@@ -23,28 +21,28 @@ from master.records.record import Ending, GameRecord, RecordError, RecordFile
 log: structlog.stdlib.BoundLogger = structlog.get_logger("records")
 
 FLUSH_S: Final = 5.0
-"""A disk that does not answer for so long is given up."""
+"""Seconds after which a disk that does not answer is given up."""
 LATER_S: Final = 0.05
-"""Time that a record waits for, unless its game is over: by then the next search has begun."""
+"""Delay before a record is written, unless its game is over: by then the next search has begun."""
 _OF_THE_SERVER: Final = (Conclusion.WIN, Conclusion.LOSE, Conclusion.DRAW, Conclusion.CENSORED)
 
 
 class RecordWriter:
-    """Makes and writes records in a thread of its own, in the order in which they come, and a moment later: neither a
-    slow disk nor the text of a long game costs time on the clock, or holds up the search of the next move.
+    """Writes records in a thread of its own, in order and with a short delay: neither a slow disk nor the text of a
+    long game costs time on the clock, or delays the search of the next move.
 
-    Where the disk falls behind, only the latest state of a record is written. What it refuses is logged, once as long
-    as it goes on refusing; the game goes on.
+    If the disk falls behind, only the latest state of a record is written. A write error is logged once while it
+    persists; the game goes on.
     """
 
     def __init__(self) -> None:
         self._thread = concurrent.futures.ThreadPoolExecutor(max_workers=1, thread_name_prefix="records")
         self._waiting: dict[RecordFile, tuple[GameRecord, float]] = {}
-        """The latest state of each, and when it is due."""
+        """The latest state of each, and the time at which it is due."""
         self._closing = threading.Event()
         self._writing: RecordFile | None = None
         self._refused = ""
-        """The reason why the last one could not be written."""
+        """The reason why the last write failed."""
         self._lock = threading.Lock()
         self._last: concurrent.futures.Future[None] | None = None
 
@@ -56,7 +54,7 @@ class RecordWriter:
         self._last = self._thread.submit(self._write, file)
 
     async def close(self) -> None:
-        """Wait until everything is written, but no longer than `FLUSH_S`; what is not is told, and left."""
+        """Wait until everything is written, but at most `FLUSH_S`; the rest is logged and abandoned."""
         self._closing.set()
         if self._last is not None:
             _, late = await asyncio.wait({asyncio.wrap_future(self._last)}, timeout=FLUSH_S)
@@ -131,7 +129,7 @@ class Recorder:
         self._writer.save(self._file)
 
     def _prepare(self, summary: GameSummary) -> None:
-        """No clock runs yet: the time to make the folder and to take a name."""
+        """No clock runs yet: time to create the folder and to take a name."""
         _, moves = read_offer(summary)
         record = GameRecord(
             game_id=summary.game_id,

@@ -1,7 +1,7 @@
-"""A log in short: games and their ends, time, decisions, node losses, warnings. Pure but for `read`.
+"""A summary of a log: games and their ends, time, decisions, node losses, warnings. Pure except for `read`.
 
-Works on the log's lines as they are, whichever version wrote them; a game's moves and result are in the lines of its
-server, which the log has at the level debug.
+It works on the raw lines of the log, from any version. A game's moves and result are in the lines of its server, which
+the log has at the level debug.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from master.logs.files import read_lines
 _RESULTS: Final = {"#WIN": "won", "#LOSE": "lost", "#DRAW": "drawn", "#CENSORED": "no result", "#CHUDAN": "no result"}
 _MOVE: Final = re.compile(r"([+-])\d{4}[A-Z]{2}(?:,T(\d+(?:\.\d+)?))?")
 _TIMES: Final = {"BEGIN Time": "+-", "BEGIN Time+": "+", "BEGIN Time-": "-"}
-"""The sides whose times follow."""
+"""The sides to which the following times apply."""
 _KEYS: Final = {"Game_ID": "game_id", "Name+": "black", "Name-": "white", "Your_Turn": "side"}
 _LOUD: Final = ("warning", "error", "critical")
 
 
 @dataclass(slots=True)
 class LoggedResult:
-    """One player's game, as the log has it."""
+    """One player's game, as logged."""
 
     player: str
     server: str
     number: int = 0
-    """The player's, in its log."""
+    """The player's number in its log."""
     game_id: str = ""
     black: str = ""
     white: str = ""
@@ -56,7 +56,7 @@ class LoggedResult:
     units_s: dict[str, float] = field(default_factory=lambda: {"+": 1.0, "-": 1.0})
     """Seconds of the server's ``Time_Unit``, by side."""
     _timed: str = "+-"
-    """The sides of which the summary speaks."""
+    """The sides to which the summary's lines apply."""
     decisions: Counter[str] = field(default_factory=Counter)
     """By source: ``split``, ``vote``, ``fallback``, ``forced``."""
 
@@ -94,7 +94,8 @@ class LoggedResult:
             self.end("lost")
 
     def end(self, result: str) -> None:
-        """The connection is over; ``result``: of a game that had begun, has none yet, and was not left by us."""
+        """The connection is over. ``result`` is for a game that had begun, has no result yet, and was not left by
+        us."""
         if self.game_id and not self.result:
             self.result = "not played" if not self.began else "lost" if self.left else result
 
@@ -103,13 +104,13 @@ class LoggedResult:
 class LogSummary:
     began: str = ""
     ended: str = ""
-    """UTC, as the log has it."""
+    """UTC, as in the log."""
     lines: int = 0
     damaged: int = 0
-    """Lines that are no JSON."""
+    """Number of lines that are not JSON."""
     gaps: list[str] = field(default_factory=list)
     games: list[LoggedResult] = field(default_factory=list)
-    """Those that were offered."""
+    """The games that were offered."""
     node_losses: Counter[str] = field(default_factory=Counter)
     """By node."""
     loss_reasons: Counter[str] = field(default_factory=Counter)
@@ -154,11 +155,11 @@ class LogSummary:
 
 
 def read(path: Path, into: LogSummary) -> None:
-    """Add a log, of any of its files' names, to a summary.
+    """Add a log, named by any of its files, to a summary.
 
     Raises:
         OSError: it cannot be read.
-        ValueError: no line of it is one of a log; the text says so.
+        ValueError: no line of it is a log line; the text says so.
     """
     before = into.lines
     add((line for _, _, line in read_lines(path, into.gaps.append)), into)
@@ -213,7 +214,7 @@ def _take(fields: dict[str, Any], game: LoggedResult, into: LogSummary) -> None:
             game.end("not played")
     elif kind == "ConnectionLost":
         game.end("disconnected")
-    elif kind == "Decision" and fields.get("sent"):  # else it came too late, and another move had been played
+    elif kind == "Decision" and fields.get("sent"):  # otherwise it came too late, and another move had been played
         game.decisions[str(fields.get("source"))] += 1
     if game.game_id and not offered:
         into.games.append(game)

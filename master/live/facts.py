@@ -1,7 +1,7 @@
-"""What happens in a game, in a fleet and at a USI front, as plain values that JSON can hold: *facts*. Pure.
+"""Events of a game, a fleet and a USI front as plain values that JSON can hold: *facts*. Pure.
 
-A fact is a dictionary with its kind under ``fact`` and the moment under ``at`` (seconds since 1970). Scores are
-`worker.score` scores from black's view, None where there is none; colours are 0 (black) and 1 (white); moves are USI.
+A fact is a dictionary with its kind under ``fact`` and its time under ``at`` (seconds since 1970). Scores are
+`worker.score` scores from black's view, None if there is none; colours are 0 (black) and 1 (white); moves are USI.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ from worker.usi.events import GuiLine
 Fact = dict[str, Any]
 
 _LINE_MOVES: Final = 24
-"""Moves of a variation that are told."""
+"""Number of moves of a variation in a fact."""
 _NODE_MOVES: Final = 10
-"""The same of each node's."""
+"""The same for each node's variation."""
 _DEEPEST: Final = 4
-"""Levels to which the values of an event's fields may nest."""
+"""Maximum nesting depth of the values of an event's fields."""
 
 
 class Teller:
-    """Tells one player's events as facts.
+    """Converts one player's events to facts.
 
     Args:
-        thoughts_only: the player is the opponent of one whose events are told too: only what it thinks is new.
+        thoughts_only: the player is the opponent of one whose events are converted too: only its searches are new.
     """
 
     def __init__(self, *, thoughts_only: bool = False) -> None:
@@ -51,7 +51,7 @@ class Teller:
         self._colour = 0
 
     def tell(self, event: GameEvent, at: float) -> Fact | None:
-        """The fact of an event; None where a viewer need not know."""
+        """The fact of an event; None if a viewer does not need it."""
         if isinstance(event, GameBegan):
             self._colour = event.summary.my_colour
         fact = thought_fact(event, self._colour)
@@ -223,7 +223,7 @@ def _from_black(score: int | None, colour: int) -> int | None:
 
 
 def _plain(value: object, deep: int = 0) -> object:
-    """The value where JSON has it, else its text."""
+    """The value if JSON can hold it, else its text."""
     if isinstance(value, enum.Enum) or deep > _DEEPEST:
         return str(value)
     if value is None or isinstance(value, (bool, int, float, str)):
@@ -239,7 +239,7 @@ _RESULTS = {"win": ("WIN", 0), "lose": ("LOSE", 1), "draw": ("DRAW", None)}
 
 
 class UsiTeller:
-    """Tells one GUI's session."""
+    """Converts one GUI's session to facts."""
 
     def __init__(self, engine: str) -> None:
         self._engine = engine
@@ -250,7 +250,7 @@ class UsiTeller:
         self._times = {"total_ms": 0, "byoyomi_ms": 0, "increment_ms": 0}
 
     def tell(self, what: Event | Instruction, at: float) -> list[Fact]:
-        """The facts of something that the front was told, or wants done."""
+        """The facts of an event or an instruction of the front."""
         facts: list[Fact] = []
         match what:
             case GuiLine(text):
@@ -288,7 +288,7 @@ class UsiTeller:
         return []
 
     def _asked(self, sfen: str, moves: tuple[str, ...]) -> list[Fact]:
-        """A position is to be searched: the moves that are new, of a new game if it does not go on from the last."""
+        """A position is to be searched: the new moves, or a new game if it does not continue the last one."""
         turn = (sfen.split()[1:2] == ["w"]) ^ (len(moves) & 1)
         facts: list[Fact] = []
         game = self._game

@@ -1,7 +1,7 @@
-"""The master's end of the live page: starts its process, and hands it the facts from a thread.
+"""The master's end of the live page: starts its process, and passes facts to it from a thread.
 
-Nobody waits for it: an event goes into a queue, and the thread makes a fact of it, writes it, and drops what the next
-one makes old. Where the page's process is gone, or takes nothing any more, there is no page; the game goes on.
+Nothing waits for it: an event goes into a queue, and the thread makes a fact of it, writes it, and drops outdated ones.
+If the page's process is gone, or accepts no more input, there is no page; the game goes on.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from master.player.events import GameEvent
 from master.usi.options import Event, Instruction
 
 PROGRESS_S: Final = 0.2
-"""Seconds between two updates of each side's search on the page, at least."""
+"""Minimum seconds between two updates of each side's search on the page."""
 _STUCK_S: Final = 5.0
-"""A page that has taken nothing for so long has no use for more."""
+"""A page that has accepted nothing for this long is given up."""
 _MOST_WAITING: Final = 20_000
 _END_S: Final = 3.0
 
@@ -42,7 +42,7 @@ class PageSettings:
     host: str = "127.0.0.1"
     port: int = 0
     token: str = field(default="", repr=False)
-    """The token that a browser has to show; empty: none, on this machine alone."""
+    """The token that a browser must present; empty: none, on this machine alone."""
     head: dict[str, Any] = field(default_factory=dict)
 
 
@@ -50,9 +50,9 @@ class Feed:
     """The live page of this process's fleet and games. All but `start` and `close` return at once, from any thread.
 
     Args:
-        settings: where.
-        on_ready: hears the page's address, from a thread.
-        on_trouble: hears why there is none, or none any more, from a thread.
+        settings: address and title.
+        on_ready: gets the page's address, from a thread.
+        on_trouble: gets the reason why there is no page, or none any more, from a thread.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Feed:
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Start the process. What goes wrong is told, and nothing is raised."""
+        """Start the process. Errors are reported, not raised."""
         ours, theirs = socket.socketpair()
         try:
             environment = {name: value for name, value in os.environ.items() if name != "GOUGI_CSA_PASSWORD"}
@@ -79,7 +79,7 @@ class Feed:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 env=environment,
-                start_new_session=True,  # Ctrl-C is the master's business
+                start_new_session=True,  # the master handles Ctrl-C
             )
         except OSError as error:
             ours.close()
@@ -92,7 +92,7 @@ class Feed:
         self._thread.start()
 
     def observe(self, event: GameEvent) -> None:
-        """An event of the player whose page it is."""
+        """Take an event of the player whose page it is."""
         self._put("own", event)
 
     def observe_opponent(self, event: GameEvent) -> None:
@@ -146,7 +146,7 @@ class Feed:
         self._on_trouble(why)
 
     def _pass_on(self, to_page: socket.socket) -> None:
-        """Until the end: each event at once, but of a search only its newest state, and that every `PROGRESS_S`."""
+        """Until the end: write each event at once, but of a search only its newest state, every `PROGRESS_S`."""
         held: dict[str, _Item] = {}
         due = 0.0
         while True:

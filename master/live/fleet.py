@@ -1,4 +1,4 @@
-"""A fleet as the page shows it, out of its events and searches. Pure."""
+"""A fleet as the page shows it, built from its events and searches. Pure."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any, Final
 from cluster.machine.status import by_number
 
 _OUTSIDE: Final = frozenset({"", "fallback", "local"})
-"""Names that are no nodes of the fleet: the master's own engine, and a searcher without a fleet (the opponent of an
-embedded game, whose events stand in the same log)."""
+"""Names that are not nodes of the fleet: the master's own engine, and a searcher without a fleet (the opponent of an
+embedded game, whose events are in the same log)."""
 _LOSSES_KEPT: Final = 50
 _SPEEDS_KEPT: Final = 240
 
@@ -82,7 +82,7 @@ class FleetPicture:
         self.version += 1
 
     def on_status(self, masters: list[dict[str, Any]], at: float) -> None:
-        """Take the state files of this machine's masters (`cluster.machine.status`): they are the fleet."""
+        """Take the state files of this machine's masters (`cluster.machine.status`) as the fleet."""
         seen = set()
         for facts in masters:
             self._ray = {"state": str(facts["ray"]), "address": str(facts["address"])}

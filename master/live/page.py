@@ -1,7 +1,7 @@
-"""The content of the page, out of facts (`master.live.facts`). Pure: the facts bring the time with them.
+"""The content of the page, computed from facts (`master.live.facts`). Pure: the facts carry the time.
 
-A `Site` is one fleet and its games. What a browser gets of it are *sections*, each a value that JSON can hold, with a
-version that rises when it changes: ``fleet``, ``log``, ``games`` and, of one game, ``game``, ``thoughts``, ``ended``.
+A `Site` is one fleet and its games. A browser gets *sections* of it. Each is a value that JSON can hold, with a version
+that rises when it changes: ``fleet``, ``log``, ``games`` and, for one game, ``game``, ``thoughts``, ``ended``.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ Fact = dict[str, Any]
 GAMES_KEPT: Final = 50
 LOG_KEPT: Final = 200
 ENDED_KEPT: Final = 8
-"""Searches that have ended and are sent to every viewer. When both sides answer at once, as near a mate, a viewer may
-miss some moves; it still gets what was thought before them."""
+"""Finished searches that every viewer gets. If both sides answer at once, as near a mate, a viewer may miss some moves;
+it still gets the searches before them."""
 GAME_SECTIONS: Final = ("game", "thoughts", "ended")
 
 TOLD: Final = frozenset(
@@ -46,12 +46,12 @@ TOLD: Final = frozenset(
         "fork_server_lost",
     }
 )
-"""Fleet events that the log of events tells; `static/panels.js` has the words. The others are too many, or shown
+"""Fleet events that the list of events shows; `static/panels.js` has the words. The others are too frequent, or shown
 elsewhere."""
 
 
 class GamePage:
-    """One game: its moves, its clocks, and what each side thought before each move.
+    """One game: its moves, its clocks, and each side's search before each move.
 
     Args:
         key: its name in addresses; unique within its site.
@@ -61,7 +61,7 @@ class GamePage:
         self.key = key
         self.versions = dict.fromkeys(GAME_SECTIONS, 1)
         self.details: dict[int, list[Fact | None]] = {}
-        """By ply (moves made before): what black and white thought there."""
+        """By ply (moves made before): the searches of black and white there."""
         self._head = {name: began[name] for name in ("id", "names", "mine", "start", "first", "times", "max_moves")}
         # An analysis searches for both sides in turn.
         self._head |= {"began": began["at"], "searches": began["mine"], "analysed": began.get("analysed", False)}
@@ -71,7 +71,7 @@ class GamePage:
         self._echo_ms: float | None = None
         self._thoughts: list[Fact | None] = [None, None]
         self._ended: deque[tuple[int, Fact]] = deque(maxlen=ENDED_KEPT)
-        """The last searches that have ended, with their sides."""
+        """The last finished searches, with their sides."""
         self._ponder = {"turns": 0, "hits": 0, "pondered_ms": 0, "fleet_ms": 0}
 
     @property
@@ -80,7 +80,7 @@ class GamePage:
 
     @property
     def plies(self) -> int:
-        """Moves made, those of the start position included."""
+        """Moves made, including those of the start position."""
         return int(self._moves[-1]["ply"]) if self._moves else int(self._head["first"])
 
     def take(self, fact: Fact) -> None:
@@ -92,7 +92,7 @@ class GamePage:
             case "move":
                 self._move(fact)
             case "echo":
-                self._echo_ms = fact["ms"]  # goes out with the next change
+                self._echo_ms = fact["ms"]  # sent with the next change
                 return
             case "clocks":
                 self._clocks = {**fact["clocks"], "at": fact["at"]}
@@ -143,7 +143,7 @@ class GamePage:
             before = {"ply": self.plies, "began": began, "known": None, "soft_ms": None, "hard_ms": None, "heard": {}}
         new = {name: value for name, value in fact.items() if name not in ("fact", "colour")}
         done = fact["fact"] == "decision"
-        unheard = done and not before.get("fleet")  # a log holds no nodes before: when they reported is not known
+        unheard = done and not before.get("fleet")  # a log has no nodes before this, so their report times are unknown
         self._keep(colour, {**before, **new, "heard": {} if unheard else _heard(before, fact), "done": done})
 
     def _keep(self, colour: int, thought: Fact) -> None:
@@ -171,7 +171,7 @@ class Site:
     """A fleet and its games.
 
     Args:
-        head: what does not change: the ``command`` and the ``version``, for the page's title.
+        head: the constant part, ``command`` and ``version``, for the page's title.
     """
 
     def __init__(self, head: dict[str, Any]) -> None:
@@ -190,10 +190,10 @@ class Site:
         return next(reversed(self.games.values()), None)
 
     def take(self, fact: Fact) -> None:
-        """Anything that has happened.
+        """Take any fact.
 
         Raises:
-            KeyError, TypeError: it is no fact of this version.
+            KeyError, TypeError: it is not a fact of this version.
         """
         kind, at = fact["fact"], fact["at"]
         game = self.latest
@@ -220,7 +220,7 @@ class Site:
             self.fleet.on_search(fact, at)
 
     def key(self, name: str) -> str | None:
-        """The key of a game that a viewer names; ``latest`` is that of the last one. None: there is none."""
+        """The key of a game that a viewer names; ``latest`` is the newest game. None: there is none."""
         if name != "latest":
             return name if name in self.games else None
         return None if self.latest is None else self.latest.key
@@ -244,7 +244,7 @@ class Site:
                 return self.games[key].section(name)
 
     def details(self, key: str, ply: int) -> list[Fact | None] | None:
-        """The searches of black and white behind ``ply`` moves of a game; None: nothing is known."""
+        """The searches of black and white after ``ply`` moves of a game; None: nothing is known."""
         return self.games[key].details.get(ply)
 
     def _begin(self, fact: Fact) -> None:
@@ -263,7 +263,7 @@ class Site:
 
 
 def _heard(before: Fact, fact: Fact) -> dict[str, float]:
-    """By node, when it last reported something else than before."""
+    """By node, the time at which its report last changed."""
     was = {view["node"]: view for view in before.get("fleet") or ()}
     heard: dict[str, float] = before["heard"]
     found: dict[str, float] = {}
@@ -275,10 +275,10 @@ def _heard(before: Fact, fact: Fact) -> dict[str, float]:
 
 
 class Cursor:
-    """One viewer's place in a site: it is sent the newest version of each section, however many it has missed.
+    """One viewer's state: it gets the newest version of each section, however many it has missed.
 
     Args:
-        name: the game that it looks at; ``latest`` follows the games.
+        name: the viewed game; ``latest`` follows the games.
     """
 
     def __init__(self, name: str) -> None:
@@ -287,7 +287,7 @@ class Cursor:
         self._seen: dict[str, int] = {}
 
     def next(self, site: Site) -> tuple[str | None, list[str]]:
-        """The game's key, and the sections that are new to the viewer; they count as sent."""
+        """The game's key, and the sections that are new to the viewer; they then count as sent."""
         key = site.key(self._name)
         if key != self._key:
             self._key = key
@@ -298,6 +298,6 @@ class Cursor:
         return key, new
 
     def behind(self, site: Site) -> bool:
-        """Whether there is something that the viewer has not been sent."""
+        """Whether there is anything that the viewer has not received."""
         key = site.key(self._name)
         return key != self._key or site.versions(key) != self._seen

@@ -1,7 +1,7 @@
-"""The process of the live page: facts come in on standard input, a line each; browsers are served from them.
+"""The process of the live page: reads facts from standard input, one per line, and serves browsers.
 
-The first line is the settings; what is answered on standard output is the page's address, or why there is none. The end
-of the input is the end of the process, so none is left behind, whatever becomes of the master.
+The first line holds the settings. The answer on standard output is the page's address, or the reason why there is none.
+The end of the input ends the process, so none is left over, whatever happens to the master.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from master.live.page import Site
 from master.live.server import Hub, address_of, listen, make_app, make_server
 
 _MOST_LINE: Final = 1 << 24
-"""Bytes of one fact."""
+"""Maximum bytes of one fact."""
 _GOODBYE_S: Final = 0.6
 """Seconds that the viewers have for the last state."""
 
@@ -45,7 +45,7 @@ async def serve(facts: asyncio.StreamReader, settings: dict[str, Any]) -> None:
 
 async def main() -> None:
     """Read the settings, then serve."""
-    os.nice(10)  # a game's processes go before its viewers
+    os.nice(10)  # a game's processes come before its viewers
     reader = asyncio.StreamReader(_MOST_LINE)
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin.buffer)
     if line := await reader.readline():

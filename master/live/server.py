@@ -1,9 +1,9 @@
-"""The web server of the live page: Starlette on uvicorn, server-sent events, nothing but reading.
+"""The web server of the live page: Starlette on uvicorn, server-sent events, read-only.
 
-A viewer is sent the newest version of what it shows, four times a second at most, and nothing that it has missed. One
-that takes nothing for `SLOW_S` is cut off. Nothing in the page is from elsewhere, and its Content-Security-Policy says
-so. Without a token it answers only under names of this machine: a foreign page could else read it by a name of its own
-that points here.
+A viewer gets the newest version of each section, at most four times a second, without missed versions. A viewer that
+accepts nothing for `SLOW_S` is cut off. The page loads nothing from elsewhere, and its Content-Security-Policy enforces
+that. Without a token it answers only under names of this machine; otherwise a foreign page could read it through a host
+name of its own that points here.
 """
 
 from __future__ import annotations
@@ -43,19 +43,19 @@ HEADERS: Final = {
 }
 _TYPES: Final = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 _COOKIE: Final = "gougi_page_{port}"
-"""Browsers keep cookies by host alone; several pages may be on one."""
+"""Browsers separate cookies by host, not by port; one host may have several pages."""
 
 MOST_VIEWERS: Final = 100
 EVERY_S: Final = 0.25
-"""Seconds between two messages to a viewer, at least."""
+"""Minimum seconds between two messages to a viewer."""
 BEAT_S: Final = 5.0
-"""Seconds between two messages, at most, so that a viewer that is gone is noticed."""
+"""Maximum seconds between two messages, so that a viewer that is gone is noticed."""
 SLOW_S: Final = 10.0
-"""Seconds that a viewer may take for a message."""
+"""Seconds that a viewer may take to receive a message."""
 
 
 class Hub:
-    """Wakes the viewers when something has changed, and makes each section's text once for all of them."""
+    """Wakes the viewers after a change, and builds each section's text once for all of them."""
 
     def __init__(self, site: Site) -> None:
         self.site = site
@@ -65,18 +65,18 @@ class Hub:
         self._texts: dict[tuple[str | None, str], tuple[int, str]] = {}
 
     def changed(self) -> None:
-        """Something has; on the server's loop."""
+        """Something has changed; on the server's loop."""
         self._changed.set()
         self._changed = asyncio.Event()
 
     def close(self) -> None:
-        """Say goodbye to the viewers."""
+        """Notify the viewers of the end."""
         self.closing = True
         self.changed()
 
     @property
     def next_change(self) -> asyncio.Event:
-        """Set as soon as something changes; whoever waits takes it before looking at what there is."""
+        """Set at the next change; a waiter takes it before it reads the current state."""
         return self._changed
 
     async def wait(self, change: asyncio.Event) -> None:
@@ -103,7 +103,7 @@ def make_app(hub: Hub, token: str) -> ASGIApp:
     """The application.
 
     Args:
-        token: what a browser has to show once; empty: it answers this machine's own names only.
+        token: the token that a browser must present once; empty: answer only under this machine's own names.
     """
 
     def file(name: str) -> Callable[[Request], Awaitable[Response]]:
@@ -176,7 +176,7 @@ class _Events(Response):
             gone.cancel()
 
     def _behind(self) -> bool:
-        """Whether there is something new for the viewer."""
+        """Whether there is anything new for the viewer."""
         return self._hub.closing or self._cursor.behind(self._hub.site)
 
     def _message(self, first: bool) -> str:
@@ -193,7 +193,7 @@ class _Events(Response):
 
 
 class _AccessControl:
-    """Lets in who may read, and gives each answer the headers that keep the page to itself."""
+    """Admits authorized readers, and gives each answer the headers that isolate the page."""
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app = app
@@ -244,7 +244,7 @@ class _AccessControl:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens. A port that is taken is another program's: any free one is taken instead.
+    """A listening socket. If another program has the port, any free one is used.
 
     Raises:
         OSError: the machine has no such address.
@@ -272,7 +272,7 @@ def address_of(sock: socket.socket, host: str, token: str) -> str:
 
 
 def make_server(app: ASGIApp) -> uvicorn.Server:
-    """A server that says nothing and waits for nobody."""
+    """A server that prints nothing and does not wait for open connections."""
     config = uvicorn.Config(
         app,
         ws="none",

@@ -1,9 +1,9 @@
-"""Games from files as facts: a log of ours, whole or as it is written, and a game record (CSA, KIF …).
+"""Games from files as facts: a log of ours, complete or still being written, and a game record (CSA, KIF …).
 
-A log's player events are given to a player again (`master.game.journal`), whose events are what they were; the fleet's
-events stand in the log. Of searches that run it holds no nodes: those come with the decisions. A record has no thoughts
-of its players but scores; of one that ``gougi analyze`` or ShogiHome has annotated, each move has the analysis' score
-of the position after it."""
+The player events of a log are fed to a player again (`master.game.journal`), which reproduces its events; the fleet's
+events are in the log. A log holds no nodes of running searches: they come with the decisions. A record holds only the
+players' scores, not their searches. If ``gougi analyze`` or ShogiHome has annotated it, each move has the analysis'
+score of the position after it."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from master.records.record import FROM_RSSHOGI
 from worker.score import MATE, is_mate
 
 MOST_LINES: Final = 300
-"""Lines that are read at once, so that a reader who waits for the rest sees the first of them soon."""
+"""Lines read at once, so that a reader who waits for the rest sees the first of them soon."""
 _META: Final = frozenset({"event", "logger", "level", "timestamp"})
 
 
 class _Player:
-    """One player of the log, played again as its inputs come."""
+    """One player of the log, replayed as its inputs come."""
 
     def __init__(self, game: LoggedGame, teller: Teller) -> None:
         self.name = game.name
@@ -38,7 +38,7 @@ class _Player:
         self._steps = Replay(game).steps()
 
     def give(self, fields: dict[str, Any], at: float) -> list[Fact]:
-        self._game.entries.append(read(fields))  # `steps` goes on with what has been added
+        self._game.entries.append(read(fields))  # `steps` continues with the added entries
         step = next(self._steps)
         events = [instruction.event for instruction in step.instructions if isinstance(instruction, Emit)]
         return [fact for event in events if (fact := self._teller.tell(event, at)) is not None]
@@ -54,17 +54,18 @@ class LogReader:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.trouble = ""
-        """The first line that could not be read, or is missing, and why; it and what hangs on it is left out."""
+        """The first line that could not be read, or is missing, and the reason; it and its dependents are left out."""
         self.more = False
         self._place = Place()
         self._players: dict[int, _Player] = {}
         self._at = 0.0
         """The time of the last line."""
         self._main = ""
-        """The name of the player whose games are shown: the first. Another one of the log is its opponent."""
+        """The name of the player whose games are shown: the first in the log. Another one in the log is its
+        opponent."""
 
     def poll(self) -> list[Fact]:
-        """The facts of what is new; of `MOST_LINES` at a time, and then `more` says that there are more.
+        """The facts of the new lines, at most `MOST_LINES` per call; `more` says whether there are more.
 
         Raises:
             OSError, NotTextError: the log cannot be read.
@@ -94,7 +95,7 @@ class LogReader:
         if event == BEGIN:
             game = LoggedGame.begun(fields)
             self._main = self._main or game.name
-            # A name has one connection at a time: its earlier ones say no more.
+            # A name has one connection at a time: its earlier ones send nothing more.
             self._players = {number: one for number, one in self._players.items() if one.name != game.name}
             self._players[game.number] = _Player(game, Teller(thoughts_only=game.name != self._main))
         elif event == ENTRY and int(fields["game"]) in self._players:
@@ -113,10 +114,10 @@ def facts_of(path: Path, notice: Callable[[str], None] = lambda _: None) -> list
     """The facts of all games of a file.
 
     Args:
-        notice: hears what of the file cannot be shown: a game of several that is broken, moves that are left out.
+        notice: callback for content that cannot be shown: a broken game of several, or moves that are left out.
 
     Raises:
-        GameFileError: it cannot be read, or is none; the text says where and why.
+        GameFileError: it cannot be read, or is no record; the text gives place and reason.
     """
     games = read_games(path, lambda error: notice(str(error)))
     for game in games:

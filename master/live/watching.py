@@ -18,17 +18,17 @@ from master.logs.files import NotTextError, newest_log
 from worker.files import described
 
 EVERY_S: Final = 0.5
-"""Seconds between two looks at a log that grows, and at the fleets."""
+"""Seconds between two checks of a growing log, and of the fleets."""
 
 
 class Watch:
-    """Everything that can be watched on this machine. Its methods read the disk: they are called in a thread, one at a
-    time.
+    """Everything that can be watched on this machine. Its methods read the disk, so they are called in a thread, one at
+    a time.
 
     Args:
-        log: a log; or a folder, whose newest log is followed, with this machine's fleets beside it, and which may still
-            have to be made. None: ``facts`` are all there is.
-        facts: what is shown from the beginning.
+        log: a log; or a folder, whose newest log is followed together with this machine's fleets; the folder need not
+            exist yet. None: show only ``facts``.
+        facts: shown from the beginning.
     """
 
     def __init__(self, log: Path | None, facts: list[Fact]) -> None:
@@ -39,7 +39,7 @@ class Watch:
         self._fleets: list[dict[str, Any]] = []
 
     def poll(self) -> list[Fact]:
-        """Read what is new.
+        """Read new lines.
 
         Raises:
             OSError, NotTextError: a log cannot be read.
@@ -60,7 +60,7 @@ class Watch:
 
     @property
     def more(self) -> bool:
-        """Whether the log holds more already."""
+        """Whether the log has more lines already."""
         return self._reader is not None and self._reader.more
 
     @property

@@ -1,13 +1,13 @@
-"""The files of a log: one that is written, and the parts that were set aside when it had grown.
+"""The files of a log: the one that is being written, and the parts that were set aside when it grew too large.
 
 ::
 
     gougi-20261121-101500-4711.0001.jsonl.gz      set aside, compressed
     gougi-20261121-101500-4711.0002.jsonl.gz
-    gougi-20261121-101500-4711.jsonl              written now, or the end of a run that is over
+    gougi-20261121-101500-4711.jsonl              being written, or the end of a finished run
 
-A log is read by the name of its last file (`read_lines`), or of any other, and is the same however often it was cut,
-before or while it is read.
+A log is read (`read_lines`) by the name of its last file or of any part. The result is the same however often the log
+was rotated, before or during the read.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ from typing import Final
 
 _NAME: Final = re.compile(r"(?P<run>.+?)(?:\.(?P<number>\d{4,}))?\.jsonl(?P<packed>\.gz)?")
 _OURS: Final = re.compile(r"gougi-[0-9]{8}-[0-9]{6}-[0-9]+(\.[0-9]{4,})?\.jsonl(\.gz)?")
-"""Names of files that may be deleted. Any other name is a person's, who keeps a log or notes on it."""
+"""Names of files that may be deleted. Files with any other name belong to a user, who keeps a log or notes there."""
 _HALF_PACKED: Final = re.compile(r"\.gougi-[0-9]{8}-[0-9]{6}-[0-9]+\.[0-9]{4,}\.jsonl\.gz")
 _IN_USE_S: Final = 24 * 3600.0
-"""A file that was written within this time may be another process's: it is kept."""
+"""A file that was written within this time may belong to a running process: it is kept."""
 _FAST: Final = 3
-"""The level of gzip: a tenth of the size for 10 ms a MB."""
+"""The gzip level: a tenth of the size for 10 ms per MB."""
 _LAST: Final = sys.maxsize
-"""The number of the file that is written, or was the last one to be."""
+"""The number of the file that is being written, or was written last."""
 LINES_LOST: Final = "log_lines_lost"
-"""The event of the line that stands in a log in the place of lines that the disk did not take."""
+"""The event of the line that replaces lines which the disk did not take."""
 _MARK: Final = f'"event": "{LINES_LOST}"'.encode()
 _BOM: Final = b"\xef\xbb\xbf"
 
 
 class NotTextError(ValueError):
-    """A log is not UTF-8; the text names the file and the byte in it."""
+    """A log is not UTF-8; the text names the file and the byte."""
 
 
 def is_log(name: str) -> bool:
@@ -56,7 +56,7 @@ def is_log(name: str) -> bool:
 
 
 def newest_log(folder: Path) -> Path | None:
-    """The log that was begun last in a folder, by the name of the file that is written; None: there is none."""
+    """The most recently started log of a folder, as the name of its current file; None: there is none."""
     try:
         found = [file for file in folder.iterdir() if _OURS.fullmatch(file.name)]
     except OSError:
@@ -67,17 +67,17 @@ def newest_log(folder: Path) -> Path | None:
 
 
 def run_of(path: Path) -> str:
-    """The name that all files of one log share; empty: it has not the name of a log."""
+    """The name that all files of one log share; empty if the name is not that of a log."""
     return _order(path)[0]
 
 
 @dataclass(slots=True)
 class Place:
-    """The place up to which a log is read.
+    """The position up to which a log has been read.
 
     Attributes:
-        part: number of the last part that is read, or is missing; 0: none.
-        lines: lines of what follows it that are read: of the next part, while it was the file being written.
+        part: number of the last part that was read, or is missing; 0: none.
+        lines: number of lines read from the next part, while it was the file being written.
     """
 
     part: int = 0
@@ -87,14 +87,14 @@ class Place:
 def read_lines(path: Path, gap: Callable[[str], None], place: Place | None = None) -> Iterator[tuple[Path, int, str]]:
     """The lines of a log in the order in which they were written: file, number in the file from 1, text.
 
-    The log may be written and cut meanwhile. A last line that is not whole is left out.
+    The log may be written and rotated meanwhile. An incomplete last line is left out.
 
     Args:
-        path: any of its files, there or not: the parts that were set aside count.
-        gap: hears, in its turn, where lines are missing between those before and those after: the file and why. A
-            line `LINES_LOST` follows then, where the disk did not take them.
-        place: where to begin, for one who comes again when the log has grown; it is moved to behind each line that is
-            given. None: the beginning.
+        path: any of its files, whether it exists or not: the parts that were set aside count.
+        gap: callback, called in sequence with the file and the reason when lines are missing between the lines before
+            and after the call. If the disk did not take them, a line `LINES_LOST` follows.
+        place: where to begin, for a caller that returns when the log has grown. It is moved past each line that is
+            yielded. None: the beginning.
 
     Raises:
         OSError: a file cannot be read, or there is none.
@@ -106,7 +106,7 @@ def read_lines(path: Path, gap: Callable[[str], None], place: Place | None = Non
         if number not in (at.part + 1, _LAST):
             if at.part or at.lines:
                 gap(f"{file}: the parts before it are missing")
-            at.part, at.lines = number - 1, 0  # who comes again in the midst of it finds nothing missing
+            at.part, at.lines = number - 1, 0  # a caller that resumes in the middle misses nothing
         count, size, whole, damaged = 0, 0, False, False
         with lines:
             try:
@@ -132,11 +132,11 @@ def read_lines(path: Path, gap: Callable[[str], None], place: Place | None = Non
             at.part, at.lines = number, 0
         elif (behind := _next(path, at.part)) is None or behind[0] == _LAST:
             return
-        # Else it has been set aside, perhaps with more lines than there were.
+        # The file has been set aside, perhaps with more lines than before.
 
 
 def _lost(line: bytes) -> int:
-    """The number of lines in whose place this one stands; 0: it does not."""
+    """The number of lost lines that this line stands for; 0: it is an ordinary line."""
     try:
         fields = json.loads(line)
         return int(fields["lines"]) if fields["event"] == LINES_LOST else 0
@@ -145,7 +145,7 @@ def _lost(line: bytes) -> int:
 
 
 def _open_next(path: Path, done: int) -> tuple[int, Path, io.BufferedIOBase] | None:
-    """Open what `_next` names. At any moment the file that is written may be set aside, and a part be packed."""
+    """Open the file that `_next` names. At any moment the current file may be set aside, and a part compressed."""
     while (part := _next(path, done)) is not None:
         number, file = part
         try:
@@ -161,9 +161,9 @@ def _open_next(path: Path, done: int) -> tuple[int, Path, io.BufferedIOBase] | N
 
 
 def _next(path: Path, done: int) -> tuple[int, Path] | None:
-    """The first part behind part ``done``, or the file that is written, by number and name; None: there is neither.
+    """The first part after part ``done``, or the current file, by number and name; None: neither exists.
 
-    Of a part that is there packed and unpacked, as a crash may leave it, the packed one is on the disk as a whole.
+    If a crash left a part both compressed and not, the compressed one is complete on disk.
     """
     name = _NAME.fullmatch(path.name)
     found: list[tuple[int, Path]] = []
@@ -176,7 +176,7 @@ def _next(path: Path, done: int) -> tuple[int, Path] | None:
 
 
 def _order(file: Path) -> tuple[str, int]:
-    """Sorts the files of all runs by age: by the run's name, which begins with its time, and by the part's number."""
+    """Sorts the files of all runs by age: by the run's name, which begins with its time, then by the part's number."""
     name = _NAME.fullmatch(file.name)
     if name is None:
         return "", _LAST
@@ -184,20 +184,20 @@ def _order(file: Path) -> tuple[str, int]:
 
 
 class LogFile(BaseRotatingHandler):
-    """Writes a log's lines, and sets its file aside where that has grown to ``part_bytes``.
+    """Writes a log's lines, and sets its file aside when it has grown to ``part_bytes``.
 
-    A disk that is full, or refuses anything else, costs lines of the log and nothing more. That is told once. When the
-    disk takes lines again, the first one is `LINES_LOST` with the number of those that are missing there, which is told
-    too. No line is written behind half a line because of it.
+    A full disk, or any other write error, costs lines of the log and nothing more. It is reported once. When the disk
+    takes lines again, the first one is `LINES_LOST` with the number of lines missing there, which is reported too. A
+    new line never follows an incomplete one.
 
     Args:
         path: ``gougi-DATE-TIME-PID.jsonl``.
         part_bytes: 0: never.
-        keep: so many log files of all runs may be in the folder; the oldest are deleted. 0: all are kept.
-        tell: hears of troubles, as ``tell(event, fields)``.
+        keep: the number of log files of all runs that may be in the folder; the oldest are deleted. 0: all are kept.
+        tell: callback for problems, ``tell(event, fields)``.
 
     Raises:
-        OSError: the file cannot be made.
+        OSError: the file cannot be created.
     """
 
     def __init__(self, path: Path, part_bytes: int, keep: int, tell: Callable[[str, dict[str, object]], None]) -> None:
@@ -212,12 +212,12 @@ class LogFile(BaseRotatingHandler):
         self._lost = 0
         self._packing = True
         self._next_try = part_bytes
-        """Size at which to set it aside: a file that could not be is left to grow by half as much again."""
+        """Size at which to set the file aside. If that fails, the limit grows by half a part."""
         self._delete_old()
 
     def stop_packing(self) -> None:
-        """Leave parts unpacked from now on, also one that is being packed: the log ends, and is waited for. Any
-        thread."""
+        """Leave parts uncompressed from now on, also one that is being compressed: the log ends, and someone waits for
+        it. Any thread."""
         self._packing = False
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -226,7 +226,7 @@ class LogFile(BaseRotatingHandler):
             if self._lost:
                 self._cut_half_line()
             super().emit(record)
-            if self.stream is None:  # handleError has been here
+            if self.stream is None:  # handleError has closed it
                 return
             self._size = os.fstat(self.stream.fileno()).st_size
         except Exception:
@@ -237,7 +237,7 @@ class LogFile(BaseRotatingHandler):
             self._tell(LINES_LOST, {"lines": lost})
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line, after the one that says how many are missing before it: both are on the disk, or neither."""
+        """The line, after the one that says how many are missing before it: both reach the disk, or neither."""
         line = super().format(record)
         if not self._lost:
             return line
@@ -246,10 +246,10 @@ class LogFile(BaseRotatingHandler):
         return f"{json.dumps(mark)}\n{line}"
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's name
-        """A line could not be written: begin anew behind the last whole one."""
+        """A line could not be written: start again after the last complete line."""
         error = sys.exc_info()[1]
         self._close_stream()
-        with contextlib.suppress(OSError):  # else before the next line
+        with contextlib.suppress(OSError):  # otherwise it is tried again before the next line
             self._cut_half_line()
         self._lost += 1
         if self._lost == 1:
@@ -265,7 +265,7 @@ class LogFile(BaseRotatingHandler):
         return bool(self._part_bytes) and self._size >= self._next_try
 
     def doRollover(self) -> None:  # noqa: N802 - logging's name
-        """Set the file aside. Where that fails, it is written on."""
+        """Set the file aside. If that fails, keep writing to it."""
         self._close_stream()
         number = self._number + 1
         part = self._path.with_name(f"{self._path.stem}.{number:04d}.jsonl")
@@ -290,7 +290,7 @@ class LogFile(BaseRotatingHandler):
                         packed.write(piece)
                 if self._packing:
                     target.flush()
-                    os.fsync(target.fileno())  # or a machine that stops could leave neither
+                    os.fsync(target.fileno())  # or a crash of the machine could leave neither
             if self._packing:
                 temporary.rename(part.with_name(f"{part.name}.gz"))
                 part.unlink()
@@ -300,7 +300,7 @@ class LogFile(BaseRotatingHandler):
             temporary.unlink(missing_ok=True)
 
     def _delete_old(self) -> None:
-        """Delete the oldest log files of all runs, and what a crash while packing has left."""
+        """Delete the oldest log files of all runs, and the leftovers of a crash during compression."""
         try:
             files = sorted(self._path.parent.iterdir(), key=_order)
         except OSError:

@@ -1,5 +1,4 @@
-"""The metrics of a player's games, from what it tells its observers; those of its fleet are in
-`cluster.metrics.catalogue`."""
+"""The metrics of a player's games, from its events; those of its fleet are in `cluster.metrics.catalogue`."""
 
 from __future__ import annotations
 
@@ -56,7 +55,7 @@ class GameMetrics:
     """Observes one player, game after game.
 
     Args:
-        version, player: of `BUILD`.
+        version, player: labels of `BUILD`.
     """
 
     def __init__(self, registry: CollectorRegistry, version: str, player: str) -> None:
@@ -90,7 +89,7 @@ class GameMetrics:
                     meters.add(GAMES, 1, outcome.conclusion.value.lower())
 
     def message(self, level: str) -> None:
-        """A grave message of the log: one of `LEVELS`. Any thread."""
+        """A warning or error of the log: one of `LEVELS`. Any thread."""
         self._meters.add(MESSAGES, 1, level)
 
     def _moved(self, move: MovePlayed) -> None:
@@ -107,7 +106,7 @@ class GameMetrics:
         meters.set(FLAG_MARGIN_LEAST, self._least_s)
 
     def _forget_margins(self) -> None:
-        """There is none yet: no number, so that no alarm takes it for a small one."""
+        """No value yet: without a number, no alarm takes it for a small one."""
         self._meters.set(FLAG_MARGIN, math.nan)
         self._meters.set(FLAG_MARGIN_LEAST, math.nan)
 

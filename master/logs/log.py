@@ -1,4 +1,4 @@
-"""The log: JSON lines in a file, written by a thread of its own, and the graver messages for a person to see."""
+"""The log: JSON lines in a file, written by a thread of its own; warnings and errors also go to the console."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from worker.files import reason
 
 
 class About:
-    """The game that this process plays, which is one at a time; it stands on the log's lines as ``game_id``.
+    """The game that this process plays, one at a time; the log's lines carry it as ``game_id``.
 
-    An observer of the player, and a processor of structlog; any thread.
+    It is an observer of the player, and a structlog processor; any thread.
     """
 
     def __init__(self) -> None:
@@ -40,20 +40,20 @@ class About:
                 self._game_id = ""
 
     def __call__(self, _logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-        """Add what is known to a line that does not say it itself."""
+        """Add the known fields to a line that lacks them."""
         if self._game_id:
             event.setdefault("game_id", self._game_id)
         return event
 
 
 class SearchAbout:
-    """The search that a fleet is at, from its events; it stands on their lines as ``search_id``."""
+    """The current search of a fleet, from its events; their lines carry it as ``search_id``."""
 
     def __init__(self) -> None:
         self._search_id: object = None
 
     def fields(self, name: str, fields: dict[str, object]) -> dict[str, object]:
-        """The event's fields, and the search's where one runs."""
+        """The event's fields, plus those of the search if one runs."""
         own = fields.get("search_id")
         if name in ("search_started", "pondering", "dealt"):
             self._search_id = own
@@ -81,9 +81,9 @@ _GRAVE: Final = frozenset(
         "metrics_not_served",
     }
 )
-"""Fleet events that a person should hear of. The fallback, at the lowest priority, may well fall silent for a while."""
+"""Fleet events for the console. The fallback, at the lowest priority, may well be silent for a while."""
 _CHATTY: Final = ("asyncio", "concurrent", "filelock", "markdown_it", "numba", "ray", "urllib3", "zmq")
-"""Other people's loggers: of these only warnings count."""
+"""Loggers of other libraries: only their warnings and errors count."""
 
 
 CLOSE_S: Final = 2.0
@@ -91,7 +91,7 @@ CLOSE_S: Final = 2.0
 
 
 class LogError(Exception):
-    """The log file cannot be made; the text says where and why."""
+    """The log file cannot be created; the text gives the path and the reason."""
 
 
 @contextlib.contextmanager
@@ -105,21 +105,21 @@ def open_log(
     keep: int = 0,
     about: structlog.typing.Processor | None = None,
 ) -> Iterator[Path]:
-    """Write the log to a new file in ``folder`` (made if it is missing) until the end of the block.
+    """Write the log to a new file in ``folder`` (created if missing) until the end of the block.
 
-    A disk that does not answer in the end is waited for `CLOSE_S`; ``console`` hears how many lines it has cost.
+    At the end it waits at most `CLOSE_S` for a disk that does not answer; ``console`` gets the number of lost lines.
 
     Args:
         folder: for ``gougi-DATE-TIME-PID.jsonl``.
-        part_bytes: a file that has grown to so many bytes is set aside (`master.logs.files`); 0: none is.
-        keep: so many log files are kept in ``folder``, of all runs; 0: all.
-        about: adds to every line what it is about (`master.logs.log.About`).
-        file_level: the least level for the file: ``debug``, ``info``, ``warning`` or ``error``.
-        console_level: the least level for ``console``.
-        console: gets a message in one line; called from any thread.
+        part_bytes: a file that has grown to this size is set aside (`master.logs.files`); 0: never.
+        keep: number of log files kept in ``folder``, over all runs; 0: all.
+        about: adds the current game and search to every line (`master.logs.log.About`).
+        file_level: the lowest level for the file: ``debug``, ``info``, ``warning`` or ``error``.
+        console_level: the lowest level for ``console``.
+        console: gets each message as one line; called from any thread.
 
     Raises:
-        LogError: the folder or the file cannot be made.
+        LogError: the folder or the file cannot be created.
     """
     path = folder / f"gougi-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.jsonl"
     try:
@@ -128,7 +128,7 @@ def open_log(
     except OSError as error:
         raise LogError(f"no log can be written to {folder}: {reason(error)}") from error
     file.setLevel(file_level.upper())
-    # A slow disk must not hold up a move: the queue takes the finished line, a thread writes it.
+    # A slow disk must not delay a move: the queue takes the finished line, a thread writes it.
     queue: SimpleQueue[logging.LogRecord] = SimpleQueue()
     to_file = QueueHandler(queue)
     to_file.setLevel(file_level.upper())
@@ -160,15 +160,15 @@ def open_log(
         if writer.stop_within(CLOSE_S):
             try:
                 file.close()
-            except OSError as error:  # a network disk may refuse lines as late as here
+            except OSError as error:  # a network disk may report errors only here
                 console(f"error: log_not_written file={path} error={str(error)!r}")
         else:
-            # The file is in the hands of a thread that the disk holds; the process ends all the same (`__main__`).
+            # A thread blocked by the disk holds the file; the process ends all the same (`__main__`).
             console(f"error: log_not_written lines={queue.qsize()} file={path} error='the disk does not answer'")
 
 
 def fleet_listener(*also: Callable[[str, dict[str, object]], None]) -> Listener:
-    """A listener whose fleet events go to the log, and to all of ``also``."""
+    """A listener that writes fleet events to the log, and passes them to all of ``also``."""
     log: structlog.stdlib.BoundLogger = structlog.get_logger("fleet")
     about = SearchAbout()
 
@@ -203,16 +203,16 @@ _AS_JSON: Final = structlog.processors.JSONRenderer(ensure_ascii=False)
 
 
 def _json_line(logger: Any, method: str, event: MutableMapping[str, Any]) -> str:
-    """JSON whose control characters are all escapes, also those that JSON itself lets be: a terminal heeds them too."""
+    """JSON with all control characters escaped, even those that JSON allows, because a terminal obeys them too."""
     return clean(str(_AS_JSON(logger, method, event)))
 
 
 _ONCE: Final = {
     "node_starves": later("{node} plays weaker: it has {percent} % of its processor, other programs the rest")
 }
-"""In words for a person, who hears of it once; the log has each."""
+"""Text for the console, which shows it once; the log has each occurrence."""
 _UNSAID: Final = frozenset({"logger", "level", "timestamp", "exception", "game_id", "search_id"})
-"""In the file alone: a person knows which game is played."""
+"""In the file alone: the console already shows which game is played."""
 
 
 def _one_line(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> str:
@@ -232,23 +232,23 @@ def _word(value: object) -> str:
 
 
 def _trouble(event: str, fields: dict[str, object]) -> None:
-    """The log's own troubles are told as all others; in the file too, if it takes them."""
+    """The log's own errors are reported like all others; also in the file, if it can be written."""
     structlog.get_logger("log").error(event, **fields)
 
 
 def _is_not_written(record: logging.LogRecord) -> bool:
-    """Whether the file still has to get a record: `LINES_LOST` it has by itself, in its place."""
+    """Whether the file still needs a record: it writes `LINES_LOST` itself, in its place."""
     return not (isinstance(record.msg, dict) and record.msg.get("event") == LINES_LOST)
 
 
 class _Writer(QueueListener):
     def handle(self, record: logging.LogRecord) -> None:
-        """An error would end the thread, and with it the log. `LogFile` has told all that it could."""
+        """An error would end the thread, and with it the log. `LogFile` has already reported it if possible."""
         with contextlib.suppress(Exception):
             super().handle(record)
 
     def stop_within(self, seconds: float) -> bool:
-        """As `stop`, but wait for no longer. Whether all is written."""
+        """As `stop`, but with a time limit. Returns whether all is written."""
         thread = self._thread
         if thread is None:
             return True

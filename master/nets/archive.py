@@ -1,7 +1,7 @@
-"""Networks in an archive (zip, 7z, tar): which there are, and the bytes of one.
+"""Networks in an archive (zip, 7z, tar): a list of them, and the bytes of one.
 
-Nothing is unpacked under a name of the archive's own: a member is read as a stream of bytes, and links, devices and
-folders are passed over. So a path in an archive leads nowhere.
+Nothing is unpacked under a name from the archive: a member is read as a stream of bytes, and links, devices and folders
+are skipped. So a path in an archive has no effect.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from typing import IO, Any, Final, cast
 MAGIC: Final = (0x7AF32F16).to_bytes(4, "little")
 """The first bytes of a network file."""
 MAX_NET_BYTES: Final = 4 << 30
-"""A network larger than this is taken for an archive bomb; the largest known has 0.4 GB."""
+"""A larger network is taken for an archive bomb; the largest known has 0.4 GB."""
 _MAX_ALL_BYTES: Final = 16 << 30
 _MAX_MEMBERS: Final = 10_000
 _MAX_HEADER_BYTES: Final = 1 << 20
-"""Of a tar header, which the reader takes into memory as a whole."""
+"""Limit for a tar header, which the reader loads into memory as a whole."""
 _CHUNK: Final = 1 << 16
 
 _COMPRESSED: Final = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ\0", lzma.open))
@@ -73,7 +73,7 @@ def nets_in(path: Path) -> list[Member]:
 
     Raises:
         ArchiveError: it cannot be read.
-        OSError: nor can the file.
+        OSError: the file cannot be read.
     """
     return [member for member, chunks in _walk(path) if next(chunks(), b"").startswith(MAGIC)]
 
@@ -82,7 +82,7 @@ def unpack(path: Path, wanted: Member) -> Iterator[bytes]:
     """The bytes of a network in an archive.
 
     Raises:
-        ArchiveError: it cannot be read, or the member is longer or shorter than it says.
+        ArchiveError: it cannot be read, or the member is not as long as it says.
         OSError: the file cannot be read.
     """
     for member, chunks in _walk(path):
@@ -101,7 +101,7 @@ def unpack(path: Path, wanted: Member) -> Iterator[bytes]:
 
 
 def _walk(path: Path) -> Iterator[_Entry]:
-    """The regular files of an archive, within the limits. The bytes of one can be read until the next is asked for."""
+    """The regular files of an archive, within the limits. The bytes of one can be read until the next is requested."""
     reader = _reader(path)
     if reader is None:
         raise ArchiveError(f"{path.name}: not a zip, 7z or tar archive")
@@ -127,7 +127,7 @@ def _faults(path: Path) -> Iterator[None]:
         yield
     except (*_BROKEN, OSError) as error:
         if isinstance(error, OSError) and not isinstance(error, gzip.BadGzipFile) and error.errno != errno.EINVAL:
-            raise  # of the disk; EINVAL: a seek to where an archive says that something is
+            raise  # a disk error; EINVAL comes from a seek to a wrong offset in the archive
         raise ArchiveError(f"{path.name}: damaged archive, or of an unknown kind: {error}") from error
 
 
@@ -162,7 +162,7 @@ def _zip_pieces(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[byt
 
 
 class _ShortReads:
-    """A stream that refuses to read much at once, as tarfile does when a header says that it is huge."""
+    """A stream that refuses to read much at once, which tarfile does when a header claims a huge size."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -212,7 +212,7 @@ def _seven_zip_pieces(library: ModuleType, entry: Any) -> Iterator[bytes]:
 
 
 def _libarchive() -> ModuleType:
-    """The binding, which loads the system's library when it is imported."""
+    """The binding, which loads the system's library on import."""
     try:
         import libarchive
     except (ImportError, OSError, AttributeError, TypeError) as error:

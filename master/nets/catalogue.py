@@ -1,4 +1,4 @@
-"""The catalogue of known public networks (`catalogue.toml`): what is known of each, and who says so."""
+"""The catalogue of known public networks (`catalogue.toml`): the facts about each, and their sources."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Final
 
 FILE: Final = Path(__file__).with_name("catalogue.toml")
 _LIKE: Final = 0.55
-"""How like a name must be to be suggested, 0 to 1."""
+"""Similarity from which a name is suggested, 0 to 1."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A network of the catalogue; the file's head explains the fields."""
+    """A network of the catalogue; the head of the file explains the fields."""
 
     name: str
     title: str
@@ -37,7 +37,7 @@ class Entry:
 
     @property
     def checked(self) -> str:
-        """Who vouches for its hash."""
+        """The sources that vouch for its hash."""
         return ("not verified", "one source", "several sources")[min(self.told_by, 2)]
 
 
@@ -47,12 +47,12 @@ def catalogue() -> dict[str, Entry]:
 
 
 def find(word: str, entries: Mapping[str, Entry]) -> Entry | None:
-    """The entry of a name, however it is written: ``Suisho5``, ``suisho-5``."""
+    """The entry of a name, in any spelling: ``Suisho5``, ``suisho-5``."""
     return {_plain(name): entry for name, entry in entries.items()}.get(_plain(word))
 
 
 def near(word: str, entries: Mapping[str, Entry]) -> list[str]:
-    """Names that someone may have meant."""
+    """Names that the user may have meant."""
     plain = {_plain(name): name for name in entries}
     found = [name for short, name in plain.items() if len(_plain(word)) > 2 and _plain(word) in short]
     found += [plain[short] for short in difflib.get_close_matches(_plain(word), plain, n=3, cutoff=_LIKE)]

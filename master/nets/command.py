@@ -1,4 +1,4 @@
-"""``gougi net list`` and ``gougi net get``: networks that others publish, listed and fetched."""
+"""``gougi net list`` and ``gougi net get``: list and fetch networks that others publish."""
 
 from __future__ import annotations
 
@@ -108,10 +108,10 @@ def get(
 
 @dataclass(frozen=True)
 class _Job:
-    """What is fetched, an address or a file, and all that is known of it before.
+    """The network to fetch: an address or a file, and the facts known in advance.
 
     Attributes:
-        entry: of the list; its name always stands for that network, whatever it is fetched from.
+        entry: its entry in the list; a name of the list always stands for that network, whatever its source.
         by_name: it is fetched from the list's address.
     """
 
@@ -132,7 +132,7 @@ class _Job:
 
 
 def _job(what: str, name: str | None, sha256: str | None) -> _Job:
-    """Find out what is meant. A name of the list comes before a file of the same name."""
+    """Interpret the argument. A name in the list takes precedence over a file of the same name."""
     entries = catalogue()
     if sha256 is not None and (len(sha256) != 64 or set(sha256.lower()) - set("0123456789abcdef")):
         raise CommandError("--sha256: expected 64 hexadecimal digits")
@@ -156,7 +156,7 @@ def _job(what: str, name: str | None, sha256: str | None) -> _Job:
 
 
 def _entry(word: str, entries: dict[str, Entry], problem: str = "") -> Entry:
-    """The entry of a name; an error that suggests others, if there is none."""
+    """The entry of a name. If there is none, the error suggests others."""
     if (entry := find(word, entries)) is not None:
         return entry
     like = near(word, entries)
@@ -165,7 +165,7 @@ def _entry(word: str, entries: dict[str, Entry], problem: str = "") -> Entry:
 
 
 def _name_of(path: str) -> str:
-    """The name of a network that is not of the list: that of its file, or of the folder in which an nn.bin lies."""
+    """The name of a network that is not in the list: that of its file, or of the folder that holds an nn.bin."""
     steps = [step.lower() for step in path.split("/") if step] or [""]
     steps[-1] = re.sub(r"(\.tar)?\.\w+$", "", steps[-1])
     return next((step for step in reversed(steps) if step not in ("nn", "eval")), steps[-1])
@@ -179,7 +179,7 @@ def _checked(made: str, asked: str | None) -> str:
 
 
 def _already(job: _Job) -> Installed | None:
-    """The network, if it is in its place. One that may be another is not replaced."""
+    """The network, if it is installed. One that may be another is not replaced."""
     path = net_path(job.name)
     if not path.is_file():
         return None
@@ -221,14 +221,14 @@ def _fetched(job: _Job, member: str | None) -> Installed:
         except LibraryMissingError:
             raise
         except (InstallError, ArchiveError):
-            forget(part)  # or the next try would go on with it
+            forget(part)  # otherwise the next attempt would resume it
             raise
         forget(part)
     return installed
 
 
 def _choice(nets: list[Member], wanted: str | None) -> Member:
-    """One of several networks: as asked for by its path or the end of it, else as the user answers."""
+    """One of several networks: the one requested by its path or the end of it, else the user's answer."""
     if wanted is None and sys.stdin.isatty():
         for number, net in enumerate(nets, 1):
             tell(f"{number}: {net.name} ({net.size:,} bytes)")
@@ -245,7 +245,7 @@ def _choice(nets: list[Member], wanted: str | None) -> Member:
 
 @contextlib.contextmanager
 def _shown(name: str, url: str) -> Iterator[Progress]:
-    """A bar that shows how far a download is; without a terminal, one line at its beginning."""
+    """A bar for the progress of a download; without a terminal, one line at its beginning."""
     if not sys.stderr.isatty():
         tell(f"{name}: downloading {url}")
         yield lambda _at, _total: None
@@ -315,7 +315,7 @@ def _facts(entry: Entry) -> str:
 
 
 def _text(name: str, installed: Installed, scale: int | None) -> str:
-    """What was fetched, and the lines of the configuration that make it the default."""
+    """A description of the new network, and the lines of the configuration that make it the default."""
     shape = installed.architecture or "of an unknown architecture"
     lines = [f"{name}: {installed.path}, {installed.bytes:,} bytes, {shape}", f"sha256: {installed.sha256}"]
     if installed.fault is None:

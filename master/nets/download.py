@@ -1,4 +1,4 @@
-"""Download of a file over HTTP, which goes on where an earlier try was cut off."""
+"""Download of a file over HTTP that can resume an interrupted one."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ MAX_BYTES: Final = 4 << 30
 _CHUNK: Final = 1 << 17
 _TIMEOUT_S: Final = 30
 _TRIES: Final = 4
-"""Tries in a row that bring nothing new before a download gives up."""
+"""Consecutive attempts without new bytes after which a download gives up."""
 _AGAIN: Final = (408, 425, 429, 500, 502, 503, 504)
-"""States of a server that pass."""
+"""HTTP status codes of temporary errors."""
 
 Progress = Callable[[int, int | None], None]
-"""Told of the bytes that are there, and of all that there will be, where the server says so."""
+"""Callback with the bytes received so far and the total, if the server gives it."""
 
 
 class DownloadError(Exception):
@@ -36,7 +36,7 @@ class DownloadError(Exception):
 
 
 class _CutError(Exception):
-    """The connection broke; what came of it stays."""
+    """The connection broke; the bytes received so far stay."""
 
 
 class _Answer(Protocol):
@@ -53,7 +53,7 @@ def held(part: Path) -> Iterator[None]:
     """Keep other processes from downloading to ``part``.
 
     Raises:
-        DownloadError: another one does.
+        DownloadError: another process is doing so.
     """
     part.parent.mkdir(parents=True, exist_ok=True)
     with part.with_suffix(".lock").open("wb") as lock:
@@ -65,23 +65,23 @@ def held(part: Path) -> Iterator[None]:
 
 
 def forget(part: Path) -> None:
-    """Delete what `download` left, but for the lock."""
+    """Delete the leftovers of `download`, except the lock."""
     part.unlink(missing_ok=True)
     part.with_suffix(".tag").unlink(missing_ok=True)
 
 
 def download(url: str, part: Path, progress: Progress, *, size: int | None = None) -> None:
-    """Download a file to ``part``, which may hold the beginning of it already. Call it within `held`.
+    """Download a file to ``part``, which may already hold the beginning of it. Call it within `held`.
 
-    If the server says by a tag or a date that the file is still the same, the download goes on where it was; else it
-    begins anew. If the connection breaks, it tries again as long as each few tries bring something new.
+    If a tag or a date of the server shows that the file is unchanged, the download resumes; otherwise it starts again.
+    If the connection breaks, it tries again as long as one of every few attempts brings new bytes.
 
     Args:
-        size: bytes that it must have; None: any number up to `MAX_BYTES`.
+        size: the required size in bytes; None: any size up to `MAX_BYTES`.
 
     Raises:
-        DownloadError: it cannot be had, or has another size; the beginning stays in ``part`` if it is of use.
-        OSError: the disk does not take it.
+        DownloadError: it is not available, or has another size; the beginning stays in ``part`` if it is of use.
+        OSError: writing to disk failed.
     """
     if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
         raise DownloadError(f"{url}: expected an address that begins with http:// or https://")
@@ -100,7 +100,7 @@ def download(url: str, part: Path, progress: Progress, *, size: int | None = Non
 
 
 class _Transfer:
-    """A download: its file, how far it is, and one request at a time."""
+    """A download: its file, its progress, and one request at a time."""
 
     def __init__(self, url: str, part: Path, progress: Progress, size: int | None) -> None:
         self._url = url
@@ -113,7 +113,7 @@ class _Transfer:
         """Whether this run of the program has received anything."""
 
     def run(self) -> None:
-        """Ask once, and write what comes. Raises `_CutError` if it is not all."""
+        """Send one request, and write the bytes of the answer. Raises `_CutError` if the file is not complete."""
         answer = self._ask()
         if answer is None:
             return
@@ -132,7 +132,7 @@ class _Transfer:
             raise _CutError(f"the connection broke after {self.at:,} of {wanted:,} bytes")
 
     def _write(self, file: io.FileIO, chunk: bytes) -> None:
-        """Write without a buffer: what is not on the disk must not count as there."""
+        """Write without a buffer: bytes that are not on disk must not count."""
         rest = memoryview(chunk)
         try:
             while rest:
@@ -148,7 +148,7 @@ class _Transfer:
         tag = self._tag.read_text(encoding="utf-8") if self.at and self._tag.exists() else ""
         if tag:
             headers |= {"Range": f"bytes={self.at}-", "If-Range": tag}
-        # An address from a browser's line may have spaces or kanji.
+        # A URL from a browser's address bar may have spaces or kanji.
         address = quote(self._url, safe="%/:=&?~#+!$,;'@()*[]")
         try:
             answer = _opener().open(urllib.request.Request(address, headers=headers), timeout=_TIMEOUT_S)
@@ -169,7 +169,7 @@ class _Transfer:
         return cast(_Answer, answer)
 
     def _begin(self, answer: _Answer) -> int | None:
-        """Make ready for what an answer brings; the whole size of the file, where the answer says it."""
+        """Prepare for the content of an answer; returns the total size of the file, if the answer gives it."""
         length = answer.headers.get("Content-Length", "")
         total = int(length) if length.isdecimal() else None
         if answer.status == 206:
@@ -191,12 +191,13 @@ class _Transfer:
         return total
 
     def _refuse(self, why: str) -> NoReturn:
-        """Raise an error; the beginning is of no use."""
+        """Raise an error; the bytes received so far are useless."""
         forget(self._part)
         raise DownloadError(f"{self._url}: {why}")
 
     def _start_anew(self, headers: http.client.HTTPMessage) -> None:
-        """Empty the file, and keep by what the server knows this version of it again, if it can send parts of one."""
+        """Empty the file, and store the tag by which the server recognizes this version, if it can send parts of
+        one."""
         self._tag.unlink(missing_ok=True)  # first: it must never stand beside another version
         self._part.write_bytes(b"")
         self.at = 0
@@ -213,8 +214,8 @@ class _Transfer:
 
 
 def _opener() -> urllib.request.OpenerDirector:
-    """Opens http and https, through the proxy that the environment names, and no file:// or ftp:// that an answer leads
-    to."""
+    """Opens http and https URLs, through the proxy that the environment names, but no file:// or ftp:// URL that an
+    answer redirects to."""
     opener = urllib.request.OpenerDirector()
     for handler in (
         urllib.request.ProxyHandler, urllib.request.HTTPHandler, urllib.request.HTTPSHandler,

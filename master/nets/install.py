@@ -23,16 +23,16 @@ Choice = Callable[[list[Member]], Member]
 
 
 class InstallError(Exception):
-    """A file that has no network, another one than was expected, or one that cannot be read."""
+    """A file without a network, with another one than expected, or with an unreadable one."""
 
 
 @dataclass(frozen=True)
 class Installed:
-    """A network in its place.
+    """An installed network.
 
     Attributes:
-        architecture: as its file says; None: this version of Gougi cannot read it, for the reason ``fault``.
-        fv_scale: that its file names, if it does.
+        architecture: from its file; None: this version of Gougi cannot read it, for the reason ``fault``.
+        fv_scale: from its file, if it names one.
     """
 
     path: Path
@@ -61,7 +61,7 @@ def sha256_of(path: Path) -> str:
 
 
 def check_file(path: Path, *, size: int | None, sha256: str | None) -> None:
-    """Raise InstallError if a file has not the size or the hash that it should have."""
+    """Raise InstallError if a file does not have the given size and hash."""
     found = path.stat().st_size
     if size is not None and found != size:
         raise InstallError(f"it has {found:,} bytes, expected {size:,}")
@@ -91,24 +91,24 @@ def install(
     sha256: str | None = None,
     whole: bool = False,
 ) -> Installed:
-    """Put the network of a file, or of an archive, into the user's folder: all of it, or nothing.
+    """Install the network of a file, or of an archive, into the user's folder: completely or not at all.
 
-    A network that this version of Gougi cannot read is taken only if its hash or that of its file was right: else
-    nothing tells it from the beginning of one.
+    A network that this version of Gougi cannot read is accepted only if its hash or that of its file was right;
+    otherwise a complete file could not be distinguished from a truncated one.
 
     Args:
-        size: of the network, in bytes.
-        sha256: of the network.
-        whole: the file had the hash that it should have.
+        size: size of the network, in bytes.
+        sha256: hash of the network.
+        whole: the file had the expected hash.
 
     Raises:
-        InstallError: there is none in it, or it is not the one that was expected, or it cannot be read.
+        InstallError: there is no network in it, or not the expected one, or it cannot be read.
         ArchiveError: the archive cannot be read.
-        OSError: the file cannot be read, or the disk does not take it; it names the file.
+        OSError: the file cannot be read, or writing to disk failed; it names the file.
     """
     target = net_path(name)
     target.parent.mkdir(parents=True, exist_ok=True)
-    for left in target.parent.glob(".nn.bin.*"):  # of a process that was killed
+    for left in target.parent.glob(".nn.bin.*"):  # left by a killed process
         left.unlink(missing_ok=True)
     try:
         with replacing(target, to_disk=True) as out:
@@ -121,7 +121,7 @@ def install(
             if found.fault is not None and sha256 is None and not whole:
                 raise InstallError(found.fault)
     except BaseException:
-        with contextlib.suppress(OSError):  # an earlier net stays in it
+        with contextlib.suppress(OSError):  # not empty: it still holds an earlier net
             target.parent.rmdir()
         raise
     return Installed(target, found.bytes, found.sha256, found.architecture, found.fv_scale, found.fault)

@@ -1,6 +1,6 @@
 """Events of a game, for its observers: the terminal view, the record, the log.
 
-`master.player.player` makes these, `master.game.driver` hands them to observers, on its event loop, in the order in
+`master.player.player` creates them; `master.game.driver` passes them to observers, on its event loop, in the order in
 which they happened. Colours are 0 (black) and 1 (white); moves are given in USI and CSA; scores are from black's view.
 """
 
@@ -15,17 +15,17 @@ from master.csa.summary import GameSummary
 
 
 class Conclusion(enum.StrEnum):
-    """The end of a game for us, or the reason why there was none."""
+    """The way a game ended for us, or the reason why there was none."""
 
     WIN = "WIN"
     LOSE = "LOSE"
     DRAW = "DRAW"
     CENSORED = "CENSORED"
-    """No result was set; behind ``MAX_MOVES`` it is a draw."""
+    """No result was set; after ``MAX_MOVES`` it is a draw."""
     INTERRUPTED = "INTERRUPTED"
     """The server stopped the game."""
     DISCONNECTED = "DISCONNECTED"
-    """The connection broke; what the server made of the game is not known here."""
+    """The connection broke; the server's result is unknown."""
     ABORTED = "ABORTED"
     """We stopped before there was a result."""
     NOT_PLAYED = "NOT_PLAYED"
@@ -43,15 +43,15 @@ class GameOutcome:
 
     conclusion: Conclusion
     reason: str
-    """The server's word (``RESIGN``, ``TIME_UP`` …), or what happened in words."""
+    """The server's word (``RESIGN``, ``TIME_UP`` …), or a description."""
     summary: GameSummary | None = None
-    """The game's conditions, from our side; None where none was offered."""
+    """The game's conditions, from our side; None if none was offered."""
     winner: int | None = None
     plies: int = 0
     sfen: str = ""
     """The last position."""
     comment: str = ""
-    """Words that a record adds to the reason."""
+    """Text that a record adds to the reason."""
     record_path: Path | None = None
 
     @property
@@ -62,7 +62,7 @@ class GameOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Clocks:
-    """Main times left at the moment of the event, in milliseconds, by colour. `turn`'s runs on from there."""
+    """Main times left at the moment of the event, in milliseconds, by colour. The time of `turn` runs on from there."""
 
     left_ms: tuple[int, int]
     turn: int
@@ -77,7 +77,7 @@ class LoggedIn:
 
 @dataclass(frozen=True, slots=True)
 class GameFound:
-    """A game was offered, and will be played once the searcher and the opponent are ready."""
+    """A game was offered; it begins once the searcher and the opponent are ready."""
 
     summary: GameSummary
 
@@ -93,7 +93,7 @@ class GameRefused:
 class GameBegan:
     summary: GameSummary
     sfen: str
-    """The position now, behind the moves that the summary already held."""
+    """The current position, after the moves that the summary already held."""
     clocks: Clocks
 
 
@@ -120,11 +120,11 @@ class MoveComment:
     depth: int = 0
     nodes: int = 0
     book: str = ""
-    """The book that the move is from; empty: none."""
+    """The book that the move comes from; empty: none."""
 
     @property
     def text(self) -> str:
-        """The comment as floodgate wants it: ``'* SCORE PV``; ``'* book`` for a book's move without score; or empty."""
+        """The comment in floodgate's form: ``'* SCORE PV``; ``'* book`` for a book move without a score; or empty."""
         if self.score is None:
             return "'* book" if self.book else ""
         return " ".join(("'*", str(self.score), *self.pv))
@@ -143,10 +143,10 @@ class MovePlayed:
     consumed_ms: int
     """Time that the server charged."""
     sfen: str
-    """The position behind the move."""
+    """The position after the move."""
     clocks: Clocks
     comment: MoveComment = MoveComment()
-    """Ours; that of the opponent's moves says nothing."""
+    """Ours; meaningless for the opponent's moves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ class LineMeasured:
     """The server has echoed a line."""
 
     delay_ms: float
-    """From our line to its echo: the way there and back, and what the server needs for it."""
+    """Time from our line to its echo: the round trip plus the server's processing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
-"""The game that a player plays: its board, moves, clock and judge, what our turn waits for, and the values that leave
-with a move or at the end. Pure.
+"""The game that a player plays: its board, moves, clock and judge, the answer for which our turn waits, and the values
+that go out with a move or at the end. Pure.
 
-`master.player.player` decides what happens in it. Times are milliseconds of the player's clock.
+`master.player.player` makes the decisions in it. Times are milliseconds of the player's clock.
 """
 
 from __future__ import annotations
@@ -54,15 +54,15 @@ class RunningSearch:
 
     @classmethod
     def begin(cls, search_id: int, game: ActiveGame, known: Known | None, now_ms: float, guard_ms: int) -> Self:
-        """Make the search that begins now; ``known``: the result of pondering, ``guard_ms``: see `PlayerSettings`."""
-        # If nothing is heard of the search, what is known already is better than any move.
+        """Create the search that begins now; ``known``: the result of pondering, ``guard_ms``: see `PlayerSettings`."""
+        # If the search reports nothing, a known move is better than any other.
         move, known_ms, pv = ("", 0, game.expected) if known is None else (known.move, known.fleet_ms, known.pv)
         budget, watch = game.budget(now_ms, known_ms), Watch(game.judge.score, move, known_ms)
         return cls(search_id, now_ms + budget.hard_ms + guard_ms, budget.soft_ms, budget.hard_ms, now_ms, watch, pv)
 
     def see(self, progress: Progress, clock: GameClock) -> bool:
-        """Take ``progress`` in. Whether ``soft_ms`` is another now: a hard move gets more time, and one that turns out
-        to be easy less."""
+        """Store ``progress``. Returns whether ``soft_ms`` has changed: a hard move gets more time, and a move that
+        turns out to be easy gets less."""
         self.pv = progress.pv or self.pv
         outlook = self.watch.see(Signs(progress.elapsed_ms, progress.move, progress.score, progress.agreement))
         before, self.soft_ms = self.soft_ms, clock.reconsidered(outlook, self.began_ms + progress.elapsed_ms)
@@ -75,9 +75,9 @@ class Question:
 
     question_id: int
     deadline_ms: float
-    """Then the search begins without it."""
+    """The time at which the search begins without it."""
     patience_ms: int
-    """The time until then, from the question on."""
+    """The time until then, counted from the question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class LimitWait:
     """The server may say that the game has ended at its move limit."""
 
     deadline_ms: float
-    """Then we play on."""
+    """The time at which we play on."""
 
 
 Wait = Question | RunningSearch | LimitWait
@@ -104,7 +104,7 @@ class ActiveGame:
         """The position now, and the moves (USI) that led to it."""
         self.judge = Judge(settings, summary)
         self.expected: tuple[str, ...] = ()
-        """The moves that the last search expects from here on, as long as the game follows them."""
+        """The continuation that the last search expects from here, as long as the game follows it."""
         self._settings = settings
         self._clock: GameClock | None = None
 
@@ -125,11 +125,11 @@ class ActiveGame:
         return self._clock
 
     def clocks(self, now_ms: float) -> Clocks:
-        """The clocks as observers are told of them."""
+        """The clocks as observers see them."""
         return Clocks((self.clock.left_ms(0, now_ms), self.clock.left_ms(1, now_ms)), self.clock.turn)
 
     def move(self, made: MoveMade, comment: MoveComment, now_ms: float) -> MovePlayed:
-        """Make a move that the server has told, with our ``comment`` on it. Raises MoveError: it is not legal."""
+        """Make a move that the server has sent, with our ``comment`` on it. Raises MoveError: it is not legal."""
         usi = move_to_usi(self.position.push_csa(made.csa))
         self.moves.append(usi)
         self.expected = self.expected[1:] if self.expected[:1] == (usi,) else ()
@@ -144,7 +144,7 @@ class ActiveGame:
         return self.clock.budget(now_ms, len(self.moves), self.judge.max_moves, known_ms, self.judge.score)
 
     def request(self, search_id: int, *more: str) -> SearchRequest:
-        """The search of the position now, or of that behind ``more`` moves (USI); without times."""
+        """The search of the current position, or of the one after ``more`` moves (USI); without times."""
         settings = self._settings
         return SearchRequest(
             search_id=search_id,
@@ -159,13 +159,13 @@ class ActiveGame:
         )
 
     def ends_with(self, move: int) -> bool:
-        """Whether the game is over with ``move``, which is about to be made."""
+        """Whether the game ends with ``move``, which is about to be made."""
         position = self.position.copy()
         position.push(move)
         return self.judge.ends_with(position, len(self.moves) + 1)
 
     def book_move(self, usi: str) -> int | None:
-        """A book's move, or None where it brings a position back: whether a repetition is wanted a search has to say.
+        """A book's move, or None if it repeats a position: only a search can decide whether a repetition is wanted.
 
         Raises:
             MoveError: it is not legal (a damaged book).
@@ -175,7 +175,8 @@ class ActiveGame:
         return None if position.occurrences() > 1 else move
 
     def fallback_move(self, pv: tuple[str, ...]) -> tuple[int, str]:
-        """The first move of ``pv``, or one by material alone; and why that one, where ``pv`` begins with none."""
+        """The first move of ``pv``, or one by material alone, with the reason if ``pv`` does not begin with a legal
+        move."""
         try:
             if pv:
                 return self.position.parse_usi(pv[0]), ""
@@ -185,7 +186,7 @@ class ActiveGame:
 
 
 def with_result(protocol: CsaProtocol, conclusion: Conclusion, reason: str, comment: str = "") -> GameOutcome:
-    """The outcome with the server's result, or ``conclusion`` in its place; the player fills the game's own part in."""
+    """The outcome with the server's result, or with ``conclusion`` instead; the player adds the game's own part."""
     summary = protocol.summary
     winner = None
     if summary is not None and conclusion in (Conclusion.WIN, Conclusion.LOSE):
@@ -194,13 +195,13 @@ def with_result(protocol: CsaProtocol, conclusion: Conclusion, reason: str, comm
 
 
 def line_lost(protocol: CsaProtocol, why: str) -> GameOutcome:
-    """The outcome of a broken connection: the server's result is not known here."""
+    """The outcome of a broken connection: the server's result is unknown."""
     return with_result(protocol, Conclusion.DISCONNECTED, f"{why}, {protocol.state.value}{_told(protocol)}")
 
 
 def left(protocol: CsaProtocol, why: str) -> GameOutcome:
-    """We left of our own accord, and the server says no more. A game that is played is lost by that: by our
-    resignation, or with the opponent's next move, after which the server resigns for who is not there."""
+    """We left on our own, and the server says no more. That loses a running game: by our resignation, or with the
+    opponent's next move, after which the server resigns for the absent player."""
     if protocol.state is not State.PLAYING or protocol.reason not in ("", "RESIGN"):
         return with_result(protocol, Conclusion.ABORTED, why + _told(protocol))
     how = f"{protocol.sent} was not answered" if protocol.sent else "left on the opponent's turn"
@@ -212,12 +213,12 @@ def _told(protocol: CsaProtocol) -> str:
 
 
 LONGEST_PV: Final = 24
-"""Moves of a comment: lines stay short of 256 characters."""
+"""Number of moves in a comment, which keeps lines shorter than 256 characters."""
 
 
 def comment_on(result: Decision | BookAnswer, position: Position, move: int) -> MoveComment:
-    """Make the comment of ``move``, which is about to be made in ``position``, from the search or the book behind
-    it. A record has no word for a bound: a score that is only that is left out."""
+    """Make the comment of ``move``, which is about to be made in ``position``, from the search or the book that chose
+    it. A record has no notation for a bound, so a score that is only a bound is left out."""
     score = result.score if result.score is None or position.turn == 0 else -result.score
     if isinstance(result, Decision) and not all(tells_score(line) for line in result.lines[:1]):
         score = None

@@ -1,7 +1,6 @@
 """Events of a player: the values that `master.player.player.Player.handle` takes.
 
-`master.game.driver` makes them, `master.game.journal` writes them down as they are, and `master.game.journal` feeds
-them back."""
+`master.game.driver` creates them; `master.game.journal` records them unchanged and feeds them back."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ from master.player.instructions import BookAnswer
 
 @dataclass(frozen=True, slots=True)
 class Connected:
-    """The connection to the server stands."""
+    """The connection to the server is established."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +24,10 @@ class ServerLine:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """The searcher is ready for a new game, or as ready as it gets."""
+    """The searcher is ready for a new game, or as ready as it will be."""
 
     first_id: int = 1
-    """The game's searches are numbered from here on: a searcher wants rising ids, and lives longer than a game."""
+    """First id of the game's searches: a searcher needs rising ids, and outlives a game."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +50,7 @@ class PonderFound:
 
 @dataclass(frozen=True, slots=True)
 class SearchFailed:
-    """The searcher could not even begin."""
+    """The search could not begin."""
 
     search_id: int
     why: str
@@ -74,15 +73,15 @@ class ConnectionLost:
 
 @dataclass(frozen=True, slots=True)
 class GiveUp:
-    """Stop. A game that is played is resigned as soon as it is our turn, and the server's last word is waited for;
-    `Leave` ends the wait. Anything else ends at once."""
+    """Stop. A running game is resigned as soon as it is our turn, and the player waits for the server's last line;
+    `Leave` ends the wait. In any other state the player stops at once."""
 
     why: str
 
 
 @dataclass(frozen=True, slots=True)
 class Leave:
-    """The opponent has taken too long for a game that we `GiveUp`: log out. That loses it with the opponent's next
+    """The opponent has taken too long in a game that we `GiveUp`: log out. That loses the game with the opponent's next
     move."""
 
 

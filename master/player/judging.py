@@ -8,21 +8,21 @@
         ├ last move before the limit, and a move mates ─► PLAY it
         └ else ────────────────────► SEARCH ─ decision ─► DECLARE, RESIGN, PLAY or DISBELIEVE
 
-**Declaration**: as soon as it is right, for it wins at once; never if it is wrong, for that loses at once; never
-where the game summary offers none.
+**Declaration**: as soon as it is right, because it wins at once; never if it is wrong, because that loses at once;
+never if the game summary does not offer it.
 
-**Resignation by score**: after `PlayerSettings.resign_moves` own moves in a row whose score was bad. A move without a
-score (a fallback, a forced move) says nothing: it neither counts nor breaks the row, and nobody resigns at it. Near the
-move limit, which draws, nobody resigns.
+**Resignation by score**: after `PlayerSettings.resign_moves` consecutive own moves with a bad score. A move without a
+score (a fallback, a forced move) does not count, does not interrupt the sequence, and never leads to a resignation.
+Near the move limit, which draws, the player never resigns.
 
-**The move limit** (``Max_Moves``). The tournament server ends the game with the move that reaches it, by ``#MAX_MOVES``
-and ``#CENSORED``, also where that move mates (tried on the real server): so in the position there nobody is to move.
-The WCSC's limit is 320 plies since the 29th (rule 27.3, blog.computer-shogi.org/2018/12), 256 before. When it was
-introduced for the 25th it said: drawn, unless black stands mated behind ply 256, which wins for white, or a
-resignation, a declaration or an illegal move has decided the game (blog.computer-shogi.org/2014/12). The text of
-today's rule was not found. `PlayerSettings.mate_at_limit` says which of the two holds. Where a mate by the last move
-wins, the search is told a limit that is one ply further off, so that it sees the mate; it then takes a declaration
-behind the last move for possible too, which it is not.
+**The move limit** (``Max_Moves``). The tournament server ends the game with the move that reaches the limit, by
+``#MAX_MOVES`` and ``#CENSORED``, even if that move mates (tried on the real server). So nobody is to move in that
+position. The WCSC's limit is 320 plies since the 29th (rule 27.3, blog.computer-shogi.org/2018/12), before that 256.
+When it was introduced for the 25th, the rule was: drawn, unless black stands mated after ply 256, which wins for white,
+or a resignation, a declaration or an illegal move has decided the game (blog.computer-shogi.org/2014/12). The text of
+the current rule was not found. `PlayerSettings.mate_at_limit` chooses between the two. If a mate by the last move wins,
+the search gets a limit that is one ply later, so that it sees the mate; it then also believes that a declaration after
+the last move is possible, which is wrong.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ from worker.score import MATE_BOUND
 from worker.shogi import Position, Repetition
 
 PATIENCE_MS: Final = 2000
-"""Time that the server has to end a game at its move limit. It is a fourth of the turn at the most, but no less than
-`LEAST_PATIENCE_MS`: the limit's line may be on its way."""
+"""Time that the server has to end a game at its move limit. At most a quarter of the turn, but no less than
+`LEAST_PATIENCE_MS`, because the server's line may be on its way."""
 LEAST_PATIENCE_MS: Final = 500
 _HIGHEST_LIMIT: Final = 100_000
-"""A move limit beyond it is none: no game gets so far, and no node is told of it."""
+"""A higher move limit counts as none: no game gets that far, and nodes do not receive it."""
 
 
 class Verdict(enum.Enum):
@@ -63,21 +63,21 @@ class Judgement:
 
 
 class Judge:
-    """Judges one game, from our side. Plies are the moves made, those of the start position included."""
+    """Judges one game, from our side. Plies count the moves made, including those of the start position."""
 
     def __init__(self, settings: PlayerSettings, summary: GameSummary) -> None:
         self._settings = settings
         self.entering = settings.entering if summary.declaration else EnteringKingRule.NONE
         """The game's rule of declaration."""
         self.max_moves = summary.max_moves
-        """The ply at which the game is drawn; None: none, or the server does not keep to it."""
+        """The ply at which the game is drawn; None: none, or the server does not enforce it."""
         self.score: int | None = None
-        """The score of our last move that had one, for us."""
+        """The score, from our side, of our last move that had one."""
         self._bad_scores = 0
 
     @property
     def search_limit(self) -> int:
-        """The move limit that a search is to know, as `cluster.api.SearchRequest.max_moves`."""
+        """The move limit for the search, as `cluster.api.SearchRequest.max_moves`."""
         limit = 0 if self.max_moves is None else self.max_moves + self._settings.mate_at_limit
         return limit if limit <= _HIGHEST_LIMIT else 0
 
@@ -85,7 +85,7 @@ class Judge:
         return self.max_moves is not None and plies >= self.max_moves
 
     def plays_on(self) -> None:
-        """The server let the move limit pass."""
+        """The server did not end the game at the move limit."""
         self.max_moves = None
 
     def before_search(self, position: Position, plies: int) -> Judgement:
@@ -98,7 +98,7 @@ class Judge:
             return Judgement(Verdict.DECLARE)
         if self.at_limit(plies + 1):
             mate = _mating_move(position)
-            if mate is not None:  # at the worst a draw, as every other move
+            if mate is not None:  # at worst a draw, like every other move
                 return Judgement(Verdict.PLAY, mate)
         return Judgement(Verdict.SEARCH)
 
@@ -113,7 +113,7 @@ class Judge:
         if decision.move == "win":
             return Verdict.DECLARE if self._may_declare(position) else Verdict.DISBELIEVE
         if decision.move == "resign":
-            # A legal move exists: without a score that says why, to take this at its word would throw the game away.
+            # A legal move exists: to accept this without a score that supports it would throw the game away.
             return Verdict.RESIGN if gives_up else Verdict.DISBELIEVE
         by_score = self._settings.resign_score is not None and self._bad_scores >= self._settings.resign_moves
         return Verdict.RESIGN if gives_up and by_score else Verdict.PLAY
@@ -146,5 +146,5 @@ def _mating_move(position: Position) -> int | None:
 
 
 def patience_ms(hard_ms: float) -> float:
-    """Time for which the server's word is awaited at the move limit, on a turn that may take ``hard_ms``."""
+    """Time to wait for the server at the move limit, on a turn that may take ``hard_ms``."""
     return min(PATIENCE_MS, max(hard_ms / 4, LEAST_PATIENCE_MS))

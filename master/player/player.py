@@ -1,7 +1,7 @@
 """One game as a pure state machine: the server's lines, search reports and clock ticks in; lines and orders out.
 
-`Player.handle` takes what happens (`master.player.inputs`) and gives what is to be done
-(`master.player.instructions`). Its states and the ways between them are in `master.player.states`::
+`Player.handle` takes events (`master.player.inputs`) and returns instructions (`master.player.instructions`). The
+states and the transitions between them are in `master.player.states`::
 
     connected ─► LOGIN ─► game summary ─ cannot be played ─► REJECT
                               │
@@ -16,9 +16,9 @@
     StartSearch ─ decision ─────────────────────────────► a move ──┘ ─► PonderSearch, until our turn or the game's end
        └─ nothing by the hard deadline, or nothing that is legal ─► the best move known, or one by material alone
 
-Invariants: a line goes out only where `master.csa.protocol` allows it; only legal moves go out; each of our turns ends
-by the hard deadline whatever the searcher does; a decision counts only for the search that is running. Times are
-milliseconds of any steady clock.
+Invariants: a line is sent only if `master.csa.protocol` allows it; only legal moves are sent; each of our turns ends
+by the hard deadline, whatever the searcher does; a decision counts only for the running search. Times are milliseconds
+of any steady clock.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ from worker.states import States
 
 
 class Player:
-    """One connection to a server and the game that comes of it. `handle` is the only thing that changes it."""
+    """One connection to a server and the game played on it. Only `handle` changes it."""
 
     def __init__(self, login: Login, settings: PlayerSettings | None = None) -> None:
         self.settings = settings or PlayerSettings()
@@ -96,18 +96,18 @@ class Player:
         self.outcome: GameOutcome | None = None
         self._states = States(TRANSITIONS, PlayerState.START, strict=self.settings.validate)
         self._now_ms = 0.0
-        """The time of the event that is handled."""
+        """The time of the current event."""
         self._login = login
         self._next_id = 1
         self._offered: ActiveGame | None = None
-        """The game on offer, and then that which is played."""
+        """The game on offer, then the game being played."""
         self._wait: Wait | None = None
         """The answer for which our turn waits."""
         self._pondering: Pondering | None = None
         self._comment = MoveComment()
         self._aborting = ""
         self._wrong_game = ""
-        """The reason why the game on offer, which was rejected, is another one than we came for."""
+        """The reason why the rejected offer is not the game that we logged in for."""
         self._out: list[Instruction] = []
 
     @property
@@ -116,11 +116,11 @@ class Player:
 
     @property
     def deadline_ms(self) -> float | None:
-        """The time at which a `Tick` has something to do; None: only another event can change anything."""
+        """The time at which a `Tick` has an effect; None: only another event can change anything."""
         return None if self._wait is None else self._wait.deadline_ms
 
     def handle(self, event: Input, now_ms: float) -> list[Instruction]:
-        """Take an event that happened at ``now_ms`` (any steady clock) and say what is to be done, in this order."""
+        """Take an event that happened at ``now_ms`` (any steady clock); return the instructions, in order."""
         self._now_ms = now_ms
         match event:
             case Connected():
@@ -185,7 +185,7 @@ class Player:
             self._emit(progress)
 
     def _on_tick(self) -> None:
-        """Time has passed: a turn whose deadline is over ends with the best that is known."""
+        """Time has passed: a turn past its deadline ends with the best known move."""
         wait = self._wait
         if wait is None or self._now_ms < wait.deadline_ms:
             return
@@ -240,7 +240,7 @@ class Player:
             case csa.Unexpected(line, why):
                 self._emit(Note("unexpected_line", {"line": line, "why": why}, error=True))
             case _:
-                pass  # LoggedOut behind our LOGOUT, SpecialMade (its ending follows), KeepAlive
+                pass  # LoggedOut after our LOGOUT, SpecialMade (its ending follows), KeepAlive
 
     def _on_offer(self, summary: GameSummary) -> None:
         try:
@@ -257,7 +257,7 @@ class Player:
         self._out.append(PrepareSearcher())
 
     def _on_complaint(self, text: str, severity: Severity) -> None:
-        """The server refuses something; where that was our wish for a game, none will come however long we wait."""
+        """The server refuses something. If that was our request for a game, none will come however long we wait."""
         self._emit(Note("server_complains", {"text": text}, warning=True))
         if severity is not Severity.IGNORABLE:
             conclusion = Conclusion.WRONG_GAME if severity is Severity.PERMANENT else Conclusion.NO_NEW_GAMES
@@ -265,7 +265,7 @@ class Player:
 
     def _refuse(self, why: str) -> None:
         self._to(PlayerState.LOBBY)
-        self._offered = None  # what was offered before, and is being prepared for, is off the table too
+        self._offered = None  # this also cancels an earlier offer that is being prepared
         self._emit(GameRefused(why))
         self._send(self.protocol.reject())
 
@@ -280,7 +280,7 @@ class Player:
 
     def _on_move(self, made: csa.MoveMade) -> None:
         if made.mine and self._wait is not None:
-            self._stop_search()  # the server plays a move that we did not send: nothing is asked of us any more
+            self._stop_search()  # the server plays a move that we did not send: our turn is over
         try:
             played = self._game.move(made, self._comment if made.mine else MoveComment(), self._now_ms)
         except MoveError as error:
@@ -325,7 +325,7 @@ class Player:
         self._out.append(AskBook(question_id, game.summary.start_sfen, tuple(game.moves), budget.soft_ms))
 
     def _play_from_book(self, answer: BookAnswer) -> bool:
-        """Send the book's move, if it is one to play."""
+        """Send the book's move, if it can be played."""
         try:
             move = self._game.book_move(answer.move)
         except MoveError as error:
@@ -341,16 +341,16 @@ class Player:
         game, search_id = self._game, self._new_id()
         request = game.request(search_id)
         known = None if self._pondering is None else self._pondering.known(request, self._now_ms)
-        self._pondering = None  # it is a part of this search now, or over
+        self._pondering = None  # it is part of this search now, or over
         self._to(PlayerState.SEARCHING)
-        guard_ms = min(self.settings.guard_ms, self.settings.clock.network_margin_ms)  # it is taken from that
+        guard_ms = min(self.settings.guard_ms, self.settings.clock.network_margin_ms)  # taken from that margin
         self._wait = search = RunningSearch.begin(search_id, game, known, self._now_ms, guard_ms)
         clocks = game.clocks(self._now_ms)
         self._emit(ThinkingBegan(search_id, len(game.moves), search.soft_ms, search.hard_ms, clocks, known))
         self._out.append(StartSearch(replace(request, soft_ms=search.soft_ms, hard_ms=search.hard_ms)))
 
     def _ponder(self, move: int) -> None:
-        """Our ``move`` is out: search on the opponent's time, unless the game is over with it."""
+        """Our ``move`` is sent: search on the opponent's time, unless the move ends the game."""
         if not self.settings.ponder or self._game.ends_with(move):
             return
         self._pondering = Pondering(self._game.request(self._new_id(), move_to_usi(move)))
@@ -379,7 +379,7 @@ class Player:
                 self._send_move(move, comment_on(decision, game.position, move))
 
     def _fall_back(self, search: RunningSearch, why: str) -> None:
-        """Play the best move that was reported, or one by material alone: a turn never ends on the clock."""
+        """Play the best reported move, or one by material alone: a turn must never run out of time."""
         move, more = self._game.fallback_move(search.pv)
         self._emit(Note("fallback_move", {"move": move_to_usi(move), "why": why + more}, error=True))
         self._send_move(move, MoveComment())
@@ -390,7 +390,7 @@ class Player:
         self._ponder(move)
 
     def _answer(self, line: str) -> None:
-        """Our turn ends with ``line``."""
+        """End our turn with ``line``."""
         self._wait = None
         self._to(PlayerState.ANSWERED)
         self._send(line)

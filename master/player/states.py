@@ -1,4 +1,4 @@
-"""The states of a player and the ways between them; ``docs/explanation/state-machines.md`` draws them."""
+"""The states of a player and the transitions between them; ``docs/explanation/state-machines.md`` draws them."""
 
 from __future__ import annotations
 

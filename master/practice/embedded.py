@@ -1,7 +1,7 @@
 """The embedded game: the whole system on this machine, against a single searcher, over real TCP.
 
-A practice server on a free loopback port, the cluster (Ray, node processes) as one player, one searcher in this process
-as the other. Both play as on any server; nothing here knows more of the game than a client does.
+It has a practice server on a free loopback port, the cluster (Ray, node processes) as one player, and one searcher in
+this process as the other. Both play as on any server; nothing here knows more about the game than a client does.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from master.practice.server import PracticeServer, ServerOptions
 from master.practice.server_room import RoomOptions
 
 OPPONENT: Final = "single"
-_PASSWORD: Final = "embedded"  # any word will do: the server is ours, on loopback, and takes everybody
+_PASSWORD: Final = "embedded"  # any word works: the server is ours, on loopback, and accepts everybody
 _LAST_WORDS_S: Final = 3.0
 """Seconds that the players have to leave a game that the server has stopped."""
 
@@ -43,12 +43,13 @@ class EmbeddedSettings:
     games: int | None = 1
     """None: without end."""
     max_moves: int = 160
-    """Draws the game. With a second a move that is under five minutes: fractions of a second are free, and used."""
+    """The move limit, which draws. With a second a move this is under five minutes: fractions of a second are free, and
+    used."""
     player: PlayerSettings = field(default_factory=PlayerSettings)
 
     @property
     def game_name(self) -> str:
-        """As the server wants it behind the name."""
+        """The password in the form that the server wants."""
         return f"embedded-{self.total_s}-{self.increment_s}F"
 
 
@@ -59,7 +60,7 @@ class Seat:
     searcher: Searcher
     listener: Listener
     observers: Sequence[Observer]
-    """Hear what happens to this player."""
+    """Receive the events of this player."""
 
 
 async def play_embedded(
@@ -74,15 +75,15 @@ async def play_embedded(
     Cancelled, the server stops the running game and writes its record; both searchers are closed in any case.
 
     Args:
-        settings: what is played.
+        settings: settings of the games.
         cluster: the player whose outcome counts.
         opponent: the other one.
-        on_result: gets each game's end, that of a game which was cut short too. The record is the server's.
-        last_game: when set, no other game is begun.
+        on_result: gets each game's end, also of an interrupted game. The record is the server's.
+        last_game: once set, no other game begins.
 
     Raises:
         FleetError: a searcher cannot be opened.
-        ServerError: there is no port to be had on loopback.
+        ServerError: no port is free on loopback.
     """
     results: list[GameOutcome] = []
     async with contextlib.AsyncExitStack() as stack:
@@ -112,9 +113,10 @@ async def _play_one(
     opponent: Seat,
     ended: Callable[[GameOutcome], None],
 ) -> None:
-    """One game; ``ended`` gets the cluster's outcome. Cancelled, it lets the server stop the game, and then raises."""
+    """One game; ``ended`` gets the cluster's outcome. If cancelled, it lets the server stop the game, and then
+    raises."""
     address = ServerAddress(*server.address)
-    other_name = OPPONENT if settings.name != OPPONENT else f"{OPPONENT}-2"  # the server wants two names
+    other_name = OPPONENT if settings.name != OPPONENT else f"{OPPONENT}-2"  # the server requires two names
     main, other = (
         asyncio.create_task(
             play_game(

@@ -1,6 +1,6 @@
 """The practice server: `master.practice.server_room` on TCP, with a record of every game.
 
-How to use one::
+Usage::
 
     async with PracticeServer(ServerOptions(port=4081, record_folder=Path("records"))) as server:
         print(server.address)
@@ -35,21 +35,21 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger("csa.server")
 
 
 class ServerError(Exception):
-    """The server cannot start; the text says why."""
+    """The server cannot start; the text gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerOptions:
     host: str = "127.0.0.1"
     port: int = 4081
-    """0: any free port (`PracticeServer.address` says which)."""
+    """0: any free port (`PracticeServer.address` has it)."""
     room: RoomOptions = field(default_factory=RoomOptions)
     record_folder: Path | None = None
     """The folder for the games' records; None: no records."""
 
 
 class PracticeServer:
-    """A CSA server for practice games. ``on_note`` hears of logins, games and their ends, on the event loop."""
+    """A CSA server for practice games. ``on_note`` gets logins, games and their ends, on the event loop."""
 
     def __init__(self, options: ServerOptions | None = None, on_note: Callable[[RoomNote], None] | None = None) -> None:
         self.options = options or ServerOptions()
@@ -63,12 +63,12 @@ class PracticeServer:
         self._last_conn = 0
         self._server: asyncio.Server | None = None
         self._timer: asyncio.TimerHandle | None = None
-        # Epoch time that never runs backwards, as the room wants it.
+        # Epoch time that never runs backwards, as the room requires.
         self._epoch_ms = time.time() * 1000 - time.monotonic() * 1000
 
     @property
     def address(self) -> tuple[str, int]:
-        """Host and port that it listens on. Valid while it runs."""
+        """Host and port on which it listens. Valid while it runs."""
         assert self._server is not None
         host, port = self._server.sockets[0].getsockname()[:2]
         return str(host), int(port)
@@ -135,7 +135,7 @@ class PracticeServer:
 
     def _line(self, conn: int, line: str) -> None:
         if conn not in self._lines:
-            return  # said behind the line that made us close
+            return  # arrived after the line that made us close
         if len(line) > MAX_LINE:
             log.warning("line_too_long", conn=conn)
             self._lines[conn].close()
@@ -150,7 +150,7 @@ class PracticeServer:
         self._carry_out(self._room.tick(self._now_ms()))
 
     def _carry_out(self, effects: list[Effect]) -> None:
-        # Lines first: the disk must not delay what a clock is charged for.
+        # Lines first: the disk must not delay anything that a clock measures.
         for effect in effects:
             if isinstance(effect, SendLine) and effect.conn in self._lines:
                 self._lines[effect.conn].send(effect.line)

@@ -1,8 +1,8 @@
-"""One game as the tournament server keeps it: pure, with the time as an argument (milliseconds of any fixed origin).
+"""One game on the tournament server: pure, with the time as an argument (milliseconds of any fixed origin).
 
-It does what the recorded sessions show the real server (shogi-server) doing, with two differences, both on the side of
-a quicker practice game: a fallen flag is noticed at once (`tick`), not with the next line or after a minute; and a
-player who is gone off turn resigns at the moment it would be his turn.
+It behaves as the real server (shogi-server) does in recorded sessions, with two differences, both for a quicker
+practice game: a fallen flag is noticed at once (`tick`), not with the next line or after a minute; and a player who
+leaves off turn resigns when it would be his turn.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from worker.rules import EnteringKingRule
 from worker.shogi import MoveError, Position, move_to_usi
 
 MAX_DEFERRED: Final = 16
-"""Lines that a player may send off turn; the rest is dropped."""
+"""Lines that a player may send off turn; others are dropped."""
 _OCCURRENCES_OF_A_DRAW: Final = 4
 
 
@@ -33,13 +33,13 @@ class Phase(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class StartPosition:
-    """The begin of a game: an SFEN, and CSA moves that are already made (charged one second each, as by the server)."""
+    """The start of a game: an SFEN, and CSA moves already made (charged one second each, as on the server)."""
 
     sfen: str
     moves: tuple[str, ...] = ()
 
     def position(self) -> Position:
-        """The position behind the moves. Raises ValueError where it, or a move, is not legal in a game."""
+        """The position after the moves. Raises ValueError if it, or a move, is not legal in a game."""
         if not {"K", "k"} <= set(self.sfen.split(" ")[0]):
             raise ValueError(f"a game needs both kings: {self.sfen}")
         position = Position.from_sfen(self.sfen)
@@ -53,7 +53,7 @@ class GameRules:
     time: TimeControl
     start: StartPosition
     max_moves: int | None = 256
-    """The ply at which the game is drawn, moves of the start position included."""
+    """The ply at which the game is drawn, including moves of the start position."""
     entering: EnteringKingRule = EnteringKingRule.CSA_27
     """The rule by which a declaration is judged."""
     agree_ms: int = 120_000
@@ -90,8 +90,8 @@ class ServerGame:
         self._deferred: tuple[deque[str], deque[str]] = (deque(), deque())
         self._last_move = ""
         self._reached: list[tuple[int, bool]] = []
-        """Each position that a move of this game reached (zobrist key), and whether it gave check. The real server does
-        not count the start position towards a repetition either."""
+        """Each position that a move of this game reached (zobrist key), and whether it gave check. Like the real
+        server, it does not count the start position towards a repetition."""
         replay = Position.from_sfen(rules.start.sfen)
         for move in rules.start.moves:
             self.record.moves.append(RecordedMove(move_to_usi(replay.push_csa(move)), 1000))
@@ -103,12 +103,12 @@ class ServerGame:
 
     @property
     def plies(self) -> int:
-        """Moves made, those of the start position included."""
+        """Moves made, including those of the start position."""
         return len(self.record.moves)
 
     @property
     def deadline_ms(self) -> float | None:
-        """The time at which `tick` has something to do."""
+        """The time at which `tick` has an effect."""
         if self.phase is Phase.AGREEING:
             return self._offered_ms + self.rules.agree_ms
         if self.phase is Phase.PLAYING and not self.rules.time.unlimited:
@@ -116,7 +116,7 @@ class ServerGame:
         return None
 
     def summary(self, colour: int) -> GameSummary:
-        """The conditions of the game, as they are offered to one side."""
+        """The conditions of the game, as offered to one side."""
         return GameSummary(
             game_id=self.game_id,
             names=self.names,
@@ -133,7 +133,7 @@ class ServerGame:
         return [SendToSide(colour, line) for colour in (0, 1) for line in format_summary(self.summary(colour))]
 
     def tick(self, now_ms: float) -> list[SendToSide]:
-        """Notice that time has run out."""
+        """End the game if time has run out."""
         deadline = self.deadline_ms
         if deadline is None or now_ms < deadline:
             return []
@@ -142,7 +142,7 @@ class ServerGame:
         return self._end("TIME_UP", winner=self.turn ^ 1, now_ms=now_ms)
 
     def receive(self, colour: int, line: str, now_ms: float) -> list[SendToSide]:
-        """A line of one side; an empty one is a sign of life, and a reason to look at the clock."""
+        """A line of one side; an empty one is a sign of life, and triggers a look at the clock."""
         if self.phase is Phase.AGREEING:
             return self._agreement(colour, line, now_ms)
         if self.phase is Phase.OVER:
@@ -161,7 +161,7 @@ class ServerGame:
         return self._execute(line, now_ms) + self._next(now_ms)
 
     def leave(self, colour: int, why: str, now_ms: float) -> list[SendToSide]:
-        """One side has logged out or is gone: that loses, on turn at once."""
+        """One side has logged out or is gone: that loses, on its turn at once."""
         if self.phase is Phase.AGREEING:
             return self._reject(self.names[colour])
         if self.phase is Phase.PLAYING:
@@ -170,7 +170,7 @@ class ServerGame:
         return []
 
     def interrupt(self) -> list[SendToSide]:
-        """The server stops: a game that is being played has no result."""
+        """The server stops: a running game has no result."""
         if self.phase is not Phase.PLAYING:
             self.phase = Phase.OVER
             return []
@@ -196,7 +196,7 @@ class ServerGame:
         return self._both(f"REJECT:{self.game_id} by {by}")
 
     def _next(self, now_ms: float) -> list[SendToSide]:
-        """Handle what waits for the side whose turn it is now: lines sent too early, or a resignation on leaving."""
+        """Process the pending input of the side to move: lines sent too early, or a resignation on leaving."""
         said: list[SendToSide] = []
         while self.phase is Phase.PLAYING:
             if self._gone[self.turn]:
@@ -252,7 +252,7 @@ class ServerGame:
         return said + self._adjudicate(mover, now_ms)
 
     def _adjudicate(self, mover: int, now_ms: float) -> list[SendToSide]:
-        """End the game where the last move makes a repetition or reaches the move limit."""
+        """End the game if the last move makes a repetition or reaches the move limit."""
         checker = self._repetition(mover)
         if checker is not None:
             if checker in (0, 1):
@@ -263,12 +263,12 @@ class ServerGame:
         return []
 
     def _repetition(self, mover: int) -> int | None:
-        """None without a fourth occurrence; otherwise who gave check all the while, -1 for nobody."""
+        """None without a fourth occurrence; otherwise the side that gave check throughout, -1 for neither."""
         key = self._reached[-1][0]
         at = [index for index, (other, _) in enumerate(self._reached) if other == key]
         if len(at) < _OCCURRENCES_OF_A_DRAW:
             return None
-        # The moves since the first of the four; every second one of them is the mover's, the last one included.
+        # The moves since the first of the four; every second one is the mover's, including the last.
         checks = [check for _, check in self._reached[at[-_OCCURRENCES_OF_A_DRAW] + 1 :]]
         if all(checks[-1::-2]):
             return mover
@@ -281,7 +281,7 @@ class ServerGame:
         self.phase = Phase.OVER
         said: list[SendToSide] = []
         if all(self._gone) != any(self._gone):
-            # One side has left: it is the loser whatever the other one does, were it to resign or to lose on time.
+            # One side has left: it loses, whatever the other one does, even if that resigns or loses on time.
             left = 0 if self._gone[0] else 1
             said += [] if reason == "RESIGN" else self._both("%TORYO")
             reason, winner, comment = "RESIGN", left ^ 1, self._gone[left]

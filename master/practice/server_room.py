@@ -1,7 +1,7 @@
 """The practice server without its sockets: logins, pairing and games, pure, with the time as an argument.
 
-``now_ms`` is milliseconds since the Unix epoch that never run backwards: the clock of the games, and the date in their
-names. A connection is any number that its driver gives it.
+``now_ms`` is milliseconds since the Unix epoch that never run backwards: it serves as the clock of the games and as the
+date in their names. Each connection is a number chosen by the driver.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from worker.rules import EnteringKingRule
 from worker.shogi import STARTPOS
 
 LOGIN_MS: Final = 300_000
-"""A connection that has not logged in by then is closed."""
+"""A connection that has not logged in within this time is closed."""
 MAX_CONNECTIONS: Final = 256
 
 _NAME: Final = re.compile(LOGIN_NAME)
@@ -39,7 +39,7 @@ class RoomOptions:
     max_moves: int | None = 256
     entering: EnteringKingRule = EnteringKingRule.CSA_27
     start: StartPosition = field(default_factory=lambda: StartPosition(STARTPOS))
-    """The begin of games whose name says nothing else."""
+    """The start of games whose name does not choose another."""
     starts: Mapping[str, StartPosition] = field(default_factory=dict)
     """Start positions by game name (``test-60-5F``)."""
     passwords: Mapping[str, str] | None = field(default=None, repr=False)
@@ -63,7 +63,7 @@ class CloseConnection:
 
 @dataclass(frozen=True, slots=True)
 class RecordChanged:
-    """A game has come further: its record is to be written."""
+    """A game has advanced: its record must be written."""
 
     game: ServerGame
 
@@ -86,22 +86,22 @@ class _Visitor:
     name: str = ""
     trip: str = field(default="", repr=False)
     wish: GameName | None = None
-    """The game that it waits for; None: for none, as the server has refused it."""
+    """The game for which it waits; None: none, because the server has refused it."""
     game: ServerGame | None = None
     colour: int = 0
 
 
 class Room:
-    """Everybody who is connected, and the games they play. Each method gives the effects to carry out, in order."""
+    """All connections, and the games that they play. Each method returns the effects to carry out, in order."""
 
     def __init__(self, options: RoomOptions | None = None) -> None:
         self.options = options or RoomOptions()
         self._visitors: dict[int, _Visitor] = {}
         self._games: dict[str, ServerGame] = {}
         self._recorded: dict[str, int] = {}
-        """Plies of each game when its record was last to be written."""
+        """Plies of each game at the last write of its record."""
         self._blacks: dict[str, int] = {}
-        """Games with black, by name: who has had fewer gets black where neither asks for a side."""
+        """Number of games with black, by name: if neither side asks, the one with fewer gets black."""
         self._last_stamp = 0
 
     @property
@@ -111,7 +111,7 @@ class Room:
 
     @property
     def deadline_ms(self) -> float | None:
-        """The time at which `tick` has something to do."""
+        """The time at which `tick` has an effect."""
         deadlines = [game.deadline_ms for game in self._games.values()]
         deadlines += [visitor.since_ms + LOGIN_MS for visitor in self._visitors.values() if not visitor.name]
         return min((deadline for deadline in deadlines if deadline is not None), default=None)
@@ -158,7 +158,7 @@ class Room:
         return effects
 
     def close(self, now_ms: float) -> list[Effect]:
-        """The server stops: games end without a result, and everybody is shown out."""
+        """The server stops: games end without a result, and every connection is closed."""
         effects: list[Effect] = []
         for game in self.games:
             effects += self._after(game, game.interrupt(), now_ms)
@@ -247,7 +247,7 @@ class Room:
         return GameRules(name.time(), start, self.options.max_moves, self.options.entering)
 
     def _after(self, game: ServerGame, said: list[SendToSide], now_ms: float) -> list[Effect]:
-        """Turn what a game says into effects, and clear the table when it is over."""
+        """Turn a game's output into effects, and clean up when it is over."""
         players = {visitor.colour: visitor for visitor in self._visitors.values() if visitor.game is game}
         effects: list[Effect] = [SendLine(players[say.colour].conn, say.line) for say in said if say.colour in players]
         if game.phase is Phase.OVER and game.game_id in self._games:
@@ -277,7 +277,7 @@ class Room:
 
 
 def _refusal(wish: GameName) -> str:
-    """The reason why the tournament server refuses such a wish, in its words; empty: it does not."""
+    """The reason why the tournament server refuses such a request, in its words; empty: it does not."""
     if wish.floodgate and wish.side != "*":
         sign = "+" if wish.side == "B" else "-"
         return f"You are not allowed to specify TEBAN {sign} for the game {wish.game}"

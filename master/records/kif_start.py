@@ -42,12 +42,12 @@ KINDS: Final = {name: kind for kind, name in enumerate(PIECES) if name} | {
     "成桂": 11,
     "成銀": 12,
 }
-"""Piece types by every name that the formats have for them."""
+"""Piece types by every name that the formats use."""
 PIECE: Final = "成[香桂銀]|[歩香桂銀角飛金玉王と杏圭全馬龍竜]"
 DIGITS: Final = str.maketrans("１２３４５６７８９０" + RANKS + "〇", "1234567890" + "123456789" + "0")
 
 FILES_OVER_DIAGRAM: Final = re.compile(r"[\s　]*[9９][\s　]*[8８][\s　]*[7７][\s　]*[6６][\s　]*[5５][\s　]*[4４].*")
-"""The line of files over a diagram, which is not needed to read it."""
+"""The line of files above a diagram, which carries no information."""
 _EDGE: Final = re.compile(r"\s*\+-+\+?\s*")
 _ROW: Final = re.compile(r"\s*\|(.*)\|\s*([一二三四五六七八九1-9１-９]?)[\s　]*")
 _CELL: Final = re.compile(rf"[\s　]*(?:([v^Vｖ＾]?)[\s　]*({PIECE})|[・．.])")
@@ -78,10 +78,10 @@ class Start:
         self._hands_line: int | None = None
 
     def takes(self, line: str, number: int) -> bool:
-        """Whether the line is one of the position; it is then read.
+        """Whether the line belongs to the position; if so, it is read.
 
         Raises:
-            RecordFault: it is, and cannot be read.
+            RecordFault: it belongs to the position but cannot be read.
         """
         if (hands := _HANDS.fullmatch(line.strip())) is not None:
             self._hold(BLACK if hands[1] in BLACKS else WHITE, hands[2], number)
@@ -97,7 +97,7 @@ class Start:
         return True
 
     def handicap(self, name: str, number: int) -> None:
-        """``手合割：NAME``. Raises RecordFault: it is given twice, as two."""
+        """``手合割：NAME``. Raises RecordFault: two different handicaps are given."""
         if self._handicap and name != self._handicap:
             raise RecordFault(f"手合割：{name}: the handicap stands twice", number)
         self._handicap, self._handicap_line = name, number
@@ -106,8 +106,7 @@ class Start:
         """The game from here on.
 
         Raises:
-            RecordFault: a handicap without a name of the list and without a diagram, half a diagram, or pieces that
-                cannot stand so.
+            RecordFault: an unlisted handicap without a diagram, half a diagram, or an impossible arrangement of pieces.
         """
         if self._rows:
             return self._from_diagram()

@@ -13,9 +13,9 @@ from worker.shogi import HANDICAPS, Position, move_to_csa
 from worker.shogi.pieces import is_drop, is_promotion, move_from, move_piece, move_to
 
 _ENCODING: Final = "cp932"
-"""Shift_JIS as Windows has it, which every shogi program expects of ``.kif`` files."""
+"""Shift_JIS as on Windows, which every shogi program expects in ``.kif`` files."""
 _WIDE: Final = str.maketrans("¥‾", "￥￣")
-"""Signs that Shift_JIS elsewhere has in the places of ``\\`` and ``~``, and Windows only in full width."""
+"""Characters that plain Shift_JIS has in the places of ``\\`` and ``~``; Windows has them only in full width."""
 
 _HANDICAPS: Final = {
     " ".join(HANDICAPS[key].split()[:3]): words
@@ -33,11 +33,11 @@ _HANDICAPS: Final = {
         "10p": "十枚落ち",
     }.items()
 }
-"""By start position: those that every program knows by name. Any other one gets a diagram."""
+"""By start position: those that every program knows by name. All others get a diagram."""
 _COUNTS: Final = ("", "", *"二三四五六七八九十", *(f"十{digit}" for digit in "一二三四五六七八"))
 _HAND_ORDER: Final = (6, 5, 7, 4, 3, 2, 1)
 _LONG_NAMES: Final = {"杏": "成香", "圭": "成桂", "全": "成銀"}
-"""The pieces that have one character on a board and two in a move."""
+"""The pieces with one character on a board and two in a move."""
 
 _SECONDS: Final = re.compile(r"(\d+)(?:\.\d+)?\+(\d+)\+(\d+)")
 _LIMIT: Final = re.compile(
@@ -51,7 +51,7 @@ def kif_bytes(text: str) -> bytes:
 
 
 def is_handicap(start_sfen: str) -> bool:
-    """Whether the start is a handicap by name: the sides are then called 下手 and 上手."""
+    """Whether the start is a named handicap: the sides are then called 下手 and 上手."""
     return _HANDICAPS.get(_place(start_sfen), "平手") != "平手"
 
 
@@ -76,7 +76,7 @@ def move_words(move: int, before: int | None) -> str:
     """``７六歩(77)``, ``同　角成(88)``, ``５五歩打``.
 
     Args:
-        before: the square that the opponent's last move went to; None: there is none.
+        before: the square to which the opponent's last move went; None: there is none.
     """
     to, kind = move_to(move), move_piece(move) & 15
     where = "同　" if to == before else FILES[to // 9] + RANKS[to % 9]
@@ -91,9 +91,9 @@ def numbered(ply: int, words: str, seconds: int | None, total_s: int, *, more: b
     """The line of a move or of an end.
 
     Args:
-        seconds: the time it took; None: nobody knows.
-        total_s: all that its side has used by then.
-        more: the record has another move instead of this one (変化).
+        seconds: the time used; None: unknown.
+        total_s: total time that its side has used so far.
+        more: the record has an alternative to this move (変化).
     """
     width = sum(1 if sign.isascii() else 2 for sign in words)
     line = f"{ply:4d} {words}"
@@ -115,9 +115,9 @@ def time_words(control: TimeControl) -> str:
 
 
 def time_of(text: str) -> TimeControl | None:
-    """A time limit in CSA's words (``300+10+0``, ``00:05+10``) or in KIF's (``1時間30分+60秒``, ``15分加算5秒``).
+    """A time limit in CSA's form (``300+10+0``, ``00:05+10``) or in KIF's (``1時間30分+60秒``, ``15分加算5秒``).
 
-    None: in other words.
+    None: any other form.
     """
     if (match := _SECONDS.fullmatch(text)) is not None:
         total, byoyomi, increment = (int(part) for part in match.groups())
@@ -160,11 +160,11 @@ class RecordedMove:
     """CSA moves from the opponent's reply on."""
     nodes: int | None = None
     comment: str = ""
-    """Free text, where there is more to say than score and PV."""
+    """Free text, in addition to score and PV."""
 
 
 class MoveLines:
-    """The moves of a record that grows, in lines of both formats: each is put into words once.
+    """The moves of a growing record, as lines of both formats: each is formatted once.
 
     ``**読み筋=△３四歩 ▲２六歩`` in a KIF, after ``**評価値=55``, is ShogiGUI's form of a variation.
     """
@@ -185,10 +185,10 @@ class MoveLines:
         self._skipped = len(moves)
 
     def csa(self, moves: Sequence[RecordedMove]) -> list[list[str]]:
-        """The lines of each move. Those that were there in an earlier call are not looked at again.
+        """The lines of each move. Moves of earlier calls are not processed again.
 
         Raises:
-            MoveError: a move is not legal where it stands.
+            MoveError: a move is not legal at its place.
         """
         self._add(moves)
         return self._csa[: len(moves)]

@@ -21,10 +21,10 @@ _PROMOTABLE: Final = range(1, 7)
 
 
 def move_text(position: Position, move: int, before: int | None = None) -> str:
-    """A legal move of ``position``, as KIF writes it; its origin only where another piece could go there too.
+    """A legal move of ``position``, as KIF writes it; its origin only if another piece could go there too.
 
     Args:
-        before: the square that the opponent's last move went to: a move to it is ``同``.
+        before: the square to which the opponent's last move went: a move to it is ``同``.
     """
     to, kind, colour = move & 0x7F, move >> 16 & 15, move >> 20 & 1
     where = "同" if to == before else FILES[to // 9] + RANKS[to % 9]
@@ -45,7 +45,7 @@ def move_text(position: Position, move: int, before: int | None = None) -> str:
 
 
 class Notation(StrEnum):
-    """The way in which a screen writes its moves, all of them."""
+    """The notation that a screen uses for all its moves."""
 
     JAPANESE = "japanese"
     USI = "usi"
@@ -55,7 +55,7 @@ class Notation(StrEnum):
         return " ".join(pv[:most]) if self is Notation.USI else pv_text(sfen, pv, before, most)
 
     def move(self, sfen: str, usi: str, before: int | None = None) -> str:
-        """A move of the position; one that is not legal there as it is."""
+        """A move of the position; an illegal one is returned unchanged."""
         return self.line(sfen, (usi,), before) or usi
 
     def job(self, sfen: str, label: str, before: int | None = None) -> str:
@@ -89,10 +89,10 @@ def pv_text(sfen: str, pv: tuple[str, ...], before: int | None = None, most: int
 
 
 def line_texts(position: Position, line: Sequence[str], before: int | None, parse: Callable[[str], int]) -> list[str]:
-    """The moves of a line from ``position`` on, which follows them, as far as they are legal: others may have sent it.
+    """The legal start of a line from ``position``, which follows the moves. The line may come from another program.
 
     Args:
-        before: as `move_text` has it.
+        before: as in `move_text`.
         parse: reads a move of ``position``.
     """
     texts: list[str] = []
@@ -108,7 +108,7 @@ def line_texts(position: Position, line: Sequence[str], before: int | None, pars
 
 
 def usi_target(usi: str | None) -> int | None:
-    """The square that a USI move goes to; None for no move, ``resign`` and the like."""
+    """The square to which a USI move goes; None for no move, ``resign`` and the like."""
     if usi is None or len(usi) < 4 or not usi[2].isdigit():
         return None
     square = (int(usi[2]) - 1) * 9 + ord(usi[3]) - ord("a")
@@ -116,7 +116,7 @@ def usi_target(usi: str | None) -> int | None:
 
 
 def score_text(score: int | None, colour: int = 0) -> str:
-    """A score of the side ``colour`` from black's view: ``+120``, ``-35``; ``-`` if nothing is known.
+    """A score of the side ``colour`` from black's view: ``+120``, ``-35``; ``-`` if it is unknown.
 
     ``mate 7``: black mates in 7 plies; ``mated 4``: black is mated in 4.
     """

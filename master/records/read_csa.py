@@ -40,11 +40,12 @@ ENDS: Final = {
     "TSUMI": ("MATE", "loss"),
     "FUZUMI": ("NO_MATE", ""),
 }
-"""rsshogi's word for each special move, and what it means for the side to move."""
+"""rsshogi's word for each special move, and its meaning for the side to move."""
 
 
 def csa_parts(lines: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
-    """The games of a file, each with the number of lines before it; ``/`` stands between two. The last may be empty."""
+    """The games of a file, each with the number of lines before it; ``/`` separates two games. The last may be
+    empty."""
     first = 0
     for number in [*(n for n, line in enumerate(lines) if line.strip() == "/"), len(lines)]:
         part = list(lines[first:number])
@@ -92,7 +93,7 @@ class _Reader:
         if line[0] == "$" and colon:
             self._reading.facts[_FACTS.get(key, key)] = text.strip()
         elif self._walk is not None and (self._walk.moves or self._reading.end):
-            raise _fault(line, number, self._walk)  # another game, and no / before it
+            raise _fault(line, number, self._walk)  # another game without a / before it
         elif line[:2] in ("N+", "N-"):
             self._names[SIGNS.index(line[1])] = line[2:].strip()
         elif not re.fullmatch(r"V\d+(\.\d+)*", line):
@@ -133,7 +134,7 @@ class _Reader:
         self._walk = Walk(start, self._position[0][0])
 
     def _begun(self, text: str, number: int) -> Walk:
-        """The game; one without any position begins with the usual one."""
+        """The game; without any position it begins with the usual one."""
         if self._walk is None:
             if self._position:
                 raise RecordFault(f"{text!r}: the side to move (+ or -) is missing before it", number)
@@ -176,7 +177,8 @@ class _Reader:
             self._reading.end = ended(kind, outcome, walk.turn, word)
 
     def _comment(self, text: str) -> None:
-        """``'** 35 -3334FU`` is the player's score and variation, ``'*`` a comment; others are not for programs."""
+        """``'** 35 -3334FU`` is the player's score and variation, ``'*`` a comment; other comments are not for
+        programs."""
         if not text.startswith("*"):
             return
         walk, end = self._walk, self._reading.end
@@ -196,7 +198,7 @@ class _Reader:
 
 
 def _fault(text: str, number: int, walk: Walk | None) -> RecordFault:
-    """A statement that cannot be read, in the words of the part where it stands."""
+    """A statement that cannot be read, in the words of its part of the record."""
     if walk is None:
         return RecordFault(f"{text!r} is no line of a CSA record", number)
     if walk.illegal is not None:

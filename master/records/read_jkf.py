@@ -26,7 +26,7 @@ def read_jkf(lines: Sequence[str]) -> Reading:
     """The game of a JKF file.
 
     Raises:
-        RecordFault: it is no JSON, or has not the schema's form, or a move is not legal and others follow.
+        RecordFault: it is not JSON, or does not fit the schema, or an illegal move is followed by others.
     """
     try:
         whole = json.loads("\n".join(lines))
@@ -58,7 +58,7 @@ def _line(
 
     Args:
         played: the moves before.
-        notices: where variations that cannot be read are named.
+        notices: list for notices about unreadable variations.
     """
     walk = _start(initial)
     walk.follow(played)

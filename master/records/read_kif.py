@@ -1,8 +1,8 @@
 """KIF and KI2 records as games.
 
-Source: kakinoki.o.oo7.jp/kif_format.html. Its whole list is read: lines of ``#`` anywhere, comments (``*``), bookmarks
-(``&``), facts (``棋戦：``), diagrams with their counts of moves, the words of every ending, variations (``変化：``). A
-move of KI2 has the target square, the piece, and no more of its origin than tells it from its like."""
+Source: kakinoki.o.oo7.jp/kif_format.html. It is implemented completely: lines of ``#`` anywhere, comments (``*``),
+bookmarks (``&``), facts (``棋戦：``), diagrams with their move counts, the words of every ending, variations
+(``変化：``). A move of KI2 has the target square, the piece, and only as much of its origin as distinguishes it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _STEPS: Final = {
     DRAGON: _DIAGONALS,
     **dict.fromkeys((GOLD, 9, 10, 11, 12), _GOLD_STEPS),
 }
-"""Files and ranks that a black piece goes, in one step."""
+"""Steps in files and ranks of a black piece, for one move."""
 _SLIDES: Final = {
     LANCE: ((0, -1),),
     BISHOP: _DIAGONALS,
@@ -60,7 +60,7 @@ def play_line(walk: Walk, text: str, line: int) -> None:
     """Make the moves of a line.
 
     Raises:
-        RecordFault: a text that is no move, a move that fits several pieces, or a move after one that is not legal.
+        RecordFault: a text that is no move, a move that fits several pieces, or a move after an illegal one.
     """
     at = 0
     while at < len(text):
@@ -91,14 +91,15 @@ def _play_ki2(walk: Walk, match: re.Match[str], line: int) -> None:
     if len(legal) > 1:
         raise RecordFault(f"move {number} cannot be read (KI2): {text} fits several pieces", line)
     if legal or way in ("成", "不成", "成らず", "生") or match[6] or match[7]:
-        # What is not legal is said to be so by the walk.
+        # The walk reports illegal moves.
         walk.play(legal[0] if legal else (origins or [target])[0], target, kind, promote=promote, line=line)
     else:
         walk.play(None, target, kind, promote=False, line=line)
 
 
 def _chosen(walk: Walk, target: int, kind: int, side: str, motion: str) -> list[int]:
-    """The squares of the pieces that the words fit, pinned ones among them: who wrote the move may have counted those.
+    """The squares of the pieces that the words fit, including pinned ones: the author of the move may have counted
+    those.
 
     Args:
         side: 左, 右, 直 or nothing.
@@ -125,7 +126,7 @@ def _chosen(walk: Walk, target: int, kind: int, side: str, motion: str) -> list[
 
 
 def _reaches(board: list[int], origin: int, target: int, kind: int, turned: int) -> bool:
-    """Whether a piece goes from one square to another, its king's safety aside."""
+    """Whether a piece moves from one square to another, ignoring its king's safety."""
     files, ranks = turned * (target // 9 - origin // 9), turned * (target % 9 - origin % 9)
     if (files, ranks) in _STEPS.get(kind, ()):
         return True
@@ -145,7 +146,7 @@ _MOVE: Final = re.compile(
     rf"({PIECE})(成|不成|打)?[\s　]*(?:[(（]([0-9０-９])([0-9０-９])[)）])?(.*)"
 )
 _DESTINED: Final = re.compile(r"[▲△▽▼☗☖]?(?:同|[1-9１-９])")
-"""The beginning of a move, of one that breaks off, too."""
+"""The beginning of a move, even of a truncated one."""
 _TAIL: Final = re.compile(r"[\s　]*(?:[(（]\s*([0-9:.]+)?\s*(?:/[\s0-9:.]*)?[)）])?[\s　]*\+?[\s　]*")
 _BRANCH: Final = re.compile(r"[\s　]*変化[：:][\s　]*([0-9０-９]*).*")
 _FACT: Final = re.compile(r"([^：:]{1,40})[：](.*)|([^：:\s]{1,20}):(.*)")
@@ -188,7 +189,7 @@ _ENDS: Final = {
     "最大手数": ("MAX_MOVES", ""),
     "トライ": ("TRY", "win"),
 }
-"""rsshogi's word for each special move, and what it means for the side to move."""
+"""rsshogi's word for each special move, and its meaning for the side to move."""
 _RESULTS: Final = {
     "勝ち": ("RESIGN", "win"),
     "勝": ("RESIGN", "win"),
@@ -197,7 +198,7 @@ _RESULTS: Final = {
     "時間切れ負け": ("TIMEOUT", "loss"),
     "投了": ("RESIGN", "loss"),
 }
-"""Words about a side in the last line (``まで9手で先手の勝ち``), besides those of `_ENDS`."""
+"""Words about a side in the last line (``まで9手で先手の勝ち``), in addition to those of `_ENDS`."""
 
 
 def read_kif(lines: Sequence[str]) -> Reading:
@@ -221,9 +222,9 @@ class _Reader:
         self._start = Start()
         self._walk: Walk | None = None
         self._table = False
-        """The line before the moves was there: the position is complete."""
+        """The line before the moves has been read: the position is complete."""
         self._result: Ended | None = None
-        """As the last line tells it."""
+        """According to the last line."""
         self._over = False
         self._reading = Reading()
 
@@ -283,7 +284,7 @@ class _Reader:
         if line.startswith("*"):
             comment_on(self._reading, self._walk, line[1:], over=self._over)
         elif self._walk is None and FILES_OVER_DIAGRAM.fullmatch(line):
-            return  # in digits it looks like a move's number
+            return  # as digits it looks like a move's number
         elif self._kind == "KIF" and (numbered := _NUMBERED.fullmatch(line)) is not None:
             self._numbered(numbered[1], number)
         elif (result := _RESULT.fullmatch(line)) is not None:
@@ -369,7 +370,7 @@ class _Reader:
         kind, outcome = _ENDS.get(word, ("UNKNOWN", ""))
         self._over = True
         walk = self._begun()
-        # The one who moved illegally is the loser, and it is the other's turn: the record has that move, the walk not.
+        # The side that moved illegally loses, and it is the other side's turn: the record has that move, not the walk.
         turn = walk.turn if walk.illegal is None else 1 - walk.turn
         self._reading.end = ended(kind, outcome, turn, word)
         self._reading.end_ms = _ms(tail[1])
@@ -412,7 +413,7 @@ def comment_on(reading: Reading, walk: Walk | None, text: str, *, over: bool = F
 
 
 def _ms(clock: str | None) -> int | None:
-    """``0:07``, ``1:00:07`` or ``7.5``; None if nothing is told."""
+    """``0:07``, ``1:00:07`` or ``7.5``; None if no time is given."""
     if clock is None:
         return None
     seconds = 0.0

@@ -1,6 +1,6 @@
-"""The common part of all readers of records: text from bytes, the game as it is read, and its moves checked in turn.
+"""The common part of all readers of records: text from bytes, the game as it is read, and the check of each move.
 
-A reader passes over nothing that it does not understand: a line that its format does not allow is a `RecordFault`.
+A reader never skips a line that it does not understand: a line that its format does not allow is a `RecordFault`.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _ENCODINGS: Final = {
 }
 _EUC_PAIR: Final = re.compile(rb"[\x80-\xff]{2}")
 _MOST_SECONDS: Final = 4_000_000
-"""A time beyond it (46 days) is taken for damage."""
+"""A longer time (over 46 days) is taken for damage."""
 
 
 class RecordFault(Exception):
-    """A line that cannot be read: its index in the lines given, where there is one, and why."""
+    """A line that cannot be read: its index in the given lines, if there is one, and the reason."""
 
     def __init__(self, why: str, line: int | None = None) -> None:
         super().__init__(why)
@@ -43,19 +43,19 @@ class RecordFault(Exception):
 
 @dataclass(slots=True)
 class ReadMove:
-    """A move of a record, with what the record says of it."""
+    """A move of a record, with the record's facts about it."""
 
     usi: str
     ms: int | None = None
-    """The time it took; None: the record does not say."""
+    """The time used; None: the record does not say."""
     score: int | None = None
-    """The player's own, in centipawns from black's view."""
+    """The player's own score, in centipawns from black's view."""
     pv: str = ""
-    """The player's own, in CSA moves."""
+    """The player's own variation, in CSA moves."""
     nodes: int | None = None
     comments: list[str] = field(default_factory=list)
     beside: list[Line] = field(default_factory=list)
-    """Variations that begin in its place."""
+    """Variations that replace it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +64,9 @@ class Ended:
 
     kind: str
     winner: int | None = None
-    """A colour; None for a draw, and where there is no result."""
+    """A colour; None for a draw, and if there is no result."""
     word: str = ""
-    """The file's own word, where rsshogi has none."""
+    """The file's own word, if rsshogi has none."""
 
 
 DRAWS: Final = frozenset({"REPETITION_DRAW", "IMPASSE", "DRAW", "MAX_MOVES"})
@@ -74,7 +74,7 @@ DRAWS: Final = frozenset({"REPETITION_DRAW", "IMPASSE", "DRAW", "MAX_MOVES"})
 
 
 def ended(kind: str, outcome: str, turn: int, word: str = "") -> Ended:
-    """The end of a game in which ``turn`` is to move: it has a ``win`` or a ``loss``, or there is no winner."""
+    """The end of a game in which ``turn`` is to move: a ``win`` or a ``loss`` for that side, or no winner."""
     winner = {"win": turn, "loss": 1 - turn}.get(outcome)
     return Ended(kind, winner, word)
 
@@ -83,7 +83,7 @@ class Walk:
     """A game that is being read: the rules, and the pieces by square."""
 
     def __init__(self, start_sfen: str, line: int | None = None) -> None:
-        """Raises RecordFault: such a position cannot stand on a board. ``line``: if it is given."""
+        """Raises RecordFault: such a position cannot occur on a board. ``line``: if it is given."""
         try:
             setup = sfen.parse(start_sfen)
         except sfen.SfenError as error:
@@ -92,14 +92,14 @@ class Walk:
         self.turn = setup.turn
         self.board: list[int] = list(setup.board)
         self.last: int | None = None
-        """The square that the last move went to."""
+        """The square to which the last move went."""
         self.moves: list[ReadMove] = []
         self.illegal: tuple[int | None, str] | None = None
-        """The line of a move that is not legal, and why; no move may follow."""
+        """The line of an illegal move, and the reason; no move may follow."""
         self._rules = Board(self.start_sfen)
 
     def play(self, origin: int | None, target: int, kind: int, *, promote: bool, line: int | None = None) -> None:
-        """Make a move, or keep in mind that it is not legal.
+        """Make a move, or remember that it is illegal.
 
         Args:
             origin: None: a drop.
@@ -165,33 +165,33 @@ class Line:
     end_ms: int | None = None
     end_comments: list[str] = field(default_factory=list)
     after: list[Line] = field(default_factory=list)
-    """Variations that go on after its last move, in place of its end."""
+    """Variations that continue after its last move, instead of its end."""
 
     def attach(self, index: int, variation: Line) -> None:
-        """Put a variation in the place of the move at an index, or after the last one."""
+        """Add a variation in place of the move at an index, or after the last one."""
         (self.moves[index].beside if index < len(self.moves) else self.after).append(variation)
 
 
 @dataclass(slots=True)
 class Reading(Line):
-    """A game as a reader leaves it."""
+    """A game as a reader returns it."""
 
     start_sfen: str = STARTPOS
     names: tuple[str, str] = ("", "")
-    """Black, white; empty where the record has none."""
+    """Black, white; empty if the record does not name them."""
     facts: dict[str, str] = field(default_factory=dict)
-    """Facts of the head, by rsshogi's names (``event``, ``site``, ``start_date``, ``time_control`` …) and, of other
-    things, by the file's."""
+    """Facts of the header, by rsshogi's names (``event``, ``site``, ``start_date``, ``time_control`` …), and others by
+    the file's own names."""
     opening_comments: list[str] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
-    """Parts of the file that were left out, and why."""
+    """Parts of the file that were left out, with the reasons."""
 
 
 def finish(walk: Walk, reading: Reading) -> Reading:
-    """Take what was walked into the reading. A last move that is not legal is left out, and named.
+    """Copy the walk into the reading. An illegal last move is left out, with a notice.
 
     Raises:
-        RecordFault: no legal move is before it.
+        RecordFault: no legal move precedes it.
     """
     reading.start_sfen, reading.moves = walk.start_sfen, walk.moves
     if walk.illegal is not None:
@@ -203,19 +203,20 @@ def finish(walk: Walk, reading: Reading) -> Reading:
             return reading
         if reading.end.kind.endswith("_BY_ILLEGAL_MOVE"):
             reading.end = Ended("LOSE_BY_ILLEGAL_MOVE", 1 - walk.turn)
-        else:  # who gave up after an illegal move of the other side has lost by no rule
+        else:  # a resignation after the other side's illegal move loses by no rule
             reading.end_comments.insert(0, reading.end.word or reading.end.kind)
             reading.end = Ended("INTERRUPT")
     return reading
 
 
 def decoded(data: bytes) -> str:
-    """The text of a record: in the encoding that it declares, or in UTF-8, Shift_JIS or EUC-JP, whichever fits.
+    """The text of a record, decoded with the encoding that it declares, or with UTF-8, Shift_JIS or EUC-JP, whichever
+    fits.
 
-    A last character that is cut off is left out.
+    An incomplete last character is left out.
 
     Raises:
-        RecordFault: it is in none of them.
+        RecordFault: none of these encodings fits.
     """
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise RecordFault("UTF-16; expected UTF-8, Shift_JIS or EUC-JP")
@@ -236,21 +237,21 @@ def decoded(data: bytes) -> str:
 
 
 def bounded_ms(seconds: float) -> int | None:
-    """A time in milliseconds; None for one that no game takes, and that no record can hold."""
+    """A time in milliseconds; None if no game takes that long, and no record can hold it."""
     return round(1000 * seconds) if 0 <= seconds < _MOST_SECONDS else None
 
 
 def text_lines(text: str) -> list[str]:
-    """The lines of a text, whichever ends they have (`str.splitlines` takes other signs for ends, too)."""
+    """The lines of a text with any line ends (`str.splitlines` would also split at other characters)."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     return lines if lines[-1] else lines[:-1]
 
 
 def _is_euc(data: bytes) -> bool:
-    """Whether a text that Shift_JIS could be, too, plainly is EUC-JP.
+    """Whether a text that could also be Shift_JIS is clearly EUC-JP.
 
-    Such a text is nothing but half-width katakana in Shift_JIS. In EUC-JP it has only characters that are in use
-    (kana, signs and the first level of kanji), and some byte that stands in few words of half-width katakana.
+    As Shift_JIS such a text is nothing but half-width katakana. As EUC-JP it has only characters in common use (kana,
+    symbols and the first level of kanji), and some byte that is rare in half-width katakana.
     """
     try:
         text = data.decode("euc_jp")

@@ -1,6 +1,6 @@
-"""Game records: CSA V3 with times, scores and PVs, and KIF beside it, written after every move: no crash loses a game.
+"""Game records: CSA V3 with times, scores and PVs, plus KIF, written after every move, so that no crash loses a game.
 
-How to use one::
+Usage::
 
     file = RecordFile(folder, GameRecord(game_id, names, start_sfen, time))
     path = file.take_name()                  # game.csa; game.kif stands beside it
@@ -44,7 +44,7 @@ class EndWords:
     kif_summary: str
     """``先手の勝ち``: the words after ``まで57手で``."""
     exact: bool
-    """Both words say all of the end; else a comment has to."""
+    """Both formats' words fully describe the end; otherwise a comment must."""
 
 
 _LOST: Final = {
@@ -62,7 +62,7 @@ _LIKE: Final = {
     "MAX_MOVES": "RESIGN",  # mated by the last move before the limit
     "CRASH": "RESIGN",
 }
-"""Losses that neither format has a word for, and the nearest that both have."""
+"""Losses for which neither format has a word, and the nearest word that both have."""
 _DRAWN: Final = {
     "SENNICHITE": ("%SENNICHITE", "千日手", True),
     "JISHOGI": ("%JISHOGI", "持将棋", True),
@@ -84,17 +84,17 @@ FROM_RSSHOGI: Final = {
     "WIN_BY_DEFAULT": "DEFAULT",
     "LOSE_BY_DEFAULT": "DEFAULT",
 }
-"""rsshogi's kinds of ends in our words; those that it does not hold are called the same."""
+"""rsshogi's kinds of ends in our words; those that are missing have the same name."""
 
 
 def end_words(reason: str, winner: int | None, turn: int, sides: tuple[str, str] = ("先手", "後手")) -> EndWords:
-    """The words for an end, whatever it is called.
+    """The words for any end.
 
     Args:
         reason: a word of `master.csa.events.REASONS`, of the tables here, or any other: an interrupted game.
         winner: a colour; None for a draw, and if there is no result.
         turn: the side to move.
-        sides: what the sides are called in KIF.
+        sides: names of the sides in KIF.
     """
     if winner is None:
         csa, kif, exact = _DRAWN.get(reason, ("%CHUDAN", "中断", False))
@@ -105,7 +105,7 @@ def end_words(reason: str, winner: int | None, turn: int, sides: tuple[str, str]
     if reason == "JISHOGI" and winner == turn:
         return EndWords("%KACHI", "入玉勝ち", f"{sides[winner]}の入玉勝ち", exact=True)
     if winner == turn:
-        # All that the side to move can win by, but a declaration, is what the opponent has done.
+        # Except for a declaration, the side to move can win only by an act of the opponent.
         csa = f"%{SIGNS[loser]}ILLEGAL_ACTION"
         if reason == "DEFAULT":
             return EndWords(csa, "不戦勝", f"{sides[winner]}の勝ち", exact=False)
@@ -118,13 +118,13 @@ def end_words(reason: str, winner: int | None, turn: int, sides: tuple[str, str]
 _COMMENT: Final = re.compile(r"\* ?(-?[0-9]{1,9})((?: [+-][0-9]{4}[A-Z]{2})*) ?")
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9_.+@-]")
 _CSA_KEYS: Final = {"場所": "SITE", "戦型": "OPENING", "備考": "NOTE", "持将棋": "JISHOGI"}
-"""CSA's words for what a KIF's header says."""
+"""CSA's words for the facts of a KIF's header."""
 _CSA_KEY: Final = re.compile(r"[A-Z][A-Z_+-]*")
 _DATE: Final = re.compile(r"(\d{4}/\d\d?/\d\d?)(?:\(.\))?(?:\s+(\d\d?:\d\d)(:\d\d)?)?\s*")
 
 
 class RecordError(Exception):
-    """A record cannot be written; the text names the file and why."""
+    """A record cannot be written; the text names the file and the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,14 +134,14 @@ class Ending:
 
     reason: str
     winner: int | None = None
-    """A colour; None for a draw, and where there is no result."""
+    """A colour; None for a draw, and if there is no result."""
     comment: str = ""
     remark: str = ""
-    """A remark of the record's source, which is written as it is."""
+    """A remark of the record's source, written unchanged."""
     consumed_ms: int | None = None
 
     def told(self, words: EndWords) -> list[str]:
-        """The lines that the formats' own words do not say."""
+        """The lines for facts that the formats' own words do not express."""
         lines = self.remark.splitlines()
         if not words.exact or self.comment:
             result = "" if self.winner is None else f", {('black', 'white')[self.winner]} wins"
@@ -151,8 +151,8 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class Variation:
-    """Moves that were not played (変化), from the move ``ply`` (from 1) on: in place of that move of the line before it
-    in the record, be that the game or another variation."""
+    """Moves that were not played (変化), from the move ``ply`` (from 1) on. They replace that move of the preceding
+    line in the record, which is the game or another variation."""
 
     ply: int
     moves: Sequence[RecordedMove]
@@ -161,7 +161,7 @@ class Variation:
 
 @dataclass(slots=True)
 class GameRecord:
-    """A game as far as it has come."""
+    """A game as far as it has been played."""
 
     game_id: str
     names: tuple[str, str]
@@ -170,23 +170,23 @@ class GameRecord:
     time: tuple[TimeControl, TimeControl] | None
     max_moves: int | None = None
     started: datetime | str | None = None
-    """A date of another program's record is a text."""
+    """A date in another program's record is plain text."""
     ended: datetime | str | None = None
     moves: list[RecordedMove] = field(default_factory=list)
     ending: Ending | None = None
     """None while the game goes on."""
     header: Mapping[str, str] = field(default_factory=dict)
-    """Other facts that the record's source has of the game, by KIF's words (``場所``)."""
+    """Other facts about the game from the record's source, by KIF's words (``場所``)."""
     comment: str = ""
     """Free text before the first move."""
     variations: Sequence[Variation] = ()
-    """As they follow the game in a KIF. CSA has none; it says so."""
+    """In their order after the game in a KIF. CSA cannot hold them; a comment says so."""
     _written: MoveLines | None = field(default=None, repr=False, compare=False)
 
     def snapshot(self) -> GameRecord:
         """The record as it is now, for another thread; its moves are copied. One thread at a time may write these."""
         if self._written is None:
-            self._written = MoveLines(self.start_sfen)  # all share it: each puts the latest moves into words
+            self._written = MoveLines(self.start_sfen)  # shared by all: each formats the latest moves
         return replace(self, moves=[*self.moves])
 
     def text(self) -> RecordText:
@@ -204,7 +204,7 @@ class GameRecord:
         """The record as CSA V3.
 
         Raises:
-            ValueError: a move is not legal where it stands, or the start is no position.
+            ValueError: a move is not legal at its place, or the start is no position.
         """
         lines = ["'CSA encoding=UTF-8", "V3.0", *self._csa_header()]
         even = self.start_sfen.split()[:3] == STARTPOS.split()[:3]
@@ -224,7 +224,7 @@ class GameRecord:
         """The record as KIF, for `master.records.lines.kif_bytes`. Scores are from black's view, as in CSA.
 
         Raises:
-            ValueError: a move is not legal where it stands, or the start is no position.
+            ValueError: a move is not legal at its place, or the start is no position.
         """
         lines = [*self._kif_header()]
         moves, path = [*self.moves], [[*block] for block in self._moves().kif(self.moves)]
@@ -241,7 +241,7 @@ class GameRecord:
             if variation.ending is not None:
                 block.append(self._kif_end(variation.ending, len(moves)))
             if played < len(path):
-                path[played][0] += "+"  # as Kifu for Windows marks a move that has another one beside it
+                path[played][0] += "+"  # as Kifu for Windows marks a move that has an alternative
             path = [*path[:played], *block]
             blocks = [*blocks, ["", f"変化：{variation.ply}手"], *block]
         return "\n".join([*lines, *(line for block in blocks for line in block)]) + "\n"
@@ -317,7 +317,7 @@ class GameRecord:
 
 @dataclass(frozen=True, slots=True)
 class RecordText:
-    """A record as it is at a moment, in both formats."""
+    """A record at one moment, in both formats."""
 
     csa: str
     kif: str
@@ -333,10 +333,10 @@ class RecordFile:
         self._folder = folder
 
     def take_name(self) -> Path:
-        """Make the folder and an empty file of a name of its own: nobody else's record is overwritten.
+        """Create the folder and an empty file with an unused name, so that no other record is overwritten.
 
         Raises:
-            RecordError: the folder or the file cannot be made.
+            RecordError: the folder or the file cannot be created.
         """
         if self.path is None:
             stem = _UNSAFE.sub("_", self.record.game_id) or "game"
@@ -351,7 +351,7 @@ class RecordFile:
         """Replace each file's content as a whole; may be called from any one thread at a time.
 
         Raises:
-            RecordError: the disk refuses. The file that it refuses is then as it was.
+            RecordError: writing to disk failed. That file then keeps its old content.
         """
         path = self.take_name()
         _replace(path, text.csa.encode())
@@ -381,7 +381,7 @@ def _kif_date(moment: datetime | str | None) -> str:
 
 
 def _csa_date(moment: datetime | str | None) -> str:
-    """As CSA has it: no weekday, and seconds after minutes."""
+    """In CSA's form: no weekday, and seconds after minutes."""
     text = _kif_date(moment)
     match = _DATE.fullmatch(text)
     if match is None:

@@ -363,7 +363,8 @@ class _Driver:
     async def _connect(self, after_s: float) -> None:
         """Connect, and pass on what comes until the end."""
         await asyncio.sleep(after_s)
-        why, writer = "it ended", None
+        why = "it ended"
+        writer: asyncio.StreamWriter | None = None
         try:
             opening = asyncio.open_connection(self._host, self._port, ssl=self._tls, limit=LONGEST_LINE)
             reader, writer = await asyncio.wait_for(opening, 5.0)

@@ -12,7 +12,7 @@ from worker.shogi import Position
 from worker.text import in_ascii, shows_kanji
 
 BOARD_COLUMNS: Final = 31
-"""Terminal columns that the board takes."""
+"""Width of the board in terminal columns."""
 _HAND_ORDER: Final = (6, 5, 7, 4, 3, 2, 1)
 _NUMBERS: Final = ("", "", "二", "三", "四", "五", "六", "七", "八", "九", "十")
 _STYLES: Final = ("", "cyan")
@@ -23,7 +23,7 @@ def board_text(position: Position, last_square: int | None = None, kanji: bool =
     """The board, black below; white's pieces carry a ``v``, the last move's square is marked.
 
     Args:
-        kanji: whether the terminal has them; else pieces are letters, as wide.
+        kanji: whether the terminal has them; otherwise pieces are letters of the same width.
     """
     files = reversed(FILES) if kanji else (f"{9 - index} " for index in range(9))
     text = Text(" " + "".join(f" {file}" for file in files) + "\n")

@@ -1,4 +1,4 @@
-"""Rich's console, for text that others wrote: `master.ui.terminal` says why."""
+"""Rich's console, for text from others; `master.ui.terminal` explains why."""
 
 from __future__ import annotations
 
@@ -13,22 +13,23 @@ from master.ui.terminal import clean, raw
 
 
 class Console(rich.console.Console):
-    """A console that sends the terminal no control characters but its own, and takes no text for markup (``[red]``)."""
+    """A console that sends the terminal no control characters except its own, and treats no text as markup
+    (``[red]``)."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**{"markup": False, "emoji": False, **options})
 
     def say(self, line: str) -> None:
-        """A line of text as it is, however long."""
+        """A line of text unchanged, whatever its length."""
         self.print(line, highlight=False, soft_wrap=True)
 
     def on_broken_pipe(self) -> None:
-        """Raise BrokenPipeError, an OSError as any other: rich would end the process, in the middle of a game."""
+        """Raise BrokenPipeError, an OSError like any other: rich would end the process, in the middle of a game."""
         raise
 
     @property
     def file(self) -> IO[str]:
-        """The stream itself, past what cleans the text that is printed."""
+        """The stream itself, below the one that sanitizes printed text."""
         return raw(super().file)  # type: ignore[arg-type]
 
     @file.setter
@@ -37,6 +38,6 @@ class Console(rich.console.Console):
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         for segment in super().render(renderable, options):
-            # Nearly all are clean; each part of a screen comes by here once for each that it is a part of.
+            # Nearly all are clean; each part of a screen passes here once for each part that contains it.
             text = segment.text if segment.control else clean(segment.text)
             yield segment if text == segment.text else Segment(text, segment.style)

@@ -1,5 +1,5 @@
-"""The plain view: a line for each move and each message, for pipes, logs and terminals that cannot do more; and the end
-of a game in words."""
+"""The plain view: a line for each move and each message, for pipes, logs and simple terminals; and the end of a game in
+words."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ _PV_MOVES: Final = 5
 
 
 class LineView:
-    """Writes what happens, line by line. Call it after `GameView.observe` has seen the event.
+    """Writes events, line by line. Call it after `GameView.observe` has seen the event.
 
     Args:
         write: gets each line, without its line break.

@@ -1,8 +1,7 @@
-"""The state of the game that is being played, for viewers: events in, a plain picture out. Shown by `screen` and
-`lines`.
+"""The state of the running game, for viewers: events in, a plain picture out. Shown by `screen` and `lines`.
 
-One player's observer is `GameView.observe`; where the opponent runs in this process too, `GameView.observe_opponent`
-adds what it thinks.
+One player's observer is `GameView.observe`; if the opponent runs in this process too, `GameView.observe_opponent` adds
+its searches.
 """
 
 from __future__ import annotations
@@ -36,21 +35,21 @@ NOTES_KEPT = 4
 
 @dataclass(slots=True)
 class SideView:
-    """The search of one side that a viewer sees: the one that runs, or that of its last move."""
+    """The search of one side that a viewer sees: the running one, or that of its last move."""
 
     sfen: str = STARTPOS
-    """The position that it is about."""
+    """The searched position."""
     ply: int = 0
     """The moves before it."""
     before: int | None = None
-    """The square that the move before it went to."""
+    """The square to which the move before it went."""
     progress: Progress | None = None
     decision: Decision | None = None
     """Set when the search is over."""
 
 
 class SeriesView:
-    """Games that are to be played one after the other.
+    """A series of games.
 
     Args:
         total: None: without end.
@@ -73,7 +72,7 @@ class SeriesView:
 
     @property
     def left_s(self) -> float | None:
-        """Seconds until the last game is over, if the next ones take as long as those so far; None: not known."""
+        """Estimated seconds until the end of the last game, from the games so far; None: unknown."""
         return self._pace.left_s(self.done, self.total, self._now())
 
 
@@ -98,9 +97,9 @@ class GameView:
     """By colour."""
     outcome: GameOutcome | None = None
     most_plies: int | None = None
-    """The move at which the game is drawn; None: there is none that we know."""
+    """The move at which the game is drawn; None: no known limit."""
     delay_ms: float | None = None
-    """Time that the server took for the last echo."""
+    """The server's time for the last echo."""
     notes: deque[str] = field(default_factory=lambda: deque(maxlen=NOTES_KEPT))
     """The last messages of log and fleet."""
     _clocks: Clocks = field(default_factory=lambda: Clocks((0, 0), 0))
@@ -119,8 +118,8 @@ class GameView:
         return left
 
     def left_at_most_s(self) -> float | None:
-        """Seconds until the game is over, if both sides use all of their time up to the last move that there may be;
-        None: there is no such end."""
+        """Seconds until the end of the game if both sides use all their time up to the move limit; None: there is no
+        such end."""
         if self.most_plies is None or any(control.unlimited for control in self._times):
             return None
         left_ms = 0.0
@@ -156,7 +155,7 @@ class GameView:
                 self.sfen, self.ply, self.move = event.sfen, event.ply, event
                 self._set_clocks(event.clocks)
                 for side in self.sides:
-                    if side.ply == event.ply:  # an opponent in this process may hear of the move first
+                    if side.ply == event.ply:  # an opponent in this process may receive the move first
                         side.sfen, side.before = self.sfen, self.last_square
             case LineMeasured(delay_ms):
                 self.delay_ms = delay_ms
@@ -166,7 +165,7 @@ class GameView:
                 self._think(event, self.my_colour)
 
     def observe_opponent(self, event: GameEvent) -> None:
-        """The opponent's events, of which only its thinking adds anything."""
+        """The opponent's events, of which only its searches are new."""
         self._think(event, self.my_colour ^ 1)
 
     def _think(self, event: GameEvent, colour: int) -> None:

@@ -1,7 +1,7 @@
 """Text streams that never make a game wait, and lines whose failure never ends one.
 
-A terminal that stops (Ctrl-S, a dead ssh) or a full pipe stops its writer. So what is written goes to a thread, which
-passes it on in its order. Standard output and error share one outlet, so that their lines come as they were written.
+A stopped terminal (Ctrl-S, a dead ssh) or a full pipe blocks its writer. So a thread writes the output, in order.
+Standard output and error share one outlet, so that their lines keep their order.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ import structlog
 from master.ui.terminal import raw
 
 _MOST_WAITING: Final = 1 << 20
-"""Characters that may wait. What comes when there are more is dropped, whole writes at a time: a picture, a line."""
+"""Maximum number of waiting characters. Further output is dropped, whole writes at a time: a picture, a line."""
 
 
 class Outlet:
-    """The thread, and what waits for it."""
+    """The thread, and its pending output."""
 
     def __init__(self) -> None:
         self._waiting: deque[tuple[OutletStream, str]] = deque()
@@ -47,7 +47,7 @@ class Outlet:
             self._changed.notify_all()
 
     def drain(self, seconds: float) -> bool:
-        """Wait until all is written, or for so long. Whether it is."""
+        """Wait until all is written, or for the given time. Returns whether all is written."""
         with self._changed:
             return self._changed.wait_for(lambda: not (self._waiting or self._busy), seconds)
 
@@ -64,7 +64,7 @@ class Outlet:
 
 
 class OutletStream:
-    """A stream whose writes go through an outlet; in all else ``target``."""
+    """A stream whose writes go through an outlet; in all other ways ``target``."""
 
     def __init__(self, outlet: Outlet, target: TextIO) -> None:
         self._outlet = outlet
@@ -73,13 +73,14 @@ class OutletStream:
         target.flush()
         binary = getattr(target, "buffer", None)
         self._raw: Any = getattr(binary, "raw", binary)
-        """Takes bytes, past the buffer, whose lock would hold up whoever flushes it. None: the target takes text."""
+        """Takes bytes, bypassing the buffer, whose lock would block a caller that flushes it. None: the target takes
+        text."""
 
     def write(self, text: str) -> int:
-        """As `io.TextIOBase.write`, at once.
+        """As `io.TextIOBase.write`, without blocking.
 
         Raises:
-            OSError: what was written before it did not get there; told once.
+            OSError: an earlier write failed; raised once.
         """
         self.raise_trouble()
         if text:
@@ -87,16 +88,16 @@ class OutletStream:
         return len(text)
 
     def flush(self) -> None:
-        """Nothing: `Outlet.drain` waits."""
+        """Does nothing: `Outlet.drain` waits."""
 
     def raise_trouble(self) -> None:
-        """Raise the OSError that a write has met since the last one that was raised."""
+        """Raise the OSError of a write since the last one that was raised."""
         trouble, self._trouble = self._trouble, None
         if trouble is not None:
             raise trouble
 
     def pass_on(self, text: str) -> None:
-        """Write to the target; its thread alone."""
+        """Write to the target; only its thread calls this."""
         try:
             if self._raw is None:
                 self._target.write(text)
@@ -117,10 +118,10 @@ class OutletStream:
 
 
 class SteadyWriter:
-    """Writes lines about something that must go on, even where writing fails; any thread.
+    """Writes lines about work that must go on, even if writing fails; any thread.
 
     Args:
-        write: gets each line; an OSError of it is logged once, and raised in the end by `settle`.
+        write: gets each line; its OSError is logged once, and `settle` raises it at the end.
     """
 
     def __init__(self, write: Callable[[str], None]) -> None:
@@ -131,7 +132,7 @@ class SteadyWriter:
         self.attempt(lambda: self._write(line))
 
     def attempt(self, step: Callable[[], None]) -> None:
-        """Take a step whose OSError is one of the lines'."""
+        """Run a step whose OSError is treated like that of a line."""
         try:
             step()
         except OSError as error:
@@ -140,6 +141,6 @@ class SteadyWriter:
                 structlog.get_logger("output").error("output_lost", error=str(error))
 
     def settle(self) -> None:
-        """Raise the first OSError that there was."""
+        """Raise the first OSError, if there was one."""
         if self._trouble is not None:
             raise self._trouble

@@ -1,10 +1,10 @@
-"""Progress of a long work: bars and the time left at a terminal, else plain lines. On stderr, for all commands alike.
+"""Progress of long work: bars and the time left at a terminal, else plain lines. On stderr, for all commands alike.
 
 ::
 
     with Bars(say("games")) as bars:
         bar = bars.bar("", 40)
-        bar.show(3, "+2 =0 -1", tell=True)     # at a terminal redrawn, else the line "3/40 games, +2 =0 -1, 4 min left"
+        bar.show(3, "+2 =0 -1", tell=True)     # redrawn at a terminal, else the line "3/40 games, +2 =0 -1, 4 min left"
         bars.note("game 3: B lost on time")    # a line that stays, above the bars
 """
 
@@ -26,21 +26,21 @@ _BAR: Final = 20
 
 
 class Pace:
-    """Estimates the time that is left, from what was done since the first time that it was asked. Pure.
+    """Estimates the time left from the work done since the first call. Pure.
 
-    What was done before (a work that goes on) is not counted: nobody knows how long it took.
+    Work done before (if a run is resumed) does not count, because nobody knows how long it took.
     """
 
     def __init__(self) -> None:
         self._first: tuple[float, float] | None = None
 
     def begin(self, done: float, now: float) -> None:
-        """The work begins, or goes on from ``done``. Only the first time counts."""
+        """The work begins, or resumes at ``done``. Only the first call counts."""
         if self._first is None:
             self._first = (done, now)
 
     def rate(self, done: float, now: float) -> float:
-        """The rate a second; 0: not known yet."""
+        """The rate per second; 0: not known yet."""
         if self._first is None or done <= self._first[0] or now <= self._first[1]:
             return 0.0
         return (done - self._first[0]) / (now - self._first[1])
@@ -52,7 +52,7 @@ class Pace:
 
 
 class Bar:
-    """One of the bars of `Bars`, which makes it."""
+    """One of the bars of `Bars`, which creates it."""
 
     def __init__(self, bars: Bars, task: TaskID, name: str, total: float | None, at_most: bool, hourly: bool) -> None:
         self.name = name
@@ -66,7 +66,7 @@ class Bar:
         self._pace = Pace()
 
     def begin(self, done: float = 0) -> None:
-        """The work begins now, with so much done before."""
+        """The work begins now, with this much done before."""
         self.done = done
         self._pace.begin(done, self._bars.now())
 
@@ -76,9 +76,9 @@ class Bar:
         """Show the progress.
 
         Args:
-            words: what else is known.
-            name, total: where they have changed.
-            tell: where there is no terminal this is worth a line.
+            words: further text.
+            name, total: new values, if they have changed.
+            tell: if there is no terminal, print a line.
         """
         self.begin(done)
         self.done, self.words = done, words
@@ -89,7 +89,7 @@ class Bar:
             self._bars.tell(self.line())
 
     def line(self) -> str:
-        """All of it in a line: ``3/40 games, +2 =0 -1, 4 min left``."""
+        """All of it in one line: ``3/40 games, +2 =0 -1, 4 min left``."""
         return ", ".join(part for part in (self.name, self.counted(), self.words, self.speed(), self.left()) if part)
 
     def counted(self) -> str:
@@ -97,12 +97,12 @@ class Bar:
         return self._bars.counted(self.done, self.total)
 
     def speed(self) -> str:
-        """``120 games/h``; empty where that is not asked for, or not known yet."""
+        """``120 games/h``; empty if it was not asked for or is not known yet."""
         rate = self._pace.rate(self.done, self._bars.now()) if self._hourly else 0.0
         return f"{rate * 3600:,.0f} {self._bars.unit}/h" if rate else ""
 
     def left(self) -> str:
-        """``4 min left``; empty where that is not known."""
+        """``4 min left``; empty if it is not known."""
         seconds = self._pace.left_s(self.done, self.total, self._bars.now())
         if seconds is None or (self.total is not None and self.done >= self.total):
             return ""
@@ -111,11 +111,11 @@ class Bar:
 
 
 class Bars:
-    """The bars of a work. A context manager: within, they are on the screen.
+    """The bars of one piece of work. A context manager: inside it, they are on the screen.
 
     Args:
-        unit: what is counted. Empty: it is shown as a share.
-        stays: whether the bars are left on the screen in the end.
+        unit: the counted unit. Empty: progress is shown as a percentage.
+        stays: whether the bars stay on the screen at the end.
         now: a clock, in seconds.
     """
 
@@ -124,7 +124,7 @@ class Bars:
         self.unit = unit
         self._console = console = Console(stderr=True)
         self.live = console.is_terminal and not console.is_dumb_terminal
-        """Whether there is a terminal that can be redrawn."""
+        """Whether stderr is a terminal that can be redrawn."""
         self._of: dict[TaskID, Bar] = {}
         words = Column(ratio=1, no_wrap=True, overflow="ellipsis")
         self._progress = Progress(
@@ -149,12 +149,12 @@ class Bars:
         self._progress.stop()
 
     def bar(self, name: str, total: float | None, *, at_most: bool = False, hourly: bool = False) -> Bar:
-        """Another bar.
+        """Add a bar.
 
         Args:
-            total: when it is done; None: not known yet.
-            at_most: it may end sooner.
-            hourly: its speed is told too, in the unit for an hour.
+            total: the amount at which the work is done; None: not known yet.
+            at_most: the work may end sooner.
+            hourly: also show the speed, in units per hour.
         """
         task = self._progress.add_task(name, total=total)
         self._of[task] = Bar(self, task, name, total, at_most, hourly)
@@ -168,23 +168,23 @@ class Bars:
             self.tell(text)
 
     def tell(self, text: str) -> None:
-        """A line where there is no terminal, and only there."""
+        """A line that is printed only if there is no terminal."""
         if not self.live:
             print(text, file=sys.stderr, flush=True)
 
     def update(self, task: TaskID, bar: Bar) -> None:
-        """`Bar` alone calls this: what it says has changed."""
+        """The bar's text has changed. Only `Bar` calls this."""
         self._progress.update(task, description=bar.name, completed=bar.done, total=bar.total)
 
     def counted(self, done: float, total: float | None) -> str:
-        """`Bar` alone calls this: how much is done, in the unit."""
+        """The amount done, in the unit. Only `Bar` calls this."""
         if total is None:
             return ""
         return f"{done:,.0f}/{total:,.0f} {self.unit}" if self.unit else f"{done / max(total, 1e-9):.1%}"
 
 
 class _Said(ProgressColumn):
-    """A column with what a bar says."""
+    """A column with a bar's text."""
 
     def __init__(self, bars: dict[TaskID, Bar], say_it: Callable[[Bar], str], column: Column) -> None:
         super().__init__(column)
@@ -208,7 +208,7 @@ class PositionBar(Bars):
     """Progress of an analysis: a bar of positions at a terminal, else a line for each game.
 
     Args:
-        total: how many positions there are.
+        total: number of positions.
     """
 
     def __init__(self, total: int) -> None:
@@ -220,17 +220,17 @@ class PositionBar(Bars):
         self._kept = 0
 
     def game(self, name: str) -> None:
-        """The positions that follow are of this game."""
+        """The following positions belong to this game."""
         self._game, self._kept = name, 0
         self._bar.show(self._done, name=name)
 
     def more(self, positions: int) -> None:
-        """So many positions have to be searched besides."""
+        """This many more positions have to be searched."""
         self._total += positions
         self._bar.show(self._done, total=self._total)
 
     def found(self, _found: object, kept: bool) -> None:
-        """A position is known; ``kept``: it was before."""
+        """A position is known; ``kept``: it was known before."""
         self._kept += kept
         self._done += 1
         self._bar.show(self._done)

@@ -21,11 +21,11 @@ from worker.shogi import Position
 from worker.text import shows_kanji
 
 WIDE: Final = 76
-"""Columns from which the panels stand beside the board; below, they stand under it."""
+"""Width in columns from which the panels stand beside the board; on a narrower terminal they stand below it."""
 NARROW: Final = BOARD_COLUMNS
-"""Columns below which there is no room for a board."""
+"""Width in columns below which there is no room for a board."""
 TALL: Final = 32
-"""Rows from which everything fits under the board."""
+"""Height in rows from which everything fits below the board."""
 REFRESH_S: Final = 0.2
 _BAR: Final = 16
 

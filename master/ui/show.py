@@ -1,4 +1,4 @@
-"""Shows a game where it is played: live where there is a terminal, line by line where there is none."""
+"""Shows a game while it is played: live on a terminal, otherwise line by line."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from master.ui.texts import later, say
 _log: structlog.stdlib.BoundLogger = structlog.get_logger("output")
 
 MOST_DRAWING: Final = 0.02
-"""Share of a core that drawing takes at most, as far as that leaves a picture every `LONGEST_S`."""
+"""Maximum share of a core for drawing, as long as there is still a picture every `LONGEST_S`."""
 LONGEST_S: Final = 2.0
 
 _PROGRESS: Final = {
@@ -32,20 +32,20 @@ _PROGRESS: Final = {
     "node_starting": later("starting {node}"),
     "node_ready": later("{node} is ready: {engine}, process {pid} on {host}"),
 }
-"""Words for the steps of the fleet's start."""
+"""Messages for the steps of the fleet's start."""
 
 
 class Show:
     """The terminal during games. An async context manager: inside, the screen is redrawn up to five times a second.
 
     Args:
-        console: where to.
-        warnings: where messages of the log go; behind the full screen too, once that is closed.
-        plain: lines even where the terminal can do more.
+        console: the output.
+        warnings: receives the log's messages; also those of the full screen, once that is closed.
+        plain: print lines even if the terminal can do more.
         now: the clock of the events, in seconds.
-        games: how many are to be played; None: without end.
-        notation: of the moves.
-        drain: waits until the console has what was written to it. Raises OSError where it cannot have it.
+        games: number of games to play; None: without end.
+        notation: notation of the moves.
+        drain: waits until the console has all output. Raises OSError if it cannot be written.
     """
 
     def __init__(
@@ -62,11 +62,11 @@ class Show:
         self.console = console
         self._warnings = warnings
         self._held: list[str] = []
-        """Warnings that the full screen keeps from their console."""
+        """Warnings that were held back while the full screen was on."""
         self._undrawn = ""
-        """The reason why the screen could not be drawn the last time."""
+        """The reason why the last drawing failed."""
         self._said: list[str] = []
-        """Lines that it keeps from the console."""
+        """Lines that were held back while it was on."""
         self.view = GameView(now, notation)
         self._series = SeriesView(games, now)
         self._lines = LineView(self.view, self.say) if plain or not can_be_live(console) else None
@@ -88,8 +88,8 @@ class Show:
         self._stop()
 
     def say(self, line: str) -> None:
-        """A line of text; where the screen is on, one of its notes, and a line once it is closed. An OSError waits for
-        `settle`."""
+        """A line of text. If the screen is on: one of its notes, and a line once it is closed. `settle` raises an
+        OSError."""
         if self._live is None:
             self._steady(line)
             return
@@ -103,13 +103,13 @@ class Show:
             self._steady.settle()
 
     def hang_up(self) -> None:
-        """The terminal was closed: nothing is drawn from now on, and the log says that the games go on."""
+        """The terminal was closed: nothing is drawn from now on, and the log says that the games continue."""
         self._hung_up = True
         self._stop()
         _log.warning("terminal_closed", why="SIGHUP", then="the games go on without their screen, as under nohup")
 
     def warn(self, line: str) -> None:
-        """A message of the log; among the screen's notes first where that is on. Any thread."""
+        """A message of the log. If the screen is on, it first appears among its notes. Any thread."""
         if self._live is not None:
             self.view.note(line)
         if self._live is not None and self._warnings.is_terminal:
@@ -133,7 +133,7 @@ class Show:
             self.say(say(text, **fields))
 
     def observe(self, event: GameEvent) -> None:
-        """The events of the player that is shown."""
+        """Take an event of the player that is shown."""
         self.view.observe(event)
         self._series.observe(event)
         if self._lines is not None:
@@ -141,14 +141,14 @@ class Show:
             self._tell_series(event)
         elif isinstance(event, GameBegan) and not self._hung_up:
             self._stop()
-            # Redrawn by `_paint` alone, on the event loop, never by a thread.
+            # Only `_paint` redraws, on the event loop, never a thread.
             self._live = self._new_screen()
             self._steady.attempt(self._draw)
         elif isinstance(event, GameEnded):
             self._stop()
 
     def _tell_series(self, event: GameEvent) -> None:
-        """Show the progress of the series behind each game but the last."""
+        """Show the progress of the series after each game except the last."""
         done, total = self._series.done, self._series.total
         if isinstance(event, GameEnded) and event.outcome.played and total is not None and done < total:
             left = self._series.left_s
@@ -185,7 +185,7 @@ class Show:
         try:
             self._live.start(refresh=True)
         except OSError:
-            # It may have begun in part, and to end that part fails in turn; the next picture begins anew.
+            # It may have begun in part, and ending that part may fail too; the next picture starts afresh.
             with contextlib.suppress(OSError, IndexError):
                 self._live.stop()
             self._live = self._new_screen()
@@ -205,7 +205,7 @@ class Show:
                 self._say_warning(line)
 
     def _say_warning(self, line: str) -> None:
-        with contextlib.suppress(OSError):  # the log has it
+        with contextlib.suppress(OSError):  # it is in the log
             self._warnings.say(line)
 
 

@@ -1,9 +1,9 @@
-"""Standard output and error: an error names the stream, and what others wrote (servers, opponents, engines, nodes) must
-not command the terminal.
+"""Standard output and error: an error names its stream, and text from others (servers, opponents, engines, nodes)
+cannot send commands to the terminal.
 
-`guarded` has everything cleaned that is printed; `master.ui.console.Console` cleans what rich shows, whose own commands
-to the terminal pass. The log's lines are cleaned too (`master.logs.log`): a character's escape is the one that JSON
-has."""
+`guarded` sanitizes everything that is printed; `master.ui.console.Console` sanitizes the content that rich shows, while
+rich's own terminal commands pass. The log's lines are sanitized too (`master.logs.log`). Characters are escaped as in
+JSON."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from worker.text import ERRORS, register
 _UNSAFE: Final = re.compile(
     "["
     "\x00-\x08\x0b-\x1f\x7f"  # C0: escape, backspace, carriage return …; not tabs and line breaks
-    "\x80-\x9f"  # C1: other ways to say escape
+    "\x80-\x9f"  # C1: other forms of escape
     "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # which run text from right to left
-    "\u2028\u2029"  # line breaks that are none for other programs
+    "\u2028\u2029"  # line breaks that other programs do not treat as such
     "]"
 )
 
 
 def clean(text: str) -> str:
-    """Show control characters as escapes (``\\u001b``), tabs and line breaks apart. JSON means the same afterwards."""
+    """Show control characters as escapes (``\\u001b``), except tabs and line breaks. JSON keeps its meaning."""
     return _UNSAFE.sub(_escape, text)
 
 
@@ -36,10 +36,10 @@ def _escape(found: re.Match[str]) -> str:
 
 
 class CleanStream:
-    """A text stream that cleans what is written to it; else the stream itself.
+    """A text stream that sanitizes its input; in all other ways the underlying stream.
 
     Args:
-        stream: where the text goes. Named so for rich, which writes past this.
+        stream: the underlying stream. The name is the one that rich uses to write directly to it.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -58,7 +58,7 @@ class CleanStream:
 
 
 def raw(stream: TextIO) -> TextIO:
-    """The stream behind those that clean or redirect, for our own commands to the terminal."""
+    """The stream below those that sanitize or redirect, for our own commands to the terminal."""
     while (behind := getattr(stream, "rich_proxied_file", None)) is not None:
         stream = behind
     return stream
@@ -66,7 +66,7 @@ def raw(stream: TextIO) -> TextIO:
 
 @contextlib.contextmanager
 def guarded() -> Iterator[None]:
-    """Clean what is printed within."""
+    """Sanitize everything printed within the block."""
     before = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = (cast(TextIO, CleanStream(stream)) for stream in before)
     try:
@@ -76,10 +76,10 @@ def guarded() -> Iterator[None]:
 
 
 class NamedStream(io.FileIO):
-    """A standard stream whose errors say which one it is.
+    """A standard stream whose errors name it.
 
     Args:
-        number: the file's; it stays open when the stream is closed, unless the stream ``owns`` it.
+        number: the file descriptor; it stays open when the stream is closed, unless the stream ``owns`` it.
     """
 
     def __init__(self, number: int, words: str, *, owns: bool = False) -> None:
@@ -94,7 +94,7 @@ class NamedStream(io.FileIO):
 
 
 def name_streams() -> None:
-    """Let errors of standard output and error name them; a sign that a terminal does not have becomes ASCII."""
+    """Make errors of standard output and error name the stream; a character that the terminal lacks becomes ASCII."""
     register()
     sys.stdout = _named(sys.stdout, "standard output")
     sys.stderr = _named(sys.stderr, "standard error")
@@ -103,7 +103,7 @@ def name_streams() -> None:
 def _named(stream: TextIO, words: str) -> TextIO:
     own = isinstance(stream, io.TextIOWrapper) and getattr(stream.buffer, "raw", stream.buffer)
     if not isinstance(stream, io.TextIOWrapper) or type(own) is not io.FileIO:
-        return stream  # not the process's own: another program has taken it over, or we did before
+        return stream  # not the process's own stream: another program, or an earlier call, has replaced it
     stream.flush()
     raw = NamedStream(stream.fileno(), words)
     return io.TextIOWrapper(

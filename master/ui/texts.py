@@ -10,11 +10,12 @@ from worker.text import Catalogue, is_japanese, japanese
 _CATALOGUE = Catalogue("master", "cluster", "worker")
 say = _CATALOGUE.text
 error_words = _CATALOGUE.error
-"""An error in the user's language, where it is shown."""
+"""An error in the user's language, if it is translated."""
 
 
 def later(message: str) -> str:
-    """The message as it is: one that `say` will be given later, for the test that looks for its Japanese."""
+    """The message unchanged. It marks a message that `say` translates later, for the test that looks for its
+    Japanese."""
     return message
 
 

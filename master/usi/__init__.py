@@ -1,5 +1,5 @@
 """The whole fleet as one USI engine, for any GUI: ``gougi usi``.
 
-`front` and `thinking` add to `worker.usi.front`, a pure state machine, what only a fleet has; `options` and `report`
-are its parts. `driver` does the waiting, reading and writing.
+`front` and `thinking` add the fleet's features to `worker.usi.front`, a pure state machine; `options` and `report` are
+their parts. `driver` waits, reads and writes.
 """

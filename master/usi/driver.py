@@ -1,7 +1,7 @@
 """Runs `master.usi.front` on standard input and output, a fleet, a book and a mate solver.
 
-Reading and writing have threads of their own: neither a file as standard input nor a GUI that reads slowly holds up
-the event loop, on which the fleet's heartbeats are heard.
+Reading and writing have threads of their own: neither a file as standard input nor a GUI that reads slowly blocks the
+event loop, which must receive the fleet's heartbeats.
 """
 
 from __future__ import annotations
@@ -57,20 +57,20 @@ Log = Callable[[str, dict[str, object]], None]
 
 
 class NetworkError(FleetError):
-    """The network that was asked for cannot be used."""
+    """The requested network cannot be used."""
 
 
 class UsiDriver:
     """One GUI's session.
 
     Args:
-        options: with the fleet's plan as the configuration has it.
+        options: with the fleet's plan from the configuration.
         build: makes a fleet, not yet open; called in a thread. Raises FleetError: it would not open; `NetworkError`:
-            and no other is to play in its place.
+            the same, and no other fleet may play in its place.
         write: writes a line to the GUI; called from a thread of its own. Raises OSError: the GUI is gone.
-        on_event: hears of the fleet's events, for a log.
+        on_event: gets the fleet's events, for a log.
         rng: chooses among the moves of a book.
-        watch: hears of all that the front is told and wants done; must not block.
+        watch: gets every event and instruction of the front; must not block.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class UsiDriver:
                 while instructions:
                     instruction = instructions.popleft()
                     if isinstance(instruction, AskBook):
-                        # Answered at once: a search that begins must not wait for the lines that came behind its go.
+                        # Answered at once: a new search must not wait for lines that arrived after its go.
                         instructions += self._front.handle(ask_book(self._book, instruction), _now_ms())
                     else:
                         await self._carry_out(instruction)
@@ -198,7 +198,7 @@ class UsiDriver:
                 log.exception("new_game_not_told")
 
     def _order(self, order: SearchOrder) -> None:
-        """Give the fleet an order. An answer is owed for a search alone."""
+        """Give the fleet an order. Only a search requires an answer."""
         try:
             if self._searcher is not None:
                 self._searcher.handle(order, self._hears)
@@ -213,7 +213,7 @@ class UsiDriver:
     # --- the GUI --------------------------------------------------------------------------------------------------
 
     def _write_all(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Write until there is None to write, or nobody to read; runs on a thread of its own."""
+        """Write until None, or until the reader is gone; runs on a thread of its own."""
         while (line := self._lines.get()) is not None:
             try:
                 self._write(line)
@@ -222,7 +222,7 @@ class UsiDriver:
                 return
 
     def _tell(self, loop: asyncio.AbstractEventLoop, event: Event) -> None:
-        """Pass an event to the loop, from a thread. A loop that is closed has no more use for it."""
+        """Pass an event to the loop, from a thread. A closed loop no longer needs it."""
         try:
             loop.call_soon_threadsafe(self._events.put_nowait, event)
         except RuntimeError:

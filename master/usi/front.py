@@ -1,13 +1,13 @@
-"""The USI front with a fleet behind it: how the fleet opens, its searches after ``go``, what it ponders between them.
+"""The USI front of a fleet: how the fleet opens, its searches after ``go``, its pondering between them.
 
-To open a fleet takes seconds, on a new machine a minute: the GUI is told what goes on. If another one cannot be opened,
-the fleet from before stays.
+Opening a fleet takes seconds, on a new machine a minute: the GUI sees the progress. If a new fleet cannot be opened,
+the previous one stays.
 
-**Pondering.** The GUI names one reply of the opponent (``position`` with it, ``go ponder``). The fleet ponders on the
-position before it instead, over all replies that are likely, the named one in any case
-(`cluster.coordination.pondering`): a ``ponderhit`` goes on from what is known, and so does the ``go`` after a miss if
-the real reply was among the others. Therefore a ``stop`` of pondering is answered at once, but the fleet goes on for a
-moment: the real position comes next."""
+**Pondering.** The GUI names one reply of the opponent (``position`` with it, ``go ponder``). The fleet instead ponders
+on the position before it, over all likely replies including the named one (`cluster.coordination.pondering`). A
+``ponderhit`` continues from its result, and so does the ``go`` after a miss if the real reply was among the others.
+Therefore a ``stop`` of pondering is answered at once, but the fleet continues for a moment, because the real position
+follows."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ from worker.usi.thinking import Asked, Search, SearchOutcome, Thinking, Thinking
 from worker.usi.words import best_line
 
 LINGER_MS: Final = 2000
-"""Time for which the fleet goes on pondering after a ``stop``, for the ``go`` that follows it."""
+"""Time for which the fleet keeps pondering after a ``stop``, for the ``go`` that follows it."""
 _BEYOND_MS: Final = Settings().deadline_margin_ms
-"""The hard deadline of a fixed time (``movetime``) is so much later: no flag falls, so the fleet need not leave early,
-and its nodes search to the end."""
+"""The hard deadline of a fixed time (``movetime``) is this much later: no flag can fall, so the fleet need not stop
+early, and its nodes search to the end."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -55,23 +55,23 @@ class _Pondering:
     request: SearchRequest
     """The search that follows if the expected reply is played, without times."""
     before: SearchRequest | None
-    """The request that the fleet ponders on; None: there is nothing."""
+    """The request that the fleet ponders on; None: it does not ponder."""
     reporter: Reporter
     live_nodes: int
-    """The number of nodes that share its node limit: the search after a hit has to have the same."""
+    """The number of nodes that share its node limit: the search after a hit must have the same."""
     found: Pondered | None = None
-    """The fleet's last word."""
+    """The fleet's last result."""
     found_ms: float = 0.0
 
     def known(self, request: SearchRequest, now_ms: float) -> Known | None:
-        """The result of pondering on the position of ``request``, if it is among those after the replies."""
+        """The result of pondering on the position of ``request``, if it is one of those after the replies."""
         if self.before is None or self.found is None:
             return None
         return self.found.known(request, self.before, now_ms - self.found_ms)
 
 
 class FleetThinking(Thinking[_FleetSearch]):
-    """See the module's text, and `worker.usi.thinking.Thinking`."""
+    """See the module docstring, and `worker.usi.thinking.Thinking`."""
 
     options: FleetOptions
     _aimed: ClassVar[bool] = True
@@ -105,7 +105,7 @@ class FleetThinking(Thinking[_FleetSearch]):
         self._end_pondering()
 
     def replaced(self, now_ms: float) -> None:
-        """The fleet that searched is gone: what is not answered yet is answered all the same."""
+        """The fleet that searched is gone: answer any open request all the same."""
         self._now_ms = now_ms
         searches = [*self._ending.values(), *([] if self._search is None else [self._search])]
         self._search = None
@@ -125,7 +125,7 @@ class FleetThinking(Thinking[_FleetSearch]):
             self.out.append(RetimeSearch(progress.search_id, search.turn.soft_ms))
 
     def _pondered(self, found: Pondered, now_ms: float) -> None:
-        """The fleet tells what pondering has found: show it where the named reply is among the others."""
+        """The fleet reports a result of pondering: show it if the named reply is among the others."""
         pondering = self._pondering
         if pondering is None or pondering.before is None or found.search_id != pondering.before.search_id:
             return
@@ -198,10 +198,10 @@ class FleetThinking(Thinking[_FleetSearch]):
 
 
 class FleetFront(UsiFront):
-    """See the module's text.
+    """See the module docstring.
 
     Args:
-        options: with the fleet's plan as the configuration has it.
+        options: with the fleet's plan from the configuration.
         strict: as `worker.usi.front.UsiFront`.
     """
 
@@ -211,7 +211,7 @@ class FleetFront(UsiFront):
         self._fleet = FleetThinking(options, strict=strict)
         super().__init__(options, self._fleet, strict=strict)
         self._refused: FleetPlan | None = None
-        """The plan that could not be opened last time; it is not tried again."""
+        """The last plan that could not be opened; it is not tried again."""
 
     def _heard(self, event: object) -> None:
         if not isinstance(event, FleetEvent):

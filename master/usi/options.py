@@ -1,4 +1,4 @@
-"""The fleet's USI options, by the field's names, and the events and instructions of a front with a fleet behind it."""
+"""The fleet's USI options, by the field's names, and the events and instructions of a front with a fleet."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from worker.usi.options import MOST_THREADS, PLAY_OPTIONS, Option, OptionValues,
 
 @dataclass(frozen=True, slots=True)
 class FleetPlan:
-    """The part of the fleet that the GUI's options decide. Another plan is another fleet."""
+    """The part of the fleet that the GUI's options determine. Another plan means another fleet."""
 
     nodes: int
     hash_mb: int
     threads: int
-    """Search threads of each node; 0: the nodes share out the processors."""
+    """Search threads of each node; 0: the nodes share the processors."""
     eval_file: str
     """Empty: the network that ships with Gougi."""
     fv_scale: int
-    """0: what is known of the network, else 16."""
+    """0: the network's known scale, else 16."""
     architecture: str
-    """The short name of the network's shape; empty: as its bytes say."""
+    """The short name of the network's shape; empty: read it from the file."""
     mode: str
     vote: str
 
@@ -44,10 +44,10 @@ MOST_NODES: Final = 1024
 
 
 def option_table(plan: FleetPlan, *, own_fleet: bool) -> dict[str, Option]:
-    """The options, with ``plan`` as the defaults of those that decide over the fleet.
+    """The options; ``plan`` gives the defaults of those that determine the fleet.
 
     Args:
-        own_fleet: the nodes are processes of this machine; else machines that are there, whose number is theirs.
+        own_fleet: the nodes are processes of this machine; otherwise they are existing machines with a fixed number.
     """
     nodes = {"Nodes": Option("spin", str(plan.nodes), 1, MOST_NODES)} if own_fleet else {}
     return {
@@ -64,7 +64,7 @@ def option_table(plan: FleetPlan, *, own_fleet: bool) -> dict[str, Option]:
 class FleetOptions(OptionValues):
     """The values as they are now.
 
-    ``USI_Hash`` and ``Threads`` are of each node, ``NodesLimit`` of the fleet. ``Threads`` 0: the nodes share out the
+    ``USI_Hash`` and ``Threads`` are per node, ``NodesLimit`` is for the fleet. ``Threads`` 0: the nodes share the
     processors.
     """
 
@@ -74,7 +74,7 @@ class FleetOptions(OptionValues):
 
     @property
     def plan(self) -> FleetPlan:
-        """The fleet that is wanted."""
+        """The plan that the options ask for."""
         return FleetPlan(
             nodes=self.number("Nodes") if "Nodes" in self.table else self._given.nodes,
             hash_mb=self.number("USI_Hash"),
@@ -87,7 +87,7 @@ class FleetOptions(OptionValues):
         )
 
     def request(self, search_id: int, sfen: str, moves: tuple[str, ...]) -> SearchRequest:
-        """A search of the position by the rules and with the lines that are set, without limits."""
+        """A search of the position with the rules and the number of lines that are set, without limits."""
         return SearchRequest(
             search_id,
             sfen,

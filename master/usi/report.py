@@ -14,13 +14,13 @@ from master.ui.texts import error_words, later, say
 from worker.usi.words import score_words
 
 _REFRESH_MS: Final = 1000
-"""The longest time after which a line is shown again for its nodes and time, where nothing else of it changes."""
+"""The longest interval after which a line is repeated for its nodes and time, if nothing else in it has changed."""
 
 _WITHOUT_NODES: Final = {
     "fallback": later("no node had an answer: this is what the master's own search found"),
     "none": later("no node had an answer: this is a legal move, by material alone"),
 }
-"""By `cluster.api.Decision.source`, what the move is then."""
+"""The meaning of the move, by `cluster.api.Decision.source`."""
 
 _STARTING: Final = {
     "compiling": later("compiling: {stage}"),
@@ -40,25 +40,25 @@ _FLEET: Final = {
     "ray_failed": later("Ray does not start: {why}"),
     "job_failed": later("{node} cannot search {job}: {error}"),
 }
-"""By name, the fleet's events that a GUI is told: the first ones only while the fleet opens."""
+"""The fleet's events that a GUI sees, by name. The first ones appear only while the fleet opens."""
 
 
 @dataclass(slots=True)
 class Reporter:
-    """One search's lines, at most every ``interval_ms``, and none that says what the last one said."""
+    """One search's lines, at most every ``interval_ms``, without repetitions."""
 
     interval_ms: int
     _shown: tuple[TreeLine, ...] = ()
     _shown_ms: float = -(2.0**40)
 
     def progress(self, progress: Progress, now_ms: float) -> list[str]:
-        """The lines for the state of a running search, if it is time for them."""
+        """The lines for the state of a running search, if they are due."""
         if not self._due(progress.lines, now_ms):
             return []
         return info_lines(progress.lines, progress.nodes, progress.elapsed_ms, progress.fleet)
 
     def known(self, known: Known, now_ms: float) -> list[str]:
-        """The same of what is pondered on."""
+        """The same while pondering."""
         if not self._due(known.lines, now_ms):
             return []
         return info_lines(known.lines, known.nodes, known.pondered_ms)
@@ -92,7 +92,7 @@ def info_lines(lines: Sequence[TreeLine], nodes: int, time_ms: int, fleet: Seque
 
 
 def vote_line(ballots: Sequence[Ballot]) -> str:
-    """``info string vote 7g7f 3/4 2g2f 1/4``: how many nodes are for each move; empty where there was no vote."""
+    """``info string vote 7g7f 3/4 2g2f 1/4``: the number of nodes for each move; empty if there was no vote."""
     votes: Counter[str] = Counter()
     for ballot in ballots:
         votes[ballot.move] += ballot.members
@@ -103,7 +103,7 @@ def vote_line(ballots: Sequence[Ballot]) -> str:
 
 
 def event_line(name: str, fields: Mapping[str, object], opening: bool) -> str:
-    """One of the fleet's events in the user's language; empty where the GUI need not know.
+    """One of the fleet's events in the user's language; empty if the GUI does not need it.
 
     Args:
         opening: the fleet is being opened.
@@ -121,6 +121,6 @@ def error_line(why: str) -> str:
 
 
 def _seldepth(line: TreeLine, fleet: Sequence[NodeView]) -> str:
-    """The ``seldepth`` of an ``info`` line, from the nodes that are for its move; empty if they do not tell."""
+    """The ``seldepth`` of an ``info`` line, from the nodes that chose its move; empty if they do not report one."""
     deepest = max((view.seldepth for view in fleet if view.pv[:1] == line.pv[:1]), default=0)
     return f" seldepth {max(deepest, line.depth)}" if deepest else ""

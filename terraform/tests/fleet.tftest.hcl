@@ -43,8 +43,16 @@ run "workers_follow_the_fleet" {
     error_message = "a worker that has gone is held, or its group is not"
   }
   assert {
+    condition     = aws_autoscaling_lifecycle_hook.joined.lifecycle_transition == "autoscaling:EC2_INSTANCE_LAUNCHING" && aws_autoscaling_lifecycle_hook.joined.default_result == "CONTINUE" && aws_autoscaling_lifecycle_hook.joined.heartbeat_timeout == 900
+    error_message = "a machine counts before it searches, or never without a head"
+  }
+  assert {
     condition     = aws_launch_template.worker.block_device_mappings[0].device_name == "/dev/xvda"
     error_message = "the disk that is described is not the root device of Amazon Linux"
+  }
+  assert {
+    condition     = aws_instance.head.instance_type == "c7i.xlarge"
+    error_message = "the head of a small fleet is a ${aws_instance.head.instance_type}"
   }
   assert {
     condition     = aws_instance.head.instance_initiated_shutdown_behavior == "stop" && aws_launch_template.worker.instance_initiated_shutdown_behavior == "terminate"
@@ -74,6 +82,18 @@ run "cost_is_known" {
   assert {
     condition     = output.stop_after_hours > 2.0 && output.stop_after_hours <= 7.5 / output.usd_per_hour.all
     error_message = "the price cap does not cut the hours: ${output.stop_after_hours}"
+  }
+}
+
+run "a_large_fleet_has_a_large_head" {
+  command = plan
+
+  variables {
+    nodes = 64
+  }
+  assert {
+    condition     = aws_instance.head.instance_type == "c7i.4xlarge"
+    error_message = "the head of 64 nodes is a ${aws_instance.head.instance_type}"
   }
 }
 

@@ -14,7 +14,7 @@ from typing import Final
 import pytest
 
 from master.cloud import reports
-from master.cloud.agreed import BUDGET, ENDPOINTS, HOOK, RELEASED, ROLES, TAG
+from master.cloud.agreed import BUDGET, ENDPOINTS, HOOK, JOINED, RELEASED, ROLES, TAG
 from master.commands.common import BAD_INPUT, INTERRUPTED
 
 ROOT: Final = Path(__file__).parents[2]
@@ -293,7 +293,7 @@ def _asked(role: str) -> set[tuple[str, str]]:
     for script, said in {**SCRIPTS, "machine.yaml.tftpl": TEMPLATE}.items():
         if script in HEADS_SCRIPTS and role == "worker":
             continue
-        lines = said.replace("\\\n", " ")
+        lines = re.sub(r"\s*\\\n\s*", " ", said)
         for service, verb in re.findall(r"\baws (autoscaling|ssm) ([a-z-]+)", lines):
             on = "token" if service == "ssm" else "*" if verb.startswith("describe") else "group"
             found.add((f"{service}:{verb.title().replace('-', '')}", on))
@@ -306,7 +306,8 @@ def _asked(role: str) -> set[tuple[str, str]]:
                 found.add(("s3:ListBucket", "bucket"))
     key = reports.key("i-1")
     if role == "worker":
-        return found - {("ssm:PutParameter", "token")} | {("s3:PutObject", key)}  # `token_is_made`: the head alone
+        heads = {("ssm:PutParameter", "token"), ("s3:GetObject", "books/x")}  # the scripts ask for their role
+        return found - heads | {("s3:PutObject", key)}
     found |= {("ssm:GetParameter", "password"), ("s3:GetObject", key)}
     for method in set(re.findall(r"\b_cloud\.(\w+)\(", text("master/cloud/keep.py"))):
         found |= _calls_of_cloud(method)
@@ -314,10 +315,13 @@ def _asked(role: str) -> set[tuple[str, str]]:
 
 
 def _calls_of_cloud(method: str) -> set[tuple[str, str]]:
-    """The calls of AWS in a method of `Cloud`."""
+    """The calls of AWS in a method of `Cloud`, and in those of its own that it calls."""
     module = ast.parse(text("master/cloud/cloud.py"))
     (function,) = (node for node in ast.walk(module) if isinstance(node, ast.FunctionDef) and node.name == method)
-    calls = re.findall(r"self\.service\('(\w+)'\)\.(\w+)\(", ast.unparse(function))
+    body = ast.unparse(function)
+    calls = re.findall(r"self\.service\('(\w+)'\)\.(\w+)\(", body)
+    if own := re.findall(r"self\.(_\w+)\(", body):
+        return set().union(*map(_calls_of_cloud, own))
     assert calls
     return {
         (f"{service}:{call.title().replace('_', '')}", "*" if call.startswith("describe") else "group")
@@ -378,6 +382,8 @@ def test_a_worker_has_a_way_to_all_that_it_may_do() -> None:
 def test_names() -> None:
     hook = block(TERRAFORM["workers"], 'resource "aws_autoscaling_lifecycle_hook" "drain"')
     assert quoted(value(hook, "name")) == [HOOK]
+    hook = block(TERRAFORM["workers"], 'resource "aws_autoscaling_lifecycle_hook" "joined"')
+    assert quoted(value(hook, "name")) == [JOINED]
     stop = block(TERRAFORM["cost"], 'resource "aws_autoscaling_schedule" "stop"')
     asked = set(re.findall(r"--scheduled-action-names? (\S+)", SCRIPTS["end-fleet.sh"]))
     assert asked == set(quoted(value(stop, "scheduled_action_name")))

@@ -73,7 +73,7 @@ class Head:
         (self.bucket / "config").mkdir()
         for name in ("gougi.toml", "master.env"):
             (self.bucket / "config" / name).touch()
-        facts_at(folder, FLEET_REGION="r", FLEET_BUCKET="bucket", FLEET_NAME="fleet-1")
+        facts_at(folder, FLEET_ROLE="head", FLEET_REGION="r", FLEET_BUCKET="bucket", FLEET_NAME="fleet-1")
         script_at(folder, "lib.sh", STATE=folder / "state", VENV=folder)
         script_at(folder, "copy_books.py")
         stand_in(folder, "aws", AWS, sys.executable)
@@ -158,6 +158,13 @@ def test_a_damaged_book_is_named_and_holds_up_no_other(head: Head) -> None:
     assert ran.returncode == 1
     assert f"{head.books / 'bad.db'}: " in ran.stderr
     assert _kept(head) == {"own.db"}
+
+
+def test_a_worker_gets_no_books(head: Head) -> None:
+    (head.bucket / "books" / "own.db").write_text("a book")
+    facts_at(head.folder, FLEET_ROLE="node", FLEET_REGION="r", FLEET_BUCKET="bucket", FLEET_NAME="fleet-1")
+    assert head.run("fetch-files.sh").returncode == 0
+    assert list(head.books.iterdir()) == []
 
 
 def test_a_newer_network_of_the_same_size_comes(head: Head) -> None:

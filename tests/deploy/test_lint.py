@@ -53,11 +53,18 @@ def first_boot(folder: Path) -> Path:
 @pytest.mark.parametrize(("role", "when"), [("node", "+0"), ("head", "+240")])
 def test_a_machine_that_cannot_be_installed_ends_itself(tmp_path: Path, role: str, when: str) -> None:
     script = first_boot(tmp_path)
-    script.write_text(re.sub(r"/(etc|opt)/gougi", rf"{tmp_path}/\1", script.read_text()))
+    text = re.sub(r"/(etc|opt)/gougi", rf"{tmp_path}/\1", script.read_text())
+    for place in ("/var/log", "/var/lib/cloud/data", "/run"):
+        (tmp_path / place[1:]).mkdir(parents=True)
+        text = text.replace(f"{place}/", f"{tmp_path}{place}/")
+    script.write_text(text)
+    (tmp_path / "var/log/cloud-init-output.log").write_text("no way\n")
+    (tmp_path / "var/lib/cloud/data/instance-id").write_text("i-1\n")
     (tmp_path / "etc").mkdir()
-    (tmp_path / "etc" / "fleet.env").write_text(f"FLEET_ROLE={role}\nFLEET_REGION=r\nFLEET_BUCKET=b\nFLEET_RELEASE=r\n")
+    facts = {"ROLE": role, "REGION": "r", "BUCKET": "b", "NAME": "n", "RELEASE": "r"}
+    (tmp_path / "etc" / "fleet.env").write_text("".join(f"FLEET_{name}={fact}\n" for name, fact in facts.items()))
     programs = {
-        "aws": f"echo tried >>{tmp_path}/tries; exit 1",
+        "aws": f'echo "$@" >>{tmp_path}/tries; exit 1',
         "sleep": "",
         "shutdown": f'echo "$@" >>{tmp_path}/asked',
     }
@@ -68,4 +75,7 @@ def test_a_machine_that_cannot_be_installed_ends_itself(tmp_path: Path, role: st
     ran = subprocess.run(["bash", script], env={"PATH": path}, capture_output=True, text=True, check=False)
     assert ran.returncode == 1
     assert (tmp_path / "asked").read_text().split() == ["-P", when]
-    assert len((tmp_path / "tries").read_text().split()) == 7, "the role or the endpoint may be a moment behind"
+    *tries, last = (tmp_path / "tries").read_text().splitlines()
+    assert len(tries) == 7, "the role or the endpoint may be a moment behind"
+    assert last.endswith("/run/first-boot.txt s3://b/n/fleet/failures/i-1.txt")
+    assert (tmp_path / "run" / "first-boot.txt").read_text() == "no way\n"

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
 
-from cluster.machine.processes import command_of, descendants, stat_of
 from tests.master.command import environment, gougi
 from tests.master.forks import Server
 
@@ -30,15 +26,6 @@ def test_nothing_is_left_of_the_command_before(tmp_path: Path) -> None:
 def test_a_command_that_does_not_end_is_killed_and_the_next_one_runs(tmp_path: Path) -> None:
     with pytest.raises(subprocess.TimeoutExpired):
         gougi("serve", "--port", "0", "--records", "games", cwd=tmp_path, timeout_s=0.2)
-    assert gougi("perft", "1", cwd=tmp_path).returncode == 0
-
-
-def test_a_server_that_somebody_killed_is_started_again(tmp_path: Path) -> None:
-    assert gougi("perft", "1", cwd=tmp_path).returncode == 0
-    (server,) = [one for one in descendants(os.getpid()) if "tests.master.forks" in command_of(one.pid)]
-    os.kill(server.pid, signal.SIGKILL)
-    while (stat := stat_of(server.pid)) is not None and stat.lives:
-        time.sleep(0.01)
     assert gougi("perft", "1", cwd=tmp_path).returncode == 0
 
 

@@ -1,4 +1,4 @@
-"""Opening books in the field's formats: reading, looking up and choosing. No compiled code."""
+"""Opening books in the usual formats: reading, looking up and choosing. No compiled code."""
 
 from worker.book.file import Book
 from worker.book.format import BookError, BookMove

@@ -1,11 +1,11 @@
-"""Books in the field's two binary formats: YaneuraOu's ``.ybb``, and Apery's ``book.bin``.
+"""Books in the two usual binary formats: YaneuraOu's ``.ybb``, and Apery's ``book.bin``.
 
 ``.ybb``, little endian: the magic, u64 positions, u64 flags (1: moves have a depth); then for each position, in the
-byte order of the first field, its PackedSfen (32 bytes), u64 where its moves begin behind this index, u16 ply, u16 how
-many; then the moves: u16 move, i16 value, and u16 depth if the flag says so.
+byte order of the first field, its PackedSfen (32 bytes), u64 offset of its moves after this index, u16 ply, u16 number
+of moves; then the moves: u16 move, i16 value, and u16 depth if the flag is set.
 
 ``book.bin``: u64 key, u16 move, u16 count, i32 score. The key is the xor of random numbers for the pieces on the board,
-the mover's hand and white's turn; they are the first that the 64-bit Mersenne Twister gives with its default seed
+the mover's hand and white's turn; they are the first numbers of the 64-bit Mersenne Twister with its default seed
 (Nishimura and Matsumoto 2000).
 
 Sources: YaneuraOu's ``source/book/book.cpp``, ``source/book/apery_book.cpp`` and ``source/extra/sfen_packer.cpp``.
@@ -36,7 +36,7 @@ _SAMPLES: Final = 256
 
 _APERY: Final = np.dtype([("key", "<u8"), ("move", "<u2"), ("count", "<u2"), ("score", "<i4")])
 _APERY_DEPTH: Final = 256
-"""Apery's books tell no depth; YaneuraOu takes this one, so that they pass every limit."""
+"""Apery's books have no depth; YaneuraOu uses this one, so that they pass every limit."""
 _APERY_PIECES: Final = 31
 _APERY_HANDS: Final = 7
 _APERY_HAND: Final = (0, 0, 1, 2, 3, 5, 6, 4)
@@ -49,7 +49,7 @@ _PACKED_BITS: Final = 256
 
 
 class YbbBook:
-    """A book of YaneuraOu's binary format.
+    """A book in YaneuraOu's binary format.
 
     Args:
         on_the_fly: leave it on the disk, mapped into memory.
@@ -118,10 +118,10 @@ class YbbBook:
 
 
 class AperyBook:
-    """A book of Apery, read into memory; its positions may stand in any order.
+    """A book of Apery, read into memory; its positions may be in any order.
 
     Raises:
-        BookError: the file cannot be read, or is none.
+        BookError: the file cannot be read, or is not such a book.
     """
 
     def __init__(self, path: Path) -> None:
@@ -139,7 +139,7 @@ class AperyBook:
         self._entries = entries[np.argsort(entries["key"], kind="stable")]
 
     def find(self, sfen: str, any_ply: bool = False) -> list[BookMove]:
-        """See `worker.book.file.Book.find`; the book knows no ply, so ``any_ply`` changes nothing."""
+        """See `worker.book.file.Book.find`; the book has no plies, so ``any_ply`` changes nothing."""
         key = np.uint64(apery_key(_setup(split_sfen(sfen)[0])))
         first, last = (int(np.searchsorted(self._entries["key"], key, side)) for side in ("left", "right"))  # type: ignore[call-overload]
         found = []
@@ -155,7 +155,7 @@ class AperyBook:
 
 
 def _move_text(target: int, origin: int, *, promotes: int, drops: int) -> str:
-    """A move in USI; empty: it is none. ``origin``: of a drop the piece type."""
+    """A move in USI; empty: not a move. ``origin``: for a drop, the piece type."""
     if target >= SQUARES or (drops and not PAWN <= origin <= GOLD) or (not drops and origin >= SQUARES):
         return ""
     if drops:
@@ -171,7 +171,7 @@ def _setup(key: str) -> Setup:
 
 
 def packed_sfen(setup: Setup) -> bytes:
-    """The 32 bytes of a position (PackedSfen); empty: it lacks pieces, and no ``.ybb`` has such."""
+    """The 32 bytes of a position (PackedSfen); empty: it lacks pieces, and a ``.ybb`` cannot contain it."""
     value, at = setup.turn, 1
 
     def put(number: int, bits: int) -> None:
@@ -225,7 +225,7 @@ def _apery_numbers() -> tuple[list[int], list[int], int]:
 
 
 def mersenne64(count: int, seed: int = 5489) -> list[int]:
-    """The first numbers of the 64-bit Mersenne Twister (MT19937-64), as C++'s ``std::mt19937_64`` gives them."""
+    """The first numbers of the 64-bit Mersenne Twister (MT19937-64), the same as from C++'s ``std::mt19937_64``."""
     mask, size, middle = (1 << 64) - 1, 312, 156
     state = [seed]
     for number in range(1, size):

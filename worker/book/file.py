@@ -1,4 +1,4 @@
-"""A book file: one search over its bytes, whether they lie in memory or stay on the disk."""
+"""A book file: the same search over its bytes, in memory or on the disk."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from worker.files import reason
 _NEXT_POSITION: Final = b"\n" + POSITION_MARK
 _BOM: Final = b"\xef\xbb\xbf"
 _CHECK_WHOLE: Final = 16 << 20
-"""Files up to this many bytes are read through when opened, even if they stay on the disk."""
+"""Files up to this many bytes are read completely when opened, even if they stay on the disk."""
 _SAMPLES: Final = 256
 
 
@@ -33,13 +33,13 @@ class Book:
 
     Args:
         path: the file.
-        on_the_fly: leave it on the disk, mapped into memory: a book of many GB costs nothing to open. It has to be
-            sorted. Otherwise it is read into memory, checked line by line, and sorted if need be.
+        on_the_fly: leave it on the disk, mapped into memory: then a book of many GB opens at once. It has to be sorted.
+            If False, it is read into memory, checked line by line, and sorted if necessary.
 
     Raises:
-        BookError: the file cannot be read; a line is neither position nor move nor comment; the file is not sorted and
-            would stay on the disk. Of a file on the disk that is larger than 16 MB 256 places are checked: other damage
-            shows when `find` comes across it.
+        BookError: the file cannot be read; a line is neither position nor move nor comment; or the file is not sorted
+            and would stay on the disk. If it stays on the disk and is larger than 16 MB, only 256 places are checked:
+            `find` reports other damage when it reads it.
     """
 
     def __init__(self, path: Path, on_the_fly: bool = False) -> None:
@@ -64,11 +64,11 @@ class Book:
             self._sample()
 
     def find(self, sfen: str, any_ply: bool = False) -> list[BookMove]:
-        """The candidates of a position, the most played first, empty where the book does not know it.
+        """The candidates of a position, the most played first; empty if the book does not have it.
 
         Args:
             sfen: the position, with its move number.
-            any_ply: take entries of another ply too (``IgnoreBookPly``). Entries without a ply always count.
+            any_ply: accept entries of another ply too (``IgnoreBookPly``). Entries without a ply always count.
 
         Raises:
             BookError: a line that was read is damaged.
@@ -99,7 +99,7 @@ class Book:
         return self._position_from(low)
 
     def _position_from(self, at: int) -> int | None:
-        """The offset of the first ``sfen`` line that begins at ``at`` or later; None: there is none."""
+        """The offset of the first ``sfen`` line that starts at ``at`` or later; None: there is none."""
         if at <= self._start and self._data[self._start : self._start + len(POSITION_MARK)] == POSITION_MARK:
             return self._start
         found = self._data.find(_NEXT_POSITION, max(at - 1, 0))
@@ -153,7 +153,7 @@ class Book:
         return unsorted
 
     def _sample(self) -> None:
-        """Look at positions all over the file, the last one with its moves."""
+        """Check positions all over the file, and the moves of the last one."""
         before = b""
         for sample in range(_SAMPLES):
             at = self._position_from(self._start + (len(self._data) - self._start) * sample // _SAMPLES)
@@ -170,7 +170,7 @@ class Book:
         list(self._moves(last))
 
     def _sorted(self) -> bytes:
-        """The book with its positions in order; equal ones stay as they stood."""
+        """The book with its positions in order; equal ones keep their order."""
         starts = []
         at = self._position_from(self._start)
         while at is not None:

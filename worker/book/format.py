@@ -1,9 +1,9 @@
-"""The lines of a YaneuraOu book (``#YANEURAOU-DB2016 1.00``), and positions and moves turned around.
+"""The lines of a YaneuraOu book (``#YANEURAOU-DB2016 1.00``), and positions and moves rotated by 180°.
 
 A book is lines of text, LF or CRLF. ``sfen BOARD SIDE HANDS [PLY]`` opens a position; each line below it is a
-candidate, ``MOVE [PONDER [VALUE [DEPTH [COUNT]]]]``, with ``none`` for what is not known. Lines that begin with ``#``
-or ``//`` are comments; what follows the count in a line (wins, draws, a remark) is left alone. A value is in
-centipawns from the side to move.
+candidate, ``MOVE [PONDER [VALUE [DEPTH [COUNT]]]]``, with ``none`` for unknown fields. Lines that begin with ``#`` or
+``//`` are comments; anything after the count (wins, draws, a remark) is ignored. A value is in centipawns from the side
+to move.
 
 Source: ``BookMove::from_string`` and ``MemoryBook::read_book`` of YaneuraOu's ``source/book/book.cpp``.
 """
@@ -33,12 +33,12 @@ _TURNED: Final = str.maketrans("123456789abcdefghi", "987654321ihgfedcba")
 
 
 class BookError(ValueError):
-    """A book cannot be read. The text names the file, the place in it, and what was expected there."""
+    """A book cannot be read. The text names the file, the place in it, and the expected content."""
 
 
 @dataclass(frozen=True, slots=True)
 class BookMove:
-    """A candidate of a position; what its line does not say has YaneuraOu's defaults."""
+    """A candidate of a position; missing fields have YaneuraOu's defaults."""
 
     move: str
     """The move in USI."""
@@ -47,20 +47,20 @@ class BookMove:
     """Centipawns, from the side to move."""
     depth: int = 0
     count: int = 1
-    """The number of times it was played in the games that the book was made from."""
+    """The number of times it was played in the games from which the book was made."""
 
 
 def is_comment(line: bytes) -> bool:
-    """Whether a line says nothing about positions and moves: blank, or a comment."""
+    """Whether a line is blank or a comment."""
     text = line.lstrip()
     return not text or text.startswith((b"#", b"//"))
 
 
 def parse_position(line: bytes) -> tuple[bytes, int | None]:
-    """A ``sfen`` line: the key (board, side and hands, as written) and the ply, None where it has none.
+    """A ``sfen`` line: the key (board, side and hands, as written) and the ply, None if it has none.
 
     Raises:
-        BookError: the line is no ``sfen`` line.
+        BookError: the line is not an ``sfen`` line.
     """
     match = _POSITION.fullmatch(line)
     if match is None:
@@ -70,15 +70,15 @@ def parse_position(line: bytes) -> tuple[bytes, int | None]:
 
 
 def is_move(line: bytes) -> bool:
-    """Whether `parse_move` would read the line; a third of its time."""
+    """Whether `parse_move` would accept the line; takes a third of its time."""
     return _MOVE.fullmatch(line) is not None
 
 
 def parse_move(line: bytes) -> BookMove | None:
-    """A candidate's line, None where its move is ``none`` or ``resign``.
+    """The candidate in a line, None if its move is ``none`` or ``resign``.
 
     Raises:
-        BookError: the line is no candidate.
+        BookError: the line is not a candidate.
     """
     match = _MOVE.fullmatch(line)
     if match is None:
@@ -100,8 +100,8 @@ def shown(line: bytes) -> str:
 
 
 def ranked(moves: list[BookMove]) -> list[BookMove]:
-    """The candidates, the most played first, among equals the higher value. A move that stands twice counts once, as
-    `_merged` has it."""
+    """The candidates, the most played first, among equals the higher value first. A move that occurs twice counts once,
+    merged by `_merged`."""
     merged: dict[str, BookMove] = {}
     for move in moves:
         earlier = merged.get(move.move)
@@ -110,8 +110,8 @@ def ranked(moves: list[BookMove]) -> list[BookMove]:
 
 
 def _merged(earlier: BookMove, later: BookMove) -> BookMove:
-    """Two lines of one move as one: the deeper holds, of equals the later. A ponder move that it lacks comes from the
-    other. The counts add up."""
+    """Merge two lines of one move: the deeper one counts, among equals the later. If it lacks a ponder move, the
+    other's is used. The counts are added."""
     held, other = (later, earlier) if later.depth >= earlier.depth else (earlier, later)
     return replace(held, ponder=held.ponder or other.ponder, count=held.count + other.count)
 
@@ -128,7 +128,7 @@ def join_sfen(key: str, ply: int) -> str:
 
 
 def flip_key(key: str) -> str:
-    """The key of the position turned around, with the colours swapped."""
+    """The key of the position rotated by 180°, with the colours swapped."""
     board, side, hands = key.split()
     turned = "".join(reversed(_BOARD_ITEM.findall(board))).swapcase()
     held = _HAND_ITEM.findall(hands)
@@ -137,11 +137,11 @@ def flip_key(key: str) -> str:
 
 
 def flip_move(move: str) -> str:
-    """The same move on the board turned around."""
+    """The same move on the rotated board."""
     piece, drop, target = move.rpartition("*")
     return piece + drop + target.translate(_TURNED)
 
 
 def flip_entry(entry: BookMove) -> BookMove:
-    """The same candidate of the position turned around."""
+    """The same candidate of the rotated position."""
     return replace(entry, move=flip_move(entry.move), ponder=flip_move(entry.ponder) if entry.ponder else None)

@@ -1,4 +1,4 @@
-"""The book as a player asks it: an open file, the position's legal candidates, their variations, one choice."""
+"""The book for a player: an open file, the position's legal candidates, their variations, and the choice."""
 
 from __future__ import annotations
 
@@ -27,46 +27,47 @@ class BookSettings:
     narrow: bool = False
     """``NarrowBook``: no move that was played in less than a tenth of the games."""
     last_ply: int = 16
-    """``BookMoves``: the last move number at which the book is asked."""
+    """``BookMoves``: the last move number at which the book is used."""
     ignore_percent: int = 0
     """``BookIgnoreRate``: the percentage of positions in which the book is not used, by chance."""
     eval_diff: int = 30
     """``BookEvalDiff``: the centipawns by which a move may be worse than the first,"""
     eval_diffs: tuple[int | None, int | None] = (None, None)
-    """``BookEvalBlackDiff``, ``BookEvalWhiteDiff``: or other ones for black and for white."""
+    """``BookEvalBlackDiff``, ``BookEvalWhiteDiff``: or separate ones for black and for white."""
     eval_limits: tuple[int, int] = (0, -140)
     """``BookEvalBlackLimit``, ``BookEvalWhiteLimit``: the least value for black and for white, in centipawns."""
     depth_limit: int = 16
     """``BookDepthLimit``: the first move's least depth; 0: any;"""
     depth_limits: tuple[int | None, int | None] = (None, None)
-    """``BookDepthBlackLimit``, ``BookDepthWhiteLimit``: or other ones for black and for white."""
+    """``BookDepthBlackLimit``, ``BookDepthWhiteLimit``: or separate ones for black and for white."""
     by_count: bool = False
     """``ConsiderBookMoveCount``: the chance of a move is in proportion to its count; otherwise all are equal."""
     pv_moves: int = 8
     """``BookPvMoves``: the longest variation that is shown, in plies."""
     any_ply: bool = False
-    """``IgnoreBookPly``: the same position at another move number will do."""
+    """``IgnoreBookPly``: accept the same position at another move number."""
     flipped: bool = True
-    """``FlippedBook``: a position that is not in the book is also looked up turned around, with the colours swapped."""
+    """``FlippedBook``: a position that is not in the book is also looked up rotated by 180°, with the colours
+    swapped."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The move (None: none), and remarks for the user on the moves that the options left out."""
+    """The move (None: none), and remarks for the user on the moves that the options excluded."""
 
     move: BookMove | None
     notes: tuple[str, ...] = ()
 
 
 class Eligible(NamedTuple):
-    """The moves that the options leave, in their order, and remarks on those that they left out."""
+    """The moves that the options allow, in order, and remarks on those that they exclude."""
 
     moves: tuple[BookMove, ...]
     notes: tuple[str, ...] = ()
 
 
 def eligible(moves: Sequence[BookMove], settings: BookSettings, ply: int, turn: int, rng: random.Random) -> Eligible:
-    """Choose the candidates that the settings allow; empty where the book is not to be used.
+    """Choose the candidates that the settings allow; empty if the book is not to be used.
 
     Args:
         moves: the candidates, the most played first.
@@ -79,7 +80,7 @@ def eligible(moves: Sequence[BookMove], settings: BookSettings, ply: int, turn: 
     notes: list[str] = []
     left = list(moves)
     total = sum(move.count for move in moves)
-    if settings.narrow and total:  # a .ybb tells no counts
+    if settings.narrow and total:  # a .ybb has no counts
         left = [move for move in moves if move.count / total >= _NARROW_SHARE]
         if len(left) < len(moves):
             notes.append(f"NarrowBook: {len(moves)} moves to {len(left)}")
@@ -103,9 +104,9 @@ def _of(own: int | None, general: int) -> int:
 
 
 def select(moves: Sequence[BookMove], settings: BookSettings, ply: int, turn: int, rng: random.Random) -> Selection:
-    """Choose among a position's candidates: `eligible`, and of these one by chance.
+    """Choose among a position's candidates: `eligible`, and a random one of these.
 
-    The same state of ``rng`` gives the same move; it gives one or two numbers.
+    The same state of ``rng`` gives the same move; one or two numbers are drawn.
     """
     left, notes = eligible(moves, settings, ply, turn, rng)
     if not left:
@@ -125,23 +126,23 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BookReply:
-    """The book's answer for a position. ``move`` is None where the options leave no move."""
+    """The book's answer for a position. ``move`` is None if the options allow no move."""
 
     move: str | None
     ponder: str | None = None
     candidates: tuple[Candidate, ...] = ()
-    """All legal candidates, the most played first; empty where there is no ``move``."""
+    """All legal candidates, the most played first; empty if there is no ``move``."""
     notes: tuple[str, ...] = ()
-    """A remark on each move that was left out, with the reason."""
+    """A remark on each excluded move, with the reason."""
 
 
 def legal_entries(book: Lookup, position: Position, settings: BookSettings) -> tuple[list[BookMove], list[str]]:
     """A position's candidates that are legal, and a note on each that is not.
 
-    Where the book does not know it, and the settings allow it, the position turned around is looked for.
+    If the book does not have it and the settings allow it, the rotated position is looked up.
 
     Raises:
-        BookError: the file is damaged where the position stands.
+        BookError: the file is damaged at the position's entry.
     """
     sfen = position.sfen()
     entries = book.find(sfen, settings.any_ply)
@@ -163,7 +164,7 @@ class BookPlayer:
     """Plays from a book.
 
     Args:
-        rng: makes every choice that is left to chance.
+        rng: makes every random choice.
     """
 
     def __init__(self, rng: random.Random) -> None:
@@ -172,14 +173,14 @@ class BookPlayer:
         self._opened: tuple[Path | None, bool] = (None, False)
 
     def has(self, settings: BookSettings) -> bool:
-        """Whether the book that the settings name, or none, is what is open already."""
+        """Whether the book that the settings name (or none) is already open."""
         return self._opened == (settings.file, settings.on_the_fly)
 
     def open(self, settings: BookSettings) -> None:
         """Open the book that the settings name, if it is not open already.
 
         Raises:
-            BookError: it cannot be read; there is no book then.
+            BookError: it cannot be read; then there is no book.
         """
         if self.has(settings):
             return
@@ -192,11 +193,11 @@ class BookPlayer:
         """The book's move for a position.
 
         Args:
-            position: left as it was.
-            only: USI moves that are allowed; empty: all. Where another one is chosen, the reply has no move.
+            position: unchanged afterwards.
+            only: USI moves that are allowed; empty: all. If the book chooses another move, the reply has no move.
 
         Raises:
-            BookError: the file is damaged where the position stands.
+            BookError: the file is damaged at the position's entry.
         """
         if self._book is None or settings.file is None:
             return BookReply(None)
@@ -212,7 +213,7 @@ class BookPlayer:
         return BookReply(chosen.move.move, ponder, candidates, tuple(notes))
 
     def _variation(self, book: Lookup, position: Position, entry: BookMove, settings: BookSettings) -> tuple[str, ...]:
-        """The entry's move and what follows it: the book's first move each time, at its end the expected reply."""
+        """The entry's move and its continuation: the book's first move each time, and at the end the expected reply."""
         made = [position.push_usi(entry.move)]
         try:
             while len(made) < settings.pv_moves and position.repetition() is Repetition.NONE:
@@ -225,7 +226,7 @@ class BookPlayer:
                     with contextlib.suppress(MoveError):
                         made.append(position.push_usi(entry.ponder))
                 break
-        finally:  # also where the book is damaged: the position is the caller's
+        finally:  # even if the book is damaged: the position belongs to the caller
             for _ in made:
                 position.pop()
         return tuple(move_to_usi(move) for move in made)

@@ -1,4 +1,4 @@
-"""Opening a book of any format, and several in an order."""
+"""Opening a book of any format, and several books in order of priority."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ENDINGS: Final = (".db", ".ybb")
 
 
 class Lookup(Protocol):
-    """Anything that candidates are looked up in, as `worker.book.Book`."""
+    """Anything that can look up candidates, such as `worker.book.file.Book`."""
 
     def find(self, sfen: str, any_ply: bool = False) -> list[BookMove]:
         """The candidates of a position, the most played first; see `worker.book.file.Book.find`."""
@@ -26,7 +26,7 @@ def open_file(path: Path, on_the_fly: bool = False) -> Lookup:
     """A book file: YaneuraOu's text or binary format, or a ``.bin`` of Apery.
 
     Raises:
-        BookError: it cannot be read, or is none of them.
+        BookError: it cannot be read, or has another format.
     """
     try:
         with path.open("rb") as file:
@@ -41,7 +41,7 @@ def open_file(path: Path, on_the_fly: bool = False) -> Lookup:
 
 
 class SeveralBooks:
-    """Books of which the first that knows a position speaks."""
+    """Several books; the first one that has a position is used."""
 
     def __init__(self, books: Sequence[Lookup]) -> None:
         self._books = tuple(books)
@@ -52,8 +52,8 @@ class SeveralBooks:
 
 
 def open_with_priority(path: Path, on_the_fly: bool = False) -> Lookup:
-    """A book and those that come before it: ``user_book1-000.db``, ``user_book1-001.ybb``, … beside
-    ``user_book1.db``, as YaneuraOu has it. If a ``.db`` is not there, its ``.ybb`` is.
+    """A book and those with priority over it: ``user_book1-000.db``, ``user_book1-001.ybb``, … beside
+    ``user_book1.db``, as in YaneuraOu. If a ``.db`` is missing, its ``.ybb`` is used.
 
     Raises:
         BookError: one of them cannot be read.

@@ -1,4 +1,4 @@
-r"""The server's charge for a move beyond our own measurement: the way of two lines, and our own lateness.
+r"""The server's charge for a move beyond our own measurement: the transit of two lines, and our own lateness.
 
 ::
 
@@ -6,9 +6,9 @@ r"""The server's charge for a move beyond our own measurement: the way of two li
                      \  down                        / up                \  down
     we                ── we read it ── thinking ── our line leaves       ── we read the echo
 
-Charged is ``down + thinking + up``. We see ``thinking``, and of the rest an estimate of the same kind: ``up + down``,
-from our line to its echo. What the server says that it charged is a bound: where that is more than we thought and the
-echo took, the opponent's move was long on its way, or lay unread in a busy machine.
+The charge is ``down + thinking + up``. We measure ``thinking``, and estimate the rest from ``up + down``, the time from
+our line to its echo. The charge that the server reports is a bound: if it is more than our thinking plus the echo's
+round trip, the opponent's move was delayed on its way, or lay unread in a busy machine.
 """
 
 from __future__ import annotations
@@ -19,31 +19,31 @@ from collections.abc import Callable
 from typing import Final
 
 _REMEMBERED: Final = 48
-"""Own moves whose delays count for the usual one."""
+"""Number of our moves whose delays count for the usual delay."""
 _FEWEST: Final = 16
-"""The number of delays below which the missing ones count as the start value."""
+"""With fewer delays than this, the missing ones count as the start value."""
 _FADING: Final = 0.985
-"""The part of the worst delay that is left after each further move: half of it after 46."""
+"""The factor by which the worst delay shrinks with each further move: half after 46 moves."""
 _BEYOND: Final = 1.4
-"""A line may do worse than ever before, by this factor."""
+"""A delay may exceed the worst so far by this factor."""
 
 _OUTAGE_MS: Final = 2000
-"""A delay longer than this (and than the usual one) is no habit of the line: what it was longer is not expected again
-from move to move."""
+"""A delay longer than this (and than the usual one) is not typical of the connection: the excess is not expected again
+in the next moves."""
 
 
 class Delays:
     """The delays of one connection, in milliseconds: the usual one, and the worst to expect.
 
-    The usual one is robust: one move of ten may have taken any time and does not change it. It is for aiming, where to
-    be late costs a second, and counts how late the searcher is after the soft time. The worst one is for the hard
-    limit, where to be late costs the game; it counts how late we are after that, and forgets slowly.
+    The usual one is robust: one move in ten may take any time without changing it. It is for the soft time, where
+    lateness costs a second, and includes how late the searcher answers after the soft time. The worst one is for the
+    hard limit, where lateness costs the game; it includes how late we are after the hard limit, and decays slowly.
     """
 
     def __init__(self, start_ms: float) -> None:
         """
         Args:
-            start_ms: the delay to expect before anything is measured, and the least ever expected.
+            start_ms: the delay to expect before anything is measured; it is also the least that is ever expected.
         """
         self._start_ms = start_ms
         self._recent: deque[float] = deque(maxlen=_REMEMBERED)
@@ -51,15 +51,15 @@ class Delays:
         self._worst_ms = 0.0
         self.usual_ms = start_ms
         self.middle_ms = start_ms / 2
-        """The median: what a move is charged beyond what was aimed at, as often more as less."""
+        """The median delay: half of our moves are charged more than this beyond their aim."""
 
     def add(self, line_ms: float, after_soft_ms: float = 0.0, after_hard_ms: float = 0.0) -> None:
         """Add the delay of a move of ours.
 
         Args:
-            line_ms: so much more was charged than was measured, or would have been.
-            after_soft_ms: so long after the moment that was aimed at did our line leave.
-            after_hard_ms: so long after the hard limit.
+            line_ms: the charge beyond our measurement, or the charge that would have resulted.
+            after_soft_ms: the time by which our line left after the soft time.
+            after_hard_ms: the time by which it left after the hard limit.
         """
         self._recent.append(line_ms + after_soft_ms)
         self._all.append(line_ms)
@@ -70,13 +70,13 @@ class Delays:
         self.middle_ms = middle
 
     def cost(self, cost: Callable[[float], float]) -> tuple[float, float, int]:
-        """The cost of the delays of all moves, and of one more that is worse than all of them.
+        """The cost of the delays of all moves, and of one more delay, worse than all of them.
 
         Args:
-            cost: of one delay, both in milliseconds.
+            cost: the cost of one delay, both in milliseconds.
 
         Returns:
-            Mean, variance (ms²), and of how many: what was not measured yet counts as the start value does.
+            Mean, variance (ms²), and the number of delays; delays not yet measured count as the start value.
         """
         delays = [*self._all, *self._missing(len(self._all))]
         delays.append(max(delays) * _BEYOND)

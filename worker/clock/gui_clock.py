@@ -1,4 +1,5 @@
-"""The clock of an engine behind a GUI, move after move: each ``go`` has its times, and a move teaches the next one."""
+"""The clock of an engine under a GUI: each ``go`` has its own times, and each move's charge improves the estimate for
+the next."""
 
 from __future__ import annotations
 
@@ -18,13 +19,13 @@ _BEGIN_SHARE: Final = 0.6
 
 @dataclass(frozen=True, slots=True)
 class TimeOptions:
-    """The options about time."""
+    """The options that concern time."""
 
     clock: ClockSettings
     least_ms: int = 0
-    """No move is played sooner, where the time allows that."""
+    """No move is played sooner, if the time allows."""
     full_seconds: bool = True
-    """Whether a GUI whose times are whole seconds counts only these, so that the rest of each second is free."""
+    """Whether a GUI that sends whole seconds also charges only whole seconds, so that fractions are free."""
     max_moves: int = 0
     """The number of moves after which the game is drawn; 0: never."""
 
@@ -36,24 +37,24 @@ class Turn:
     soft_ms: int
     hard_ms: int
     soonest_ms: int
-    """Before it to move saves nothing."""
+    """Moving before this time saves nothing."""
     clock: GameClock | None = None
-    """The clock, where the time is ours to choose."""
+    """The clock, if we choose the time."""
     watch: Watch = field(default_factory=Watch)
     least_ms: int = 0
-    """So much of the least time of a move is still to come."""
+    """The part of the minimum time of a move that is still ahead."""
     began_ms: float = 0.0
-    """The time at which the own time began to run."""
+    """When our own time began to run."""
     told_ms: float = 0.0
-    """The time at which the search was told of ``hard_ms``, and first of ``soft_ms``, which count from then."""
+    """When the search was given ``hard_ms`` and its first ``soft_ms``, which count from then."""
     _aimed_ms: float = field(init=False)
-    """The soonest time after that at which it can have answered by what it was told."""
+    """The earliest time after that at which the search could answer with its soft time."""
 
     def __post_init__(self) -> None:
         self._aimed_ms = self.soft_ms = self._within(self.soft_ms)
 
     def reconsidered(self, signs: Signs) -> bool:
-        """Whether ``soft_ms`` is another, now that the search has come so far."""
+        """Whether the search's progress changes ``soft_ms``; if so, it is updated."""
         if self.clock is None:
             return False
         before, self.soft_ms = self.soft_ms, self._within(self.clock.reconsidered(self.watch.see(signs)))
@@ -61,10 +62,10 @@ class Turn:
         return self.soft_ms != before
 
     def goes_on(self, signs: Signs, now_ms: float) -> bool:
-        """Whether an engine that is asked between its iterations is to begin another one.
+        """Whether an engine that asks between its iterations should begin another one.
 
-        Where that saves nothing (byoyomi, the rest of a second that is charged) it is never worth to end early: an
-        iteration that is cut short is worth more than none.
+        If ending early saves nothing (byoyomi, the rest of a charged second), the engine continues: an interrupted
+        iteration is better than none.
         """
         if self.clock is None:
             return True
@@ -72,16 +73,16 @@ class Turn:
         return now_ms - self.told_ms < max(self.soonest_ms, self.soft_ms * _BEGIN_SHARE)
 
     def free_until_ms(self, now_ms: float) -> float:
-        """The time up to which the move costs no more than now, where whole seconds are charged."""
+        """The time up to which the move costs no more than now, if whole seconds are charged."""
         if self.clock is None:
             return now_ms
         return self.told_ms + self.clock.free_until_ms(now_ms - self.told_ms)
 
     def answered(self, now_ms: float, *, aimed: bool = True) -> Answered:
-        """The move goes out.
+        """Note that the move goes out.
 
         Args:
-            aimed: whether the searcher was to answer at ``soft_ms``; else it may end an iteration behind that.
+            aimed: whether the searcher was to answer at ``soft_ms``; otherwise it may run one iteration longer.
         """
         late = [max(0.0, now_ms - self.told_ms - moment) for moment in (self._aimed_ms, self.hard_ms)]
         return Answered(now_ms - self.began_ms, min(late[0], MOST_LATE_MS) if aimed else 0.0, late[1])
@@ -91,19 +92,19 @@ class Turn:
 
 
 _MOST_PLIES: Final = 4
-"""A score from longer ago says nothing of this position."""
+"""A score from more plies ago says nothing about this position."""
 
 
 @dataclass(frozen=True, slots=True)
 class LastScore:
-    """A search's score, and the position that it is of: a start and the moves since. Without arguments: none."""
+    """A search's score, and its position: a start position and the moves since. Without arguments: none."""
 
     sfen: str = ""
     moves: tuple[str, ...] = ()
     score: int = 0
 
     def at(self, sfen: str, moves: tuple[str, ...]) -> int | None:
-        """The score for the side to move after ``moves``; None: this is not the same game some plies on."""
+        """The score for the side to move after ``moves``; None: this is not the same game a few plies later."""
         plies = len(moves) - len(self.moves)
         if sfen != self.sfen or moves[: len(self.moves)] != self.moves or not 0 < plies <= _MOST_PLIES:
             return None
@@ -112,8 +113,7 @@ class LastScore:
 
 _SECOND_MS: Final = 1000
 _MOST_MS: Final = 10_000
-"""A move that was charged so much more than it took was no delay: somebody has set the clocks, or looked at something
-else."""
+"""An excess charge above this is not a delay: the user set the clocks or looked at another position."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ class Asked:
         return cls(sfen, moves, left, increment, numbers.get("byoyomi", 0))
 
     def charged(self, after: Asked) -> tuple[int, float] | None:
-        """The charge for our move in between, at the least and the most; None: it cannot be told."""
+        """The smallest and largest possible charge for our move in between; None: unknown."""
         charged = self.left_ms + self.increment_ms - after.left_ms
         goes_on = after.sfen == self.sfen and len(after.moves) == len(self.moves) + 2
         if not goes_on or after.moves[:-2] != self.moves or self.left_ms == 0 or charged < 0:
@@ -146,7 +146,8 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A move of ours, in milliseconds: how long we took for it, and so long after the moments to aim at it went out."""
+    """A move of ours, in milliseconds: how long we took for it, and how long after the soft and hard time it went
+    out."""
 
     thought_ms: float
     after_soft_ms: float
@@ -154,11 +155,12 @@ class Answered:
 
 
 class Charges:
-    """A GUI's charges for our moves beyond our own measurement, learned from the times of its ``go`` lines.
+    """A GUI's charges for our moves beyond our own measurement, estimated from the times in its ``go`` lines.
 
-    USI has no echo of a move, but the next ``go`` says what is left, and so what the last move was charged: GUI, engine
-    and what lies between (a server, a network, a busy machine) took the difference to our own thinking. A GUI that
-    counts whole seconds leaves it open by up to one; in byoyomi nothing is told at all.
+    USI has no echo of a move, but the next ``go`` gives the remaining time, and so the charge for the last move. The
+    difference from our own thinking time was spent by the GUI, the engine and anything between them (a server, a
+    network, a busy machine). If the GUI counts whole seconds, the charge is uncertain by up to one second; in byoyomi
+    it is unknown.
     """
 
     def __init__(self) -> None:
@@ -166,16 +168,16 @@ class Charges:
         self._delays = Delays(0)
         self._asked: Asked | None = None
         self._answered: Answered | None = None
-        """The answer to that, once it went out."""
+        """The answer to that, once it has gone out."""
 
     def delays(self, start_ms: int) -> Delays:
-        """The delays so far; none yet where another one is to be expected at the start than before."""
+        """The delays so far; starts again if the expected start delay has changed."""
         if start_ms != self._start_ms:
             self._start_ms, self._delays = start_ms, Delays(start_ms)
         return self._delays
 
     def asked(self, asked: Asked) -> None:
-        """A move is asked for: learn what the last one was charged."""
+        """A move is requested: learn the charge for the last one."""
         before, ours = self._asked, self._answered
         self._asked, self._answered = asked, None
         charged = None if before is None or ours is None else before.charged(asked)
@@ -184,12 +186,12 @@ class Charges:
         least, most = (bound - ours.thought_ms for bound in charged)
         if most < 0 or least > _MOST_MS:
             return
-        # Within what is left open it is taken for what it is taken for before anything is measured.
+        # If the charge leaves a range open, assume the same delay as before any measurement.
         delay_ms = max(0.0, min(max(self._start_ms / 2, least), most))
         self._delays.add(delay_ms, ours.after_soft_ms, ours.after_hard_ms)
 
     def answered(self, answered: Answered) -> None:
-        """The move that was asked for last goes out."""
+        """The last requested move goes out."""
         self._answered = answered
 
 
@@ -197,7 +199,7 @@ CLOCK_WORDS: Final = frozenset({"btime", "wtime", "byoyomi", "binc", "winc"})
 
 
 class GuiClock:
-    """The memory of one GUI's clock, and of the game that it plays; the single engine and the fleet have one each.
+    """The memory of one GUI's clock and the current game; the single engine and the fleet have one each.
 
     Times are milliseconds of the caller's clock.
     """
@@ -225,18 +227,18 @@ class GuiClock:
         watch: Watch | None = None,
         known_ms: float = 0.0,
     ) -> Turn | None:
-        """The times of a ``go`` line for the position ``moves`` after ``sfen``; None: it has none.
+        """The times of a ``go`` line for the position ``moves`` after ``sfen``; None: it gives no times.
 
-        Times of the GUI are those before the move's increment is added, which is there for the move already (USI).
+        The GUI's times do not include the move's increment, which is already available for this move (USI).
 
         Args:
-            numbers: of the line, among them ``btime``, ``wtime``, ``binc``, ``winc``, ``byoyomi``, ``movetime``.
-            colour: whose move it is.
+            numbers: the numbers in the line, such as ``btime``, ``wtime``, ``binc``, ``winc``, ``byoyomi``,
+            ``movetime``. colour: the side to move.
             ply: moves made so far in the game.
-            began_ms: when the own time began to run.
-            now_ms: what has gone of it since then is taken off.
+            began_ms: when our own time began to run.
+            now_ms: the current time; the time since ``began_ms`` is deducted.
             watch: follows the search; None: a new one.
-            known_ms: so much search of this position was done before the turn began.
+            known_ms: time for which this position was searched before the turn began.
         """
         self.charges.asked(Asked.of(sfen, moves, colour, numbers))
         gone = int(now_ms - began_ms)
@@ -270,10 +272,10 @@ class GuiClock:
         *,
         aimed: bool,
     ) -> None:
-        """The move of ``turn`` goes out.
+        """Note that the move of ``turn`` goes out.
 
         Args:
-            score: of it, where it is exact; None: not known.
+            score: the move's score, if it is exact; None: not known.
             aimed: as in `Turn.answered`.
         """
         if turn.clock is None:
@@ -287,7 +289,7 @@ class GuiClock:
 def _control(numbers: Mapping[str, int], side: str, time_options: TimeOptions) -> TimeControl:
     total, increment, byoyomi = (numbers.get(word, 0) for word in (f"{side}time", f"{side}inc", "byoyomi"))
     if not total + increment + byoyomi and any(numbers.get(word) for word in CLOCK_WORDS):
-        total = 1  # no game without limit: our flag is about to fall
-    # A time with a fraction of a second was counted in milliseconds: there the flag falls within a second too.
+        total = 1  # not an untimed game: our flag is about to fall
+    # A time with a fraction of a second shows that milliseconds count: then the flag can fall within a second too.
     whole = time_options.full_seconds and (total + increment + byoyomi) % _SECOND_MS == 0
     return TimeControl(total, byoyomi, increment, unit_ms=_SECOND_MS if whole else 1)

@@ -1,8 +1,8 @@
 """The spread of the main time over a game: pure arithmetic over plies.
 
-The shape is YaneuraOu's trapezoid: little in the opening, where a book or a habit would do as well, more and more until
-the fight begins, a plateau, and a fall towards a tail for games that go on for ever. A share is what the trapezoid has
-at this ply, of all that it has from here on; so time that was saved or overdrawn is spread over all that follows.
+The shape is YaneuraOu's trapezoid: little in the opening, where a book or a standard move would do as well; a rise
+until the fight begins; a plateau; and a fall to a tail for very long games. A move's share is the trapezoid's weight at
+this ply divided by the sum of its weights from here on, so saved or overdrawn time is spread over all later moves.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from worker.clock.timecontrol import ClockSettings, TimeControl
 from worker.score import winning_probability
 
 _CORNERS: Final = ((8, 0.5), (32, 1.0), (70, 1.0), (120, 0.2))
-"""Ply and weight: level before the first corner and behind the last."""
+"""Ply and weight: level before the first corner and after the last."""
 _TAIL_MOVES: Final = 8
-"""Own moves to reckon with however long the game has lasted."""
+"""The least number of own moves to plan for, however long the game has lasted."""
 _LIKELY_LENGTH: Final = 120
 """Ply at which most games are over."""
 _MANY_MOVES: Final = 100
-"""Own moves that a game may well last from any ply on, where no limit says less or more."""
+"""Own moves that a game may well last from any ply on, if there is no move limit."""
 _SHORTEST_LIFE: Final = 0.15
 _MOST: Final = 0.3
-"""No move gets more than this share, unless the move limit says that the game is about to end."""
+"""No move gets more than this share, unless the move limit is about to end the game."""
 
 
 def moves_to_limit(ply: int, max_moves: int | None) -> int | None:
-    """Own moves that are left, this one included, behind ``ply`` moves of a game that is drawn at ``max_moves``."""
+    """Own moves that are left, this one included, after ``ply`` moves of a game that is drawn at ``max_moves``."""
     return None if max_moves is None else max(1, math.ceil((max_moves - ply) / 2))
 
 
@@ -41,12 +41,12 @@ def most_moves(ply: int, max_moves: int | None) -> int:
 
 
 def share(ply: int, max_moves: int | None = None, score: int | None = None) -> float:
-    """The part of the main time that is for the move behind ``ply`` moves, 0 to 1.
+    """The part of the main time for the move after ``ply`` moves, 0 to 1.
 
     Args:
         ply: moves made so far in the game.
-        max_moves: the ply at which the game is drawn, where there is one: nothing is kept for later than that.
-        score: of our last move, for us. A game that is being lost does not last: time left over in it is worth nothing.
+        max_moves: the ply at which the game is drawn, if there is a limit: no time is kept for after that.
+        score: of our last move, for us. A lost game does not last long: unused time in it is worth nothing.
     """
     limit = moves_to_limit(ply, max_moves)
     ahead = max(_TAIL_MOVES, math.ceil((_LIKELY_LENGTH - ply) / 2))
@@ -68,7 +68,7 @@ def _part(ply: int, moves: int) -> float:
 
 
 def _weight(ply: int) -> float:
-    """The trapezoid."""
+    """The trapezoid's weight at ``ply``."""
     before = _CORNERS[0]
     for corner in _CORNERS:
         if ply < corner[0]:
@@ -81,25 +81,24 @@ def _weight(ply: int) -> float:
 
 
 _LAST_MOVES: Final = 5
-"""Own moves before the move limit from which on the time kept for accidents is spent."""
+"""Own moves before the move limit from which the time kept for accidents is spent."""
 _DEVIATIONS: Final = 2.0
-"""Standard deviations of the cost of the moves to come that are held besides the mean."""
+"""Standard deviations of the cost of the moves to come that are held in reserve besides the mean."""
 
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """All in milliseconds of main time."""
+    """Main time held in reserve, in milliseconds."""
 
     cost_ms: float | None
-    """Main time that even a move at once takes for good, on average; None where the time that comes anew pays for
-    it."""
+    """Main time that even an instant move costs on average; None if the time added each move covers it."""
     due_ms: float
-    """Main time that the moves to come will take at the least, as many as the game may last."""
+    """The least main time that later moves will cost, for as many moves as the game may last."""
     wanted_ms: float
-    """Main time of which no unit may be lost, this move's cost included: all that is due up to the move limit. Where
-    there is none, and so more held than most games need, half of it."""
+    """Main time of which no unit may be lost, including this move's cost: all that is due up to the move limit. Without
+    a limit, half of it, because more is held than most games need."""
     kept_ms: float
-    """Main time kept for accidents alone."""
+    """Main time kept only for accidents."""
 
     @property
     def all_ms(self) -> float:
@@ -109,7 +108,8 @@ class Holding:
     def of(
         cls, control: TimeControl, delays: Delays, settings: ClockSettings, ply: int, max_moves: int | None
     ) -> Holding:
-        """Behind ``ply`` moves of a game that is drawn at ``max_moves``, over a line with these delays."""
+        """The reserve after ``ply`` moves of a game that is drawn at ``max_moves``, over a connection with these
+        delays."""
         limit = moves_to_limit(ply, max_moves)
         kept = min(settings.untouched_ms, control.total_ms / 6)
         if limit is not None:
@@ -119,11 +119,11 @@ class Holding:
             return cls(None, 0.0, 0.0, kept)
 
         def cost_ms(delay_ms: float) -> int:
-            # Without main time it were the flag: byoyomi pays for nothing.
+            # Byoyomi does not count: without main time the cost would be the flag.
             return max(0, control.charge(delay_ms + settings.least_ms) - control.increment_ms)
 
         cost, variance, known = delays.cost(cost_ms)
         moves = most_moves(ply, max_moves) - 1
         doubt = _DEVIATIONS * math.sqrt(variance * moves * (1 + moves / known))
-        due = cost * moves + doubt + control.unit_ms  # the last move too has to leave some
+        due = cost * moves + doubt + control.unit_ms  # the last move too must leave some
         return cls(cost, due, cost + (due / 2 if limit is None else due), kept)

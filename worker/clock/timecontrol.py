@@ -1,8 +1,8 @@
 """A time control with its arithmetic (the charge for a move, the fall of a flag), and the margins of our own clock.
 
 Source: CSA server protocol 1.2.1 (``BEGIN Time``) and the tournament server's own arithmetic: with ``t`` the charged
-time, the flag falls when ``t >= remaining + byoyomi + increment``; otherwise ``remaining`` becomes
-``max(0, remaining + increment - t)``. The increment is therefore there on the very first move.
+time, the flag falls when ``t >= remaining + byoyomi + increment``; otherwise ``remaining`` becomes ``max(0, remaining +
+increment - t)``. So the increment is available on the very first move.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class TimeControl:
-    """One side's time, all in milliseconds. With neither time, byoyomi nor increment there is no limit."""
+    """One side's time, all in milliseconds. Without main time, byoyomi and increment there is no limit."""
 
     total_ms: int = 0
     byoyomi_ms: int = 0
     increment_ms: int = 0
     delay_ms: int = 0
-    """As the server gave it. No flag is risked for it; `worker.clock.game_clock.GameClock` spends it until the server
-    charges a move without it."""
+    """As the server announced it. The clock never risks the flag for it; `worker.clock.game_clock.GameClock` spends it
+    until the server charges a move without it."""
     least_ms: int = 0
     """``Least_Time_Per_Move``: a faster move is charged this much."""
     unit_ms: int = 1000
@@ -46,7 +46,7 @@ class TimeControl:
         return not self.unlimited and charged_ms >= self.limit_ms(remaining_ms)
 
     def after(self, remaining_ms: int, charged_ms: int) -> int:
-        """The main time that remains after a move in time."""
+        """The main time that remains after a move made in time."""
         return max(0, remaining_ms + self.increment_ms - charged_ms)
 
     def flag_elapsed_ms(self, remaining_ms: int) -> int:
@@ -63,23 +63,25 @@ class ClockSettings:
     """Margins and limits of a clock. Times in milliseconds."""
 
     network_margin_ms: int = 300
-    """Kept back for the way of the opponent's move to us and of ours to the server, and for a busy machine: at the
-    start of a game, and always at the least. More is kept back once the line turns out to be slower (`Delays`)."""
+    """Kept back for the transit of the opponent's move to us and of ours to the server, and for a busy machine. It
+    applies at the start of a game, and is always the minimum. More is kept back once the connection turns out to be
+    slower (`Delays`)."""
     most_reserve_ms: int = 1200
-    """The hard limit keeps back a share of the time at stake as well, up to this; or what the line did at its worst. So
-    a line that is bad from the first turn on is survived where ten seconds are at stake (YaneuraOu's ``NetworkDelay2``
-    is 1120)."""
+    """The hard limit also keeps back a share of the time at stake, up to this, or the worst delay so far. So a
+    connection that is bad from the first turn on loses no game if ten seconds are at stake (YaneuraOu's
+    ``NetworkDelay2`` is 1120)."""
     reserve_share: float = 0.1
     """Share of the time at stake that the hard limit keeps back, up to ``most_reserve_ms``."""
     most_kept: float = 1.0
-    """The hard limit keeps back no more than this share of the time at stake, margin and all, whatever the line did. At
-    1 the margin is kept back even where that leaves no time: the operator has named it for such a control."""
+    """The hard limit keeps back no more than this share of the time at stake, margin included, whatever the delays. At
+    1 the margin is kept back even if that leaves no time: the operator has chosen it for such a time control."""
     slow_mover: int = 100
-    """Percent of the share of the main time that the plan gives a move."""
+    """Time for a move, in percent of its planned share of the main time."""
     untouched_ms: int = 2500
-    """So much of the main time (but no more than a sixth of all) is not planned with: it is there for the move that
-    a busy machine or a slow line holds up."""
+    """This part of the main time (but at most a sixth of it) is not planned: it is there for a move that a busy machine
+    or a slow line holds up.
+    """
     least_ms: int = 20
-    """The shortest search, whatever the clock says."""
+    """The shortest search, whatever the clock shows."""
     unlimited_ms: int = 10_000
     """The time for a move of a game without time limit."""

@@ -1,4 +1,4 @@
-"""The layer under every compiled function: where its cache lies, which CPU it may use, memory, bits, vectors, time.
+"""The layer under every compiled function: its cache, the CPU features that it may use, memory, bits, vectors, time.
 
 Import numba through this package only: the cache folder has to be set before the first function is decorated.
 """

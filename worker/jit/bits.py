@@ -2,8 +2,8 @@
 
 numba types ``x & (x - 1)`` of a uint64 as int64: write ``np.uint64(1)``.
 
-BB is a bitboard of 81 squares as a scalar of its own (LLVM i128) with ``& | ^ ~`` and truth. Square s is bit s. Loop
-over squares word by word (`low`, `high`) where it is hot: 9.8 ns against 16.7 for popping 128 bits.
+BB is a bitboard of 81 squares as its own scalar type (LLVM i128) with ``& | ^ ~`` and truth. Square s is bit s. Loop
+over squares word by word (`low`, `high`) in hot code: 9.8 ns against 16.7 for popping 128 bits.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def ctz_or_64(builder: Any, word: Any) -> Any:
 
 @intrinsic(types.int64, types.int64, types.int64)
 def toward_zero(builder: Any, value: Any, divisor: Any) -> Any:
-    """``value / divisor`` without its fraction: a small negative value gives 0, not -1. ``divisor`` is positive."""
+    """``value / divisor`` truncated: a small negative value gives 0, not -1. ``divisor`` is positive."""
     return builder.sdiv(value, divisor)
 
 
@@ -46,13 +46,13 @@ def mul_high(builder: Any, a: Any, b: Any) -> Any:
 
 @intrinsic(types.uint64, types.uint64, types.uint64)
 def pext(builder: Any, word: Any, mask: Any) -> Any:
-    """Parallel bit extract (BMI2). Compile only where `worker.jit.HAS_PEXT`."""
+    """Parallel bit extract (BMI2). Compile only if `worker.jit.HAS_PEXT`."""
     return call(builder, "llvm.x86.bmi.pext.64", I64, [word, mask])
 
 
 @intrinsic(types.uint64, types.uint64, types.uint64)
 def pdep(builder: Any, word: Any, mask: Any) -> Any:
-    """Parallel bit deposit (BMI2), the reverse of `pext`. Compile only where `worker.jit.HAS_PEXT`."""
+    """Parallel bit deposit (BMI2), the reverse of `pext`. Compile only if `worker.jit.HAS_PEXT`."""
     return call(builder, "llvm.x86.bmi.pdep.64", I64, [word, mask])
 
 
@@ -140,7 +140,7 @@ def high(builder: Any, board: Any) -> Any:
 
 @intrinsic(BB, types.int64)
 def single(builder: Any, square: Any) -> Any:
-    """The board of one square: a word's shift, not a shift of 128 bits, which takes twice the instructions."""
+    """The board of one square: by shifting a word; a shift of 128 bits takes twice the instructions."""
     bit = builder.shl(ir.Constant(I64, 1), builder.and_(square, ir.Constant(I64, 63)))
     upper = builder.icmp_unsigned("!=", builder.and_(square, ir.Constant(I64, 64)), ir.Constant(I64, 0))
     none = ir.Constant(I64, 0)

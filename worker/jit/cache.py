@@ -1,8 +1,8 @@
-"""The folder of compiled code: its name, its place, and the end of old ones.
+"""The folder of compiled code: its name, its location, and the removal of old ones.
 
 numba does not recompile a caller when a callee in another file or an imported constant changes, so the folder's name
-holds a hash of every source file that compiled code has something of, the versions, the CPU and the options: a stale
-cache cannot be met. ``GOUGI_CACHE_DIR`` says where the folder is made (default: ``$XDG_CACHE_HOME/gougi`` or
+contains a hash of every source file that compiled code depends on, the versions, the CPU and the options. So a stale
+cache is never used. ``GOUGI_CACHE_DIR`` sets the parent folder (default: ``$XDG_CACHE_HOME/gougi`` or
 ``~/.cache/gougi``).
 """
 
@@ -48,6 +48,7 @@ PLAIN_SOURCES: Final = frozenset(
         "nnue/network.py",
         "nnue/reference.py",
         "nnue/shape.py",
+        "nnue/shared.py",
         "nnue/variation.py",
         "search/bench.py",
         "search/engine.py",
@@ -58,27 +59,27 @@ PLAIN_SOURCES: Final = frozenset(
         "shogi/sfen.py",
     }
 )
-"""Sources in the compiled rooms that compiled code does not see: when they change, the cache stays valid."""
+"""Sources in the compiled packages that compiled code does not depend on: when they change, the cache stays valid."""
 
 APART: Final = "nnue/sfnn/"
-"""Sources whose compiled code has a folder of its own within this one (`worker.nnue.sfnn.jit`)."""
+"""Sources whose compiled code has its own folder within this one (`worker.nnue.sfnn.jit`)."""
 
 OUTSIDE: Final = ("score.py",)
-"""Sources outside of the rooms that compiled code of other files holds constants of."""
+"""Sources outside these packages whose constants are part of compiled code."""
 
 _LEFT: Final = 4
-"""Old folders that stay, however long nobody has used them."""
+"""The number of old folders to keep, however long they have been unused."""
 _UNUSED_S: Final = 30 * 86_400
 
 
 def mark_used(folder: Path) -> None:
     """Note that a process uses a folder of compiled code from now on."""
-    with contextlib.suppress(OSError):  # a folder that may only be read
+    with contextlib.suppress(OSError):  # the folder may be read-only
         os.utime(folder)
 
 
 def prune(current: Path) -> None:
-    """Remove the neighbours of ``current`` that nobody has begun to use for a month, but not the last few."""
+    """Remove the neighbours of ``current`` that no process has started to use for a month, except the last few."""
     others = [path for path in current.parent.glob("jit-*") if path != current and path.is_dir()]
     others.sort(key=lambda path: path.stat().st_mtime, reverse=True)
     for path in others[_LEFT:]:
@@ -87,8 +88,8 @@ def prune(current: Path) -> None:
 
 
 def source_digest() -> str:
-    """A digest of all that decides the results of a search: every compiled source, the parts of the search that are
-    left out, and the parameters with another value."""
+    """A digest of everything that determines the results of a search: every compiled source, the parts of the search
+    that are switched off, and the changed parameters."""
     digest = hashlib.sha256()
     for room in _COMPILED_ROOMS:
         for source in sorted((_WORKER / room).rglob("*.py")):
@@ -100,12 +101,12 @@ def source_digest() -> str:
 
 
 def _fingerprint() -> str:
-    digest = hashlib.sha256((_WORKER / "warm.py").read_bytes())  # a folder is complete when all of its stages are
+    digest = hashlib.sha256((_WORKER / "warm.py").read_bytes())  # a folder is complete when it has all stages
     digest.update(source_digest().encode())
     for name in OUTSIDE:
         digest.update((_WORKER / name).read_bytes())
     facts = (
-        sys.implementation.cache_tag,  # numba's files of another Python are others; those that say "compiled" are not
+        sys.implementation.cache_tag,  # numba's files are specific to a Python version; "compiled" files are not
         numba.__version__,
         llvmlite.__version__,
         np.__version__,
@@ -115,20 +116,20 @@ def _fingerprint() -> str:
         HAS_VNNI,
         HAS_PEXT,
         sorted(OPTIONS.items()),
-        __name__,  # compiled code holds the names of its modules
+        __name__,  # compiled code contains the names of its modules
     )
     digest.update(repr(facts).encode())
     return digest.hexdigest()[:16]
 
 
 def _find_cache() -> Path:
-    """Find or make the folder, and let child processes use the same one.
+    """Find or make the folder, and make child processes use the same one.
 
-    It is the user's usual one. Where that cannot be used, or where others could write compiled code there, which would
-    then be run, it is a folder that only this user can write, and the user is told.
+    It is normally the user's usual cache folder. If that cannot be used, or if others could write code there that we
+    would run, it is a folder that only this user can write to, with a message to the user.
 
     Raises:
-        OSError: there is no place for any; it says why the usual one is none.
+        OSError: no folder can be used; it says why the usual one cannot.
     """
     named = os.environ.get("GOUGI_CACHE_DIR")
     xdg = os.environ.get("XDG_CACHE_HOME")
@@ -151,17 +152,17 @@ def _find_cache() -> Path:
 
 
 def _usable(folder: Path) -> Path:
-    """Make the folder where it is missing; return it where this user alone can write to it. Raises OSError."""
+    """Make the folder if it is missing; return it if only this user can write to it. Raises OSError otherwise."""
     only_ours(folder)
     with tempfile.TemporaryFile(dir=folder):
         return folder
 
 
 def _load(cache: IndexDataCacheFile, key: Any) -> Any:
-    """A function's compiled code from the cache; None where there is none, or what is there is damaged."""
+    """A function's compiled code from the cache; None if there is none, or it is damaged."""
     try:
         return _numbas_load(cache, key)
-    except (EOFError, pickle.UnpicklingError):  # as a machine that lost its power may leave it
+    except (EOFError, pickle.UnpicklingError):  # such as after a power failure
         cache.flush()
         return None
 
@@ -173,5 +174,5 @@ _CACHE_DIR: Final = _find_cache()
 
 
 def cache_dir() -> Path:
-    """The folder that holds this build's compiled functions."""
+    """The folder with this build's compiled functions."""
     return _CACHE_DIR

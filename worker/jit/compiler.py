@@ -1,8 +1,9 @@
 """The decorators of compiled functions.
 
-A function that only Python calls may become, with its callees, one closed program. numba gives every compiled function
-to everybody: LLVM then has to keep its arguments, its status and the usual calling convention, whoever calls it. A
-closed program has copies of its callees which nobody else can call, so LLVM drops what the program does not use.
+A function that only Python calls may become, with its callees, one closed program. numba exports every compiled
+function, so LLVM has to keep its arguments, its status and the usual calling convention for any caller. A closed
+program has its own copies of its callees, which nothing else can call, so LLVM drops everything that the program does
+not use.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ class _ClosedLibrary(JITCodeLibrary):  # type: ignore[misc]
     """A function's machine code together with its own copies of all callees."""
 
     def _optimize_final_module(self) -> None:
-        # numba has linked the callees into the module by now. They need other names too: with the old ones, code
-        # that was loaded later crashed.
+        # numba has linked the callees into the module by now. They also need new names: with the old ones, code that
+        # was loaded later crashed.
         for function in self._final_module.functions:
             if not function.is_declaration and function.linkage == llvm.Linkage.linkonce_odr:
                 function.linkage = llvm.Linkage.internal
@@ -42,11 +43,11 @@ class _ClosedLibrary(JITCodeLibrary):  # type: ignore[misc]
 
 @register_pass(mutates_CFG=False, analysis_only=True)
 class _OpenLibrary(AnalysisPass):  # type: ignore[misc]
-    """Chooses the library before the pass that writes LLVM code, which otherwise makes an ordinary one."""
+    """Chooses the library before the pass that writes LLVM code, which would otherwise make an ordinary one."""
 
     _name = "gougi_open_closed_library"
 
-    def __init__(self) -> None:  # numba makes it abstract
+    def __init__(self) -> None:  # abstract in numba
         super().__init__()
 
     def run_pass(self, state: Any) -> bool:
@@ -58,12 +59,12 @@ class _OpenLibrary(AnalysisPass):  # type: ignore[misc]
 class _Shelf(_CacheLocator):  # type: ignore[misc]
     """A module's part of a folder of compiled code.
 
-    numba's own go by where the source lies. This one goes by the module's name and what the source holds: so all copies
-    of the same sources have the same compiled code, in clones and environments.
+    numba's own class uses the location of the source. This one uses the module's name and the content of the source, so
+    all copies of the same sources, in clones and environments, share compiled code.
     """
 
     def __init__(self, folder: Path, function: Any, source: str) -> None:
-        self._py_file = source  # numba reads it for a warning
+        self._py_file = source  # numba uses it for a warning
         self._line = function.__code__.co_firstlineno
         self._path = _made(folder / function.__module__)
 
@@ -90,7 +91,7 @@ def _digest(source: str) -> str:
 
 @cache
 def _shelves(folder: Path) -> type[Any]:
-    """numba's cache, in which a function is found on the shelves of that folder."""
+    """numba's cache, which finds functions on the shelves of that folder."""
 
     class Shelf(_Shelf):
         @classmethod
@@ -110,7 +111,7 @@ class WholeProgram(CompilerBase):  # type: ignore[misc]
     """numba's compiler, for functions that only Python calls."""
 
     def define_pipelines(self) -> list[Any]:
-        """Return the one list of passes, numba's usual one with ours in it."""
+        """Return the list of passes: numba's usual one, with ours added."""
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
         passes.add_pass_after(_OpenLibrary, IRLegalization)
         passes.finalize()
@@ -120,25 +121,25 @@ class WholeProgram(CompilerBase):  # type: ignore[misc]
 def jit(*, whole: bool = False) -> Callable[[Callable[..., Any]], Any]:
     """Decorate a function for compilation with the project's options.
 
-    Trap: in a function that calls itself, write ``np.int64(1)``, never the literal ``1``, for an argument; with a
-    warm cache a literal ends the process (ENGINE.md, traps).
+    Trap: in a function that calls itself, write ``np.int64(1)``, never the literal ``1``, for an argument; with a warm
+    cache a literal ends the process (ENGINE.md, traps).
 
     Args:
-        whole: compile the function and all that it calls as one closed program (`WholeProgram`). It makes long
+        whole: compile the function and everything that it calls as one closed program (`WholeProgram`). It makes long
             work faster, and is for functions that Python calls: in a compiled caller it gains nothing.
     """
     return _decorator(whole, cache_dir())
 
 
 def jit_of(name: str, sources: Iterable[Path]) -> tuple[Callable[..., Callable[[Callable[..., Any]], Any]], str]:
-    """`jit` for compiled code of another package, which may change without the searcher being compiled again.
+    """`jit` for compiled code of another package, which may change without recompiling the searcher.
 
     Args:
-        name: begins the name of its folder within `cache_dir`.
-        sources: every file of that package that its compiled code calls, or takes a constant from.
+        name: the beginning of its folder's name within `cache_dir`.
+        sources: every file of that package whose functions or constants its compiled code uses.
 
     Returns:
-        The decorator's maker, as `jit`, and the folder's name, which holds a hash of the sources.
+        A function like `jit`, and the folder's name, which contains a hash of the sources.
     """
     digest = hashlib.sha256()
     for source in sorted(sources):

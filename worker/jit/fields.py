@@ -1,11 +1,12 @@
 """Reading and writing of the fields of Records in compiled code.
 
-numba would turn a negative index of ``th.row[i]`` into one from the end, by a comparison and a choice at every access,
-in every loop. Here an index is what it says: ``GOUGI_CHECK=1`` makes every one outside of 0 … length - 1 an error.
+numba would let a negative index of ``th.row[i]`` count from the end, at the cost of a comparison and a selection at
+every access, in every loop. Here an index is used as it is: ``GOUGI_CHECK=1`` makes every index outside 0 … length - 1
+an error.
 
-LLVM is also told what cannot overlap, by tags of type-based alias analysis: fields of different names or shapes, and
-the memory that is reached by address (`worker.jit.memory`). So a store to one leaves what it knows of the others in
-registers. No field of a Record may be read or written by address in compiled code.
+Tags for type-based alias analysis also tell LLVM which memory cannot overlap: fields of different names or shapes, and
+memory accessed by address (`worker.jit.memory`). So a store to one keeps values of the others in registers. No field of
+a Record may be read or written by address in compiled code.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def _element(context: Any, builder: Any, signature: Any, args: Any, checked: boo
 def four_words(_typing: Any, field: Any, index: Any) -> Any:
     """Four words of a Record's int64 field, from ``index`` on: a V256.
 
-    All four must lie within the field; ``GOUGI_CHECK=1`` does not look here.
+    All four must lie within the field; ``GOUGI_CHECK=1`` does not check this.
     """
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -57,9 +58,9 @@ def four_words(_typing: Any, field: Any, index: Any) -> Any:
 
 @extending.intrinsic
 def sixteen_equal(_typing: Any, field: Any, index: Any, word: Any) -> Any:
-    """Which of sixteen words of a Record's field equal ``word``: bit i (int64) stands for that at ``index`` + i.
+    """Which of sixteen words of a Record's field equal ``word``: bit i (int64) stands for the word at ``index`` + i.
 
-    All sixteen must lie within the Record; ``GOUGI_CHECK=1`` does not look here.
+    All sixteen must lie within the Record; ``GOUGI_CHECK=1`` does not check this.
     """
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -80,7 +81,7 @@ def sixteen_equal(_typing: Any, field: Any, index: Any, word: Any) -> Any:
 def eight_bytes(_typing: Any, field: Any, index: Any) -> Any:
     """Eight elements of a Record's int8 field, from ``index`` on, as one uint64 whose lowest byte is the first of them.
 
-    All eight must lie within the field; ``GOUGI_CHECK=1`` does not look here.
+    All eight must lie within the field; ``GOUGI_CHECK=1`` does not check this.
     """
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -121,10 +122,10 @@ def _plain(record: Any, name: str) -> bool:
 
 
 def register(checked: bool) -> None:
-    """Make numba access Records' fields so; before anything compiles.
+    """Make numba access Record fields in this way. Call it before anything compiles.
 
     Args:
-        checked: whether an index outside of the field raises IndexError; else it is as undefined as in C.
+        checked: whether an index outside the field raises IndexError; otherwise the behaviour is undefined, as in C.
     """
 
     @lower_builtin(operator.getitem, types.NestedArray, types.Integer)

@@ -1,4 +1,4 @@
-"""Helpers with which the intrinsics build LLVM code, and words to LLVM about which functions to inline."""
+"""Helpers with which the intrinsics build LLVM code, and inlining hints for LLVM."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ I32 = ir.IntType(32)
 I64 = ir.IntType(64)
 I128 = ir.IntType(128)
 BY_ADDRESS = "by address"
-"""The `alias_tag` of all memory that is reached by an address; of the rest each Record field has its own."""
+"""The `alias_tag` of all memory accessed by address; each Record field has its own tag."""
 
 
 def call(builder: Any, name: str, returns: Any, values: list[Any]) -> Any:
@@ -54,7 +54,7 @@ def intrinsic(returns: Any, *takes: Any) -> Callable[[Callable[..., Any]], Any]:
             result = write(builder, *args)
             return context.get_dummy_value() if returns is types.void else result
 
-        # numba asks the function that is wrapped for the names of the arguments.
+        # numba takes the names of the arguments from the wrapped function.
         @functools.wraps(write)
         def typed(typingctx: Any, *args: Any) -> Any:
             return returns(*takes), codegen
@@ -75,9 +75,10 @@ def never_inline(builder: Any) -> None:
 
 @intrinsic(types.void)
 def always_inline(builder: Any) -> None:
-    """Let LLVM inline the function that calls this wherever it is called.
+    """Let LLVM inline the function that calls this at every call.
 
-    For a helper whose callers give it constants: each gets a copy made for them. And for one that takes bitboards
-    beyond what registers hold: on the stack they are written as two words and read as one, which waits for both.
+    For a helper whose callers give it constants: each gets a copy made for them. Also for one with more bitboard
+    arguments than registers: on the stack they are written as two words and read as one, which stalls until both are
+    written.
     """
     builder.function.attributes.add("alwaysinline")

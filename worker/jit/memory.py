@@ -19,12 +19,12 @@ CACHE_LINE = 64
 
 
 def aligned_zeros(shape: int | tuple[int, ...], dtype: Any) -> np.ndarray[Any, Any]:
-    """A zeroed array that begins a cache line. Python only; the array owns its memory through ``.base``."""
+    """A zeroed array aligned to a cache line. Python only; the array owns its memory through ``.base``."""
     return _aligned(np.zeros, shape, dtype)
 
 
 def aligned_empty(shape: int | tuple[int, ...], dtype: Any) -> np.ndarray[Any, Any]:
-    """`aligned_zeros`, but with whatever lies in the memory."""
+    """`aligned_zeros`, but uninitialized."""
     return _aligned(np.empty, shape, dtype)
 
 
@@ -42,7 +42,7 @@ def _aligned(
 def fields_of(memory: np.ndarray[Any, Any]) -> SimpleNamespace:
     """The fields of one Record for Python code: by name an array on the same memory, of one element for a number.
 
-    To read an attribute of a ``np.record`` takes 2 µs, an element of such an array 0.05.
+    Reading an attribute of a ``np.record`` takes 2 µs, an element of such an array 0.05 µs.
 
     Args:
         memory: an array of one Record.
@@ -88,13 +88,13 @@ def atomic_ld64(builder: Any, address: Any) -> Any:
 
 @intrinsic(types.void, types.int64)
 def prefetch(builder: Any, address: Any) -> None:
-    """Ask for the cache line at ``address`` (read, keep in all levels)."""
+    """Prefetch the cache line at ``address`` (for reading, into all levels)."""
     constants = [ir.Constant(I32, value) for value in (0, 3, 1)]
     call(builder, "llvm.prefetch.p0", ir.VoidType(), [pointer(builder, address, I8), *constants])
 
 
 @intrinsic(types.int64, types.int64, types.int64, types.int64)
 def call_at(builder: Any, address: Any, first: Any, second: Any) -> Any:
-    """Call the compiled function at an address, which takes two int64 and gives one."""
+    """Call the compiled function at an address, which takes two int64 and returns one."""
     kind = ir.FunctionType(I64, [I64, I64])
     return builder.call(builder.inttoptr(address, kind.as_pointer()), [first, second])

@@ -20,7 +20,7 @@ FEATURES: Final = dict(llvm.get_host_cpu_features())
 _CPU: Final = os.environ.get("GOUGI_CPU", "").lower()
 _PORTABLE: Final = _CPU == "portable"
 HAS_AVX2: Final = bool(FEATURES.get("avx2")) and not _PORTABLE
-"""Whether 256-bit integer vectors may be compiled in: on a CPU without them LLVM would end the process."""
+"""Whether to compile 256-bit integer vectors: on a CPU without them LLVM would end the process."""
 HAS_VNNI: Final = (
     HAS_AVX2
     and _CPU != "avx2"

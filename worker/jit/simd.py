@@ -1,7 +1,7 @@
-"""V256: a 256-bit integer vector as a scalar of its own; code reads like C intrinsics.
+"""V256: a 256-bit integer vector as its own scalar type; code reads like C intrinsics.
 
-Compile what stands for an AVX2 or a VNNI instruction only where the CPU has it (`HAS_AVX2`, `HAS_VNNI`). Suffixes give
-the lane width in bits. Loads and stores need 32-byte alignment.
+Compile AVX2 and VNNI instructions only if the CPU has them (`HAS_AVX2`, `HAS_VNNI`). Suffixes give the lane width in
+bits. Loads and stores need 32-byte alignment.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ vpackssdw = _avx2("packssdw", _D, _W)
 
 @intrinsic(V256, V256, V256, V256)
 def vdpbusd(builder: Any, total: Any, a: Any, b: Any) -> Any:
-    """Each int32 of ``total`` plus its four products unsigned a[i] * signed b[i]. Compile only where `HAS_VNNI`."""
+    """Each int32 of ``total`` plus its four products unsigned a[i] * signed b[i]. Compile only if `HAS_VNNI`."""
     values = [builder.bitcast(vector, _D) for vector in (total, a, b)]
     return builder.bitcast(call(builder, "llvm.x86.avx512.vpdpbusd.256", _D, values), _Q)
 

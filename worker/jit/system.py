@@ -1,6 +1,6 @@
-"""Calls of the system from compiled code: the monotonic clock, and waiting for another thread.
+"""System calls from compiled code: the monotonic clock, and waiting for another thread.
 
-They are external symbols (`clock_gettime`: 28 ns). Through ctypes the functions that call them could not be cached.
+They are external symbols (`clock_gettime`: 28 ns). Functions that call them through ctypes could not be cached.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ def monotonic_ns(builder: Any) -> Any:
 
 @intrinsic(types.void, types.int64, types.int64)
 def hand_over(builder: Any, done_fd: Any, go_fd: Any) -> None:
-    """Raise the eventfd ``done_fd``, then sleep until ``go_fd`` is raised, and lower it (eventfd(2), both blocking)."""
+    """Signal the eventfd ``done_fd``, then sleep until ``go_fd`` is signalled, and reset it (eventfd(2), both
+    blocking)."""
     # In the entry block: an alloca inside a loop would eat the stack.
     value = cgutils.alloca_once_value(builder, ir.Constant(I64, 1))
     builder.store(ir.Constant(I64, 1), value)

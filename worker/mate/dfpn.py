@@ -1,13 +1,14 @@
 """df-pn: depth-first proof-number search of AND/OR trees.
 
-A. Nagai, "Df-pn algorithm for searching AND/OR trees and its applications" (PhD thesis, Tokyo 2002), with what the
-field has added since: weak proof numbers (T. Ueda, T. Hashimoto, J. Hashimoto, H. Iida, "Weak proof-number search", CG
-2008), the 1+ε trick for thresholds (J. Pawlewicz, Ł. Lew, "Improving depth-first pn-search: 1+ε trick", CG 2006), and
-disproofs by repetition kept apart by path (after A. Kishimoto, M. Müller, "A general solution to the graph history
+A. Nagai, "Df-pn algorithm for searching AND/OR trees and its applications" (PhD thesis, Tokyo 2002), with later
+additions: weak proof numbers (T. Ueda, T. Hashimoto, J. Hashimoto, H. Iida, "Weak proof-number search", CG 2008), the
+1+ε trick for thresholds (J. Pawlewicz, Ł. Lew, "Improving depth-first pn-search: 1+ε trick", CG 2006), and disproofs by
+repetition stored separately by path (after A. Kishimoto, M. Müller, "A general solution to the graph history
 interaction problem", AAAI 2004).
 
-A proof never rests on the path: every leaf of it is a mate, and repetition only ever counts against the attacker. A
-disproof may; then it is kept for that one path, until the node at which all its loops close makes it hold everywhere.
+A proof never depends on the path: each of its leaves is a mate, and repetition only counts against the attacker. A
+disproof may depend on it; then it is stored for that path only, up to the node at which all its loops close, where it
+becomes valid everywhere.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ _POLL_NODES: Final = 256
 MATED: Final = 0
 """`line_step`: the defender has no move left."""
 UNDECIDED: Final = -1
-"""`line_step`: the table has lost too much to prove the mate."""
+"""`line_step`: the table has lost entries that the proof needs."""
 
 
 @jit()
 def _poll(ms: Any) -> None:
-    """Look at the stop flag, the clock and the node limit."""
+    """Check the stop flag, the clock and the node limit."""
     ms.next_poll = min(ms.nodes + _POLL_NODES, ms.node_limit)
     late = ms.deadline_ns != 0 and monotonic_ns() >= ms.deadline_ns
     if late or ms.nodes >= ms.node_limit or atomic_ld64(ms.stop_flag) != 0:
@@ -54,7 +55,7 @@ def descend(pos: Any, ms: Any, depth: int, child: int) -> None:
 
 @jit(whole=True)
 def search(pos: Any, ms: Any, depth: int, begin: int, phi_limit: int, delta_limit: int) -> None:
-    """Search the present position, ``depth`` plies down the path, until one of its numbers reaches its limit.
+    """Search the current position, ``depth`` plies down the path, until one of its numbers reaches its limit.
 
     Children go to the stack from ``begin`` on, the result to ``ms.r_*``.
     """
@@ -114,9 +115,9 @@ def search(pos: Any, ms: Any, depth: int, begin: int, phi_limit: int, delta_limi
 
 @jit()
 def line_step(pos: Any, ms: Any, depth: int, end: int) -> Any:
-    """Go one move down a proof: the shortest known mate, or the longest known defence. Returns the move.
+    """Go one move down a proof, along the shortest known mate or the longest known defence. Returns the move.
 
-    The children of the present position, from 0 to ``end``, are evaluated. `MATED`: there are none; `UNDECIDED`: they
+    The children of the current position, from 0 to ``end``, are evaluated. `MATED`: there are none; `UNDECIDED`: they
     do not prove the mate.
     """
     attacks = pos.side == ms.attacker
@@ -132,7 +133,7 @@ def line_step(pos: Any, ms: Any, depth: int, end: int) -> Any:
     if best < 0:
         return np.int64(MATED)
     move = ms.c_move[best]
-    # The child has the hand that its proof needs; on the path goes the one that is held.
+    # The child has the hand that its proof needs; the path gets the actual hand.
     ms.c_hand[best] = hand_after(pos, move, ms.path_hand[depth]) if attacks else ms.path_hand[depth]
     descend(pos, ms, depth, best)
     return move
@@ -140,9 +141,9 @@ def line_step(pos: Any, ms: Any, depth: int, end: int) -> Any:
 
 @jit()
 def line_back(pos: Any, ms: Any, depth: int) -> None:
-    """Go back up to ``depth``, and write down how long the mate from there is by what the table knows now.
+    """Go back up to ``depth``, and store the length of the mate from there according to the table now.
 
-    Lengths are bounds: where a shorter proof turned up later, those above it are too large. The result is in ``r_*``.
+    Lengths are bounds: if a shorter proof was found later, those above it are too large. The result is in ``r_*``.
     """
     path_pop(ms, depth + 1)
     unmake(pos)

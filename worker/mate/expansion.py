@@ -36,8 +36,8 @@ def forcing_moves(pos: Any, n: int, attacks: bool) -> int:
     """Write the legal moves of a mate search to ``pos.moves`` from ``n`` on and return the end.
 
     ``attacks``: those that give check (the enemy king must be on the board). Else: the answers to a check, in which the
-    side to move must be. Expects `attacks.update_checks`. A promotion comes before its twin that declines it, drops
-    come from the pawn up to the gold.
+    side to move must be. Expects `attacks.update_checks`. A promotion comes before the same move without promotion;
+    drops are ordered from pawn to gold.
     """
     begin = n
     if in_check(pos):
@@ -75,21 +75,21 @@ def path_push(ms: Any, index: int, board: Any, hand: int, path: Any) -> None:
 
 @jit()
 def path_pop(ms: Any, index: int) -> None:
-    """Take the position back that was put on the path last."""
+    """Remove the last position from the path."""
     ms.path_table[ms.path_slot[index]] = 0
 
 
 @jit()
 def path_after(path: Any, board: Any, hand: int) -> Any:
-    """The key of a path that goes on to a position. It depends on the order."""
+    """The key of a path extended by a position. It depends on the order."""
     return ((path ^ board) + np.uint64(hand)) * _MIX ^ (path >> np.uint64(29))
 
 
 @jit()
 def _repeats(ms: Any, board: Any, hand: int) -> Any:
-    """The deepest place on the path where the attacker stood here with as much in hand or more; ABSOLUTE: none.
+    """The deepest index on the path with this board and at least as large a hand for the attacker; ABSOLUTE: none.
 
-    He gained nothing since: the shortest mate from there, if there is one, does not come back.
+    The attacker has gained nothing since: the shortest mate from there, if any, does not return here.
     """
     found = np.int64(_NOWHERE)
     slot = np.int64(board >> np.uint64(32)) & (PATH_SLOTS - 1)
@@ -109,7 +109,7 @@ def _repeats(ms: Any, board: Any, hand: int) -> Any:
 
 @jit()
 def hand_after(pos: Any, move: int, hand: int) -> Any:
-    """The attacker's hand after a move of his."""
+    """The attacker's hand after a move by the attacker."""
     if move & DROP_BIT:
         return hand - one_of((move >> 16) & 15)
     captured = np.int64(pos.board[move & 127])
@@ -120,8 +120,8 @@ def hand_after(pos: Any, move: int, hand: int) -> Any:
 
 @jit()
 def _chain(pos: Any, ms: Any, begin: int, end: int, attacks: bool) -> None:
-    """Let moves wait that hardly ever differ from an earlier one: the same move without promotion, and interpositions
-    of other pieces on the same square. Each wakes when the one before it has failed."""
+    """Delay moves that hardly ever differ from an earlier one: the same move without promotion, and interpositions of
+    other pieces on the same square. Each wakes when the one before it has failed."""
     if attacks:
         camp = zone(pos, pos.side)
         for i in range(begin, end):
@@ -151,7 +151,7 @@ def _chain(pos: Any, ms: Any, begin: int, end: int, attacks: bool) -> None:
 
 @jit()
 def expand(pos: Any, ms: Any, depth: int, begin: int) -> Any:
-    """Write the children of the present position from ``begin`` on and return the end."""
+    """Write the children of the current position from ``begin`` on and return the end."""
     attacks = pos.side == ms.attacker
     moves = forcing_moves(pos, np.int64(0), attacks)
     board = ms.path_board[depth] ^ _SIDE
@@ -199,8 +199,8 @@ def evaluate(ms: Any, begin: int, end: int, attacks: bool) -> None:
     """From the children: the node's numbers, its best child, the runner-up, and what the others add to ``delta``.
 
     ``delta`` is the hardest child's number plus one for each other child: weak proof numbers (Ueda et al. 2008). Sums
-    count what several children share once for each, and explode in long problems. Evasions share less than checks do:
-    of their numbers a quarter is added all the same (measured on problems of 15 to 611 plies).
+    count work that several children share once for each child, and explode in long problems. Evasions share less than
+    checks, so a quarter of their numbers is added (measured on problems of 15 to 611 plies).
     """
     best = np.int64(-1)
     phi = np.int64(INFINITE)
@@ -217,7 +217,7 @@ def evaluate(ms: Any, begin: int, end: int, attacks: bool) -> None:
         if ms.c_waits[i] != 0:
             continue
         if ms.c_delta[i] == 0:
-            # Lost for the mover: who waited behind it is next.
+            # Lost for the mover: the child that waited for it is next.
             j = ms.c_next[i]
             if j >= 0:
                 ms.c_waits[j] = 0
@@ -248,13 +248,13 @@ def evaluate(ms: Any, begin: int, end: int, attacks: bool) -> None:
 
 @jit()
 def _pool(pos: Any) -> Any:
-    """All pieces in hand of both sides: the most the attacker could hold here."""
+    """All pieces in hand of both sides: the most that the attacker could hold here."""
     return hand_of(pos, np.int64(0)) + hand_of(pos, np.int64(1))
 
 
 @jit()
 def _proof_by_evasions(pos: Any, ms: Any, depth: int, begin: int, end: int) -> None:
-    """The proof hand of a position where every evasion fails."""
+    """The proof hand of a position in which every evasion fails."""
     needed = np.int64(0)
     length = np.int64(0)
     for i in range(begin, end):
@@ -273,7 +273,7 @@ def _proof_by_evasions(pos: Any, ms: Any, depth: int, begin: int, end: int) -> N
 
 @jit()
 def _disproof_by_checks(pos: Any, ms: Any, depth: int, begin: int, end: int) -> None:
-    """The disproof hand of a position where every check fails: the largest hand with which all still fail."""
+    """The disproof hand of a position in which every check fails: the largest hand with which all still fail."""
     mine = ms.path_hand[depth]
     allowed = _pool(pos)
     for kind in range(PAWN, GOLD + 1):

@@ -1,4 +1,4 @@
-"""MateSolver: the face of the mate search."""
+"""MateSolver: the interface of the mate search."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _ROOT_PATH: Final = np.uint64(0x60_0619_60_0619)
 
 
 class MateStatus(enum.Enum):
-    """The finding of a search for mate."""
+    """The outcome of a mate search."""
 
     MATE = "mate"
-    """The side to move mates by checks alone, whatever the defender does."""
+    """The side to move mates by checks only, against any defence."""
     NO_MATE = "nomate"
     """The side to move has no such mate."""
     UNKNOWN = "unknown"
@@ -35,7 +35,7 @@ class MateStatus(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class MateResult:
-    """The result of a search for mate."""
+    """The result of a mate search."""
 
     status: MateStatus
     line: tuple[int, ...]
@@ -44,19 +44,19 @@ class MateResult:
     nodes: int
     time_ms: int
     longest: int = 0
-    """The most plies that the mate takes, whatever the defender does; 0 without a mate."""
+    """The most plies that the mate takes, against any defence; 0 without a mate."""
 
 
 class MateSolver:
     """Looks for a mate by checks from the side to move (which needs no king), with bounded memory.
 
-    Equal calls give equal results unless a deadline or `stop` cuts them off. Not for two threads at once; `stop` may
-    come from any. Compiled code releases the GIL.
+    Equal calls give equal results unless a deadline or `stop` interrupts them. Use it from one thread at a time; `stop`
+    may come from any. Compiled code releases the GIL.
 
     Args:
-        memory_mb: for the tables, 1 or more.
-        keep: take the memory now, touch it and hold it, for many short searches. Else `solve` takes it anew each time,
-            as it touches it, and gives it back.
+        memory_mb: size of the tables in MB, 1 or more.
+        keep: allocate and touch the memory now and keep it, for many short searches. Otherwise each `solve` allocates
+            it as needed and frees it.
     """
 
     def __init__(self, memory_mb: int = 64, *, keep: bool = False) -> None:
@@ -77,17 +77,17 @@ class MateSolver:
         self._flag[0] = 1
 
     def prepare(self) -> None:
-        """Forget an earlier `stop`. For the thread that drives the solver, before it hands `solve` to another."""
+        """Forget an earlier `stop`. Called by the thread that drives the solver, before another thread runs `solve`."""
         self._flag[0] = 0
 
     def solve(self, position: Position, *, max_nodes: int | None = None, deadline_ns: int | None = None) -> MateResult:
         """Search until the answer, a limit or `stop`.
 
         Args:
-            position: left as it is. Of its history only the positions that stood three times matter: the attacker, who
-                gives perpetual check, must not bring them about again.
-            max_nodes: visits of nodes.
-            deadline_ns: on the clock of ``time.monotonic_ns()``.
+            position: unchanged afterwards. Of its history only positions that have occurred three times matter: the
+                attacker, who gives perpetual check, must not repeat them.
+            max_nodes: the most node visits.
+            deadline_ns: by the clock of ``time.monotonic_ns()``.
         """
         began = time.monotonic_ns()
         root = Position.from_sfen(position.sfen())
@@ -112,7 +112,7 @@ class MateSolver:
             return MateStatus.NO_MATE, (), 0
         self._begin(root, _forbidden(position))
         if int(expand(root.record, state, 0, 0)) == 0:
-            return MateStatus.NO_MATE, (), 0  # no move checks; 16 MB to clear are a millisecond, and what caches held
+            return MateStatus.NO_MATE, (), 0  # no move checks; clearing 16 MB takes a millisecond and flushes caches
         self._clear()
         self._is_clear = False
         search(root.record, state, 0, 0, INFINITE, INFINITE)
@@ -122,11 +122,11 @@ class MateSolver:
         line = self._line(root) if state.r_phi == 0 else None
         if line is None:
             return MateStatus.UNKNOWN, (), 0
-        # A part that a full table lost may have been found again with a greater length.
+        # A part lost from a full table may have been found again with a greater length.
         return MateStatus.MATE, line, max(longest, len(line))
 
     def _new_tables(self) -> tuple[Any, Any]:
-        """Zeroed tables of entries and of loops, which cost only what is touched of them."""
+        """Zeroed tables of entries and of loops, of which only touched pages cost memory."""
         size = self.memory_mb << 20
         slots, loop_slots = (size - size // 16) // ENTRY, size // 16 // LOOP_ENTRY
         return aligned_zeros(slots * ENTRY // 8, np.uint64), aligned_zeros(loop_slots * LOOP_ENTRY // 8, np.uint64)
@@ -138,7 +138,7 @@ class MateSolver:
         self._is_clear = True
 
     def _begin(self, root: Position, forbidden: list[tuple[int, int]]) -> None:
-        """Tables, and a path that holds the root."""
+        """Set up the tables, and a path with the root."""
         state = self._state
         if self._tables is None:
             self._tables = self._new_tables()
@@ -154,10 +154,10 @@ class MateSolver:
         path_push(state, 0, np.uint64(root.record.board_key), hand_of(root.record, root.turn), _ROOT_PATH)
 
     def _line(self, root: Position) -> tuple[int, ...] | None:
-        """A line of the proof; ``root`` stays as it was. None where too much of it is lost.
+        """A line of the proof; ``root`` is unchanged. None if too much of it is lost.
 
-        It is walked again, with lengths that are better known each time, until the defence that the table gives as the
-        longest has the length that the table gives.
+        It is walked repeatedly, with better lengths each time, until the table's longest defence has the length in the
+        table.
         """
         record, state = root.record, self._state
         best: tuple[int, ...] | None = None
@@ -178,7 +178,7 @@ class MateSolver:
         return best
 
     def _step(self, record: Any, depth: int) -> int:
-        """One move of the line; what the table has lost is searched again."""
+        """One move of the line; lost entries are searched again."""
         state = self._state
         for again in (True, False):
             end = int(expand(record, state, depth, 0))
@@ -192,7 +192,7 @@ class MateSolver:
 
 
 def _forbidden(position: Position) -> list[tuple[int, int]]:
-    """Board key and attacker's hand of the positions that stood three times in the game."""
+    """Board key and attacker's hand of the positions that occurred three times in the game."""
     keys = position.record.st_key[: int(position.record.ply) + 1]
     values, counts = np.unique(keys, return_counts=True)
     often = set(values[counts >= _OCCURRENCES_BEFORE_A_DRAW].tolist())

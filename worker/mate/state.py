@@ -1,4 +1,4 @@
-"""The state of one mate search: its Record (`MS_DTYPE`). Tables lie outside it, by address."""
+"""The state of one mate search: its Record (`MS_DTYPE`). Its tables are outside, referenced by address."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ INFINITE: Final = 1 << 30
 """The proof or disproof number of a position that cannot be proven or disproven any more. Sums stay below it."""
 
 MAX_DEPTH: Final = STACK - 8
-"""Plies from the root that a line may have; beyond it nothing is known."""
+"""The longest line from the root, in plies; nothing is known beyond it."""
 CHILDREN: Final = 1 << 17
 """Room for the children of all nodes on the path."""
 MOST_CHILDREN: Final = 700
@@ -26,7 +26,7 @@ MOST_CHILDREN: Final = 700
 ABSOLUTE: Final = 1 << 20
 """The disproof used no repetition: it holds on any path."""
 BY_HISTORY: Final = -1
-"""The disproof used a position that stood three times in the game before the root."""
+"""The disproof used a position that occurred three times in the game before the root."""
 BY_LIMIT: Final = -2
 """The disproof used `MAX_DEPTH`: it is valid in this search only."""
 
@@ -54,7 +54,7 @@ MS_DTYPE: Final = np.dtype(
         ("loops", np.int64),  # address of the table of path-dependent disproofs
         ("loop_slots", np.uint64),
         ("histogram", np.int64, (64,)),
-        # The path: the position at depth d at index d; from HISTORY on what the game's history forbids.
+        # The path: the position at depth d at index d; from HISTORY on, the positions that the game's history forbids.
         ("path_board", np.uint64, (_PATH,)),
         ("path_hand", np.int64, (_PATH,)),
         ("path_key", np.uint64, (_PATH,)),
@@ -71,16 +71,16 @@ MS_DTYPE: Final = np.dtype(
         ("phi", np.int64),
         ("second", np.int64),
         ("delta", np.int64),
-        ("rest", np.int64),  # of delta: what does not come from the best child
+        ("rest", np.int64),  # the part of delta that does not come from the best child
         ("latest_drop", np.int64, (96,)),  # by square, while a node is expanded
-        # Children of the nodes on the path, a stack. phi and delta from the parent's view: phi is what the parent's
-        # side needs to reach its goal by this move.
+        # Children of the nodes on the path, a stack. phi and delta from the parent's view: phi is the effort that the
+        # parent's side needs to reach its goal with this move.
         ("c_move", np.int64, (CHILDREN,)),
         ("c_board", np.uint64, (CHILDREN,)),
-        ("c_hand", np.int64, (CHILDREN,)),  # of the attacker; of a solved child its proof or disproof hand
+        ("c_hand", np.int64, (CHILDREN,)),  # the attacker's hand; for a solved child its proof or disproof hand
         ("c_phi", np.int64, (CHILDREN,)),
         ("c_delta", np.int64, (CHILDREN,)),
-        ("c_length", np.int64, (CHILDREN,)),  # plies to mate of a proven child
+        ("c_length", np.int64, (CHILDREN,)),  # plies to mate for a proven child
         ("c_rests", np.int64, (CHILDREN,)),
         ("c_next", np.int64, (CHILDREN,)),  # the child that waits until this one is lost; -1: none
         ("c_waits", np.int64, (CHILDREN,)),  # 1: not counted yet
@@ -97,7 +97,7 @@ def new_record() -> Any:
 
 
 # A hand as one integer, so that "has at least" is one subtraction: seven fields, one by kind of piece, each below a
-# guard bit that stays 0. `covers` borrows into the guard where a field is too small. `GUARDS` marks the guard bits.
+# guard bit that stays 0. `covers` borrows into the guard if a field is too small. `GUARDS` marks the guard bits.
 _WIDTHS: Final = {PAWN: 5, LANCE: 3, KNIGHT: 3, SILVER: 3, BISHOP: 2, ROOK: 2, GOLD: 3}
 
 
@@ -118,7 +118,7 @@ _MASK: Final = np.array(_masks, np.int64)
 
 @jit()
 def covers(hand: int, other: int) -> bool:
-    """Whether ``hand`` holds at least what ``other`` holds, of every kind."""
+    """Whether ``hand`` has at least as many pieces of every kind as ``other``."""
     return ((hand | GUARDS) - other) & GUARDS == GUARDS
 
 
@@ -142,7 +142,7 @@ def kind_field(kind: int) -> Any:
 
 @jit()
 def most(a: int, b: int) -> Any:
-    """By kind the larger number."""
+    """The larger number for each kind."""
     result = np.int64(0)
     for kind in range(PAWN, GOLD + 1):
         field = kind_field(kind)
@@ -152,7 +152,7 @@ def most(a: int, b: int) -> Any:
 
 @jit()
 def fewest(a: int, b: int) -> Any:
-    """By kind the smaller number."""
+    """The smaller number for each kind."""
     result = np.int64(0)
     for kind in range(PAWN, GOLD + 1):
         field = kind_field(kind)

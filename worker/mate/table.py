@@ -1,10 +1,11 @@
 """The two tables of the mate search.
 
-**Entries** (32 bytes, open addressing, home slot by board key): all hands of one board lie in one chain, so that one
-walk finds what hand dominance gives. Layout: board key u64 | attacker's hand u32 | length u16 | least depth u16 |
-pn u32 | dn u32 | work u32 | flags u32. Before the chains grow long, the entries of least work go (Nagai's SmallTreeGC).
+**Entries** (32 bytes, open addressing, home slot by board key): all hands of one board are in one chain, so that one
+walk finds all entries that dominate by hand. Layout: board key u64 | attacker's hand u32 | length u16 | least depth u16
+| pn u32 | dn u32 | work u32 | flags u32. Before the chains grow long, the entries of least work are removed (Nagai's
+SmallTreeGC).
 
-**Loops** (16 bytes, direct mapped): disproofs that hold on one path only, by the path's key.
+**Loops** (16 bytes, direct mapped): disproofs that are valid on one path only, by the path's key.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ ENTRY: Final = 32
 LOOP_ENTRY: Final = 16
 _HAND, _LENGTH, _DEPTH, _PN, _DN, _WORK, _FLAGS = 8, 12, 14, 16, 20, 24, 28
 MAY_LOOP: Final = 1
-"""Flag: some path's disproof of this position lies in the table of loops."""
+"""Flag: the table of loops has a disproof of this position for some path."""
 FIRST: Final = 2
 """Both numbers of an unknown position. Above 1, so that several siblings count less than one hard child."""
 _BUCKETS: Final = 64
@@ -40,7 +41,7 @@ def _end(ms: Any) -> Any:
 
 @jit()
 def prefetch_chain(ms: Any, board: Any) -> None:
-    """Ask for the first entries of a board."""
+    """Prefetch the first entries of a board."""
     prefetch(_home(ms, board))
 
 
@@ -48,7 +49,7 @@ def prefetch_chain(ms: Any, board: Any) -> None:
 def probe_child(ms: Any, i: int, depth: int, attacks: bool) -> Any:
     """Fill in child ``i`` of a node (``attacks``: the attacker moves there) from the table.
 
-    Returns its flags, 0 where the table has nothing of this very position. ``depth`` is the child's.
+    Returns its flags, 0 if the table has no entry for exactly this position. ``depth`` is the child's.
     """
     board = ms.c_board[i]
     hand = ms.c_hand[i]
@@ -112,7 +113,7 @@ def probe_child(ms: Any, i: int, depth: int, attacks: bool) -> Any:
 def store(
     ms: Any, board: Any, hand: int, pn: int, dn: int, known: int, length: int, depth: int, work: int, flags: int
 ) -> None:
-    """Write what is known of the position (``board``, ``hand``); ``known`` is the hand for which it holds."""
+    """Store the knowledge about the position (``board``, ``hand``); ``known`` is the hand for which it is valid."""
     entry = _home(ms, board)
     end = _end(ms)
     while True:
@@ -154,7 +155,7 @@ def shorten(ms: Any, board: Any, known: int, length: int) -> None:
 
 @jit()
 def _bucket(work: int) -> int:
-    """Two buckets for each doubling of the work."""
+    """The bucket of an amount of work; two buckets for each doubling."""
     bucket = 0
     while work > 3:
         work >>= 1

@@ -11,6 +11,7 @@ Little endian::
 
 from __future__ import annotations
 
+import mmap
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,7 +69,7 @@ class NetworkFile:
 # ---- Reading
 
 
-def parse_network(data: bytes, *, file: str = "network", architecture: str | None = None) -> NetworkFile:
+def parse_network(data: bytes | mmap.mmap, *, file: str = "network", architecture: str | None = None) -> NetworkFile:
     """Read a network from the bytes of a file. The arrays are read-only views of ``data``.
 
     Args:
@@ -127,17 +128,24 @@ def read_network(path: str | os.PathLike[str], *, architecture: str | None = Non
     return parse_network(head.data, file=head.file, architecture=architecture)
 
 
-def read_file(path: str | os.PathLike[str]) -> Head:
+def read_file(path: str | os.PathLike[str], *, mapped: bool = False) -> Head:
     """The bytes of a network file, or of that of a folder, and its head.
+
+    Args:
+        mapped: map it into memory; it must not be written over as long as something of it is used.
 
     Raises:
         NetworkFileError: it is no network file.
         OSError: it cannot be read.
     """
     file = network_path(path)
-    if file.stat().st_size > _MOST_BYTES:
+    size = file.stat().st_size
+    if size > _MOST_BYTES:
         raise NetworkFileError(os.fspath(file), 0, f"more than {_MOST_BYTES >> 30} GB: no network")
-    return read_head(file.read_bytes(), os.fspath(file))
+    with file.open("rb") as opened:
+        # An empty file cannot be mapped.
+        data = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) if mapped and size else opened.read()
+    return read_head(data, os.fspath(file))
 
 
 # ---- Writing

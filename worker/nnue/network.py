@@ -9,6 +9,7 @@ this order it is 70 and 67 %.
 from __future__ import annotations
 
 import copy
+import hashlib
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +21,7 @@ import numpy.typing as npt
 from worker.jit.memory import aligned_zeros
 from worker.nnue.architecture import Architecture
 from worker.nnue.beside import read_beside
-from worker.nnue.features import tables
+from worker.nnue.features import FeatureSet, tables
 from worker.nnue.format import NetworkFile, network_path, parse_network, read_file
 from worker.nnue.kernels import kernels
 from worker.nnue.reference import active_rows
@@ -29,6 +30,7 @@ from worker.nnue.sfnn.architecture import SfnnArchitecture
 from worker.nnue.sfnn.file import PROGRESS_FILE_BYTES, SfnnFile, parse_sfnn, sfnn_shape
 from worker.nnue.sfnn.state import Stacks, in_halves, memory_width, merged_rows
 from worker.nnue.shape import Head, choose, is_sfnn
+from worker.nnue.shared import Fill, shared_rows
 from worker.nnue.variation import NONE, Variation, vary
 from worker.shogi import Position
 
@@ -90,18 +92,11 @@ def _products_by_activity(source: SfnnFile) -> npt.NDArray[np.intp]:
     return np.argsort(active, kind="stable")
 
 
-def in_order(source: NetworkFile, order: npt.NDArray[np.intp]) -> NetworkFile:
-    """The same network with its neurons in another order: it evaluates every position as before."""
-    first, *rest = source.weights
+def in_order(first: npt.NDArray[np.int8], order: npt.NDArray[np.intp]) -> npt.NDArray[np.int8]:
+    """The first layer's weights, int8 [outputs, 2 * width], for neurons of the transformer in another order."""
     outputs, inputs = first.shape
-    both = first.reshape(outputs, 2, inputs // 2)[:, :, order].reshape(outputs, inputs)
-    return replace(
-        source,
-        transformer_bias=source.transformer_bias[order],
-        # With "clip", which has nothing to clip here, numpy takes a tenth of the time of an index.
-        transformer_weight=np.take(source.transformer_weight, order, axis=1, mode="clip"),
-        weights=(both, *rest),
-    )
+    both: npt.NDArray[np.int8] = first.reshape(outputs, 2, inputs // 2)[:, :, order].reshape(outputs, inputs)
+    return both
 
 
 _ROWS_AT_ONCE: Final = 256
@@ -134,12 +129,14 @@ class Network:
         fv_scale: int | None = None,
         name: str = "network",
         variation: Variation = NONE,
+        digest: str | None = None,
     ) -> None:
         """Arrange the weights of a network file.
 
         Args:
             fv_scale: 1 or more; None: what the file names, else `DEFAULT_FV_SCALE`.
             variation: the change of the network's weights.
+            digest: SHA-256 of the file, to share its rows with other processes (`worker.nnue.shared`); None: not.
 
         Raises:
             ValueError: ``fv_scale`` below 1, or a variation of a network of the SFNN family.
@@ -153,6 +150,7 @@ class Network:
         self.fv_scale: Final = fv_scale
         self.name: Final = name
         self.tables: Final = tables(arch.features)
+        self._digest = None if variation.noise_cp else digest  # noise changes the rows, dropout does not
         self.layers: tuple[tuple[npt.NDArray[Any], npt.NDArray[Any]], ...] = ()
         self.stacks: Stacks | None = None
         if isinstance(source, SfnnFile):
@@ -161,14 +159,21 @@ class Network:
             self._arrange_stacks(source)
         else:
             self._arrange_layers(vary(source, variation, fv_scale))
-        self.transformer_weight[arch.features.zero_rows] = 0
 
     def _arrange_layers(self, source: NetworkFile) -> None:
-        arch = source.architecture
-        source = in_order(source, by_activity(source))
-        self.transformer_bias = _aligned(source.transformer_bias)
-        self.transformer_weight = aligned_zeros((arch.features.rows, arch.width), np.int16)
-        self.transformer_weight[: arch.features.dimensions] = source.transformer_weight
+        features, width = source.architecture.features, source.architecture.width
+        order = by_activity(source)
+        rows = source.transformer_weight
+
+        def fill(into: npt.NDArray[np.int16]) -> None:
+            for start in range(0, len(rows), _ROWS_AT_ONCE):
+                part = rows[start : start + _ROWS_AT_ONCE]
+                # With "clip", which has nothing to clip here, numpy takes a tenth of the time of an index.
+                np.take(part, order, axis=1, out=into[start : start + len(part)], mode="clip")
+
+        self.transformer_bias = _aligned(source.transformer_bias[order])
+        self.transformer_weight = self._rows(features, width, fill)
+        source = replace(source, weights=(in_order(source.weights[0], order), *source.weights[1:]))
         self.layers = tuple(
             (_aligned(bias), _aligned(weight))
             for bias, weight in (
@@ -182,12 +187,29 @@ class Network:
         order = _products_by_activity(source)
         # Doubled as YaneuraOu doubles them, so that accumulators wrap around as there.
         self.transformer_bias = _aligned(2 * in_halves(source.transformer_bias, width, order))
-        self.transformer_weight = aligned_zeros((features.rows, width), np.int16)
-        rows = merged_rows(source)
-        for start in range(0, len(rows), _ROWS_AT_ONCE):
-            part = in_halves(rows[start : start + _ROWS_AT_ONCE], width, order)
-            np.multiply(part, 2, out=self.transformer_weight[start : start + len(part)])
+
+        def fill(into: npt.NDArray[np.int16]) -> None:
+            rows = merged_rows(source)
+            for start in range(0, len(rows), _ROWS_AT_ONCE):
+                part = in_halves(rows[start : start + _ROWS_AT_ONCE], width, order)
+                np.multiply(part, 2, out=into[start : start + len(part)])
+
+        self.transformer_weight = self._rows(features, width, fill)
         self.stacks = Stacks(source, order)
+
+    def _rows(self, features: FeatureSet, width: int, fill: Fill) -> npt.NDArray[np.int16]:
+        """The transformer's weights in the kernels' order: shared with other processes, or of this one alone."""
+
+        def whole(into: npt.NDArray[np.int16]) -> None:
+            fill(into)
+            into[features.zero_rows] = 0
+
+        shape = features.rows, width
+        if self._digest is not None and (found := shared_rows(self._digest, shape, whole)) is not None:
+            return found
+        own = aligned_zeros(shape, np.int16)
+        whole(own)
+        return own
 
     def scaled(self, fv_scale: int) -> Network:
         """The same weights, in the same memory, with another FV_SCALE."""
@@ -222,7 +244,10 @@ def read_any(path: str | os.PathLike[str], *, architecture: str | None = None) -
         NetworkFileError: it is broken or of an unknown kind.
         OSError: it cannot be read.
     """
-    head = read_file(path)
+    return _read(read_file(path), architecture)
+
+
+def _read(head: Head, architecture: str | None) -> NetworkFile | SfnnFile:
     if not is_sfnn(head):
         return parse_network(head.data, file=head.file, architecture=architecture)
     beside = _progress_beside(head)
@@ -250,6 +275,7 @@ def load_network(
     fv_scale: int | None = None,
     variation: Variation = NONE,
     architecture: str | None = None,
+    share: bool = False,
 ) -> Network:
     """Read a network file of the field (``nn.bin``) or that of a folder; None: the one that comes with the package.
 
@@ -259,6 +285,7 @@ def load_network(
         fv_scale: see `Network`.
         variation: likewise.
         architecture: the short name of its shape; None or empty: as its bytes say.
+        share: one copy of a large network's weights for all processes of the machine that share it.
 
     Raises:
         NetworkFileError: it is broken or of an unknown kind.
@@ -270,10 +297,12 @@ def load_network(
         return Network(source, fv_scale=fv_scale, name=f"<{DEFAULT_NETWORK}>", variation=variation)
     file = network_path(path)
     beside = read_beside(file)
-    read = read_any(file, architecture=architecture or beside.architecture)
+    head = read_file(file, mapped=share)
+    read = _read(head, architecture or beside.architecture)
+    digest = hashlib.sha256(head.data).hexdigest() if share else None
     if fv_scale is None:
         fv_scale = beside.fv_scale
-    return Network(read, fv_scale=fv_scale, name=os.fspath(file), variation=variation)
+    return Network(read, fv_scale=fv_scale, name=os.fspath(file), variation=variation, digest=digest)
 
 
 def default_network() -> Network:

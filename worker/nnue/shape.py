@@ -9,6 +9,7 @@ comes before all of it.
 
 from __future__ import annotations
 
+import mmap
 import re
 import struct
 from collections.abc import Iterator
@@ -43,7 +44,7 @@ class Head:
     """
 
     file: str
-    data: bytes
+    data: bytes | mmap.mmap
     version: int
     text: str
     body: int
@@ -145,7 +146,7 @@ FAMILIES: Final[tuple[Family, ...]] = (Classic(),)
 """Kinds of networks whose size alone tells their shape. The SFNN family's is packed: see `worker.nnue.sfnn.shape`."""
 
 
-def read_head(data: bytes, file: str) -> Head:
+def read_head(data: bytes | mmap.mmap, file: str) -> Head:
     """The beginning of a network file.
 
     Raises:

@@ -1,10 +1,10 @@
 """The tree search: principal variation search. A thread has a Record of each: position, net, thread.
 
-``ply`` counts from the search's root (the position's own ``ply`` counts from the game's). A score of 0 comes back when
-``th.stopped`` is set: callers return at once and use nothing of it.
+``ply`` counts from the search's root (the position's own ``ply`` counts from the game's). It returns 0 when
+``th.stopped`` is set: callers return at once and ignore the score.
 
-It is of the same family as Stockfish's and YaneuraOu's. Its numbers are in `worker.search.parameters`. The worth of
-each part is measured in ``docs/notebook/search.md``; each part can be left out (`worker.search.parts`).
+It is of the same family as Stockfish's and YaneuraOu's. Its numbers are in `worker.search.parameters`.
+``docs/notebook/search.md`` has the measured value of each part; each part can be left out (`worker.search.parts`).
 """
 
 from __future__ import annotations
@@ -47,12 +47,13 @@ _TIE_NODES: Final = 14
 
 @jit()
 def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: Any, kind: int) -> Any:
-    """The score of the position for the side to move (int64, `worker.score`), exact within (alpha, beta), else a bound.
+    """The score of the position for the side to move (int64, `worker.score`), exact within (alpha, beta), otherwise a
+    bound.
 
     Args:
         ply: from the search's root.
         alpha, beta: the window; scores outside of it are fail-soft bounds.
-        depth: plies; `quiescence` from 0 down.
+        depth: plies; at 0 and below `quiescence` takes over.
         kind: `ALL`, `CUT` or `PV`.
     """
     if depth <= 0:
@@ -97,7 +98,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
     # 2. The table's entry.
     key = pos.key
     if not checked:
-        # Its memory is still on the way (`do_move`): work that most nodes need fills the time.
+        # Its memory is still being fetched (`do_move`): meanwhile do work that most nodes need.
         prepare(pos, nn)
     data = tt.probe(th, key)
     hit = data != np.uint64(0)
@@ -157,7 +158,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
     improving = static_eval > th.static_eval[at - 2]
     worsening = static_eval > -th.static_eval[at - 1]
 
-    # 5. Hindsight: correct the reduction of the move before, now that its evaluation is known.
+    # 5. Hindsight: correct the previous move's reduction, now that the evaluation after it is known.
     if parts.HINDSIGHT:
         if prior_reduction >= p.HINDSIGHT_DEEPER and not worsening:
             depth += 1
@@ -183,7 +184,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
 
     noted = False
     if not checked:
-        # The change of the evaluation teaches the histories of the move before.
+        # The change of the evaluation trains the histories of the previous move.
         if prior_quiet and th.checked[at - 1] == 0:
             learn_change(th, ply, prior, hit)
 
@@ -225,7 +226,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
             if score >= beta and score < MATE_BOUND:
                 if not parts.NULL_VERIFICATION or th.null_floor != 0 or depth < p.NULL_VERIFY_DEPTH:
                     return score
-                # Zugzwang is rare in shogi, but a null move is also blind to slow mates: look with a real move.
+                # Zugzwang is rare in shogi, but a null move is also blind to slow mates: verify with a real search.
                 th.null_floor = ply + toward_zero(3 * reduced, np.int64(4))
                 verified = search(pos, nn, th, ply, beta - np.int64(1), beta, reduced, np.int64(node.ALL))
                 th.null_floor = 0
@@ -373,7 +374,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
             th.excluded[at] = 0
             if th.stopped != 0:
                 return np.int64(0)
-            # The inner search used this ply's places: begin the list anew behind the table's move.
+            # The inner search used this ply's slots: restart the list after the table's move.
             th.follows_pv[at] = 1 if follows else 0
             start_picker(pos, th, ply, stage, table_move)
             next_move(pos, th, ply, depth, np.int64(0))
@@ -391,7 +392,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
                 extension = np.int64(p.NEGATIVE_CUT)
         new_depth += extension
 
-        # 16. Search the move with its reduction; search it again deeper where it does better than expected.
+        # 16. Search the move with its reduction; search it again, deeper, if it does better than expected.
         th.move_count[at] = number
         th.stat_score[at] = late_moves.statistics(pos, th, ply, move, captured)
         grains = late_moves.late_reduction(
@@ -472,7 +473,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
 
     # 18. The result, and learning from it.
     if number == 0:
-        # With a move excluded it is only known that no other move is as good.
+        # With a move excluded, the result only shows that no other move is as good.
         best = alpha if excluded != 0 else np.int64(-MATE) + ply
     else:
         if parts.BLENDING and best >= beta and abs(best) < MATE_BOUND and abs(alpha) < MATE_BOUND:

@@ -1,4 +1,4 @@
-"""The bench: fixed positions to fixed depths with one thread. Its signature tells whether the search changed."""
+"""The bench: fixed positions to fixed depths with one thread. Its signature shows whether the search has changed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ POSITIONS: Final = (
     "l4S2l/4g1gs1/5p1p1/pr2N1pkp/4Gn3/PP3PPPP/2GPP4/1K7/L3r+s2L w BS2N5Pb 1",
     "6n1l/2+S1k4/2lp4p/1np1B2b1/3PP4/1N1S3rP/1P2+pPP+p1/1p1G5/3KG2r1 b GSN2L4Pgs2p 1",
 )
-"""The start position, and middle-game and endgame positions usual in the field's benches."""
+"""The start position, and middle-game and endgame positions common in shogi benchmarks."""
 DEFAULT_DEPTH: Final = 12
 HASH_MB: Final = 64
 
@@ -54,7 +54,7 @@ def run_bench(
     Args:
         eval_file: a network file; None: the packaged one.
         on_position: called with (number, nodes) after each position.
-        architecture: the network's shape, if its bytes do not tell it.
+        architecture: the network's shape, if the file does not say.
     """
     engine = NumbaEngine(hash_mb=HASH_MB, threads=1, eval_file=eval_file, architecture=architecture)
     counts: list[int] = []

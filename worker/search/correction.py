@@ -1,11 +1,11 @@
-"""Correction history: the error of the evaluation that searches found in positions with something in common.
+"""Correction history: the evaluation errors that searches found in similar positions.
 
-A position has four keys: its pawns, its minor pieces (all but pawns, bishops, rooks and kings' own), and the pieces
-other than pawns of either side; and it has its last moves. Under each the difference between search and evaluation is
-learned with gravity; their weighted sum corrects the evaluation. The idea is Stockfish's.
+A position has four keys: its pawns, its minor pieces (all but pawns, bishops, rooks and kings), and each side's pieces
+other than pawns. Its last moves serve as further keys. For each key the difference between search and evaluation is
+learned with gravity; the weighted sum of these corrects the evaluation. The idea is Stockfish's.
 
-A *correction* is in units of 1 / `CORRECTION_UNIT` centipawns: the larger it is, the less the evaluation is to
-be trusted here.
+A *correction* is in units of 1 / `CORRECTION_UNIT` centipawns: the larger it is, the less the evaluation is to be
+trusted here.
 """
 
 from __future__ import annotations
@@ -74,12 +74,12 @@ _FACTORS: Final = np.array(
     ],
     np.uint64,
 )
-"""64-bit constants, two by kind, for squares below 64 and above. A piece adds its constant, turned by its square, to a
-sum whose top is the key: what it adds depends on its square alone, so a key follows its position move by move."""
+"""64-bit constants, two by kind, for squares below 64 and above. A piece adds its constant, rotated by its square, to a
+sum whose top bits are the key. The summand depends only on piece and square, so the key can be updated move by move."""
 
 
 _PAWNS, _MINOR, _PIECES = 0, 1, 2
-"""Places of the keys among the four; pieces of black, then of white."""
+"""Indices of the four keys; pieces of black, then of white."""
 
 
 def _key_factors() -> np.ndarray[Any, np.dtype[np.uint64]]:
@@ -108,7 +108,7 @@ def _turned(factor: Any, square: int) -> Any:
 
 @jit()
 def _put(th: Any, first: int, piece: int, square: int) -> None:
-    """Count a piece into the four sums from ``first`` on."""
+    """Add a piece to the four sums from ``first`` on."""
     row = ((piece & 31) * 2 + (square >> 6)) * CORRECTION_KEYS
     for i in range(CORRECTION_KEYS):
         th.key_sums[first + i] += _turned(_KEY_FACTORS[row + i], square)
@@ -116,7 +116,7 @@ def _put(th: Any, first: int, piece: int, square: int) -> None:
 
 @jit()
 def _take(th: Any, first: int, piece: int, square: int) -> None:
-    """Count a piece out of them."""
+    """Remove a piece from them."""
     row = ((piece & 31) * 2 + (square >> 6)) * CORRECTION_KEYS
     for i in range(CORRECTION_KEYS):
         th.key_sums[first + i] -= _turned(_KEY_FACTORS[row + i], square)
@@ -124,7 +124,8 @@ def _take(th: Any, first: int, piece: int, square: int) -> None:
 
 @jit()
 def note_keys(pos: Any, th: Any, ply: int) -> None:
-    """Find this position's places in the tables by key, from its pieces: at the root. Below it `follow_keys`."""
+    """Compute this position's slots in the keyed tables from its pieces. Used at the root; below it `follow_keys`
+    is."""
     first = (OFFSET + ply) * CORRECTION_KEYS
     for i in range(CORRECTION_KEYS):
         th.key_sums[first + i] = np.uint64(0)
@@ -136,7 +137,7 @@ def note_keys(pos: Any, th: Any, ply: int) -> None:
 
 @jit()
 def follow_keys(pos: Any, th: Any, ply: int, move: int, captured: int) -> None:
-    """Do what `note_keys` does for the position at ``ply``, to which ``move`` (0: a pass) leads from ``pos``.
+    """Do what `note_keys` does for the position at ``ply``, reached by ``move`` (0: a pass) from ``pos``.
 
     ``captured``: the piece that it takes, 0: none.
     """
@@ -155,7 +156,7 @@ def follow_keys(pos: Any, th: Any, ply: int, move: int, captured: int) -> None:
 
 @jit()
 def _note_places(th: Any, ply: int, side: int) -> None:
-    """Turn the sums into addresses, and ask for what lies there."""
+    """Turn the sums into addresses, and prefetch them."""
     at = OFFSET + ply
     first = at * CORRECTION_KEYS
     pawns = th.key_sums[first]
@@ -196,7 +197,7 @@ def correction_of(th: Any, ply: int) -> Any:
 
 @jit()
 def corrected(static_eval: int, correction: int) -> Any:
-    """The evaluation with its correction (int64, centipawns)."""
+    """The corrected evaluation (int64, centipawns)."""
     value = static_eval + toward_zero(correction, np.int64(p.CORRECTION_UNIT))
     return clamp(value, np.int64(-MAX_EVAL), np.int64(MAX_EVAL))
 
@@ -208,7 +209,7 @@ def _learn_share(address: int, bonus: int, share: int) -> None:
 
 @jit()
 def correction_slope(best_move: int) -> Any:
-    """The slope by which a node's correction learns from its search (int64); ``best_move`` 0: no move raised alpha."""
+    """The rate at which a node's correction learns from its search (int64); ``best_move`` 0: no move raised alpha."""
     return np.int64(p.CORRECTION_BONUS[0] if best_move != 0 else p.CORRECTION_BONUS[1])
 
 
@@ -217,7 +218,7 @@ def learn_correction(th: Any, ply: int, difference: int, depth: int, slope: int)
     """Learn from a search of ``depth`` plies: its score less the corrected evaluation. Expects `note_keys`.
 
     Args:
-        slope: how much: `correction_slope`, or `MULTICUT_CORRECTION`.
+        slope: the learning rate: `correction_slope`, or `MULTICUT_CORRECTION`.
     """
     if not parts.CORRECTION_HISTORY:
         return

@@ -1,6 +1,6 @@
-"""NumbaEngine: our own searcher behind `worker.engine.Engine`.
+"""NumbaEngine: our own searcher, an implementation of `Engine`.
 
-Lazy SMP: all threads search the root on one table, and at the end they vote. Beside them runs a search for mate.
+Lazy SMP: all threads search the root on one table, and at the end they vote. A mate search runs in parallel.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from worker.shogi.position import Replay
 
 _MATE_IN_ONE: Final = "8k/9/8P/9/9/9/9/9/9 b G 1"
 _EFFORT_FROM_DEPTH: Final = 10
-"""Shallower iterations say nothing by how their nodes are spread over the moves."""
+"""In shallower iterations the distribution of nodes over moves means nothing."""
 _ONE_MOVE_DEPTH: Final = 6
-"""The only legal move needs no time, but a score, and a reply to ponder on."""
+"""A single legal move needs no time, but it needs a score and a reply to ponder on."""
 _BOUNDS_FROM_MS: Final = 3000
-"""From then on a score that fell out of its window is reported; before, its exact value comes soon enough."""
+"""After this time a score outside its window is reported; earlier, its exact value arrives soon enough."""
 _CHANGES_FROM_DEPTH: Final = 3
-"""From there on another best move is reported within its iteration: a fleet's coordinator decides by reports, at any
+"""From this depth on a new best move is reported within its iteration, because a fleet's coordinator may decide at any
 time. Shallower iterations are over at once."""
 
 
@@ -51,12 +51,12 @@ class NumbaEngine:
     Args:
         hash_mb: size of the transposition table in MB.
         threads: search threads (Lazy SMP). With one thread and a node or depth limit a search is reproducible.
-        eval_file: a network file, or its folder; None: the one that comes with the package.
-        fv_scale: raw network output to a centipawn; None: what `worker.nnue.load_network` finds.
-        architecture: the short name of the network's shape; None or empty: as its bytes say.
-        network: one that is loaded already, instead of the last three; any number of engines may share it.
-        number: of this engine among those of a fleet that search alike. All but number 0 leave out depths, as helper
-            threads do (`worker.search.thread`), except where the depth is limited.
+        eval_file: a network file, or its folder; None: the one in the package.
+        fv_scale: raw network output to a centipawn; None: the value that `worker.nnue.load_network` finds.
+        architecture: the short name of the network's shape; None or empty: detected from its bytes.
+        network: a loaded network, instead of the last three; any number of engines may share it.
+        number: the number of this engine among those of a fleet with the same search. All but number 0 skip depths, as
+            helper threads do (`worker.search.thread`), unless the depth is limited.
 
     Raises:
         EngineError: the network cannot be read, or a size is out of range.
@@ -84,14 +84,15 @@ class NumbaEngine:
         self.can_split = True
         self.number = number
         self.rules = Rules()
-        """The rules of the games that are searched; may be changed between searches."""
+        """The rules of the games; may be changed between searches."""
         self.root_mate_nodes = ROOT_MATE_NODES
-        """Node limit of the search for mate beside a search without node or depth limit; 0: none runs. May be changed
-        between searches."""
+        """Node limit of the mate search, which runs beside searches without node or depth limit; 0: no mate search. May
+        be changed between searches."""
         self._root_mate = RootMate(hash_mb)
         self._histories = shared_histories()
+        self._own = self._table, self._histories
         self._threads = [SearchThread(self._network, self._table, self._histories) for _ in range(threads)]
-        # Threads that stay: with sixteen, to start them anew for each search took milliseconds of it.
+        # Permanent threads: starting sixteen of them for each search took milliseconds.
         self._pool = ThreadPoolExecutor(max(1, threads - 1), thread_name_prefix="helper")
         self._parameters = tuning.array_of(tuning.complete({})) if TUNING else None
         self._lock = threading.Lock()
@@ -100,7 +101,7 @@ class NumbaEngine:
         self._position = Position.startpos()
         self.set_position(STARTPOS)
         self._load_code()
-        # Touches all memory: page faults in the first search have held up its stop by 100 ms.
+        # Touches all memory: page faults in the first search have delayed its stop by 100 ms.
         self._is_clean = False
         self.new_game()
 
@@ -118,8 +119,9 @@ class NumbaEngine:
         if self._is_clean:
             return
         self._is_clean = True
-        self._table.clear()
-        self._histories.clear()
+        table, histories = self._own
+        table.clear()
+        histories.clear()
         for thread in self._threads:
             thread.clear_histories()
 
@@ -136,7 +138,7 @@ class NumbaEngine:
                 thread.set_stop(False)
 
     def set_parameters(self, vector: Mapping[str, int]) -> None:
-        """Search with these values of parameters from now on, the others as the sources have them.
+        """Search with these parameter values from now on; the others keep their values in the source.
 
         Raises:
             EngineError: this is not the tuning build (`worker.search.tuning`), or there is no such parameter.
@@ -163,7 +165,7 @@ class NumbaEngine:
         self._pool.shutdown(wait=False)
 
     def only_record(self) -> Any:
-        """The Record of the only search thread, for a driver that has it wait (`TH_DTYPE`, ``pause_at``).
+        """The Record of the only search thread, for a driver that pauses it (`TH_DTYPE`, ``pause_at``).
 
         Raises:
             EngineError: there are several threads.
@@ -172,14 +174,29 @@ class NumbaEngine:
             raise EngineError("a search of several threads cannot be driven step by step")
         return self._threads[0].record
 
+    def search_beside(self, first: NumbaEngine, *, table: bool, histories: bool) -> None:
+        """Search on the table of ``first``, or with the histories that its threads share, from now on: as one more of
+        its threads would. What is not shared, or where ``first`` is this engine, is its own. Not while it searches.
+        """
+        self._table = first._own[0] if table else self._own[0]
+        self._histories = first._own[1] if histories else self._own[1]
+        for thread in self._threads:
+            thread.use(self._table, self._histories)
+
+    @property
+    def history_values(self) -> np.ndarray[Any, np.dtype[np.int16]]:
+        """The histories that its threads share (`worker.search.state`), in place."""
+        return self._histories._values
+
     def entries_meaning(self) -> str:
-        """A digest of all that decides the meaning of an entry: the layout, the keys, the network and the rules.
+        """A digest of everything that determines the meaning of an entry: the layout, the keys, the network and the
+        rules.
 
         Numbers that come with each search (`Rules.of_search`) are left out: they are the same on every node of a fleet.
         """
         rules = replace(self.rules, max_moves=0, draw_black=0, draw_white=0)
         facts = self._network_digest, self._network.fv_scale, rules, Position.startpos().key
-        # The source of the table's code stands for the layout: no version number has to be raised by hand.
+        # The source of the table's code stands for the layout, so no version number has to be maintained.
         return hashlib.sha256(Path(tt.__file__).read_bytes() + repr(facts).encode()).hexdigest()[:32]
 
     @functools.cached_property
@@ -189,7 +206,7 @@ class NumbaEngine:
         for array in (network.transformer_bias, network.transformer_weight):
             digest.update(array.data)
         for array in (array for layer in network.layers for array in layer):
-            # How a layer lies in memory, and with how many zeros, depends on the CPU.
+            # The memory layout of a layer, and its number of padding zeros, depend on the CPU.
             digest.update(np.sort(array[array != 0]).astype(np.int64).data)
         if network.stacks is not None:
             digest.update(network.stacks.digest)
@@ -201,12 +218,13 @@ class NumbaEngine:
             thread.fields.share_depth[0] = NEVER if min_depth is None else min_depth
 
     def take_entries(self) -> Entries:
-        """The table entries written since the last call. From one thread, which may be another than the search's."""
+        """The table entries written since the last call. Call it from one thread, which need not be that of the
+        search."""
         taken = [thread.outbox.take() for thread in self._threads]
         return taken[0] if len(taken) == 1 else np.concatenate(taken)
 
     def absorb_entries(self, entries: Entries) -> int:
-        """Take over table entries of other nodes; returns how many were of use. May run beside a search."""
+        """Take over table entries of other nodes; returns how many were useful. May run during a search."""
         self._is_clean = False
         entries = np.ascontiguousarray(entries, np.uint64)
         record = self._threads[0].record
@@ -214,11 +232,11 @@ class NumbaEngine:
 
     @property
     def nodes(self) -> int:
-        """Nodes of the running or last search, all threads together."""
+        """Nodes of the running or last search, over all threads."""
         return sum(thread.nodes for thread in self._threads)
 
     def _won_by_rule(self) -> str | None:
-        """``win`` where the entering king declares, its move where it tries, None where it does neither."""
+        """``win`` if the entering king can declare, its move if it reaches the try square, otherwise None."""
         record, rule = self._position.record, self.rules.entering
         if not declaration.wins_by(record, rule.code):
             return None
@@ -236,7 +254,7 @@ class NumbaEngine:
             raise EngineError(str(error)) from error
         left = [move for move in dict.fromkeys(moves) if move not in ignored]
         if not left and not limits.searchmoves:
-            # What is left may be moves that a search leaves out for their uselessness (declined promotions).
+            # The remaining moves may be ones that a search omits as useless (declined promotions).
             left = [move for move in position.legal_moves() if move not in ignored]
         return left
 
@@ -251,11 +269,10 @@ class NumbaEngine:
         """Search; see `worker.engine.Engine.go`.
 
         Args:
-            goes_on: asked after each iteration whether another one is worth its time; None: it is, up to the limits. A
-                search that asks ends by itself, also without a limit: the only legal move's soon, and where a mate is
-                found.
-            by_clock: whether the time that has passed decides what is reported: not where the search stands still in
-                between.
+            goes_on: called after each iteration; returns whether another one is worth its time. None: always, up to the
+                limits. A search with ``goes_on`` ends by itself even without a limit: soon if there is only one legal
+                move, and when a mate is found.
+            by_clock: whether elapsed time decides what is reported; False for a search that is paused in between.
         """
         with nullcontext() if self._parameters is None else tuning.in_force(self._parameters):
             return self._go(limits, on_info, goes_on, by_clock)
@@ -279,7 +296,8 @@ class NumbaEngine:
                 return SearchResult("resign", None, 0, 0)
             raise EngineError("no root move is left to search: every legal move is ignored")
         self._is_clean = False
-        self._table.new_search()
+        if self._table is self._own[0]:  # else its owner's search has begun, too
+            self._table.new_search()
         deadline = 0 if limits.movetime_ms is None else began + limits.movetime_ms * 1_000_000
         depth = MAX_DEPTH if limits.depth is None else limits.depth
         number = self.number * len(self._threads) if limits.depth is None else 0
@@ -315,7 +333,7 @@ class NumbaEngine:
         def on_news(line: PvLine) -> None:
             if limits.multipv > 1:
                 return
-            # A caller that gave a window waits for the news that a score is above it.
+            # A caller that gave a window waits to learn that a score is above it.
             awaited = limits.alpha is not None and line.bound is Bound.LOWER and line.score > limits.alpha
             changed = line.bound is not Bound.UPPER and move_to_usi(line.pv[0]) != shown
             late = by_clock and elapsed_ms() >= _BOUNDS_FROM_MS
@@ -325,14 +343,14 @@ class NumbaEngine:
         with self._lock:
             for thread in self._threads:
                 thread.set_stop(self._stopped)
-                # A helper that begins late still has those of its last search.
+                # Otherwise a helper that starts late would still have those of its last search.
                 thread.fields.nodes[0], thread.lines = 0, []
         helpers = [self._pool.submit(self._help, thread, task, number + i) for i, thread in enumerate(rest, start=1)]
         self._look_for_mate(limits)
         try:
             main.run(task, on_iteration, on_news)
             if nodes is not None and main.nodes >= nodes:
-                # The limit is that of all threads together: those that are behind search their shares too.
+                # The limit covers all threads together: slower ones finish their shares too.
                 wait(helpers)
         finally:
             for thread in rest:
@@ -340,13 +358,13 @@ class NumbaEngine:
             self._root_mate.finish()
             wait(helpers)
         for helper in helpers:
-            helper.result()  # raises what it raised
+            helper.result()  # re-raises the helper's exception
         return self._result(task, elapsed_ms())
 
     def _look_for_mate(self, limits: Limits) -> None:
-        """Begin the search for mate at the root; a mate ends the main thread's search.
+        """Start the mate search at the root; a mate ends the main thread's search.
 
-        Not under a node or depth limit, whose searches are reproducible, nor where more lines than one are wanted.
+        It does not run with a node or depth limit, whose searches are reproducible, or with several lines.
         """
         fits = limits.multipv == 1 and limits.nodes is None and limits.depth is None
 
@@ -358,12 +376,12 @@ class NumbaEngine:
         self._root_mate.start(self._position, self.rules, nodes, allows, lambda: main.set_stop(True))
 
     def _or_mate(self, lines: list[PvLine]) -> list[PvLine]:
-        """``lines``, or the mate that was found at the root where that is better."""
+        """``lines``, or the mate found at the root if that is better."""
         mate = self._root_mate.line
         plies = len(mate)
         if not mate or (lines and lines[0].score >= mate_in(plies)):
             return lines
-        # Its depth is the mate's length: by that a reader knows that the mate is proven.
+        # Its depth is the mate's length: this shows the reader that the mate is proven.
         depth = min(plies, MAX_PLY)
         return [PvLine(depth, depth, mate_in(plies), Bound.EXACT, mate)]
 
@@ -391,7 +409,7 @@ class NumbaEngine:
         ]
 
     def _best_thread(self, task: Task) -> SearchThread:
-        """The thread whose line is played: by vote, where there is something to vote on."""
+        """The thread whose line is played: by vote, if there is a choice."""
         voters = [thread for thread in self._threads if thread.lines]
         if task.multipv > 1 or len(task.root_moves) == 1 or not voters:
             return self._threads[0]
@@ -400,9 +418,9 @@ class NumbaEngine:
         return voters[elect(ballots)]
 
     def _exact(self, line: PvLine, thread: SearchThread, window: tuple[int, int]) -> PvLine:
-        """The line of the same root move to end with where the search was stopped while ``line`` was only a bound: any
-        thread's deepest exact one, else what a last look finds. A bound by the task's own window is a result, and a
-        proven mate stays one."""
+        """The final line for the same root move, if the search was stopped while ``line`` was only a bound: the deepest
+        exact line of any thread, else the result of a short last search. A bound at the edge of the task's own window
+        counts as a result, and a proven mate is kept."""
         if line.bound is Bound.EXACT or not window[0] < line.score < window[1]:
             return line
         move = line.pv[0]
@@ -418,7 +436,8 @@ class NumbaEngine:
         thread = self._best_thread(task)
         lines = self._or_mate(thread.lines)
         if not lines:
-            # Stopped before the first move was searched: what an earlier search left in the table, else a ply deep.
+            # Stopped before the first move was searched: use the table's move from an earlier search, else search one
+            # ply.
             known = thread.table_move()
             last = thread.conclude([known] if known in task.root_moves else task.root_moves, 1)
             if last is None:  # any move is better than none, but it has no score
@@ -427,7 +446,7 @@ class NumbaEngine:
         lines = [self._exact(line, thread, task.window) for line in lines]
         best = lines[0].pv
         if len(best) == 1 and (reply := thread.expected_reply(best[0])) is not None:
-            # A score beyond the window cuts the line behind its first move.
+            # A score outside the window truncates the line after its first move.
             best = (*best, reply)
             lines = [replace(lines[0], pv=best), *lines[1:]]
         return SearchResult(

@@ -1,7 +1,7 @@
 """Piece values for ordering and exchanges, and static exchange evaluation.
 
-Values are in centipawns, Apery's and YaneuraOu's (published). A piece counts once, not for its loss and again for the
-other side's gain: it is the unit that margins of exchanges are given in.
+Values are in centipawns, Apery's and YaneuraOu's (published). A piece counts once, not once for its loss and again for
+the opponent's gain; margins of exchanges use this unit.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ PIECE_VALUE: Final = (0, 90, 315, 405, 495, 855, 990, 540, 15000, 540, 540, 540,
 """By piece type."""
 
 VALUE: Final = np.array(PIECE_VALUE, np.int64)
-"""int64[16], by piece type: what its capture gains."""
+"""int64[16], by piece type: the gain from capturing it."""
 
 PROMOTION_GAIN: Final = np.array(
     [PIECE_VALUE[kind + 8] - PIECE_VALUE[kind] if 1 <= kind <= 6 else 0 for kind in range(16)], np.int64
 )
-"""int64[16], by unpromoted type: what promoting adds."""
+"""int64[16], by unpromoted type: the gain from promoting it."""
 
 
 _DIRECTION = tables.DIRECTION
@@ -70,7 +70,7 @@ def _cheapest(pos: Any, colour: int, found: Any) -> Any:
 
 @jit()
 def _rooks_on_file(pos: Any, target: int) -> Any:
-    """Both sides' rooks, dragons, and the lances that look towards ``target`` from where they stand."""
+    """Both sides' rooks, dragons, and the lances that face ``target`` from their squares."""
     rooks = pieces(pos, ROOK) | pieces(pos, DRAGON) | pieces(pos, 16 + ROOK) | pieces(pos, 16 + DRAGON)
     rooks |= pieces(pos, LANCE) & forward_ray(pos, np.int64(1), target)
     return rooks | (pieces(pos, 16 + LANCE) & forward_ray(pos, np.int64(0), target))
@@ -104,7 +104,7 @@ def _opened(pos: Any, target: int, left: int, occ: Any) -> Any:
 
 @jit()
 def exchange_at_least(pos: Any, move: int, threshold: int) -> bool:
-    """Whether the exchanges on the target square, begun by ``move``, gain at least ``threshold`` centipawns.
+    """Whether the exchange on the target square, started by ``move``, gains at least ``threshold`` centipawns.
 
     Promotions after the first move are not counted. Pins are ignored.
     """
@@ -125,7 +125,7 @@ def exchange_at_least(pos: Any, move: int, threshold: int) -> bool:
         return False
     if kind == KING:
         return True
-    # From here on `stake` is what the side to capture would still have to gain to refute the side before it.
+    # From here on `stake` is the amount that the side to capture must still gain to refute the other side.
     stake = VALUE[kind] - balance
     if stake <= 0:
         return True
@@ -146,7 +146,7 @@ def exchange_at_least(pos: Any, move: int, threshold: int) -> bool:
         occ ^= single(sq)
         everyone = (everyone | _opened(pos, target, sq, occ)) & occ
         if kind == KING:
-            # The king takes last, and only what nothing guards.
+            # The king captures last, and only an unguarded piece.
             if everyone & pieces(pos, (1 - turn) * 16):
                 holds ^= 1
             break

@@ -1,8 +1,8 @@
-"""Tables that ordering and reductions learn from: int16 in one buffer, updated with gravity.
+"""History tables for move ordering and reductions: int16 in one buffer, updated with gravity.
 
-Butterfly (colour, origin or drop, promotion, target), the same by search ply near the root, captures, continuations
-(a move after the one made 1 to 6 plies before, apart by whether that one evaded a check and captured), and by pawn
-structure.
+Butterfly (colour, origin or drop, promotion, target), the same by search ply near the root, captures, continuations (a
+move after the one made 1 to 6 plies before, split by whether that move evaded a check and whether it captured), and by
+pawn structure.
 """
 
 from __future__ import annotations
@@ -75,13 +75,13 @@ def capture_address(th: Any, move: int, captured: int) -> Any:
 
 @jit()
 def continuation_row(th: Any, checked: int, captures: int, slot: int) -> Any:
-    """The address of the row of moves that follow a move, by its slot; slot 0 stands for no move."""
+    """The address of the row for replies to a move, by the move's slot; slot 0 stands for no move."""
     return th.shared + H_CONTINUATION + ((checked * 2 + captures) * SLOTS + slot) * (SLOTS * 2)
 
 
 @jit()
 def learn(address: int, bonus: int, limit: int) -> None:
-    """Move an int16 towards ± ``limit`` by ``bonus``, the less the nearer it is."""
+    """Move an int16 towards ± ``limit`` by ``bonus``; the step shrinks as it gets nearer."""
     bonus = clamp(bonus, -limit, limit)
     value = ld16(address)
     st16(address, value + bonus - toward_zero(value * abs(bonus), limit))
@@ -89,7 +89,7 @@ def learn(address: int, bonus: int, limit: int) -> None:
 
 @jit()
 def _learn_one(th: Any, at: int, slot: int, back: int, bonus: int, good: int) -> Any:
-    """Learn in the table of the move ``back`` plies before; gives the number of tables that held the move for good.
+    """Learn in the table of the move ``back`` plies before; returns the number of tables that rate the move as good.
 
     Args:
         good: that number before this table.
@@ -111,7 +111,7 @@ def _learn_one(th: Any, at: int, slot: int, back: int, bonus: int, good: int) ->
 
 @jit()
 def learn_continuations(th: Any, ply: int, slot: int, bonus: int) -> None:
-    """Learn how good a move (its slot) at ``ply`` is after the moves before it; in check only after the last two."""
+    """Learn how good a move (its slot) at ``ply`` is after the previous moves; in check after the last two only."""
     if not parts.CONTINUATION_HISTORY:
         return
     at = OFFSET + ply
@@ -144,20 +144,20 @@ def learn_quiet(th: Any, ply: int, move: int, bonus: int) -> None:
 
 @jit()
 def _is_pawn_push(move: int) -> bool:
-    """Whether a move leaves the pawn structure's row to itself: pawns and promotions change what it stands for."""
+    """Whether a move changes the pawn structure, so that its row does not apply: a pawn move or a promotion."""
     return ((move >> 16) & 15) == PAWN or (move & PROMOTE_BIT) != 0
 
 
 @jit()
 def learn_prior_pawn(th: Any, ply: int, prior: int, bonus: int) -> None:
-    """Learn the worth of the quiet move that led to the position at ``ply``, by pawn structure."""
+    """Learn the value of the quiet move that led to the position at ``ply``, by pawn structure."""
     if parts.PAWN_HISTORY and not _is_pawn_push(prior):
         learn(th.pawn_row[OFFSET + ply] + 2 * slot_of(prior), bonus, np.int64(PAWN_LIMIT))
 
 
 @jit()
 def learn_change(th: Any, ply: int, prior: int, hit: bool) -> None:
-    """Learn from the change of the evaluation how good the quiet move that led here was."""
+    """Learn, from the change of the evaluation, how good the quiet move was that led here."""
     at = OFFSET + ply
     change = clamp(
         -(th.static_eval[at - 1] + th.static_eval[at]), np.int64(p.CHANGE_RANGE[0]), np.int64(p.CHANGE_RANGE[1])
@@ -170,7 +170,7 @@ def learn_change(th: Any, ply: int, prior: int, hit: bool) -> None:
 
 @jit()
 def learn_table_move(th: Any, bonus: int) -> None:
-    """Move the measure of how often the table's move turns out to be the best one by ``bonus``."""
+    """Change, by ``bonus``, the measure of how often the table's move is the best."""
     value = th.table_move_history
     th.table_move_history = value + bonus - toward_zero(value * abs(bonus), np.int64(TABLE_MOVE_LIMIT))
 
@@ -182,8 +182,8 @@ def learn_table_cut(th: Any, ply: int, table_move: int, captures: bool, prior: i
     Args:
         table_move: packed (`worker.shogi`).
         captures: whether it is a capture.
-        prior: the move that led here where it is quiet, else 0.
-        depth: of the node that is cut off, plies.
+        prior: the move that led here if it is quiet, else 0.
+        depth: plies; of the node that is cut off.
     """
     if not captures:
         bonus = min(p.TABLE_BONUS[0] * depth + p.TABLE_BONUS[1], np.int64(p.TABLE_BONUS[2]))
@@ -211,7 +211,7 @@ def learn_best(
     tried_quiets: int,
     tried_captures: int,
 ) -> None:
-    """Raise the best move, and lower those that were tried in vain and a first move that the best one refutes."""
+    """Raise the best move, and lower the moves that were tried before it and a first move that it refutes."""
     at = OFFSET + ply
     bonus = min(p.BONUS[0] * depth + p.BONUS[1], np.int64(p.BONUS[2]))
     bonus += toward_zero(th.stat_score[at - 1], np.int64(p.BONUS_STAT))
@@ -267,7 +267,7 @@ def learn_prior(pos: Any, th: Any, ply: int, best: int, depth: int) -> None:
         scale += p.PRIOR_BELOW
     if th.checked[at - 1] == 0 and best <= -th.static_eval[at - 1] - p.PRIOR_ABOVE_MARGIN:
         scale += p.PRIOR_ABOVE
-    # A move without any other merit was still a good answer to the one before (`CONTINUATION_FIRST`).
+    # A move without other merit was still a good answer to the previous move (`CONTINUATION_FIRST`).
     bonus = min(p.PRIOR_BONUS[0] * depth + p.PRIOR_BONUS[1], np.int64(p.PRIOR_BONUS[2])) * max(scale, np.int64(0))
     before = ply - np.int64(1)
     learn_continuations(th, before, slot_of(prior), bonus * p.PRIOR_CONTINUATION[0] // p.PRIOR_CONTINUATION[1])

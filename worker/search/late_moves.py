@@ -1,4 +1,4 @@
-"""Treatment of moves: the reduction of each, the captures that are left out, the extension of a singular one."""
+"""Late moves: reductions, pruning of captures, and singular extensions."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def prunes_capture(
     pos: Any, th: Any, ply: int, move: int, captured: int, checks: bool, depth: int, reduced: int, alpha: int
 ) -> bool:
     """Whether a capture or check needs no search at this depth."""
-    # A quiet check has an entry too. Nothing teaches it: it keeps its first value.
+    # A quiet check has an entry too. It is never updated and keeps its first value.
     history = ld16(capture_address(th, move, captured))
     if parts.FUTILITY and not checks and reduced < p.CAPTURE_FUTILITY_DEPTH:
         reach = th.static_eval[OFFSET + ply] + p.CAPTURE_FUTILITY_BASE + p.CAPTURE_FUTILITY_SLOPE * reduced
@@ -70,7 +70,7 @@ def late_reduction(
     correction: int,
     is_table_move: bool,
 ) -> Any:
-    """The whole reduction of a move (int64, grains): ``base``, changed by facts of the node and of the move.
+    """The whole reduction of a move (int64, grains): ``base``, adjusted for the node and the move.
 
     ``table``: move, score and depth of the table's entry, and whether its move captures.
     """
@@ -141,7 +141,8 @@ def singular_extension(
 
 @jit()
 def is_worth_a_ply(table_score: int, table_depth: int) -> bool:
-    """Whether the table move of a line gets a ply at least: by its entry it had more, or a mate was seen behind it."""
+    """Whether the table move on the line gets at least one ply: its entry was deeper than that, or saw a mate after
+    it."""
     seen = table_score != NO_SCORE and abs(table_score) >= MATE_BOUND
     return table_depth > (0 if seen else 1)
 

@@ -1,6 +1,7 @@
-"""Mate in one, for nodes of the tree: every result is a mate, but only moves next to the king and knights are tried.
+"""Mate in one, for nodes of the tree. Every result is a mate, but only moves next to the king and knight checks are
+tried.
 
-Discovered checks and checks from afar are left to the search.
+Discovered checks and distant checks are left to the search.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ def _mating_move(pos: Any, target: int, movers: Any, flights: Any, occ: Any, n: 
         if kind == KING:
             continue
         left = occ & ~single(origin)
-        # Next to the king the piece needs a guard, seen through where the mover stood.
+        # Next to the king the piece needs a guard, counting attacks through the mover's origin.
         if contact and not has_attacker(pos, target, side, left, single(origin)):
             continue
         base = np.int64(target | (origin << 7) | (piece << 16))
@@ -114,7 +115,8 @@ def _mating_move(pos: Any, target: int, movers: Any, flights: Any, occ: Any, n: 
 
 @jit()
 def _guarded(pos: Any, side: int, king: int, occ: Any) -> Any:
-    """The squares that ``side`` attacks next to the enemy king, and some others; sliders seen through ``occ``."""
+    """The squares that ``side`` attacks next to the enemy king, and possibly some others; sliders see through
+    ``occ``."""
     own = side * 16
     sliders = pieces(pos, own + ROOK) | pieces(pos, own + DRAGON) | pieces(pos, own + BISHOP) | pieces(pos, own + HORSE)
     sliders |= pieces(pos, own + LANCE)
@@ -133,7 +135,7 @@ def _guarded(pos: Any, side: int, king: int, occ: Any) -> Any:
 
 @jit()
 def mate_in_one(pos: Any, n: int) -> Any:
-    """A move that mates (int64), 0 where none is found. Lists are written to ``pos.moves`` from ``n`` on.
+    """A move that mates (int64), 0 if none is found. Lists are written to ``pos.moves`` from ``n`` on.
 
     Expects `update_checks`; the side to move must not be in check.
     """
@@ -142,7 +144,7 @@ def mate_in_one(pos: Any, n: int) -> Any:
     king = pos.ksq[enemy]
     if king < 0:
         return np.int64(0)
-    # Own sliders see through the king, which cannot flee along their lines; the enemy's defend around it.
+    # Our sliders see through the king, which cannot flee along their lines; the enemy's defend around it.
     whole = occupied(pos)
     occ = whole ^ single(king)
     theirs = pieces(pos, enemy * 16)
@@ -153,7 +155,7 @@ def mate_in_one(pos: Any, n: int) -> Any:
     targets = guarded & ~mine
     if not targets and flights:
         return np.int64(0)
-    # The king takes only what nothing guards, and a pinned piece seldom takes.
+    # The king takes only unguarded pieces, and a pinned piece seldom takes.
     idle = single(king) | pinned(pos, enemy)
     while targets:
         target = lowest(targets)

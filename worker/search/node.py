@@ -1,5 +1,5 @@
-"""Steps of every node of the tree: look at the clock, see whether the game is over, note which moves check, make a
-move, keep the PV."""
+"""Steps of every node of the tree: poll the clock, test whether the game is over, note which moves check, make a move,
+keep the PV."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _note(th: Any, first: int, kind: int, squares: Any) -> None:
 
 @jit()
 def note_checks(pos: Any, th: Any, ply: int) -> None:
-    """Look up from where each piece checks; call before `checks_by` and before quiet moves are scored."""
+    """Find the squares from which each piece gives check; call before `checks_by` and before quiet moves are scored."""
     first = (OFFSET + ply) * CHECK_WORDS
     enemy = 1 - pos.side
     king = pos.ksq[enemy]
@@ -98,20 +98,20 @@ def note_checks(pos: Any, th: Any, ply: int) -> None:
         _note(th, first, kind, gold)
     _note(th, first, HORSE, bishop | near)
     _note(th, first, DRAGON, rook | near)
-    # In the place of type 0: the pieces that uncover a check.
+    # In slot 0: the pieces that can uncover a check.
     _note(th, first, np.int64(0), discoverers(pos))
 
 
 @jit()
 def stands_for_check(th: Any, ply: int, move: int) -> bool:
-    """Whether the moved piece itself checks from where it goes. Expects `note_checks`."""
+    """Whether the moved piece itself checks from its target. Expects `note_checks`."""
     kind = ((move >> 16) | ((move >> 11) & 8)) & 15
     return _has(th, (OFFSET + ply) * CHECK_WORDS + 2 * kind, move & 127)
 
 
 @jit()
 def _has(th: Any, words: int, square: int) -> bool:
-    """Whether the two words from ``words`` on hold a square."""
+    """Whether the two words from ``words`` on contain a square."""
     return (th.check_squares[words + (square >> 6)] >> np.uint64(square & 63)) & np.uint64(1) != np.uint64(0)
 
 
@@ -128,24 +128,24 @@ def checks_by(pos: Any, th: Any, ply: int, move: int) -> bool:
 
 
 ALL, CUT, PV = 0, 1, 2
-"""Kinds of nodes: a fail-low is expected, a fail-high, or an exact score. A PV node may have a window of nothing."""
+"""Kinds of nodes: a fail-low, a fail-high or an exact score is expected. A PV node may have a null window."""
 POLL_NODES: Final = 1024
-"""Nodes between two looks at the stop flag and the clock: about a millisecond."""
+"""Nodes between two checks of the stop flag and the clock: about a millisecond."""
 REPETITION_WINDOW: Final = 16
-"""Plies back in which a repetition is looked for."""
+"""Plies back for which repetitions are detected."""
 NEAR_ROOT: Final = 2
-"""Plies from the root up to which a fourth occurrence is looked for in the whole game, and not in those sixteen alone:
-the root's move and its answer are what a player chooses from."""
+"""Up to this many plies from the root, a fourth occurrence is detected in the whole game, not only in those sixteen
+plies: the player chooses the root's move by its replies."""
 _SAME_SIDE: Final = 0x1555
-"""The plies with the same side to move among the last sixteen (bit 0: the oldest), but for the last two: a side needs
-two moves to come back."""
+"""The plies with the same side to move among the last sixteen (bit 0: the oldest), without the last two: a side needs
+two moves to return."""
 REPETITION_WIN: Final = MAX_EVAL
 """A win by the opponent's perpetual check, or by a better hand on the same board: above evaluations, below mates."""
 
 
 @jit()
 def poll(th: Any) -> None:
-    """Look at the node limit, the stop flag and the clock; set ``stopped`` where one of them ends the search."""
+    """Check the node limit, the stop flag and the clock; set ``stopped`` if one of them ends the search."""
     if th.nodes >= th.pause_at:
         hand_over(th.pause_done, th.pause_go)
     if th.nodes >= th.node_limit or atomic_ld64(th.stop_flag) != 0:
@@ -196,7 +196,7 @@ def _hand_change(pos: Any, distance: int) -> Any:
 
 @jit()
 def _passes(pos: Any, distance: int) -> bool:
-    """Whether one of the last ``distance`` moves was a null move: no repetition leads over it."""
+    """Whether one of the last ``distance`` moves was a null move: no repetition spans it."""
     for i in range(pos.ply - distance, pos.ply):
         if pos.st_move[i] == 0:
             return True
@@ -205,14 +205,15 @@ def _passes(pos: Any, distance: int) -> bool:
 
 @jit()
 def repetition_score(pos: Any, th: Any, ply: int) -> Any:
-    """The score of a position that stood before in the tree, or for the fourth time in the game; `NO_SCORE` otherwise.
+    """The score of a position that is repeated in the tree, or occurs for the fourth time in the game; `NO_SCORE`
+    otherwise.
 
-    A position of the game that comes back for the second time is no draw yet: the other side may still turn away from
-    it. Where the board comes back in the tree with a better hand, the side to move has only gained: that counts as a
-    win. With a worse hand it counts as a loss.
+    A second occurrence of a position from the game is not a draw yet: the other side may still deviate. If the board
+    repeats in the tree with a better hand, the side to move has only gained: that counts as a win. With a worse hand it
+    counts as a loss.
     """
-    # Most positions are new: one look at the boards of the last sixteen plies. Before the game's first ply the field
-    # before `st_board` is read, which at worst costs time.
+    # Most positions are new: one test of the boards of the last sixteen plies shows that. Near the start of the game it
+    # reads the field before `st_board`, which at worst costs time.
     if sixteen_equal(pos.st_board, pos.ply - REPETITION_WINDOW, pos.board_key) & _SAME_SIDE == 0:
         return _fourth(pos, th, ply) if ply <= NEAR_ROOT else np.int64(NO_SCORE)
     return _known_board(pos, th, ply)
@@ -220,7 +221,7 @@ def repetition_score(pos: Any, th: Any, ply: int) -> Any:
 
 @jit()
 def _fourth(pos: Any, th: Any, ply: int) -> Any:
-    """The score of a position that stands for the fourth time; `NO_SCORE` otherwise, and where a null move led here."""
+    """The score of a position that occurs for the fourth time; `NO_SCORE` otherwise, and if a null move led here."""
     never_inline()
     distance = fourth_time(pos)
     if distance == 0 or _passes(pos, ply):
@@ -230,7 +231,7 @@ def _fourth(pos: Any, th: Any, ply: int) -> Any:
 
 @jit()
 def _known_board(pos: Any, th: Any, ply: int) -> Any:
-    """`repetition_score` where the board stood like this in one of the last sixteen plies."""
+    """`repetition_score` if the same board occurred in one of the last sixteen plies."""
     never_inline()
     window: Any = min(ply - 1, np.int64(REPETITION_WINDOW))
     key = pos.board_key
@@ -253,7 +254,7 @@ def _known_board(pos: Any, th: Any, ply: int) -> Any:
 
 @jit()
 def _repeated(pos: Any, th: Any, ply: int, distance: int) -> Any:
-    """A draw, unless one side gave check all the while: that one loses."""
+    """A draw, unless one side gave check throughout: that side loses."""
     checker = perpetual_check(pos, distance)
     if checker > 0:
         return np.int64(-REPETITION_WIN) + ply
@@ -264,7 +265,7 @@ def _repeated(pos: Any, th: Any, ply: int, distance: int) -> Any:
 
 @jit()
 def game_end_score(pos: Any, th: Any, ply: int) -> Any:
-    """The score where the rules end the game here without a mate, `NO_SCORE` otherwise.
+    """The score if the rules end the game here without a mate, `NO_SCORE` otherwise.
 
     The move limit comes first (it draws a mate too), then repetition, then a declaration. Expects `enter_node`.
     """
@@ -278,14 +279,13 @@ def game_end_score(pos: Any, th: Any, ply: int) -> Any:
 
 @jit()
 def beyond_limit(pos: Any, th: Any, ply: int, score: int) -> Any:
-    """Whether ``score`` is a mate that would come when the move limit has ended the game: it was found with more plies
-    left."""
+    """Whether ``score`` is a mate that would come after the move limit: it was found with more plies left."""
     return abs(score) >= MATE_BOUND and pos.ply - ply + MATE - abs(score) >= th.draw_ply
 
 
 @jit()
 def table_agrees(pos: Any, th: Any, ply: int, move: int, high: bool, beta: int) -> Any:
-    """Whether the entry behind the table's move is on the same side of beta, or there is none (after Stockfish).
+    """Whether the entry after the table's move is on the same side of beta, or there is none (after Stockfish).
 
     Args:
         move: pseudo-legal; 0: the table has none.
@@ -326,7 +326,7 @@ def do_move(pos: Any, th: Any, ply: int, move: int, checks: bool) -> None:
     th.slot[at] = slot
     th.row[at] = continuation_row(th, th.checked[at], captures, slot)
     th.correction_row[at] = correction_row(th, slot)
-    # Prefetch all memory that the child will read; the move is made meanwhile.
+    # Prefetch all memory that the child will read; meanwhile the move is made.
     board, hands = keys_after(pos, move)
     prefetch_entry(th, board ^ hands)
     follow_keys(pos, th, ply + np.int64(1), move, captured)
@@ -335,7 +335,7 @@ def do_move(pos: Any, th: Any, ply: int, move: int, checks: bool) -> None:
 
 @jit()
 def do_null_move(pos: Any, th: Any, ply: int) -> None:
-    """Pass, in the tree."""
+    """Make a null move in the tree."""
     at = OFFSET + ply
     th.checks[at] = 0
     th.slot[at] = 0

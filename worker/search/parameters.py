@@ -1,12 +1,11 @@
-"""Every number that shapes the tree, by name and with its unit: the ones to tune.
+"""The numbers that shape the tree, with names and units: these are tuned.
 
 Units: *cp*, centipawns; *plies*; *grain*, 1/1024 ply, in which reductions are counted; *history*, the unit of the table
 in question, each with its own limit; *share*, 1/1024. The values began as those that Stockfish and YaneuraOu 9.70 have
 published, and our own games have moved most of them since (`docs/notebook/search.md`, "Parameters by games").
 
 Compiled code has them as constants. ``GOUGI_PARAMETERS=LATE_MOVES=4,BONUS[0]=130`` compiles a search with other values,
-to play a match with it; `worker.search.tuning` has the build whose values change while it runs
-(`docs/how-to/tuning.md`).
+for a match; `worker.search.tuning` has the build whose values can change at run time (`docs/how-to/tuning.md`).
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _MOST: Final = 1 << 31
 
 
 class VectorError(ValueError):
-    """A vector cannot be read, or names no parameter; the text says where."""
+    """A vector cannot be read, or names no parameter; the text says which entry."""
 
 
 def values_of(constants: Mapping[str, Any]) -> dict[str, int]:
@@ -58,7 +57,7 @@ def parse_vector(text: str) -> dict[str, int]:
 
 
 def vector_text(vector: Mapping[str, int]) -> str:
-    """A vector as `parse_vector` reads it."""
+    """A vector in the format that `parse_vector` reads."""
     return ",".join(f"{name}={value}" for name, value in vector.items())
 
 
@@ -66,7 +65,7 @@ def with_vector(constants: Mapping[str, Any], vector: Mapping[str, int]) -> dict
     """Those of ``constants`` that ``vector`` changes, with their new values.
 
     Raises:
-        VectorError: there is no parameter of such a name.
+        VectorError: there is no parameter with that name.
     """
     known = values_of(constants)
     changed: dict[str, Any] = {}
@@ -90,54 +89,54 @@ GRAIN: Final = 1024
 WINDOW: Final = 5
 """cp: the least half width of the first window."""
 WINDOW_SPREAD: Final = 9000
-"""cp² to a cp: how much the mean square of the move's scores widens it."""
+"""cp² to a cp: the divisor by which the mean square of the move's scores widens it."""
 WINDOW_GROWTH: Final = 3
-"""A window that was missed grows by one part in so many."""
+"""After a miss the window grows by its width divided by this."""
 
 # Table (cut-offs).
 TABLE_ANY_NODE_DEPTH: Final = 5
-"""plies: above it a table score that fits the window cuts whatever kind of node is expected."""
+"""plies: above it a table score that fits the window cuts at any kind of node."""
 TABLE_VERIFY_DEPTH: Final = 7
-"""plies: from here on the entry behind the table's move must agree with a cut-off."""
+"""plies: from here on the entry after the table's move must agree with a cut-off."""
 TABLE_BONUS: Final = (104, -72, 1066)
 """history: slope per ply, constant, most; for the quiet table move that cuts."""
 TABLE_PRIOR_MALUS: Final = 2751
 """history: for the early quiet move that led to a table cut-off."""
 TABLE_PRIOR_MOVES: Final = 4
-"""Moves: it counts as early up to this one."""
+"""Moves: a move counts as early up to this number."""
 
-# What the change of the evaluation says of the quiet move before.
+# Learning from the change of the evaluation about the previous quiet move.
 CHANGE_RANGE: Final = (-214, 171)
 """cp: bounds of the change."""
 CHANGE_OFFSET: Final = 42
 """cp, added to it."""
 CHANGE_BUTTERFLY: Final = 9
 CHANGE_PAWN: Final = 12
-"""history to a cp."""
+"""history per cp."""
 
-# Hindsight: what the reduction of the move before looks like now.
+# Hindsight: correcting the reduction of the previous move.
 HINDSIGHT_DEEPER: Final = 3
 HINDSIGHT_SHALLOWER: Final = 2
-"""plies: least reduction of the move before."""
+"""plies: least reduction of the previous move."""
 HINDSIGHT_SUM: Final = 188
-"""cp: both sides' evaluations together, above which a quieter look is enough."""
+"""cp: sum of both sides' evaluations above which a shallower search is enough."""
 
 # Razoring, reverse futility.
 RAZOR_BASE: Final = 512
 RAZOR_SQUARE: Final = 240
-"""cp; cp to a square ply."""
+"""cp; cp per square ply."""
 REVERSE_DEPTH: Final = 19
-"""plies: only below."""
+"""plies: only below this depth."""
 REVERSE_SLOPE: Final = 47
 REVERSE_SLOPE_GROWTH: Final = 4
 REVERSE_SLOPE_MOST: Final = 92
 REVERSE_SLOPE_MISS: Final = 13
-"""cp to a ply: constant; more for each ply of depth; most; less where the table does not know the position."""
+"""cp per ply: constant; added for each ply of depth; largest; subtracted if the table does not have the position."""
 REVERSE_IMPROVING: Final = 1276
 REVERSE_WORSENING: Final = 299
-"""share of the slope, off the margin."""
+"""share of the slope, subtracted from the margin."""
 REVERSE_CORRECTION: Final = 150_648
-"""correction to a cp of margin."""
+"""correction per cp of margin."""
 
 # Null move.
 NULL_SLOPE: Final = 24
@@ -147,20 +146,20 @@ NULL_BASE: Final = 288
 NULL_REDUCTION: Final = 7
 NULL_DIVISOR: Final = 3
 NULL_EVALUATION: Final = 274
-"""plies; one more for each so many plies of depth, and for each so many cp of evaluation above beta."""
+"""plies; plies of depth per extra ply; cp of evaluation above beta per extra ply."""
 NULL_VERIFY_DEPTH: Final = 16
 """plies: from here on a null move's cut-off is verified."""
 
 # Internal reduction: no table move at a node that matters.
 INTERNAL_DEPTH: Final = 6
 INTERNAL_PRIOR: Final = 3
-"""plies; the most that the move before was reduced by."""
+"""plies; the largest reduction of the previous move."""
 
 # ProbCut.
 PROBCUT_DEPTH: Final = 3
 PROBCUT_LESS: Final = 3
 PROBCUT_LESS_IMPROVING: Final = 2
-"""plies: from which depth on; by how much its search is shallower; by how much more where the side is improving."""
+"""plies: least depth; how much shallower its search is; how much more if the side is improving."""
 PROBCUT_MARGIN: Final = 275
 PROBCUT_IMPROVING: Final = 63
 SMALL_PROBCUT_MARGIN: Final = 330
@@ -170,20 +169,20 @@ SMALL_PROBCUT_LESS: Final = 4
 
 # Late-move pruning, futility, exchanges.
 LATE_MOVES: Final = 3
-"""Moves, plus the square of the depth; half of it where the side is not improving."""
+"""Moves, plus the square of the depth; half of that if the side is not improving."""
 CAPTURE_FUTILITY_DEPTH: Final = 7
 CAPTURE_FUTILITY_BASE: Final = 260
 CAPTURE_FUTILITY_SLOPE: Final = 212
-"""plies of reduced depth; cp; cp to a ply."""
+"""plies of reduced depth; cp; cp per ply."""
 CAPTURE_FUTILITY_HISTORY: Final = 147
-"""cp to 1024 history."""
+"""cp per 1024 history."""
 CAPTURE_SEE_SLOPE: Final = 99
 CAPTURE_SEE_HISTORY: Final = 42
-"""cp to a ply; cp to 1024 history."""
+"""cp per ply; cp per 1024 history."""
 HISTORY_PRUNING: Final = 3611
-"""history to a ply."""
+"""history per ply."""
 HISTORY_DEPTH: Final = 4442
-"""history to a ply of reduced depth."""
+"""history per ply of reduced depth."""
 HISTORY_BUTTERFLY: Final = (54, 32)
 """Weight of the butterfly history in it, as a fraction."""
 QUIET_FUTILITY_DEPTH: Final = 13
@@ -191,18 +190,18 @@ QUIET_FUTILITY_BASE: Final = 39
 QUIET_FUTILITY_NO_BEST: Final = 121
 QUIET_FUTILITY_SLOPE: Final = 109
 QUIET_FUTILITY_ABOVE: Final = 98
-"""plies; cp; cp where no move has raised alpha; cp to a ply; cp where the evaluation is above alpha."""
+"""plies; cp; cp if no move has raised alpha; cp per ply; cp if the evaluation is above alpha."""
 QUIET_SEE_SQUARE: Final = 18
-"""cp to a square ply."""
+"""cp per square ply."""
 
 # Singular extensions.
 SINGULAR_DEPTH: Final = 6
 SINGULAR_TABLE_LESS: Final = 3
-"""plies: from which depth (one more on a former line); how much shallower the table's entry may be."""
+"""plies: least depth (one more on a former line); how much shallower the table's entry may be."""
 SINGULAR_SLOPE: Final = 43
 SINGULAR_SLOPE_PV: Final = 58
 SINGULAR_DIVISOR: Final = 55
-"""cp to ``SINGULAR_DIVISOR`` plies; more where a former line is met off the line."""
+"""cp per ``SINGULAR_DIVISOR`` plies; added if a former line is met off the current line."""
 DOUBLE_BASE: Final = 2
 DOUBLE_PV: Final = 279
 DOUBLE_QUIET: Final = 179
@@ -213,28 +212,28 @@ TRIPLE_PV: Final = 385
 TRIPLE_QUIET: Final = 208
 TRIPLE_FORMER: Final = 112
 TRIPLE_DEEP: Final = 50
-"""cp below the bar for a second and a third ply: constant, on the line (more), with a quiet table move (less), beyond
-the root's depth (less)."""
+"""cp below the bar for a second and a third ply: constant; added on the line; subtracted with a quiet table move;
+subtracted beyond the root's depth."""
 SINGULAR_CORRECTION: Final = 183_603
-"""correction to a cp."""
+"""correction per cp."""
 MULTICUT_MALUS: Final = (-425, -93, -3668)
-"""history: constant, per ply, least; of the table move where others are as good."""
+"""history: constant, per ply, least; for a table move if other moves are as good."""
 MULTICUT_CORRECTION: Final = 19
-"""Slope of the correction that is learned from that (as `CORRECTION_BONUS`)."""
+"""Slope of the correction learned from it (as `CORRECTION_BONUS`)."""
 NEGATIVE_HIGH: Final = -3
 NEGATIVE_CUT: Final = -2
-"""plies: where the table move is not singular, and its score is above beta, or a cut is expected."""
+"""plies: if the table move is not singular, and its score is above beta or a cut is expected."""
 
 # Late-move reductions: grains.
 REDUCTION_LOG: Final = 2454
-"""Hundredths of the square root of grains to ln(depth) and ln(number)."""
+"""Hundredths of the square root of grains per ln(depth) and per ln(number)."""
 REDUCTION_BASE: Final = 1633
 REDUCTION_WINDOW: Final = 628
-"""Less, by the share that the window has of the root's."""
+"""Subtracted, times this window's share of the root's."""
 REDUCTION_NOT_IMPROVING: Final = (188, 512)
 """Share of the product of logarithms, as a fraction."""
 REDUCTION_FORMER_FIRST: Final = 894
-"""More on a former line while pruning is decided."""
+"""Added on a former line when pruning is decided."""
 REDUCTION_FORMER: Final = 3690
 REDUCTION_PV: Final = 864
 REDUCTION_FORMER_SCORE: Final = 1003
@@ -243,7 +242,7 @@ REDUCTION_FORMER_CUT: Final = 1273
 REDUCTION_LATE_BASE: Final = 588
 REDUCTION_NUMBER: Final = 67
 REDUCTION_CORRECTION: Final = 32_491
-"""correction to a grain."""
+"""correction per grain."""
 REDUCTION_CUT: Final = 3331
 REDUCTION_CUT_NO_MOVE: Final = 1181
 REDUCTION_TABLE_CAPTURE: Final = 806
@@ -252,11 +251,11 @@ REDUCTION_MANY_CUTOFFS: Final = 1425
 REDUCTION_CUTOFFS_ALL: Final = 1270
 REDUCTION_TABLE_MOVE: Final = 2060
 REDUCTION_HISTORY: Final = (337, 4096)
-"""grain to history, as a fraction."""
+"""grains per history, as a fraction."""
 REDUCTION_ALL: Final = (237, 256, 260)
 """At all-nodes a reduction r grows by r * [0] / ([1] * depth + [2])."""
 STAT_CAPTURE: Final = (877, 128)
-"""history to a cp of what was captured, as a fraction."""
+"""history per cp of the captured piece, as a fraction."""
 DEEPER_MARGIN: Final = 50
 SHALLOWER_MARGIN: Final = 7
 """cp above the best score so far."""
@@ -265,43 +264,43 @@ RESEARCH_BONUS: Final = 1283
 FULL_NO_MOVE: Final = 860
 FULL_REDUCTION: Final = 3918
 FULL_REDUCTION_TWICE: Final = 4246
-"""grains: where a move is not reduced by its number, a ply less above these."""
+"""grains: if a move is not reduced for its number, it loses a ply above each of these."""
 ALPHA_DEPTHS: Final = (2, 14)
 ALPHA_LESS: Final = 2
-"""plies: strictly between these depths, what is left once a move has raised alpha is searched so much shallower."""
+"""plies: strictly between these depths, the moves after one that raised alpha are searched this much shallower."""
 
 # Quiescence.
 QUIET_MOVES: Final = 2
-"""Moves: later ones only where they check or take back."""
+"""Moves: later ones only if they check or recapture."""
 STAND_FUTILITY: Final = 287
 QUIESCENCE_SEE: Final = -71
 """cp."""
 
 # Order.
 CAPTURE_VALUE: Final = 6
-"""history to a cp of what is captured."""
+"""history per cp of the captured piece."""
 GOOD_CAPTURE: Final = 20
-"""score to a cp that a capture may lose and still come early."""
+"""score per cp that a capture may lose and still come early."""
 CHECK_BONUS: Final = 19_605
 CHECK_SEE: Final = -67
 """history; cp that a check may lose."""
 SORT_SLOPE: Final = 3973
-"""history to a ply: quiet moves are sorted down to minus this."""
+"""history per ply: quiet moves are sorted down to minus this."""
 GOOD_QUIET: Final = -11_852
-"""history: quiet moves below come after the losing captures."""
+"""history: quiet moves below it come after the losing captures."""
 LOW_PLY_WEIGHT: Final = 9
 THREAT: Final = (1036, 3153, 7499)
-"""history: off a quiet move that puts a lance or knight where a pawn attacks; a silver, gold or promoted piece where a
-pawn, lance or knight does; a bishop, rook, horse or dragon where a silver or gold does too. On one that takes it away
-from such a square."""
+"""history: subtracted from a quiet move that puts a lance or knight on a square attacked by a pawn; a silver, gold or
+promoted piece on one attacked by a pawn, lance or knight; a bishop, rook, horse or dragon on one attacked by any of
+these or by a silver or gold. Added to a move that leaves such a square."""
 
-# What is learned: history.
+# Learning: history.
 BONUS: Final = (137, -41, 1589)
 MALUS: Final = (684, -217, 1518)
 """Slope per ply, constant, most."""
 BONUS_TABLE_MOVE: Final = 353
 BONUS_STAT: Final = 38
-"""The statistics of the move before to one of bonus."""
+"""Statistics of the previous move per unit of bonus."""
 BONUS_QUIET: Final = 812
 BONUS_CAPTURE: Final = 1420
 BONUS_TRIED: Final = 3
@@ -314,14 +313,14 @@ SHARE_LOW_PLY: Final = 707
 SHARE_CONTINUATION: Final = 1028
 SHARE_PAWN_BONUS: Final = 948
 SHARE_PAWN_MALUS: Final = 522
-"""share that the other tables take of a quiet move's bonus."""
+"""the other tables' share of a quiet move's bonus."""
 CONTINUATION: Final = (1252, 805, 223, 626, 182, 513)
 """share by plies back, from 1 on."""
 CONTINUATION_FIRST: Final = 103
 """history, always added at one ply back."""
 CONTINUITY: Final = (94, 103, 110, 106, 119, 126, 121)
 CONTINUITY_WHOLE: Final = 128
-"""Share of a bonus (parts of the second) by the number of tables, up to this one, that held the move for good."""
+"""Share of a bonus (in units of the second) by the number of tables, up to this one, that rate the move as good."""
 TABLE_MOVE_BONUS: Final = 701
 TABLE_MOVE_MALUS: Final = 954
 PRIOR_BASE: Final = -236
@@ -333,7 +332,7 @@ PRIOR_BELOW: Final = 141
 PRIOR_BELOW_MARGIN: Final = 116
 PRIOR_ABOVE: Final = 152
 PRIOR_ABOVE_MARGIN: Final = 86
-"""Scale of the bonus for the quiet move before where nothing here was good enough; margins in cp."""
+"""Scale of the bonus for the previous quiet move if no move here was good enough; margins in cp."""
 PRIOR_BONUS: Final = (163, -105, 1176)
 PRIOR_CONTINUATION: Final = (288, 16_384)
 PRIOR_BUTTERFLY: Final = (274, 32_768)
@@ -346,9 +345,9 @@ CORRECTION_PAWN: Final = 9907
 CORRECTION_MINOR: Final = 11_379
 CORRECTION_PIECES: Final = 16_423
 CORRECTION_MOVES: Final = 9483
-"""correction to one of an entry."""
+"""correction per unit of an entry."""
 CORRECTION_NO_MOVE: Final = 8
-"""Stands for the two entries of moves after a null move."""
+"""Replaces the two entries of moves after a null move."""
 CORRECTION_BONUS: Final = (16, 15)
 CORRECTION_DEPTH: Final = 128
 """An entry moves by difference * depth * the first (with a best move) or second / this."""

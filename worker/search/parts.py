@@ -1,7 +1,7 @@
-"""The parts of the search that a match can be played without: ``GOUGI_WITHOUT=probcut,singular gougi usi --single``.
+"""The parts of the search that can be switched off for a match: ``GOUGI_WITHOUT=probcut,singular gougi usi --single``.
 
-A match measures how much a part is worth (`docs/explanation/search.md`). Each constant says whether its part is in. A
-search without some has compiled code of its own, in a cache folder of its own (`worker.jit.cache`).
+A match measures how much a part gains (`docs/explanation/search.md`). Each constant says whether its part is on. A
+search without some parts has its own compiled code, in its own cache folder (`worker.jit.cache`).
 """
 
 from __future__ import annotations

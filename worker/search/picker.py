@@ -1,8 +1,8 @@
 """Staged move picking: the table's move first, then the moves of each stage, best first, generated only when needed.
 
-A list entry has the score (in units of history) in its high half, then the place in the list, counted down, then the
-move. So the highest entry is the first of those with the highest score, and says where it stands. The picker's state
-lies in the thread's Record by search ply.
+A list entry has the score (in units of history) in its high half, then the index in the list, counted down, then the
+move. So the highest entry is the first one with the highest score, and contains its index. The picker's state lies in
+the thread's Record by search ply.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from worker.shogi.state import GOLDS
 
 @jit()
 def threats(pos: Any) -> tuple[Any, Any, Any]:
-    """The squares that the enemy attacks, three bitboards: by pawns; by lances and knights too; by silvers and golds
-    too."""
+    """The squares that the enemy attacks, three bitboards: by pawns; also by lances and knights; also by silvers and
+    golds."""
     if not parts.THREATS:
         return no_squares(), no_squares(), no_squares()
     colour = 1 - pos.side
@@ -53,8 +53,8 @@ def threats(pos: Any) -> tuple[Any, Any, Any]:
 
 @jit()
 def _ahead(pos: Any, squares: Any, colour: int) -> Any:
-    """The squares in front of ``squares``, as ``colour`` sees it."""
-    # A pawn may stand where there is a square in front of it: the next number on the last rank is another file's.
+    """The squares in front of ``squares``, from the view of ``colour``."""
+    # Only pawns with a square in front of them: from the last rank the next number is a square of another file.
     squares &= stand(pos, colour, PAWN)
     return shift_down(squares, 1) if colour == BLACK else shift_up(squares, 1)
 
@@ -67,11 +67,11 @@ def _beside(squares: Any) -> Any:
 
 @jit()
 def threat_score(move: int, by_pawns: Any, by_small: Any, by_minor: Any) -> Any:
-    """The part of a quiet move's score that lesser pieces decide (int64, history): less than 0 where one could take the
-    piece on its target, more where one could take it now.
+    """The part of a quiet move's score that depends on attacks by lesser pieces (int64, history): below 0 if one could
+    take the piece on its target, above 0 if one could take it now.
 
     Args:
-        by_pawns, by_small, by_minor: as `threats` gives them.
+        by_pawns, by_small, by_minor: as returned by `threats`.
     """
     kind = (move >> 16) & 15
     if not parts.THREATS or kind == PAWN or kind == KING:
@@ -95,7 +95,7 @@ _LAST_PLACE: Final = (1 << (32 - _MOVE_BITS)) - 1
 _EVASION_CAPTURE: Final = 1 << 24
 """A score above every history."""
 _LOOKED_FOR: Final = 6
-"""Quiet moves that are picked from the whole list; of the others only the promising ones come in order of score."""
+"""This many quiet moves are picked from the whole list; of the rest only the promising ones come in order of score."""
 
 # Stages; each list runs on to its end.
 _TABLE, _CAPTURES, _GOOD_CAPTURES, _QUIETS, _GOOD_QUIETS, _BAD_CAPTURES, _BAD_QUIETS = 0, 1, 2, 3, 4, 5, 6
@@ -112,7 +112,7 @@ PROBCUT: Final = _PROBCUT_TABLE
 
 @jit()
 def start_picker(pos: Any, th: Any, ply: int, kind: int, table_move: int) -> None:
-    """Begin a list of a ``kind``: `MAIN`, `EVASIONS`, `QUIESCENCE`, `PROBCUT` (captures alone).
+    """Begin a list of this ``kind``: `MAIN`, `EVASIONS`, `QUIESCENCE`, `PROBCUT` (captures alone).
 
     ``table_move`` is pseudo-legal, 0: none.
     """
@@ -181,7 +181,7 @@ def _score_evasions(pos: Any, th: Any, ply: int, begin: int, end: int) -> None:
 
 @jit()
 def _entry(score: int, move: int, place: int) -> Any:
-    """An entry of a list, ``place`` counted from the list's begin."""
+    """An entry of a list, ``place`` is its index in the list."""
     return (score << 32) | ((_LAST_PLACE - place) << _MOVE_BITS) | move
 
 
@@ -193,7 +193,7 @@ def _moved(entry: int, place: int) -> Any:
 
 @jit()
 def gather_promising(pos: Any, begin: int, at: int, end: int, least: int) -> Any:
-    """Bring the entries from ``at`` on that score ``least`` or more to ``at``, in their order; gives their end.
+    """Bring the entries from ``at`` on that score ``least`` or more to ``at``, in their order; returns their end.
 
     Args:
         begin: the begin of the list, from which places count.
@@ -203,7 +203,7 @@ def gather_promising(pos: Any, begin: int, at: int, end: int, least: int) -> Any
     for i in range(at, end):
         entry = pos.moves[i]
         if entry >= limit:
-            # What makes way is not brought to the front any more: the place in it no longer matters.
+            # The displaced entry is never brought to the front again, so its index no longer matters.
             pos.moves[i] = pos.moves[kept]
             pos.moves[kept] = _moved(entry, kept - begin)
             kept += 1
@@ -228,9 +228,9 @@ def _highest(pos: Any, at: int, end: int) -> Any:
 
 @jit()
 def bring_next(pos: Any, begin: int, at: int, end: int) -> Any:
-    """Bring the highest entry to ``at``, and the one that stood there to its place; gives its move.
+    """Bring the highest entry to ``at``, and the entry there to its place; returns its move.
 
-    Most nodes are done long before their list is, so it is not sorted beforehand.
+    Most nodes need only a few moves of the list, so it is not sorted beforehand.
 
     Args:
         begin: the begin of the list, from which places count.
@@ -246,7 +246,7 @@ def bring_next(pos: Any, begin: int, at: int, end: int) -> Any:
 def next_move(pos: Any, th: Any, ply: int, depth: int, skip_quiets: int) -> Any:
     """The next pseudo-legal move, 0 after the last. ``skip_quiets`` 1 leaves quiet moves out from now on.
 
-    Quiet moves are sorted the further down the deeper the node is (``depth``).
+    The deeper the node (``depth``), the more quiet moves are sorted.
     """
     at = OFFSET + ply
     table_move = th.pick_tt[at]

@@ -34,9 +34,9 @@ from worker.shogi.pieces import DROP_BIT
 
 @jit()
 def quiescence(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, is_pv: bool) -> Any:
-    """The score after captures until the position is quiet (int64, `worker.score`), fail-soft within (alpha, beta).
+    """The score after captures, until the position is quiet (int64, `worker.score`), fail-soft within (alpha, beta).
 
-    In check it searches the evasions that capture, and a quiet one where there is none.
+    In check it searches the evasions that capture, and a quiet one if there is none.
     """
     if th.nodes >= th.next_poll:
         poll(th)
@@ -56,7 +56,7 @@ def quiescence(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, is_p
     # The table.
     key = pos.key
     if not checked:
-        # Its memory is still on the way (`do_move`): work that most nodes need fills the time.
+        # Its memory is still being fetched (`do_move`): meanwhile do work that most nodes need.
         prepare(pos, nn)
     data = tt.probe(th, key)
     table_move = np.int64(0)
@@ -71,7 +71,7 @@ def quiescence(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, is_p
             if beyond_limit(pos, th, ply, table_score):
                 table_score, table_bound = np.int64(NO_SCORE), np.int64(0)
         was_pv = tt.entry_is_pv(data)
-        # An entry without a search is weighed like a fresh evaluation, below.
+        # An entry without a search is treated like a fresh evaluation, below.
         known = table_score != NO_SCORE and tt.entry_depth(data) > tt.UNSEARCHED
         if not is_pv and known and (table_bound & (tt.LOWER if table_score >= beta else tt.UPPER)):
             return table_score

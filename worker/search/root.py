@@ -1,7 +1,7 @@
 """One iteration at the root: the root's moves from ``first`` on, searched within (alpha, beta).
 
-It returns early where another move than the first takes over, so that this can be reported at once: the search may be
-stopped, and its move needed, long before the iteration ends. Its caller then goes on from there.
+It returns early if a move other than the first takes over, so that this can be reported at once: the search may be
+stopped long before the iteration ends. Its caller then continues from there.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from worker.shogi.pieces import DROP_BIT
 
 @jit()
 def _bring_to(th: Any, place: int, i: int) -> None:
-    """Put the root move at ``i`` to ``place``, before those that stand there."""
+    """Move the root move at ``i`` to ``place``, before the moves there."""
     move, score, effort = th.root_moves[i], th.root_scores[i], th.root_efforts[i]
     average, square = th.root_averages[i], th.root_squares[i]
     for j in range(i, place, -1):
@@ -44,9 +44,9 @@ def _bring_to(th: Any, place: int, i: int) -> None:
 
 @jit()
 def _bring_next(pos: Any, th: Any, i: int, depth: int) -> None:
-    """Bring the picker's next move to ``i``; what its lists leave out comes last, as it stands.
+    """Bring the picker's next move to ``i``; moves that its lists omit come last, in their order.
 
-    The picker scores a list when it gets there: quiet moves by what was learned from the moves before them.
+    The picker scores a list when it reaches it, so the score of quiet moves includes lessons from earlier moves.
     """
     while True:
         move = next_move(pos, th, np.int64(0), depth, np.int64(0))
@@ -60,7 +60,7 @@ def _bring_next(pos: Any, th: Any, i: int, depth: int) -> None:
 
 @jit()
 def _begin(pos: Any, nn: Any, th: Any, alpha: int, beta: int, depth: int, first: int) -> None:
-    """Set up the root's facts for the tree and for all calls of the iteration, and its list of moves."""
+    """Set up the root's data for the tree and for all calls of the iteration, and its list of moves."""
     at = OFFSET
     zero = np.int64(0)
     th.checks[at - 1] = 1
@@ -122,7 +122,7 @@ def _learn(pos: Any, th: Any, best_move: int, best: int, first: int) -> None:
     zero = np.int64(0)
     if best_move != 0:
         learn_best(pos, th, zero, True, best_move, th.root_table_move, th.root_left, th.root_quiets, th.root_captures)
-    # Of some of the moves the best score is a lower bound of the root's.
+    # If only some moves are searched, the best score is a lower bound of the root's.
     exact = (th.root_whole != 0 and first == 0) or best > th.static_eval[at]
     if exact and th.checked[at] == 0 and (best > th.static_eval[at]) == (best_move != 0):
         if best_move == 0 or (best_move & DROP_BIT) or pos.board[best_move & 127] == 0:
@@ -135,12 +135,12 @@ def search_root(pos: Any, nn: Any, th: Any, alpha: int, beta: int, depth: int, f
 
     The iteration it belongs to is ``th.root_depth``; ``depth`` may be less, after scores above the window.
 
-    ``begin`` is ``first``, or to go on, the ``th.root_next`` that an earlier call left; alpha is what it returned then.
-    Between the calls of an iteration the Records stay as they are: the list of moves lies in the position's.
+    ``begin`` is ``first``, or, to continue, ``th.root_next`` from an earlier call; alpha is then that call's result.
+    Between the calls of an iteration the Records must not change: the list of moves is in the position's.
 
-    Returns the best score (fail-soft). ``th.root_next`` is behind the last move unless the iteration is to go on.
-    ``th.root_improved`` says whether it has found a line: the move at ``first`` then is the best one so far, ``th.pv``
-    its line, also where the search was stopped.
+    Returns the best score (fail-soft). ``th.root_next`` is past the last move unless the iteration has to continue.
+    ``th.root_improved`` says whether it has found a line: then the move at ``first`` is the best so far and ``th.pv``
+    its line, even if the search was stopped.
     """
     best = np.int64(-INFINITE)
     alpha_before = alpha
@@ -200,7 +200,7 @@ def search_root(pos: Any, nn: Any, th: Any, alpha: int, beta: int, depth: int, f
             th.pv_length[1] = 0
             if number == 1 and is_worth_a_ply(table_score, table_depth):
                 new_depth = max(new_depth, one)
-            # A window of nothing asks only whether a score holds: then no move of the root has a line.
+            # A null window only asks whether a score holds: then no root move has a line.
             kind = np.int64(PV if th.root_delta > 1 else ALL)
             score = -search(pos, nn, th, one, -beta, -alpha, new_depth, kind)
         unmake(pos)
@@ -216,7 +216,7 @@ def search_root(pos: Any, nn: Any, th: Any, alpha: int, beta: int, depth: int, f
             th.root_scores[i] = score
             update_pv(th, zero, move)
             th.root_improved = 1
-            if i > first and first == 0:  # of the best line alone
+            if i > first and first == 0:  # for the best line only
                 th.root_changes += 1
             _bring_to(th, first, i)
             if score > alpha:
@@ -247,7 +247,7 @@ def search_root(pos: Any, nn: Any, th: Any, alpha: int, beta: int, depth: int, f
 
 @jit()
 def first_window(th: Any, first: int) -> Any:
-    """The aspiration window of an iteration for the move at ``first``: its centre and its half width (int64, cp)."""
+    """The aspiration window of an iteration for the move at ``first``: its centre and half width (int64, cp)."""
     return th.root_averages[first], p.WINDOW + abs(th.root_squares[first]) // p.WINDOW_SPREAD
 
 
@@ -272,6 +272,6 @@ def search_root_in(
 ) -> Any:
     """`search_root` with arrays of one Record each.
 
-    To make out what a Record is that comes from Python takes numba 5 µs, an array 0.1.
+    For a Record from Python, numba needs 5 µs to determine the type; for an array 0.1 µs.
     """
     return search_root(positions[0], evaluations[0], threads[0], alpha, beta, depth, first, begin)

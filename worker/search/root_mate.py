@@ -1,4 +1,4 @@
-"""A search for mate at the root, in a thread of its own beside the main search."""
+"""A mate search at the root, on its own thread beside the main search."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _LONGEST: Final = MATE - MATE_BOUND
 
 
 def counts(result: MateResult, rules: Rules, move_number: int) -> bool:
-    """Whether a result is a mate that stands under the rules of the game.
+    """Whether a result is a mate under the rules of the game.
 
-    The solver knows no move limit: the longest defence has to fit in. A declaration breaks no mate, since a king in
-    check cannot declare.
+    The solver knows no move limit: the longest defence must fit within it. A declaration cannot break a mate, because a
+    king in check cannot declare.
     """
     left = rules.plies_left(move_number)
     return result.status is MateStatus.MATE and result.longest <= _LONGEST and (left is None or result.longest < left)
@@ -39,11 +39,11 @@ class _Request:
 
 
 class RootMate:
-    """Runs one `MateSolver` beside the search; its memory is taken once.
+    """Runs one `MateSolver` beside the search; its memory is allocated once.
 
-    Its thread has the lowest priority: where every core has a search to do, the mate search gets a few hundredths of
-    one, and where a core is idle the whole of it. So nobody waits for it: a search that was ended may go on for as long
-    as it takes it to notice, and the next one begins then.
+    Its thread has the lowest priority: if every core is searching, the mate search gets a few hundredths of one; if a
+    core is idle, all of it. So no code waits for it: a search that was told to end may run until it notices, and only
+    then does the next one begin.
 
     Args:
         hash_mb: the engine's transposition table in MB; the mate search takes a quarter of that, 1 to 16 MB.
@@ -52,7 +52,7 @@ class RootMate:
     def __init__(self, hash_mb: int) -> None:
         self._solver = MateSolver(max(1, min(_MOST_MEMORY_MB, hash_mb // _SHARE_OF_HASH)), keep=True)
         self._lock = threading.Lock()
-        # All below is guarded by _lock.
+        # Everything below is guarded by _lock.
         self._next: _Request | None = None
         self._wanted: _Request | None = None
         """The request whose mate is still of interest."""
@@ -72,9 +72,9 @@ class RootMate:
         allows: Callable[[int], bool],
         on_mate: Callable[[], None],
     ) -> None:
-        """Begin to search ``position``, which nobody changes any more. With 0 nodes nothing is begun.
+        """Begin to search ``position``, which must not change any more. With 0 nodes nothing is started.
 
-        Nor is it under the try rule, where a king in check may win by moving.
+        Nor under the try rule, by which a king in check may win by moving.
 
         Args:
             allows: whether a mate may begin with this move.
@@ -98,7 +98,7 @@ class RootMate:
             self._solver.stop()
 
     def rehearse(self, position: Position, max_nodes: int) -> None:
-        """Search once in the caller's thread, so that the first search in earnest has its code loaded."""
+        """Search once in the caller's thread, so that the code is loaded for the first real search."""
         self._solver.prepare()
         self._solver.solve(position, max_nodes=max_nodes)
 

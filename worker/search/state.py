@@ -1,6 +1,6 @@
 """The state of one search thread: its Record (`TH_DTYPE`) and the memory that the Record points to.
 
-Arrays by search ply start `OFFSET` entries in, so that "two plies ago" needs no test at the root.
+Arrays by search ply start at index `OFFSET`, so that "two plies ago" needs no test at the root.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ MAX_DEPTH: Final = MAX_PLY - 8
 CHECK_WORDS: Final = 32
 """Words that a node's check squares take: two by piece type."""
 TRIED: Final = 32
-"""Moves of a kind that a node remembers for the histories."""
+"""The most moves of each kind that a node remembers for the histories."""
 
 # Histories: int16 tables in one buffer, by address. A "slot" names a piece on its target square.
 SLOTS: Final = 32 * 81
 ORIGINS: Final = 192
-"""Origins of a move: a square, 81 + type of a drop; from the half on a square that a piece leaves to promote."""
+"""Origins of a move: a square, 81 + type of a drop; in the second half, a square that a piece leaves with promotion."""
 LOW_PLIES: Final = 5
 """Plies from the root with a butterfly history each."""
 PAWN_ROWS: Final = 1024
@@ -52,7 +52,7 @@ _SHARED: Final = {
     "correction_moves": SLOTS * SLOTS,  # [slot of an earlier move][slot]
     "continuation": 4 * SLOTS * SLOTS,  # [in check][captures][slot of an earlier move][slot]
 }
-"""Values of each table: those that a thread has for itself, and those that all threads of a search share."""
+"""Values of each table: a thread's own, and those that all threads of a search share."""
 
 
 def _starts(sizes: dict[str, int]) -> dict[str, int]:
@@ -75,7 +75,7 @@ _BEGIN_WITH: Final = {
     "correction_moves": 6,
     "continuation": -523,
 }
-"""The values of the tables before anything is learned: most moves turn out bad."""
+"""The values of the tables before anything is learned: most moves are bad."""
 BUTTERFLY_LIMIT: Final = 7183
 CAPTURE_LIMIT: Final = 10_692
 CONTINUATION_LIMIT: Final = 30_000
@@ -85,7 +85,7 @@ CORRECTION_LIMIT: Final = 1024
 """The tables stay within ± these by gravity."""
 
 LOGS: Final = 640
-"""Entries of the table of logarithms: no depth and no number of a move is larger."""
+"""Entries of the table of logarithms: no depth or move number is larger."""
 NEVER: Final = 1 << 62
 """A node count, time or depth that is never reached."""
 
@@ -93,24 +93,24 @@ TH_DTYPE: Final = np.dtype(
     [
         # Limits and control.
         ("nodes", np.int64),
-        ("next_poll", np.int64),  # node count of the next look at flag and clock
+        ("next_poll", np.int64),  # node count at the next check of flag and clock
         ("node_limit", np.int64),
         ("deadline_ns", np.int64),  # CLOCK_MONOTONIC; 0: none
         ("stop_flag", np.int64),  # address of an int64; read by atomic loads
         ("stopped", np.int64),
-        ("pause_at", np.int64),  # node count at which the search waits for its driver (jit.system.hand_over)
-        ("pause_done", np.int64),  # eventfd that is raised then
-        ("pause_go", np.int64),  # eventfd that lets it go on
+        ("pause_at", np.int64),  # node count at which the search pauses for its driver (jit.system.hand_over)
+        ("pause_done", np.int64),  # eventfd that is signalled then
+        ("pause_go", np.int64),  # eventfd that resumes the search
         # The rules of the game (worker.rules).
         ("every_move", np.int64),  # 1: declined promotions too
         ("entering_rule", np.int64),  # worker.shogi.declaration
-        ("draw_value", np.int64, (2,)),  # of a draw, by the colour to move
-        ("draw_ply", np.int64),  # the position's ply from which on the game is drawn
+        ("draw_value", np.int64, (2,)),  # value of a draw, by the colour to move
+        ("draw_ply", np.int64),  # the position's ply from which the game is drawn
         # Transposition table.
         ("tt", np.int64),
         ("tt_clusters", np.uint64),
         ("tt_generation", np.int64),
-        ("share_depth", np.int64),  # entries of this depth and more go to the outbox too (worker.search.tt)
+        ("share_depth", np.int64),  # entries of at least this depth also go to the outbox (worker.search.tt)
         ("outbox", np.int64),
         ("outbox_count", np.int64),  # entries written so far
         # Results.
@@ -121,40 +121,40 @@ TH_DTYPE: Final = np.dtype(
         ("root_efforts", np.int64, (MAX_MOVES,)),  # nodes spent on each move in this search
         ("root_averages", np.int64, (MAX_MOVES,)),  # mean score, the last one counting half; NO_SCORE: none yet
         ("root_squares", np.int64, (MAX_MOVES,)),  # mean of score * abs(score), likewise
-        ("root_depth", np.int64),  # of the iteration
+        ("root_depth", np.int64),  # depth of the iteration
         ("root_left", np.int64),  # the depth at which the rest of the iteration is searched
         ("root_delta", np.int64),  # width of the root's window
-        ("root_changes", np.int64),  # how often another move than the first took over in this search
+        ("root_changes", np.int64),  # number of times that a move other than the first took over in this search
         ("root_table_move", np.int64),  # the move that the iteration began with
-        ("root_correction", np.int64),  # of the root's evaluation when the iteration began
+        ("root_correction", np.int64),  # correction of the root's evaluation when the iteration began
         ("root_quiets", np.int64),  # moves of the iteration that did not raise alpha, by kind
         ("root_captures", np.int64),
         ("root_eval", np.int64),  # the network's evaluation of the root; NO_SCORE in check
-        ("root_next", np.int64),  # where the iteration goes on; root_count: it is over
-        ("root_whole", np.int64),  # 1: the root has all legal moves, not some of them
-        ("root_improved", np.int64),  # 1 where the last root search found a line (its first move or a better one)
+        ("root_next", np.int64),  # index at which the iteration continues; root_count: it is over
+        ("root_whole", np.int64),  # 1: the root has all legal moves
+        ("root_improved", np.int64),  # 1 if the last root search found a line (its first move or a better one)
         ("pv", np.int64, (PV_ROW * PV_ROW,)),  # triangular: row by ply
         ("pv_length", np.int64, (PV_ROW,)),
         ("last_pv", np.int64, (PV_ROW,)),  # the last iteration's line
         ("last_pv_length", np.int64),
-        # By search ply, OFFSET entries in.
+        # By search ply, from index OFFSET on.
         ("static_eval", np.int64, (_PLIES,)),
         ("slot", np.int64, (_PLIES,)),  # of the move made at this ply; 0 for a null move
         ("row", np.int64, (_PLIES,)),  # address of its continuations
         ("correction_row", np.int64, (_PLIES,)),  # address of its corrections
         ("reduction", np.int64, (_PLIES,)),  # plies that its search was reduced by
-        ("stat_score", np.int64, (_PLIES,)),  # what the histories say of it
+        ("stat_score", np.int64, (_PLIES,)),  # sum of its histories
         ("move_count", np.int64, (_PLIES,)),  # its number among its siblings
         ("excluded", np.int64, (_PLIES,)),
         ("checked", np.int64, (_PLIES,)),  # 1: in check
         ("checks", np.int64, (_PLIES,)),  # 0: the move made at this ply is known to give no check
         ("table_hit", np.int64, (_PLIES,)),  # 1: the table knew the position
-        ("former_pv", np.int64, (_PLIES,)),  # 1: on the line, or once on one by the table
+        ("former_pv", np.int64, (_PLIES,)),  # 1: on the current line, or earlier on one according to the table
         ("follows_pv", np.int64, (_PLIES,)),  # 1: every move so far is the last iteration's
         ("cutoffs", np.int64, (_PLIES,)),  # fail-highs among the children
         ("pawn_row", np.int64, (_PLIES,)),  # address of this pawn structure's history
         ("corrections", np.int64, (_PLIES * CORRECTION_KEYS,)),  # addresses of this position's corrections
-        ("key_sums", np.uint64, (_PLIES * CORRECTION_KEYS,)),  # sums by which those are found
+        ("key_sums", np.uint64, (_PLIES * CORRECTION_KEYS,)),  # the sums from which those are computed
         ("table_move_history", np.int64),  # how often the table's move has been the best
         ("null_floor", np.int64),  # the search ply from which null moves are allowed again (verification)
         ("list_end", np.int64, (_PLIES,)),  # end of this ply's moves in pos.moves
@@ -166,9 +166,9 @@ TH_DTYPE: Final = np.dtype(
         ("pick_at", np.int64, (_PLIES,)),
         ("pick_bad", np.int64, (_PLIES,)),  # end of the losing captures, which begin at pick_begin
         ("pick_promising", np.int64, (_PLIES,)),  # end of the quiet moves that come by score
-        ("pick_quiets", np.int64, (_PLIES,)),  # where the quiet moves begin
+        ("pick_quiets", np.int64, (_PLIES,)),  # start of the quiet moves
         ("check_squares", np.uint64, (_PLIES * CHECK_WORDS,)),  # by ply and piece type (worker.search.node)
-        ("histories", np.int64),  # addresses: the thread's own, and those that threads share
+        ("histories", np.int64),  # addresses: the thread's own, and the shared ones
         ("shared", np.int64),
         ("log_table", np.int64, (LOGS,)),  # REDUCTION_LOG / 100 * ln(i)
     ],
@@ -192,18 +192,18 @@ class Histories:
         self.clear()
 
     def clear(self) -> None:
-        """Forget what earlier games taught."""
+        """Forget everything learned in earlier games."""
         for name, start in _starts(self._sizes).items():
             self._values[start : start + self._sizes[name]] = _BEGIN_WITH.get(name, 0)
 
 
 def shared_histories() -> Histories:
-    """The tables that all threads of a search share. They read and write without a lock: a lost lesson does no harm."""
+    """The tables that all threads of a search share. They read and write without a lock: a lost update does no harm."""
     return Histories(_SHARED)
 
 
 class ThreadState:
-    """One thread's Record and the histories behind it.
+    """One thread's Record and its histories.
 
     Args:
         shared: the tables that it shares with other threads; None: it has its own.
@@ -222,7 +222,7 @@ class ThreadState:
         if shared is None:
             shared = shared_histories()
             self._own.append(shared)
-        self._shared = shared  # kept, for the Record knows only its address
+        self._shared = shared  # kept alive: the Record has only its address
         self._flag = aligned_zeros(1, np.int64)
         self.fields.static_eval[:] = NO_SCORE
         self.fields.histories[0], self.fields.shared[0] = self._own[0].address, shared.address
@@ -232,10 +232,10 @@ class ThreadState:
         self.fill_logs(REDUCTION_LOG)
 
     def fill_logs(self, slope: int) -> None:
-        """Make the table of logarithms anew.
+        """Fill the table of logarithms.
 
         Args:
-            slope: hundredths of an entry to a logarithm (`REDUCTION_LOG`).
+            slope: hundredths of an entry per unit of the logarithm (`REDUCTION_LOG`).
         """
         for i in range(1, LOGS):
             self.fields.log_table[i] = int(slope / 100 * math.log(i))
@@ -245,7 +245,7 @@ class ThreadState:
         self._flag[0] = int(value)
 
     def clear_histories(self) -> None:
-        """Forget what earlier games taught; tables that were given to it are their owner's."""
+        """Forget everything learned in earlier games; shared tables are left to their owner."""
         for tables in self._own:
             tables.clear()
         self.fields.table_move_history[0] = 0

@@ -1,6 +1,6 @@
 """One search thread: iterative deepening with aspiration windows over the compiled root search.
 
-Lazy SMP: helper threads leave out depths (`skips`), and when all have ended they vote on the move (`elect`).
+Lazy SMP: helper threads skip depths (`skips`), and at the end all threads vote on the move (`elect`).
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from worker.search.tt import Outbox, TranspositionTable, entry_move, probe
 from worker.shogi import Position
 
 _BLOCKS: Final = ((1, 2), (2, 4), (3, 6), (4, 8))
-"""(depths left out at a stretch, threads that do so), for helper threads 1 to 20; then from the beginning."""
+"""(depths skipped in a row, number of such threads), for helper threads 1 to 20; then it repeats."""
 _PATTERNS: Final = tuple((size, phase) for size, threads in _BLOCKS for phase in range(threads))
 _LEAST_WEIGHT: Final = 14
-"""The vote of the thread with the worst score, by depth."""
+"""The weight, per ply of depth, of the thread with the worst score."""
 
 
 def skips(number: int, depth: int) -> bool:
-    """Whether thread ``number`` leaves out the iteration of ``depth`` plies. The main thread, 0, leaves out none, and
-    no thread the first: so there is a move, however early the search ends.
+    """Whether thread ``number`` skips the iteration of ``depth`` plies. The main thread, 0, skips none, and no thread
+    skips the first, so there is a move however early the search ends.
 
-    A helper searches ``size`` depths and leaves out the next ``size``, and helpers of one size begin at different
-    places (Stockfish 8 to 11), so that threads spread over depths without talking to each other.
+    A helper searches ``size`` depths and skips the next ``size``, and helpers of the same size start at different
+    phases (Stockfish 8 to 11), so that threads spread over depths without communication.
     """
     if number == 0 or depth == 1:
         return False
@@ -56,9 +56,9 @@ class Ballot:
 def elect(ballots: Sequence[Ballot]) -> int:
     """The index of the ballot that wins; ties go to the first of them.
 
-    The shortest proven mate wins. Else each ballot gives its move a weight by depth and by how far its score lies above
-    the worst one (Stockfish, YaneuraOu), and the move of the greatest weight wins, by its own strongest ballot. A
-    ballot that sees its side mated does not count while another one does not; if all do, the longest defence wins.
+    The shortest proven mate wins. Otherwise each ballot gives its move a weight by depth and by how far its score is
+    above the worst (Stockfish, YaneuraOu). The move with the greatest weight wins, with its own strongest ballot. A
+    ballot that sees its side mated counts only if all do; then the longest defence wins.
     """
     mates = [i for i, ballot in enumerate(ballots) if ballot.score >= MATE_BOUND]
     if mates:
@@ -75,9 +75,9 @@ def elect(ballots: Sequence[Ballot]) -> int:
 
 
 _MATE_SURE: Final = 2.5
-"""Depth, in multiples of a mate's length, from which on the mate is taken for the shortest."""
+"""Depth, in multiples of a mate's length, from which the mate counts as the shortest."""
 _LAST_NODES: Final = 1024
-"""Nodes, about a millisecond's, in which `SearchThread.conclude` finds a line after a search was stopped."""
+"""Nodes (about a millisecond) in which `SearchThread.conclude` finds a line after a search was stopped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class PvLine:
 
 @dataclass(slots=True)
 class Task:
-    """The search that a thread is to make."""
+    """The search that a thread has to do."""
 
     root_moves: list[int]
     multipv: int
@@ -102,11 +102,12 @@ class Task:
     deadline_ns: int
     rules: Rules
     whole: bool = True
-    """Whether ``root_moves`` are all that there are; else their best score is only a lower bound of the position's."""
+    """Whether ``root_moves`` are all legal moves; otherwise their best score is only a lower bound of the
+    position's."""
     window: tuple[int, int] = (-INFINITE, INFINITE)
     """Scores (centipawns) at or outside of these two need not be exact."""
     number: int = 0
-    """Number of the thread: 0, the main one, goes through every depth; others leave some out (`skips`)."""
+    """Number of the thread: 0, the main one, searches every depth; others skip some (`skips`)."""
 
 
 class SearchThread(ThreadState):
@@ -117,18 +118,22 @@ class SearchThread(ThreadState):
 
     def __init__(self, network: Network, table: TranspositionTable, shared: Histories | None = None) -> None:
         super().__init__(shared)
-        self._table = table
         self._nnue = NnueState(network)
         self.outbox = Outbox(self.record)
         # Before any search too: others' entries may come at any time.
-        self.fields.tt[0] = table.address
-        self.fields.tt_clusters[0] = table.clusters
+        self.use(table, self._shared)
         self.position = Position.startpos()
         self.lines: list[PvLine] = []
         self.exact: dict[int, PvLine] = {}
-        """By root move the deepest line of the last search whose score is exact."""
+        """By root move, the deepest line of the last search with an exact score."""
         self.completed = 0
         """The deepest iteration that the last search finished."""
+
+    def use(self, table: TranspositionTable, shared: Histories) -> None:
+        """Search on this table and with these shared histories from now on."""
+        self._table, self._shared = table, shared
+        self.fields.tt[0], self.fields.tt_clusters[0] = table.address, table.clusters
+        self.fields.shared[0] = shared.address
 
     @property
     def nodes(self) -> int:
@@ -137,17 +142,17 @@ class SearchThread(ThreadState):
 
     @property
     def effort(self) -> float:
-        """The share of the search's nodes so far that its first move took."""
+        """The share of the search's nodes so far spent on its first move."""
         return float(self.fields.root_efforts[0]) / max(1, self.nodes)
 
     def take_changes(self) -> int:
-        """Take the number of times since the last call that another move than an iteration's first took over."""
+        """The number of times since the last call that a move other than an iteration's first took over; resets it."""
         changes = int(self.fields.root_changes[0])
         self.fields.root_changes[0] = 0
         return changes
 
     def table_move(self) -> int | None:
-        """The table's move in the position that is set."""
+        """The table's move in the current position."""
         data = np.uint64(probe(self.record, np.uint64(self.position.key)))
         move = int(entry_move(self.position.record, data))
         return move if self.position.is_legal(move) else None
@@ -161,15 +166,15 @@ class SearchThread(ThreadState):
             self.position.pop()
 
     def conclude(self, moves: Sequence[int], depth: int) -> PvLine | None:
-        """Search once more after a search was stopped, for a line that it lacks: the best of ``moves``, each a root
-        move, as deep as `_LAST_NODES` nodes reach, but not beyond ``depth``. None: they reach nothing.
+        """Search once more after a search was stopped, for a missing line: the best of ``moves``, each a root move, as
+        deep as `_LAST_NODES` nodes reach, but not beyond ``depth``. None: they reach no result.
 
-        It heeds no limit and no `stop`, and its nodes are not counted.
+        It ignores limits and `stop`, and its nodes are not counted.
         """
         th = self.fields
         records = self.position.memory, self._nnue.memory, self.memory
         before = {name: int(getattr(th, name)[0]) for name in ("nodes", "node_limit", "pause_at")}
-        # From place 1 on, as a second line's moves: the table's entry of the root stays as the search left it.
+        # From index 1 on, like the moves of a second line, so that the root's table entry stays unchanged.
         moves = moves[: len(th.root_moves) - 1]
         th.root_moves[1 : len(moves) + 1] = moves
         th.root_count[0] = len(moves) + 1
@@ -220,7 +225,7 @@ class SearchThread(ThreadState):
         Args:
             on_iteration: called with each finished depth, ``lines`` in place; False ends the search.
             on_news: called within an iteration: with each line whose score fell out of its aspiration window, before it
-                is searched again, and with that of each move that takes over from the iteration's first.
+                is searched again, and with the line of each move that takes over from the iteration's first.
         """
         self._prepare(task)
         stopped = self.fields.stopped
@@ -248,10 +253,10 @@ class SearchThread(ThreadState):
     def _search_line(
         self, depth: int, first: int, window: tuple[int, int], on_news: Callable[[PvLine], None]
     ) -> PvLine | None:
-        """The best line among the root moves from ``first`` on; None where the search was stopped before it had one.
+        """The best line among the root moves from ``first`` on; None if the search was stopped before it had one.
 
-        Outside of ``window`` a score stays a bound. Where the last iteration ended at one of its edges, this one only
-        asks whether that still holds, by a window of nothing, as a scout does.
+        Outside of ``window`` a score stays a bound. If the last iteration ended at one of its edges, this one only asks
+        whether that still holds, with a null window, as a scout does.
         """
         th = self.fields
         records = self.position.memory, self._nnue.memory, self.memory
@@ -277,7 +282,7 @@ class SearchThread(ThreadState):
                 on_news(self._line(depth, score, alpha, beta))
                 score = int(search_root_in(*records, score, beta, less, first, int(th.root_next[0])))
             if th.stopped[0]:
-                # What was proven before the stop stands: a move that beat the window, or the first one within it.
+                # Results proven before the stop are kept: a move above the window, or the first one within it.
                 if th.root_improved[0] and int(th.root_scores[first]) > alpha:
                     found = self._line(depth, int(th.root_scores[first]), alpha, beta)
                 return found
@@ -289,13 +294,13 @@ class SearchThread(ThreadState):
             alpha, beta, delta = next_window(alpha, beta, delta, score, floor, ceiling)
 
     def _settled(self, task: Task, depth: int) -> bool:
-        """Whether a mate was searched far beyond its length: more depth would find nothing else."""
+        """Whether a mate was searched far beyond its length, so that more depth would change nothing."""
         top = self.lines[0]
         mate = is_mate(top.score) and top.bound is Bound.EXACT
         return mate and task.depth >= MAX_DEPTH and (abs(mate_distance(top.score)) + 2) * _MATE_SURE < depth
 
     def _note_lines(self) -> None:
-        """Let the next iteration look at the lines in their new order, and follow the best of them."""
+        """Make the next iteration search the lines in their new order, and follow the best one."""
         th = self.fields
         moves = th.root_moves[: th.root_count[0]]
         for place, line in enumerate(self.lines):
@@ -318,7 +323,7 @@ class SearchThread(ThreadState):
         return line
 
     def _adopt(self, fresh: list[PvLine], *, complete: bool) -> None:
-        """Take over an iteration's lines; of one that was cut short only those that it finished."""
+        """Take over an iteration's lines; of an interrupted one, only those that it finished."""
         if not complete:
             taken = {line.pv[0] for line in fresh}
             kept = [line for line in self.lines if line.pv[0] not in taken]

@@ -1,12 +1,12 @@
 """The transposition table: clusters of four 16-byte entries, one cache line each, shared by all threads.
 
 An entry is two words: ``key ^ data`` and ``data``. A torn entry (two threads write at once) fails the XOR test, so no
-lock is needed (Hyatt's lockless hashing). ``data``: move 16 bits | score 16 | static evaluation 16 | depth 8 |
-bound 2 | pv 1 | generation 5. The whole 64-bit key is kept.
+lock is needed (Hyatt's lockless hashing). ``data``: move 16 bits | score 16 | static evaluation 16 | depth 8 | bound 2
+| pv 1 | generation 5. The whole 64-bit key is kept.
 
-The **outbox** has the entries that a thread wrote and other nodes may want, in a ring of its own. The search writes and
-never waits: entries that are not taken in time are overwritten. A reader that is overtaken while it copies may see an
-entry of two halves; its key (kept XORed with its data, as in the table) is then one that no position has.
+The **outbox** is a ring per thread, with the entries that it wrote for other nodes. The search writes and never waits:
+entries that are not taken in time are overwritten. If a reader is overtaken while it copies, it may see two halves of
+different entries; the key (XORed with the data, as in the table) then matches no position.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from worker.score import MATE, MATE_BOUND, NO_SCORE
 from worker.shogi.pieces import DROP_BIT
 
 RING: Final = 1 << 14
-"""Entries that wait at most: at a million nodes a second some 100 ms of depth 2 and more."""
+"""The most entries that wait: at a million nodes a second some 100 ms of depth 2 and more."""
 
 _SEEN: Final = 1 << 13
 """Slots for the keys that `collect` remembers, by their hash."""
@@ -32,7 +32,7 @@ _HASH: Final = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Outbox:
-    """The memory of one thread's ring, and the reader's place in it. One reader at a time."""
+    """The memory of one thread's ring, and the reader's position in it. One reader at a time."""
 
     def __init__(self, record: Any) -> None:
         self._words = aligned_zeros((RING, 2), np.uint64)
@@ -43,7 +43,8 @@ class Outbox:
         record.outbox = self._words.ctypes.data
 
     def take(self) -> Entries:
-        """Take the entries written since the last call, oldest first; of close ones with the same key only the last."""
+        """Take the entries written since the last call, oldest first; if nearby ones have the same key, only the
+        last."""
         written = int(self._record.outbox_count)
         if written == self._taken:
             return np.empty((0, 2), np.uint64)
@@ -67,13 +68,13 @@ def put(th: Any, key: Any, word: Any) -> None:
 def collect(ring: int, seen: int, kept: int, begin: int, end: int) -> Any:
     """Copy the entries ``begin`` … ``end`` - 1 of a ring, from the newest on, to the end of ``kept`` (`RING` entries).
 
-    An entry is left out whose key was met not long before: a search writes the same position again and again.
+    An entry is skipped if its key was seen shortly before: a search writes the same position again and again.
 
     Args:
-        ring, seen, kept: addresses; of `_SEEN` words ``seen``, which is cleared first.
+        ring, seen, kept: addresses; ``seen`` has `_SEEN` words and is cleared first.
 
     Returns:
-        The first place of ``kept`` that was filled.
+        The first index of ``kept`` that was filled.
     """
     for i in range(_SEEN):
         st64(seen + 8 * i, np.int64(0))
@@ -98,12 +99,13 @@ _ENTRY: Final = 16
 GENERATIONS: Final = 32
 _BIAS: Final = 32768
 _SAMPLE: Final = 1000
-"""Entries that `TranspositionTable.hashfull` looks at."""
+"""The number of entries that `TranspositionTable.hashfull` samples."""
 _AHEAD: Final = 16
-"""Entries by which `absorb` asks for memory before it needs it."""
+"""The number of entries by which `absorb` prefetches ahead."""
 _MATE_IN_ONE: Final = MATE - 1
-"""The score of a mate in one, as an entry holds it. Such entries are found again at once: not worth sharing; there
-were as many of them as entries of depth 4 and more."""
+"""The score of a mate in one, as stored in an entry. Such a mate is found again at once, so it is not worth sharing;
+there were as many of them as entries of depth 4 and more.
+"""
 
 LOWER: Final = 1
 UPPER: Final = 2
@@ -111,14 +113,14 @@ EXACT: Final = 3
 """Bounds of an entry, as `worker.engine.Bound` numbers them; 0: the evaluation alone."""
 
 UNSEARCHED: Final = -2
-"""plies: the depth of an entry that holds an evaluation, and no move was looked at; 0 is a quiescence search."""
+"""plies: the depth of an entry with an evaluation only, without searched moves; 0 is a quiescence search."""
 
 
 class TranspositionTable:
     """The memory of the table.
 
     Args:
-        megabytes: its size, 1 or more. The memory is taken by the system when it is first touched.
+        megabytes: its size, 1 or more. The system allocates the memory when it is first touched.
     """
 
     def __init__(self, megabytes: int) -> None:
@@ -139,13 +141,13 @@ class TranspositionTable:
         self.generation = 0
 
     def hashfull(self) -> int:
-        """Permille of a sample's entries that the present search wrote."""
+        """Permille of a sample's entries that the current search wrote."""
         return int(_count_fresh(self.address, self.generation)) * 1000 // _SAMPLE
 
 
 @jit()
 def entry_generation(data: Any) -> Any:
-    """The generation of the search that wrote an entry last (int64)."""
+    """The generation of the search that last wrote an entry (int64)."""
     return np.int64(data >> np.uint64(59))
 
 
@@ -173,7 +175,7 @@ def prefetch_entry(th: Any, key: Any) -> None:
 
 @jit()
 def probe(th: Any, key: Any) -> Any:
-    """The data word (uint64) of ``key``, 0 where the table has none."""
+    """The data word (uint64) of ``key``, 0 if the table has none."""
     entry = cluster_address(th, key)
     for _ in range(4):
         data = ldu64(entry + 8)
@@ -219,7 +221,7 @@ def entry_is_pv(data: Any) -> Any:
 
 @jit()
 def entry_move(pos: Any, data: Any) -> Any:
-    """The move of an entry with its piece taken from the board; it may be no legal move. 0: none."""
+    """The move of an entry with its piece taken from the board; it may be illegal. 0: none."""
     move = np.int64(data & np.uint64(0xFFFF))
     if move == 0:
         return np.int64(0)
@@ -233,8 +235,9 @@ def entry_move(pos: Any, data: Any) -> Any:
 
 @jit()
 def _place(th: Any, key: Any) -> Any:
-    """The address for an entry of ``key``: over its own, else where none is, else over that of least depth and
-    greatest age."""
+    """The address for an entry of ``key``: its own entry, else an empty one, else the one of least depth and greatest
+    age.
+    """
     first = cluster_address(th, key)
     chosen = first
     worst = np.int64(1 << 30)
@@ -255,14 +258,14 @@ def _place(th: Any, key: Any) -> Any:
 def store(
     th: Any, key: Any, ply: int, move: Any, score: int, static_eval: int, depth: int, bound: int, is_pv: int
 ) -> None:
-    """Write an entry; from ``th.share_depth`` on into the outbox too."""
+    """Write an entry; at ``th.share_depth`` and deeper also into the outbox."""
     place = _place(th, key)
     data = ldu64(place + 8)
     if data != np.uint64(0) and (ldu64(place) ^ data) == key:
-        # A shallow bound does not wipe out a deep result of the same search.
+        # A shallow bound does not replace a deep result of the same search.
         fresh = entry_generation(data) == th.tt_generation
         if bound != 3 and depth + 4 + 2 * is_pv <= entry_depth(data) and fresh:
-            # Its move is the newest that was good, and nearly always the one to try first.
+            # But its move is the newest good one, and nearly always the one to try first.
             if move != 0:
                 word = (data & ~np.uint64(0xFFFF)) | np.uint64(move & 0xFFFF)
                 st64(place, np.int64(key ^ word))
@@ -290,8 +293,8 @@ def store(
 def absorb(th: Any, address: int, count: int) -> Any:
     """Write ``count`` entries of another node's table (`worker.search.tt`) from ``address`` on into this one.
 
-    Returns how many were of use: a deeper entry of this table stays, and one as deep unless only the new one is exact.
-    May run beside a search.
+    Returns how many were useful: a deeper entry of this table stays, and one of equal depth unless only the new one is
+    exact. May run during a search.
     """
     used = np.int64(0)
     for i in range(count):
@@ -307,7 +310,7 @@ def absorb(th: Any, address: int, count: int) -> Any:
             equal = entry_depth(word) == entry_depth(data) and entry_bound(word) == EXACT and entry_bound(data) != EXACT
             if not better and not equal:
                 continue
-            if word & np.uint64(0xFFFF) == np.uint64(0):  # a fail-low has no move: the one that was known stays
+            if word & np.uint64(0xFFFF) == np.uint64(0):  # a fail-low has no move: keep the known one
                 word |= data & np.uint64(0xFFFF)
         st64(place, np.int64(key ^ word))
         st64(place + 8, np.int64(word))

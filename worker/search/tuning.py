@@ -1,9 +1,9 @@
-"""The tuning build (``GOUGI_TUNE=1``): search parameters that change while it runs, without compiling again.
+"""The tuning build (``GOUGI_TUNE=1``): search parameters that can change at run time, without recompilation.
 
-The search is written with ``p.LATE_MOVES``, a constant of the module `worker.search.parameters`, and stays so. Here the
-compiler reads a parameter of `NAMES` instead from one array of this process, which compiled code knows
-by the name of an external symbol: each process that loads it from the cache gives it an array of its own. What is not
-the tuning build has none of this.
+The search is written with ``p.LATE_MOVES``, a constant of the module `worker.search.parameters`. In this build the
+compiler instead reads each parameter in `NAMES` from one array of this process, which compiled code knows by the name
+of an external symbol: each process that loads the code from the cache provides its own array. Other builds contain none
+of this.
 """
 
 from __future__ import annotations
@@ -196,14 +196,14 @@ _GROUPS: Final = {
         "PRIOR_LATE_MOVES",
     ),
 }
-"""By group its parameters; the name of a tuple stands for all of its values."""
+"""The parameters of each group; the name of a tuple stands for all its values."""
 _VALUES: Final = values_of(vars(parameters))
 GROUPS: Final = {
     group: tuple(key for name in names for key in _VALUES if key == name or key.startswith(f"{name}["))
     for group, names in _GROUPS.items()
 }
-"""Parameters that are tuned together. ``depths`` has those that count plies or moves: one to a step, so they are
-rough."""
+"""Parameters that are tuned together. ``depths`` has those that count plies or moves: whole steps, so they are
+coarse."""
 NAMES: Final = tuple(name for group in GROUPS.values() for name in group)
 """The parameters that this build can change, in the order of their groups."""
 
@@ -215,7 +215,7 @@ _lock = threading.Lock()
 
 
 def complete(vector: Mapping[str, int]) -> dict[str, int]:
-    """``vector`` with the values that the sources give for what it does not name.
+    """``vector``, completed with the values in the source.
 
     Raises:
         ValueError: it names a parameter that may not be tuned.
@@ -226,20 +226,20 @@ def complete(vector: Mapping[str, int]) -> dict[str, int]:
 
 
 def array_of(vector: Mapping[str, int]) -> Any:
-    """The values of a vector of `complete` (int64), as `in_force` takes them."""
+    """The values of a vector from `complete` (int64), in the form that `in_force` takes."""
     return np.array([vector[name] for name in NAMES], np.int64)
 
 
 @contextmanager
 def in_force(values: Any) -> Iterator[None]:
-    """Let compiled code of this process read these values; one search at a time has them."""
+    """Make compiled code of this process use these values; for one search at a time."""
     with _lock:
         _ARRAY[:] = values
         yield
 
 
 def install() -> None:
-    """Make this process one of the tuning build. Once, and before anything is compiled or loaded."""
+    """Turn this process into the tuning build. Call it once, before anything is compiled or loaded."""
     _ARRAY[:] = array_of(_STARTS)
     llvm.add_symbol(_SYMBOL, _ARRAY.ctypes.data)
     register_rewrite("before-inference")(_ReadParameters)
@@ -252,7 +252,7 @@ def _table(module: Any) -> Any:
 
 
 def _load(builder: Any, name: str, value: int) -> Any:
-    """The value of a parameter as it is when the code runs; of one that is not tuned, ``value``."""
+    """Load the current value of a parameter at run time; ``value`` if it is not tuned."""
     if name not in _PLACES:
         return llvm_ir.Constant(I64, value)
     at = [llvm_ir.Constant(I32, 0), llvm_ir.Constant(I32, _PLACES[name])]
@@ -260,7 +260,7 @@ def _load(builder: Any, name: str, value: int) -> Any:
 
 
 def _reader(name: str, constant: int | tuple[int, ...]) -> Any:
-    """A compiled function without arguments that has the value of a parameter; of a tuple all of its values."""
+    """A compiled function without arguments that returns the value of a parameter; for a tuple, all its values."""
 
     @intrinsic  # type: ignore[untyped-decorator]
     def read(typingctx: Any) -> Any:
@@ -282,7 +282,7 @@ _READERS: Final = {
 
 
 class _ReadParameters(Rewrite):  # type: ignore[misc]
-    """Puts a call of its reader in the place of each ``p.NAME``."""
+    """Replaces each ``p.NAME`` by a call of its reader."""
 
     def match(self, func_ir: Any, block: Any, typemap: Any, calltypes: Any) -> bool:
         self._func_ir, self._block = func_ir, block

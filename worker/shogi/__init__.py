@@ -1,4 +1,4 @@
-"""The rules of shogi. `Position` is the face; compiled functions of the other rooms take ``Position.record``."""
+"""The rules of shogi. `Position` is the interface; compiled functions of other packages take ``Position.record``."""
 
 from worker.shogi.notation import MoveError, move_to_csa, move_to_usi
 from worker.shogi.position import Position, Repetition

@@ -108,7 +108,7 @@ def forward_ray(pos: Any, colour: int, sq: int) -> Any:
 
 @jit()
 def between(pos: Any, a: int, b: int) -> Any:
-    """The squares strictly between two squares on a line; none where no line joins them."""
+    """The squares strictly between two squares on a line; none if no line joins them."""
     return ld_bb(pos.tables + _BETWEEN + (a * 81 + b) * 16)
 
 
@@ -180,9 +180,9 @@ def sliding_attackers(pos: Any, sq: int, colour: int, occ: Any) -> Any:
 
 @jit()
 def _through(pos: Any, sq: int, rooks: Any, lances: Any, bishops: Any, occ: Any) -> Any:
-    """Those of the sliders that attack ``sq`` through ``occ``; ``lances`` look towards it.
+    """The sliders among these that attack ``sq`` through ``occ``; ``lances`` face it.
 
-    Most stand on no line with it, and the tables of lines are large: they are asked only for those that do.
+    Most are on no line with it, and the line tables are large: they are used only for sliders that are.
     """
     always_inline()
     rooks = (rooks & rook_rays(pos, sq)) | lances
@@ -213,7 +213,7 @@ def attackers(pos: Any, sq: int, colour: int, occ: Any) -> Any:
 
 @jit()
 def has_attacker(pos: Any, sq: int, colour: int, occ: Any, others: Any) -> bool:
-    """Whether one of ``colour`` that is not among ``others`` attacks ``sq``: sliders are looked for last."""
+    """Whether a piece of ``colour`` that is not among ``others`` attacks ``sq``. Sliders are tested last."""
     always_inline()
     if stepping_attackers(pos, sq, colour) & ~others:
         return True
@@ -257,7 +257,7 @@ def pinned(pos: Any, colour: int) -> Any:
 
 @jit()
 def update_checks(pos: Any) -> None:
-    """Fill the stacks of the present ply: checkers, pins and the run of checks. Call once on entering a node."""
+    """Fill the stacks of the current ply: checkers, pins and the run of checks. Call once on entering a node."""
     king = pos.ksq[pos.side]
     checking = no_squares()
     if king >= 0:
@@ -267,7 +267,7 @@ def update_checks(pos: Any) -> None:
 
 @jit()
 def update_unchecked(pos: Any) -> None:
-    """`update_checks` where the last move is known to have given no check."""
+    """`update_checks` for the case that the last move gave no check."""
     _note_checkers(pos, no_squares())
 
 
@@ -289,11 +289,11 @@ def _note_checkers(pos: Any, checking: Any) -> None:
 
 @jit()
 def checkers(pos: Any) -> Any:
-    """The pieces that check the side to move, as `update_checks` left them."""
+    """The pieces that check the side to move, as found by `update_checks`."""
     return bitboard(pos.st_checkers[2 * pos.ply], pos.st_checkers[2 * pos.ply + 1])
 
 
 @jit()
 def in_check(pos: Any) -> bool:
-    """Whether the side to move is in check, as `update_checks` left it."""
+    """Whether the side to move is in check, as found by `update_checks`."""
     return (pos.st_checkers[2 * pos.ply] | pos.st_checkers[2 * pos.ply + 1]) != np.uint64(0)

@@ -1,4 +1,4 @@
-"""Checks: which moves give one, and their generation without the rest.
+"""Checks: detection of checking moves, and their generation alone.
 
 A king may be absent on the attacker's side, as in composed problems.
 """
@@ -64,16 +64,16 @@ def gives_check(pos: Any, move: int, hidden: Any) -> bool:
 
 @jit()
 def check_squares(pos: Any, kind: int) -> Any:
-    """From where a piece of the side to move would attack the enemy king (which must be on the board)."""
+    """The squares from which a piece of the side to move would attack the enemy king (which must be on the board)."""
     enemy = 1 - pos.side
     return piece_attacks(pos, enemy, kind, pos.ksq[enemy], occupied(pos))
 
 
 @jit()
 def drop_squares(pos: Any, kind: int) -> Any:
-    """Empty squares from where a dropped piece of the side to move would check, whether it holds one or not.
+    """Empty squares from which a dropped piece of the side to move would check, even if it has none in hand.
 
-    Two pawns on a file are left out, drop-pawn mate is not.
+    Two pawns on a file are excluded, drop-pawn mate is not.
     """
     side = pos.side
     targets = check_squares(pos, kind) & ~occupied(pos) & stand(pos, side, kind)
@@ -84,7 +84,7 @@ def drop_squares(pos: Any, kind: int) -> Any:
 
 @jit()
 def keep_checks(pos: Any, begin: int, end: int, hidden: Any) -> int:
-    """Drop from a list the moves that do not check."""
+    """Remove the moves that do not check from a list."""
     kept = begin
     for i in range(begin, end):
         if gives_check(pos, pos.moves[i], hidden):
@@ -133,7 +133,7 @@ def board_checks(pos: Any, n: int, free: Any, hidden: Any) -> int:
 
 @jit()
 def drop_checks(pos: Any, n: int) -> int:
-    """Write the drops that check; drop-pawn mate is among them."""
+    """Write the drops that check, including drop-pawn mate."""
     side = pos.side
     for kind in range(PAWN, KING):
         if pos.hand[side * 8 + kind] > 0:

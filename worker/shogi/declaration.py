@@ -15,12 +15,12 @@ TRY_RULE: Final = 1
 CSA_24: Final = 24
 CSA_27: Final = 27
 HANDICAP: Final = 100
-"""More than a rule's code: the same rule, but white has the points of the pieces that the game is played without."""
+"""Added to a rule's code: the same rule, but white also gets the points of the missing pieces."""
 CSA_24H: Final = CSA_24 + HANDICAP
 CSA_27H: Final = CSA_27 + HANDICAP
 
 _ALL_POINTS: Final = 54
-"""Those of all pieces but the kings."""
+"""The points of all pieces but the kings."""
 
 _PIECES_IN_CAMP: Final = 10
 _TRY_SQUARES: Final = (square(5, 1), square(5, 9))
@@ -34,7 +34,7 @@ def _great(pos: Any, own: int) -> Any:
 
 @jit()
 def points(pos: Any) -> Any:
-    """The points of the side to move, or -1 where it may not declare for another reason. Expects `update_checks`.
+    """The points of the side to move, or -1 if it may not declare for another reason. Expects `update_checks`.
 
     All of: the king stands in the enemy camp; at least ten other own pieces stand there; the side is not in check.
     Those pieces and the hand count: rook and bishop 5, others 1.
@@ -71,7 +71,7 @@ def missing_points(pos: Any) -> Any:
 
 @jit()
 def try_move(pos: Any) -> Any:
-    """The king's move to the square where the enemy king began, where it is legal; else 0. Expects `update_checks`."""
+    """The king's move to the square where the enemy king began, if legal; else 0. Expects `update_checks`."""
     side = pos.side
     king = pos.ksq[side]
     target = _TRY_SQUARES[0] if side == BLACK else _TRY_SQUARES[1]
@@ -86,11 +86,11 @@ def try_move(pos: Any) -> Any:
 def wins_by(pos: Any, rule: int) -> bool:
     """Whether the side to move wins at once by ``rule``. Expects `update_checks`.
 
-    `CSA_27`: 28 points for black, 27 for white. `CSA_24`: 31 points for either. `CSA_27H`, `CSA_24H`: so many less for
-    white as its handicap is worth. `TRY_RULE`: the king can move to the square where the enemy king began. `NO_RULE`:
+    `CSA_27`: 28 points for black, 27 for white. `CSA_24`: 31 points for either. `CSA_27H`, `CSA_24H`: reduced for white
+    by the points of its handicap. `TRY_RULE`: the king can move to the square where the enemy king began. `NO_RULE`:
     never.
 
-    Source: ``update_entering_point`` of YaneuraOu's ``source/position.cpp``; there too white is who gives the handicap.
+    Source: ``update_entering_point`` of YaneuraOu's ``source/position.cpp``; there too white gives the handicap.
     """
     if rule == TRY_RULE:
         return try_move(pos) != 0

@@ -1,4 +1,4 @@
-"""Make and unmake moves, full legality, perft, repetition. NNUE derives what changed from the stacks."""
+"""Make and unmake moves, full legality, perft, repetition. NNUE finds the changes in the stacks."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ def toggle_piece(pos: Any, piece: int, sq: int) -> None:
 
 @jit()
 def _shift_piece(pos: Any, piece: int, origin: int, target: int) -> None:
-    """Move a piece that stays what it is on its bitboards: both squares at once, cheaper than off and on."""
+    """Move a piece without promotion on its bitboards: both squares at once, which is cheaper than removing and
+    adding."""
     both = single(origin) | single(target)
     _toggle(pos, piece, both)
     _toggle(pos, piece & 16, both)
@@ -62,7 +63,7 @@ def zobrist_hand(pos: Any, colour: int, kind: int, number: int) -> Any:
 
 @jit()
 def keys_after(pos: Any, move: int) -> tuple[Any, Any]:
-    """The board's key and the hands' key (two uint64) that a legal move will lead to, before it is made."""
+    """The board's key and the hands' key (two uint64) after a legal move, before it is made."""
     side = pos.side
     board, hands = pos.board_key ^ _SIDE, pos.key ^ pos.board_key
     target = move & 127
@@ -212,7 +213,7 @@ def is_legal(pos: Any, move: int, n: int) -> bool:
     if not leaves_king_safe(pos, move):
         return False
     if (move & DROP_BIT) and ((move >> 7) & 127) == PAWN:
-        # At the edge of a file the square ahead belongs to the next file, but there no pawn may be dropped.
+        # At the end of a file the square ahead belongs to the next file, but no pawn may be dropped there.
         ahead = (move & 127) - 1 if pos.side == BLACK else (move & 127) + 1
         if ahead == pos.ksq[1 - pos.side]:
             return not _drop_mates(pos, move, n)
@@ -264,7 +265,7 @@ def perft(pos: Any, depth: int, n: int, bulk: int) -> int:
 
 @jit()
 def repetition_distance(pos: Any, oldest: int) -> int:
-    """Plies back to the last time this position stood, not before ply ``oldest``; 0 where it did not."""
+    """Plies back to the last occurrence of this position, not before ply ``oldest``; 0 if there is none."""
     key = pos.key
     at = pos.ply - 4
     while at >= oldest:
@@ -276,7 +277,7 @@ def repetition_distance(pos: Any, oldest: int) -> int:
 
 @jit()
 def fourth_time(pos: Any) -> Any:
-    """Plies back to the first of the four times that the position has stood in the game; 0: it stood less often."""
+    """Plies back to the first of four occurrences of the position in the game; 0: fewer occurrences."""
     times = np.int64(0)
     at = pos.ply - 4
     while at >= 0:
@@ -292,7 +293,7 @@ def fourth_time(pos: Any) -> Any:
 def perpetual_check(pos: Any, distance: int) -> int:
     """The side that checked with all its moves of the last ``distance`` plies: 1 the one to move, -1 the other, 0 none.
 
-    The side that did loses. Expects `update_checks` for the present ply.
+    The side that checked loses. Expects `update_checks` for the current ply.
     """
     ply = pos.ply
     side = pos.side
@@ -305,11 +306,11 @@ def perpetual_check(pos: Any, distance: int) -> int:
 
 @jit()
 def legal_length(pos: Any, moves: Any, count: int) -> int:
-    """Count the moves at the beginning of ``moves[:count]`` that are legal; the position is left as it was.
+    """Count the moves at the beginning of ``moves[:count]`` that are legal; the position is unchanged.
 
     Args:
-        moves: int64 array of moves whose piece is left out (`worker.shogi.notation.usi_code`), no more of them than
-            the stacks of the position hold.
+        moves: int64 array of moves without their piece (`worker.shogi.notation.usi_code`), no more of them than the
+            stacks of the position hold.
     """
     made = 0
     while made < count:

@@ -1,8 +1,8 @@
-"""Move generation: pseudo-legal lists by kind of target, and the legality of one move.
+"""Move generation: pseudo-legal lists by kind of target, and a legality test for one move.
 
 A list is written to ``pos.moves`` from index ``n`` on; each generator returns the new end. Generators expect
-`attacks.update_checks` to have been called for the present ply. With ``every`` 0 they leave out what is never better
-than its twin (a pawn, bishop or rook that could promote, a lance that could on the last two ranks).
+`attacks.update_checks` to have been called for the present ply. With ``every`` 0 they omit moves that are never better
+than the same move with promotion (by a pawn, bishop or rook, or by a lance on the last two ranks).
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def _emit_promotable(pos: Any, n: int, colour: int, kind: int, origin: int, targ
         if kind == BISHOP or kind == ROOK:
             plain &= ~promoting
         elif kind == LANCE:
-            # The knight's squares leave out the last two ranks: a lance there has almost no move left.
+            # The knight's squares exclude the last two ranks: there a lance has almost no move left.
             plain &= stand(pos, colour, KNIGHT)
     return emit(pos, n, plain, base)
 
@@ -208,7 +208,7 @@ def generate_king(pos: Any, n: int, targets: Any) -> int:
 
 @jit()
 def _files_without(pawns: Any) -> Any:
-    """All squares of the files on which none of ``pawns`` stands, of which a file has one at most."""
+    """All squares of the files without one of ``pawns``; a file has at most one."""
     # A file is nine bits. Its highest, less a pawn, stays only where there is no pawn.
     last = bitboard(_LAST_RANK_LOW, _LAST_RANK_HIGH)
     free = subtract(last, pawns) & last
@@ -217,7 +217,7 @@ def _files_without(pawns: Any) -> Any:
 
 @jit()
 def generate_drops(pos: Any, n: int, targets: Any) -> int:
-    """Drops on ``targets`` (which must be empty squares). Two pawns on a file are left out, drop-pawn mate is not."""
+    """Drops on ``targets`` (which must be empty squares). Two pawns on a file are excluded, drop-pawn mate is not."""
     side = pos.side
     if pos.hand[side * 8 + PAWN] > 0:
         free = targets & stand(pos, side, PAWN) & _files_without(pieces(pos, side * 16 + PAWN))
@@ -246,7 +246,7 @@ def generate_evasions(pos: Any, n: int, every: int) -> int:
 
 @jit()
 def generate(pos: Any, n: int, every: int) -> int:
-    """All pseudo-legal moves; the evasions where the side to move is in check."""
+    """All pseudo-legal moves; only evasions if the side to move is in check."""
     if in_check(pos):
         return generate_evasions(pos, n, every)
     own = pieces(pos, pos.side * 16)
@@ -266,7 +266,7 @@ def generate_captures(pos: Any, n: int, every: int) -> int:
 
 @jit()
 def generate_quiets(pos: Any, n: int, every: int) -> int:
-    """Generate the moves that `generate_captures` leaves out: board moves to empty squares, and drops; not in check."""
+    """Generate the moves that `generate_captures` omits: board moves to empty squares, and drops; not in check."""
     empty = all_squares() & ~occupied(pos)
     n = generate_board(pos, n, empty, every)
     n = generate_king(pos, n, empty)
@@ -275,7 +275,7 @@ def generate_quiets(pos: Any, n: int, every: int) -> int:
 
 @jit()
 def leaves_king_safe(pos: Any, move: int) -> bool:
-    """Whether a pseudo-legal move (in check: a generated evasion) does not leave the own king attacked."""
+    """Whether a pseudo-legal move (in check: a generated evasion) does not leave its own king attacked."""
     if move & DROP_BIT:
         return True
     side = pos.side

@@ -34,7 +34,7 @@ PieceOn = Callable[[int], int]
 
 
 class MoveError(ValueError):
-    """A text is no move, or the move is not legal in the position. The text says which."""
+    """A text is not a move, or the move is illegal in the position. The message says which."""
 
 
 def square_to_usi(sq: int) -> str:
@@ -56,7 +56,7 @@ def move_to_usi(move: int) -> str:
 
 
 def move_to_csa(move: int) -> str:
-    """The move in CSA: the piece is named as it stands after the move."""
+    """The move in CSA: the piece is named as after the move."""
     piece = move_piece(move)
     kind = piece & 15 | (PROMOTED if is_promotion(move) else 0)
     origin = "00" if is_drop(move) else _square_csa(move_from(move))
@@ -67,7 +67,7 @@ def parse_usi(text: str, turn: int, piece_on: PieceOn) -> int:
     """A USI move as a number; not checked for legality.
 
     Raises:
-        MoveError: ``text`` has not the form of a move, or no piece stands on its first square.
+        MoveError: ``text`` does not have the form of a move, or there is no piece on its first square.
     """
     drop = _USI_DROP.fullmatch(text)
     if drop:
@@ -88,7 +88,7 @@ def parse_usi(text: str, turn: int, piece_on: PieceOn) -> int:
 
 @lru_cache(maxsize=1 << 15)
 def usi_code(text: str) -> int:
-    """A USI move as a number without its piece, which only a position knows; 0 where ``text`` is none."""
+    """A USI move as a number without its piece, which only a position knows; 0 if ``text`` is not a move."""
     try:
         return parse_usi(text, BLACK, lambda _square: 1) & 0xFFFF
     except MoveError:
@@ -99,7 +99,7 @@ def parse_csa(text: str, piece_on: PieceOn) -> int:
     """A CSA move (without its time) as a number; not checked for legality.
 
     Raises:
-        MoveError: ``text`` has not the form of a move, or its piece cannot come from where it says.
+        MoveError: ``text`` does not have the form of a move, or its piece cannot come from the given square.
     """
     match = _CSA.fullmatch(text)
     if match is None or match[5] not in CSA_NAMES:

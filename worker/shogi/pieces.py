@@ -1,9 +1,9 @@
 """Squares, colours, pieces and moves as numbers. All of them plain ints, the same in Python and in compiled code.
 
-Squares are numbered by file, then rank, as the field's network files need: ``(file - 1) * 9 + (rank - 1)``.
-A piece is ``colour << 4 | type``; bit 3 of the type marks promotion. A move is
-``to | from << 7 | promotion << 14 | drop << 15 | piece << 16``: ``from`` of a drop is the piece type, ``piece`` is the
-mover before promotion, colour included. 0 is no move.
+Squares are numbered by file, then rank, as in the usual network files: ``(file - 1) * 9 + (rank - 1)``.
+A piece is ``colour << 4 | type``; bit 3 of the type marks promotion. A move is ``to | from << 7 | promotion << 14 |
+drop << 15 | piece << 16``: for a drop, ``from`` is the piece type; ``piece`` is the mover before promotion, colour
+included. 0 is no move.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def move_to(move: int) -> int:
 
 
 def move_from(move: int) -> int:
-    """The origin square (of a drop: the piece type)."""
+    """The origin square (for a drop: the piece type)."""
     return move >> 7 & 127
 
 

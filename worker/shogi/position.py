@@ -1,4 +1,5 @@
-"""Position: the face of the rules. Compiled functions take its ``record``; everything else goes through its methods."""
+"""Position: the interface of the rules. Compiled functions take its ``record``; everything else goes through its
+methods."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ _FORGET = 256
 _OCCURRENCES_OF_A_DRAW = 4
 
 _STACKS = {name: POS_DTYPE[name].shape[0] // STACK for name in POS_DTYPE.names or () if name.startswith("st_")}
-"""Fields by ply, each with its entries a ply."""
+"""Fields by ply, with the number of entries per ply."""
 _PLAIN_FIELDS = tuple(name for name in POS_DTYPE.names or () if name not in _STACKS and name != "moves")
 
 
@@ -63,7 +64,7 @@ class Position:
 
     @classmethod
     def from_sfen(cls, text: str) -> Position:
-        """Read an SFEN (or ``startpos``). Raises `SfenError`, which names what is wrong and where."""
+        """Read an SFEN (or ``startpos``). Raises `SfenError`, which names the error and its place."""
         setup = sfen.parse(text)
         position = cls(setup)
         if position._can_take_king():
@@ -102,12 +103,12 @@ class Position:
 
     @property
     def plies(self) -> int:
-        """Moves since the position was set, as far as it remembers them."""
+        """Moves since the position was set, as far as they are kept."""
         return int(self._fields.ply[0])
 
     @property
     def move_number(self) -> int:
-        """The number of the move to be made, counted on from the SFEN's."""
+        """The number of the move to be made, continuing the SFEN's."""
         return self._first_number + self._forgotten + self.plies
 
     @property
@@ -117,12 +118,12 @@ class Position:
 
     @property
     def history(self) -> list[int]:
-        """The moves made since the position was set (of a very long game the last ones)."""
+        """The moves made since the position was set (in a very long game only the last ones)."""
         moves: list[int] = self._fields.st_move[: self.plies].tolist()
         return moves
 
     def piece_on(self, sq: int) -> int:
-        """The piece on a square, 0 where it is empty."""
+        """The piece on a square, 0 if it is empty."""
         return int(self._fields.board[sq])
 
     def hand(self, colour: int) -> tuple[int, ...]:
@@ -143,7 +144,8 @@ class Position:
         return twin
 
     def become(self, other: Position) -> None:
-        """Be another position, history included, in this one's memory: its ``record`` stays where it is."""
+        """Become a copy of another position, history included, in this one's memory: its ``record`` keeps its
+        address."""
         mine, others = vars(self._fields), vars(other._fields)
         used = other.plies + 1
         for name in _PLAIN_FIELDS:
@@ -171,7 +173,7 @@ class Position:
         update_checks(self.record)
 
     def pop(self) -> int:
-        """Take the last move back and give it. Raises IndexError where none is left."""
+        """Take back the last move and return it. Raises IndexError if there is none."""
         ply = self.plies
         if ply == 0:
             raise IndexError("no move to take back")
@@ -200,23 +202,23 @@ class Position:
         return move
 
     def push_usi(self, text: str) -> int:
-        """Make a move given in USI. Raises `MoveError`; the position is then as it was."""
+        """Make a move given in USI. Raises `MoveError`; then the position is unchanged."""
         move = self.parse_usi(text)
         self.push(move)
         return move
 
     def push_csa(self, text: str) -> int:
-        """Make a move given in CSA. Raises `MoveError`; the position is then as it was."""
+        """Make a move given in CSA. Raises `MoveError`; then the position is unchanged."""
         move = self.parse_csa(text)
         self.push(move)
         return move
 
     def push_all(self, moves: Sequence[str], first: int = 1) -> None:
-        """Make several USI moves. Raises `MoveError` and takes back those already made, as far as they are remembered,
-        where one is not legal.
+        """Make several USI moves. If one is illegal, raises `MoveError` and takes back those already made, as far as
+        they are kept.
 
         Args:
-            first: the number that the first of them has in messages.
+            first: the number of the first move, for messages.
         """
         done = 0
         try:
@@ -231,8 +233,8 @@ class Position:
     def legal_length(self, moves: Sequence[str]) -> int:
         """Count the USI moves at the beginning of ``moves`` that are legal, one after the other.
 
-        A word that is no move ends the count. Moves for which the position has no room (`MAX_PLY`, and the rest of its
-        history) are not looked at.
+        A word that is not a move ends the count. Moves for which the position has no room (`MAX_PLY`, and the rest of
+        its history) are not counted.
         """
         if self.plies >= MAX_HISTORY:
             self._forget()
@@ -248,14 +250,15 @@ class Position:
         return bool(makemove.legal_moves(self.record, 0, 1) == 0)
 
     def occurrences(self) -> int:
-        """The number of times this position has stood in the history, this time included."""
+        """The number of times this position has occurred in the history, including now."""
         return len(self._earlier()) + 1
 
     def _earlier(self) -> Any:
         return np.flatnonzero(self._fields.st_key[: self.plies] == self._fields.key[0])
 
     def repetition(self) -> Repetition:
-        """NONE until the position stands for the fourth time; then DRAW, or a loss for who gave check all the while."""
+        """NONE until the position occurs for the fourth time; then DRAW, or a loss for the side that gave check
+        throughout."""
         earlier = self._earlier()
         if len(earlier) < _OCCURRENCES_OF_A_DRAW - 1:
             return Repetition.NONE
@@ -264,7 +267,8 @@ class Position:
         return {1: Repetition.LOSE, -1: Repetition.WIN, 0: Repetition.DRAW}[int(checker)]
 
     def can_declare(self, rule: int = declaration.CSA_27) -> bool:
-        """Whether the side to move may declare a win by a rule of `worker.shogi.declaration`: the CSA's 27 points."""
+        """Whether the side to move may declare a win by a rule of `worker.shogi.declaration`; by default the CSA's 27
+        points."""
         return rule != declaration.TRY_RULE and bool(declaration.wins_by(self.record, rule))
 
     def perft(self, depth: int) -> int:
@@ -276,11 +280,12 @@ class Position:
 
 
 _MOST_TAKEN_BACK = 64
-"""Plies: of a very long game a position has forgotten the oldest, so there is an end to taking back."""
+"""Plies: a position does not keep the oldest moves of a very long game, so take-backs are limited."""
 
 
 class Replay:
-    """Positions given as a start and the moves since, one after the other: only what differs from the last is replayed.
+    """Positions given as a start and the moves since, one after the other: only moves that differ from the last are
+    replayed.
 
     A USI ``position`` line repeats the whole game with each move. Late in a game its replay, with every move read and
     checked, takes 10 ms and more.
@@ -295,9 +300,9 @@ class Replay:
         """The position after ``moves`` (USI) from ``sfen``. The caller owns it.
 
         Raises:
-            SfenError, MoveError: they say what is wrong; the next call is none the worse for it.
+            SfenError, MoveError: the message names the error; the next call is not affected.
         """
-        last, self._last = self._last, None  # a fault in between leaves none to go on from
+        last, self._last = self._last, None  # after an error there is no position to continue from
         common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(self._moves, moves, strict=False)))
         taken_back = len(self._moves) - common
         if last is not None and sfen == self._sfen and taken_back <= _MOST_TAKEN_BACK:

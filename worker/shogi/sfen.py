@@ -42,14 +42,14 @@ HANDICAPS: Final = {
     "8p": "3gkg3/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1",
     "10p": "4k4/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1",
 }
-"""Start positions by handicap: what white plays without. White moves first."""
+"""Start positions by handicap, which names white's missing pieces. White moves first."""
 
 _HAND_ORDER: Final = (ROOK, BISHOP, GOLD, SILVER, KNIGHT, LANCE, PAWN)
 _HAND_ITEM: Final = re.compile(r"(\d{0,4})([RBGSNLPrbgsnlp])")
 
 
 class SfenError(ValueError):
-    """A text is no SFEN, or the position it gives cannot stand on a board. The text says what and where."""
+    """A text is not an SFEN, or its position is impossible. The message names the error and its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ def _parse_hands(text: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def _check_board(setup: Setup) -> None:
-    """Refuse what can stand on no board: too many pieces, two pawns on a file, pieces without a move left."""
+    """Refuse impossible boards: too many pieces, two pawns on a file, pieces without a move left."""
     total: Counter[int] = Counter()
     for piece in setup.board:
         if piece:
@@ -158,7 +158,7 @@ def parse(text: str) -> Setup:
     """Read an SFEN (``startpos`` too; the move number may be missing).
 
     Raises:
-        SfenError: it names the field and what is wrong with it. A king that could be taken is not looked for here.
+        SfenError: it names the field and the error. Whether the king could be taken is not checked here.
     """
     fields = text.split()
     if fields and fields[0] == "sfen":
@@ -179,7 +179,7 @@ def parse(text: str) -> Setup:
 
 
 def canonical(text: str) -> str:
-    """The SFEN as `write` has it. Raises SfenError."""
+    """The SFEN in the form of `write`. Raises SfenError."""
     return write(parse(text))
 
 

@@ -1,7 +1,7 @@
-"""The position as one structured Record: what every compiled function of the rules gets, by pointer.
+"""The position as one structured Record, which every compiled function of the rules gets by pointer.
 
 One Record per thread. ``ply`` counts moves since the position that was set and indexes the ``st_*`` stacks, the game's
-history included, so repetition needs no second structure. `worker.shogi.position.Position` is the face of it.
+history included, so repetition needs no second structure. `worker.shogi.position.Position` is its interface.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from worker.score import MAX_PLY
 from worker.shogi import tables
 
 MAX_HISTORY: Final = 1024
-"""Moves of a game that a position remembers; of a longer game the oldest are forgotten."""
+"""Moves of a game that a position keeps; of a longer game the oldest are dropped."""
 STACK: Final = MAX_HISTORY + MAX_PLY + 8
 MAX_MOVES: Final = 600
 """No position has more legal moves (the most known is 593); pseudo-legal lists stay below it too."""
@@ -40,11 +40,11 @@ POS_DTYPE: Final = np.dtype(
         ("st_board", np.uint64, (STACK,)),  # board_key
         ("st_move", np.int64, (STACK,)),
         ("st_captured", np.int64, (STACK,)),  # captured piece, 0: none
-        ("st_hand", np.int64, (STACK,)),  # 0-based index of the hand piece that the move brought or took
-        ("st_run", np.int64, (STACK * 2,)),  # by ply and colour: plies over which that colour's every move checked
+        ("st_hand", np.int64, (STACK,)),  # 0-based index of the hand piece that the move added or removed
+        ("st_run", np.int64, (STACK * 2,)),  # by ply and colour: length, in plies, of that colour's run of checks
         ("st_checkers", np.uint64, (STACK * 2,)),  # two words: pieces that check the side to move
         ("st_pinned", np.uint64, (STACK * 2,)),  # two words: pieces of the side to move that are pinned
-        # The last field (`new_memory`): a stack of move lists, each node appends behind its parent's.
+        # The last field (`new_memory`): a stack of move lists, each node appends after its parent's.
         ("moves", np.int64, (MOVE_BUFFER,)),
     ],
     align=True,
@@ -59,7 +59,7 @@ _LISTS_BYTES: Final = 8 * MOVE_BUFFER
 def new_memory() -> np.ndarray[Any, Any]:
     """An array of one empty position Record (`POS_DTYPE`, 64-byte aligned).
 
-    The move lists, at its end and most of its 1.3 MB, hold whatever lay there.
+    The move lists, at its end and most of its 1.3 MB, are uninitialized.
     """
     memory = aligned_empty(1, POS_DTYPE)
     memory.view(np.uint8)[:-_LISTS_BYTES] = 0

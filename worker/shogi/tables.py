@@ -79,7 +79,7 @@ def bits(squares: Iterable[int]) -> int:
 
 
 def for_colour(direction: Direction, colour: int) -> Direction:
-    """A direction as black's, turned for ``colour``."""
+    """Black's direction, rotated for ``colour``."""
     return direction if colour == BLACK else (-direction[0], -direction[1])
 
 
@@ -127,7 +127,7 @@ def promotion_zone(colour: int) -> int:
 
 
 def may_stand(piece_type: int, colour: int) -> int:
-    """The squares where a piece has a move left: on the others it must not be dropped and must promote."""
+    """The squares on which a piece has a move left: it must not be dropped on the others, and must promote there."""
     far = RANKS if colour == BLACK else RANKS[::-1]
     if piece_type in (PAWN, LANCE):
         return ALL_SQUARES & ~far[0]
@@ -144,7 +144,7 @@ _size = 0
 
 
 def _place(table: np.ndarray[Any, Any]) -> int:
-    """Append a table to the buffer and give its offset in bytes."""
+    """Append a table to the buffer and return its offset in bytes."""
     global _size
     offset = _size
     _parts.append((offset, np.ascontiguousarray(table)))
@@ -159,8 +159,8 @@ def _words(value: int) -> tuple[int, int]:
 def _line_tables() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """Slider attacks on one line by PEXT and PDEP.
 
-    The other squares of a line are at most eight, so that what blocks and what is attacked is one byte each, and all
-    lines share a small table. (A table with a bitboard for each line and pattern takes 660 KB of the second cache.)
+    The other squares of a line are at most eight, so that the blockers and the attacked squares are one byte each, and
+    all lines share a small table. (A table with a bitboard for each line and pattern takes 660 KB of the second cache.)
 
     Returns:
         ``index`` uint64[81, 4, 4]: mask of the line's other squares (two words), bits in the low word, byte offset into
@@ -215,7 +215,8 @@ def _step_table() -> np.ndarray[Any, Any]:
 
 def _between_tables() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """``between`` uint64[81, 81, 2]: the squares strictly between two on one line; ``direction`` int8[81, 81]:
-    1..8, 0 where no line joins them. Two squares seen from a third lie in line where their directions are equal."""
+    1..8, 0 if no line joins them. Two squares are in line with a third if their directions from it are equal.
+    """
     between = np.zeros((SQUARES, SQUARES, 2), np.uint64)
     direction = np.zeros((SQUARES, SQUARES), np.int8)
     for sq in range(SQUARES):
@@ -269,7 +270,7 @@ NEAR = _place(
         np.uint64,
     )
 )
-"""From where a piece that takes one step, a knight's included, may reach a square next to this one."""
+"""The squares from which a piece may reach a square next to this one in one step, including a knight's."""
 
 ALL_LOW, ALL_HIGH = (np.uint64(word) for word in _words(ALL_SQUARES))
 

@@ -1,4 +1,4 @@
-"""UsiEngine: `worker.engine.Engine` over an external USI process, so that any engine can be a node or a match player.
+"""UsiEngine: `worker.engine.Engine` for an external USI process, so that any engine can be a node or a match player.
 
 How to use one::
 
@@ -7,7 +7,7 @@ How to use one::
     result = engine.go(Limits(movetime_ms=500))
     engine.close()
 
-Whatever the engine does wrong (it dies, hangs, plays an illegal move) is an `EngineError` that names the command; its
+Any fault of the engine (it dies, hangs or plays an illegal move) is an `EngineError` that names the command; its
 process is then gone, and the next `UsiEngine.go` starts a new one.
 """
 
@@ -33,7 +33,7 @@ class Timeouts:
     start_s: float = 20.0
     """From the start of the process to ``usiok``."""
     ready_s: float = 180.0
-    """From ``isready`` to ``readyok``: networks and books are read here, and Gougi may compile itself."""
+    """From ``isready`` to ``readyok``: networks and books are read in this time, and Gougi may compile itself."""
     stop_s: float = 3.0
     """From ``stop`` (or the end of the time) to ``bestmove``; then the process is killed."""
 
@@ -42,18 +42,18 @@ DEFAULT_TIMEOUTS: Final = Timeouts()
 
 
 class UsiEngine:
-    """An external engine. It is started at once, so that a wrong command or option is known at once.
+    """An external engine. It is started at once, so that a wrong command or option shows at once.
 
     Args:
         command: program and arguments.
         options: USI options by their announced names. ``MultiPV`` follows each search's `Limits`, and the options of
-            the move limit and the value of a draw follow ``rules``, where the engine has them and a search names them.
-        timeouts: its time-outs.
+            the move limit and the value of a draw follow ``rules``, if the engine has them and a search sets them.
+        timeouts: its time limits.
 
     Raises:
-        EngineError: the program does not start, is no USI engine, or refuses an option.
+        EngineError: the program does not start, is not a USI engine, or refuses an option.
 
-    An engine without a ``MultiPV`` option gives one line, whatever the limits ask for; ``can_split`` is then False.
+    An engine without a ``MultiPV`` option gives one line, whatever the limits; ``can_split`` is then False.
     """
 
     def __init__(
@@ -76,9 +76,9 @@ class UsiEngine:
         self._replay = Replay()
         self._position = Position.startpos()
         self.rules = Rules()
-        """The rules of the game. An engine with the usual options is told the move limit and the draw values."""
+        """The rules of the game. An engine with the usual options receives the move limit and the draw values."""
         self._told: dict[str, str] = {}
-        """The options by which the process was told the rules."""
+        """The options through which the process received the rules."""
         self._multipv = 1
         self._process: UsiProcess | None = None
         self.name = self._running().name or self._command[0]
@@ -86,7 +86,7 @@ class UsiEngine:
         self.can_split = self._dialect.searchmoves and "MultiPV" in self._running().options
 
     def _running(self) -> UsiProcess:
-        """The process, started, set up and ready where there is none."""
+        """The process; it is started, set up and made ready if there is none."""
         if self._process is None:
             process = UsiProcess(self._command, self._timeouts.start_s)
             try:
@@ -102,13 +102,13 @@ class UsiEngine:
         return self._process
 
     def _drop(self) -> None:
-        """Give the process up; the next use starts another."""
+        """Discard the process; the next use starts another."""
         process, self._process = self._process, None
         if process is not None:
             process.kill()
 
     def new_game(self) -> None:
-        """Say ``isready`` and ``usinewgame``. Raises `EngineError`; the process is then gone."""
+        """Send ``isready`` and ``usinewgame``. Raises `EngineError` if that fails; the process is then gone."""
         process = self._running()
         try:
             process.ready(self._timeouts.ready_s)
@@ -132,7 +132,7 @@ class UsiEngine:
                 self._stopped_at = time.monotonic()
                 process = self._process
                 if self._searching and process is not None:
-                    # The searching thread sends it: a write to a dead or stuck engine must not hold up this caller.
+                    # The searching thread sends it: a write to a dead or stuck engine must not block this caller.
                     process.wake()
 
     def close(self) -> None:
@@ -142,13 +142,13 @@ class UsiEngine:
             process.quit()
 
     def go(self, limits: Limits, on_info: InfoCallback | None = None) -> SearchResult:
-        """Search; see `worker.engine.Engine.go`. At ``movetime_ms`` the engine is told to stop.
+        """Search; see `worker.engine.Engine.go`. At ``movetime_ms`` it sends the engine ``stop``.
 
-        A mated side gets ``resign``, one that may declare ``win``, without the engine being asked.
+        A mated side gets ``resign`` and a side that may declare gets ``win``, without asking the engine.
 
         Raises:
-            EngineError: the engine has no word for a limit (it goes on living); or it died, gave no ``bestmove`` in
-                time, or one that is not legal or not among the moves asked for (it is killed).
+            EngineError: the engine does not support a limit (it stays alive); or it died, gave no ``bestmove`` in time,
+                or gave one that is illegal or not among the requested moves (it is killed).
         """
         if self._position.can_declare(self.rules.entering.code):
             return SearchResult("win", None, 0, 0)
@@ -162,7 +162,7 @@ class UsiEngine:
             self._begin(process, limits, line)
             return self._follow(process, limits, frozenset(allowed), on_info)
         except BaseException:
-            # After an exception no line of the old search may be taken for one of the next.
+            # After an exception no line of the old search may be mistaken for one of the next.
             self._drop()
             raise
         finally:
@@ -194,7 +194,7 @@ class UsiEngine:
             self._searching = True
 
     def _tell_rules(self, process: UsiProcess) -> None:
-        """Set the options for what has changed of the rules. A 0 says nothing: the option is as the user set it."""
+        """Set the options for rules that have changed. A 0 changes nothing: the option stays as the user set it."""
         rules = self.rules
         for name, number in (
             ("MaxMovesToDraw", rules.max_moves),
@@ -261,14 +261,14 @@ class UsiEngine:
         elapsed_ms = int((time.monotonic() - began) * 1000)
         found = tuple(lines[number] for number in sorted(lines))
         if not found and move not in ("resign", "win"):
-            # From its own book, it may be: its move counts all the same, with an even score.
+            # Perhaps a move from its own book: it counts too, with an even score.
             found = (SearchInfo(0, 0, 0, Bound.EXACT, nodes, elapsed_ms, 0, (move,)),)
         elif found and move in allowed and found[0].pv[0] != move:
-            # Its mind has changed since its last exact line: what it plays is its word.
+            # It has changed its choice since its last exact line: the move that it plays counts.
             best = newest.get(move) or replace(found[0], pv=(move,))
             found = (replace(best, multipv=1), *(line for line in found[1:] if line.pv[0] != move))
         return SearchResult(move, ponder, nodes, elapsed_ms, found)
 
     def _legal_pv(self, moves: Sequence[str]) -> tuple[str, ...]:
-        """The beginning of ``moves`` that is legal from the position that is set."""
+        """The beginning of ``moves`` that is legal from the current position."""
         return tuple(moves[: self._position.legal_length(moves)])

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class GuiLine:
-    """A line of the GUI. ``came_ms``: when; it may have waited since."""
+    """A line of the GUI. ``came_ms``: its arrival; it may have waited since."""
 
     text: str
     came_ms: float
@@ -23,24 +23,25 @@ class GuiLine:
 
 @dataclass(frozen=True, slots=True)
 class GuiGone:
-    """The GUI's lines have come to their end, or nobody reads ours."""
+    """The GUI's input has ended, or nothing reads our output."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """The end of a `Prepare`: all is there, or why the searcher is not. A book may be missing beside a searcher."""
+    """The end of a `Prepare`: everything is ready, or the reason why the searcher is not. The searcher may be ready
+    without the book."""
 
     error: str = ""
     stays: bool = False
-    """Beside an error: the searcher that was open before still is."""
+    """With an error: the previous searcher is still open."""
     final: bool = False
-    """Beside an error: the searcher from before is not what was asked for, and not to be played with."""
+    """With an error: the previous searcher is not the requested one, and must not be used for play."""
     book_error: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """A search could not be begun, or broke off."""
+    """A search could not begin, or failed."""
 
     search_id: int
     why: str
@@ -48,7 +49,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class BookReplied:
-    """The answer to an `AskBook`; no move where the book has none, or there is no book."""
+    """The answer to an `AskBook`; no move if the book has none, or there is no book."""
 
     reply: BookReply
 
@@ -80,24 +81,24 @@ class SendToGui:
 
 @dataclass(frozen=True, slots=True)
 class Prepare:
-    """Open the searcher of ``plan`` in the place of one that is open, and the book; then tell `Prepared`."""
+    """Open the searcher of ``plan``, which replaces the open one, and the book; then send `Prepared`."""
 
     plan: Any
-    """As `worker.usi.options.OptionValues.plan` has it; None: the searcher stays."""
+    """As returned by `worker.usi.options.OptionValues.plan`; None: the searcher stays."""
     book: BookSettings
 
 
 @dataclass(frozen=True, slots=True)
 class NewGame:
-    """Tell the searcher that a new game begins."""
+    """Notify the searcher that a new game begins."""
 
 
 @dataclass(frozen=True, slots=True)
 class AskBook:
-    """Look the position up in the book that was prepared, then tell `BookReplied`: the GUI's lines wait for it."""
+    """Look the position up in the prepared book, then send `BookReplied`: the GUI's lines wait for it."""
 
     position: Position
-    """Left as it is."""
+    """Must not be changed."""
     settings: BookSettings
     only: tuple[str, ...]
     """The moves to choose from, in USI; empty: all."""
@@ -105,7 +106,7 @@ class AskBook:
 
 @dataclass(frozen=True, slots=True)
 class SolveMate:
-    """Look for a mate by checks on this machine, then tell `MateSolved`."""
+    """Look for a mate by checks on this machine, then send `MateSolved`."""
 
     sfen: str
     moves: tuple[str, ...]
@@ -124,7 +125,7 @@ class Quit:
 
     code: int
     error: str = ""
-    """The reason, where the GUI did not ask for the end."""
+    """The reason, if the GUI did not request the end."""
 
 
 Instruction = SendToGui | Prepare | NewGame | AskBook | SolveMate | StopMate | Quit

@@ -1,13 +1,14 @@
 """The USI front as a pure state machine: lines of the GUI and events of a searcher in, lines and instructions out.
 
-A line that cannot be heeded is answered by ``info string error: …``, which says why, and changes nothing, except that
-no position is set after a wrong ``position``. Of ``searchmoves`` the legal ones are searched; nothing else is played.
-Every ``go`` is answered by one ``bestmove``, every ``go mate`` by one ``checkmate``, every ``isready`` by one
-``readyok``, or the process ends with exit code 1: whoever waits for ``readyok`` would wait for ever. ``usi`` is
-answered before this is loaded (`worker.usi.gui_reader`).
+A line that cannot be obeyed is answered by ``info string error: …`` with the reason, and changes nothing, except that a
+wrong ``position`` leaves no position set. Only the legal ones of ``searchmoves`` are searched and played. Every ``go``
+is answered by one ``bestmove``, every ``go mate`` by one ``checkmate``, every ``isready`` by one ``readyok``, or the
+process ends with exit code 1, because a GUI would wait for ``readyok`` forever. ``usi`` is answered before this is
+loaded (`worker.usi.gui_reader`).
 
-The searcher is opened at ``isready``, and again at a later one where an option that decides over it has changed. That
-may take long: the GUI gets an empty line now and then, which keeps it from giving up. Its own lines wait until then.
+The searcher is opened at ``isready``, and again at a later ``isready`` if an option that determines it has changed.
+That may take long: the GUI gets an empty line from time to time, so that it does not give up. Its own lines wait until
+then.
 """
 
 from __future__ import annotations
@@ -73,17 +74,17 @@ FRONT: Final[Mapping[FrontState, Mapping[FrontState, str]]] = {
 
 
 class UsiFront:
-    """See the module's text. ``handle`` is the only thing that changes it.
+    """See the module docstring. Only ``handle`` changes it.
 
     Args:
         options: with the searcher's plan.
-        thinking: the searches behind ``go``.
-        strict: raise where it takes a way that the tables (`FRONT`, `THINKING`) do not have (tests).
+        thinking: the searches for ``go``.
+        strict: raise on a transition that is not in the tables (`FRONT`, `THINKING`); for tests.
     """
 
     opens_soon: ClassVar[bool] = True
-    """Whether the searcher is opened within a second or so: then whatever needs it opens it, and what comes before a
-    ``quit`` is done before it."""
+    """Whether the searcher opens within about a second. Then any command that needs it opens it, and commands before a
+    ``quit`` are done before quitting."""
 
     def __init__(self, options: OptionValues, thinking: Thinking[Any], *, strict: bool = False) -> None:
         self._options = options
@@ -96,17 +97,17 @@ class UsiFront:
         self._opening: Any = None
         """The plan that the running `Prepare` opens; None: none runs."""
         self._is_asked = False
-        """Whether ``readyok`` is waited for."""
+        """Whether the GUI waits for ``readyok``."""
         self._waiting: deque[GuiLine | GuiGone] = deque()
-        """Events that came in the meantime."""
+        """Events that arrived in the meantime."""
         self._alive_ms = 0.0
         """The time at which the next empty line is due."""
         self._replay = Replay()
         self._board: Board | None = None
         self._fault = ""
-        """What was wrong with the last ``position``. Without one it is the usual beginning."""
+        """The fault of the last ``position``. Before the first ``position`` it is the start position."""
         self._solving = 0
-        """Mates that are looked for."""
+        """The number of mate searches that are running."""
 
     @property
     def state(self) -> FrontState:
@@ -117,9 +118,9 @@ class UsiFront:
         return self._thinking.state
 
     def handle(self, event: object, now_ms: float) -> list[Any]:
-        """Take an event that happened at ``now_ms`` (any steady clock) and say what is to be done, in this order.
+        """Take an event that happened at ``now_ms`` (by any monotonic clock) and return the instructions, in order.
 
-        When it is over only what still searches is heard.
+        After the end, only events of running searches are handled.
         """
         self._now_ms = now_ms
         match event:
@@ -154,18 +155,18 @@ class UsiFront:
     # --- the searcher ---------------------------------------------------------------------------------------------
 
     def _heard(self, event: object) -> None:
-        """Take an event of the searcher."""
+        """Handle an event of the searcher."""
         self._thinking.heard(event, self._now_ms)
 
     def _wanted(self) -> Any:
-        """The plan that is to be opened."""
+        """The plan of the searcher to open."""
         return self._options.plan
 
     def _replaced(self) -> None:
-        """Another searcher was opened, and what the last one searched is lost."""
+        """Another searcher was opened; the searches of the previous one are lost."""
 
     def _stays_open(self, event: Prepared) -> bool:
-        """Go on where another searcher was not to be had. Whether the one from before is there, and ready."""
+        """Continue after another searcher could not be opened. Returns whether the previous one is open and ready."""
         self._quit(1, event.error)
         return False
 
@@ -225,7 +226,7 @@ class UsiFront:
                 self._thinking.complain(str(error))
 
     def _catch_up(self) -> None:
-        """Heed the lines that have waited."""
+        """Handle the lines that have waited."""
         while self._waiting and not self._is_busy:
             self._heed(self._waiting.popleft())
 
@@ -253,14 +254,14 @@ class UsiFront:
                 self._stop_mate()
                 self._thinking.stop(now_ms)
             case "gameover":
-                # A large table takes seconds to clear: best before the next game's clock runs.
+                # A large table takes seconds to clear: do it before the next game's clock runs.
                 self._stop_mate()
                 self._new_game()
             case other:
                 raise ValueError(f"unknown command {other!r}")
 
     def _new_game(self) -> None:
-        """End what is thought about, and have the searcher forget the game."""
+        """End the current search, and make the searcher forget the game."""
         self._thinking.end(self._now_ms)
         if self._plan is not None:
             self._out.append(NewGame())
@@ -273,12 +274,13 @@ class UsiFront:
         except ValueError as error:
             self._fault = str(error)
             raise
-        # What comes after us may read less than we do.
+        # Code after this may accept fewer formats than we do.
         self._board, self._fault = Board(canonical(sfen), moves, position), ""
 
     def _searchable(self, give_up: str) -> Board | None:
-        """The position to search. Where it is wrong, or no searcher is there, ``give_up`` is said: somebody waits for
-        a word."""
+        """The position to search. If it is wrong, or there is no searcher, ``give_up`` is sent, because the GUI waits
+        for an answer.
+        """
         if self._plan is None or self._fault:
             missing = "isready comes first" if self._plan is None else f"the last position was wrong: {self._fault}"
             self._thinking.complain(f"go: {missing}")
@@ -295,7 +297,7 @@ class UsiFront:
             self._thinking.go(Asked(self._legal(order, board), board, came_ms), self._now_ms)
 
     def _legal(self, order: GoOrder, board: Board) -> GoOrder:
-        """The order without the ``searchmoves`` that are not legal, unless none is: the search fails then."""
+        """The order without the ``searchmoves`` that are not legal, unless none is legal: then the search fails."""
         legal = board.legal(order.searchmoves)
         if len(legal) == len(order.searchmoves):
             return order

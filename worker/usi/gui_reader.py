@@ -1,6 +1,6 @@
-"""The GUI's side of a USI engine: its lines are read, and ``usi`` is answered, before the engine is loaded.
+"""The GUI's side of a USI engine: reads its lines, and answers ``usi``, before the engine is loaded.
 
-Nothing compiled is imported here. Loading takes half a second at best, and many on a busy or new machine.
+Nothing compiled is imported here. Loading takes at least half a second, and many seconds on a busy or new machine.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ _log = logging.getLogger(__name__)
 
 
 def introduction(name: str, options: Mapping[str, Option]) -> str:
-    """The answer to ``usi``, lines and all."""
+    """The answer to ``usi``, as lines of text."""
     lines = [f"id name {name}", "id author the Gougi developers"]
     return "\n".join([*lines, *(option.line(word) for word, option in options.items()), "usiok"])
 
 
 class GuiReader:
-    """Reads the GUI's lines on a thread of its own: answers ``usi``, and hands on all others, in their order.
+    """Reads the GUI's lines on its own thread: answers ``usi``, and passes on all others, in order.
 
     Args:
-        lines: of the GUI.
+        lines: the GUI's lines.
         write: writes one line, or several with line ends between them; called from this thread too.
-        introduction: what ``usi`` is answered by.
+        introduction: the answer to ``usi``.
     """
 
     def __init__(self, lines: Iterable[str], write: Callable[[str], None], introduction: str) -> None:
@@ -40,8 +40,9 @@ class GuiReader:
         threading.Thread(target=self._serve, args=(lines,), name="gui-reader", daemon=True).start()
 
     def forward(self, take: Callable[[str | None], None]) -> None:
-        """Hand on the lines, each without its end, at last None: those so far at once, the others as they come, on
-        this reader's thread."""
+        """Pass on the lines without their ends, and None at the end: earlier lines at once, later ones as they arrive,
+        on this reader's thread.
+        """
         with self._lock:
             for line in self._kept:
                 take(line)
@@ -50,12 +51,12 @@ class GuiReader:
     def _serve(self, lines: Iterable[str]) -> None:
         try:
             for text in lines:
-                line = text.removeprefix("\ufeff")  # a script that an editor of Windows wrote begins so
+                line = text.removeprefix("\ufeff")  # Windows editors write a byte order mark
                 if line.strip() == "usi":
                     self._write(self._introduction)
                 else:
                     self._hand_on(line.rstrip("\r\n"))
-        except (OSError, ValueError) as error:  # a stream is broken or closed
+        except (OSError, ValueError) as error:  # the stream is broken or closed
             _log.warning("the GUI cannot be read: %s", error)
         self._hand_on(None)
 

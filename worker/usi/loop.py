@@ -1,8 +1,8 @@
 """The single searcher as a USI engine, for any GUI: ``gougi usi --single``.
 
-`UsiLoop` runs `worker.usi.front` with `worker.usi.single` behind it. Its own thread never waits for a search: lines,
-ticks and what was prepared come to it through a queue. Another thread searches, and tells the front by itself what it
-found. A lock keeps one event behind the other.
+`UsiLoop` runs `worker.usi.front` with the searches of `worker.usi.single`. Its own thread never waits for a search:
+lines, ticks and prepared objects arrive through a queue. Another thread searches and passes its results to the front
+directly. A lock ensures that events are handled one after the other.
 """
 
 from __future__ import annotations
@@ -47,14 +47,15 @@ from worker.warming import Warming, WarmingError
 _log = logging.getLogger(__name__)
 
 _EVERY: Final = 1 << 62
-"""More than any search's number."""
+"""Larger than any search's number."""
 
 
 class UsiLoop:
     """One GUI's session with one engine.
 
     Args:
-        write: writes a line to the GUI; called from several threads, never at once. Raises OSError: the GUI is gone.
+        write: writes a line to the GUI; called from several threads, but never at the same time. Raises OSError if the
+            GUI is gone.
     """
 
     def __init__(self, write: Callable[[str], None]) -> None:
@@ -62,19 +63,19 @@ class UsiLoop:
         options = Options()
         self._front = UsiFront(options, SingleThinking(options))
         self._lock = threading.Lock()
-        """Held while the front takes an event, and what it wants done is done."""
+        """Held while the front handles an event and its instructions are carried out."""
         self._events: SimpleQueue[object] = SimpleQueue()
         self._jobs: SimpleQueue[NewGame | BeginSearch | None] = SimpleQueue()
         self._engine: NumbaEngine | None = None
         self._search_lock = threading.Lock()
         self._running: tuple[int, NumbaEngine] | None = None
-        """The search that runs, or ran last, and its engine, which another one may have taken the place of."""
+        """The current or last search and its engine, which may have been replaced since."""
         self._ended = 0
-        """The number of the last search that was told to end; so were all before it."""
+        """All searches up to this number have been told to end."""
         self._clearing = 0
         """The number of `NewGame` that are not done yet."""
         self._asked = 0
-        """Times that a GUI asked meanwhile whether the engine is ready."""
+        """The number of ``isready`` that arrived in the meantime."""
         self._book = BookPlayer(random.Random())
         self._mates = Mates(self._handle)
         self._warming = Warming()
@@ -83,8 +84,8 @@ class UsiLoop:
         """The reason for an exit code other than 0."""
 
     def run(self, gui: GuiReader) -> int:
-        """Serve until ``quit`` or the end of the GUI's lines; what then still searches is answered. Returns the exit
-        code."""
+        """Serve until ``quit`` or the end of the GUI's lines; searches still running are then answered. Returns the
+        exit code."""
         searcher = threading.Thread(target=self._work, name="search", daemon=True)
         searcher.start()
         gui.forward(self._hear)
@@ -99,9 +100,9 @@ class UsiLoop:
             self._mates.close(wait=True)
 
     def _hear(self, line: str | None) -> None:
-        """Take a line of the GUI, on the reader's thread."""
+        """Take a line from the GUI, on the reader's thread."""
         if line is not None and line.strip() == "quit":
-            self._warming.end()  # nothing else takes so long that it cannot be waited for
+            self._warming.end()  # nothing else takes too long to wait for
         self._events.put(GuiGone() if line is None else GuiLine(line, _now_ms()))
 
     def _next(self) -> object:
@@ -112,7 +113,7 @@ class UsiLoop:
             return Tick()
 
     def _handle(self, event: object) -> None:
-        """Give the front an event, and do what it wants done; from any thread, but not while it is done."""
+        """Pass an event to the front and carry out its instructions; from any thread, but not recursively."""
         with self._lock:
             instructions = deque(self._front.handle(event, _now_ms()))
             while instructions:
@@ -127,7 +128,7 @@ class UsiLoop:
             case SendToGui(text):
                 self._say(text)
             case Prepare(plan, book) if plan is None and self._book.has(book):
-                if self._clearing:  # a large table takes seconds, for which the clock of a move should not run
+                if self._clearing:  # a large table takes seconds, during which a move's clock should not run
                     self._asked += 1
                 else:
                     self._events.put(Prepared())
@@ -154,7 +155,7 @@ class UsiLoop:
     # --- the engine -----------------------------------------------------------------------------------------------
 
     def _prepare(self, order: Prepare) -> None:
-        """Build the engine, and open the book; on a thread of its own."""
+        """Build the engine, and open the book; on its own thread."""
         error = ""
         try:
             if order.plan is not None and not self._build(order.plan):
@@ -169,7 +170,7 @@ class UsiLoop:
         self._events.put(Prepared(error, final=True, book_error="" if error else open_book(self._book, order.book)))
 
     def _build(self, plan: tuple[int, int, str | None, int | None, str]) -> bool:
-        """Make the engine. Whether it was made; else ``quit`` came before that."""
+        """Make the engine. Returns False if ``quit`` came first."""
 
         def show(stage: str, number: int, total: int) -> None:
             with self._lock:
@@ -185,7 +186,7 @@ class UsiLoop:
         return True
 
     def _work(self) -> None:
-        """Search what is to be searched, one after the other; on a thread of its own."""
+        """Run the searches one after the other, on its own thread."""
         while (job := self._jobs.get()) is not None:
             engine = self._engine
             assert engine is not None
@@ -207,7 +208,7 @@ class UsiLoop:
                 wake_ms = self._front.wake_ms()
                 ends = bool(self._front.handle(Iterated(number, signs), _now_ms()))
                 if self._front.wake_ms() != wake_ms:
-                    self._events.put(Tick())  # who waits for the old time looks again
+                    self._events.put(Tick())  # the main thread waits for the old time and must check again
                 return not ends
 
         try:

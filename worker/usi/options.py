@@ -1,5 +1,5 @@
-"""USI options and their values, by the field's names: those that the single engine and the fleet both have, with one
-default and one range, and the single engine's own, with what they mean for engine, game and clock.
+"""USI options and their values, under their usual names: those that the single engine and the fleet share, with one
+default and one range, and the single engine's own, with their meaning for engine, game and clock.
 
 Nothing compiled is imported here: ``usi`` is answered before that is loaded.
 """
@@ -23,24 +23,24 @@ if TYPE_CHECKING:
     from worker.book import BookSettings
 
 _WHOLE_NUMBER: Final = re.compile(r"-?[0-9]{1,1000}")
-"""Python refuses to read one of several thousand digits."""
+"""Python refuses to read a number with several thousand digits."""
 _TEXTS: Final = ("string", "filename")
 EMPTY: Final = "<empty>"
-"""The value by which USI says that a text is empty."""
+"""The value by which USI marks an empty text."""
 _NO_BOOK: Final = "no_book"
 _MOST_KEPT: Final = 0.5
-"""The share of the time at stake that is kept back at the most: the delays' defaults are for times of many seconds."""
+"""The share of the time at stake that is kept back at most: the defaults of the delays suit times of many seconds."""
 _AT_STAKE_MS: Final = 10_000
-"""Time at stake from which on ``NetworkDelay2`` is kept back whole."""
+"""From this time at stake, ``NetworkDelay2`` is kept back in full."""
 _NO_TIME_MS: Final = 1000
-"""The time for a move where the GUI's clock words are all 0: none at all, or a game without limit."""
+"""The time for a move if all clock values of the GUI are 0, which means no time at all or no limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """A USI option, of ours or of another engine: its type and default, and what it may be set to.
+    """A USI option, of ours or of another engine: its type, default and allowed values.
 
-    Numbers lie within ``least`` to ``most`` (None: any), a combo's values in ``choices``.
+    Numbers lie within ``least`` to ``most`` (None: any), the values of a combo are in ``choices``.
     """
 
     kind: str
@@ -92,7 +92,7 @@ BOOK_OPTIONS: Final = {
     "IgnoreBookPly": Option("check", "false"),
     "FlippedBook": Option("check", "true"),
 }
-"""Options of a player's book, with YaneuraOu's names and defaults. -1: as the option for both colours says."""
+"""Options of a player's book, with YaneuraOu's names and defaults. -1: the option for both colours applies."""
 
 
 MOST_THREADS: Final = 512
@@ -101,7 +101,7 @@ MOST_THREADS: Final = 512
 def engine_options(
     hash_mb: int = 128, eval_file: str = "", fv_scale: int = 0, architecture: str = ""
 ) -> dict[str, Option]:
-    """Options that an engine is made from, with these defaults (else the configuration's)."""
+    """Options from which an engine is made, with these defaults (else those of the configuration)."""
     return {
         "USI_Hash": Option("spin", str(hash_mb), 1, 1 << 20),
         "Threads": Option("spin", "1", 1, MOST_THREADS),
@@ -134,8 +134,8 @@ PLAY_OPTIONS: Final = {
     "PvInterval": Option("spin", "300", 0, 100_000),
     **BOOK_OPTIONS,
 }
-"""Options of play. 0 means "none" for FV_SCALE (what is known of the network, else 16), MaxMovesToDraw, DepthLimit,
-NodesLimit and PvInterval. The fleet takes numbers this large over its network (`cluster.network.messages`)."""
+"""Options of play. 0 means "none" for FV_SCALE (the network's own value, else 16), MaxMovesToDraw, DepthLimit,
+NodesLimit and PvInterval. The ranges are those that the fleet's messages allow (`cluster.network.messages`)."""
 
 OPTIONS: Final = {
     **engine_options(),
@@ -145,23 +145,23 @@ OPTIONS: Final = {
     "GenerateAllLegalMoves": Option("check", "false"),
     "RootMateSearchNodesLimit": Option("spin", str(ROOT_MATE_NODES), 0, (1 << 32) - 1),
 }
-"""The single engine's. RootMateSearchNodesLimit (ふかうら王's name) 0 means that none is searched for."""
+"""The single engine's. RootMateSearchNodesLimit (ふかうら王's name) 0 means no mate search."""
 
 
 class OptionValues(ABC):
-    """The values of the options of ``table`` as they are now."""
+    """The current values of the options in ``table``."""
 
     @property
     @abstractmethod
     def plan(self) -> Any:
-        """The values that decide over the searcher: another plan is another one."""
+        """The values that determine the searcher: another plan needs another searcher."""
 
     def __init__(self, table: Mapping[str, Option]) -> None:
         self.table = table
         self._values = {name: option.default for name, option in table.items()}
 
     def set(self, name: str, value: str) -> None:
-        """Set an option. Blanks around a value count where it is a text.
+        """Set an option. If the value is text, surrounding blanks are part of it.
 
         Raises:
             ValueError: the name or the value is wrong; nothing is changed.
@@ -183,13 +183,13 @@ class OptionValues(ABC):
         return self._values[name] == "true"
 
     def text(self, name: str) -> str:
-        """A text as it is, an empty one as ``""``."""
+        """A text value; an empty one as ``""``."""
         value = self._values[name]
         return "" if value == EMPTY else value
 
     @property
     def network(self) -> str:
-        """``EvalFile``, a file or a folder, within ``EvalDir`` where that is set; ``EvalDir`` alone is the network's
+        """``EvalFile``, a file or a folder, within ``EvalDir`` if that is set; ``EvalDir`` alone is the network's
         folder. Empty: none is set."""
         folder, file = self.text("EvalDir"), self.text("EvalFile")
         if folder and self._values["EvalFile"] == self.table["EvalFile"].default:
@@ -198,12 +198,12 @@ class OptionValues(ABC):
 
     @property
     def time_options(self) -> TimeOptions:
-        """``NetworkDelay`` is kept back on each move, ``NetworkDelay2`` of the last of the time."""
+        """``NetworkDelay`` is kept back on each move, ``NetworkDelay2`` from the last of the time."""
         delay, last_delay = self.number("NetworkDelay"), self.number("NetworkDelay2")
         clock = ClockSettings(
             network_margin_ms=delay,
             most_reserve_ms=max(0, last_delay - delay),
-            reserve_share=max(0.1, (last_delay - delay) / _AT_STAKE_MS),  # all of it from there on
+            reserve_share=max(0.1, (last_delay - delay) / _AT_STAKE_MS),  # in full from there on
             most_kept=_MOST_KEPT,
             slow_mover=self.number("SlowMover"),
             unlimited_ms=_NO_TIME_MS,
@@ -237,7 +237,7 @@ class OptionValues(ABC):
         )
 
     def _own(self, name: str) -> int | None:
-        """The value of an option for one colour; None: that for both counts."""
+        """The value of an option for one colour; None: the one for both applies."""
         number = self.number(name)
         return None if number < 0 else number
 
@@ -250,7 +250,7 @@ class OptionValues(ABC):
 
 
 class Options(OptionValues):
-    """The single engine's."""
+    """The single engine's options."""
 
     def __init__(self) -> None:
         super().__init__(OPTIONS)

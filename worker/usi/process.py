@@ -1,8 +1,8 @@
 """A USI engine's process: start and handshake, lines both ways, stderr drained, a clean end.
 
-One thread reads stdout into a queue, another empties stderr: gpsusi writes 1.7 KB of it a search and stands still once
-the pipe is full. The engine runs in a session of its own, so Ctrl-C at the terminal reaches it through us only, and
-`kill` takes its children along.
+One thread reads stdout into a queue, another empties stderr: gpsusi writes 1.7 KB to it in each search and blocks once
+the pipe is full. The engine has its own process group, so Ctrl-C at the terminal reaches it through us only, and `kill`
+ends its children too.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from worker.score import MATE_BOUND, MAX_EVAL, MAX_PLY, mate_in, mated_in
 from worker.usi.options import Option
 
 _LONGEST_MATE: Final = 1023
-"""Plies. `worker.score` holds no mate that is further away; ``mate +`` without a number is taken for this one."""
+"""Plies. `worker.score` cannot represent a longer mate; ``mate +`` without a number counts as this one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """Which words of ``go`` an engine understands. One that it does not know has ended gpsusi's process.
+    """The words of ``go`` that an engine understands. An unknown word ends gpsusi's process.
 
-    Time is always kept by our own ``stop``; without ``movetime`` the engine is told byoyomi.
+    We always end the search with our own ``stop``; without ``movetime`` the engine gets byoyomi.
     """
 
     movetime: bool = True
@@ -43,7 +43,8 @@ class Dialect:
 
 
 DIALECTS: Final = {"gpsshogi": Dialect(movetime=False, nodes=False, depth=False, searchmoves=False)}
-"""By the first word of ``id name``. gpsusi 0.7 throws on `movetime`, `nodes`, `depth`, and knows no `searchmoves`."""
+"""By the first word of ``id name``. gpsusi 0.7 throws on `movetime`, `nodes`, `depth`, and does not know
+`searchmoves`."""
 
 
 def dialect_of(name: str) -> Dialect:
@@ -52,7 +53,8 @@ def dialect_of(name: str) -> Dialect:
 
 
 def parse_option(line: str) -> tuple[str, Option] | None:
-    """Name and option of an ``option name N type T ...`` line, N with or without blanks; None where it is none."""
+    """Name and option of an ``option name N type T ...`` line, N with or without blanks; None if it is not such a
+    line."""
     head, found, rest = line.partition(" type ")
     if not found or not head.startswith("option name "):
         return None
@@ -69,7 +71,7 @@ def parse_option(line: str) -> tuple[str, Option] | None:
 
 
 def parse_score(words: Sequence[str]) -> int | None:
-    """The score behind ``score``: ``cp 34``, ``mate 7``, ``mate -4``, ``mate +``, ``mate -``. None: neither."""
+    """The score after the word ``score``: ``cp 34``, ``mate 7``, ``mate -4``, ``mate +``, ``mate -``. None: neither."""
     if len(words) < 2:
         return None
     kind, text = words[0], words[1]
@@ -102,11 +104,11 @@ _INFO_NUMBERS: Final = {
     "hashfull": 1000,
     "multipv": 1 << 16,
 }
-"""By name the largest that is taken for one; an engine may say anything."""
+"""By name, the largest accepted value; an engine may send anything."""
 
 
 def parse_info(line: str, legal_pv: Callable[[Sequence[str]], tuple[str, ...]]) -> SearchInfo | None:
-    """An ``info`` line with a score and a PV; None for any other. Fields that are missing are 0 (``multipv``: 1).
+    """An ``info`` line with a score and a PV; None for any other. Missing fields are 0 (``multipv``: 1).
 
     Args:
         legal_pv: the legal beginning of a PV (engines end theirs with words such as ``resign`` or ``rep_draw``).
@@ -150,7 +152,7 @@ def parse_info(line: str, legal_pv: Callable[[Sequence[str]], tuple[str, ...]]) 
 
 
 def parse_nodes(line: str) -> int | None:
-    """The node count of any ``info`` line (engines send it apart from the PV); None where it has none."""
+    """The node count of any ``info`` line (engines send it apart from the PV); None if it has none."""
     words = line.split()
     if words[:1] != ["info"] or words[1:2] == ["string"] or "nodes" not in words[:-1]:
         return None
@@ -172,13 +174,13 @@ def parse_bestmove(line: str) -> tuple[str, str | None]:
 
 
 def go_line(limits: Limits, searchmoves: Sequence[str], dialect: Dialect) -> str:
-    """The ``go`` for these limits in an engine's dialect.
+    """The ``go`` line for these limits in an engine's dialect.
 
     Args:
         searchmoves: the root moves to search; empty: all.
 
     Raises:
-        EngineError: the engine has no word for a limit.
+        EngineError: the engine does not support a limit.
     """
     words = ["go"]
     for wanted, known, name in (
@@ -204,16 +206,16 @@ def go_line(limits: Limits, searchmoves: Sequence[str], dialect: Dialect) -> str
 
 _STDERR_LINES: Final = 5
 _EVERY_ENGINE: Final = ("USI_Hash", "USI_Ponder")
-"""Options that USI grants without an announcement."""
+"""Options that USI allows without an announcement."""
 _QUIT_S: Final = 1.0
 
 
 _SECRETS = frozenset({"GOUGI_CSA_PASSWORD", "GOUGI_PAGE_TOKEN", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"})
-"""Environment variables that are nothing to a program of others."""
+"""Environment variables that must not reach a third-party program."""
 
 
 class UsiProcess:
-    """A running engine that has said ``usiok``.
+    """A running engine that has sent ``usiok``.
 
     Args:
         command: the program and its arguments.
@@ -221,7 +223,7 @@ class UsiProcess:
         folder: the working directory; None: ours.
 
     Raises:
-        EngineError: the program cannot be started, dies, or says no ``usiok`` in time.
+        EngineError: the program cannot be started, dies, or sends no ``usiok`` in time.
     """
 
     def __init__(self, command: Sequence[str], start_timeout_s: float, folder: str | None = None) -> None:
@@ -239,7 +241,7 @@ class UsiProcess:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 cwd=folder,
-                process_group=0,  # Ctrl-C is not for it; in our session, so that whoever ends that ends it too
+                process_group=0,  # Ctrl-C must not reach it; but it stays in our session, so it ends with the session
                 env={name: value for name, value in os.environ.items() if name not in _SECRETS},
             )
         except (OSError, ValueError) as error:
@@ -272,14 +274,14 @@ class UsiProcess:
                 self._errors.append(text[:300])
 
     def _hear_out(self, last: str, timeout_s: float) -> None:
-        """Read up to the line ``last``, noting name and options on the way."""
+        """Read up to the line ``last``, noting name and options."""
         deadline = time.monotonic() + timeout_s
         while (line := self.receive(deadline)) != last:
             if line is None:
                 if time.monotonic() >= deadline:
                     raise EngineError(f"{self.label}: no {last} within {timeout_s:g} s{self._said()}")
             elif line.startswith("info string error"):
-                # USI engines have no other way to report an error while they get ready.
+                # USI engines have no other way to report an error before ``readyok``.
                 self._complaint = f"; {line.removeprefix('info string ')[:300]}"
             elif line.startswith("id name "):
                 self.name = line.removeprefix("id name ").strip()
@@ -301,7 +303,8 @@ class UsiProcess:
             raise self.death() from error
 
     def receive(self, deadline: float | None) -> str | None:
-        """The next line; None once ``deadline`` (of ``time.monotonic``) is past, after `wake`, and for an empty line.
+        """The next line; None once ``deadline`` (of ``time.monotonic``) has passed, after `wake`, and for an empty
+        line.
 
         Raises:
             EngineError: the engine died.
@@ -312,7 +315,7 @@ class UsiProcess:
         except queue.Empty:
             return None
         if line is None:
-            self._lines.put(None)  # whoever asks again hears of the death too
+            self._lines.put(None)  # the next call must see the death too
             raise self.death()
         return line or None
 
@@ -349,7 +352,7 @@ class UsiProcess:
             self.send(f"setoption name {name}" if button else f"setoption name {name} value {value}")
 
     def death(self) -> EngineError:
-        """An error that says how an engine that closed its output ended, and what it said last."""
+        """An error that says how an engine that closed its output ended, and its last words."""
         try:
             code = self._process.wait(timeout=_QUIT_S)
         except subprocess.TimeoutExpired:
@@ -362,7 +365,7 @@ class UsiProcess:
         return self._complaint + (f"; stderr: {' | '.join(self._errors)}" if self._errors else "")
 
     def quit(self) -> None:
-        """Ask the engine to end, and make sure that it did. No zombie is left."""
+        """Ask the engine to end, and make sure that it did. Leaves no zombie."""
         with contextlib.suppress(EngineError):
             self.send("quit")
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -370,7 +373,7 @@ class UsiProcess:
         self.kill()
 
     def kill(self) -> None:
-        """End the engine and its children at once, and collect it."""
+        """End the engine and its children at once, and reap it."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()

@@ -16,7 +16,8 @@ _log = logging.getLogger(__name__)
 
 
 def open_book(book: BookPlayer, settings: BookSettings) -> str:
-    """Open the book that the options name. Returns why it cannot be read, and there is none; empty: it can."""
+    """Open the book that the options name. Returns the reason if it cannot be read (then there is no book); else an
+    empty text."""
     try:
         book.open(settings)
     except BookError as error:
@@ -33,11 +34,11 @@ def ask_book(book: BookPlayer, question: AskBook) -> BookReplied:
 
 
 class Mates:
-    """Solves mates, one after the other, on a thread of its own.
+    """Solves mates, one after the other, on its own thread.
 
     Args:
-        tell: hears of the end of each, from that thread.
-        most_mb: memory that it takes at the most; None: what is asked for.
+        tell: called with each result, from that thread.
+        most_mb: the most memory that it may take; None: as requested.
     """
 
     def __init__(self, tell: Callable[[MateSolved], None], most_mb: int | None = None) -> None:
@@ -55,12 +56,12 @@ class Mates:
         self._thread.submit(self._solve, self._solver, order)
 
     def stop(self) -> None:
-        """End the last one now."""
+        """End the last search now."""
         if self._solver is not None:
             self._solver.stop()
 
     def close(self, *, wait: bool) -> None:
-        """End all; ``wait`` until the last one has been told of."""
+        """End all searches; ``wait``: until the last result has been reported."""
         self.stop()
         self._thread.shutdown(wait=wait, cancel_futures=not wait)
 
@@ -74,4 +75,4 @@ class Mates:
                 result = solver.solve(position, deadline_ns=deadline)
         except Exception:
             _log.exception("the mate search failed")
-        self._tell(MateSolved(result))  # the GUI waits for a word, whatever happens
+        self._tell(MateSolved(result))  # the GUI waits for an answer, whatever happens

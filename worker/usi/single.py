@@ -1,8 +1,8 @@
-"""The single engine's searches behind ``go``.
+"""The single engine's searches for ``go``.
 
-**Pondering** is the search of the position with the expected reply, which a ``ponderhit`` gives its time, and goes on.
-With ``Stochastic_Ponder`` the reply is left open, and the table fills for whatever it will be: there the hit begins a
-search anew.
+**Pondering** is the search of the position after the expected reply; a ``ponderhit`` gives it its time, and it
+continues. With ``Stochastic_Ponder`` the reply is left open, and the table fills for any reply: then the hit begins a
+new search.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Iterated:
-    """An iteration is over, and the search waits: `EndSearch` is no other one, nothing is go on."""
+    """An iteration is over, and the search waits: after `EndSearch` there is no other one, without it the search
+    continues."""
 
     search_id: int
     signs: Signs
@@ -45,7 +46,7 @@ class Searched:
 
 @dataclass(frozen=True, slots=True)
 class BeginSearch:
-    """Search, behind the searches that were begun before, and tell `Shown`, and `Searched` or
+    """Search, after the searches that were begun before, and send `Shown`, and `Searched` or
     `worker.usi.events.Failed`."""
 
     search_id: int
@@ -55,12 +56,12 @@ class BeginSearch:
     rules: Rules
     root_mate_nodes: int
     asks: bool
-    """Whether it is to tell `Iterated` too."""
+    """Whether to send `Iterated` too."""
 
 
 @dataclass(frozen=True, slots=True)
 class EndSearch:
-    """Have that search end now."""
+    """End that search now."""
 
     search_id: int
 
@@ -71,15 +72,15 @@ class _SingleSearch(Search):
     is_blind: bool
     """Whether it ponders without the expected reply."""
     shown: list[SearchInfo] = field(default_factory=list)
-    """The lines of the last iteration that the GUI has seen."""
+    """The lines of the last iteration sent to the GUI."""
     shows: bool = False
-    """Whether it sees the one whose lines come now."""
+    """Whether the lines of the current iteration are sent."""
     ends_ms: float | None = None
-    """The time of its end, however it goes on until then."""
+    """The latest time of its end."""
 
 
 class SingleThinking(Thinking[_SingleSearch]):
-    """See the module's text, and `worker.usi.thinking.Thinking`."""
+    """See the module docstring and `worker.usi.thinking.Thinking`."""
 
     options: Options
     _aimed: ClassVar[bool] = False
@@ -116,11 +117,11 @@ class SingleThinking(Thinking[_SingleSearch]):
         if search.turn is None:
             search.watch.see(signs)
         elif search.turn.goes_on(signs, now_ms):
-            self._wake_ms = search.ends_ms  # also where an iteration before this one ended it
+            self._wake_ms = search.ends_ms  # even if an earlier iteration has ended it
         elif (free_until_ms := search.turn.free_until_ms(now_ms)) <= now_ms:
             self._halt(search_id)
         else:
-            # What is left of the second that is charged costs nothing; no other one follows.
+            # The rest of the charged second is free; no further iteration follows.
             self._wake_ms = free_until_ms if self._wake_ms is None else min(free_until_ms, self._wake_ms)
 
     def _searched(self, search_id: int, result: SearchResult, now_ms: float) -> None:
@@ -167,7 +168,8 @@ class SingleThinking(Thinking[_SingleSearch]):
         if not order.ponder:
             self._to(ThinkingState.SEARCHING)
         if turn is not None:
-            # The search's own limit counts from its beginning, which may come late: a large table is cleared first.
+            # The search's own limit counts from its beginning, which may be late, because a large table is cleared
+            # first.
             self._wake_ms = self._search.ends_ms = self._now_ms + turn.hard_ms
         nodes, depth = self._bounds(order)
         limits = Limits(
@@ -178,7 +180,7 @@ class SingleThinking(Thinking[_SingleSearch]):
             searchmoves=order.searchmoves,
         )
         rules = self.options.rules
-        if is_blind:  # the opponent is to move at the root, and a draw is worth what it will be after the hit
+        if is_blind:  # the opponent is to move at the root, but a draw must have its value after the hit
             rules = replace(rules, draw_black=-rules.draw_white, draw_white=-rules.draw_black)
         times = CLOCK_WORDS & order.numbers.keys() or (order.ponder and not order.numbers)
         self.out.append(

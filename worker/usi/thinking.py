@@ -1,7 +1,7 @@
-"""The searches behind ``go``: one at a time, each answered by one ``bestmove``, the book before them.
+"""The searches for ``go``: one at a time, each answered by one ``bestmove``, after asking the book.
 
-`Thinking` has what every searcher shares: when a search begins and ends, its clock, when its ``bestmove`` may go out. A
-subclass has the searches themselves, and what is found on the opponent's time.
+`Thinking` is the part that all searchers share: when a search begins and ends, its clock, and when its ``bestmove`` may
+go out. A subclass has the searches themselves and the results of pondering.
 """
 
 from __future__ import annotations
@@ -79,16 +79,16 @@ class Board:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A ``go`` or a hit."""
+    """A ``go`` or a ponder hit."""
 
     order: GoOrder
     board: Board
     began_ms: float
-    """The time at which it came: what is to be done takes of its time."""
+    """The time of its arrival: all work counts against its time."""
 
     def careful_move(self) -> str:
-        """A move by material alone, of ``searchmoves`` if they are given, or ``resign`` where there is none: an answer
-        where nothing is known."""
+        """A move by material alone, one of ``searchmoves`` if given, or ``resign`` if there is none: the answer if no
+        search has a result."""
         position, only = self.board.position, self.order.searchmoves
         legal = self.board.legal(only)
         if position.is_mated() or (only and not legal):
@@ -103,9 +103,9 @@ class SearchOutcome:
     move: str
     ponder: str | None = None
     score: int | None = None
-    """From the side to move; None: no search stands behind the move."""
+    """From the side to move; None: the move does not come from a search."""
     exact: bool = True
-    """Whether ``score`` is no mere bound."""
+    """Whether ``score`` is exact and not only a bound."""
     lines: tuple[str, ...] = ()
 
 
@@ -122,21 +122,21 @@ class Search:
     held: bool
     """No ``bestmove`` may go out before ``stop`` or a hit."""
     last: SearchOutcome | None = None
-    """The last word of a search whose ``bestmove`` is held."""
+    """The result of a search whose ``bestmove`` is held."""
 
 
 S = TypeVar("S", bound=Search)
 
 
 class Thinking(ABC, Generic[S]):
-    """See the module's text. Times are milliseconds of the driver's clock; what is to be done is added to ``out``.
+    """See the module docstring. Times are milliseconds of the driver's clock; instructions are added to ``out``.
 
     Args:
         strict: see `worker.states.States`.
     """
 
     _aimed: ClassVar[bool]
-    """Whether a search ends at its soft time; else it may end an iteration behind that."""
+    """Whether a search ends at its soft time; otherwise it may run one iteration longer."""
 
     def __init__(self, options: OptionValues, *, strict: bool = False) -> None:
         self.options = options
@@ -145,29 +145,29 @@ class Thinking(ABC, Generic[S]):
         self._clock = GuiClock()
         self._now_ms = 0.0
         self._wake_ms: float | None = None
-        """The time at which the search is to end, or else what is pondered on."""
+        """The time at which the search, or else pondering, has to end."""
         self._last_id = 0
         self._asked: Asked | None = None
-        """A ``go`` or a hit for which the book is asked."""
+        """A ``go`` or a hit for which the book is being asked."""
         self._expected: Asked | None = None
         """The last ``go ponder``."""
         self._search: S | None = None
         self._ending: dict[int, S] = {}
-        """Searches that another one has taken the place of, whose last words are still to come."""
+        """Searches that were replaced by another, whose results are still to come."""
 
     # --- for each searcher -----------------------------------------------------------------------------------------
 
     @abstractmethod
     def complain(self, why: str) -> None:
-        """Say an error."""
+        """Report an error to the GUI."""
 
     @abstractmethod
     def heard(self, event: object, now_ms: float) -> None:
-        """Take an event of a search."""
+        """Handle an event of a search."""
 
     @abstractmethod
     def _begin(self, asked: Asked) -> None:
-        """Search for a move, or go on with what is pondered on."""
+        """Search for a move, or continue the pondering search."""
 
     @abstractmethod
     def _ponder(self, asked: Asked) -> None:
@@ -175,11 +175,11 @@ class Thinking(ABC, Generic[S]):
 
     @abstractmethod
     def _halt(self, search_id: int) -> None:
-        """Have the search say its last word now."""
+        """Make the search report its result now."""
 
     @abstractmethod
     def _end_pondering(self) -> None:
-        """End, without an answer, what is searched on the opponent's time; nothing where that is not done."""
+        """End pondering without an answer; does nothing if there is none."""
 
     # --- the GUI's orders -----------------------------------------------------------------------------------------
 
@@ -188,7 +188,7 @@ class Thinking(ABC, Generic[S]):
         return self._states.now
 
     def go(self, asked: Asked, now_ms: float) -> None:
-        """Search. What still runs is answered first."""
+        """Search. A search that still runs is answered first."""
         search = self._search
         self.stop(now_ms)
         self._wake_ms = None
@@ -209,7 +209,7 @@ class Thinking(ABC, Generic[S]):
                 ``go``; empty: it had none.
 
         Raises:
-            ValueError: nobody ponders.
+            ValueError: there is no pondering.
         """
         self._now_ms = now_ms
         if self.state is not ThinkingState.PONDERING or self._expected is None:
@@ -219,7 +219,7 @@ class Thinking(ABC, Generic[S]):
         self._think(Asked(order, before.board, began_ms))
 
     def stop(self, now_ms: float) -> None:
-        """Answer now what is to be answered."""
+        """Answer the pending search now."""
         self._now_ms = now_ms
         search = self._search
         if search is None:
@@ -233,7 +233,8 @@ class Thinking(ABC, Generic[S]):
             self._halt(search.search_id)
 
     def end(self, now_ms: float) -> None:
-        """The game is over, or something else than a search comes next: answer, and leave the searcher idle."""
+        """End searching because the game is over or another kind of task follows: answer, and leave the searcher
+        idle."""
         self.stop(now_ms)
 
     def book_replied(self, reply: BookReply, now_ms: float) -> None:
@@ -250,7 +251,7 @@ class Thinking(ABC, Generic[S]):
             self._begin(asked)
 
     def failed(self, search_id: int, why: str, now_ms: float) -> None:
-        """The searcher gives a search up: the game goes on with any move."""
+        """The searcher gave up a search: the game continues with any move."""
         search = self._find(search_id)
         if search is not None:
             self.complain(why)
@@ -271,7 +272,7 @@ class Thinking(ABC, Generic[S]):
                 self._end_pondering()
 
     def say(self, *lines: str) -> None:
-        """Say these lines."""
+        """Send these lines to the GUI."""
         self.out += [SendToGui(line) for line in lines]
 
     # --- for subclasses -------------------------------------------------------------------------------------------
@@ -281,12 +282,12 @@ class Thinking(ABC, Generic[S]):
         return self._last_id
 
     def _find(self, search_id: int) -> S | None:
-        """The search of that id that waits for its last word."""
+        """The search with that id, if its result is still awaited."""
         search = self._search
         return search if search is not None and search.search_id == search_id else self._ending.get(search_id)
 
     def _over(self, search_id: int, last: SearchOutcome, now_ms: float) -> None:
-        """A search has said its last word."""
+        """Take the result of a search."""
         self._now_ms = now_ms
         search = self._find(search_id)
         if search is None:
@@ -298,11 +299,11 @@ class Thinking(ABC, Generic[S]):
             self._answer(search, last)
 
     def _settle(self, search: S, last: SearchOutcome) -> None:
-        """The present search is over: answer it, unless that has to wait."""
+        """The current search is over: answer it, unless the answer has to wait."""
         if search.held:
             search.last = last
             if self.state is ThinkingState.SEARCHING:
-                self.say(*last.lines)  # of an analysis the GUI's user wants to see it now
+                self.say(*last.lines)  # the user of an analysis wants to see them now
                 self._to(ThinkingState.HELD)
             return
         self._search = self._wake_ms = None
@@ -310,7 +311,7 @@ class Thinking(ABC, Generic[S]):
         self._answer(search, last)
 
     def _bounds(self, order: GoOrder) -> tuple[int | None, int | None]:
-        """The most nodes and the depth of a search: of its line, else of the options; None: no limit."""
+        """The most nodes and the depth of a search: from its line, else from the options; None: no limit."""
         if order.infinite:
             return None, None
         numbers, number = order.numbers, self.options.number
@@ -320,7 +321,7 @@ class Thinking(ABC, Generic[S]):
         )
 
     def _turn(self, asked: Asked, watch: Watch, known_ms: float) -> Turn | None:
-        """The time of the move that is asked for, ``known_ms`` of which were pondered; None: it has none."""
+        """The time of the requested move, of which ``known_ms`` were pondered; None: it has none."""
         order, board = asked.order, asked.board
         if order.infinite:
             return None
@@ -341,7 +342,7 @@ class Thinking(ABC, Generic[S]):
         self._states.to(state, self._now_ms)
 
     def _think(self, asked: Asked) -> None:
-        # The book's move goes out at once: it would overtake the bestmove that a search before still owes.
+        # The book's move goes out at once: it would overtake the pending bestmove of an earlier search.
         if asked.order.infinite or self._ending:
             self._begin(asked)
             return

@@ -1,4 +1,4 @@
-"""The words between a GUI and an engine, as an engine has them: what it reads, and the lines that it says.
+"""The USI protocol on the engine's side: parsing the GUI's lines, and formatting the engine's lines.
 
 Pure functions; a line that cannot be read is a ValueError that names the word. `worker.usi.process` has the other
 direction.
@@ -25,7 +25,8 @@ _GO_NUMBERS: Final = {
     "nodes": (1, 1 << 53),
     "depth": (1, 500),
 }
-"""By word, what is taken where its number is missing (who sent it waits for a move: soon), and the most."""
+"""By word: the value used if its number is missing (small, because the sender waits for a move), and the largest
+value."""
 _GO_WORDS: Final = frozenset({*_GO_NUMBERS, "searchmoves", "ponder", "infinite"})
 _SETOPTION: Final = re.compile(r"\s*setoption\s+name\s+(\S+)(?:\s+value(?:\s(.*))?)?\s*", re.DOTALL)
 _MOST_DIGITS: Final = 20
@@ -34,7 +35,7 @@ _BOUND_WORDS: Final = {Bound.EXACT: "", Bound.LOWER: " lowerbound", Bound.UPPER:
 
 
 def score_words(score: int, bound: Bound) -> str:
-    """What follows ``score``: ``cp 34``, ``mate 7``, with ``lowerbound`` or ``upperbound`` if it is only that."""
+    """The words after ``score``: ``cp 34``, ``mate 7``, with ``lowerbound`` or ``upperbound`` if it is only a bound."""
     return to_usi(score) + _BOUND_WORDS[bound]
 
 
@@ -63,7 +64,7 @@ def best_line(move: str, ponder: str | None = None) -> str:
 
 
 def book_lines(reply: BookReply) -> list[str]:
-    """The lines of a book's answer: remarks, the candidates as ``info`` lines, ``bestmove`` where it has one."""
+    """The lines of a book's answer: remarks, the candidates as ``info`` lines, and ``bestmove`` if it has one."""
     lines = [f"info string {note}" for note in reply.notes]
     for number, (entry, pv) in enumerate(reply.candidates, start=1):
         lines.append(f"info depth {entry.depth} multipv {number} score cp {entry.value} pv {' '.join(pv)}")
@@ -81,11 +82,11 @@ class GoOrder:
     ponder: bool = False
     infinite: bool = False
     faults: tuple[str, ...] = ()
-    """The faults of the line, in words. A sender of a wrong line still waits for a move."""
+    """The faults of the line, as text. A sender of a wrong line still waits for a move."""
 
 
 def parse_go(words: Sequence[str]) -> GoOrder:
-    """Read the words behind ``go``. The result is always an order: mistakes are among its faults."""
+    """Read the words after ``go``. The result is always an order, which lists any mistakes as faults."""
     numbers: dict[str, int] = {}
     searchmoves: tuple[str, ...] = ()
     faults: list[str] = []
@@ -123,7 +124,7 @@ def _whole_number(text: str) -> int | None:
 
 
 def parse_setoption(line: str) -> tuple[str, str]:
-    """Name and value of a ``setoption`` line; the value is all that follows ``value`` and one blank, as it was sent."""
+    """Name and value of a ``setoption`` line; the value is everything after ``value`` and one blank, as sent."""
     found = _SETOPTION.fullmatch(line)
     if found is None:
         raise ValueError("setoption: expected 'name N value V'")
@@ -131,18 +132,18 @@ def parse_setoption(line: str) -> tuple[str, str]:
 
 
 def parse_position(words: Sequence[str]) -> tuple[str, tuple[str, ...]]:
-    """SFEN and moves from the words behind ``position``, not yet checked by the rules."""
+    """SFEN and moves from the words after ``position``, not yet checked against the rules."""
     at = words.index("moves") if "moves" in words else len(words)
     moves = tuple(words[at + 1 :])
     if list(words[:1]) == ["startpos"]:
         return STARTPOS, moves
-    if list(words[:1]) == ["sfen"] or (words and "/" in words[0]):  # engines read it without the word too
+    if list(words[:1]) == ["sfen"] or (words and "/" in words[0]):  # engines also accept it without the word
         return " ".join(words[:at]), moves
     raise ValueError("position: expected 'startpos' or 'sfen'")
 
 
 def parse_mate_limit(words: Sequence[str]) -> int | None:
-    """Milliseconds from the words behind ``go mate``; None: no limit."""
+    """Milliseconds from the words after ``go mate``; None: no limit."""
     limit = words[0] if words else "infinite"
     if limit == "infinite":
         return None

@@ -2,6 +2,6 @@
 
 import os
 
-# torch's threads wait for one another hundreds of times a batch. By default they wait busily, and keep the cores from
-# the loader, the sums of rows and whatever else runs. The library reads this when it is loaded.
+# torch's threads wait for one another hundreds of times per batch. By default they busy-wait, and keep the cores from
+# the loader, the sums of rows and everything else. The library reads this when it is loaded.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")

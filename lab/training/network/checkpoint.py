@@ -1,4 +1,4 @@
-"""Checkpoints: all that a run needs to go on as if nothing had been. Whole on the disk or not there."""
+"""Checkpoints: everything that a run needs to resume exactly. A checkpoint is written completely or not at all."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class CheckpointError(Exception):
 
 
 def write_checkpoint(folder: Path, state: dict[str, Any]) -> None:
-    """Write a checkpoint; the one before is kept beside it.
+    """Write a checkpoint; the previous one is kept beside it.
 
     Raises:
-        OSError: that names it. What was there is then the one before.
+        OSError: it names the file. The previous checkpoint is then still there.
     """
     buffer = io.BytesIO()
     torch.save(state, buffer)
@@ -46,13 +46,13 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def read_checkpoint(folder: Path) -> tuple[dict[str, Any] | None, list[str]]:
-    """The last checkpoint of a folder, None where there is none, and what the user should know of it.
+    """The last checkpoint of a folder, None if there is none, and a notice for the user.
 
-    If it is damaged, the one before counts: the run goes on from there and comes to the same end. The damaged one
-    is removed then, so that the next one to be written does not put it in the good one's place.
+    If it is damaged, the previous one counts: the run resumes there and ends with the same result. The damaged one is
+    then removed, so that the next checkpoint does not move it to the place of the good one.
 
     Raises:
-        CheckpointError: all that are there are damaged.
+        CheckpointError: all of them are damaged.
         OSError: one cannot be read.
     """
     notices: list[str] = []

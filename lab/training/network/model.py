@@ -1,4 +1,4 @@
-"""The net that is learned: its forward pass in floating point, or with the evaluator's integers, and its slopes.
+"""The net being trained: its forward pass in floating point, or with the evaluator's integers, and its gradients.
 
 Both are computed in the evaluator's units, where an activation of 1 is 127: whole numbers of this size are exact in
 float32, so that a pass with rounded weights gives the evaluator's output to the last bit.
@@ -34,7 +34,7 @@ from worker.nnue.architecture import Architecture
 
 FACTOR: Final = "factor"
 _COLUMNS: Final = 16
-"""The fewest columns of the slopes that a thread takes: a line of the cache."""
+"""Minimum number of gradient columns per thread: a cache line."""
 
 
 class SparseSums:
@@ -54,7 +54,7 @@ class SparseSums:
         return _Sums.apply(weight, bias, self, batch, top)  # type: ignore[no-any-return,no-untyped-call,unused-ignore]
 
     def forward(self, weight: Any, bias: Any, batch: Batch, top: float) -> Any:
-        """The sums, numpy arrays in and out."""
+        """The sums; numpy arrays in and out."""
         width = weight.shape[1]
         out = np.empty((len(batch), 2 * width), np.float32)
 
@@ -68,7 +68,7 @@ class SparseSums:
         return out
 
     def backward(self, shape: tuple[int, int], batch: Batch, out: Any, slopes: Any, top: float) -> tuple[Any, Any]:
-        """The slopes of weight and bias."""
+        """The gradients of weight and bias."""
         weight, bias = np.zeros(shape, np.float32), np.zeros(shape[1], np.float32)
         width = shape[1]
 
@@ -76,7 +76,7 @@ class SparseSums:
             for side, rows in enumerate((batch.own, batch.enemy)):
                 add_slopes(rows, out, slopes, side * width, np.float32(top), weight, bias, *part)
 
-        # Columns of their own for each thread, in whole lines of the cache.
+        # Separate columns for each thread, in whole cache lines.
         lines = max(1, width // _COLUMNS)
         count = min(self._threads, lines)
         edges = [lines * place // count * _COLUMNS for place in range(count)] + [width]
@@ -108,8 +108,8 @@ class _Sums(torch.autograd.Function):
 
 
 _DENSE_ROWS: Final = 4096
-"""Rows up to which a GPU multiplies by a matrix of zeros and ones, whose slopes need no atomic additions. Beyond it, a
-bag of embeddings is faster."""
+"""Number of rows up to which a GPU multiplies by a matrix of zeros and ones, whose gradients need no atomic additions.
+Beyond it, a bag of embeddings is faster."""
 
 
 def device_sums(weight: Tensor, bias: Tensor, batch: Batch, top: float) -> Tensor:
@@ -127,7 +127,7 @@ def device_sums(weight: Tensor, bias: Tensor, batch: Batch, top: float) -> Tenso
 
 
 def _rounded(value: Tensor) -> Tensor:
-    """Rounded to whole numbers; for the slopes it is as if it were not."""
+    """Rounded to whole numbers; the gradient passes through unchanged."""
     return value + (value.round() - value).detach()
 
 
@@ -136,22 +136,22 @@ def _floored(value: Tensor) -> Tensor:
 
 
 class Model:
-    """Weights as tensors that learn.
+    """Trainable weights as tensors.
 
     Attributes:
         architecture: the shape.
-        parameters: by name (`lab.training.weights.FloatNet`), and ``factor`` where rows share weights.
+        parameters: by name (`lab.training.weights.FloatNet`), and ``factor`` if rows share weights.
     """
 
     def __init__(
         self, net: FloatNet, architecture: Architecture, *, factorise: bool, device: str, threads: int
     ) -> None:
-        """Begin with a net.
+        """Start from a net.
 
         Args:
             factorise: whether rows share weights (`lab.training.features.factors`).
             device: of torch.
-            threads: that add up rows, on a CPU.
+            threads: number of threads that add up rows, on a CPU.
         """
         self.architecture = architecture
         self.device = torch.device(device)
@@ -180,7 +180,7 @@ class Model:
         """The net's output for positions, float32 [n]; 1 is `OUTPUT_ONE` raw.
 
         Args:
-            quantised: compute as the evaluator does, with its integers; slopes pass through the roundings.
+            quantised: compute as the evaluator does, with its integers; gradients pass through the roundings.
         """
 
         def scaled(name: str, value: Tensor | None = None) -> Tensor:
@@ -209,13 +209,13 @@ class Model:
         return own + self.parameters[FACTOR].index_select(0, self._factors)
 
     def clip(self) -> None:
-        """Bring weights that the integers cannot hold back to their limits."""
+        """Clip weights to the limits of the integers."""
         with torch.no_grad():
             for name, value in self.parameters.items():
                 value.clamp_(-self._limits[name], self._limits[name])
 
     def net(self) -> FloatNet:
-        """The weights as they are now; factors are added to their rows."""
+        """The current weights; factors are added to their rows."""
         with torch.no_grad():
             found = {name: value.detach().cpu().numpy().copy() for name, value in self.parameters.items()}
             found.pop(FACTOR, None)
@@ -225,10 +225,10 @@ class Model:
 
 @contextmanager
 def learning_threads(threads: int, device: torch.device) -> Iterator[None]:
-    """Have torch compute with so many threads on the CPU.
+    """Have torch compute with this number of threads on the CPU.
 
-    Products are in full precision there. On a GPU their factors have 11 bits (TF32), which hold the evaluator's
-    integers exactly: its weights are below 2^11.
+    CPU products have full precision. On a GPU their factors have 11 bits (TF32), which hold the evaluator's integers
+    exactly: its weights are below 2^11.
     """
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
@@ -240,10 +240,10 @@ def learning_threads(threads: int, device: torch.device) -> Iterator[None]:
 
 
 def find_device(name: str) -> str:
-    """The device that a name stands for; ``auto``: the GPU where there is one.
+    """The device with a name; ``auto``: the GPU if there is one.
 
     Raises:
-        ValueError: it is none, or not here.
+        ValueError: it is not a device, or not available.
     """
     if name == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"

@@ -1,6 +1,6 @@
-"""All positions of a run in the memory of a GPU, and batches made there: a GPU learns faster than threads make batches.
+"""All positions of a run in GPU memory, and batches made there: a GPU learns faster than threads make batches.
 
-The order is drawn on the GPU from the seed and the epoch, so a run goes on after a break as on the CPU.
+The order is drawn on the GPU from the seed and the epoch, so a run resumes as on the CPU.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from worker.nnue.features import PIECE_NUMBERS
 BYTES: Final = 2 * PIECES + 4
 """Bytes of a position on the device."""
 _ROOM: Final = 0.6
-"""Share of the free memory that positions may take."""
+"""Share of the free memory that positions may use."""
 _FIELDS: Final = ("pieces", "score", "result", "bound")
 
 
@@ -57,7 +57,7 @@ class Resident:
     """Positions in the memory of a device.
 
     Args:
-        tables: of the plain board, and of the mirrored one, by which half of each training batch is shown.
+        tables: of the plain board, and of the mirrored one, which is used for half of each training batch.
     """
 
     def __init__(self, tables: RowTables, mirror: RowTables, device: torch.device) -> None:
@@ -68,11 +68,11 @@ class Resident:
 
     @staticmethod
     def has_room(count: int, device: torch.device) -> bool:
-        """Whether so many positions fit into the free memory of the device."""
+        """Whether this number of positions fits into the free memory of the device."""
         return count * BYTES <= torch.cuda.mem_get_info(device)[0] * _ROOM
 
     def add(self, records: Records) -> None:
-        """Take more positions, before the first batch is asked for."""
+        """Add positions, before the first batch is requested."""
         fields: Any = records
         for name, parts in self._parts.items():
             values = np.ascontiguousarray(fields[name])
@@ -81,12 +81,12 @@ class Resident:
             parts.append(torch.from_numpy(values).to(self._device))
 
     def close_corpus(self) -> None:
-        """All positions are there: put them together."""
+        """All positions are there: concatenate them."""
         for name in _FIELDS:
             self._whole[name] = torch.cat(self._parts.pop(name))
 
     def add_training(self, corpus: Corpus, seed: int, threads: int) -> None:
-        """Take all training positions of a corpus. Raises CorpusError."""
+        """Add all training positions of a corpus. Raises CorpusError."""
         for _epoch, _number, is_last, records, _order in chunks_from(corpus, seed, 0, 0, threads):
             self.add(records)
             if is_last:
@@ -94,7 +94,7 @@ class Resident:
         self.close_corpus()
 
     def training(self, size: int, seed: int, first: BatchNumber) -> Iterator[Batch]:
-        """Batches without an end, from ``first`` on; each epoch has its order."""
+        """Endless batches, from ``first`` on; each epoch has its own order."""
         count = len(self._whole["score"])
         epoch, begin = first.epoch, first.batch
         edges = cut(count, size)

@@ -1,7 +1,7 @@
-"""A run: batches, loss, steps, validation, and the net that comes out.
+"""A run: batches, loss, steps, validation, and the resulting net.
 
-The state is a plain dictionary of tensors and numbers. A run that goes on from it ends where it would have ended, bit
-for bit on the same machine: nothing is drawn that the state or the settings do not decide.
+The state is a plain dictionary of tensors and numbers. A run resumed from it ends with the same result, bit for bit on
+the same machine: every random value is determined by the state or the settings.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from lab.training.weights import OUTPUT_ONE, FloatNet, snapped
 from worker.search.tt import EXACT, LOWER, UPPER
 
 CHECKPOINT_S: Final = 120.0
-"""Seconds between two checkpoints; there is one at the end too, whatever ends a run."""
+"""Seconds between two checkpoints; there is one at the end too, however a run ends."""
 _PROGRESS_S: Final = 0.1
 """Seconds between two reports of progress: each waits for the GPU."""
 
 
 class TrainingError(Exception):
-    """A net cannot be trained further; the text says why."""
+    """A net cannot be trained further; the text gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +40,16 @@ class Row:
     """A line of the log."""
 
     positions: int
-    """Positions that were learned from so far."""
+    """Number of training positions so far."""
     epoch: int
     quantised: bool
     rate: float
     """Learning rate."""
     score_share: float
     training_loss: float
-    """Mean since the line before,"""
+    """Mean since the previous line,"""
     validation_loss: float
-    """and of the validation positions: both by the labels of the run's end, so that lines compare."""
+    """and of the validation positions: both with the labels of the run's end, so that lines are comparable."""
     score_loss: float
     """Loss of the validation positions against the score alone,"""
     result_loss: float
@@ -74,21 +74,21 @@ class Outcome:
 
     finished: bool
     net: FloatNet
-    """The best of its last part; where that computed with integers, with the weights that they stand for."""
+    """The best of its last part; if that computed with integers, with the rounded weights."""
     rows: list[Row]
     positions: int
     spent_s: float
-    """Seconds of learning, over all pieces of the run."""
+    """Seconds of training, over all parts of the run."""
 
 
 def loss_of(output: Tensor, labels: Tensor, to_logit: float, exponent: float = 0.0) -> Tensor:
-    """The loss of each position, float32 [n]; 0 where both agree.
+    """The loss of each position, float32 [n]; 0 if output and label agree.
 
     Args:
         output: of the net.
         labels: probabilities that the side to move wins.
-        to_logit: output to the logistic function's unit.
-        exponent: of the difference of probabilities; 0: cross-entropy less its least value, in nats.
+        to_logit: factor from the output to logistic units.
+        exponent: power of the difference of probabilities; 0: cross-entropy minus its minimum, in nats.
     """
     if exponent:
         return (torch.sigmoid(output * to_logit) - labels).abs().pow(exponent)
@@ -97,7 +97,7 @@ def loss_of(output: Tensor, labels: Tensor, to_logit: float, exponent: float = 0
 
 
 def teaches(output: Tensor, labels: Tensor, bounds: Tensor, to_logit: float) -> Tensor:
-    """Whether a label has something to say, bool [n]: a bound has not if the output keeps to it."""
+    """Whether a label carries information, bool [n]: a bound does not if the output satisfies it."""
     chance = torch.sigmoid(output.detach() * to_logit)
     return (bounds == EXACT) | ((bounds == LOWER) & (chance < labels)) | ((bounds == UPPER) & (chance > labels))
 
@@ -107,9 +107,9 @@ class Trainer:
 
     Args:
         begin: the net to begin with.
-        fv_scale: raw output to a centipawn.
-        scale: centipawns to a unit of the logistic function, of labels and of the output.
-        state: of a checkpoint, to go on from.
+        fv_scale: raw output per centipawn.
+        scale: centipawns per logistic unit, for labels and output.
+        state: of a checkpoint, to resume from.
     """
 
     def __init__(
@@ -146,16 +146,16 @@ class Trainer:
         self._best: dict[str, Any] | None = None
         self._spent_s = 0.0
         self._mean: dict[str, Tensor] = {}
-        """The mean of the weights since the last part of the run began to count for it, float64."""
+        """The mean of the weights since it began to count in the last part of the run, float64."""
         self._averaged = 0
-        """Steps in it."""
+        """Number of steps in it."""
         self._held_out: Resident | None = None
         """The validation positions, if they are on a GPU."""
         if state is not None:
             self._take(state)
 
     def _zero(self) -> Tensor:
-        """A sum of losses, on the device: to read one waits for the GPU."""
+        """A sum of losses, on the device: reading one waits for the GPU."""
         return torch.zeros((), dtype=torch.float64, device=self.model.device)
 
     def _take(self, state: dict[str, Any]) -> None:
@@ -191,7 +191,7 @@ class Trainer:
 
     @property
     def finished(self) -> bool:
-        """Whether the plan is over."""
+        """Whether the plan is complete."""
         return self._positions >= self._schedule.total
 
     def run(
@@ -201,17 +201,17 @@ class Trainer:
         keep: Callable[[dict[str, Any]], None],
         is_stopped: Callable[[], bool] = lambda: False,
     ) -> Outcome:
-        """Learn to the end of the plan, or until it is stopped; `keep` gets the state then too.
+        """Train to the end of the plan, or until stopped; `keep` gets the state then too.
 
         Args:
-            on_progress: told of the progress, some times a second.
-            on_row: told of each line of the log.
+            on_progress: callback for the progress, some times a second.
+            on_row: callback for each line of the log.
             keep: writes a checkpoint.
-            is_stopped: asked between two batches.
+            is_stopped: called between two batches.
 
         Raises:
-            TrainingError: the loss is no number any more.
-            CorpusError: a shard is not what it was.
+            TrainingError: the loss is no longer a number.
+            CorpusError: a shard has changed.
         """
         began = kept = time.monotonic()
         told = 0.0
@@ -237,7 +237,7 @@ class Trainer:
 
     @contextmanager
     def _training_batches(self) -> Iterator[Iterator[Batch]]:
-        """Batches of the training positions: from the GPU's memory if they fit in it, else from threads."""
+        """Batches of the training positions: from GPU memory if they fit in it, else from threads."""
         size, seed, device = self._settings.batch, self._settings.seed, self.model.device
         if device.type == "cuda" and Resident.has_room(self._corpus.training, device):
             resident = Resident(self._tables, self._mirror, device)
@@ -280,7 +280,7 @@ class Trainer:
         return torch.where(results < 0, wins, score_share * wins + (1 - score_share) * results)
 
     def _losses(self, output: Tensor, batch: Batch, score_share: float) -> Tensor:
-        """The loss of each position; 0 if its score is a bound that the output keeps to."""
+        """The loss of each position; 0 if its score is a bound that the output satisfies."""
         labels = self._labels(batch, score_share)
         losses = loss_of(output, labels, self._to_logit, self._settings.exponent)
         bounds = torch.as_tensor(batch.bounds, device=output.device)
@@ -305,7 +305,7 @@ class Trainer:
         self._epoch, self._next_batch = self._next_batch.epoch, batch.after
 
     def _average(self) -> None:
-        """Count the weights as they are now for the mean."""
+        """Include the current weights in the mean."""
         self._averaged += 1
         for name, value in self.model.parameters.items():
             now = value.detach().double()
@@ -315,16 +315,16 @@ class Trainer:
                 self._mean[name] = now
 
     def _take_mean(self) -> Row:
-        """Put the mean into the weights' place at the end of the run; it is the net that comes out if it is better."""
+        """Replace the weights by the mean at the end of the run; the mean is the result if it is better."""
         with torch.no_grad():
             for name, value in self.model.parameters.items():
                 value.copy_(self._mean[name])
         self._averaged = 0
-        self._sum, self._count = self._zero() + self._rows[-1].training_loss, 1  # nothing was learned since
+        self._sum, self._count = self._zero() + self._rows[-1].training_loss, 1  # nothing was trained since
         return self._validate()
 
     def _validate(self) -> Row:
-        """Measure, and note whether it is the best of its part."""
+        """Measure, and record whether it is the best of its part."""
         schedule, over = self._schedule, self._positions
         quantised = schedule.is_quantised(max(0, over - 1))
         blend, score, result = self.losses(quantised=quantised)

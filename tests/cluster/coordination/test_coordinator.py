@@ -156,8 +156,8 @@ class TestDecision:
         bench.feed(StopSearch(1))
         assert (bench.decisions[0].score, bench.decisions[0].depth) == (30, 5)
 
-    def test_majority_and_optimistic(self) -> None:
-        for vote, move in ((Vote.MAJORITY, "7g7f"), (Vote.OPTIMISTIC, "2g2f")):
+    def test_majority_and_weighted(self) -> None:
+        for vote, move in ((Vote.MAJORITY, "7g7f"), (Vote.WEIGHTED, "2g2f")):
             bench = Bench(3, replace(SETTINGS, mode=Mode.CONSULT, vote=vote))
             bench.feed(StartSearch(TIMED))
             bench.report("n1", 9, 10, "7g7f")
@@ -168,10 +168,9 @@ class TestDecision:
             assert (decision.move, decision.source) == (move, "vote")
             assert [ballot.voter for ballot in decision.ballots] == ["n1", "n2", "n3"]
             assert [ballot.nodes for ballot in decision.ballots] == [900, 900, 900]
-            assert decision.agreement == pytest.approx(2 / 3 if move == "7g7f" else 1 / 3)
-            assert bench.events("decided")[0]["agreement"] == pytest.approx(
-                2 / 3 if move == "7g7f" else 1 / 3, abs=0.01
-            )
+            weight = 2 / 3 if vote is Vote.MAJORITY else 94 / (94 + 14 + 16)
+            assert decision.agreement == pytest.approx(weight)
+            assert bench.events("decided")[0]["agreement"] == pytest.approx(weight, abs=0.01)
 
     def test_a_proven_mate_is_played_at_once(self) -> None:
         bench = Bench()

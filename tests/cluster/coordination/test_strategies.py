@@ -41,7 +41,7 @@ def test_every_mode_and_every_vote_is_offered_and_understood() -> None:
 def test_a_vote_that_is_left_out_is_the_default() -> None:
     assert strategy("consult") == strategy(f"consult:{USUAL_VOTE}")
     assert strategy("split").settings == Settings(mode=Mode.SPLIT, vote=USUAL_VOTE)
-    assert strategy("split:optimistic").settings.vote is Vote.OPTIMISTIC
+    assert strategy("split:weighted").settings.vote is Vote.WEIGHTED
     assert strategy("auto").settings == Settings(), "auto chooses the vote too"
     assert strategy("auto:weighted").settings == Settings(vote=Vote.WEIGHTED)
 
@@ -167,11 +167,11 @@ def test_whoever_names_a_vote_gets_it() -> None:
     chosen = {vote: resolved(replace(AUTO, vote=vote), table, 4, 4000) for vote in (None, *Vote)}
     assert {found.mode for found in chosen.values()} == {Mode.CONSULT}
     assert {vote: found.vote for vote, found in chosen.items()} == {None: Vote.MAJORITY} | {vote: vote for vote in Vote}
-    assert (chosen[Vote.WEIGHTED].ballot_depth_slack, chosen[Vote.OPTIMISTIC].ballot_depth_slack) == (3, 4)
+    assert (chosen[Vote.WEIGHTED].ballot_depth_slack, chosen[Vote.MAJORITY].ballot_depth_slack) == (3, 4)
     weak = replace(VOTE, elo=50.0, low=0.0)
     found = resolved(replace(AUTO, vote=Vote.WEIGHTED), (SPLIT, weak, majority), 4, 4000)
     assert (found.mode, found.vote) == (Mode.SPLIT, Vote.WEIGHTED)
-    assert resolved(replace(AUTO, vote=Vote.SCORE_SUM), (), 4, 4000).vote is Vote.SCORE_SUM
+    assert resolved(replace(AUTO, vote=Vote.WEIGHTED), (), 4, 4000).vote is Vote.WEIGHTED
 
 
 def test_without_a_choice_all_consult() -> None:

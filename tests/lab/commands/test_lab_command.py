@@ -48,37 +48,27 @@ def test_errors_have_exit_code_2(arguments: Sequence[str], words: str, tmp_path:
 def test_the_strategies_are_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--list") == 0
     strategies, settings = capsys.readouterr().out.splitlines()
-    assert strategies.split()[1:] == list(offered())
+    assert strategies.split()[1:] == [*offered(), "threads"]
     assert "takeover.margin" in settings
 
 
 @pytest.mark.slow
-def test_the_same_seed_plays_the_same_games_whatever_the_concurrency(tmp_path: Path) -> None:
-    words = ("lab", *TINY, "--nodes", "1,2", "--strategy", SPLIT, "--json")
-    found = []
-    for concurrency in ("1", "2"):
-        folder = tmp_path / concurrency
-        done = gougi(*words, "--concurrency", concurrency, "--out", str(folder), cwd=tmp_path)
-        assert done.returncode == 0, done.stderr
-        lines = (folder / "games.jsonl").read_text().splitlines()
-        found.append((json.loads(done.stdout), sorted(lines), (folder / "openings.txt").read_text()))
-        assert json.loads((folder / "result.json").read_text()) == json.loads(done.stdout)
-    assert found[0] == found[1]
-    one, two = found[0][0]["points"]
-    assert (one["games"], one["score"], two["games"]) == (4, 0.5, 4)
+@pytest.mark.timeout(600)
+def test_the_same_seed_plays_the_same_games_whatever_the_concurrency_and_after_ctrl_c(tmp_path: Path) -> None:
+    words = ("lab", *TINY, "--nodes", "1,2", "--strategy", SPLIT, "--games", "8", "--json")
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    done = gougi(*words, "--concurrency", "1", "--out", str(whole), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert json.loads((whole / "result.json").read_text()) == found
+    one, two = found["points"]
+    assert (one["games"], one["score"], two["games"]) == (8, 0.5, 8)
     assert two["wasted"] > 0
-    again = gougi(*words, "--out", str(tmp_path / "1"), cwd=tmp_path)
-    assert (again.returncode, json.loads(again.stdout)) == (0, found[0][0])
-    other = gougi(*words, "--seed", "2", "--out", str(tmp_path / "1"), cwd=tmp_path)
-    assert (other.returncode, "(seed was 1 and is 2)" in other.stderr) == (2, True)
 
-
-@pytest.mark.slow
-def test_ctrl_c_keeps_what_was_played_and_the_same_command_goes_on(tmp_path: Path) -> None:
-    words = ("lab", *TINY, "--nodes", "2", "--strategy", SPLIT, "--out", str(tmp_path / "lab"))
-    running = Running([*words, "--games", "40", "--concurrency", "2"], tmp_path)
+    running = Running([*words, "--concurrency", "2", "--out", str(broken)], tmp_path)
+    games = broken / "games.jsonl"
     try:
-        running.wait_for("3/40 ")
+        running.wait_for("3/8 ")
         running.press_ctrl_c()
         assert running.end() == 130
         assert "Traceback" not in running.output
@@ -86,16 +76,19 @@ def test_ctrl_c_keeps_what_was_played_and_the_same_command_goes_on(tmp_path: Pat
         assert not running.left_behind()
     finally:
         running.kill()
-    games = tmp_path / "lab" / "games.jsonl"
     before = games.read_text()
-    assert 3 <= len(before.splitlines()) < 40
+    assert 3 <= len(before.splitlines()) < 16
     with games.open("a") as file:
         file.write('{"strategy": "spl')
-    wanted = len(before.splitlines()) // 2 * 2 + 4
-    done = gougi(*words, "--games", str(wanted), cwd=tmp_path)
+    done = gougi(*words, "--concurrency", "2", "--out", str(broken), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "the last line was damaged and is dropped" in done.stderr
-    after = games.read_text()
-    assert after.startswith(before)
-    assert len(after.splitlines()) == wanted
-    assert f"  {wanted} " in done.stdout
+    assert json.loads(done.stdout) == found
+    assert games.read_text().startswith(before)
+    for name in ("games.jsonl", "openings.txt"):
+        assert sorted((broken / name).read_text().splitlines()) == sorted((whole / name).read_text().splitlines())
+
+    again = gougi(*words, "--out", str(whole), cwd=tmp_path)
+    assert (again.returncode, json.loads(again.stdout)) == (0, found)
+    other = gougi(*words, "--seed", "2", "--out", str(whole), cwd=tmp_path)
+    assert (other.returncode, "(seed was 1 and is 2)" in other.stderr) == (2, True)

@@ -29,7 +29,7 @@ done
 """
 _TRAIN = "--width 128 --hidden 8-8 --batch 64 --validation 0.2 --scale 2000 --tolerance 1000"
 TINY = (
-    "--games", "20", "--nodes", "30,40", "--epochs", "8", "--processes", "1",
+    "--games", "20", "--nodes", "30,40", "--epochs", "5", "--processes", "1",
     "--games-options", "--shard 10 --hash 1",
     "--from-best", "--train-options", _TRAIN, "--train-options", f"{_TRAIN} --horizon 4",
     "--gate-nodes", "50", "--gate-games", "40", "--gate-sprt=-3000,-2000",

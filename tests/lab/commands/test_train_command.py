@@ -102,6 +102,7 @@ def test_errors_are_one_line_and_leave_no_folder(
 
 @needs_torch
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_from_games_to_a_net_that_plays(games: Path, tmp_path: Path) -> None:
     settings = ("--data", str(games), *TINY, "--epochs", "12")
     words = ("train", "--out", "net", *settings)

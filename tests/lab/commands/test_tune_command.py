@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import signal
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from worker.nnue.format import write_network
 from worker.nnue.network import default_file
 from worker.search.parameters import CHECK_BONUS
 
-TINY = ("--params", "LATE_MOVES=1:9:2,RAZOR_BASE", "--nodes", "100", "--hash", "1", "--rate", "5", "--concurrency", "2")
+TINY = ("--params", "LATE_MOVES=1:9:2,RAZOR_BASE", "--nodes", "100", "--hash", "1", "--rate", "5", "--concurrency", "1")
 OPENINGS = "startpos moves 7g7f 3c3d\nstartpos moves 2g2f 8c8d\n"
 
 
@@ -68,12 +69,12 @@ def test_a_run_that_is_killed_goes_on_to_the_same_end(tmp_path: Path) -> None:
     assert (found["taken"], found["games"], found["finished"]) == (14, 28, True)
     assert any(row["change"] for row in found["parameters"])
 
-    running = Running((*words, "--out", "broken"), tmp_path, OTHER)
+    running = Running((*words, "--concurrency", "2", "--out", "broken"), tmp_path, OTHER)
     try:
         results = tmp_path / "broken" / "results.jsonl"
         running.wait_for("pairs at a time: 2", 300)
         while running.process.poll() is None and (not results.exists() or results.read_bytes().count(b"\n") < 5):
-            pass
+            time.sleep(0.02)
         running.process.send_signal(signal.SIGKILL)
         running.end()
         assert running.left_behind(30) == {}

@@ -23,7 +23,7 @@ MATED_SOON = "4k4/9/4P4/9/9/9/9/9/4K4 b G 1"
 
 
 def tasks(games: int = 4) -> list[Task]:
-    plan = Plan(("split", "consult:optimistic"), (1, 3), games)
+    plan = Plan(("split", "consult:weighted"), (1, 3), games)
     sfens = [STARTPOS, STARTPOS.replace(" b ", " w ")]
     return [(game, sfens[game.pair % 2]) for game in plan.left([])]
 

@@ -12,6 +12,7 @@ from cluster.api import FleetError
 from cluster.split.tree import TreeLine
 from master.analysis.plan import Evaluation, plan, searches
 from master.analysis.session import Pace, Session, Store, store_key
+from master.analysis.shared import SharedPositions
 from tests.answers import make_decision
 from tests.master.analysis.records import game
 from tests.master.scripted import BrokenSearcher, ScriptedSearcher
@@ -122,3 +123,28 @@ def test_a_second_search_has_several_times_the_effort_and_a_key_of_its_own(tmp_p
 def test_a_fleet_that_does_not_start_is_said(tmp_path: Path) -> None:
     with pytest.raises(FleetError, match="no fleet"):
         run(BrokenSearcher(), tmp_path / "p.jsonl")
+
+
+def test_what_another_analysis_found_is_used_by_the_position(tmp_path: Path) -> None:
+    """In another folder, and by another way: the first two moves of a side have changed places."""
+
+    async def search(name: str, moves: list[tuple[str, ...]], settings: str = "s") -> int:
+        searcher = ScriptedSearcher()
+        with SharedPositions(tmp_path / "data" / "positions.db") as shared:
+            store = Store(tmp_path / name / "p.jsonl")
+            async with Session(searcher, store, Pace(nodes=100), lambda: settings, shared=shared) as session:
+                await session.search(GAME, moves, lambda _found, _kept: None)
+        return len(searcher.requests)
+
+    one, other = ("7g7f", "3c3d", "2g2f"), ("2g2f", "3c3d", "7g7f")
+    assert asyncio.run(search("a", [one])) == 1
+    assert asyncio.run(search("b", [other])) == 0
+    assert asyncio.run(search("c", [other], "other settings")) == 1
+    assert asyncio.run(search("d", [(*other, "8c8d")])) == 1
+
+
+def test_a_file_that_is_no_store_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "positions.db"
+    path.write_text("something else, and long enough to be no database" * 20)
+    with pytest.raises(OSError, match=f"{path}: file is not a database"), SharedPositions(path):
+        pass

@@ -40,11 +40,14 @@ def why_not() -> str:
 def moto() -> Iterator[str]:
     """A server of its own; its URL."""
     logging.getLogger("werkzeug").setLevel(logging.WARNING)  # else a line for each of a thousand requests
+    knows_placement_groups()
     server = ThreadedMotoServer(port=0, verbose=False)
     server.start()
     try:
         host, port = server.get_host_and_port()
-        yield f"http://{host.replace('0.0.0.0', '127.0.0.1')}:{port}"
+        url = f"http://{host.replace('0.0.0.0', '127.0.0.1')}:{port}"
+        client("ec2", url).describe_instances()  # the first call takes moto longer than gougi waits
+        yield url
     finally:
         server.stop()
 
@@ -90,8 +93,15 @@ def terminate(instance: str) -> None:
     backend.get_subnet(machine.subnet_id).del_subnet_ip(machine.private_ip)
 
 
+def knows_placement_groups() -> None:
+    """Moto in this process, which knows none, says from now on that there are none."""
+    if not hasattr(EC2Response, "describe_placement_groups"):
+        answer = "<Response><placementGroupSet/></Response>"
+        EC2Response.describe_placement_groups = lambda _self: answer
+
+
 def placement_groups(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
-    """Give moto in this process an answer about placement groups, which it does not know."""
+    """Give moto in this process an answer about placement groups."""
     items = "".join(f"<item><groupName>{name}</groupName><state>available</state></item>" for name in names)
     answer = f"<Response><placementGroupSet>{items}</placementGroupSet></Response>"
     monkeypatch.setattr(EC2Response, "describe_placement_groups", lambda _self: answer, raising=False)

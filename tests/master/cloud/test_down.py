@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import time
@@ -16,6 +17,7 @@ from moto import mock_aws
 
 from master.cloud import operator as operators
 from master.cloud.agreed import TAG
+from master.cloud.kept import Kept
 from master.cloud.operator import Operator
 from master.cloud.plan import FleetLocation
 from master.cloud.terraform import Step, TerraformError
@@ -29,7 +31,7 @@ pytestmark = pytest.mark.slow
 REGION, BUCKET = "eu-west-1", "mine-games"
 OURS = [{"Key": TAG, "Value": "mine"}]
 LOCATION = FleetLocation("mine", REGION, BUCKET, bucket_is_own=True)
-BUCKET_ADDRESS, HEAD_ADDRESS = "module.fleet.aws_s3_bucket.this[0]", "module.fleet.aws_instance.head"
+BUCKET_ADDRESS, HEAD_ADDRESS = "module.fleet.aws_s3_bucket.this[0]", "module.fleet.aws_instance.this[0]"
 
 
 class Played:
@@ -37,7 +39,7 @@ class Played:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.state = [BUCKET_ADDRESS, HEAD_ADDRESS]
+        self.managed = [BUCKET_ADDRESS, HEAD_ADDRESS]
         self.force = False
         self.fails = ""
         self.asked: list[str] = []
@@ -46,11 +48,18 @@ class Played:
     def init(self) -> None:
         pass
 
-    def output(self) -> dict[str, Any]:
-        return {}
-
-    def managed(self) -> list[str]:
-        return self.state
+    def state(self) -> str:
+        resources = [
+            {
+                "module": "module.fleet",
+                "mode": "managed",
+                "type": address.split(".")[2],
+                "name": "this",
+                "instances": [{"index_key": 0, "attributes": {"arn": f"arn:aws:s3:::{BUCKET}"}}],
+            }
+            for address in self.managed
+        ]
+        return json.dumps({"version": 4, "outputs": {}, "resources": resources})
 
     def plan(self, _file: str, _variables: dict[str, int], *, destroy: bool = False) -> Any:
         self.asked.append("plan")
@@ -64,7 +73,7 @@ class Played:
                 "change": {"actions": ["create"]},
             }
             return {"resource_changes": [made], "output_changes": {"fleet": {"after": after}}}
-        kinds = {address: address.split(".")[2] for address in self.state}
+        kinds = {address: address.split(".")[2] for address in self.managed}
         return {
             "resource_changes": [
                 {
@@ -80,13 +89,13 @@ class Played:
     def apply(self, _file: str, _tell: Callable[[Step], None]) -> None:
         if self.fails:
             raise TerraformError(self.fails)
-        self.state = [BUCKET_ADDRESS]
+        self.managed = [BUCKET_ADDRESS]
         if self.keys() and not self.force:
             raise TerraformError("terraform apply: this\nand that\nand 2 errors more")
         for key in self.keys():
             self.s3.delete_object(Bucket=BUCKET, Key=key)
         self.s3.delete_bucket(Bucket=BUCKET)
-        self.state = []
+        self.managed = []
 
     def keys(self) -> list[str]:
         return [entry["Key"] for entry in self.s3.list_objects_v2(Bucket=BUCKET).get("Contents", ())]
@@ -107,7 +116,7 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Played]:
         terraform.s3.put_object(Bucket=BUCKET, Key="mine/records/game.csa", Body=b"V3.0")
         terraform.s3.put_object(Bucket=BUCKET, Key="mine/config/gougi.toml", Body=b"")
         monkeypatch.setattr(operators, "find", lambda _named: "terraform")
-        monkeypatch.setattr(operators, "Terraform", lambda _program, _folder, _environment: terraform)
+        monkeypatch.setattr(operators, "Terraform", lambda _program, _folder, _environment, _lock: terraform)
         (tmp_path / "main.tf").touch()
         yield terraform
 
@@ -127,11 +136,11 @@ def game(played: Played) -> bytes:
 def test_of_a_bucket_of_ones_own_only_what_the_machines_said_goes(
     played: Played, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    owner(played).folder.set_location(replace(LOCATION, bucket_is_own=False))
+    owner(played).keeper.write(Kept(location=replace(LOCATION, bucket_is_own=False)))
     for key in ("mine/fleet/machines/i-1.json", "other/fleet/machines/i-1.json", "photos/cat.jpg"):
         played.s3.put_object(Bucket=BUCKET, Key=key, Body=b"x")
-    played.state = [HEAD_ADDRESS]
-    monkeypatch.setattr(played, "apply", lambda _file, _tell: played.state.clear())
+    played.managed = [HEAD_ADDRESS]
+    monkeypatch.setattr(played, "apply", lambda _file, _tell: played.managed.clear())
     assert down(played) == 0
     assert sorted(played.keys()) == [
         *("mine/config/gougi.toml", "mine/records/game.csa", "other/fleet/machines/i-1.json", "photos/cat.jpg")
@@ -145,8 +154,8 @@ def test_a_book_of_the_fleet_before_stays_beside_the_new_one(played: Played) -> 
     (books / "learned.sqlite").write_bytes(b"weeks")
     (books / "learned.sqlite.1").write_bytes(b"years")
     played.s3.put_object(Bucket=BUCKET, Key="mine/books/learned.sqlite", Body=b"a day")
-    owner(played).folder.set_location(LOCATION)
-    played.state = [BUCKET_ADDRESS]
+    owner(played).keeper.write(Kept(location=LOCATION))
+    played.managed = [BUCKET_ADDRESS]
     assert down(played) == 0
     found = {path.name: path.read_bytes() for path in books.iterdir()}
     assert found == {"learned.sqlite": b"a day", "learned.sqlite.1": b"years", "learned.sqlite.2": b"weeks"}
@@ -162,17 +171,21 @@ def test_where_the_fleet_is_stands_in_the_folder_from_the_first_change_on(played
     assert owner(played).location() == LOCATION
 
 
-def test_what_is_left_is_looked_for_where_the_fleet_was(played: Played, capsys: pytest.CaptureFixture[str]) -> None:
-    owner(played).folder.set_location(LOCATION)
+def test_what_is_left_is_looked_for_and_removed_where_the_fleet_was(
+    played: Played, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    owner(played).keeper.write(Kept(location=LOCATION))
     ec2 = boto3.client("ec2", region_name=REGION)
     tags = [{"ResourceType": "volume", "Tags": OURS}]
     volume = ec2.create_volume(AvailabilityZone="eu-west-1a", Size=1, TagSpecifications=tags)["VolumeId"]
-    with pytest.raises(CommandError, match="1 thing of the fleet mine left"):
-        down(played)
+    with monkeypatch.context() as patched:
+        patched.setattr(Operator, "strays", lambda _self, _state: ())
+        with pytest.raises(CommandError, match="1 thing of the fleet mine left"):
+            down(played)
     assert f"left: Volumes {volume}" in capsys.readouterr().out
-    ec2.delete_volume(VolumeId=volume)
     assert down(played) == 0
-    assert "nothing is left of the fleet mine" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert f"removed: Volumes {volume}" in shown and "nothing is left of the fleet mine" in shown
     assert owner(played).location() is None
 
 
@@ -180,7 +193,7 @@ def test_a_signal_to_end_leaves_the_bucket_as_it_is(
     played: Played, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Though terraform fails, and the end would go on by emptying it."""
-    owner(played).folder.set_location(LOCATION)
+    owner(played).keeper.write(Kept(location=LOCATION))
     apply = played.apply
 
     def signalled(file: str, tell: Callable[[Step], None]) -> None:
@@ -201,16 +214,16 @@ def test_a_signal_to_end_leaves_the_bucket_as_it_is(
 
 
 def test_a_bucket_that_is_left_of_an_end_that_was_interrupted_is_emptied(played: Played) -> None:
-    owner(played).folder.set_location(LOCATION)
-    played.state = [BUCKET_ADDRESS]
+    owner(played).keeper.write(Kept(location=LOCATION))
+    played.managed = [BUCKET_ADDRESS]
     assert down(played) == 0
     assert game(played) == b"V3.0"
-    assert not played.state
+    assert not played.managed
     assert played.asked == ["plan", "plan"]
 
 
 def test_while_a_machine_may_write_to_the_bucket_it_is_not_emptied(played: Played) -> None:
-    owner(played).folder.set_location(LOCATION)
+    owner(played).keeper.write(Kept(location=LOCATION))
     played.fails = "BucketNotEmpty, and the head cannot be ended"
     with pytest.raises(CommandError, match="the head cannot be ended"):
         down(played)
@@ -220,10 +233,21 @@ def test_while_a_machine_may_write_to_the_bucket_it_is_not_emptied(played: Playe
 def test_a_bucket_that_goes_full_is_copied_before_and_nothing_outside_the_folder_is_written(
     played: Played, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    owner(played).folder.set_location(LOCATION)
+    owner(played).keeper.write(Kept(location=LOCATION))
     played.s3.put_object(Bucket=BUCKET, Key="mine/records/../../evil", Body=b"")
     played.force = True
     assert down(played) == 0
     assert game(played) == b"V3.0"
     assert not (played.folder / "evil").exists()
     assert "not copied: 'records/../../evil'" in capsys.readouterr().out
+
+
+def test_of_a_state_that_is_lost_the_fleet_is_removed_by_its_tag_and_its_games_are_copied(
+    played: Played, capsys: pytest.CaptureFixture[str]
+) -> None:
+    owner(played).keeper.write(Kept(location=LOCATION))
+    played.managed = []
+    assert down(played) == 0
+    assert game(played) == b"V3.0"
+    assert not played.s3.list_buckets()["Buckets"]
+    assert "- remove   arn:aws:s3:::mine-games" in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""The operator's folder: root module, release, number of nodes, and its lock."""
+"""The operator's folder: root module, release, and its lock."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import signal
 import stat
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -55,21 +56,17 @@ def test_a_fleet_stays_in_its_zone(tmp_path: Path, module: Path) -> None:
     """AWS may offer something else meanwhile. Its owner can still move it, and a new fleet goes where there is room."""
     folder = FleetFolder(tmp_path / "fleet")
 
-    def zone(**more: object) -> object:
+    def zone(there: FleetLocation | None, **more: object) -> object:
         (module / "variables.tf").write_text('variable "availability_zone" {}\n')
-        folder.prepare(settings(module, **more), tmp_path / "gougi.toml", rebuild=False)
+        folder.prepare(settings(module, **more), tmp_path / "gougi.toml", rebuild=False, there=there)
         return json.loads((folder.path / ROOT_MODULE).read_text())["module"]["fleet"].get("availability_zone")
 
-    assert zone() is None
+    assert zone(None) is None
     location = read_plan({"output_changes": {"fleet": {"after": OUTPUT | {"zone": "us-east-1c"}}}}).location
-    folder.set_location(location)
-    assert zone() == "us-east-1c"
-    assert zone(variables={"availability_zone": "us-east-1d"}) == "us-east-1d"
-    assert zone(name="another") is None
-    folder.set_location(read_plan({"output_changes": {"fleet": {"after": OUTPUT | {"zone": None}}}}).location)
-    assert zone() is None
-    folder.set_location(None)
-    assert zone() is None
+    assert zone(location) == "us-east-1c"
+    assert zone(location, variables={"availability_zone": "us-east-1d"}) == "us-east-1d"
+    assert zone(location, name="another") is None
+    assert zone(read_plan({"output_changes": {"fleet": {"after": OUTPUT | {"zone": None}}}}).location) is None
 
 
 def test_text_means_itself() -> None:
@@ -82,20 +79,12 @@ def test_a_folder_is_made_ready_and_only_its_owner_reads_it(tmp_path: Path, modu
     folder = FleetFolder(tmp_path / "state" / "fleet")
     assert not folder.exists
     folder.prepare(settings(module), None, rebuild=False)
-    assert folder.exists and folder.nodes is None
+    assert folder.exists
     assert stat.S_IMODE(folder.path.stat().st_mode) == 0o700
     fleet = json.loads((folder.path / ROOT_MODULE).read_text())["module"]["fleet"]
     assert os.path.samefile(folder.path / fleet["source"], module)
     assert Path(fleet["release_file"]).parent == folder.path
     assert fleet["config_file"] == str(tmp_path / "deploy" / "gougi.toml")
-
-
-def test_a_number_that_was_scaled_to_stays(tmp_path: Path, module: Path) -> None:
-    folder = FleetFolder(tmp_path / "fleet")
-    folder.prepare(settings(module, nodes=2), None, rebuild=False)
-    folder.set_nodes(16)
-    folder.prepare(settings(module, nodes=2), None, rebuild=False)
-    assert FleetFolder(folder.path).nodes == 16
 
 
 def bundles(module: Path, text: str) -> None:
@@ -126,17 +115,30 @@ def test_a_new_release_counts_once_its_plan_is_applied(tmp_path: Path, module: P
     folder = FleetFolder(tmp_path / "fleet")
     bundles(module, "old")
     folder.prepare(settings(module), None, rebuild=False)
-    folder.set_location(folder.keep_release(LOCATION))
+    there = folder.keep_release(LOCATION)
     bundles(module, "new")
-    folder.prepare(settings(module), None, rebuild=True)
+    folder.prepare(settings(module), None, rebuild=True, there=there)
     assert release(folder) == "new"
-    folder.prepare(settings(module), None, rebuild=False)
+    folder.prepare(settings(module), None, rebuild=False, there=there)
     assert release(folder) == "old", "nobody said yes to the new one"
-    folder.prepare(settings(module), None, rebuild=True)
-    folder.set_location(folder.keep_release(LOCATION))
-    folder.prepare(settings(module), None, rebuild=False)
+    folder.prepare(settings(module), None, rebuild=True, there=there)
+    there = folder.keep_release(LOCATION)
+    folder.prepare(settings(module), None, rebuild=False, there=there)
     assert release(folder) == "new"
     assert [path.read_text() for path in folder.path.glob("release*")] == ["new\n"]
+
+
+def test_another_machine_gets_the_release_that_the_fleet_has(tmp_path: Path, module: Path) -> None:
+    folder, there = FleetFolder(tmp_path / "fleet"), replace(LOCATION, release="release-0123.tar")
+    asked: list[str] = []
+
+    def fetch(name: str, path: Path) -> bool:
+        asked.append(name)
+        path.write_text("as in the bucket")
+        return True
+
+    folder.prepare(settings(module), None, rebuild=False, there=there, fetch=fetch)
+    assert release(folder) == "as in the bucket" and asked == ["release-0123.tar"]
 
 
 def test_a_release_from_elsewhere_is_not_removed(tmp_path: Path, module: Path) -> None:
@@ -188,9 +190,6 @@ def test_what_is_missing_is_said(tmp_path: Path, module: Path) -> None:
     with pytest.raises(FolderError, match="the release cannot be made: no such Python"):
         folder.prepare(settings(module), None, rebuild=False)
     assert not list(folder.path.glob("release*"))
-    (folder.path / "nodes.auto.tfvars.json").write_text("many")
-    with pytest.raises(FolderError, match=r'expected \{"nodes": N\}'):
-        _ = folder.nodes
 
 
 # The lock
@@ -228,5 +227,31 @@ def test_a_folder_that_stays_empty_goes_again(tmp_path: Path) -> None:
         assert stat.S_IMODE(folder.path.stat().st_mode) == 0o700
     assert not folder.path.exists()
     with folder.locked("gougi fleet up"):
-        folder.set_nodes(1)
-    assert folder.nodes == 1
+        (folder.path / "something").touch()
+    assert folder.path.exists()
+
+
+KILLED = """
+import subprocess, sys, time
+from pathlib import Path
+from master.cloud.folder import FleetFolder
+folder = FleetFolder(Path(sys.argv[1]))
+with folder.locked("gougi fleet up"):
+    subprocess.Popen(["sleep", "1"], pass_fds=[folder.lock], start_new_session=True)
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_the_terraform_of_a_command_that_was_killed_is_waited_for(tmp_path: Path) -> None:
+    folder, told = FleetFolder(tmp_path), list[str]()
+    words = [sys.executable, "-c", KILLED, str(tmp_path)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, cwd=ROOT) as other:
+        assert other.stdout is not None and other.stdout.readline() == "held\n"
+        other.send_signal(signal.SIGKILL)
+        other.wait()
+        with folder.locked("gougi fleet status", told.append) as killed:
+            assert killed == f"`gougi fleet up` (process {other.pid})"
+    assert told == [f"{killed} was killed; its terraform is still at work, and is waited for"]
+    with folder.locked("gougi fleet status") as killed:
+        assert killed == ""

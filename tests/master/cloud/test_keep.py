@@ -18,10 +18,10 @@ from botocore.stub import Stubber
 
 from cluster.node.departure import InstanceMetadata
 from master.cloud import reports
-from master.cloud.agreed import HOOK
+from master.cloud.agreed import HOOK, JOINED
 from master.cloud.bucket import Bucket
 from master.cloud.cloud import Cloud
-from master.cloud.keep import DrainedWorkers, idle_reason, keep
+from master.cloud.keep import Workers, idle_reason, keep
 from master.cloud.node_watch import NodeWatch
 from master.cloud.reports import MachineReport, MachineState
 from tests.cluster.metadata_service import serving
@@ -81,7 +81,7 @@ def test_idle(now: float, last_move: float | None, ends: bool) -> None:
 
 
 @pytest.mark.usefixtures("group")
-def test_it_ends_when_it_is_time_and_when_it_is_told_to(tmp_path: Path, workers: DrainedWorkers, group: Group) -> None:
+def test_it_ends_when_it_is_time_and_when_it_is_told_to(tmp_path: Path, workers: Workers, group: Group) -> None:
     (tmp_path / "game.csa").touch()
     os.utime(tmp_path / "game.csa", (1, 1))
     told, stop = Told(), threading.Event()
@@ -127,10 +127,10 @@ class Group:
         answer = {"AutoScalingGroups": [group]}
         self._stub.add_response("describe_auto_scaling_groups", answer, {"AutoScalingGroupNames": [GROUP]})
 
-    def lets_go(self, instance: str, error: str = "") -> None:
+    def lets_go(self, instance: str, error: str = "", hook: str = HOOK) -> None:
         asked = {
             "AutoScalingGroupName": GROUP,
-            "LifecycleHookName": HOOK,
+            "LifecycleHookName": hook,
             "InstanceId": instance,
             "LifecycleActionResult": "CONTINUE",
         }
@@ -138,6 +138,14 @@ class Group:
             self._stub.add_client_error("complete_lifecycle_action", error, expected_params=asked)
             return
         self._stub.add_response("complete_lifecycle_action", {}, asked)
+
+    def gives_up(self, instance: str) -> None:
+        asked = {"InstanceId": instance, "HealthStatus": "Unhealthy"}
+        self._stub.add_response("set_instance_health", {}, asked)
+
+    def is_held(self) -> None:
+        asked = {"AutoScalingGroupName": GROUP, "ScalingProcesses": ["Launch"]}
+        self._stub.add_response("suspend_processes", {}, asked)
 
     def refuses(self) -> None:
         self._stub.add_client_error("describe_auto_scaling_groups", "AccessDenied")
@@ -170,67 +178,118 @@ def told() -> Told:
 
 
 @pytest.fixture
-def workers(cloud: Cloud, bucket: Memory, told: Told) -> DrainedWorkers:
-    return DrainedWorkers(cloud, bucket, GROUP, told)
+def workers(cloud: Cloud, bucket: Memory, told: Told) -> Workers:
+    return Workers(cloud, bucket, GROUP, told)
 
 
-def test_who_has_drained_is_let_go_once(workers: DrainedWorkers, bucket: Memory, told: Told, group: Group) -> None:
+def test_who_has_drained_is_let_go_once(workers: Workers, bucket: Memory, told: Told, group: Group) -> None:
     bucket.report("i-1", "leaving")
     bucket.report("i-2", "ready")
     bucket.put(reports.key("i-4"), b"rubbish")
     group.has(i_1="Terminating:Wait", i_2="InService", i_3="Terminating:Wait", i_4="Terminating:Wait")
-    workers.step()
+    workers.step(100.0)
     assert told.events == []
     bucket.report("i-1", "released")
     bucket.report("i-2", "released")  # of itself, but nothing holds it
     group.has(i_1="Terminating:Wait", i_2="InService", i_3="Terminating:Wait")
     group.lets_go("i-1")
-    workers.step()
+    workers.step(100.0)
     group.has(i_1="Terminating:Wait", i_3="Terminating:Wait")  # AWS takes a moment
-    workers.step()
+    workers.step(100.0)
     group.was_asked_all()
     assert told.events == [("machine_let_go", {"machine": "i-1"})]
 
 
-def test_a_group_that_cannot_be_seen_is_told_once(workers: DrainedWorkers, told: Told, group: Group) -> None:
+def test_a_group_that_cannot_be_seen_is_told_once(workers: Workers, told: Told, group: Group) -> None:
     for _ in range(3):
         group.refuses()
-        workers.step()
-    assert told.names == ["machine_not_let_go"]
+        workers.step(100.0)
+    assert told.names == ["group_not_kept"]
     group.was_asked_all()
 
 
 def test_a_hook_that_ran_out_meanwhile_is_not_completed_again(
-    workers: DrainedWorkers, bucket: Memory, told: Told, group: Group
+    workers: Workers, bucket: Memory, told: Told, group: Group
 ) -> None:
     bucket.report("i-1", "released")
     group.has(i_1="Terminating:Wait")
     group.lets_go("i-1", error="ValidationError")
-    workers.step()
+    workers.step(100.0)
     group.has(i_1="Terminating:Wait")
-    workers.step()
+    workers.step(100.0)
     group.was_asked_all()
     assert told.events == []
 
 
 def test_one_that_cannot_be_let_go_holds_up_no_other_and_is_tried_again(
-    workers: DrainedWorkers, bucket: Memory, told: Told, group: Group
+    workers: Workers, bucket: Memory, told: Told, group: Group
 ) -> None:
     for machine in ("i-1", "i-2"):
         bucket.report(machine, "released")
     group.has(i_1="Terminating:Wait", i_2="Terminating:Wait")
     group.lets_go("i-1", error="Throttling")
     group.lets_go("i-2")
-    workers.step()
+    workers.step(100.0)
     assert [(name, fields["machine"]) for name, fields in told.events] == [
-        ("machine_not_let_go", "i-1"),
+        ("group_not_kept", "i-1"),
         ("machine_let_go", "i-2"),
     ]
     group.has(i_1="Terminating:Wait", i_2="Terminating:Wait")
     group.lets_go("i-1")
-    workers.step()
+    workers.step(100.0)
     group.was_asked_all()
     assert told.events[2:] == [("machine_let_go", {"machine": "i-1"})]
+
+
+def test_a_new_machine_counts_when_it_has_joined(workers: Workers, bucket: Memory, told: Told, group: Group) -> None:
+    bucket.report("i-1", "waiting")
+    bucket.report("i-2", "joined")
+    group.has(i_1="Pending:Wait", i_2="Pending:Wait", i_3="Pending")
+    group.lets_go("i-2", hook=JOINED)
+    workers.step(100.0)
+    bucket.report("i-1", "ready")
+    group.has(i_1="Pending:Wait", i_2="InService")
+    group.lets_go("i-1", hook=JOINED)
+    workers.step(105.0)
+    group.was_asked_all()
+    assert told.events == [("machine_counts", {"machine": "i-2"}), ("machine_counts", {"machine": "i-1"})]
+
+
+def test_a_machine_that_is_silent_is_given_up_once(workers: Workers, bucket: Memory, told: Told, group: Group) -> None:
+    bucket.report("i-1", "ready")
+    for now, silent in ((reports.SILENT_S, False), (reports.SILENT_S + 60, True), (reports.SILENT_S + 120, False)):
+        group.has(i_1="InService", i_2="InService")
+        if silent:
+            group.gives_up("i-1")
+        workers.step(now)
+    group.was_asked_all()
+    assert told.names == ["machine_given_up"]
+
+
+def test_after_three_failed_boots_in_a_row_the_group_is_held(
+    workers: Workers, bucket: Memory, told: Told, group: Group
+) -> None:
+    def looks(now: float, *failed: str, held: bool = False, **instances: str) -> None:
+        for name in failed:
+            bucket.put(f"{reports.FAILURES}{name}.txt", b"")
+        group.has(**instances)
+        if held:
+            group.is_held()
+        workers.step(now)
+
+    looks(0, "i-1")  # of a run before
+    looks(40, "i-2", "i-3")
+    bucket.report("i-4", "joined")
+    group.has(i_4="Pending:Wait")
+    group.lets_go("i-4", hook=JOINED)
+    workers.step(45)
+    looks(80, "i-5")
+    looks(120, "i-6", "i-7")
+    assert told.names == ["machine_counts"]
+    looks(160, "i-8", held=True)
+    looks(200)
+    group.was_asked_all()
+    assert told.events[-1] == ("group_held", {"failed": ["i-6.txt", "i-7.txt", "i-8.txt"]})
 
 
 # A machine

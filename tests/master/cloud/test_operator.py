@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,18 +12,28 @@ from typing import Any
 import pytest
 
 from master.cloud.cloud import Cloud, Machine
-from master.cloud.operator import FleetDown, NotReady, Operator, TooMuchChanges
+from master.cloud.folder import ROOT_MODULE
+from master.cloud.kept import Kept, State
+from master.cloud.operator import FleetDown, NotReady, Operator, TooMuchChanges, Unknown, _failure
 from master.cloud.plan import Facts, FleetLocation
+from master.cloud.remains import Remains, Thing
 from master.cloud.reports import MachineReport, MachineState
+from master.cloud.terraform import TerraformKilled
 from master.cloud.view import FleetStatus, status
 from master.commands import fleet as command
 from master.commands.common import CommandError
+from master.commands.fleet_shared import show_plan
 from master.config import FleetConfig
 
 
 class Account(Cloud):
+    quotas: dict[bool, int | None] = {}  # noqa: RUF012 - of all instances of a test
+
     def account(self) -> str:
         return "123456789012"
+
+    def quota(self, *, spot: bool) -> int | None:
+        return self.quotas.get(spot)
 
 
 def change(address: str, *actions: str, **more: object) -> dict[str, object]:
@@ -52,6 +64,39 @@ class Planned:
         self.applied.append(file)
 
 
+class Keeps:
+    """What is kept, in memory."""
+
+    def __init__(self) -> None:
+        self.kept = Kept()
+        self.written: list[Kept] = []
+        self.now = State()
+        self.made = False
+
+    def read(self) -> Kept:
+        return self.kept
+
+    def write(self, kept: Kept) -> None:
+        self.kept = kept
+        self.written.append(kept)
+
+    def state(self) -> State:
+        return self.now
+
+    def backend(self) -> dict[str, Any] | None:
+        return {"s3": {"bucket": "mine"}} if self.made else None
+
+    def make(self) -> bool:
+        before, self.made = self.made, True
+        return not before
+
+    def remove(self) -> None:
+        self.made = False
+
+    def free(self, killed: str) -> str:
+        return f"{killed} was killed" if killed else ""
+
+
 class Owner(Operator):
     def __init__(self, folder: Path) -> None:
         (folder / "release.tar").touch()
@@ -60,6 +105,11 @@ class Owner(Operator):
         self.played = Planned()
         self._terraform = self.played  # type: ignore[assignment]
         self.told: list[str] = []
+        self.there: tuple[Thing, ...] = ()
+        self.keeper = Keeps()
+
+    def look(self, patience_s: float = 0.0) -> Remains:
+        return Remains(self.there, ())
 
     def cloud(self, region: str | None = None) -> Cloud:
         return Account(region)
@@ -81,25 +131,115 @@ def test_where_nobody_can_be_asked_nothing_is_planned(tmp_path: Path, monkeypatc
 
 def test_a_number_is_kept_when_its_plan_is_applied(tmp_path: Path) -> None:
     owner = Owner(tmp_path)
-    with owner.alone("gougi fleet plan"):
+    with owner.alone("gougi fleet plan", owner.told.append):
         owner.plan(7, tell=owner.told.append)
-    assert owner.folder.nodes is None
-    with owner.alone("gougi fleet up"):
+    assert owner.keeper.kept.nodes is None
+    with owner.alone("gougi fleet up", owner.told.append):
         owner.apply(owner.plan(3, tell=owner.told.append), lambda _step: None)
     assert owner.played.applied == [owner.played.asked[-1][0]]
     assert owner.played.asked[-1][1] == {"nodes": 3}
-    assert owner.nodes(None) == owner.folder.nodes == 3
+    assert owner.nodes(None, owner.keeper.kept) == owner.keeper.kept.nodes == 3
+    assert [bool(kept.at_work) for kept in owner.keeper.written] == [True, False]
+
+
+def test_another_machine_plans_the_same_fleet(tmp_path: Path) -> None:
+    owner = Owner(tmp_path)
+    owner.keeper.made = True
+    owner.keeper.kept = Kept(5, FleetLocation("gougi", "us-east-1", "b", True, "us-east-1c"))
+    owner.plan(None, tell=owner.told.append)
+    assert owner.played.asked[-1][1] == {"nodes": 5}
+    root = json.loads((owner.folder.path / ROOT_MODULE).read_text())
+    assert root["module"]["fleet"]["availability_zone"] == "us-east-1c"
+    assert root["terraform"]["backend"] == {"s3": {"bucket": "mine"}}
+
+
+def test_where_nobody_says_yes_to_the_first_plan_the_place_for_the_state_goes_again(tmp_path: Path) -> None:
+    owner = Owner(tmp_path)
+    owner.plan(1, tell=owner.told.append)
+    assert not owner.keeper.made, "a plan alone makes nothing"
+    owner.plan(1, make=True, tell=owner.told.append)
+    assert owner.keeper.made
+    owner.forget()
+    assert not owner.keeper.made
+    owner.keeper.made = True
+    owner.plan(1, make=True, tell=owner.told.append)
+    owner.forget()
+    assert owner.keeper.made, "it was there before"
+
+
+GROUPS = tuple(Thing("SecurityGroups", f"sg-{number}") for number in range(4))
+
+
+def test_a_fleet_of_which_nothing_is_known_is_named_before_anything_is_planned(tmp_path: Path) -> None:
+    owner = Owner(tmp_path)
+    owner.there = GROUPS
+    with pytest.raises(
+        Unknown, match=r"AWS has 4 things of a fleet gougi, .* SecurityGroups sg-0, .* gougi fleet down"
+    ):
+        owner.plan(1, make=True, tell=owner.told.append)
+    assert not owner.played.asked and not owner.keeper.made
+
+
+def test_what_a_killed_command_left_is_in_the_plan(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    owner = Owner(tmp_path)
+    owner.there = (*GROUPS, Thing("instance", "i-1", "running", of="gougi-workers"))
+    owner.keeper.now = State(("aws_security_group.a",), frozenset({"sg-0", "gougi-workers"}))
+    owner.keeper.kept = Kept(1, at_work="`gougi fleet up` (me@here)")
+    planned = owner.plan(None, tell=owner.told.append)
+    assert planned.strays == GROUPS[1:]
+    show_plan(planned)
+    shown = capsys.readouterr().out
+    assert "`gougi fleet up` (me@here) was killed" in shown and "- remove   SecurityGroups sg-3" in shown
+
+
+class Killed(Planned):
+    def apply(self, file: str, _tell: object) -> None:
+        raise TerraformKilled("terraform apply: without a word")
+
+
+def test_where_terraform_was_killed_a_note_of_it_stays(tmp_path: Path) -> None:
+    owner = Owner(tmp_path)
+    owner._terraform = Killed()  # type: ignore[assignment]
+    with owner.alone("gougi fleet up", owner.told.append), pytest.raises(TerraformKilled):
+        owner.apply(owner.plan(3, tell=owner.told.append), lambda _step: None)
+    assert owner.keeper.kept.at_work.startswith("`gougi fleet up` (")
 
 
 def test_a_plan_that_was_not_applied_goes_also_of_a_killed_command(tmp_path: Path) -> None:
     owner = Owner(tmp_path)
     plan = owner.folder.path / "fleet.tfplan"
-    owner.folder.set_nodes(1)
+    plan.parent.mkdir()
     plan.touch()
-    with owner.alone("gougi fleet up"):
+    with owner.alone("gougi fleet up", owner.told.append):
         assert not plan.exists()
         plan.touch()
     assert not plan.exists()
+
+
+@pytest.mark.parametrize(
+    ("quotas", "variables", "warnings"),
+    [
+        ({False: 20}, {}, []),
+        ({False: 19}, {}, ["the fleet needs 20 vCPUs, and the account's quota in us-east-1 is 19: ask for more"]),
+        ({False: 5, True: 5}, {"on_demand_nodes": 0}, ["needs 16 vCPUs, and .* is 5: .* > All Standard Spot Instance"]),
+        ({}, {}, []),  # these credentials may not ask
+        ({False: 1}, {"instance_types": ["c7i.metal-24xl"]}, []),  # its name does not say how many it has
+    ],
+)
+def test_a_quota_that_is_too_small_is_said_before_anything_is_made(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    quotas: dict[bool, int],
+    variables: dict[str, object],
+    warnings: list[str],
+) -> None:
+    owner = Owner(tmp_path)
+    monkeypatch.setattr(Account, "quotas", quotas)
+    monkeypatch.setattr(Account, "region", "us-east-1")
+    owner._settings.variables.update(variables)
+    owner.plan(1, tell=owner.told.append)
+    told = [line for line in owner.told if line.startswith("warning: the fleet")]
+    assert len(told) == len(warnings) and all(map(re.search, warnings, told))
 
 
 # A new size
@@ -163,9 +303,16 @@ def test_a_fleet_that_is_gone_has_no_size(tmp_path: Path, monkeypatch: pytest.Mo
     """Whoever had the folder before may have ended it."""
     owner = Owner(tmp_path)
     monkeypatch.setattr(Owner, "facts", Operator.facts)
+    monkeypatch.setattr(Account, "region", "us-east-1")
     with pytest.raises(FleetDown):
         owner.plan_size(5, owner.told.append)
     assert not owner.played.asked
+
+
+def test_what_a_machine_said_last_is_the_reason() -> None:
+    said = b"installing\n  no space left on device \n\n"
+    assert _failure("fleet/failures/i-1.txt", said) == "i-1 could not boot: no space left on device"
+    assert _failure("fleet/failures/i-1.txt", None) == "i-1 could not boot: it said nothing"
 
 
 # The wait

@@ -13,22 +13,25 @@ from botocore.session import Session
 from tests.master.cloud.policy import actions, policy, refused
 from tests.master.command import ROOT
 
-PREFIXES: Final = {"resourcegroupstaggingapi": "tag"}
+PREFIXES: Final = {"resourcegroupstaggingapi": "tag", "service-quotas": "servicequotas"}
 """Prefixes of a service's actions, where they are not the service's name."""
 OTHERWISE: Final = {
     "s3:ListObjectsV2": {"s3:ListBucket"},
     "s3:ListObjectVersions": {"s3:ListBucketVersions"},
     "s3:DeleteObjects": {"s3:DeleteObject", "s3:DeleteObjectVersion"},
+    "s3:HeadBucket": {"s3:ListBucket"},
+    "s3:PutPublicAccessBlock": {"s3:PutBucketPublicAccessBlock"},
     "budgets:DescribeBudget": {"budgets:ViewBudget"},
+    "budgets:DeleteBudget": {"budgets:ModifyBudget"},
 }
 """The rights that a call needs, where they are not named as it is ("Service Authorization Reference")."""
-HEADS_ALONE: Final = {"autoscaling:CompleteLifecycleAction"}
 
 
 def of(service: str, names: str) -> set[str]:
     return {f"{service}:{name}" for name in names.split()}
 
 
+HEADS_ALONE: Final = of("autoscaling", "CompleteLifecycleAction SetInstanceHealth SuspendProcesses")
 TERRAFORM: Final[dict[str, set[str]]] = {
     # By the sources of terraform-provider-aws 5: what making, reading, changing and ending each kind asks for.
     "aws_autoscaling_group": of(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from master.cli import run
-from master.cloud.prices import HEAD_TYPE, estimate, list_prices, vcpus
+from master.cloud.prices import estimate, head_of, list_prices, vcpus
 from master.config import FleetConfig
 from tests.master.command import ROOT
 
@@ -54,9 +54,11 @@ def test_the_table_knows_the_usual_families_in_the_main_regions(family: str, reg
 
 
 def test_the_heads_default_type_is_terraforms() -> None:
-    text = (ROOT / "terraform" / "variables.tf").read_text()
-    block = text[text.index('variable "head_instance_type"') :].split("\n}\n", 1)[0]
-    assert re.findall(r"^  default +=(.*)$", block, re.MULTILINE) == [f' "{HEAD_TYPE}"']
+    text = (ROOT / "terraform" / "locals.tf").read_text()
+    (found,) = re.findall(r'var\.nodes < (\d+) \? "(.+)" : "(.+)"$', text, re.MULTILINE)
+    limit = int(found[0])
+    assert (head_of({}, limit - 1), head_of({}, limit)) == found[1:]
+    assert head_of({"head_instance_type": "c7i.2xlarge"}, 1) == "c7i.2xlarge"
 
 
 def offline(*words: str) -> int:

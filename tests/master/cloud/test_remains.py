@@ -11,7 +11,7 @@ from moto import mock_aws
 
 from master.cloud.agreed import TAG
 from master.cloud.cloud import Cloud
-from master.cloud.end import Remains, remains
+from master.cloud.remains import Remains, Thing, remains
 from tests.master.cloud.stand_in import placement_groups
 
 pytestmark = pytest.mark.slow
@@ -47,7 +47,7 @@ def test_what_is_left_is_listed_kind_by_kind(cloud: Cloud, monkeypatch: pytest.M
     )
     placement_groups(monkeypatch, "gougi-workers")
     left = remains(cloud, "gougi")
-    assert left.found == (
+    assert tuple(map(str, left.found)) == (
         f"Volumes {volume}",
         "PlacementGroups gougi-workers",
         "arn:aws:s3:::gougi-games",
@@ -55,9 +55,24 @@ def test_what_is_left_is_listed_kind_by_kind(cloud: Cloud, monkeypatch: pytest.M
         "instance profile gougi-worker",
         "budget gougi-month",
     )
-    assert "arn:aws:s3:::gougi-games" not in remains(cloud, "gougi", but=["gougi-games"]).found
+    assert "arn:aws:s3:::gougi-games" not in map(str, remains(cloud, "gougi", but=["gougi-games"]).found)
     placement_groups(monkeypatch)
     assert remains(cloud, "another") == Remains((), ())
+
+
+def test_machines_of_a_group_that_terraform_knows_and_what_goes_with_them_are_no_strays() -> None:
+    found = (
+        Thing("instance", "i-1", "running", of="gougi-workers"),
+        Thing("Volumes", "vol-1", of="i-1"),
+        Thing("NetworkInterfaces", "eni-1", of="i-1"),
+        Thing("SecurityGroups", "sg-default", of="vpc-1"),
+        Thing("instance", "i-2", "shutting-down", of="another"),
+        Thing("instance", "i-3", "running", of="another"),
+        Thing("Volumes", "vol-3", of="i-3"),
+        Thing("Volumes", "vol-4"),
+    )
+    strays = Remains(found, ()).beside(frozenset({"gougi-workers", "vpc-1"}))
+    assert [thing.id for thing in strays] == ["i-3", "vol-3", "vol-4"]
 
 
 def test_what_may_not_be_looked_at_is_said(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,8 +16,18 @@ from types import SimpleNamespace
 import pytest
 
 from master.cloud.aws import advice
+from master.cloud.kept import read_state
 from master.cloud.plan import Change, read_plan
-from master.cloud.terraform import Diagnostic, Step, Terraform, TerraformError, explain, find, parse_line
+from master.cloud.terraform import (
+    Diagnostic,
+    Step,
+    Terraform,
+    TerraformError,
+    TerraformKilled,
+    explain,
+    find,
+    parse_line,
+)
 from master.commands.fleet_shared import apply
 from tests.master.command import ROOT
 
@@ -133,6 +143,20 @@ def test_terraform_is_waited_for_where_nobody_reads_the_progress_any_more(tmp_pa
         ("operation error STS: GetCallerIdentity: ExpiredToken: is expired", "have expired: log in again"),
         ("api error VcpuLimitExceeded: You have requested more vCPU capacity", "quota of vCPUs is used up"),
         ("api error InsufficientInstanceCapacity: We currently do not have", "no such machines free"),
+        # As a group's activities say them.
+        (
+            "AuthFailure.ServiceLinkedRoleCreationNotPermitted: The provided credentials do not have permission to "
+            "create the service-linked role for EC2 Spot Instances.",
+            "create-service-linked-role --aws-service-name spot.amazonaws.com",
+        ),
+        ("Max spot instance count exceeded. Launching EC2 instance failed.", "quota of vCPUs is used up"),
+        (
+            "You have requested more vCPU capacity than your current vCPU limit of 32 allows for the instance bucket",
+            "quota of vCPUs is used up",
+        ),
+        ("We currently do not have sufficient c7i.4xlarge capacity in the Availability Zone", "no such machines free"),
+        ("UnfulfillableCapacity - Unable to fulfill capacity due to your request", "no such machines free"),
+        ("Your requested instance type (c7i.4xlarge) is not supported in your requested Availability Zone", "zone"),
         ("UnauthorizedOperation: You are not authorized", "may not do that"),
         ("api error IncorrectInstanceState: The instance 'i-1' is not in a state", "run the command again in a minute"),
         ("api error InvalidIPAddress.InUse: Address 10.81.0.10 is in use.", "run the command again in a minute"),
@@ -161,14 +185,32 @@ def test_an_error_without_json_is_told_too(tmp_path: Path) -> None:
         program(tmp_path, code=1, error="Error: Failed to query available provider packages").init()
 
 
-def test_without_a_state_nothing_is_managed(tmp_path: Path) -> None:
-    assert program(tmp_path).managed() == []
+def test_where_nothing_was_made_ready_there_is_no_state(tmp_path: Path) -> None:
+    assert program(tmp_path, "{}").state() == ""
     (tmp_path / ".terraform").mkdir()
-    assert program(tmp_path, code=1, error="No state file was found!").managed() == []
-    with pytest.raises(TerraformError, match="locked"):
-        program(tmp_path, code=1, error="Error: state is locked").managed()
-    listed = program(tmp_path, "module.fleet.aws_vpc.this[0]", "module.fleet.data.aws_region.current", "data.x.y")
-    assert listed.managed() == ["module.fleet.aws_vpc.this[0]"]
+    assert program(tmp_path, "{}").state() == "{}\n"
+
+
+def test_terraform_goes_on_where_the_command_is_killed(tmp_path: Path) -> None:
+    """It writes to a file: a pipe that nobody reads would end it before it has noted what it made."""
+    line = json.dumps({"type": "apply_start", "hook": {"resource": {"addr": "aws_vpc.this"}}})
+    script(tmp_path, f"touch begun; for _ in {{1..5}}; do sleep 0.1; echo '{line}' || exit 1; done; touch ended")
+    gougi = subprocess.Popen([sys.executable, "-c", _APPLIES, str(tmp_path)], cwd=ROOT)
+    while not (tmp_path / "begun").exists():
+        assert gougi.poll() is None
+        time.sleep(0.02)
+    gougi.kill()
+    gougi.wait()
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "ended").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_a_terraform_that_was_killed_is_told_apart(tmp_path: Path) -> None:
+    script(tmp_path, "kill -KILL $$")
+    with pytest.raises(TerraformKilled):
+        Terraform(str(tmp_path / "terraform"), tmp_path).apply("the.plan")
 
 
 def test_nothing_is_known_of_other_words() -> None:
@@ -207,7 +249,7 @@ def test_a_plan_that_is_out_of_date_is_refused_in_plain_words(fleet: Terraform, 
     fleet.apply("theirs")
     with pytest.raises(TerraformError, match=r"somebody else has changed it meanwhile\. Nothing was done; run the"):
         fleet.apply("mine")
-    assert fleet.output() == {"nodes": 2}
+    assert read_state(fleet.state().encode()).output == {"nodes": 2}
 
 
 @needs_terraform

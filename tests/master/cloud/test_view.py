@@ -11,7 +11,7 @@ from cluster.machine.presence import NodePresence, NodeState
 from master.cloud.cloud import Machine
 from master.cloud.display import status_table
 from master.cloud.plan import Facts, FleetLocation
-from master.cloud.reports import MachineReport, ReportError, decode, report
+from master.cloud.reports import SILENT_S, MachineReport, ReportError, decode, report
 from master.cloud.view import FleetStatus, age, status
 from master.ui.console import Console
 
@@ -38,7 +38,7 @@ def test_each_machine_is_as_it_says_itself_once_it_runs() -> None:
         [HEAD, node(1), node(2, "pending"), node(3), node(4), node(5), node(6, "shutting-down"), node(7)],
         [
             said(1),
-            said(3, ago_s=181),
+            said(3, ago_s=SILENT_S + 1),
             said(4, "leaving", why="spot interruption (terminate)"),
             said(6),
             MachineReport("i-7", NOW, "joined"),
@@ -123,3 +123,11 @@ def test_a_machines_report() -> None:
 def test_bytes_that_are_no_report(data: bytes) -> None:
     with pytest.raises(ReportError):
         decode(data)
+
+
+def test_boots_that_failed_and_a_group_that_is_held_are_told() -> None:
+    out = StringIO()
+    now = replace(of([HEAD], []), failures=("i-1 could not boot: no space left on device",), held=True)
+    Console(file=out, width=160).print(status_table(now))
+    assert "i-1 could not boot: no space left on device" in out.getvalue()
+    assert "three machines in a row could not boot, and no more are started; gougi fleet up" in out.getvalue()

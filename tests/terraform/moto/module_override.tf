@@ -18,6 +18,12 @@ resource "aws_autoscaling_lifecycle_hook" "drain" {
   }
 }
 
+resource "aws_autoscaling_lifecycle_hook" "joined" {
+  lifecycle {
+    ignore_changes = [notification_target_arn, role_arn]
+  }
+}
+
 # It answers with an empty block where nothing was asked for.
 resource "aws_autoscaling_group" "workers" {
   lifecycle {

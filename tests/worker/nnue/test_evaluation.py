@@ -9,7 +9,6 @@ import random
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from benchmarks.random_networks import HALF_KP_256, random_network
@@ -18,7 +17,7 @@ from worker.nnue import Network, NnueState, centipawns, default_network, evaluat
 from worker.nnue.architecture import Architecture
 from worker.nnue.features import FEATURE_SETS, HALF_KP, K_P, FeatureSet
 from worker.nnue.format import NetworkFile
-from worker.nnue.network import by_activity, in_order
+from worker.nnue.network import by_activity
 from worker.nnue.record import SLOTS
 from worker.score import MAX_EVAL, MAX_PLY
 from worker.shogi import Position
@@ -159,16 +158,6 @@ def test_a_side_without_a_king(features: FeatureSet) -> None:
 
 
 ARCHITECTURE = Architecture(K_P, 64, 8, 8)
-
-
-def test_any_order_evaluates_the_same() -> None:
-    network = random_network(ARCHITECTURE)
-    order = np.random.default_rng(3).permutation(64)
-    other = in_order(network, order)
-    assert not np.array_equal(other.weights[0], network.weights[0])
-    for sfen in ("lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1", "4k4/9/9/9/9/9/9/9/4K4 b RB2Gr 1"):
-        position = Position.from_sfen(sfen)
-        assert expected(other, position) == expected(network, position)
 
 
 def test_seldom_active_neurons_come_first() -> None:

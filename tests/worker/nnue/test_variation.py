@@ -51,9 +51,8 @@ def test_a_seed_is_a_network(network: NetworkFile, values: dict[str, float]) -> 
 
 
 @pytest.mark.parametrize("wanted", [5.0, 20.0, 80.0])
-@pytest.mark.parametrize("seed", [1, 2])
-def test_noise_is_as_strong_as_asked_for(network: NetworkFile, wanted: float, seed: int) -> None:
-    noisy = vary(network, Variation(noise_cp=wanted, seed=seed), SCALE)
+def test_noise_is_as_strong_as_asked_for(network: NetworkFile, wanted: float) -> None:
+    noisy = vary(network, Variation(noise_cp=wanted, seed=1), SCALE)
     assert deviation(network, noisy, SCALE) == pytest.approx(wanted, rel=0.1)
 
 
@@ -65,7 +64,7 @@ def test_noise_follows_the_scale(network: NetworkFile) -> None:
 
 def test_more_dropout_differs_more_and_neither_side_is_favoured(network: NetworkFile) -> None:
     def mean_deviation(share: float) -> float:
-        found = [vary(network, Variation(share, 0, seed), SCALE) for seed in range(6)]
+        found = [vary(network, Variation(share, 0, seed), SCALE) for seed in range(3)]
         return float(np.mean([deviation(network, other, SCALE) for other in found]))
 
     small, large = mean_deviation(0.03), mean_deviation(0.3)

@@ -112,7 +112,7 @@ class TestReady:
         bench.feed(Prepared())
         bench.send("setoption name USI_Hash value 7", "position startpos", "go nodes 9")
         plans = [found.plan for found in bench.done if isinstance(found, Prepare)]
-        assert plans == [None, (7, 1, None, None)]
+        assert plans == [None, (7, 1, None, None, "")]
         bench.feed(Prepared())
         assert bench.take() == ["readyok"]
         assert bench.search.limits.nodes == 9

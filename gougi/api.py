@@ -1,0 +1,248 @@
+"""Gougi from Python: what ``import gougi`` gives. These names, their arguments and their fields stay.
+
+A position is ``startpos``, an SFEN, or one of both with moves, as USI has it: ``startpos moves 7g7f 3c3d``. Scores are
+centipawns from the side to move. The first call compiles the searcher, once on each machine, which takes a minute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from worker.engine import SearchInfo
+
+DEFAULT_NODES = 50_000
+
+
+class GougiError(Exception):
+    """A position, a network or a record cannot be used; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a search, of one root move."""
+
+    move: str
+    """As USI has it."""
+    score: int
+    """Centipawns from the side to move; beyond 30,000 a mate."""
+    mate: int | None
+    """Plies to mate, negative where the side to move is mated; None: no mate was found."""
+    pv: tuple[str, ...]
+    depth: int
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The end of a search."""
+
+    move: str
+    """As USI has it; ``resign``: there is no legal move, ``win``: the side to move may declare a win."""
+    lines: tuple[Line, ...]
+    """The best one first; empty where nothing had to be searched."""
+    nodes: int
+    seconds: float
+
+    @property
+    def score(self) -> int:
+        """Of the best line. Raises ValueError: nothing had to be searched."""
+        return self._best.score
+
+    @property
+    def pv(self) -> tuple[str, ...]:
+        """Of the best line. Raises ValueError: nothing had to be searched."""
+        return self._best.pv
+
+    @property
+    def _best(self) -> Line:
+        if not self.lines:
+            raise ValueError(f"nothing was searched: {self.move}")
+        return self.lines[0]
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedMove:
+    """A move of an analysed game."""
+
+    number: int
+    """1 is the game's first move."""
+    move: str
+    best: str
+    """The searcher's move; empty where nothing was searched."""
+    score: int | None
+    """Before the move, from the side to move."""
+    loss: float
+    """Win probability that it lost, 0 to 1."""
+    quality: str
+    """``best``, ``good``, ``inaccuracy``, ``dubious``, ``mistake``, ``blunder``, ``forced`` or ``unknown``."""
+
+    @property
+    def bad(self) -> bool:
+        """Whether it is dubious or worse."""
+        return self.quality in ("dubious", "mistake", "blunder")
+
+
+class Engine:
+    """A searcher in this process. A context manager; not for two threads at a time, `stop` apart.
+
+    Args:
+        hash_mb: its transposition table, in MiB.
+        threads: that search.
+        net: a network file (``nn.bin``); None: the one that ships with Gougi.
+
+    Raises:
+        GougiError: one of them cannot be used.
+    """
+
+    def __init__(self, *, hash_mb: int = 64, threads: int = 1, net: str | PathLike[str] | None = None) -> None:
+        _compile()
+        from worker.engine import EngineError
+        from worker.search.engine import NumbaEngine
+
+        try:
+            self._engine = NumbaEngine(hash_mb, threads, None if net is None else str(net))
+        except EngineError as error:
+            raise GougiError(str(error)) from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _at: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def search(
+        self,
+        position: str = "startpos",
+        *,
+        nodes: int | None = None,
+        seconds: float | None = None,
+        depth: int | None = None,
+        multipv: int = 1,
+    ) -> Result:
+        """Search a position until the first limit; without any, 50,000 nodes. Blocks.
+
+        Args:
+            multipv: how many root moves to compare.
+
+        Raises:
+            GougiError: the position cannot be used.
+        """
+        from worker.engine import EngineError, Limits
+
+        if nodes is None and seconds is None and depth is None:
+            nodes = DEFAULT_NODES
+        sfen, moves = _parse(position)
+        try:
+            self._engine.set_position(sfen, moves)
+            found = self._engine.go(Limits(None if seconds is None else round(seconds * 1000), nodes, depth, multipv))
+        except EngineError as error:
+            raise GougiError(str(error)) from error
+        return Result(found.bestmove, tuple(map(_line, found.lines)), found.nodes, found.time_ms / 1000)
+
+    def stop(self) -> None:
+        """End the search that runs, from any thread."""
+        self._engine.stop()
+
+    def new_game(self) -> None:
+        """Forget what earlier searches have found."""
+        self._engine.new_game()
+
+    def close(self) -> None:
+        """Free memory and threads. No call is valid after it."""
+        self._engine.close()
+
+
+def evaluate(position: str = "startpos", *, net: str | PathLike[str] | None = None) -> int:
+    """The network's own opinion of a position, without a search, in centipawns from the side to move.
+
+    Raises:
+        GougiError: the position or the network cannot be used.
+    """
+    _compile()
+    from worker.files import described
+    from worker.nnue import NetworkFileError, NnueState, centipawns, evaluate_full, load_network
+    from worker.shogi import MoveError, SfenError
+    from worker.shogi.position import Replay
+
+    sfen, moves = _parse(position)
+    try:
+        network = load_network(None if net is None else str(net))
+        state, found = NnueState(network), Replay().position(sfen, moves)
+    except (NetworkFileError, SfenError, MoveError, OSError) as error:
+        raise GougiError(described(error)) from error
+    # Both stay alive meanwhile: what is compiled reads their memory by its address.
+    return int(centipawns(int(evaluate_full(found.record, state.record)), network.fv_scale))
+
+
+def analyze(
+    record: str | PathLike[str], *, nodes: int = DEFAULT_NODES, net: str | PathLike[str] | None = None
+) -> list[JudgedMove]:
+    """Judge each move of a record's first game (CSA, KIF, KI2, JKF), as ``gougi analyze`` does with one searcher.
+
+    Args:
+        record: its file.
+        nodes: of each position's search.
+
+    Raises:
+        GougiError: the record or the network cannot be used.
+    """
+    from master.analysis.game import GameFileError, read_games
+    from master.analysis.judgement import judge
+    from master.analysis.plan import Evaluation, evaluations, plan, searches
+
+    try:
+        game = read_games(Path(record))[0]
+        points = plan(game)
+    except GameFileError as error:
+        raise GougiError(str(error)) from error
+    found = {}
+    with Engine(net=net) as engine:
+        for moves in searches(points):
+            result = engine.search(f"sfen {game.start_sfen} moves {' '.join(moves)}", nodes=nodes)
+            best = result.lines[0]
+            found[moves] = Evaluation(best.score, result.move, best.pv, best.depth, result.nodes)
+    return [
+        JudgedMove(
+            move.number,
+            move.usi,
+            "" if move.before is None else move.before.best,
+            None if move.before is None else move.before.score,
+            move.loss,
+            move.quality.word,
+        )
+        for move in judge(game, points, evaluations(points, found))
+    ]
+
+
+def _compile() -> None:
+    from master.commands.common import compile_searcher
+
+    compile_searcher()
+
+
+def _parse(text: str) -> tuple[str, Sequence[str]]:
+    from worker.usi.words import parse_position
+
+    words = text.split()
+    if words[:1] not in (["startpos"], ["sfen"]):
+        words = ["sfen", *words]
+    if words[-1:] == ["moves"]:
+        words.pop()
+    try:
+        return parse_position(words)
+    except ValueError as error:
+        raise GougiError(str(error)) from error
+
+
+def _line(info: SearchInfo) -> Line:
+    from worker.score import is_mate, mate_distance
+
+    mate = mate_distance(info.score) if is_mate(info.score) else None
+    return Line(info.pv[0], info.score, mate, info.pv, info.depth)

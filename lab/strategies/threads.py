@@ -1,0 +1,78 @@
+"""The laboratory's names of strategies: those of `cluster.coordination.strategies`, and `threads`.
+
+``threads`` is an engine with as many threads as there are nodes: searchers in lockstep on one table, with one set of
+shared histories, and the vote that threads count (``weighted`` is that vote if all search equally fast). Settings
+remove one of these properties at a time, or give it to nodes::
+
+    threads    threads:majority    threads+one_history=0    threads+one_table=0+share_depth=1    consult+slice_ms=8
+
+``one_table``, ``one_history``: 0 or 1. ``slice_ms``: how far one searcher runs ahead of the others, and the maximum
+delay of its results to them, in milliseconds of the virtual second that a search takes. ``history_ms``: how often the
+nodes exchange the first ``history_tables`` of their histories (`lab.strategies.histories`).
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, fields
+from typing import Any, Final
+
+from cluster.coordination.settings import Mode, Settings
+from cluster.coordination.strategies import Strategy, StrategyError, strategy
+
+SLICE_MS: Final = 32
+"""A thirty-second of the virtual second: the maximum delay of one node's results to the others. Real nodes send every
+30 to 60 ms (`cluster.sharing.node`)."""
+CORRECTIONS: Final = 2
+"""The first tables of the histories that are exchanged: the corrections."""
+THREADS: Final = "threads"
+_TOGETHER_MS: Final = 8
+"""Slices of threads: at 20,000 nodes a move 160 nodes."""
+OWN_SETTINGS: Final = {"one_table": 1, "one_history": 1, "slice_ms": 1000, "history_ms": 1000, "history_tables": 4}
+"""The laboratory's settings, and the highest value of each."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabStrategy(Strategy):
+    """A strategy, and how closely its virtual nodes are coupled (`lab.strategies.virtual.VirtualFleet`)."""
+
+    one_table: bool = False
+    one_history: bool = False
+    slice_ms: int = SLICE_MS
+    history_ms: int = 0
+    history_tables: int = CORRECTIONS
+
+
+SINGLE: Final = LabStrategy("single", Settings(mode=Mode.CONSULT))
+"""The strategy of a single node, which has nothing to split or to vote on."""
+
+
+@functools.cache
+def lab_strategy(text: str) -> LabStrategy:
+    """The strategy with a name.
+
+    Raises:
+        StrategyError: as `strategy` does, or a setting of the laboratory is out of range.
+    """
+    head, *changes = text.strip().split("+")
+    mode, colon, vote = head.partition(":")
+    own: dict[str, Any] = {}
+    if mode == THREADS:
+        own = {"one_table": True, "one_history": True, "slice_ms": _TOGETHER_MS}
+        head = f"consult:{vote}" if colon else "consult:weighted"
+    names, others = [text.strip().partition("+")[0]] if mode == THREADS else [], []
+    for change in changes:
+        key, _, value = change.partition("=")
+        if key not in OWN_SETTINGS:
+            others.append(change)
+            continue
+        is_switch = key.startswith("one_")
+        least = 0 if is_switch else 1
+        if not value.isdecimal() or not least <= int(value) <= OWN_SETTINGS[key]:
+            raise StrategyError(f"{text!r}: {key}: {value!r} is no number from {least} to {OWN_SETTINGS[key]}")
+        own[key] = value == "1" if is_switch else int(value)
+        names.append(f"{key}={int(value)}")
+    found = strategy("+".join((head, *others)))
+    known = found.name.split("+")
+    name = "+".join((names[0], *known[1:], *names[1:]) if mode == THREADS else (*known, *names))
+    return LabStrategy(name, **{item.name: getattr(found, item.name) for item in fields(Strategy)[1:]}, **own)

@@ -1,0 +1,85 @@
+"""Positions that any analysis of this user has searched, for ``--reuse``: an opening is searched only once.
+
+They are found by the position and everything else on which the search's result depends, but not by the moves that led
+to it: effects of repetition are ignored. The store is SQLite, so that several analyses may use it at once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from master.analysis.plan import Evaluation
+from master.analysis.session import decode_evaluation, encode_evaluation
+from worker.shogi import Position
+
+_VERSION: Final = 1
+_TABLE: Final = "CREATE TABLE IF NOT EXISTS positions (key BLOB PRIMARY KEY, found BLOB NOT NULL) WITHOUT ROWID"
+
+
+def shared_path() -> Path:
+    """The file: ``$XDG_DATA_HOME/gougi/positions.db`` (``~/.local/share``)."""
+    home = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
+    return Path(home).expanduser() / "gougi" / "positions.db"
+
+
+class SharedPositions:
+    """The file, open for a block.
+
+    Raises:
+        OSError: it cannot be read or written, or is not ours; the text names it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __enter__(self) -> Self:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            self._base = sqlite3.connect(self.path, timeout=30, isolation_level=None)
+            (version,) = self._base.execute("PRAGMA user_version").fetchone()
+            if version not in (0, _VERSION):
+                raise OSError(f"{self.path}: of another version of Gougi ({version}, not {_VERSION})")
+            self._base.execute("PRAGMA journal_mode = WAL")
+            self._base.execute(_TABLE)
+            self._base.execute(f"PRAGMA user_version = {_VERSION}")
+        except sqlite3.Error as error:
+            raise self._failed(error) from error
+        return self
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _at: TracebackType | None
+    ) -> None:
+        self._base.close()
+
+    def get(self, settings: str, start_sfen: str, moves: tuple[str, ...]) -> Evaluation | None:
+        """The evaluation of the position after ``moves``; None: unknown or damaged."""
+        try:
+            row = self._base.execute("SELECT found FROM positions WHERE key = ?", (_key(settings, start_sfen, moves),))
+            found = row.fetchone()
+        except sqlite3.Error as error:
+            raise self._failed(error) from error
+        return None if found is None else decode_evaluation(found[0])
+
+    def add(self, settings: str, start_sfen: str, moves: tuple[str, ...], found: Evaluation) -> None:
+        """Store it."""
+        row = (_key(settings, start_sfen, moves), encode_evaluation(found))
+        try:
+            self._base.execute("INSERT OR REPLACE INTO positions VALUES (?, ?)", row)
+        except sqlite3.Error as error:
+            raise self._failed(error) from error
+
+    def _failed(self, error: sqlite3.Error) -> OSError:
+        return OSError(f"{self.path}: {error}")
+
+
+def _key(settings: str, start_sfen: str, moves: tuple[str, ...]) -> bytes:
+    position = Position.from_sfen(start_sfen)
+    for move in moves:
+        position.push_usi(move)
+    text = "\n".join((settings, *position.sfen().split()[:3]))
+    return hashlib.sha256(text.encode()).digest()[:16]

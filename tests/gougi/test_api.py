@@ -1,0 +1,45 @@
+"""The Python API: its documented examples run as they stand, and its errors name what is wrong."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import gougi
+from tests.master.analysis.records import CSA
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "python.md"
+EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=["evaluate", "search", "analyse"])
+def test_the_documented_examples(
+    example: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "game.csa").write_text(CSA, encoding="utf-8")
+    exec(compile(example, str(PAGE), "exec"), {})
+    assert capsys.readouterr().out
+
+
+def test_what_is_public() -> None:
+    assert all(getattr(gougi, name).__module__ == "gougi.api" for name in gougi.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        gougi.nothing  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("position", "words"), [("startpos moves 7g7e", "7g7e"), ("9/9 b - 1", "2 ranks"), ("", "0 fields")]
+)
+def test_a_wrong_position_is_named(position: str, words: str) -> None:
+    with pytest.raises(gougi.GougiError, match=words):
+        gougi.evaluate(position)
+
+
+def test_a_wrong_network_or_record_is_named(tmp_path: Path) -> None:
+    with pytest.raises(gougi.GougiError, match=r"none\.bin"):
+        gougi.Engine(net=tmp_path / "none.bin")
+    with pytest.raises(gougi.GougiError, match=r"none\.csa"):
+        gougi.analyze(tmp_path / "none.csa")

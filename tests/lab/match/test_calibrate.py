@@ -1,0 +1,57 @@
+"""The scale of a network from games: the fit finds the scale that made the results; games of a real one give one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from lab.match import calibrate as module
+from lab.match.calibrate import REFERENCE_CP, CalibrationError, Game, calibrate, fitted
+from lab.match.openings import natural_openings
+from worker.nnue import default_network
+
+
+def games(scale: float, count: int = 400, seed: int = 1, spread: float = 1.5) -> list[Game]:
+    """Games whose results are as likely as raw outputs of that scale say."""
+    rng = np.random.default_rng(seed)
+    made = []
+    for _ in range(count):
+        raw = rng.normal(0, spread * scale, 20)
+        made.append(Game(raw, (rng.random(20) < 1 / (1 + np.exp(-raw / scale))).astype(float)))
+    return made
+
+
+@pytest.mark.parametrize("scale", [900.0, 12_000.0, 60_000.0])
+@pytest.mark.parametrize("spread", [0.5, 1.5, 6.0])
+def test_the_scale_that_made_the_results_is_found(scale: float, spread: float) -> None:
+    assert fitted(games(scale, spread=spread)) == pytest.approx(scale, rel=0.2)
+
+
+def test_draws_count_half() -> None:
+    drawn = [replace(game, points=np.full_like(game.points, 0.5)) for game in games(9000)[::2]]
+    assert fitted(games(9000)[1::2] + drawn) > 1.5 * fitted(games(9000))
+
+
+def test_games_that_tell_nothing() -> None:
+    raw = np.array([100.0, -100.0] * 50)
+    with pytest.raises(CalibrationError, match="does not win more often"):
+        fitted([Game(raw, np.full(100, 0.5))])
+    with pytest.raises(CalibrationError, match="does not win more often"):
+        fitted([Game(raw, (raw < 0).astype(float))])
+    with pytest.raises(CalibrationError, match="every score is 0"):
+        fitted([Game(np.zeros(3), np.ones(3))])
+    with pytest.raises(CalibrationError):
+        fitted([Game(np.zeros(0), np.zeros(0))])
+
+
+def test_a_network_plays_and_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pilot's scale plays the other games; the count is told."""
+    monkeypatch.setattr(module, "NODES", 60)
+    told: list[int] = []
+    found = calibrate(default_network(), natural_openings(1)[:12], on_game=told.append)
+    assert told == list(range(1, 13))
+    assert found.games == 12 and found.positions > 300
+    assert found.low <= found.win_scale / REFERENCE_CP <= found.high
+    assert 1 <= found.fv_scale <= 1024

@@ -1,0 +1,111 @@
+"""The laboratory's own names of strategies, and fleets on one table."""
+
+from __future__ import annotations
+
+import pytest
+
+from cluster.api import SearchRequest
+from cluster.coordination.strategies import StrategyError
+from cluster.engine_spec import EngineSpec, Networks
+from cluster.voting import Vote
+from lab.strategies.histories import HistoryExchange
+from lab.strategies.threads import CORRECTIONS, SLICE_MS, lab_strategy
+from lab.strategies.virtual import VirtualFleet, VirtualNode
+from worker.search.engine import NumbaEngine
+from worker.search.state import CONTINUATION_LIMIT, CORRECTION_LIMIT, H_CONTINUATION, H_CORRECTION
+from worker.shogi import STARTPOS
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "one_table", "one_history", "slice_ms"),
+    [
+        ("threads", "threads", True, True, 8),
+        ("threads+one_history=0", "threads+one_history=0", True, False, 8),
+        ("threads:majority+slice_ms=32", "threads:majority+slice_ms=32", True, True, 32),
+        ("threads+one_table=0+share_depth=1", "threads+share_depth=1+one_table=0", False, True, 8),
+        ("consult", "consult:majority", False, False, SLICE_MS),
+        ("consult+slice_ms=8+noise=20", "consult:majority+noise=20+slice_ms=8", False, False, 8),
+        ("split", "split", False, False, SLICE_MS),
+    ],
+)
+def test_names(text: str, name: str, one_table: bool, one_history: bool, slice_ms: int) -> None:
+    found = lab_strategy(text)
+    assert found.name == name
+    assert (found.one_table, found.one_history, found.slice_ms) == (one_table, one_history, slice_ms)
+    assert lab_strategy(found.name) == found
+
+
+def test_threads_vote_as_threads_do_and_settings_are_the_fleets() -> None:
+    assert lab_strategy("threads").settings.vote is Vote.WEIGHTED
+    assert lab_strategy("threads:majority").settings.vote is Vote.MAJORITY
+    assert lab_strategy("threads+one_table=0+share_depth=1").share_depth == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["threads+one_table=2", "threads+slice_ms=0", "threads+slice_ms=x", "threads:loud", "thread"]
+)
+def test_no_strategy(text: str) -> None:
+    with pytest.raises(StrategyError):
+        lab_strategy(text)
+
+
+def fleet_of(name: str, engines: list[NumbaEngine]) -> VirtualFleet:
+    nodes = [VirtualNode(f"n{number}", engine, nps=3000) for number, engine in enumerate(engines)]
+    return VirtualFleet.of(nodes, lab_strategy(name))
+
+
+@pytest.mark.usefixtures("warm")
+def test_threads_search_on_one_table_and_the_engines_are_their_own_again_after() -> None:
+    networks = Networks()
+    numba = [NumbaEngine(1, network=networks.of(EngineSpec()), number=number) for number in range(2)]
+    request = SearchRequest(1, STARTPOS, ("7g7f", "3c3d"), nodes=3000)
+    found = {}
+    for name in ("consult", "threads", "threads+one_history=0", "consult"):
+        fleet = fleet_of(name, numba)
+        fleet.new_game()
+        first, second = (engine.only_record() for engine in numba)
+        assert (first.tt == second.tt) == (name != "consult")
+        assert (first.shared == second.shared) == (name == "threads")
+        found.setdefault(name, []).append(fleet.search(request).ballots)
+    assert found["consult"][0] == found["consult"][1]
+    assert found["threads"][0] != found["consult"][0]
+    assert found["threads"][0] != found["threads+one_history=0"][0]
+
+
+@pytest.mark.usefixtures("warm")
+def test_histories_are_exchanged_as_sums_of_changes_within_their_limits() -> None:
+    networks = Networks()
+    engines = [NumbaEngine(1, network=networks.of(EngineSpec()), number=number) for number in range(3)]
+    exchange = HistoryExchange(engines, 4)
+    first, second, third = (engine.history_values for engine in engines)
+    correction, continuation = H_CORRECTION // 2 + 5, H_CONTINUATION // 2 + 7
+    began = int(first[continuation])
+    first[correction], second[correction], third[correction + 1] = 30, -50, 900
+    for values in (first, second, third):
+        values[continuation] = -20_000
+    exchange.exchange()
+    for values in (first, second, third):
+        assert (values[correction], values[correction + 1]) == (-20, 900)
+        assert values[continuation] == max(-CONTINUATION_LIMIT, began + 3 * (-20_000 - began))
+    assert exchange.told == 6
+    first[correction + 1], second[correction + 1] = 1000, 1000
+    exchange.exchange()
+    assert [int(values[correction + 1]) for values in (first, second, third)] == [CORRECTION_LIMIT] * 3
+    assert exchange.told == 8
+    only_corrections = HistoryExchange(engines, CORRECTIONS)
+    second[continuation] += 1
+    only_corrections.exchange()
+    assert first[continuation] != second[continuation]
+
+
+@pytest.mark.usefixtures("warm")
+def test_a_fleet_that_exchanges_histories_searches_otherwise_and_alike_every_time() -> None:
+    networks = Networks()
+    engines = [NumbaEngine(1, network=networks.of(EngineSpec()), number=number) for number in range(2)]
+    request = SearchRequest(1, STARTPOS, ("7g7f", "3c3d"), nodes=3000)
+    ballots = []
+    for name in ("consult", "consult+history_ms=128", "consult+history_ms=128"):
+        fleet = fleet_of(name, engines)
+        fleet.new_game()
+        ballots.append(fleet.search(request).ballots)
+    assert ballots[0] != ballots[1] == ballots[2]

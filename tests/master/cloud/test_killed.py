@@ -1,0 +1,24 @@
+"""`gougi fleet` that is killed at random moments, alone or with its terraform: the next command mends what it left."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from tests.master.cloud.killed import KilledOwner, kill_again_and_again, left
+from tests.master.cloud.stand_in import moto, why_not
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
+
+
+def test_killed_commands_leave_nothing_that_the_next_one_does_not_mend(tmp_path: Path) -> None:
+    """More of them: ``python -m benchmarks.killed``."""
+    if why := why_not():
+        pytest.skip(why)
+    seed = random.randrange(1 << 30)
+    with moto() as url:
+        owner = KilledOwner(tmp_path, url)
+        lines = kill_again_and_again(owner, 2, seed)
+        assert left(url) == [], (seed, lines)
