@@ -25,14 +25,15 @@ print(run_bench(depth=8).signature)
 """
 
 
-EXACT = Path(__file__).parent / "nnue" / "test_exact.py"
+NNUE = Path(__file__).parent / "nnue"
+EXACT = NNUE / "test_exact.py", NNUE / "sfnn" / "test_sfnn_exact.py"
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_the_portable_evaluation_is_exact_too() -> None:
     """Of layers of all sizes: the network that ships has kernels of its own."""
-    words = ["-m", "pytest", "-q", "-p", "no:cacheprovider", str(EXACT), "-k", "extreme or few_active"]
+    words = ["-m", "pytest", "-q", "-p", "no:cacheprovider", *map(str, EXACT), "-k", "extreme or few_"]
     env = {**os.environ, **OTHER}
     done = subprocess.run([sys.executable, *words], env=env, capture_output=True, text=True, timeout=580, check=False)
     assert done.returncode == 0, done.stdout[-4000:]

@@ -17,7 +17,7 @@ from worker.jit.memory import ld8, ld16, ld32
 from worker.nnue.evaluation import accumulator
 from worker.nnue.features import HANDS_OFFSET, PIECE_NUMBERS, PIECES_OFFSET
 from worker.nnue.record import NN
-from worker.nnue.sfnn.jit import jit
+from worker.nnue.sfnn.jit import jit, one_at_a_time
 from worker.nnue.sfnn.state import SF, kernels
 from worker.shogi.pieces import KING, SQUARES
 from worker.shogi.state import POS
@@ -104,6 +104,7 @@ def _output(pos_address: int, nn_address: int) -> Any:
 def output_address() -> int:
     """The address of `_output` in this process; compiles it, or takes it from the cache."""
     signature = (int64, int64)
-    _output.compile(signature)
+    with one_at_a_time():
+        _output.compile(signature)
     compiled = _output.overloads[signature]
     return int(compiled.library.get_pointer_to_function(compiled.fndesc.llvm_cfunc_wrapper_name))

@@ -10,10 +10,12 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
+from numba import types
 
-from worker.nnue.sfnn.jit import jit
+from worker.nnue.sfnn.jit import jit, one_at_a_time
 
 _CHUNK: Final = 1 << 20
+_DECODE: Final = (types.Array(types.uint8, 1, "C", readonly=True), types.int16[::1])
 _MOST: Final = 3
 """Bytes of a number of 16 bits at most."""
 
@@ -33,6 +35,11 @@ def decode(data: npt.NDArray[np.uint8], count: int) -> npt.NDArray[np.int16]:
     if found != count or (len(data) and data[-1] >= 0x80):
         raise ValueError(f"{found} whole numbers in {len(data)} bytes, expected {count}")
     numbers = np.empty(count, np.int16)
+    if not _decode.overloads:
+        with one_at_a_time():
+            _decode.compile(_DECODE)
+    data = data.view()
+    data.flags.writeable = False
     wrong = _decode(data, numbers)
     if wrong >= 0:
         raise ValueError(f"byte {wrong}: a number of more than 16 bits")
