@@ -75,7 +75,7 @@ def sfen_from_csa(lines: Iterable[str], move_number: int = 1) -> str:
     turn: int | None = None
     for line in lines:
         if turn is not None:
-            raise CsaPositionError(f"{line!r} stands after the side to move")
+            raise CsaPositionError(f"{line!r} stands behind the side to move")
         if line in ("+", "-"):
             turn = SIGNS.index(line)
         elif re.fullmatch(r"P[1-9].*", line):
