@@ -30,7 +30,7 @@ def learn(
     context: typer.Context,
     out: Out = Path("runs/learn"),
     generations: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Generations in all. You can ask for more later.")
+        int, typer.Option(min=1, metavar="N", help="Total number of generations. You can ask for more later.")
     ] = 3,
     net: Annotated[
         Path | None,

@@ -52,7 +52,7 @@ def train(
         float | None, typer.Option(metavar="N", help="Number of times that it learns from each position. Default: 10.")
     ] = None,
     positions: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Positions to learn from in all, instead of --epochs.")
+        int | None, typer.Option(min=1, metavar="N", help="Total positions to learn from, instead of --epochs.")
     ] = None,
     batch: Annotated[int, typer.Option(min=1, metavar="N", help="Positions of a step.")] = 4096,
     rate: Annotated[float, typer.Option(metavar="R", help="The highest learning rate.")] = 0.001,
@@ -118,7 +118,7 @@ def train(
         ),
     ] = 10.0,
     device: Annotated[
-        str, typer.Option(metavar="NAME", help="cpu, cuda, cuda:1, …; auto: cuda where there is one.")
+        str, typer.Option(metavar="NAME", help="cpu, cuda, cuda:1, …; auto: cuda if there is one.")
     ] = "auto",
     threads: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Threads on the CPU. Default: its processors.")

@@ -137,7 +137,7 @@ _FOLDER = Annotated[Path, typer.Argument(exists=True, file_okay=False, metavar="
 
 @app.command(cls=PlainCommand)
 def show(folder: _FOLDER, as_json: Json = False) -> None:
-    """Show where the parameters are, also during the run.
+    """Show the current parameters, also during the run.
 
     Examples:
 

@@ -136,7 +136,7 @@ def searches(points: Sequence[Point], plies: Collection[int] | None = None) -> l
 
 
 def evaluations(points: Sequence[Point], found: Mapping[tuple[str, ...], Evaluation]) -> tuple[Evaluation | None, ...]:
-    """The evaluation of each point; None where its search is missing in ``found``."""
+    """The evaluation of each point; None if its search is missing in ``found``."""
     return tuple(_evaluation(point, found) for point in points)
 
 

@@ -235,7 +235,7 @@ def _move_facts(move: Judged, game: RecordedGame) -> dict[str, Any]:
 
 
 def player_facts(player: PlayerReport) -> dict[str, Any]:
-    """A player for programs; shares are 0 to 1, the accuracy is in percent, None where no move was judged."""
+    """A player for programs; shares are 0 to 1, the accuracy is in percent, None if no move was judged."""
     own = player.statistics
     return {
         "name": own.name,

@@ -15,14 +15,14 @@ HEADER: Final = "#YANEURAOU-DB2016 1.00\n"
 
 
 class WrittenMove(NamedTuple):
-    """A candidate's line, and a remark behind it that engines pass over."""
+    """A candidate's line, and a remark after it that engines skip."""
 
     entry: BookMove
     remark: str = ""
 
 
 def is_sqlite(path: Path) -> bool:
-    """Whether a book that learns (`master.book.learned`) is there, whatever its name. Raises OSError."""
+    """Whether a file is a book that learns (`master.book.learned`), whatever its name. Raises OSError."""
     try:
         with path.open("rb") as file:
             return file.read(len(_SQLITE)) == _SQLITE
@@ -31,7 +31,7 @@ def is_sqlite(path: Path) -> bool:
 
 
 def check_target(path: Path) -> None:
-    """Raises BookError: a book that learns is where a book file is to be written."""
+    """Raises BookError: a book that learns would be overwritten by a book file."""
     try:
         if is_sqlite(path):
             raise BookError(f"book {path}: a book that learns is there, and would be lost: choose another name")
@@ -40,7 +40,7 @@ def check_target(path: Path) -> None:
 
 
 def read_positions(path: Path) -> Iterator[tuple[str, list[BookMove]]]:
-    """The positions of a file in its order, each a SFEN, without a ply where the file has none.
+    """The positions of a file in its order, each an SFEN, without a ply if the file has none.
 
     Raises:
         BookError: the file cannot be read, or a line is damaged; the text names it.
@@ -72,13 +72,14 @@ def read_positions(path: Path) -> Iterator[tuple[str, list[BookMove]]]:
 
 
 def write_positions(path: Path, positions: Iterable[tuple[str, list[WrittenMove]]]) -> int:
-    """Write a book file, which replaces an older one once it is whole. How many positions it has.
+    """Write a book file, which replaces an older one once it is complete. Returns the number of positions.
 
     Args:
-        positions: in byte order of board, side and hands, as engines search in it; each a SFEN, with a ply or without.
+        positions: in byte order of board, side and hands, which engines need for their search; each an SFEN, with or
+            without a ply.
 
     Raises:
-        BookError: the disk refuses, or a book that learns is there; the older file is as it was.
+        BookError: writing to disk failed, or a book that learns has this name; the older file is unchanged.
         ValueError: the positions are not in order.
     """
     try:
@@ -96,7 +97,7 @@ def _write(file: IO[bytes], positions: Iterable[tuple[str, list[WrittenMove]]]) 
     for sfen, moves in positions:
         key, _ = split_sfen(sfen)
         if key <= before:
-            raise ValueError(f"positions are not in order: {key!r} behind {before!r}")
+            raise ValueError(f"positions are not in order: {key!r} after {before!r}")
         before = key
         count += 1
         file.write(f"sfen {sfen}\n".encode("ascii"))

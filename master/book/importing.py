@@ -1,9 +1,9 @@
-"""A book from many game records: several processes read, one adds up, in a temporary SQLite file, so that any number of
-games fits.
+"""A book from many game records: several processes read, and one adds up, in a temporary SQLite file, so that any
+number of games fits.
 
-Source of the filters: what makers of books from floodgate records do (tanuki-'s book tools: ratings of both players,
-only games that were resigned, a move's wins and losses; the comments ``'black_rate``, ``'white_rate`` and ``'summary``
-are those of shogi-server).
+Source of the filters: practice of authors of books from floodgate records (tanuki-'s book tools: ratings of both
+players, only games that were resigned, a move's wins and losses; the comments ``'black_rate``, ``'white_rate`` and
+``'summary`` are those of shogi-server).
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ from worker.book.format import flip_key, flip_move
 from worker.files import reason
 
 _MOST_SCORE: Final = 3000
-"""Scores beyond it, mates among them, count as this."""
+"""Higher scores, including mates, count as this."""
 _RATE: Final = re.compile(r"^'(black|white)_rate:[^\n]*:(-?\d+(?:\.\d+)?)\s*$", re.MULTILINE)
 _ABNORMAL: Final = re.compile(r"^'summary:(?!toryo:|kachi:|sennichite:|max_moves:)", re.MULTILINE)
-"""Time up, illegal moves, dropped lines: the result says nothing about the moves."""
+"""Time up, illegal moves, lost connections: the result says nothing about the moves."""
 _WINS: Final = frozenset({"RESIGN", "MATE", "WIN_BY_DECLARATION"})
 """The endings in which the winner won by the moves."""
 
@@ -55,24 +55,24 @@ class Skipped(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GameFilter:
-    """The rules by which games are taken."""
+    """The rules by which games are selected."""
 
     min_rating: float | None = None
-    """Both players have at least this, by the record's own comments; None: any, also unknown."""
+    """Minimum rating of both players, by the record's own comments; None: any, even unknown."""
     max_gap: float | None = None
-    """The ratings differ by no more than this; None: by anything."""
+    """Maximum difference of the ratings; None: any."""
     min_plies: int = 50
     """A shorter game was lost by an accident."""
     plies: int = 40
     """Number of plies of a game that go into the book."""
     one_sided: int | None = 600
-    """A game in which a side's score went beyond this, in centipawns, within the book's plies is left out: there is no
-    opening to learn from it. None: it is taken."""
+    """A game in which a side's score exceeded this, in centipawns, within the book's plies is left out: no opening can
+    be learned from it. None: it is included."""
 
 
 @dataclass(frozen=True, slots=True)
 class BookPly:
-    """A move of a game, as the book counts it."""
+    """A move of a game, as counted for the book."""
 
     key: str
     """Board, side and hands."""
@@ -81,16 +81,16 @@ class BookPly:
     move: str
     """USI."""
     won: float
-    """By who made the move: 1, 0, or 0.5."""
+    """Result for the mover: 1, 0, or 0.5."""
     score: int | None
-    """The score that the player gave, in centipawns from their side; None where the record does not say."""
+    """The player's own score, in centipawns from their side; None if the record does not say."""
 
 
 def read_games(path: Path, rules: GameFilter) -> Iterator[list[BookPly] | tuple[Skipped, str]]:
-    """The book's part of each game of a CSA file, or why it is left out.
+    """The book's part of each game of a CSA file, or the reason why it is left out.
 
-    Beside `Skipped` stands what is wrong with a game that is broken or empty, in words that name file and line; nothing
-    of one that the rules leave out.
+    With `Skipped` comes the fault of a broken or empty game, in words that name file and line; an empty text for a game
+    that the rules leave out.
     """
     try:
         lines = text_lines(decoded(path.read_bytes()))
@@ -136,7 +136,7 @@ def _plies(reading: Reading, black_won: float, count: int) -> Iterator[BookPly]:
     for move in reading.moves[:count]:
         key, ply = board.to_sfen().rsplit(" ", 1)
         black = key.split(" ")[1] == "b"
-        score = move.score  # from black's view, as CSA has it
+        score = move.score  # from black's view, as in CSA
         if score is not None:
             score = max(-_MOST_SCORE, min(_MOST_SCORE, score if black else -score))
         yield BookPly(key, int(ply), move.usi, black_won if black else 1 - black_won, score)
@@ -153,9 +153,9 @@ def _black_won(reading: Reading) -> float | None:
 
 
 _PRIOR_GAMES: Final = 10
-"""Even games that every move is taken to have had besides: one win is no proof."""
+"""Even games added to every move's count: one win is no proof."""
 _CP_OF_LOGIT: Final = 600
-"""Centipawns to the logarithm of the odds, as Ponanza and most since take winning chances for scores."""
+"""Centipawns per unit of log odds, the scale that Ponanza and most engines since use for winning chances."""
 
 Counted = tuple[str, str, int, int, float, int, int]
 """Position, move, ply, games, wins (a draw is half a one), sum of scores, scores."""
@@ -167,13 +167,13 @@ class CandidateRules:
 
     min_games: int = 2
     min_wins: float = 0.0
-    """The least share of wins, 0 to 1; a draw is half a win."""
+    """Minimum share of wins, 0 to 1; a draw is half a win."""
     by_scores: bool = False
-    """A candidate's value is the mean of the players' scores, where there are any. Otherwise it comes from its wins."""
+    """A candidate's value is the mean of the players' scores, if there are any. Otherwise it comes from its wins."""
     depth: int = 0
-    """The depth that the book gives; nothing was searched, but engines refuse a depth below their limit."""
+    """The depth to write; nothing was searched, but engines refuse a depth below their limit."""
     merge_colours: bool = False
-    """Positions with white to move are turned around and counted with those of black: twice the games for each."""
+    """Positions with white to move are rotated and counted with those of black: twice the games for each."""
 
 
 @dataclass(slots=True)
@@ -220,7 +220,7 @@ def count_games(paths: Sequence[Path], rules: GameFilter, merge_colours: bool) -
 
 @contextlib.contextmanager
 def _told(path: Path) -> Iterator[None]:
-    """Turn an error of the disk into a `BookError` that names the file."""
+    """Turn a disk error into a `BookError` that names the file."""
     try:
         yield
     except (OSError, sqlite3.Error) as error:
@@ -237,7 +237,7 @@ class Tally:
         self._path = Path(self._folder.name) / "tally.sqlite"
         with _told(self._path):
             self._connection = sqlite3.connect(self._path, isolation_level=None)
-            # Nothing here outlives the process: no need to wait for the disk.
+            # The file does not outlive the process, so there is no need to wait for the disk.
             self._connection.executescript(
                 "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
                 "CREATE TABLE counted (position TEXT, move TEXT, ply INTEGER, games INTEGER, wins REAL, score INTEGER,"
@@ -255,7 +255,7 @@ class Tally:
         """Add the counts of some games.
 
         Raises:
-            BookError: the disk refuses.
+            BookError: writing to disk failed.
         """
         with _told(self._path):
             self._connection.execute("BEGIN")
@@ -268,7 +268,7 @@ class Tally:
             self._connection.execute("COMMIT")
 
     def positions(self) -> Iterator[tuple[str, list[WrittenMove]]]:
-        """The positions with candidates, in byte order, each a SFEN with the least ply at which it stood.
+        """The positions with candidates, in byte order, each an SFEN with its lowest ply.
 
         A candidate's remark is its share of wins.
         """
@@ -300,7 +300,7 @@ class Tally:
         return WrittenMove(entry, f"wins {100 * wins / games:.1f}% of {games}")
 
     def _reply(self, key: str, move: str) -> str | None:
-        """The opponent's most played reply, None where none was counted."""
+        """The opponent's most played reply; None if none was counted."""
         board = Board(f"{key} 1")
         board.apply_usi(move)
         after = board.to_sfen().rsplit(" ", 1)[0]
@@ -315,7 +315,7 @@ class Tally:
 
 
 def value_of_wins(games: int, wins: float) -> int:
-    """Centipawns of a share of wins, drawn towards 0 where there are few games."""
+    """Centipawns of a share of wins, shrunk towards 0 if there are few games."""
     share = (wins + _PRIOR_GAMES / 2) / (games + _PRIOR_GAMES)
     return round(_CP_OF_LOGIT * math.log(share / (1 - share)))
 
@@ -342,10 +342,10 @@ class ImportSummary:
 
 
 def find_records(folders: Sequence[Path]) -> list[Path]:
-    """The CSA files in folders and all below them, sorted; a file stands for itself.
+    """The CSA files in folders and their subfolders, sorted; a file stands for itself.
 
     Raises:
-        FileNotFoundError: a folder is not there.
+        FileNotFoundError: a folder does not exist.
     """
     found: list[Path] = []
     for folder in folders:
@@ -370,8 +370,8 @@ def count_records(
 
     Args:
         paths: CSA records.
-        jobs: processes that read; 0: one for each processor. With one everything is done in this process.
-        on_progress: hears how many records were read so far.
+        jobs: number of reading processes; 0: one for each processor. With one, this process does everything.
+        on_progress: callback with the number of records read so far.
 
     Raises:
         BookError: a process died.
@@ -395,7 +395,7 @@ def _here(chunks: Sequence[Sequence[Path]], rules: GameFilter, merge_colours: bo
 def _in_processes(
     chunks: Sequence[Sequence[Path]], rules: GameFilter, merge_colours: bool, jobs: int
 ) -> Iterator[Part]:
-    """The parts as they come. A process waits with its next one until this one has taken the last: memory stays small.
+    """The parts as they come. A process delays its next one until the last one was taken, so that memory stays small.
 
     Closing the iterator, or an exception in its caller (Ctrl-C), ends the processes at once.
     """

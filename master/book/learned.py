@@ -1,15 +1,15 @@
 """The book that learns: searches, games, lessons and imported candidates in one SQLite file, written by one process at
 a time.
 
-How to use one::
+Usage::
 
     with LearnedBook(Path("learned.sqlite")) as book:
         book.keep(sfen, BookSearch("7g7f", 35, 18, seconds=12.5))  # method I
         search = book.search_of(sfen)                              # in either colour, at any ply
         lesson = book.next_lesson()                                # method II
 
-A position is text as `master.book.lessons.PositionKey` has it: black to move, without a ply. Moves are USI of that
-position. Write-ahead logging: a crash loses at most what the last moments brought, and readers never wait.
+A position is a text in the form of `master.book.lessons.PositionKey`: black to move, without a ply. Moves are USI of
+that position. With write-ahead logging a crash loses at most the last moments' data, and readers never wait.
 """
 
 from __future__ import annotations
@@ -61,17 +61,17 @@ CREATE TABLE pieces (
     depth INTEGER NOT NULL, seconds REAL NOT NULL, pv TEXT NOT NULL
 );
 """
-"""``pieces``: the searches of a lesson so far. An older file may have a table ``running``, which nobody reads."""
+"""``pieces``: the searches of a lesson so far. An older file may have a table ``running``, which is ignored."""
 
 
 def connect(path: Path, write: bool) -> tuple[sqlite3.Connection, IO[bytes] | None]:
-    """Open the file, and make it if it is to be written and is not there.
+    """Open the file, and create it if it is to be written and does not exist.
 
     Returns:
-        The connection, and for a writer the lock file that it holds; close both.
+        The connection, and for a writer the lock file that it holds; the caller closes both.
 
     Raises:
-        BookError: no such file, no book of ours, of a newer version, damaged, or written by another process now.
+        BookError: no such file, not a book of ours, of a newer version, damaged, or locked by another writing process.
     """
     lock = None
     with contextlib.ExitStack() as opened:
@@ -92,7 +92,7 @@ def connect(path: Path, write: bool) -> tuple[sqlite3.Connection, IO[bytes] | No
 
 
 def _lock(path: Path) -> IO[bytes]:
-    """Take the lock, for as long as the file is open; the kernel frees it whenever the process ends."""
+    """Take the lock for as long as the file is open; the kernel releases it whenever the process ends."""
     file = open(f"{path}.lock", "a+b")  # noqa: SIM115 - open for the book's life
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -123,14 +123,14 @@ def _prepare(connection: sqlite3.Connection, path: Path, write: bool) -> None:
 
 
 class Tables:
-    """The open file, and how a statement is run on it: its errors are `BookError`. One thread at a time.
+    """The open file, and methods that run statements on it and raise `BookError`. One thread at a time.
 
     Args:
-        path: the file; made if it is to be written and is not there.
-        write: whether to write. One process at a time can; any number can read meanwhile.
+        path: the file; created if it is to be written and does not exist.
+        write: whether to write. Only one process at a time can; any number can read meanwhile.
 
     Raises:
-        BookError: it cannot be opened; the text says why.
+        BookError: it cannot be opened; the text gives the reason.
     """
 
     def __init__(self, path: Path, write: bool = True) -> None:
@@ -157,7 +157,7 @@ class Tables:
             yield
             self.run("COMMIT")
         except BaseException:
-            # Some errors, a full disk among them, have rolled it back already.
+            # Some errors, such as a full disk, have already rolled it back.
             with contextlib.suppress(BookError):
                 if self._connection.in_transaction:
                     self.run("ROLLBACK")
@@ -184,21 +184,21 @@ class Tables:
 
 
 _LESSONS_OF_A_GAME: Final = 100_000
-"""Importance that lies between the lessons of one game and the next."""
+"""Difference in importance between the lessons of one game and the next."""
 _AFTER_THE_OTHERS: Final = 100
 _IMPORT: Final = """
 INSERT INTO imported VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (position, move) DO UPDATE SET
     ponder = CASE WHEN {newer} THEN coalesce(?3, ponder) ELSE coalesce(ponder, ?3) END,
     value = CASE WHEN {newer} THEN ?4 ELSE value END, depth = max(depth, ?5), count = {count}, ply = min(ply, ?7)
 """
-"""A candidate, where it may be there: ``newer`` says whether the new line holds. Ply 0: any."""
+"""Insert or update a candidate: ``newer`` says whether the new line replaces the old one. Ply 0: any."""
 _IMPORT_ANEW: Final = _IMPORT.format(newer="?5 >= depth", count="?6")
 _IMPORT_MORE: Final = _IMPORT.format(newer="(?5, ?6) > (depth, count)", count="count + ?6")
 
 
 @dataclass(frozen=True, slots=True)
 class FinishedGame:
-    """A finished game, for the book's memory."""
+    """A finished game, as stored in the book."""
 
     name: str
     opponent: str
@@ -228,12 +228,12 @@ class BookStats:
 
 
 class LearnedBook(Tables):
-    """An open learned book (`Tables` says how it is opened). Every call from one thread at a time."""
+    """An open learned book (see `Tables`). Calls must come from one thread at a time."""
 
     # Searches
 
     def search_of(self, sfen: str) -> BookSearch | None:
-        """The search of a position that the book has, at any ply and in either colour; None: it has none."""
+        """The book's search of a position, at any ply and in either colour; None: it has none."""
         key = PositionKey.of(sfen)
         row = self.row("SELECT move, score, depth, seconds, pv, studied FROM searches WHERE position = ?", key.text)
         if row is None:
@@ -242,7 +242,8 @@ class LearnedBook(Tables):
         return key.turn(BookSearch(move, score, depth, seconds, tuple(pv.split()), bool(studied)))
 
     def keep(self, sfen: str, search: BookSearch) -> bool:
-        """Keep a search, unless a longer one of the position is there; a mate is new. Returns whether it was kept."""
+        """Store a search, unless the book has a longer one of the position; a mate always counts as new. Returns
+        whether it was stored."""
         key = PositionKey.of(sfen)
         own = key.turn(search)
         _, ply = split_sfen(sfen)
@@ -259,7 +260,7 @@ class LearnedBook(Tables):
     # Games and lessons
 
     def add_game(self, game: FinishedGame, lessons: Sequence[Lesson] = ()) -> None:
-        """Remember a game, and queue what it leaves to study, the most important first. All of it or nothing."""
+        """Store a game, and queue its lessons, the most important first. All of it or nothing."""
         with self.transaction():
             ended = datetime.now().isoformat(timespec="seconds")
             number = self.run(
@@ -293,7 +294,7 @@ class LearnedBook(Tables):
         return Lesson(row[0], tuple(row[1].split()), row[2], row[3], row[4], self._pieces(row[2]))
 
     def add_piece(self, lesson: Lesson, piece: BookSearch) -> None:
-        """Keep a search of a lesson that is not finished, and what it has found where that is more than is known."""
+        """Store a search of an unfinished lesson, and its result if it is better than the known one."""
         key = PositionKey.of(lesson.sfen)
         own = key.turn(piece)
         with self.transaction():
@@ -312,11 +313,12 @@ class LearnedBook(Tables):
         )
 
     def finish_lesson(self, lesson: Lesson, search: BookSearch | None, following: Lesson | None = None) -> None:
-        """Take a lesson from the queue, and keep what it brought; all of it or nothing.
+        """Remove a lesson from the queue, and store its result; all of it or nothing.
 
         Args:
             search: of all its pieces (`master.book.lessons.judged`).
-            following: another that comes of it, unless its position is in the queue: after the others of its game.
+            following: another lesson that results from it, unless its position is in the queue: after the others of its
+            game.
         """
         position = PositionKey.of(lesson.sfen).text
         with self.transaction():
@@ -338,24 +340,24 @@ class LearnedBook(Tables):
     # Candidates of other books
 
     def find(self, sfen: str, any_ply: bool = False) -> list[BookMove]:
-        """The imported candidates, the most played first: `worker.book.Lookup`. They hold at any ply."""
+        """The imported candidates, the most played first: `worker.book.Lookup`. They are valid at any ply."""
         key = PositionKey.of(sfen)
         rows = self.rows("SELECT move, ponder, value, depth, count FROM imported WHERE position = ?", key.text)
         moves = [BookMove(*row) for row in rows]
         return ranked([flip_entry(move) for move in moves] if key.flipped else moves)
 
     def import_moves(self, positions: Iterable[tuple[str, Sequence[BookMove]]]) -> tuple[int, int]:
-        """Take over candidates; those of a move that is there already replace it, unless it was searched deeper.
+        """Import candidates; they replace those of an existing move, unless that was searched deeper.
 
-        Among these a move may come twice, in a position and in the one that is this with the colours exchanged: its
-        counts add up, and its value is that of the deeper line, of equals that of the larger part. A ponder move that
-        a line lacks is taken from the other one.
+        A move may occur twice among them: in a position and in the same one with the colours swapped. Its counts add
+        up, and its value is that of the deeper line, at equal depth that of the larger count. A missing ponder move is
+        taken from the other line.
 
         Args:
-            positions: each a SFEN, with a ply or without, and its candidates.
+            positions: each an SFEN, with or without a ply, and its candidates.
 
         Returns:
-            How many positions and moves it were.
+            Numbers of positions and moves.
         """
         count = moves = 0
         with self.transaction():
@@ -378,7 +380,7 @@ class LearnedBook(Tables):
     # Facts, and the whole
 
     def nps(self) -> float | None:
-        """The fleet's speed when it was last measured, nodes a second."""
+        """The fleet's last measured speed, in nodes per second."""
         row = self.row("SELECT value FROM facts WHERE name = 'nps'")
         return None if row is None else float(row[0])
 
@@ -394,8 +396,8 @@ class LearnedBook(Tables):
         return BookStats(searches, int(studied), seconds, games, lessons, lesson_seconds, positions, moves, self.nps())
 
     def export(self) -> Iterator[tuple[str, list[WrittenMove]]]:
-        """All positions as `master.book.dbfile.write_positions` takes them. Our own search's move stands first, and
-        counts as played most: readers go by that.
+        """All positions in the form of `master.book.dbfile.write_positions`. Our own search's move comes first, and
+        counts as the most played one, because readers go by that.
         """
         for (key,) in self.cursor("SELECT position FROM searches UNION SELECT position FROM imported ORDER BY 1"):
             sfen = f"{key} 1"

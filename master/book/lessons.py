@@ -1,20 +1,21 @@
-"""What the book keeps of a game: its notes, its searches, and the lessons of a lost one. Pure.
+"""The data that the book keeps of a game: its moves, its searches, and the lessons of a lost one. Pure.
 
 The unit of search is the **reference second**: `REFERENCE_NPS` nodes, searched by the whole fleet. A search of 20
-reference seconds took a fleet of 4 Mn/s five seconds. So searches of different machines can be compared.
+reference seconds took a fleet of 4 Mn/s five seconds. This makes searches on different machines comparable.
 
-**Method II** chooses own moves of a lost game to be searched again. The **turn** is the first own move at which the
-evaluation is bad and stays so. What went wrong was played before it, so the turn and the own moves before it are
-searched again, the nearest first, each for twice the time that it has had. The better evaluation of a longer search
-moves the turn towards its cause: if a position turns out to be bad already, whatever is played, the own move before it
-is studied too, and so on back.
+**Method II** selects own moves of a lost game to be searched again. The **turn** (turning point) is the first own move
+at which the evaluation is bad and stays so. The mistake was made before it, so the turn and the own moves before it are
+searched again, the nearest first, each for twice its previous time. The better evaluation of a longer search moves the
+turn towards its cause: if a position turns out to be bad already, whatever is played, the own move before it is studied
+too, and so on.
 
-A lesson may be longer than any gap between two games. So it is searched in **pieces**, whose times add up until it has
-had all of its time. It is judged by them all: a mate that was found, else the move that most of the time has found.
-That is worth the time of the longest piece: each begins anew, so many short ones see no deeper than one of them.
+A lesson may be longer than any gap between two games. So it is searched in **pieces**, whose times add up until the
+lesson is complete. Its result combines all of them: a mate if one was found, otherwise the move with the most search
+time. It counts with the time of the longest piece: each piece starts afresh, so many short ones see no deeper than one
+of them.
 
-Source: the idea of a book that thinks again about the moves of lost games is known from several tournament programs;
-which moves and how long is ours, and measured by ``benchmarks/learning.py``.
+Source: several tournament programs are known to have a book that reconsiders the moves of lost games; the choice of
+moves and times is ours, and measured by ``benchmarks/learning.py``.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def reference_seconds(nodes: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class BookSearch:
-    """The result of a search as the book keeps it; for the position as it was given, not its key's."""
+    """The result of a search as the book stores it; for the position as given, not for its key."""
 
     move: str
     """In USI."""
@@ -49,23 +50,23 @@ class BookSearch:
     seconds: float
     """Reference seconds."""
     pv: tuple[str, ...] = ()
-    """USI moves from the position on, ``move`` the first."""
+    """USI moves from the position on; ``move`` is the first."""
     studied: bool = False
-    """Made by method II, after a lost game; otherwise by method I, in a game."""
+    """Made by method II, after a lost game; otherwise by method I, during a game."""
 
     def flipped(self) -> BookSearch:
-        """The same on the board turned around, with the colours swapped."""
+        """The same on the rotated board, with the colours swapped."""
         return replace(self, move=flip_move(self.move), pv=tuple(flip_move(move) for move in self.pv))
 
 
 @dataclass(frozen=True, slots=True)
 class PositionKey:
-    """A position without its ply, with black to move: what two sides and all ways to a position have in common."""
+    """A position without its ply, with black to move: the same for both sides and for all move orders."""
 
     text: str
     """Board, side and hands as in SFEN."""
     flipped: bool
-    """Whether it is the position turned around."""
+    """Whether the position was rotated."""
 
     @classmethod
     def of(cls, sfen: str) -> PositionKey:
@@ -75,14 +76,14 @@ class PositionKey:
         return cls(flip_key(key) if flipped else key, flipped)
 
     def turn(self, search: BookSearch) -> BookSearch:
-        """Turn a search of the position into one of the key, or back."""
+        """Convert a search of the position to one of the key, or back."""
         return search.flipped() if self.flipped else search
 
 
 UNKNOWN = "unknown"
-"""Stands for the reason where nobody has told us how the game ended: the line, or this process, broke down before."""
+"""The reason if the end of the game is unknown: the connection broke, or this process died, before it."""
 _BLAMELESS = ("TIME_UP", "ILLEGAL_MOVE", "ILLEGAL_ACTION", UNKNOWN)
-"""Endings that say nothing about the moves, unless the evaluation had turned before."""
+"""Endings that say nothing about the moves, unless the evaluation had become bad before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,17 +98,17 @@ class OwnMove:
     search: BookSearch | None
     """None if nothing was searched: a book move, the only legal one, the last resort."""
     known_score: int | None = None
-    """Score from our view, if it is known: of the search, or of the book's entry."""
+    """Score from our view, if it is known: from the search, or from the book's entry."""
 
     @property
     def seconds(self) -> float:
-        """Reference seconds that the move was searched."""
+        """Reference seconds spent on the move."""
         return self.search.seconds if self.search else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """A position to think about again."""
+    """A position to search again."""
 
     start_sfen: str
     moves: tuple[str, ...]
@@ -118,7 +119,7 @@ class Lesson:
     seconds: float
     """Time to search it, in reference seconds (`master.book.lessons`)."""
     pieces: tuple[BookSearch, ...] = ()
-    """The searches that it has had so far."""
+    """Its searches so far."""
 
     @property
     def left_seconds(self) -> float:
@@ -126,15 +127,15 @@ class Lesson:
         return max(0.0, self.seconds - sum(piece.seconds for piece in self.pieces))
 
     def with_piece(self, piece: BookSearch | None) -> Lesson:
-        """The lesson with one search more; None: that has found nothing."""
+        """The lesson with one more search; None: that search has no result."""
         return self if piece is None else replace(self, pieces=(*self.pieces, piece))
 
 
 def judged(pieces: Sequence[BookSearch]) -> BookSearch | None:
-    """The result of a lesson's pieces together; None where there is none.
+    """The combined result of a lesson's pieces; None if there is none.
 
-    A mate where one was found, for us or against us; else the move that most of the time has found, as the longest
-    piece that found it has it, with the time of the longest of all.
+    If a mate was found, for us or against us, that; otherwise the move with the most search time, as found by the
+    longest piece that chose it, with the time of the longest of all.
     """
     if not pieces:
         return None
@@ -157,26 +158,26 @@ class StudySettings:
     moves: int = 4
     """Number of own moves that are searched again after one game."""
     factor: float = 2.0
-    """Factor by which a lesson is searched longer than the position was before."""
+    """Factor by which the lesson's search is longer than the previous search of the position."""
     most_seconds: float = 3600.0
-    """Reference seconds from which on a position is not searched again; earlier ones are taken instead."""
+    """Reference seconds from which a position is not searched again; earlier ones are selected instead."""
 
 
 def earlier_lesson(
     lesson: Lesson, found: BookSearch, sfen: str, before: BookSearch | None, settings: StudySettings
 ) -> Lesson | None:
-    """The lesson that follows one which has found its position to be bad: the own move before it.
+    """The lesson that follows one whose position turned out to be bad: the own move before it.
 
     Args:
-        lesson: what was studied.
-        found: what came of it.
+        lesson: the finished lesson.
+        found: its result.
         sfen: the position two plies before it.
-        before: what the book knows about that.
-        settings: what is bad, and how much longer to think.
+        before: the book's search of that position.
+        settings: the limit of bad evaluations, and the factor of the time.
 
     Returns:
-        None where the position is not bad, or nothing was searched before it, or that was studied already, or had as
-        much time as anything gets.
+        None if the position is not bad, or nothing was searched before it, or that was studied already or has had the
+        maximum time.
     """
     if found.score > -settings.bad_score or before is None or before.studied:
         return None
@@ -187,9 +188,9 @@ def earlier_lesson(
 
 
 def find_turn(own: Sequence[OwnMove], bad_score: int) -> int | None:
-    """The index of the first own move from which on the evaluation is bad to the end; None where it never is.
+    """The index of the first own move from which the evaluation is bad until the end; None if there is none.
 
-    Moves without a score count as the one before them.
+    Moves without a score have the score of the move before them.
     """
     turn = None
     for index, move in enumerate(own):
@@ -209,20 +210,20 @@ def plan_lessons(
     seconds: Mapping[str, float],
     settings: StudySettings,
 ) -> list[Lesson]:
-    """The lessons that a lost game leaves, the most important first.
+    """The lessons from a lost game, the most important first.
 
     Args:
         start_sfen: the game's start position.
         own: our moves.
-        reason: how it was lost, in the server's word (``RESIGN`` …), or `UNKNOWN`.
-        seconds: how long each position was searched so far, in reference seconds, by ``OwnMove.sfen``; a position
-            that is missing was not searched.
+        reason: the way it was lost, in the server's word (``RESIGN`` …), or `UNKNOWN`.
+        seconds: previous search time of each position, in reference seconds, by ``OwnMove.sfen``; a position that is
+            missing was not searched.
     """
     turn = find_turn(own, settings.bad_score)
     if turn is None:
         if reason in _BLAMELESS:
             return []
-        turn = len(own) - 1  # lost out of the blue
+        turn = len(own) - 1  # lost without a bad evaluation before
     lessons: list[Lesson] = []
     for move in reversed(own[: turn + 1]):
         had = max(seconds.get(move.sfen, 0.0), move.seconds)
@@ -235,7 +236,7 @@ def plan_lessons(
 
 
 def book_search_of(decision: Decision) -> BookSearch | None:
-    """The search for the book that a decision stands for; None if nothing was searched."""
+    """The search to store in the book for a decision; None if nothing was searched."""
     if decision.score is None or not decision.nodes or not decision.is_of_nodes:
         return None
     seconds = reference_seconds(decision.nodes)
@@ -244,7 +245,7 @@ def book_search_of(decision: Decision) -> BookSearch | None:
 
 @dataclass(slots=True)
 class GameNotes:
-    """Our side of one game, from its events."""
+    """Our side of one game, built from its events."""
 
     start_sfen: str = ""
     name: str = ""
@@ -257,7 +258,7 @@ class GameNotes:
     _decision: Decision | None = None
 
     def take(self, event: GameEvent) -> OwnMove | None:
-        """Follow an event; our move, if it is one that the server has confirmed."""
+        """Process an event; returns our move if the server has confirmed one."""
         match event:
             case GameBegan(summary, sfen):
                 self.start_sfen, self._sfen = sfen, sfen
@@ -277,7 +278,7 @@ class GameNotes:
         own = None
         if event.mine:
             decision, self._decision = self._decision, None
-            # The last resort plays a move that nothing decided on.
+            # The last resort plays a move without a decision.
             search = book_search_of(decision) if decision is not None and decision.move == event.usi else None
             score = event.comment.score
             score = score if score is None or self.colour == 0 else -score

@@ -1,8 +1,8 @@
-"""The player's answer from its books: a move, or none. Reads files and the learned book; asked in a thread of its own.
+"""The player's answer from its books: a move, or none. Reads files and the learned book, in a thread of its own.
 
-What was learned comes first (`master.book.learned`), if it was searched for longer than the search that would be begun
-now could think; then the books, in their order. A move that would bring a position of the game back is never played
-from a book: whether a repetition is wanted is the search's to say.
+The learned book comes first (`master.book.learned`), if its search was longer than the search that could start now;
+then the books, in their order. A book move that would repeat a position of the game is never played: the search decides
+whether a repetition is wanted.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ from worker.shogi import MoveError, Position
 from worker.shogi.position import Replay
 
 _LIKELY_SHARE: Final = 0.1
-"""A reply that was played in less than this share of the games is no reply to reckon with, unless all are."""
+"""A reply played in less than this share of the games is ignored, unless all replies are."""
 
 
 class LookAhead(enum.StrEnum):
     OFF = "off"
     WORST = "worst"
-    """The opponent has the best reply."""
+    """The opponent plays the best reply."""
     LIKELY = "likely"
-    """The opponent has the reply that was played most."""
+    """The opponent plays the most played reply."""
 
 
 def look_ahead(
     book: Lookup, position: Position, candidates: Sequence[BookMove], settings: BookSettings, how: LookAhead
 ) -> list[BookMove]:
-    """The candidates, in their order, with the value that the opponent's reply leaves them; ``position`` stays.
+    """The candidates, in order, with the value after the opponent's reply; ``position`` is unchanged.
 
-    Where the book knows no reply a candidate keeps its value. One that ends the game keeps it too: the book's maker
-    knew.
+    If the book knows no reply, a candidate keeps its value. So does one that ends the game, because the book's author
+    knew the result.
     """
     if how is LookAhead.OFF:
         return list(candidates)
@@ -73,21 +73,21 @@ class OpeningSettings:
     """The books, and the rules by which a move is chosen from them."""
 
     files: tuple[Path, ...] = ()
-    """Book files; the first that has a move for the position is played from."""
+    """Book files; the first with a move for the position is used."""
     choice: BookSettings = field(default_factory=BookSettings)
-    """YaneuraOu's options. ``file`` is not looked at."""
+    """YaneuraOu's options. ``file`` is ignored."""
     look_ahead: LookAhead = LookAhead.WORST
     search_nodes: int | None = None
-    """Node limit of a search of the whole fleet, if it is limited by nodes (reproducible games)."""
+    """Node limit of a search of the whole fleet, if searches are limited by nodes (reproducible games)."""
 
 
 class OpeningBook:
-    """The open books of a player. Every call from one thread.
+    """The open books of a player. All calls must come from one thread.
 
     Args:
-        settings: which, and how to choose.
-        learned: the book that learns, where there is one.
-        rng: makes every choice that is left to chance.
+        settings: the books, and the rules for choosing from them.
+        learned: the book that learns, if there is one.
+        rng: makes every random choice.
 
     Raises:
         BookError: a file cannot be read.
@@ -111,10 +111,10 @@ class OpeningBook:
 
         Args:
             question: position and time.
-            nps: the fleet's speed, nodes a second; None if it is not known: what was learned is not played then.
+            nps: the fleet's speed in nodes per second; None if unknown: the learned book is not used then.
 
         Raises:
-            BookError: a file, or the learned book, is damaged where the position stands.
+            BookError: a file, or the learned book, is damaged at the position.
         """
         position = self._replay.position(question.sfen, question.moves)
         return self._from_learned(position, question.soft_ms, nps) or self._from_books(position)
@@ -128,7 +128,7 @@ class OpeningBook:
         return BookAnswer(search.move, LEARNED, search.score, search.depth, search.pv)
 
     def _search_seconds(self, soft_ms: int, nps: float | None) -> float:
-        """The length of a search that could be made now, in reference seconds; inf where that is not known."""
+        """The length of a search that could start now, in reference seconds; inf if unknown."""
         if self._settings.search_nodes is not None:
             return reference_seconds(self._settings.search_nodes)
         return math.inf if nps is None else reference_seconds(soft_ms / 1000 * nps)
@@ -150,7 +150,7 @@ class OpeningBook:
         if not entries:
             return None
         if settings.look_ahead is not LookAhead.OFF:
-            # The first is what the others are measured by: here the best, not the most played.
+            # The others are compared with the first one: here the best, not the most played.
             entries = look_ahead(book, position, entries, settings.choice, settings.look_ahead)
             entries.sort(key=lambda entry: -entry.value)
         left, _ = eligible(entries, settings.choice, position.move_number, position.turn, self._rng)
@@ -169,7 +169,7 @@ def _legal(position: Position, move: str) -> bool:
 
 
 def _repeats(position: Position, move: str) -> bool:
-    """Whether the position behind a legal move has stood in the game before."""
+    """Whether the position after a legal move has occurred in the game before."""
     position.push_usi(move)
     again = position.occurrences() > 1
     position.pop()

@@ -1,15 +1,15 @@
-"""The books of a running player: one thread that reads and writes them, so that a disk holds up nobody.
+"""The books of a running player: one thread reads and writes them, so that a slow disk blocks nothing else.
 
-How to use one::
+Usage::
 
     service = BookService(OpeningSettings(files=(Path("book.db"),)), learn=Path("learned.sqlite"))
     service.open()
-    settings = GameSettings(player=…, book=service)       # `master.game.driver` asks it, and tells it of the game
+    settings = GameSettings(player=…, book=service)       # used by `master.game.driver` in the game
     …
     await service.close()
 
-The thread answers one question after the other. One that hangs (a network disk) is waited for by nobody: the player
-begins its search, and closing gives it `CLOSE_S`.
+The thread answers one question after another. Nothing waits for one that hangs (a network disk): the player begins its
+search, and closing waits at most `CLOSE_S`.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ _LEAST_MS: Final = 200
 
 
 class Speed:
-    """A moving mean of nodes a second of all nodes together."""
+    """A moving mean of nodes per second, of all nodes together."""
 
     def __init__(self, nps: float | None = None) -> None:
         self.nps = nps
         """None if nothing is known yet."""
 
     def searched(self, nodes: int, elapsed_ms: int) -> bool:
-        """Take a search into account. Whether the mean is another one now."""
+        """Include a search. Returns whether the mean has changed."""
         if elapsed_ms < _LEAST_MS or nodes <= 0:
             return False
         nps = nodes * 1000 / elapsed_ms
@@ -71,17 +71,17 @@ T = TypeVar("T")
 log: structlog.stdlib.BoundLogger = structlog.get_logger("book")
 
 CLOSE_S: Final = 2.0
-"""Seconds for which a thread that hangs is waited for in the end."""
+"""Seconds to wait for a hanging thread at the end."""
 
 
 class BookService:
-    """Answers, remembers and plans; every method but `open` returns at once or is awaited.
+    """Answers, remembers and plans; every method except `open` returns at once or is awaited.
 
     Args:
-        settings: the books, and how to choose from them.
+        settings: the books, and the rules for choosing from them.
         learn: the learned book's file; None: nothing is learned.
-        study: what is studied after a lost game.
-        rng: makes every choice that is left to chance.
+        study: settings of the study after a lost game.
+        rng: makes every random choice.
     """
 
     def __init__(
@@ -98,8 +98,7 @@ class BookService:
         self._thread = concurrent.futures.ThreadPoolExecutor(max_workers=1, thread_name_prefix="book")
         self._last: concurrent.futures.Future[Any] | None = None
         self._undone: deque[str] = deque()
-        """Tasks that the thread has not done yet, in their order: what would be written, or empty where it only
-        reads."""
+        """Tasks that the thread has not done yet, in order: a description of the pending write, or empty for reads."""
         self._opening: OpeningBook | None = None
         self._learned: LearnedBook | None = None
         self._speed = Speed()
@@ -112,16 +111,16 @@ class BookService:
 
     @property
     def nps(self) -> float | None:
-        """The fleet's speed, nodes a second; None if it was never measured."""
+        """The fleet's speed in nodes per second; None if it was never measured."""
         return self._speed.nps
 
     @property
     def knows(self) -> bool:
-        """Whether there is anything to ask: a file, or a book that learns."""
+        """Whether there is anything to consult: a file, or a book that learns."""
         return self.learns or bool(self._settings.files)
 
     def open(self) -> None:
-        """Open all books; before a clock runs, as it reads whole files.
+        """Open all books. Call it before a clock runs, because it reads whole files.
 
         Raises:
             BookError: a file cannot be opened; nothing is open then.
@@ -137,7 +136,7 @@ class BookService:
             raise
 
     async def close(self) -> None:
-        """Write what is left, and close the books. What is not written within `CLOSE_S` is told, and left."""
+        """Write pending data, and close the books. Data not written within `CLOSE_S` is reported and abandoned."""
         if self._learned is not None:
             self._submit(self._learned.close)
         if self._last is not None:
@@ -177,22 +176,21 @@ class BookService:
             self._submit(lambda: self._add_game(notes, event.outcome), "a game")
 
     def searched(self, decision: Decision) -> None:
-        """A search of the fleet is over: how fast was it? While it pondered a part of the fleet had other replies, so a
-        hit does not tell."""
+        """A search of the fleet is over: measure its speed. While pondering, a part of the fleet had other replies, so
+        a hit does not count."""
         if not decision.pondered_ms and self._speed.searched(decision.nodes, decision.elapsed_ms):
             self._submit(self._note_speed, "the speed")
 
     # Study between the games
 
     async def next_lesson(self) -> Lesson | None:
-        """The next lesson; None for none, also where the book cannot be read (it is logged)."""
+        """The next lesson; None if there is none, or if the book cannot be read (which is logged)."""
         return await asyncio.wrap_future(self._submit(self._next_lesson))
 
     async def learned(self, lesson: Lesson, piece: BookSearch | None, finished: bool) -> int:
-        """Take the result of another search of a lesson; returns the number of lessons that are left. How many lessons
-        there are now.
+        """Store the result of another search of a lesson; returns the number of lessons that are left.
 
-        One that is not finished stays in the queue, with its pieces.
+        An unfinished lesson stays in the queue, with its pieces.
         """
         left = self._submit(lambda: self._learned_something(lesson, piece, finished), "a lesson")
         return await asyncio.wrap_future(left) or 0
@@ -261,7 +259,7 @@ class BookService:
 
 
 def _guarded(work: Callable[[], T | None]) -> T | None:
-    """A book that fails is no book; the game goes on."""
+    """A book that fails counts as no book; the game goes on."""
     try:
         return work()
     except BookError as error:

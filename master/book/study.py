@@ -1,8 +1,8 @@
-"""Method II at work: lessons are searched by the player's own searcher, while no game needs it.
+"""Method II at work: the player's own searcher searches lessons while no game needs it.
 
-`StudyingSearcher` stands between a game and its searcher. A game's first word (`new_game`, `StartSearch`,
-`PonderSearch`) ends the study at once; a lesson that was cut short stays in the queue, with what its searches have
-found, and goes on from there in the next gap.
+`StudyingSearcher` sits between a game and its searcher. A game's first call (`new_game`, `StartSearch`, `PonderSearch`)
+ends the study at once. An interrupted lesson stays in the queue, with the results of its searches, and continues in the
+next gap.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ from worker.score import MATE_BOUND
 log: structlog.stdlib.BoundLogger = structlog.get_logger("book.study")
 
 STOP_S: Final = 1.0
-"""Seconds for which a stopped search's decision is awaited before a game."""
+"""Seconds to wait before a game for the decision of a stopped search."""
 _SLACK_MS: Final = 1000
 """Milliseconds from the time of a lesson to its hard deadline."""
 _ENOUGH: Final = 0.8
 """Share of a lesson's time that is enough."""
 _ATTEMPTS: Final = 3
-"""Searches of a lesson in one gap, each by the speed of the one before, until it has had enough."""
+"""Maximum number of searches of a lesson in one gap, each planned with the speed of the previous one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Studied:
-    """A lesson that was searched, for viewers."""
+    """A searched lesson, for viewers."""
 
     lesson: Lesson
     decision: Decision
@@ -56,14 +56,14 @@ class Studied:
 
 
 class StudyingSearcher(Searcher):
-    """A `cluster.api.Searcher` that studies between the games.
+    """A `cluster.api.Searcher` that studies between games.
 
     Args:
-        searcher: does the searching, for games and lessons.
-        service: has the lessons, and takes what they bring.
-        next_id: gives rising search ids, the same as the games' (`master.game.driver.next_search_id`).
+        searcher: the underlying searcher, for games and lessons.
+        service: provides the lessons, and stores their results.
+        next_id: gives rising search ids, shared with the games (`master.game.driver.next_search_id`).
         by_nodes: lessons end by nodes searched, not by time: for one node, and repeatable.
-        between_games: whether `observe` begins to study.
+        between_games: whether `observe` starts the study.
     """
 
     def __init__(
@@ -76,9 +76,9 @@ class StudyingSearcher(Searcher):
     ) -> None:
         self.name = searcher.name
         self.on_studied: Callable[[Studied], None] = lambda _: None
-        """Hears of each lesson that was searched, on the event loop."""
+        """Callback for each searched lesson, on the event loop."""
         self.on_progress: Callable[[Lesson, Progress], None] = lambda _lesson, _progress: None
-        """Hears how a lesson's search goes."""
+        """Callback for the progress of a lesson's search."""
         self._searcher = searcher
         self._service = service
         self._next_id = next_id
@@ -91,12 +91,12 @@ class StudyingSearcher(Searcher):
         self._decision: asyncio.Future[Decision] | None = None
         self._stopping = False
         self._again = False
-        """A gap between games began before the last study had ended."""
+        """A gap between games began before the previous study had ended."""
 
     # Study
 
     def observe(self, event: GameEvent) -> None:
-        """Begin to study where a game is waited for, and stop where one is found: `master.game.driver.Observer`."""
+        """Start the study when the player waits for a game, stop when one is found: `master.game.driver.Observer`."""
         if isinstance(event, (LoggedIn, GameEnded)):
             if self._between_games:
                 self.begin()
@@ -104,7 +104,7 @@ class StudyingSearcher(Searcher):
             self.interrupt()
 
     def begin(self) -> None:
-        """Study in the background until there is nothing left, or a game begins."""
+        """Study in the background until nothing is left, or a game begins."""
         if self._study is None or self._study.done():
             self._again = self._stopping = False
             self._study = asyncio.get_running_loop().create_task(self._guarded_study())
@@ -112,15 +112,15 @@ class StudyingSearcher(Searcher):
             self._again = True
 
     def interrupt(self) -> None:
-        """Stop studying: the running search is told at once."""
+        """Stop studying: the running search is stopped at once."""
         self._stopping, self._again = True, False
         if self._search_id is not None:
             self._searcher.stop(self._search_id)
 
     async def study(self) -> int:
-        """Search lesson after lesson until none is left, or `interrupt`. How many were finished.
+        """Search lesson after lesson until none is left, or `interrupt`. Returns the number of finished lessons.
 
-        Cancelled, it stops the search, waits a moment for what it had found, and keeps that.
+        If cancelled, it stops the search, waits a moment for its result, and stores that.
         """
         self._stopping = False
         return await self._run()
@@ -131,7 +131,7 @@ class StudyingSearcher(Searcher):
         while not self._stopping:
             lesson = await self._service.next_lesson()
             if lesson is None or lesson == before or self._stopping:
-                break  # one that comes again could not be taken from the queue
+                break  # the same lesson again: it could not be removed from the queue
             before = lesson
             finished += await self._study_one(lesson)
         return finished
@@ -149,12 +149,12 @@ class StudyingSearcher(Searcher):
             return finished
 
     async def _study_one(self, lesson: Lesson) -> bool:
-        """Search one lesson, from where it was left. Whether it was finished."""
+        """Search one lesson, from where it was left. Returns whether it was finished."""
         left = round(lesson.left_seconds, 3)
         log.info("lesson_begun", ply=lesson.ply, seconds=round(lesson.seconds, 3), left=left, sfen=lesson.sfen)
         nps = self._service.nps or REFERENCE_NPS
         for attempt in range(1, _ATTEMPTS + 1):
-            if self._stopping:  # while the last piece was written: the searcher is a game's now
+            if self._stopping:  # stopped while the last piece was written: a game uses the searcher now
                 break
             decision = await self._search(lesson, nps)
             if decision is None:
@@ -162,7 +162,7 @@ class StudyingSearcher(Searcher):
             if not (decision.is_of_nodes or decision.source == "forced"):
                 if not self._stopping:
                     log.warning("lesson_not_searched", ply=lesson.ply, source=decision.source)
-                return False  # it stays, and nobody studies until the next gap: the nodes are not there
+                return False  # it stays, and study pauses until the next gap: there are no nodes
             over = self._by_nodes or attempt == _ATTEMPTS or _is_enough(decision, lesson)
             if over or self._stopping:
                 return await self._keep(lesson, decision, finished=over and not self._stopping)
@@ -174,7 +174,7 @@ class StudyingSearcher(Searcher):
         return False
 
     async def _search(self, lesson: Lesson, nps: float) -> Decision | None:
-        """The decision on a lesson; None where a game took the searcher away."""
+        """The decision on a lesson; None if a game took the searcher away."""
         self._lesson, self._search_id = lesson, self._next_id()
         self._decision = asyncio.get_running_loop().create_future()
         try:
@@ -210,7 +210,7 @@ class StudyingSearcher(Searcher):
         return SearchRequest(search_id, lesson.start_sfen, lesson.moves, soft_ms=time_ms, hard_ms=time_ms + _SLACK_MS)
 
     def _abandon(self) -> None:
-        """Give the lesson up: a game needs the searcher now, and what the lesson's search had found is lost."""
+        """Abandon the lesson: a game needs the searcher now, and the result of the current search is lost."""
         self._stopping, self._again = True, False
         if self._decision is not None:
             self._decision.cancel()
@@ -234,7 +234,7 @@ class StudyingSearcher(Searcher):
         self._searcher.handle(order, listener)
 
     async def close(self) -> None:
-        """See `cluster.api.Searcher.close`. What a running lesson has found is kept."""
+        """See `cluster.api.Searcher.close`. The result of a running lesson is stored."""
         self.interrupt()
         if self._study is not None and not self._study.done():
             done, _ = await asyncio.wait({self._study}, timeout=STOP_S)
@@ -259,7 +259,7 @@ def _piece_of(decision: Decision) -> BookSearch | None:
 
 
 def _is_enough(decision: Decision, lesson: Lesson) -> bool:
-    """Whether a lesson, with this search of it, has had its time, or more would find no more: a mate, no choice."""
+    """Whether a lesson, including this search, has had its time, or more time is useless: a mate, only one move."""
     if not decision.nodes or decision.score is None or abs(decision.score) >= MATE_BOUND:
         return True
     return lesson.with_piece(_piece_of(decision)).left_seconds <= (1 - _ENOUGH) * lesson.seconds

@@ -306,7 +306,7 @@ def learn(
     service = BookService(learn=path, study=study_settings(settings.book))
     with EndsOn(BookError):
         service.open()
-    print(f"{path}: {stats.lessons} lessons of {stats.lesson_seconds:.1f} reference seconds in all", flush=True)
+    print(f"{path}: {stats.lessons} lessons of {stats.lesson_seconds:.1f} reference seconds in total", flush=True)
     console = Console(stderr=True)
     progress_bar = Progress(
         TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), console=console, transient=True

@@ -32,7 +32,7 @@ def status(
     keeps a file for this, which only its user can read. If none of them runs, the exit code is 1. For machines on AWS
     use gougi fleet status.
 
-    With --address it asks the Ray cluster there, whoever plays on it and from where, and shows its machines, its places
+    With --address it asks the Ray cluster there, with the players of all machines, and shows its machines, its places
     for nodes, and the players. Ray's token comes from RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH. If the cluster does not
     answer within 20 seconds, the command ends with exit code 1.
 
@@ -154,7 +154,7 @@ def _command(pid: int) -> str:
 
 def stop(
     process: Annotated[
-        int | None, typer.Argument(metavar="[PROCESS]", help="The player's process, where several run.")
+        int | None, typer.Argument(metavar="[PROCESS]", help="The player's process, if several run.")
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="All players.")] = False,
 ) -> int:

@@ -84,7 +84,7 @@ async def show(
     on_ready: Callable[[str], None],
     warn: Callable[[str], None],
 ) -> None:
-    """Serve the page until the process is told to end.
+    """Serve the page until the process gets a signal to end.
 
     Raises:
         OSError: it cannot listen there.
