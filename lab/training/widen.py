@@ -57,7 +57,7 @@ def widen(network: NetworkFile, architecture: Architecture, seed: int) -> Networ
         outputs = len(small)
         whole, offsets = np.array(own), np.array(fresh.biases[layer])
         whole[:outputs] = 0
-        whole[np.ix_(np.arange(outputs), kept)] = small
+        whole[:outputs, kept] = small
         offsets[:outputs] = network.biases[layer]
         weights.append(whole)
         biases.append(offsets)

@@ -141,7 +141,7 @@ class AperyBook:
     def find(self, sfen: str, any_ply: bool = False) -> list[BookMove]:
         """See `worker.book.file.Book.find`; the book has no plies, so ``any_ply`` changes nothing."""
         key = np.uint64(apery_key(_setup(split_sfen(sfen)[0])))
-        first, last = (int(np.searchsorted(self._entries["key"], key, side)) for side in ("left", "right"))  # type: ignore[call-overload]
+        first, last = (int(np.searchsorted(self._entries["key"], key, side)) for side in ("left", "right"))
         found = []
         for entry in self._entries[first:last]:
             move, origin = int(entry["move"]), int(entry["move"]) >> 7 & 127

@@ -60,7 +60,7 @@ def _products(source: int, half: int, target: int) -> None:
 
 
 @jit()
-def _clip(value: int) -> Any:
+def _clip(value: Any) -> Any:
     return np.int16(max(np.int64(0), min(np.int64(127), value >> 6)))
 
 
