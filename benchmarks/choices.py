@@ -1,18 +1,19 @@
-"""The worth of a fleet's choices, measured on positions instead of games: minutes where `gougi lab` takes hours.
+"""The quality of a fleet's choices, measured on positions instead of games: minutes instead of the hours of `gougi
+lab`.
 
     python -m benchmarks.choices FOLDER OUT.jsonl --net nn.bin [--strategy NAME,…] [--nodes 2,4,8] [--positions N]
                                  [--budget N] [--times 1,2,4,8] [--judge N] [--hash MB] [--concurrency N]
                                  [--voters]
     python -m benchmarks.choices_table OUT.jsonl [--against NAME@N]
 
-Takes positions out of games (a folder of `gougi lab` or of `gougi match`), lets each strategy with each number of nodes
-(NAME@N: with that number), and one node with some times the budget, choose a move in each, tables empty, and judges
-every move that anybody chose (``--voters``: or voted for) by a search behind it. OUT.jsonl keeps every choice and every
-judgement: the same command goes on from there, with more positions or more strategies. `benchmarks.choices_table` shows
-what is known.
+Takes positions from games (a folder of `gougi lab` or of `gougi match`). Each strategy with each number of nodes
+(NAME@N: with that number), and one node with several multiples of the budget, chooses a move in each position, with
+empty tables. Every chosen move (``--voters``: also every move with a vote) is judged by a search of the position after
+it. OUT.jsonl keeps every choice and every judgement: the same command continues from there, with more positions or more
+strategies. `benchmarks.choices_table` shows the results.
 
-It does not see what a game adds (tables that are full from the moves before), and the judge makes mistakes: games by
-`gougi lab --against 4x` decide. Its use is to compare variants on the same positions.
+It ignores effects of whole games (tables filled by earlier moves), and the judge makes mistakes: games by `gougi lab
+--against 4x` decide. Use it to compare variants on the same positions.
 """
 
 from __future__ import annotations
@@ -60,14 +61,14 @@ class Chooser:
 
     @property
     def without_playoff(self) -> Chooser:
-        """The same with no playoff, and no name: it chooses alike if none was held."""
+        """The same without a playoff and a name: its choice is the same if no playoff was held."""
         settings = replace(self.how.settings, playoff=PlayoffSettings())
         return replace(self, name="", how=replace(self.how, name="", settings=settings))
 
 
 @dataclass(slots=True)
 class Bench:
-    """What a process chooses and judges with; its engines serve every strategy."""
+    """The engines with which a process chooses and judges; they serve every strategy."""
 
     spec: EngineSpec
     budget: int
@@ -105,7 +106,7 @@ class Bench:
         return self._engines[key]
 
     def judge(self, position: GamePosition, move: str) -> int:
-        """The score of ``move`` by a search behind it."""
+        """The score of ``move`` by a search of the position after it."""
         if self._judge is None:
             self._judge = EngineMaker(EngineSpec(hash_mb=_JUDGE_MB, eval_file=self.spec.eval_file))(Variety(), 0)
         sfen, moves = position
@@ -116,13 +117,13 @@ class Bench:
 
 
 _bench: Bench | None = None
-"""This process's."""
+"""The bench of this process."""
 
 
 def _work(
     make: partial[Bench], voters: bool, task: tuple[int, GamePosition, Sequence[Chooser], Sequence[Row]]
 ) -> list[Row]:
-    """What is missing at one position. ``voters``: judge what is voted for too."""
+    """The missing rows of one position. ``voters``: also judge the moves with votes."""
     global _bench
     _bench = _bench or make()
     number, position, choosers, known = task
@@ -144,7 +145,7 @@ def _work(
 
 
 def _games(folder: Path) -> Iterable[GamePosition]:
-    """Each game of a folder of `gougi lab` or of `gougi match`: where it began, and its moves."""
+    """Each game of a folder of `gougi lab` or of `gougi match`: its start position and its moves."""
     records = sorted((folder / "records").glob("*.csa"))
     for record in records:
         for _, part in csa_parts(record.read_text("utf-8").splitlines()):
@@ -158,8 +159,8 @@ def _games(folder: Path) -> Iterable[GamePosition]:
 
 
 def positions_of(folder: Path, seed: int) -> list[GamePosition]:
-    """The positions of a folder's games in an order of chance, each once, from the ninth ply after the opening to
-    twelve plies before the end."""
+    """The positions of a folder's games in random order, each once, from the ninth ply after the opening to twelve
+    plies before the end."""
     found = {(sfen, moves[:ply]) for sfen, moves in _games(folder) for ply in range(8, min(len(moves) - 12, 110))}
     ordered = sorted(found)
     random.Random(seed).shuffle(ordered)
@@ -167,7 +168,7 @@ def positions_of(folder: Path, seed: int) -> list[GamePosition]:
 
 
 def rows_of(path: Path) -> list[Row]:
-    """The lines of the file; none where there is no file."""
+    """The lines of the file; none if there is no file."""
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.exists() else []
 
 

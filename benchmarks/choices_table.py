@@ -1,13 +1,13 @@
-"""The table of what `benchmarks.choices` has found: losses, differences in pairs, and the effective speed-up.
+"""A table of the results of `benchmarks.choices`: losses, paired differences, and the effective speed-up.
 
     python -m benchmarks.choices_table OUT.jsonl [--against NAME@N] [--json]
 
-A choice's loss is the winning probability, 1 / (1 + e^(-cp / 300)), that the best of the judged moves of its position
-has more. Over one node's budgets the mean loss falls like a power; the budget at which one node has a chooser's mean
+A choice's loss is the difference in winning probability, 1 / (1 + e^(-cp / 300)), from the best judged move of its
+position. Over one node's budgets the mean loss falls like a power; the budget at which one node has a chooser's mean
 loss is the chooser's effective speed-up k. ``differs`` is the mean difference of loss to ``--against``, position by
-position; ``voters`` is the mean loss of all that voted. Intervals (95 %) are those of 2,000 draws of the positions.
-Only positions count at which every chooser of the table has chosen, so that all lose on the same; name those to compare
-with ``--only``.
+position; ``voters`` is the mean loss of all voters. Intervals (95 %) come from 2,000 resamplings of the positions. Only
+positions at which every chooser of the table has chosen count, so that all are compared on the same positions; select
+choosers with ``--only``.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ def chance(score: int) -> float:
 
 
 class Choices:
-    """The choices of the positions at which every chooser has chosen, without those that are decided.
+    """The choices of the positions at which every chooser has chosen, without decided positions.
 
     Attributes:
         names: choosers, in the file's order.
         losses: (choosers, positions).
-        voters: (choosers, positions), the mean loss of the moves that the voters are for.
+        voters: (choosers, positions), the mean loss of the moves for which the voters voted.
         depths: (choosers, positions), the voters' mean depth.
         playoffs: the share of positions at which a playoff decided.
     """
@@ -76,7 +76,8 @@ class Choices:
 
 
 def _of_voters(row: Row, judged: dict[str, int], best: int) -> float:
-    """The mean loss of a choice's ballots; of a choice without any, its own. NaN: not all of them are judged."""
+    """The mean loss of a choice's ballots; for a choice without ballots, its own loss. NaN: not all of them are
+    judged."""
     votes = row["votes"] or {row["move"]: 1}
     if len(votes) > 1 and not votes.keys() <= judged.keys():
         return math.nan
@@ -85,7 +86,7 @@ def _of_voters(row: Row, judged: dict[str, int], best: int) -> float:
 
 
 def speed_ups(means: Floats, names: list[str]) -> Floats:
-    """k of every chooser, from the choosers ``1x``, ``2x`` … among them. NaN where there are fewer than two."""
+    """k of every chooser, from the choosers ``1x``, ``2x`` … among them. NaN if there are fewer than two."""
     singles = [(int(name[:-1]), i) for i, name in enumerate(names) if name[:-1].isdigit() and name.endswith("x")]
     if len(singles) < 2:
         return np.full(len(names), math.nan)

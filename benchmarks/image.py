@@ -236,7 +236,7 @@ class Check:
         stranger.environment |= {"RAY_AUTH_MODE": "disabled"}
         stranger.start("-c", f"import ray; ray.init('{head_host.address}:6379')", entrypoint=["python"])
         assert stranger.wait(240) != 0, "somebody without the token was let in"
-        say("without the token nobody gets in")
+        say("without the token no client is admitted")
         began = time.monotonic()
         node.start("node", head_host.address, "1")
         self._until(

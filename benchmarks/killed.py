@@ -1,5 +1,5 @@
 """Kill `gougi fleet up`, `scale` and `down` at random moments, alone or with their terraform; the next command has to
-mend what they left, and at the end nothing may be left at AWS's stand-in.
+repair the result, and at the end nothing may be left at AWS's stand-in.
 
     python -m benchmarks.killed [--kills 50] [--seed 1]
 

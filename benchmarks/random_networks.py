@@ -2,7 +2,7 @@
 
     python -m benchmarks.random_networks NAME FILE [--seed N]      # halfkp_512x2-8-64, SFNN_halfka2_1024_7_64_k3k3
 
-A trained network is a little faster: fewer of its neurons are active, and the first layer leaves out the others.
+A trained network is a little faster: fewer of its neurons are active, and the first layer skips the others.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ def random_network(architecture: Architecture, seed: int = 0) -> NetworkFile:
 
 
 def random_sfnn(architecture: SfnnArchitecture, seed: int = 0) -> SfnnFile:
-    """The same of the SFNN family. No two stacks are alike.
+    """The same for the SFNN family. No two stacks are alike.
 
-    numpy keeps what this old generator gives the same for ever: other programs' values for these networks are kept in
+    numpy guarantees the output of this old generator forever: other programs' values for these networks are kept in
     ``tests/fixtures``.
     """
     generator = np.random.RandomState(seed)
@@ -68,7 +68,7 @@ def random_sfnn(architecture: SfnnArchitecture, seed: int = 0) -> SfnnFile:
 
 
 def main() -> None:
-    """Write one to a file."""
+    """Write a network to a file."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("name", help="short name of the architecture")
     parser.add_argument("file", type=Path)

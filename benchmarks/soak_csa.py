@@ -1,15 +1,17 @@
-"""Many fast games through the real client, over a bad line, on a server that is restarted.
+"""Many fast games with the real client, over a bad line, on a server that is restarted.
 
     python -m benchmarks.soak_csa [--games 200] [--pairs 4] [--seed S] [--margin MS] [--folder F] [--json]
 
-Pairs of players (each the local searcher behind `master.game.connection_thread`, as `gougi play` has it) play 5 s + 1 s
-(Fischer) and 1 s byoyomi in turns on `benchmarks.far_side`. In half of the pairs one player searches until its clock
-says stop; the others have few nodes. Asserted: no flag falls, no illegal move, no line off turn; every game that was
-cut was cut by the injected faults; every record, ours and the server's, CSA and KIF, is there and is read by rsshogi.
+Pairs of players (each the local searcher with `master.game.connection_thread`, as in `gougi play`) alternately play 5 s
++ 1 s (Fischer) and 1 s byoyomi on `benchmarks.far_side`. In half of the pairs one player searches until its clock stops
+it; the others have few nodes. It asserts that no flag falls, that there is no illegal move and no line off turn, that
+only injected faults interrupted games, and that every record, ours and the server's, CSA and KIF, exists and can be
+read by rsshogi.
 
-It also prints the parts of the turns' time. "Down and up" are the ways of the opponent's move to our player and
-of our line to the server, the waiting for a core at either end included: the margin that a turn needed. Ctrl-C ends
-the soak and prints what was played so far.
+It also prints the parts of the turns' time. "Down and up" are the transit times of the opponent's move to our player
+and
+of our line to the server, including the wait for a core at either end: the margin that a turn needed. Ctrl-C ends
+the soak and prints the results so far.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ class Networks:
     """The networks that this process has loaded, by their recipe: engines with equal weights share one."""
 
     def __init__(self, share: bool = False) -> None:
-        """``share``: with other processes of the machine too (`worker.nnue.shared`)."""
+        """``share``: also with other processes on this machine (`worker.nnue.shared`)."""
         self._loaded: dict[EngineSpec, Network] = {}
         self._share = share
 
@@ -73,8 +73,8 @@ class EngineSpec:
         return NumbaEngine(self.hash_mb, self.threads, network=network, number=self.number)
 
     def load_network(self, share: bool = False) -> Network:
-        """The network with its variation, its weights shared with other processes if wanted. Raises EngineError: the
-        file cannot be used, or a number is out of range."""
+        """The network with its variation, its weights shared with other processes if ``share``. Raises EngineError if
+        the file cannot be used or a number is out of range."""
         from worker.nnue import NetworkFileError, Variation, load_network
 
         try:

@@ -1,22 +1,23 @@
 """Voting: chooses one of several voters' ballots. Nobody knows which voter is right, but their agreement is known.
 
 Gougi (合議) after Obata, Sugiyama, Hoki and Ito: "Consultation Algorithm for Computer Shogi: Move Decisions by
-Majority" (2010); ``weighted`` is the vote of Stockfish's threads. Other rules were measured and went (the highest
-score, the sum of scores, proven mates first: docs/notebook/strategies.md). A new rule is a member of `Vote` and a
-function of that name below.
+Majority" (2010); ``weighted`` is the vote of Stockfish's threads. Other rules were measured and removed (the highest
+score, the sum of scores, proven mates first: docs/notebook/strategies.md). To add a rule, add a member to `Vote` and a
+function of the same name below.
 
 **The contract of every rule** (``tests/cluster/test_voting.py`` checks it for every member of `Vote`):
 
-- *Pure.* It takes one ballot or more, and gives back one of them. Nothing but the ballots decides; to add the same
-  voters again in the same order gives the same outcome.
-- *Members.* A ballot of several nodes (a group that shares out a tree) has ``members`` of them. ``majority`` counts one
-  vote for each; ``weighted`` weighs by score, depth and nodes, which a group's line has already.
-- *Mated ballots.* A ballot that knows of a win beats every one that does not, and of two wins the shorter counts. A
+- *Pure.* It takes one or more ballots and returns one of them. The result depends on the ballots only; adding the same
+  voters again in the same order gives the same result.
+- *Members.* ``members`` is the number of nodes that stand for a ballot (more than one if a group shares a tree).
+  ``majority`` counts one vote for each; ``weighted`` weighs by score, depth and nodes, which a group's line already
+  contains.
+- *Mated ballots.* A ballot with a known win beats every ballot without one, and the shorter of two wins counts. A
   ballot that sees its side mated weighs nothing while another ballot is open, except for ``majority``, which counts
   voters and not scores. If all see themselves mated, the longest defence is played, by ``majority`` that of most
   voters.
-- *Ties.* They go to the highest score, then to the greatest depth, then to the ballot that comes first. The order of
-  the ballots, which is that of the nodes, decides nothing else.
+- *Ties.* The highest score wins, then the greatest depth, then the first ballot. The order of the ballots (that of the
+  nodes) affects nothing else.
 - *Agreement.* The chosen move's share of the weight: above 0, and 1 if all are for the same move.
 - *Lost voters.* A lost node keeps its ballot: its result stays true. The ballot is counted as long as it is not more
   than ``ballot_depth_slack`` plies behind the deepest (`comparable`), so it drops out by itself in a long search. If
@@ -68,7 +69,7 @@ def highest(ballots: Sequence[Ballot], among: Sequence[Ballot]) -> Count:
 
 
 def known_win(ballots: Sequence[Ballot]) -> Count | None:
-    """The highest score where some ballots know of a win; None: none does."""
+    """The highest score if some ballots know of a win; None if none does."""
     wins = [ballot for ballot in ballots if is_win(ballot)]
     return highest(ballots, wins) if wins else None
 

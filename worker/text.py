@@ -38,17 +38,17 @@ _WORDS: Final = (
     *zip("≤≥", ("<=", ">="), strict=True),
     *zip("“”‘’━─│", ('"', '"', "'", "'", "-", "-", "|"), strict=True),
 )
-"""A move reads as square and piece then: ``☗７六歩`` is ``+76P``, ``☖同銀成`` is ``-xS+``; the signs are CSA's."""
+"""In ASCII a move is square and piece: ``☗７六歩`` is ``+76P``, ``☖同銀成`` is ``-xS+`` (with the signs of CSA)."""
 _TABLE: Final = str.maketrans(dict(_WORDS))
 
 
 def is_japanese(environment: Mapping[str, str]) -> bool:
-    """Whether the locale asks for Japanese."""
+    """Whether the locale selects Japanese."""
     return next((environment[name] for name in _LOCALE if environment.get(name)), "").startswith("ja")
 
 
 def shows_kanji(encoding: str | None) -> bool:
-    """Whether the locale selects Japanese."""
+    """Whether a terminal with this encoding has kanji and the signs of the two sides."""
     try:
         _KANJI.encode(encoding or "ascii")
     except (UnicodeEncodeError, LookupError):

@@ -56,11 +56,11 @@ _LOG: Final = (
     '{"event": "input", "game": 1, "call": "connected", "arguments": {}, "asked": [], "timestamp": "2026-11-22"}\n'
 )
 _HEADER_BYTES: Final = 400
-"""Bytes of a network's file that the fuzzer makes: all that decides how the rest is read."""
+"""Bytes of a network's file that the fuzzer makes: they determine how the rest is read."""
 
 
 class Sfen(Target):
-    """Positions and moves. A position that is read is written as one that reads the same."""
+    """Positions and moves. A position that is read and written must read the same."""
 
     name = "sfen"
 
@@ -89,7 +89,7 @@ class Sfen(Target):
 
 
 class Records(Target):
-    """A record for the analysis, of a format that the first byte says. What is read is legal from the first move on."""
+    """A record for the analysis, in the format selected by the first byte. All moves read must be legal."""
 
     name = "records"
 
@@ -115,7 +115,8 @@ class Records(Target):
 
 
 class Network(Target):
-    """How many bytes a network file lacks (two bytes), then its beginning; the rest is as that of the smallest."""
+    """The number of bytes that a network file lacks (two bytes), then its beginning; the rest is that of the smallest
+    network."""
 
     name = "nets"
 
@@ -163,7 +164,7 @@ class BinaryBooks(Target):
 
 
 class Books(Target):
-    """A book in YaneuraOu's format, in memory and on the disk; its every position is asked for."""
+    """A book in YaneuraOu's format, in memory and on the disk; every position of it is looked up."""
 
     name = "books"
 
@@ -243,6 +244,6 @@ class Settings(Target):
 
 
 def _scratch_file(name: str) -> Path:
-    """A file in memory where the machine has such a folder: it is written thousands of times a second."""
+    """A file, in memory if the machine has such a folder: it is written thousands of times a second."""
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     return Path(tempfile.mkdtemp(prefix="gougi-fuzz-", dir=memory)) / name

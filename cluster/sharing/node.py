@@ -124,7 +124,7 @@ class ShareLink:
             return True
         self.refused += 1
         if self.refused == _MOST_REFUSED:
-            _log.warning("somebody wants to listen who is not named by the master")
+            _log.warning("refused a listener that the master has not named")
         return False
 
     def admit(self, keys: Iterable[str]) -> None:

@@ -7,7 +7,7 @@ repetition stored separately by path (after A. Kishimoto, M. Müller, "A general
 interaction problem", AAAI 2004).
 
 A proof never depends on the path: each of its leaves is a mate, and repetition only counts against the attacker. A
-disproof may depend on it; then it is stored for that path only, up to the node at which all its loops close, where it
+disproof may depend on it; then it is stored for that path only, up to the node at which all its loops close; there it
 becomes valid everywhere.
 """
 

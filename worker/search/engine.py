@@ -175,8 +175,8 @@ class NumbaEngine:
         return self._threads[0].record
 
     def search_beside(self, first: NumbaEngine, *, table: bool, histories: bool) -> None:
-        """Search on the table of ``first``, or with the histories that its threads share, from now on: as one more of
-        its threads would. What is not shared, or where ``first`` is this engine, is its own. Not while it searches.
+        """From now on, use the table of ``first``, the shared histories of its threads, or both, like one of its
+        threads. Otherwise, or if ``first`` is this engine, use its own. Must not be called during a search.
         """
         self._table = first._own[0] if table else self._own[0]
         self._histories = first._own[1] if histories else self._own[1]

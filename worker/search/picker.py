@@ -61,7 +61,7 @@ def _ahead(pos: Any, squares: Any, colour: int) -> Any:
 
 @jit()
 def _beside(squares: Any) -> Any:
-    """The squares left and right of ``squares``; beyond the board's last file too, where no piece stands."""
+    """The squares left and right of ``squares``; beyond the board's last file too, which has no pieces."""
     return shift_up(squares, 9) | shift_down(squares, 9)
 
 
@@ -212,7 +212,7 @@ def gather_promising(pos: Any, begin: int, at: int, end: int, least: int) -> Any
 
 @jit()
 def _highest(pos: Any, at: int, end: int) -> Any:
-    """The highest entry from ``at`` on, eight at a time where there are as many."""
+    """The highest entry from ``at`` on, eight at a time if there are that many."""
     if end - at < 8:
         highest = pos.moves[at]
         for i in range(at + 1, end):

@@ -120,7 +120,7 @@ class SearchThread(ThreadState):
         super().__init__(shared)
         self._nnue = NnueState(network)
         self.outbox = Outbox(self.record)
-        # Before any search too: others' entries may come at any time.
+        # Needed before any search: entries from other nodes may arrive at any time.
         self.use(table, self._shared)
         self.position = Position.startpos()
         self.lines: list[PvLine] = []
@@ -130,7 +130,7 @@ class SearchThread(ThreadState):
         """The deepest iteration that the last search finished."""
 
     def use(self, table: TranspositionTable, shared: Histories) -> None:
-        """Search on this table and with these shared histories from now on."""
+        """Use this table and these shared histories from now on."""
         self._table, self._shared = table, shared
         self.fields.tt[0], self.fields.tt_clusters[0] = table.address, table.clusters
         self.fields.shared[0] = shared.address
