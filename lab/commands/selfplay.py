@@ -34,7 +34,7 @@ def selfplay(
     out: Out = Path("runs/selfplay"),
     games: Annotated[
         int,
-        typer.Option(min=1, metavar="N", help="Number of games, rounded up to whole shards. You can ask for more later."),
+        typer.Option(min=1, metavar="N", help="Number of games, rounded up to whole shards. You can add more later."),
     ] = 10_000,
     net: NetFile = None,
     fv_scale: FvScale = None,
