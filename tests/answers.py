@@ -18,7 +18,7 @@ def make_ballot(voter: str, move: str, score: int, depth: int, nodes: int = 0, m
 
 
 def _answer(move: str, score: int | None, depth: int, pv: tuple[str, ...], **more: Any) -> Answer:
-    """Without a score nothing stands behind the move."""
+    """Without a score no search supports the move."""
     return Answer(move=move, lines=() if score is None else (root_line(score, depth, pv or (move,)),), **more)
 
 

@@ -22,7 +22,7 @@ MODULE_OF = {
 
 
 def tracked(*patterns: str) -> list[Path]:
-    """The files of the repository, or of this folder where it is none (a source archive)."""
+    """The files of the repository, or of this folder if it is not one (a source archive)."""
     listed = subprocess.run(["git", "ls-files", "--", *patterns], cwd=ROOT, capture_output=True, text=True, check=False)
     if listed.returncode == 0 and listed.stdout:
         return [path for line in listed.stdout.splitlines() if (path := ROOT / line).is_file()]

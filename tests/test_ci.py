@@ -1,4 +1,4 @@
-"""`.ci/run`: green only where every test has run. Its commands are played."""
+"""`.ci/run`: green only if every test has run. Its commands are simulated."""
 
 from __future__ import annotations
 

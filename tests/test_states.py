@@ -77,7 +77,7 @@ WAYS = {Light.RED: {Light.GREEN: "go"}, Light.GREEN: {}}
 
 def test_a_strict_machine_keeps_to_its_table() -> None:
     light = States(WAYS, Light.RED, strict=True)
-    light.to(Light.RED, 1)  # where it is already
+    light.to(Light.RED, 1)  # the current state
     light.to(Light.GREEN, 2)
     with pytest.raises(TransitionError, match="from GREEN to RED"):
         light.to(Light.RED, 3)

@@ -116,7 +116,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def bare(home: Path) -> dict[str, str]:
-    """An environment with an empty home folder; compiled code stays where the suite has it."""
+    """An environment with an empty home folder; compiled code stays in the suite's cache."""
     from worker.jit import cache_dir
 
     return {"PATH": "/usr/bin:/bin", "HOME": str(home), "GOUGI_CACHE_DIR": str(cache_dir().parent)}

@@ -42,7 +42,7 @@ class UsiBench:
     """``said`` are the lines for the GUI since the last `take`, ``done`` all other instructions.
 
     Args:
-        ready: whether ``isready`` is behind it.
+        ready: whether ``isready`` has been answered.
     """
 
     def __init__(self, front: UsiFront, *, ready: bool) -> None:

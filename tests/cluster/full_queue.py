@@ -1,7 +1,7 @@
 """A node that listens and does not read, as one at rest, while the node that it listens to goes: a program of its own,
 for what it must not do is end.
 
-Prints ``alive`` where it has outlived that by three seconds.
+Prints ``alive`` if it has outlived that by three seconds.
 """
 
 from __future__ import annotations

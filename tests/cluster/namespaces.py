@@ -76,7 +76,7 @@ class Host:
         self._network.ip(f"link set {self._cable} up")
 
     def processes(self, name: str = "") -> list[int]:
-        """The ids of this host's processes; of those called ``name``, where it is given."""
+        """The ids of this host's processes; if ``name`` is given, only of those with that name."""
         return [pid for pid in _inside(self._holder.pid) if pid != self._holder.pid and name in ("", _name(pid))]
 
     def end(self) -> None:

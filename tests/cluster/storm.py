@@ -144,7 +144,7 @@ class Storm:
         self.feed(StartSearch(SearchRequest(self.next_id, sfen, moves, soft, hard, nodes, depth, multipv=multipv)))
 
     def start_timed(self, rng: random.Random, soft_ms: int, hard_ms: int) -> None:
-        """A search of the start position, or one behind it."""
+        """A search of the start position, or of one after it."""
         sfen, moves = rng.choice(POSITIONS[:2])
         self.starts += 1
         self.next_id += 1

@@ -82,7 +82,7 @@ class Node:
 class Machine:
     name: str
     up: bool = True
-    """Ray has it. Its nodes live on where that ends."""
+    """Started by Ray. Its nodes survive its end."""
     frozen_until: float = 0.0
     """Nothing of it is heard, and it hears nothing: stopped, or cut off."""
     supervisor: int | None = None

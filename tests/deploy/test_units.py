@@ -40,7 +40,7 @@ def machine(tmp_path: Path) -> Path:
 
 
 def _verify(machine: Path, *units: str) -> str:
-    """Let systemd verify the units and return its complaints; empty where all is well."""
+    """Let systemd verify the units and return its complaints; empty if all is well."""
     command = [tool("systemd-analyze"), "verify", f"--root={machine}", "--man=no", *units]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     return ran.stderr + (f"exit code {ran.returncode}" if ran.returncode else "")

@@ -17,7 +17,7 @@ TEXTS = {".py", ".md", ".toml", ".js", ".sh", ".tf", ".service", ".env", ".yml",
 
 
 def files() -> list[Path]:
-    """The files of the repository, or of this folder where it is none (a source archive)."""
+    """The files of the repository, or of this folder if it is not one (a source archive)."""
     listed = subprocess.run(
         ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False
     ).stdout.splitlines()

@@ -23,7 +23,7 @@ _forks: Server | None = None
 
 
 def environment(home: Path, extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """This process's environment without settings of Gougi's; the compiled code's cache stays where it is."""
+    """This process's environment without settings of Gougi's; the compiled code's cache keeps its place."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("GOUGI_")}
     if "GOUGI_CACHE_DIR" in os.environ:
         kept["GOUGI_CACHE_DIR"] = os.environ["GOUGI_CACHE_DIR"]

@@ -135,7 +135,7 @@ def without_mounts() -> str:
 def in_full_folder(
     words: str, cwd: Path, program: tuple[str, ...] = GOUGI, **env: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command where the folder ``full`` is a file system without room."""
+    """Run a command with the folder ``full`` as a file system without free space."""
     (cwd / "full").mkdir(exist_ok=True)
     gougi_command = shlex.join([*program, *words.split()])
     script = (

@@ -1,4 +1,5 @@
-"""A fault that no waiting mends ends `gougi play` also where it is known late: at once, or behind the running game."""
+"""A fault that waiting cannot repair ends `gougi play` even if it is noticed late: at once, or after the running
+game."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``gougi WORDS`` where all that is compiled is one small function: what becomes of its code needs no minute."""
+"""``gougi WORDS`` with one small function as the only compiled code: testing the cache then takes no minute."""
 
 from __future__ import annotations
 

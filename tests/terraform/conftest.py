@@ -51,7 +51,7 @@ class Terraform:
         )
 
     def done(self, folder: Path, *arguments: str) -> str:
-        """Its output, where it succeeds."""
+        """Its output, if it succeeds."""
         ran = self(folder, *arguments)
         assert ran.returncode == 0, f"terraform {' '.join(arguments)}:\n{ran.stdout}\n{ran.stderr}"
         return ran.stdout

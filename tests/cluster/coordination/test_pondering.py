@@ -25,7 +25,7 @@ CONSULT = replace(SETTINGS, mode=Mode.CONSULT)
 
 
 def replies(bench: Bench) -> dict[str, list[str]]:
-    """Which nodes search behind which reply."""
+    """Which nodes search after which reply."""
     found: dict[str, list[str]] = {}
     for node_id, job in bench.jobs.items():
         if job is not None:
@@ -45,7 +45,7 @@ def pondering(nodes: int = 4, settings: Settings = SETTINGS, fallback: bool = Fa
 
 
 def voters_expecting(*expected: str) -> Bench:
-    """Pondering on 7g7f, behind a search in which each voter expected a reply of its own."""
+    """Pondering on 7g7f, after a search in which each voter expected a reply of its own."""
     bench = Bench(len(expected), CONSULT)
     bench.feed(StartSearch(TIMED))
     for number, reply in enumerate(expected, start=1):

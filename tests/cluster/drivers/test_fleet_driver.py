@@ -149,7 +149,7 @@ async def at_the_deadline(fleet: OpenFleet, fault: Fault) -> Decision:
 
 
 async def pondering(fleet: OpenFleet, fault: Fault) -> Decision:
-    """While the opponent thinks; the reply that then comes is, where there is one, that of the node that was lost."""
+    """While the opponent thinks; the actual reply is, if there is one, that of the lost node."""
     fleet.ponder("7g7f")
     event = await fleet.event("pondering")
     replies: dict[str, list[str]] = event["replies"]

@@ -100,7 +100,7 @@ class Fleet:
         for pid in self.head.processes():
             if os.getsid(pid) == service:
                 os.kill(pid, signal.SIGKILL)
-        # Ray starts no second head where it finds processes of one; it looks for them in all of this machine's hosts.
+        # Ray starts no second head if it finds processes of one; it looks for them in all of this machine's hosts.
         forget = ["rm", f"{self.network.folder}/ray_current_cluster"]
         assert self.head.start(forget, self.environment).wait(5) == 0
 

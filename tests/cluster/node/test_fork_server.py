@@ -134,7 +134,7 @@ def test_an_engine_that_cannot_be_made_is_told() -> None:
 
 
 def test_a_fork_server_elsewhere_that_cannot_be_prepared_leaves_it_to_the_node() -> None:
-    """The node tries for itself, and tells the master where that fails too; nobody hears this fork server."""
+    """The node tries by itself, and reports to the master if that fails too; nobody reads this fork server's output."""
     script = "import cluster.node.fork_server as forks; forks._prepare = lambda: 1 // 0; forks.main()"
 
     async def play() -> None:

@@ -45,7 +45,7 @@ def start() -> Iterator[Start]:
 
 @contextlib.contextmanager
 def closing_context() -> Iterator[zmq.Context[zmq.Socket[bytes]]]:
-    """One that waits for no socket: where a test fails, its monitors are open."""
+    """A link that does not wait for sockets: if a test fails, its monitors are still open."""
     context = zmq.Context()
     try:
         yield context
@@ -113,7 +113,7 @@ def test_at_rest_a_table_still_takes_what_others_find(start: Start) -> None:
     a, b = start("a", "b")
     connect(a, b)
     b.call("stop")
-    until(lambda: bool(b.call("reports")))  # told behind the last exchange of its search
+    until(lambda: bool(b.call("reports")))  # sent after the last exchange of its search
     a.call("put", some_entries(100))
     until(lambda: arrived(b, 100))
 
@@ -270,7 +270,7 @@ def test_nobody_takes_anothers_name(start: Start) -> None:
 
     until(refused)
     assert 500 not in a.call("known")
-    liar.hear(b)  # it poses as b where a looks for b: the key is another
+    liar.hear(b)  # it poses as b at the address where a looks for b: the key differs
     b.kill()
     b.url = liar.url
     a.hear(b)

@@ -30,7 +30,7 @@ def negamax(tree: Tree, lines: dict[Leaf, TreeLine]) -> int:
 
 
 def check_tree(tree: Tree, legal: Legal) -> None:
-    """Raises AssertionError where a legal move of a position is not in exactly one child, or a leaf is there twice."""
+    """Raises AssertionError if a legal move of a position is not in exactly one child, or a leaf occurs twice."""
     found = list(leaves(tree))
     assert len(found) == len(set(found)), "a leaf is twice in the tree"
     _check(tree, (), legal)

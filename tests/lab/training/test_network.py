@@ -1,4 +1,4 @@
-"""The part of the trainer that needs PyTorch: its integers are the evaluator's, and a run goes on where it was."""
+"""The part of the trainer that needs PyTorch: its integers match the evaluator's, and a run resumes exactly."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def test_every_name_is_a_parameter_once_and_in_its_range() -> None:
 
 
 def parameter_of(node: ast.expr) -> str | None:
-    """The name behind ``p.NAME``, ``p.NAME[0]`` or ``np.int64(p.NAME)``; None: another expression."""
+    """The name in ``p.NAME``, ``p.NAME[0]`` or ``np.int64(p.NAME)``; None: another expression."""
     if isinstance(node, ast.Call) and ast.unparse(node.func) == "np.int64":
         (node,) = node.args
     match = re.fullmatch(r"p\.([A-Z_]+(\[\d\])?)", ast.unparse(node))

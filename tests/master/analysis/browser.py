@@ -126,7 +126,7 @@ class Browser:
         return self._call("POST", "/goog/cdp/execute", {"cmd": command, "params": parameters})
 
     def click(self, css: str) -> None:
-        """As a user does: scrolled to, and on what lies on top there; again where it is drawn anew meanwhile."""
+        """As a user does: scroll to it and click the topmost element there; try again if it is redrawn meanwhile."""
         for left in reversed(range(_CLICKS)):
             try:
                 found = self._call("POST", "/element", {"using": "css selector", "value": css})[_ELEMENT]

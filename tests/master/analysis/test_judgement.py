@@ -26,7 +26,7 @@ from worker.score import mate_in, mated_in
 
 
 def judged(best: Evaluation, behind: int) -> Judged:
-    """Black's first move 7g7f, where the analysis has ``best``, and white then ``behind``."""
+    """Black's first move 7g7f, when the analysis has ``best``, and white then ``behind``."""
     of = game()
     points, found = evaluated(of, {0: best, 1: Evaluation(behind, "8c8d", ("8c8d",))})
     return judge(of, points, evaluations(points, found))[0]

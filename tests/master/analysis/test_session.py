@@ -1,4 +1,4 @@
-"""The driver and what it keeps: an analysis that was cut short goes on where it was."""
+"""The driver and its store: an interrupted analysis resumes at the same place."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
 
 
 TO_AND_FRO = ("2h3h", "8b7b", "3h2h", "7b8b", "2h3h", "8b7b")
-"""Behind it 3h2h brings back the position behind its third move."""
+"""After it, 3h2h brings back the position after its third move."""
 
 
 def test_no_move_brings_a_position_of_the_game_back(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def test_a_game(tmp_path: Path) -> None:
     plies = read(tmp_path, record(scores=(55, -12)), GameFilter(min_plies=4, plies=3))
     assert isinstance(plies, list)
     assert [(ply.move, ply.ply, ply.won, ply.score) for ply in plies] == [
-        ("7g7f", 1, 0.0, 55),  # white wins: black is to move behind the line, and resigns
+        ("7g7f", 1, 0.0, 55),  # white wins: black is to move after the line, and resigns
         ("3c3d", 2, 1.0, 12),
         ("2g2f", 3, 0.0, None),
     ]

@@ -1,4 +1,4 @@
-"""Study between the games: lessons in their order, stopped at once, kept where they were cut short."""
+"""Study between games: lessons in order, stopped at once, kept at the point of interruption."""
 
 from __future__ import annotations
 

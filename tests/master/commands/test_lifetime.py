@@ -25,7 +25,7 @@ try:
 except Interrupted:
     print("interrupted", flush=True)
 """
-# A grandchild that ignores SIGTERM and whose parent is gone: the worst that can be left behind.
+# A grandchild that ignores SIGTERM and whose parent is gone: the worst leftover.
 STUBBORN = """subprocess.Popen([sys.executable, "-c",
         "import subprocess, sys; subprocess.Popen([sys.executable, '-c', "
         "'import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(\\"ready\\", flush=True); "

@@ -47,7 +47,7 @@ SURPRISES = {"12_keepalive.white": ["-3334FU,T0"]}
 
 
 def say(csa: CsaProtocol, line: str) -> str | None:
-    """Give the command that says ``line``; None where the client has none."""
+    """Call the command that sends ``line``; None if the client has none."""
     words = line.split()
     if not words or line.startswith(FOREIGN):
         return None

@@ -47,7 +47,7 @@ class Client:
         return all(said.who == "!" for said in self.script[self._heard_until() :])
 
     def _heard_until(self) -> int:
-        """The place in the script behind the last server line that was heard."""
+        """The place in the script after the last received server line."""
         seen = 0
         for index, said in enumerate(self.script):
             seen += said.who == "S"

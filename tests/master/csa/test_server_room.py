@@ -240,7 +240,7 @@ def test_a_move_behind_the_flag_comes_too_late() -> None:
 
 @pytest.mark.parametrize("last", ["%TORYO", "+7775FU", "%CHUDAN", "", "+7776FU"])
 def test_who_has_left_loses_whatever_the_other_one_does(last: str) -> None:
-    """As on the real server: also where that one resigns, or loses on time."""
+    """As on the real server: even if that one resigns, or loses on time."""
     hall = Hall(RoomOptions(max_moves=1))
     hall.start("test-2-3")
     assert hall.say(1, "LOGOUT") == ["LOGOUT:completed"]

@@ -247,7 +247,7 @@ def test_the_searchers_time_is_that_of_the_clock() -> None:
         for request in searcher.requests:
             assert request.hard_ms is not None
             assert 500 < request.hard_ms <= 800
-        # The side to move behind the last move may begin to think before it hears of the end.
+        # The side to move after the last move may begin to think before it receives the end.
         assert sum(isinstance(event, ThinkingBegan) for event in events) in (4, 5)
         assert all(event.consumed_ms == 0 for event in events if isinstance(event, MovePlayed))
 

@@ -173,7 +173,7 @@ def test_a_fault_of_ours_does_not_end_the_other_games(monkeypatch: pytest.Monkey
 
 
 def test_a_connection_that_stood_for_long_begins_the_row_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A server that drops everybody behind the login: without the rule three of these would be the end."""
+    """A server that drops everybody after the login: without the rule three of these would be the end."""
     logins: list[float] = []
     stop = asyncio.Event()
 

@@ -51,7 +51,7 @@ def test_a_game_with_ponder_hits() -> None:
             assert [(outcome.reason, outcome.plies) for outcome in outcomes] == [("MAX_MOVES", MOVES)] * 2
             hits = sum(seat.names.count("ponder_hit") for seat in seats)
             misses = sum(seat.names.count("ponder_miss") for seat in seats)
-            # Nobody has pondered before his first turn, and nobody searches where the limit is reached.
+            # Nobody has pondered before his first turn, and nobody searches when the limit is reached.
             assert hits + misses == MOVES - 2
             assert hits >= 3
             for seat in seats:

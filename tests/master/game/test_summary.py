@@ -128,7 +128,7 @@ def test_several_files_and_packed_parts(tmp_path: Path, capsys: pytest.CaptureFi
     assert "games: 5: 1 won, 1 lost, 1 drawn, 2 unfinished" in told
     assert "time used: 1:14" in told and "nodes lost: 1 (node-2 1)" in told and "1 times: its process died" in told
     assert "Ray lost: 1" in told and "vote 2" in told
-    # Each of the log's files stands for all of it, as where a shell has put them all.
+    # Each of the log's files stands for the whole log, for example when a shell has expanded them all.
     again = tmp_path / "up" / ".." / f"{name}.jsonl"
     (tmp_path / "up").mkdir()
     assert run(["log", *map(str, (tmp_path / f"{name}.0001.jsonl.gz", tmp_path / f"{name}.jsonl", other, again))]) == 0

@@ -46,7 +46,7 @@ def names(folder: Path) -> list[str]:
 
 @contextlib.contextmanager
 def full_behind(size: int) -> Iterator[None]:
-    """The kernel writes no file further than this, and half a line where that is in its middle."""
+    """The kernel writes no file beyond this size, and half a line if the limit is in its middle."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
     try:

@@ -1,6 +1,6 @@
 """Any server: its lines mutated, repeated, out of order, no text at all, in chunks of any size, at any moment.
 
-No exception leaves the client, nothing but legal lines goes out, and never two where one was asked for.
+No exception leaves the client, only legal lines are sent, and never two when one was requested.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ ODD = (
 
 
 class Watched:
-    """A player behind `LineProtocol`, whose every line is judged by what it has been told so far."""
+    """A player with `LineProtocol`, which checks its every line against the inputs so far."""
 
     def __init__(self) -> None:
         self.player = Player(
@@ -141,7 +141,7 @@ class Watched:
         self.waiting = line
         summary = self.player.protocol.summary
         assert summary is not None
-        if line == "%TORYO":  # also where the server's last move is none on our board
+        if line == "%TORYO":  # even if the server's last move is illegal on our board
             assert self.player.protocol.turn == summary.my_colour
             return
         assert self.board.turn == summary.my_colour

@@ -49,7 +49,7 @@ def test_a_score_that_falls_buys_time() -> None:
 
 
 def test_the_line_is_measured() -> None:
-    """Every echo comes 700 ms behind our line: whole seconds are aimed at with that margin."""
+    """Every echo comes 700 ms after our line: whole seconds are aimed at with that margin."""
     table = Table().begin(replace(BLACK, max_moves=None))
     for number in range(20):
         table.decide(("2h3h", "3h2h")[number % 2])

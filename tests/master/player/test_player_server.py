@@ -198,7 +198,7 @@ def test_the_hard_deadline_ends_the_turn_with_the_best_that_is_known() -> None:
 
 
 def test_the_guard_never_goes_beyond_the_margin() -> None:
-    """Or a silent searcher would lose on time where nearly nothing is kept back."""
+    """Otherwise a silent searcher would lose on time when almost nothing is reserved."""
     table = Table(PlayerSettings(clock=ClockSettings(network_margin_ms=20))).begin()
     request = table.requests[0]
     assert request.hard_ms is not None

@@ -113,7 +113,7 @@ def test_a_repetition_is_the_searchs_to_say() -> None:
         if table.requests:
             break
         table.hear({"2h3h": "+2838HI,T1", "3h2h": "+3828HI,T1"}[ours], f"{theirs},T1")
-    # 3h2h brings back the position behind the first two moves' return.
+    # 3h2h brings back the position after the first two moves' return.
     assert [request.moves for request in table.requests] == [("2h3h", "8b7b", "3h2h", "7b8b")]
 
 
@@ -213,7 +213,8 @@ def test_what_pondering_found_saves_time() -> None:
 
 
 def test_what_pondering_found_counts_until_the_reply() -> None:
-    """The opponent replies 1.5 s after the last word of pondering, half of whose nodes searched behind the reply."""
+    """The opponent replies 1.5 s after the last report of pondering, when half of its nodes searched after the
+    reply."""
     table = Table().begin()
     table.decide("7g7f")
     table.hear("+7776FU,T0")

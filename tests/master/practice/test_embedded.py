@@ -24,7 +24,7 @@ Start = Callable[..., Running]
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
-    """Starts ``gougi play WORDS``; whatever is left of it is ended behind the test."""
+    """Starts ``gougi play WORDS``; leftover processes are ended after the test."""
     started: list[Running] = []
 
     def begin(*words: str, env: dict[str, str] | None = None) -> Running:

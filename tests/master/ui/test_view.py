@@ -177,7 +177,7 @@ def test_the_move_limit_may_have_a_winner(conclusion: Conclusion, winner: int | 
 
 @pytest.mark.parametrize(("terminal", "stderr_too"), [(False, False), (True, False), (True, True)])
 def test_warnings_go_to_stderr(terminal: bool, stderr_too: bool) -> None:
-    """Also where the full screen is on: at once where that does not disturb it, else behind it."""
+    """Even if the full screen is on: at once if that does not disturb it, otherwise after it."""
     out, err = io.StringIO(), io.StringIO()
 
     async def main() -> None:

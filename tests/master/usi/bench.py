@@ -25,7 +25,7 @@ def decision(request: SearchRequest, *pv: str, score: int | None = 30, depth: in
 
 
 class Bench(UsiBench):
-    """A fleet behind the front."""
+    """A fleet with its front."""
 
     def __init__(self, plan: FleetPlan = PLAN, *, ready: bool = True) -> None:
         super().__init__(FleetFront(FleetOptions(plan), strict=True), ready=ready)

@@ -1,4 +1,4 @@
-"""The USI front with a fleet behind it."""
+"""The USI front of a fleet."""
 
 from __future__ import annotations
 

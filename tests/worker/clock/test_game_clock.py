@@ -107,7 +107,7 @@ def test_the_move_limit_spends_what_would_be_left() -> None:
     clock = GameClock((CONTROLS["floodgate"],) * 2, SETTINGS)
     assert clock.budget(0.0, ply=250, max_moves=256).soft_ms > 2 * clock.budget(0.0, ply=250).soft_ms
     last = clock.budget(0.0, ply=254, max_moves=256)
-    assert last.soft_ms >= last.hard_ms - 1000  # nothing comes behind it
+    assert last.soft_ms >= last.hard_ms - 1000  # nothing comes after it
 
 
 def test_what_every_move_costs_is_kept_for_all_moves_up_to_the_limit() -> None:

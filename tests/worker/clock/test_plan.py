@@ -15,7 +15,7 @@ from worker.score import MATE
 
 
 def spent(plies: range, max_moves: int | None = None) -> list[float]:
-    """The part of the main time that each own move gets, where each gets just its share."""
+    """The part of the main time that each own move gets, if each gets just its share."""
     left, parts = 1.0, []
     for ply in plies:
         parts.append(left * share(ply, max_moves))

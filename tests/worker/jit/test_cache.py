@@ -112,7 +112,7 @@ def test_a_named_folder_that_is_none_is_told(tmp_path: Path, bad: str) -> None:
 
 @as_root
 def test_what_somebody_else_put_into_the_temporary_folder_is_not_used(tmp_path: Path) -> None:
-    """There it would be found where there is no home; numba would unpickle it, and so run what is in it."""
+    """Without a home folder it would be found there; numba would unpickle it, and so run the code in it."""
     tmp_path.chmod(0o1777)
     theirs = tmp_path / "gougi-0"
     theirs.mkdir(0o700)

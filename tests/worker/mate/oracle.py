@@ -27,7 +27,7 @@ def _children(place: str, attacks: bool) -> list[str]:
 
 
 def mates(sfen: str, cap: int) -> bool | None:
-    """Whether the side to move mates by checks alone; None where more than ``cap`` positions arise.
+    """Whether the side to move mates by checks alone; None if more than ``cap`` positions arise.
 
     All of them are generated, then "mated" spreads from the mates backwards until nothing changes: whoever can only
     go round in circles does not mate.

@@ -1,4 +1,4 @@
-"""The mate search: it finds mates, never claims one that is not, and says "no mate" only where there is none."""
+"""The mate search: it finds mates, never claims a false one, and says "no mate" only if there is none."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def flipped(sfen: str) -> str:
     """The same problem for white."""
     board, turn, hands, number = sfen.split()
     turned = "/".join(rank[::-1] for rank in reversed(board.split("/"))).swapcase()
-    # A promotion mark now stands behind its letter.
+    # A promotion mark now stands after its letter.
     text = ""
     for mark in turned:
         text = f"{text[:-1]}+{text[-1]}" if mark == "+" else text + mark

@@ -120,7 +120,7 @@ def test_extreme_weights() -> None:
 
 @pytest.mark.parametrize("architecture", [NETWORKS[0], NETWORKS[1], NETWORKS[6], NETWORKS[14]], ids=str)
 def test_few_active_neurons(architecture: Architecture) -> None:
-    """The first layer leaves out the inactive ones: also where one side has many more active ones, or none."""
+    """The first layer skips the inactive inputs: even if one side has many more active ones, or none."""
     network = random_network(architecture)
     for lower in (60, 150, 250, 5000):
         bias = (network.transformer_bias - lower).astype(np.int16)

@@ -151,7 +151,7 @@ def things() -> Iterator[tuple[npt.NDArray[np.int8], list[list[int]]]]:
 
 @every_set
 def test_tables_give_the_rows_of_the_field(features: FeatureSet) -> None:
-    """For every square of the own king, every piece on every square and in hand; rows of zeros where it has none."""
+    """For every square of the own king, every piece on every square and in hand; rows of zeros if it has none."""
     board_rows, hand_rows = looked_up(features)
     zero = np.zeros(features.rows, bool)
     zero[features.zero_rows] = True

@@ -1,4 +1,4 @@
-"""One node of the tree at a time: the kind it is of, and entries of the table without a search behind them."""
+"""One node of the tree at a time: its kind, and table entries that come from no search."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def attackers(board: list[int], target: int, colour: int) -> list[int]:
 
 
 def best_gain(board: list[int], target: int, turn: int) -> int:
-    """The gain of the side to move on ``target``; 0 where it does better to leave it."""
+    """The gain of the side to move on ``target``; 0 if it does better to leave it."""
     found = attackers(board, target, turn)
     if not found:
         return 0
@@ -89,7 +89,7 @@ def test_exchanges_equal_the_reference() -> None:
 
 
 def test_a_piece_given_away_costs_its_value_once() -> None:
-    """The margins of the search are in these units: a gold that is dropped where a pawn takes it costs a gold."""
+    """The margins of the search are in these units: a gold dropped on a square that a pawn attacks costs a gold."""
     position = Position.from_sfen("4k4/9/4p4/9/9/9/9/9/4K4 b G 1")
     move = position.parse_usi("G*5d")
     gold = PIECE_VALUE[GOLD]

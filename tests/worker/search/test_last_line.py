@@ -20,7 +20,7 @@ HANGING = "4k4/9/9/2r6/9/4B4/9/9/4K4 b - 1"
 
 
 def middle_games(number: int) -> list[str]:
-    """Positions that a search plays with itself: where it changes its mind, and its scores leave their windows."""
+    """Positions that a search plays with itself: it changes its mind there, and its scores leave their windows."""
     rng, engine, found = random.Random(5), NumbaEngine(hash_mb=4), list[str]()
     position = Position.startpos()
     while len(found) < number:

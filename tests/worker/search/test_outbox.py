@@ -139,7 +139,7 @@ def test_entries_of_a_search_save_another_engine_work() -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_any_words_do_no_harm(seed: int) -> None:
-    """A peer may send anything: the keys of real positions with random words behind them."""
+    """A peer may send anything: the keys of real positions with random words after them."""
     rng = np.random.default_rng(seed)
     engine = NumbaEngine(1)
     engine.share(0)
@@ -153,4 +153,4 @@ def test_any_words_do_no_harm(seed: int) -> None:
     result = engine.go(Limits(nodes=20_000))
     position = Position.startpos()
     for move in result.lines[0].pv:
-        position.push_usi(move)  # raises where it is not legal
+        position.push_usi(move)  # raises if it is not legal

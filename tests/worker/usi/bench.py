@@ -15,7 +15,7 @@ def info(*pv: str, depth: int = 9, score: int = 30, time_ms: int = 700, multipv:
 
 
 class Bench(UsiBench):
-    """A single engine behind the front."""
+    """A single engine with its front."""
 
     def __init__(self, *, ready: bool = True) -> None:
         options = Options()

@@ -1,4 +1,4 @@
-"""The USI front with a single engine behind it, line by line, in virtual time."""
+"""The USI front of a single engine, line by line, in virtual time."""
 
 from __future__ import annotations
 

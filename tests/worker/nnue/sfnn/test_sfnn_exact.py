@@ -71,7 +71,7 @@ def test_extreme_weights() -> None:
 
 
 def test_few_products() -> None:
-    """The first layer leaves out those that are 0: also where one side has many more others, or none."""
+    """The first layer skips inputs that are 0: even if one side has many more active ones, or none."""
     network = random_sfnn(parse_sfnn_name("SFNN_kp_1024_15_32_k3k3"))
     for lower in (60, 150, 5000):
         bias = (network.transformer_bias - lower).astype(np.int16)
