@@ -100,7 +100,7 @@ class Scenario:
             self._make(instance.role, instance).boot()
         for machine in self.machines.values():
             until(f"{machine.name}: systemd is there", 60, partial(machine.run, "systemctl", "--version", code=None))
-            until(f"{machine.name}: cloud-init is done", 400, partial(self._cloud_init, machine))
+            until(f"{machine.name}: cloud-init is done", 1200, partial(self._cloud_init, machine))
         return self.machines["node"].run("systemctl", "--version").splitlines()[0]
 
     def _make(self, name: str, instance: Instance) -> Machine:
@@ -126,7 +126,7 @@ class Scenario:
 
     def the_units_are_up(self) -> str:
         for machine, units in ((self.machines["head"], HEAD_UNITS), (self.machines["node"], NODE_UNITS)):
-            self._active(machine, units, 900)
+            self._active(machine, units, 1800)
             failed = machine.systemctl("--failed", "--no-legend", "--plain")
             assert failed == "", f"{machine.name}: {failed}"
         return ""
