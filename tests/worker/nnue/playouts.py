@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from rsshogi.core import Board
 
+from worker.nnue import Network, NnueState, evaluate, evaluate_full
 from worker.nnue.format import NetworkFile
 from worker.nnue.reference import active_rows, forward
 from worker.nnue.sfnn import reference as sfnn_reference
@@ -102,3 +103,30 @@ def walk(rng: random.Random, steps: int) -> Iterator[Position]:
             position.push(parse_usi(rng.choice(moves).to_usi(), position.turn, position.piece_on))
             nulls.append(False)
         yield position
+
+
+STEPS = 60
+
+
+def compare(
+    network: NetworkFile | SfnnFile, *, games: list[list[str]], walks: int, steps: int = STEPS, seed: int = 1
+) -> int:
+    """Compare incremental, full and reference evaluation on games and play-outs; how many positions it were.
+
+    Some walks leave out positions, whose accumulators then are not computed.
+    """
+    arranged = Network(network)
+    incremental, full = NnueState(arranged), NnueState(arranged)
+    rng = random.Random(seed)
+    compared = 0
+    lines = [(replay(game), 1.0) for game in games]
+    lines += [(walk(rng, steps), eagerness) for eagerness in rng.choices((0.1, 0.5, 1.0), k=walks)]
+    for line, eagerness in lines:
+        for position in line:
+            if rng.random() < eagerness:
+                value = evaluate(position.record, incremental.record)
+                assert value == evaluate_full(position.record, full.record), position.sfen()
+                assert value == expected(network, position), position.sfen()
+                compared += 1
+    assert incremental.record.updates > 0
+    return compared

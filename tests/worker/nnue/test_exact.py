@@ -5,7 +5,6 @@ A part of it runs once more in the portable build: `tests.worker.test_portable`.
 
 from __future__ import annotations
 
-import random
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import numpy as np
 import pytest
 
 from benchmarks.random_networks import HALF_KP_256, random_network
-from tests.worker.nnue.playouts import GAMES, expected, replay, walk
+from tests.worker.nnue.playouts import GAMES, compare, expected
 from worker.nnue import Network, NnueState, evaluate, evaluate_full
 from worker.nnue.architecture import Architecture
 from worker.nnue.features import (
@@ -29,7 +28,6 @@ from worker.nnue.features import (
     FeatureSet,
 )
 from worker.nnue.format import NetworkFile, read_network
-from worker.nnue.sfnn.file import SfnnFile
 from worker.shogi import Position
 
 REFERENCE = Path(__file__).resolve().parents[4] / "shared" / "nets" / "kp256_reference.bin"
@@ -57,31 +55,7 @@ NETWORKS = (
 )
 EVERY_GAMES = 14
 """Step through the real games: each of these networks evaluates every fourteenth, and each begins with another."""
-WALKS, STEPS = 4, 60
-
-
-def compare(
-    network: NetworkFile | SfnnFile, *, games: list[list[str]], walks: int, steps: int = STEPS, seed: int = 1
-) -> int:
-    """Compare incremental, full and reference evaluation on games and play-outs; how many positions it were.
-
-    Some walks leave out positions, whose accumulators then are not computed.
-    """
-    arranged = Network(network)
-    incremental, full = NnueState(arranged), NnueState(arranged)
-    rng = random.Random(seed)
-    compared = 0
-    lines = [(replay(game), 1.0) for game in games]
-    lines += [(walk(rng, steps), eagerness) for eagerness in rng.choices((0.1, 0.5, 1.0), k=walks)]
-    for line, eagerness in lines:
-        for position in line:
-            if rng.random() < eagerness:
-                value = evaluate(position.record, incremental.record)
-                assert value == evaluate_full(position.record, full.record), position.sfen()
-                assert value == expected(network, position), position.sfen()
-                compared += 1
-    assert incremental.record.updates > 0
-    return compared
+WALKS = 4
 
 
 def test_all_games() -> None:

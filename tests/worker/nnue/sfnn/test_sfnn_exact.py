@@ -15,8 +15,7 @@ import numpy as np
 import pytest
 
 from benchmarks.random_networks import random_sfnn
-from tests.worker.nnue.playouts import GAMES, expected
-from tests.worker.nnue.test_exact import compare
+from tests.worker.nnue.playouts import GAMES, compare, expected
 from worker.nnue import Network, Variation
 from worker.nnue.sfnn.architecture import INPUTS, parse_sfnn_name
 from worker.nnue.sfnn.file import SfnnFile
