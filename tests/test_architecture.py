@@ -119,4 +119,4 @@ def test_benchmarks_import_no_tests() -> None:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.ImportFrom) and node.module and node.module.partition(".")[0] == "tests"
     }
-    assert found == {"boot", "image.py", "supervision.py"}
+    assert found == {"boot", "image.py", "killed.py", "supervision.py"}
