@@ -147,7 +147,7 @@ def stage(tmp_path: Path) -> Stage:
 
 @pytest.mark.parametrize(
     ("games", "moves", "cuts"),
-    [(1, 12, 6), pytest.param(50, 4, 100, marks=[pytest.mark.slow, pytest.mark.timeout(600)])],
+    [(1, 12, 6), pytest.param(50, 4, 100, marks=[pytest.mark.slow, pytest.mark.timeout(900)])],
 )
 def test_cuts_lose_no_move_and_double_none(games: int, moves: int, cuts: int, stage: Stage) -> None:
     async def work() -> None:
@@ -171,7 +171,7 @@ def test_cuts_lose_no_move_and_double_none(games: int, moves: int, cuts: int, st
             assert proxy.cuts >= cuts * 3 // 4
             assert stage.engines == games
 
-    play(work, 500)
+    play(work, 800)
 
 
 def test_a_killed_client_leaves_the_engine_to_nobody_until_the_time_is_over(stage: Stage) -> None:
