@@ -49,7 +49,8 @@ def _seen(square: int, perspective: int) -> int:
 def accumulator(network: SfnnFile, rows: Ints) -> npt.NDArray[np.int16]:
     """The sum of the bias and rows, doubled, int16 [width]."""
     total = network.transformer_weight[rows].sum(axis=0, dtype=np.int64) + network.transformer_bias
-    return (2 * total).astype(np.int16)
+    doubled: npt.NDArray[np.int16] = (2 * total).astype(np.int16)
+    return doubled
 
 
 def progress_sum(

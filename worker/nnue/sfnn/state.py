@@ -67,7 +67,7 @@ SF: Final = from_dtype(SF_DTYPE)
 
 def memory_width(arch: SfnnArchitecture) -> int:
     """Neurons of an accumulator in memory: its halves are padded."""
-    step = kernels.HALF_STEP
+    step: int = kernels.HALF_STEP
     return 2 * (-(-arch.width // 2 // step) * step)
 
 
