@@ -54,14 +54,15 @@ def second_inputs(sums: int) -> npt.NDArray[np.int64]:
 def _products(source: int, half: int, target: int) -> None:
     a, b, t = _row16(source, half), _row16(source + 2 * half, half), _row16(target, half)
     for i in range(half):
-        x = np.int32(max(np.int16(0), min(np.int16(254), a[i])))
-        y = np.int32(max(np.int16(0), min(np.int16(254), b[i])))
-        t[i] = np.int16(np.int32(x * y) >> np.int32(9))
+        x: Any = max(np.int16(0), min(np.int16(254), a[i]))
+        y: Any = max(np.int16(0), min(np.int16(254), b[i]))
+        t[i] = np.int16(np.int32(np.int32(x) * np.int32(y)) >> np.int32(9))
 
 
 @jit()
-def _clip(value: Any) -> Any:
-    return np.int16(max(np.int64(0), min(np.int64(127), value >> 6)))
+def _clip(value: int) -> Any:
+    clipped: Any = max(np.int64(0), min(np.int64(127), value >> 6))
+    return np.int16(clipped)
 
 
 @jit()
@@ -74,7 +75,8 @@ def forward(own: int, enemy: int, stack: int, sf: Any) -> Any:
     for i in range(sf.sums):
         value = np.int64(_dot(sf.products, stack + sf.weight1 + 4 * sf.half * i, 2 * sf.half, bias1[i]))
         st32(sf.sums_at + 4 * i, value)
-        first[i] = np.int16(min(np.int64(127), (value * value) >> 19))
+        squared: Any = min(np.int64(127), (value * value) >> 19)
+        first[i] = np.int16(squared)
         first[sf.sums + i] = _clip(value)
     places = (2 * sf.sums + 31) & ~31
     for i in range(sf.hidden2):
