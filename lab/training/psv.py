@@ -55,7 +55,7 @@ class PsvError(Exception):
 
 
 @jit()
-def _is_validation(number: int, below: Any) -> bool:
+def _is_validation(number: int, below: Any) -> Any:
     """Whether the position with that number in its file is for validation."""
     value = (np.uint64(number // _RUN) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -66,7 +66,7 @@ def _is_validation(number: int, below: Any) -> bool:
 @jit()
 def _write_records(
     pos: Any, data: int, first: int, count: int, tables: int, below: Any, part: int, decided: int, out: int, told: Any
-) -> int:
+) -> Any:
     """Write a record of each selected position; returns their number.
 
     Args:

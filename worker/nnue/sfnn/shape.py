@@ -6,6 +6,7 @@ the packed feature transformer, the size of the file and the hash that stands be
 
 from __future__ import annotations
 
+import mmap
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -46,7 +47,7 @@ class Sections:
     biases: int
     weights: int
     at: int
-    data: bytes
+    data: bytes | mmap.mmap
 
 
 def stack_bytes(arch: SfnnArchitecture) -> int:
