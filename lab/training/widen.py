@@ -53,7 +53,7 @@ def widen(network: NetworkFile, architecture: Architecture, seed: int) -> Networ
     inputs = np.r_[: old.width, architecture.width : architecture.width + old.width]
     weights, biases = [], []
     for layer, (own, small) in enumerate(zip(fresh.weights, network.weights, strict=True)):
-        kept = (slice(None), inputs, np.arange(old.hidden1), np.arange(old.hidden2))[layer + 1]
+        kept = (inputs, np.arange(old.hidden1), np.arange(old.hidden2))[layer]
         outputs = len(small)
         whole, offsets = np.array(own), np.array(fresh.biases[layer])
         whole[:outputs] = 0
