@@ -110,7 +110,7 @@ def test_no_test_imports_another() -> None:
 def test_benchmarks_import_no_tests() -> None:
     """Tests import benchmarks, so that is the way of the arrow.
 
-    Apart are long tests that are started by hand: of whole machines, whose stand-ins lie with the tests, and of
+    Apart are long tests that are started by hand: of whole machines and killed commands, whose stand-ins lie with the tests, and of
     storms.
     """
     found = {
