@@ -110,8 +110,8 @@ def test_no_test_imports_another() -> None:
 def test_benchmarks_import_no_tests() -> None:
     """Tests import benchmarks, so that is the way of the arrow.
 
-    Apart are long tests that are started by hand: of whole machines and killed commands, whose stand-ins lie with the tests, and of
-    storms.
+    Apart are long tests that are started by hand: of whole machines and killed commands, whose stand-ins lie with the
+    tests, and of storms.
     """
     found = {
         path.relative_to(ROOT).parts[1]
