@@ -157,19 +157,3 @@ class Block:
             bad = f"{told[0]:,} of {len(entries):,} entries are no positions of 40 pieces"
             raise PsvError(f"{self.path}: {bad}, the first is number {told[1]}")
         return found[:kept].copy()
-
-
-def positions(path: Path, count: int, seed: int) -> npt.NDArray[np.uint8]:
-    """PackedSfens of at most ``count`` positions of a file, without a selection: uint8 [n][32].
-
-    Raises:
-        PsvError: see `blocks`.
-        OSError: it cannot be read.
-    """
-    for _ in blocks(path):
-        break
-    entries = np.memmap(path, PSV_DTYPE, "r")
-    rng = np.random.default_rng(seed)
-    chosen = np.sort(rng.choice(len(entries), min(count, len(entries)), replace=False))
-    found: npt.NDArray[np.uint8] = np.asarray(entries["sfen"][chosen])
-    return found

@@ -16,7 +16,7 @@ from rsshogi.core import Board
 from lab.selfplay.walk import QUIET_SCORE
 from lab.training import psv
 from lab.training.corpus import Corpus, CorpusError, Replayer, Split, shard_files
-from lab.training.psv import PSV_DTYPE, Block, PsvError, blocks, positions
+from lab.training.psv import PSV_DTYPE, Block, PsvError, blocks
 from lab.training.replay import TRAINING, VALIDATION
 from worker.nnue.reference import piece_list
 from worker.shogi import Position, move_to_usi
@@ -123,12 +123,3 @@ def test_files_that_are_none(tmp_path: Path) -> None:
         Corpus.index(shard_files([path]), Split(0.3))
     with pytest.raises(CorpusError, match="no shards of games"):
         shard_files([path], "games")
-
-
-def test_start_positions(file: Path) -> None:
-    some = positions(file, 100, seed=3)
-    assert some.shape == (100, 32)
-    assert (some == positions(file, 100, seed=3)).all()
-    known = {bytes(entry) for entry in np.fromfile(file, PSV_DTYPE)["sfen"].reshape(-1, 32)}
-    assert {one.tobytes() for one in some} <= known
-    assert len(positions(file, 10**6, seed=3)) == COUNT
