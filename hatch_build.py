@@ -1,8 +1,8 @@
-"""The wheel: the packages of the repository's top under one name, ``gougi.worker`` for ``worker`` and so on.
+"""The wheel: the repository's top-level packages inside one package, ``gougi.worker`` for ``worker`` and so on.
 
-The sources import each other by the names that they have in the repository. Here each of these names gets ``gougi.``
-before it: in imports, in the entry points, and in strings that are a module's whole name, such as what ``python -m``
-runs. An editable install takes the repository as it is.
+The sources import each other by the names that they have in the repository. Here each of these names gets the prefix
+``gougi.``: in imports, in the entry points, and in strings that are a module's whole name, such as an argument of
+``python -m``. An editable install uses the repository as it is.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _PLACE: Final = re.compile(rf"(?:{'|'.join(PACKAGES)})(?:\.[A-Za-z_]\w*)+")
 
 
 class RenameError(Exception):
-    """A source cannot be moved; the text says which, and at which line."""
+    """A source cannot be moved; the text names the file and the line."""
 
 
 class Renamer:
-    """Moves the packages of a repository under `TOP`.
+    """Moves the packages of a repository into `TOP`.
 
     Args:
         root: the repository's top folder.
@@ -35,7 +35,7 @@ class Renamer:
         self._root = root
 
     def files(self) -> dict[str, bytes]:
-        """All files of the wheel, by their path within it, the sources with the names of the wheel."""
+        """All files of the wheel by path within it. Sources have the names of the wheel."""
         found = {}
         for package in (TOP, *PACKAGES):
             for path in sorted((self._root / package).rglob("*")):
@@ -48,13 +48,13 @@ class Renamer:
         return found
 
     def source(self, text: str, place: str) -> str:
-        """A source with the names of the wheel, on the same lines.
+        """A source with the names of the wheel; lines keep their numbers.
 
         Args:
             place: its path, for errors.
 
         Raises:
-            RenameError: ``import worker.x`` would bind another name than it says; ``import worker.x as y`` is the way.
+                RenameError: ``import worker.x`` would bind another name than it says; write ``import worker.x as y``.
         """
         lines = text.encode().splitlines(keepends=True)
         for line, column in sorted(self._places(ast.parse(text), lines, place), reverse=True):
@@ -63,7 +63,7 @@ class Renamer:
         return b"".join(lines).decode()
 
     def _places(self, tree: ast.Module, lines: list[bytes], place: str) -> set[tuple[int, int]]:
-        """Line, from 1, and column in bytes of each name that gets `TOP` before it."""
+        """Line, from 1, and column in bytes of each name that gets the prefix `TOP`."""
         found = set()
         for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom) and node.level == 0 and _is_ours(node.module or ""):
@@ -76,12 +76,12 @@ class Renamer:
                         found.add((alias.lineno, alias.col_offset))
             elif isinstance(node, ast.Constant) and isinstance(node.value, str) and self.is_place(node.value):
                 line = lines[node.lineno - 1]
-                if line[node.col_offset + 1 :].startswith(node.value.encode()):  # else it is put together of parts
+                if line[node.col_offset + 1 :].startswith(node.value.encode()):  # else it is concatenated from parts
                     found.add((node.lineno, node.col_offset + 1))
         return found
 
     def is_place(self, text: str) -> bool:
-        """Whether a text is the name of one of our modules, and maybe of something in it: ``master.cli:run``."""
+        """Whether a text is the name of one of our modules, possibly with an attribute: ``master.cli:run``."""
         module, _, name = text.partition(":")
         if not _PLACE.fullmatch(module) or not (name.isidentifier() or ":" not in text):
             return False
@@ -94,18 +94,18 @@ def _is_ours(module: str) -> bool:
 
 
 class WheelHook(BuildHookInterface):  # type: ignore[type-arg]
-    """hatchling calls it when it builds a wheel."""
+    """The hook that hatchling calls when it builds a wheel."""
 
     PLUGIN_NAME = "custom"
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Put our files into the wheel, unless the repository is to be used as it is (``version`` is ``editable``)."""
+        """Put our files into the wheel, unless this is an editable install (``version`` is ``editable``)."""
         if version != "standard":
             return
         renamer = Renamer(Path(self.root))
         self._staged = tempfile.TemporaryDirectory(prefix="gougi-wheel-")
         files = renamer.files()
-        # One table of prices for terraform and for the fleet's head.
+        # Terraform and the fleet's head use the same table of prices.
         files[f"{TOP}/master/cloud/prices.json"] = Path(self.root, "terraform", "prices.json").read_bytes()
         for place, content in files.items():
             path = Path(self._staged.name, place)

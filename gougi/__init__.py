@@ -1,7 +1,7 @@
-"""Gougi, a shogi player: from Python by what is named here (docs/reference/python.md), else by its command.
+"""Gougi, a shogi player: used from Python by the names here (docs/reference/python.md), or by its command.
 
-An installed Gougi has its packages within this one (`gougi.worker`, `gougi.cluster`, ...), so that none of them takes a
-name that may be anybody's. In the repository they lie beside it; ``hatch_build.py`` says how they get here.
+In an installed Gougi, its packages are inside this one (`gougi.worker`, `gougi.cluster`, ...), so that none of them
+takes a generic top-level name. In the repository they are next to it; ``hatch_build.py`` moves them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["Engine", "GougiError", "JudgedMove", "Line", "Result", "analyze", "e
 
 
 def __getattr__(name: str) -> Any:
-    """Import the API with the first of its names that is used: the command does not need it."""
+    """Import the API when one of its names is first used: the command does not need it."""
     if name not in __all__:
         raise AttributeError(f"module 'gougi' has no attribute {name!r}")
     from gougi import api

@@ -1,4 +1,4 @@
-"""The ``gougi`` script and ``python -m gougi``. Ctrl-C is no traceback either while the command is being imported."""
+"""The ``gougi`` script and ``python -m gougi``. Ctrl-C never gives a traceback, not even during imports."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from typing import NoReturn
 def main(words: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and leave the process with its exit code (docs/reference/exit-codes.md has the table).
 
-    Every command has cleaned up by then. The interpreter's own clean-up is left out: it would wait for threads that may
-    be in compiled code, and turn a Ctrl-C that comes meanwhile into a traceback.
+    Every command has cleaned up by then. The interpreter's own clean-up is skipped: it would wait for threads that may
+    be in compiled code, and turn a Ctrl-C during that time into a traceback.
 
     Args:
-        words: those after ``gougi``; None: those of this process.
+        words: the arguments after ``gougi``; None: those of this process.
     """
     try:
-        # Whoever starts us may have blocked it until somebody is here to take it (`gougi learn` does).
+        # A parent process may have blocked it until a handler exists (`gougi learn` does).
         if hasattr(signal, "pthread_sigmask"):
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         from master.cli import run
@@ -36,14 +36,14 @@ def main(words: Sequence[str] | None = None) -> NoReturn:
 
 
 def usi() -> NoReturn:
-    """The ``gougi-usi`` script, for GUIs that start an engine without arguments: one searcher, or the fleet where the
+    """The ``gougi-usi`` script, for GUIs that start an engine without arguments: one searcher, or the fleet if the
     configuration says so. With arguments it is ``gougi usi``."""
     words = sys.argv[1:]
     main(["usi", *words] if words or _wants_fleet() else ["usi", "--single"])
 
 
 def _wants_fleet() -> bool:
-    """``[usi] fleet``. The configuration is loaded only where there is one, for that takes as long as all else."""
+    """``[usi] fleet``. The configuration is loaded only if a file exists: loading takes as long as everything else."""
     from master.config_file import find_file
 
     if "GOUGI_USI_FLEET" not in os.environ and find_file() is None:
@@ -54,7 +54,7 @@ def _wants_fleet() -> bool:
     try:
         return load(None).usi.fleet
     except CommandError:
-        return True  # its command tells what is wrong
+        return True  # its command reports the error
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Gougi from Python: what ``import gougi`` gives. These names, their arguments and their fields stay.
+"""Gougi from Python: the contents of ``import gougi``. These names, their arguments and their fields are stable.
 
-A position is ``startpos``, an SFEN, or one of both with moves, as USI has it: ``startpos moves 7g7f 3c3d``. Scores are
-centipawns from the side to move. The first call compiles the searcher, once on each machine, which takes a minute.
+A position is ``startpos``, an SFEN, or either one with moves, as in USI: ``startpos moves 7g7f 3c3d``. Scores are
+centipawns for the side to move. The first call compiles the searcher, once per machine, which takes a minute.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ DEFAULT_NODES = 50_000
 
 
 class GougiError(Exception):
-    """A position, a network or a record cannot be used; the text says why."""
+    """A position, a network or a record cannot be used; the text gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of a search, of one root move."""
+    """A variation that the search found, for one root move."""
 
     move: str
-    """As USI has it."""
+    """In USI notation."""
     score: int
-    """Centipawns from the side to move; beyond 30,000 a mate."""
+    """Centipawns from the view of the side to move; a mate if beyond 30,000."""
     mate: int | None
-    """Plies to mate, negative where the side to move is mated; None: no mate was found."""
+    """Plies to mate, negative if the side to move is mated; None: no mate was found."""
     pv: tuple[str, ...]
     depth: int
 
@@ -42,20 +42,20 @@ class Result:
     """The end of a search."""
 
     move: str
-    """As USI has it; ``resign``: there is no legal move, ``win``: the side to move may declare a win."""
+    """In USI notation; ``resign``: there is no legal move; ``win``: the side to move may declare a win."""
     lines: tuple[Line, ...]
-    """The best one first; empty where nothing had to be searched."""
+    """The best one first; empty if nothing had to be searched."""
     nodes: int
     seconds: float
 
     @property
     def score(self) -> int:
-        """Of the best line. Raises ValueError: nothing had to be searched."""
+        """The score of the best line. Raises ValueError: nothing had to be searched."""
         return self._best.score
 
     @property
     def pv(self) -> tuple[str, ...]:
-        """Of the best line. Raises ValueError: nothing had to be searched."""
+        """The moves of the best line. Raises ValueError: nothing had to be searched."""
         return self._best.pv
 
     @property
@@ -70,33 +70,33 @@ class JudgedMove:
     """A move of an analysed game."""
 
     number: int
-    """1 is the game's first move."""
+    """Move number; 1 is the game's first move."""
     move: str
     best: str
-    """The searcher's move; empty where nothing was searched."""
+    """The searcher's move; empty if nothing was searched."""
     score: int | None
-    """Before the move, from the side to move."""
+    """Centipawns before the move, from the view of the side to move."""
     loss: float
-    """Win probability that it lost, 0 to 1."""
+    """Win probability that the move lost, 0 to 1."""
     quality: str
     """``best``, ``good``, ``inaccuracy``, ``dubious``, ``mistake``, ``blunder``, ``forced`` or ``unknown``."""
 
     @property
     def bad(self) -> bool:
-        """Whether it is dubious or worse."""
+        """Whether the move is dubious or worse."""
         return self.quality in ("dubious", "mistake", "blunder")
 
 
 class Engine:
-    """A searcher in this process. A context manager; not for two threads at a time, `stop` apart.
+    """A searcher in this process. A context manager. Except for `stop`, only one thread may use it at a time.
 
     Args:
-        hash_mb: its transposition table, in MiB.
-        threads: that search.
+        hash_mb: size of its transposition table, in MiB.
+        threads: number of search threads.
         net: a network file (``nn.bin``); None: the one that ships with Gougi.
 
     Raises:
-        GougiError: one of them cannot be used.
+        GougiError: one of these arguments cannot be used.
     """
 
     def __init__(self, *, hash_mb: int = 64, threads: int = 1, net: str | PathLike[str] | None = None) -> None:
@@ -129,7 +129,7 @@ class Engine:
         """Search a position until the first limit; without any, 50,000 nodes. Blocks.
 
         Args:
-            multipv: how many root moves to compare.
+            multipv: number of root moves to compare.
 
         Raises:
             GougiError: the position cannot be used.
@@ -147,20 +147,20 @@ class Engine:
         return Result(found.bestmove, tuple(map(_line, found.lines)), found.nodes, found.time_ms / 1000)
 
     def stop(self) -> None:
-        """End the search that runs, from any thread."""
+        """End the running search. Any thread may call it."""
         self._engine.stop()
 
     def new_game(self) -> None:
-        """Forget what earlier searches have found."""
+        """Forget the results of earlier searches."""
         self._engine.new_game()
 
     def close(self) -> None:
-        """Free memory and threads. No call is valid after it."""
+        """Free memory and threads. No call is valid afterwards."""
         self._engine.close()
 
 
 def evaluate(position: str = "startpos", *, net: str | PathLike[str] | None = None) -> int:
-    """The network's own opinion of a position, without a search, in centipawns from the side to move.
+    """The network's own opinion of a position, without a search, in centipawns for the side to move.
 
     Raises:
         GougiError: the position or the network cannot be used.
@@ -177,7 +177,7 @@ def evaluate(position: str = "startpos", *, net: str | PathLike[str] | None = No
         state, found = NnueState(network), Replay().position(sfen, moves)
     except (NetworkFileError, SfenError, MoveError, OSError) as error:
         raise GougiError(described(error)) from error
-    # Both stay alive meanwhile: what is compiled reads their memory by its address.
+    # Both stay alive meanwhile: compiled code reads their memory by address.
     return int(centipawns(int(evaluate_full(found.record, state.record)), network.fv_scale))
 
 
@@ -187,8 +187,8 @@ def analyze(
     """Judge each move of a record's first game (CSA, KIF, KI2, JKF), as ``gougi analyze`` does with one searcher.
 
     Args:
-        record: its file.
-        nodes: of each position's search.
+        record: its path.
+        nodes: nodes of the search of each position.
 
     Raises:
         GougiError: the record or the network cannot be used.

@@ -1,1 +1,1 @@
-"""The making of networks: teacher games, training, generation 0 made by hand, and random ones for tests."""
+"""Making networks: teacher games, training, generation 0 made by hand, and random ones for tests."""

@@ -52,7 +52,7 @@ USES: Final = ("all", "games", "tree")
 
 
 class CorpusError(Exception):
-    """The games cannot be used, or are not those with which a run was begun; the text says which, and why."""
+    """The games cannot be used, or are not those with which a run began; the text says which, and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +61,14 @@ class Source:
 
     path: str
     sha256: str
-    """SHA-256 of its games, hexadecimal."""
+    """SHA-256 of its games as hexadecimal text."""
     games: int
     positions: int
     training: int
-    """Positions."""
+    """Number of training positions."""
     validation: int
     first: int = 0
-    """Of a PSV file: the number of the first position of the block (`lab.training.psv`)."""
+    """For a PSV file: the number of the first position of the block (`lab.training.psv`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,8 +211,7 @@ class Corpus:
     Attributes:
         sources: each shard; ``training`` and ``validation``: total numbers of positions.
         scale: win-rate scale for the look-ahead of scores, in centipawns: initially fitted to the training positions;
-        None:
-            no scale fits.
+            None: no scale fits.
     """
 
     def __init__(self, sources: Sequence[Source], split: Split, scale: float | None) -> None:

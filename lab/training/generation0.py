@@ -1,15 +1,15 @@
-"""Generation 0: a network made by hand, the first teacher of `gougi learn`, which begins with nothing.
+"""Generation 0: a hand-made network, the first teacher of `gougi learn`, which starts from nothing.
 
 It is a K-P 256x2-32-32 network that adds up material and piece-square values. Nothing is trained and nothing is random:
 the bytes are the same everywhere.
 
-How a sum becomes a network: let L be the sum of all values as a perspective sees them, in levels of 2 centipawns; the
-other perspective sees -L. All units of the transformer get the same weights and each its own bias, so that unit j runs
-from 0 to 127 while L passes through the j-th stretch of 127 levels: a thermometer, whose column is L plus a constant.
-The own column minus the enemy's is 2L. Each unit of the first hidden layer cuts out a stretch of that again, 16 units
-for L and 16 for -L; the second layer passes them on; the output adds the former and subtracts the latter. So opposite
-positions get exactly opposite values. Up to 3,048 centipawns the output is exactly L; beyond, up to 7,080, it is half
-as steep, so that in a won position more is still better.
+A sum becomes a network as follows. Let L be the sum of all values as a perspective sees them, in levels of 2
+centipawns; the other perspective sees -L. All units of the transformer get the same weights and each its own bias, so
+that unit j runs from 0 to 127 while L passes through the j-th range of 127 levels: a thermometer, whose column is L
+plus a constant. The own column minus the enemy's is 2L. Each unit of the first hidden layer again covers one range of
+that, 16 units for L and 16 for -L; the second layer passes them on; the output adds the former and subtracts the
+latter. So opposite positions get exactly opposite values. Up to 3,048 centipawns the output is exactly L; beyond, up to
+7,080, it is half as steep, so that in a won position more is still better.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from worker.shogi.pieces import (
     square,
 )
 
-# ---- Values in centipawns. The network cannot distinguish promoted pawns, lances, knights and silvers from golds: the
-# gold's values are theirs too.
+# ---- Values in centipawns. The network cannot distinguish promoted pawns, lances, knights and silvers from golds, so
+# they have the gold's values too.
 
 BOARD_VALUE: Final = {
     PAWN: 90,
@@ -187,7 +187,7 @@ def square_values(kind: int) -> npt.NDArray[np.int64]:
 
 
 def feature_values() -> npt.NDArray[np.int64]:
-    """Centipawns of each feature of K-P, int64 [1710]: own things positive, the enemy's negative."""
+    """Centipawns of each feature of K-P, int64 [1710]: own pieces positive, the enemy's negative."""
     values = np.zeros(K_P.dimensions, np.int64)
     bases = {kind: BOARD_BASE[kind] for kind in BOARD_VALUE if kind != KING}
     bases[KING] = (PIECE_NUMBERS, PIECE_NUMBERS + SQUARES)
@@ -206,17 +206,17 @@ def feature_values() -> npt.NDArray[np.int64]:
 # ---- The network.
 
 _LEVEL: Final = 2
-"""Centipawns."""
+"""Centipawns per level."""
 _LEVEL_OUTPUT: Final = 32
-"""A level in the raw output: with FV_SCALE 16, 16 a centipawn."""
+"""Raw output per level: with FV_SCALE 16, 16 per centipawn."""
 _STRETCH: Final = 127
-"""A unit's range: activations end there."""
+"""A unit's range: the maximum of an activation."""
 _ONE: Final = 64
 """The weight that represents 1 in a hidden layer."""
 _WIDTH: Final = 256
 _HIDDEN: Final = 32
 
-# (units, levels to one step of a unit, output weight) of the hidden layer's stretches, from L = 0 outwards.
+# (units, levels per step of a unit, output weight) of the hidden layer's ranges, from L = 0 outwards.
 _STRETCHES: Final = ((12, 1, _LEVEL_OUTPUT), (4, 8, 127))
 _REACH: Final = sum(units * levels * _STRETCH for units, levels, _ in _STRETCHES)
 _THERMOMETER_UNITS: Final = 2 * _REACH // _STRETCH

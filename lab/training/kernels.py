@@ -55,8 +55,7 @@ def add_slopes(rows: Any, out: Any, slopes: Any, column: int, top: Any, into: An
         rows, out, column, top: as passed to `sum_rows`, with its output.
         slopes: gradients of ``out``.
         into: float32 [features][width]; ``bias``: float32 [width]. Only the columns from ``a`` up to ``b`` (excluded),
-        so
-            that threads with separate columns do not collide, and the sums do not depend on their number.
+            so that threads with separate columns do not collide, and the sums do not depend on their number.
     """
     width = b - a
     active = rows.shape[1]
@@ -79,11 +78,11 @@ _IN_HAND: Final = 1 << 12
 
 
 def piece_codes() -> npt.NDArray[np.int16]:
-    """By number of K+P, the thing that black sees there, int16: piece << 7 | square, or `_IN_HAND` | colour * 8 +
+    """By number of K+P, the piece that black sees there, int16: piece << 7 | square, or `_IN_HAND` | colour * 8 +
     type."""
     codes = aligned_zeros(K_P.dimensions, np.int16)
     for colour in (0, WHITE):
-        for kind in (*reversed(tuple(BOARD_BASE)), KING):  # of those with one number the gold comes last, and counts
+        for kind in (*reversed(tuple(BOARD_BASE)), KING):  # of pieces with one number the gold comes last and wins
             for sq in range(SQUARES):
                 codes[board_number(K_P, 0, colour << 4 | kind, sq)] = (colour << 4 | kind) << 7 | sq
         for kind in HAND_BASE:

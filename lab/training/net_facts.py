@@ -29,7 +29,7 @@ def file_facts(network: NetworkFile | SfnnFile, data: bytes, fv_scale: int | Non
 
     Args:
         data: the file's bytes.
-        fv_scale: the scale stored beside the file, if there is one.
+        fv_scale: the scale stored next to the file, if there is one.
     """
     arch = network.architecture
     layers = [_layer(LAYERS[0], network.transformer_weight, network.transformer_bias)]

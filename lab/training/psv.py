@@ -1,4 +1,4 @@
-"""The field's files of training positions (``.psv``): records of 40 bytes, YaneuraOu's ``PackedSfenValue``.
+"""The common file format of training positions (``.psv``): records of 40 bytes, YaneuraOu's ``PackedSfenValue``.
 
 Little endian: a PackedSfen of 32 bytes (`lab.selfplay.walk`), int16 score and uint16 move of the side to move, uint16
 number of the move in its game, int8 result (1: the side to move wins, -1: it loses, 0: a draw), a byte of padding. A
@@ -46,12 +46,12 @@ _MOST_BAD: Final = 0.05
 _SCORE_AT, _MOVE_AT, _RESULT_AT = 32, 34, 38
 _DROP, _PROMOTE = 1 << 14, 1 << 15
 
-# Separate from the laboratory's other code: nothing else compiles this.
+# Separate from the laboratory's other compiled code, which does not need it.
 jit, _FOLDER = jit_of("psv", (*SOURCES, Path(__file__)))
 
 
 class PsvError(Exception):
-    """A file is no PSV, or is damaged; the text gives the reason and the position."""
+    """A file is not a PSV, or is damaged; the text gives the reason and the position."""
 
 
 @jit()
@@ -107,7 +107,7 @@ def blocks(path: Path) -> Iterator[int]:
     """The numbers of the positions at which the blocks of a file begin.
 
     Raises:
-        PsvError: its size does not fit a PSV.
+        PsvError: its size is not that of a PSV file.
         OSError: it cannot be read.
     """
     size = path.stat().st_size

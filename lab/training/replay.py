@@ -201,9 +201,7 @@ def replay_games(
         records: address of [room] of `RECORD_DTYPE`.
         labels: address of int16 [`LONGEST_GAME`], scratch memory.
         told: output, int64 [4]: total games and positions of both parts; then, if it ends early, the index of the game
-        and
-            of its move, from 0.
-            place and its move's, from 0.
+            and of its move, from 0.
 
     Returns:
         Number of records; a fault (`CUT` …) is returned negated.
@@ -257,7 +255,7 @@ def replay_games(
 def write_rows(
     records: int, order: int, count: int, flip: int, planes: int, blocks: int, active: int, own: int, enemy: int
 ) -> None:
-    """Write the rows of the feature transformer that records switch on.
+    """Write the rows of the feature transformer that records activate.
 
     records: address of an array of `RECORD_DTYPE`, and ``order`` of int64 [count]: the indices of those wanted.
     flip: address of uint16 [1710]: a number of K+P as the other side sees it.

@@ -70,7 +70,7 @@ class TrainFolderError(Exception):
 
 
 class TrainFolder(RunFolder):
-    """``train.json``, ``data.json``, ``checkpoint.pt`` and the one before, ``log.jsonl``, ``nn.bin``."""
+    """``train.json``, ``data.json``, ``checkpoint.pt`` and the previous one, ``log.jsonl``, ``nn.bin``."""
 
     command = "gougi train"
     refused = TrainFolderError
@@ -95,10 +95,10 @@ class TrainFolder(RunFolder):
     def claim(self, wanted: Mapping[str, Any]) -> None:
         """Store the settings in a new folder, or check those of an old one.
 
-        A folder in which nothing was trained yet counts as new: its settings, and its shards, are forgotten.
+        A folder in which nothing was trained yet counts as new: its settings and its shards are discarded.
 
         Raises:
-            TrainFolderError: it was begun with other settings, which are named; or it cannot be read.
+            TrainFolderError: it was begun with other settings, which the message names; or it cannot be read.
             OSError: it cannot be written.
         """
         learned = (CHECKPOINT, CHECKPOINT_BEFORE, self.net.name, self.report.name)
@@ -133,7 +133,7 @@ class TrainFolder(RunFolder):
         return corpus, []
 
     def keep_log(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Write the log: a JSON object a line. Raises OSError."""
+        """Write the log: one JSON object per line. Raises OSError."""
         replace_file(self.log, "".join(json.dumps(row) + "\n" for row in rows).encode())
 
     def known_report(self) -> dict[str, Any] | None:
@@ -142,7 +142,7 @@ class TrainFolder(RunFolder):
 
 
 def compile_training() -> None:
-    """Compile the searcher, self-play and the trainer if they are not in the cache, with progress on stderr."""
+    """Compile the searcher, self-play and the trainer if they are not in the cache, and show the progress on stderr."""
     compile_searcher(lambda: warm_up_training)
 
 
@@ -276,7 +276,7 @@ def _export(
     outcome: Outcome,
     tolerance: float,
 ) -> dict[str, Any]:
-    """Write nn.bin if its integers are as good as the trained weights; returns a notice about it."""
+    """Write nn.bin if its integers are as good as the trained weights; returns the report."""
     from lab.training.net_facts import rounding_error
     from lab.training.train_settings import Schedule
     from lab.training.weights import to_file
@@ -335,7 +335,7 @@ class TrainingProgress(Bars):
         self._last: Progress | None = None
 
     def take(self, progress: Progress) -> None:
-        """A batch is done."""
+        """Show the progress after a batch."""
         now = time.monotonic()
         if self._began is None:
             self._began = (now, progress.positions)
@@ -346,7 +346,7 @@ class TrainingProgress(Bars):
             self._show(progress, validation=progress.validation_loss)
 
     def row(self, row: Row) -> None:
-        """A validation is done."""
+        """Show the result of a validation."""
         if self._last is not None:
             self._show(self._last, validation=row.validation_loss, quantised=row.quantised, tell=True)
 

@@ -19,7 +19,7 @@ def count_games(folder: Path) -> dict[str, Any]:
     """Count the contents of a folder of ``gougi selfplay``, as plain values.
 
     Raises:
-        TeachingError: there are no shards, or one is damaged; the text names it.
+        TeachingError: there are no shards, or one is damaged; the text names that shard.
         OSError: one cannot be read.
     """
     replayer = Replayer(Split(1e-15))

@@ -1,8 +1,8 @@
 """A net in floating point, and the exact conversion to the integers of a file, and back.
 
-The units are the field's. An activation of 1 is 127 in integers; a weight of 1 is 127 in the transformer, 64 in the
-layers, and 9,600 in the output. The evaluator (`worker.nnue`) rounds the sums of hidden layers down (``>> 6``); an
-extra half step in their biases turns that into rounding to the nearest.
+The units are those usual in computer shogi. An activation of 1 is 127 in integers; a weight of 1 is 127 in the
+transformer, 64 in the layers, and 9,600 in the output. The evaluator (`worker.nnue`) rounds the sums of hidden layers
+down (``>> 6``); an extra half step in their biases turns that into rounding to the nearest.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ _HALF_STEPS: Final = {"bias1": HALF_STEP, "bias2": HALF_STEP}
 
 
 def random_net(architecture: Architecture, seed: int) -> FloatNet:
-    """An initial net: most activations are within their range. The same for the same arguments."""
+    """An initial net: most activations are within their range. The same arguments give the same net."""
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed & (1 << 64) - 1, 0x6E6E])))
 
     def normal(deviation: float, *shape: int) -> Floats:
@@ -95,8 +95,8 @@ def random_net(architecture: Architecture, seed: int) -> FloatNet:
         return values
 
     def centred(weight: Floats) -> Floats:
-        """The bias with which inputs in the middle of their range give an output in the middle: no unit begins at an
-        end."""
+        """The bias with which inputs in the middle of their range give an output in the middle, so that no unit begins
+        at an end."""
         bias: Floats = np.float32(0.5) - np.float32(0.5) * weight.sum(axis=1)
         return bias
 

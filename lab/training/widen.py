@@ -34,10 +34,10 @@ class WidenError(ValueError):
 
 
 def widen(network: NetworkFile, architecture: Architecture, seed: int) -> NetworkFile:
-    """A network of ``architecture`` that evaluates as ``network`` does, or nearly (`is_exact`).
+    """A network of ``architecture`` that evaluates as ``network`` does, or nearly so (`is_exact`).
 
     Args:
-        seed: of the weights of new units.
+        seed: seed of the weights of new units.
 
     Raises:
         WidenError: it is smaller, or its features carry less information than those of ``network``.

@@ -1,5 +1,5 @@
-"""An engine for a GUI that is elsewhere: ``gougi usi --listen``, and ``--connect``, the GUI's side of it.
+"""An engine for a GUI on another machine: ``gougi usi --listen``, and the GUI's side, ``--connect``.
 
-`master.remote.client` is the GUI's side, in one file that needs nothing else; `master.remote.host` the engine's side;
-`master.remote.listener` its connections and its engine. docs/reference/remote.md has the lines that go between them.
+`master.remote.client` is the GUI's side, in one self-contained file. `master.remote.host` is the engine's side, and
+`master.remote.listener` has its connections and its engine. docs/reference/remote.md describes the protocol.
 """

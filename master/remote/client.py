@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""A USI engine that runs elsewhere: ``gougi usi --connect HOST:PORT``, or this file alone: ``client.py HOST:PORT``.
+"""A USI engine on another machine: ``gougi usi --connect HOST:PORT``, or this file alone: ``client.py HOST:PORT``.
 
-The GUI starts it as an engine. It passes the lines on, and holds out when the connection is cut: the engine goes on
-thinking, and what either side has said meanwhile arrives once. If the engine itself was lost, the new one is told all
-that the GUI had told the old one, with the times of a running search cut by what has passed.
+The GUI starts it as an engine. It passes lines on and survives a cut connection: the engine continues to think, and
+each line that was sent meanwhile arrives exactly once. If the engine itself was lost, the new one gets everything that
+the GUI had sent to the old one. The times of a running search are then reduced by the time that has passed.
 
-`Link` and `ThinEngine` are pure: what happened comes in, what is to be done goes out. It needs the standard library
-alone (Python 3.11), so it can be copied to a machine without Gougi. A secret comes from ``GOUGI_USI_SECRET`` or a file.
+`Link` and `ThinEngine` are pure: events come in, actions go out. This file needs only the standard library (Python
+3.11), so it can be copied to a machine without Gougi. A secret comes from ``GOUGI_USI_SECRET`` or a file.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ from typing import Final, NamedTuple
 CHALLENGE: Final = "auth_cram_sha256"
 ERROR: Final = "WRAPPER_ERROR:"
 PING_S: Final = 5.0
-"""Seconds between two signs of life."""
+"""Seconds between two pings."""
 SILENCE_S: Final = 15.0
-"""A connection without one for so long is cut."""
+"""A connection that is silent for this number of seconds is cut."""
 FIRST_S: Final = 20.0
-"""Seconds in which the first connection has to come about; GUIs wait for about 30 s."""
+"""Limit in seconds for the first connection; GUIs wait for about 30 s."""
 _LONGEST_WAIT_S: Final = 10.0
 _MOST_KEPT: Final = 300
 _ANSWERS: Final = {"usi": "usiok", "isready": "readyok"}
 LONGEST_LINE: Final = 1 << 16
-"""Bytes of a line, at most."""
+"""Maximum bytes of a line."""
 
 
 def digest(secret: str, nonce: str) -> str:
-    """The answer to a challenge: HMAC-SHA256 of the nonce's text, in hexadecimal."""
+    """The answer to a challenge: HMAC-SHA256 of the nonce's text, hexadecimal."""
     return hmac.new(secret.encode(), nonce.encode(), hashlib.sha256).hexdigest()
 
 
@@ -55,19 +55,19 @@ def parse_address(text: str) -> tuple[str, int]:
 
 
 class Link:
-    """One end of a line that may be cut: what is said goes once to the other end, in its order.
+    """One end of a connection that may be cut: each text reaches the other end exactly once, in order.
 
-    Each text has a number. It is kept until the other end has said that it came.
+    Each text has a number. It is kept until the other end has acknowledged it.
     """
 
     def __init__(self) -> None:
         self.received = 0
-        """The number of the last text that came."""
+        """The number of the last text received."""
         self._sent = 0
         self._kept: deque[tuple[int, str]] = deque()
 
     def pack(self, text: str) -> str:
-        """The line for a text, which is kept. Of many that wait, what tells of the search's course goes first."""
+        """The line for a text, which is kept. If too many wait, search information is dropped first."""
         self._sent += 1
         self._kept.append((self._sent, text))
         if len(self._kept) > _MOST_KEPT:
@@ -77,7 +77,7 @@ class Link:
         return f"{self._sent} {text}"
 
     def unpack(self, line: str) -> str | None:
-        """The text of a line; None: it came before. Raises ValueError."""
+        """The text of a line; None: it was received before. Raises ValueError."""
         number, _, text = line.partition(" ")
         count = parse_number(number)
         if count <= self.received:
@@ -86,12 +86,12 @@ class Link:
         return text
 
     def arrived(self, number: int) -> None:
-        """The other end has all texts up to ``number``."""
+        """Note that the other end has all texts up to ``number``."""
         while self._kept and self._kept[0][0] <= number:
             self._kept.popleft()
 
     def again(self, number: int) -> list[str]:
-        """The lines that the other end, which has all up to ``number``, does not have."""
+        """The lines that the other end lacks if it has all up to ``number``."""
         self.arrived(number)
         return [f"{count} {text}" for count, text in self._kept]
 
@@ -116,17 +116,17 @@ class ToHost(NamedTuple):
 
 
 class Connect(NamedTuple):
-    """Connect, after so many seconds."""
+    """Connect after this number of seconds."""
 
     after_s: float
 
 
 class Drop(NamedTuple):
-    """Close the connection, and say that it is gone."""
+    """Close the connection, and report that it is gone."""
 
 
 class End(NamedTuple):
-    """End with an exit code once all is written."""
+    """Exit with this code after everything is written."""
 
     code: int
 
@@ -135,13 +135,13 @@ Instruction = ToGui | ToHost | Connect | Drop | End
 
 
 class ThinEngine:
-    """The GUI's side: each method takes what happened and appends to ``out`` what is to be done.
+    """The GUI's side: each method takes an event and appends actions to ``out``.
 
     Args:
-        place: the host's address, for words.
-        secret: empty: there is none.
-        session: any text without spaces that nobody guesses; by it the host knows who comes back.
-        now_s: the time, as everywhere by any steady clock.
+        place: the host's address, for messages.
+        secret: empty: no secret.
+        session: unguessable text without spaces, by which the host recognises a returning client.
+        now_s: the time of a monotonic clock, as in all methods.
     """
 
     def __init__(self, place: str, secret: str, session: str, now_s: float) -> None:
@@ -152,16 +152,16 @@ class ThinEngine:
         self._is_connected = self._is_open = self._was_open = self._is_told = self._is_over = False
         self._wait_s = 0.1
         self._is_answered: dict[str, bool] = {}
-        """By what was asked, ``usi`` and ``isready``: whether the answer came."""
+        """By request, ``usi`` and ``isready``: whether the answer was received."""
         self._options: dict[str, str] = {}
         self._position = ""
         self._search: list[tuple[str, float]] = []
-        """What was said of the search that runs, and when."""
+        """The lines about the running search, with their times."""
         self._swallowed: deque[str] = deque()
-        """Answers that the GUI has had from the engine before."""
+        """Answers to swallow, because the GUI already got them from an earlier engine."""
 
     def from_gui(self, line: str, now_s: float) -> None:
-        """A line of the GUI; ``quit`` also where it is gone."""
+        """Handle a line from the GUI; ``quit`` also if the GUI is gone."""
         word, _, rest = line.strip().partition(" ")
         match word:
             case "":
@@ -186,14 +186,14 @@ class ThinEngine:
             self.out.append(End(0))
 
     def connected(self, now_s: float) -> None:
-        """A connection is there."""
+        """Handle a new connection."""
         self._is_connected, self._since_s = True, now_s
         self._heard_s = self._pinged_s = now_s
         if not self._secret:
             self._ask()
 
     def gone(self, why: str, now_s: float) -> None:
-        """There is no connection, or none any more."""
+        """Handle a failed or lost connection."""
         self._is_connected = self._is_open = False
         if self._is_over:
             return
@@ -207,7 +207,7 @@ class ThinEngine:
         self._wait_s = min(2 * self._wait_s, _LONGEST_WAIT_S)
 
     def from_host(self, line: str, now_s: float) -> None:
-        """A line of the host."""
+        """Handle a line from the host."""
         self._heard_s = now_s
         word, _, rest = line.partition(" ")
         try:
@@ -234,7 +234,7 @@ class ThinEngine:
             self._fail(f"{self._place}: {error}")
 
     def tick(self, now_s: float) -> None:
-        """Time has passed."""
+        """Handle the passage of time."""
         if not self._is_connected:
             return
         if not self._is_open and now_s - self._since_s >= _LONGEST_WAIT_S and self._secret:
@@ -260,7 +260,7 @@ class ThinEngine:
         self.out += map(ToHost, self._link.again(number))
 
     def _retold(self, now_s: float) -> list[str]:
-        """All that an engine needs to know in the place of another one."""
+        """All lines that an engine needs in order to replace another one."""
         self._swallowed = deque(_ANSWERS[asked] for asked in _ANSWERS if self._is_answered.get(asked))
         lines = ["usi"] if "usi" in self._is_answered else []
         lines += self._options.values()
@@ -291,7 +291,7 @@ class ThinEngine:
 
 
 def aged(line: str, passed_ms: float, position: str) -> str:
-    """A ``go`` whose clock has run for ``passed_ms`` more: main time goes first, then byoyomi."""
+    """A ``go`` after ``passed_ms`` more on the clock: main time is used first, then byoyomi."""
     words = line.split()
     if words[:1] != ["go"] or "ponder" in words:
         return line
@@ -308,7 +308,7 @@ def aged(line: str, passed_ms: float, position: str) -> str:
 
 
 class _Driver:
-    """Runs `ThinEngine` on standard input and output and a connection."""
+    """Connects `ThinEngine` to standard input and output and to the network."""
 
     def __init__(self, engine: ThinEngine, host: str, port: int, tls: ssl.SSLContext | None) -> None:
         self._engine, self._host, self._port, self._tls = engine, host, port, tls
@@ -361,7 +361,7 @@ class _Driver:
         return code
 
     async def _connect(self, after_s: float) -> None:
-        """Connect, and pass on what comes until the end."""
+        """Connect, and pass on incoming lines until the end."""
         await asyncio.sleep(after_s)
         why = "it ended"
         writer: asyncio.StreamWriter | None = None
@@ -400,14 +400,14 @@ def read_secret(file: Path | None) -> str:
 
 
 def connect(place: str, secret: str, ca: Path | None = None, *, tls: bool = False) -> int:
-    """Be the engine at ``place`` for the GUI on standard input and output, until one of them ends; the exit code.
+    """Connect the GUI on standard input and output to the engine at ``place``. Returns the exit code.
 
     Args:
-        ca: certificates to trust in place of the system's.
+        ca: certificates to trust instead of the system's.
         tls: without a ``ca``: whether to use TLS at all.
 
     Raises:
-        ValueError: ``place`` is no address.
+        ValueError: ``place`` is not an address.
         OSError: ``ca`` cannot be read.
     """
     host, port = parse_address(place)
@@ -421,7 +421,7 @@ def connect(place: str, secret: str, ca: Path | None = None, *, tls: bool = Fals
 
 
 def main() -> None:
-    """The command line of this file alone."""
+    """The command line if this file is run alone."""
     parser = argparse.ArgumentParser(description="A USI engine that runs elsewhere, at gougi usi --listen.")
     parser.add_argument("address", metavar="HOST:PORT")
     parser.add_argument("--secret-file", type=Path, metavar="FILE", help="default: the variable GOUGI_USI_SECRET")
@@ -436,7 +436,7 @@ def main() -> None:
     except KeyboardInterrupt:
         code = 130
     sys.stdout.flush()
-    os._exit(code)  # the thread that reads the GUI may wait for ever
+    os._exit(code)  # the thread that reads from the GUI may wait for ever
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""The host of an engine for a GUI elsewhere, as a pure state machine: connections and the engine in, orders out.
+"""The host of an engine for a remote GUI, as a pure state machine: connection and engine events in, actions out.
 
-A connection proves that it knows the secret, if there is one, and then says what it wants: ``list``, the engines as
-JSON; ``session NAME NUMBER``, our own client's numbered lines, which survive a cut (`master.remote.client.Link`); or
-``run ID``, plain USI, as the bridge of shogihome-lab has it. The engine is one, and so is its user. If the user's
-connection goes, engine and search stay for a while: a session goes on, and a ``run`` finds the engine as it was, its
-search stopped.
+A connection proves that it knows the secret, if there is one. Then it sends a request: ``list``, for the engines as
+JSON; ``session NAME NUMBER``, for our own client's numbered lines, which survive a cut (`master.remote.client.Link`);
+or ``run ID``, for plain USI, as in the bridge of shogihome-lab. There is one engine and one user. If the user's
+connection is lost, engine and search are kept for a while: a session continues, and a ``run`` finds the engine in its
+old state with the search stopped.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from master.remote.client import CHALLENGE, ERROR, SILENCE_S, Link, digest, pars
 
 ENGINE_ID: Final = "gougi"
 HANDSHAKE_S: Final = 10.0
-"""Seconds in which a connection has to say what it wants."""
+"""Seconds within which a connection must send its request."""
 
 
 class Send(NamedTuple):
@@ -29,13 +29,13 @@ class Send(NamedTuple):
 
 
 class Close(NamedTuple):
-    """Close a connection, after what was sent; `Host.gone` is not called for it."""
+    """Close a connection, after all sent lines; `Host.gone` is not called for it."""
 
     connection: int
 
 
 class StartEngine(NamedTuple):
-    """Start an engine; what it says is of this number."""
+    """Start an engine; its output is identified by this number."""
 
     engine: int
 
@@ -48,7 +48,7 @@ class ToEngine(NamedTuple):
 
 
 class EndEngine(NamedTuple):
-    """Have the engine quit; `Host.ended` is not called for it."""
+    """Make the engine quit; `Host.ended` is not called for it."""
 
     engine: int
 
@@ -58,7 +58,7 @@ Order = Send | Close | StartEngine | ToEngine | EndEngine
 
 @dataclass(slots=True)
 class _Peer:
-    """A connection that is not the user's, or not yet."""
+    """A connection that is not the user's, or not yet the user's."""
 
     nonce: str
     since_s: float
@@ -68,7 +68,7 @@ class _Peer:
 @dataclass(slots=True)
 class _User:
     name: str
-    """Of the session; empty: plain USI."""
+    """Name of the session; empty: plain USI."""
     engine: int
     connection: int | None
     heard_s: float
@@ -76,16 +76,16 @@ class _User:
     cut_s: float = 0.0
     is_searching: bool = False
     is_deaf: bool = False
-    """Whether what the engine says is of a search that nobody waits for any more."""
+    """Whether the engine's output belongs to a search whose result is no longer wanted."""
 
 
 class Host:
-    """See the module's text. Each method takes what happened and the time, and appends to ``out`` what is to be done.
+    """See the module's docstring. Each method takes an event and the time, and appends actions to ``out``.
 
     Args:
-        name: of the engine, for lists.
-        secret: empty: none is asked for.
-        keep_s: seconds for which the engine of a user whose connection went is kept.
+        name: name of the engine, for lists.
+        secret: empty: no secret is required.
+        keep_s: seconds to keep the engine after the user's connection is lost.
     """
 
     def __init__(self, name: str, secret: str, keep_s: float) -> None:
@@ -96,13 +96,13 @@ class Host:
         self._engines = 0
 
     def opened(self, connection: int, nonce: str, now_s: float) -> None:
-        """Somebody connected; ``nonce`` is fresh and nobody can guess it."""
+        """Handle a new connection; ``nonce`` is fresh and unguessable."""
         self._peers[connection] = _Peer(nonce, now_s, not self._secret)
         if self._secret:
             self.out.append(Send(connection, f"{CHALLENGE} {nonce}"))
 
     def heard(self, connection: int, line: str, now_s: float) -> None:
-        """A connection said something."""
+        """Handle a line from a connection."""
         user = self._user
         if user is not None and user.connection == connection:
             user.heard_s = now_s
@@ -137,13 +137,13 @@ class Host:
             self._refuse(connection, f"expected list, run ID or session NAME NUMBER, got {line[:40]!r}")
 
     def gone(self, connection: int, now_s: float) -> None:
-        """A connection is no more."""
+        """Handle the end of a connection."""
         self._peers.pop(connection, None)
         if self._user is not None and self._user.connection == connection:
             self._user.connection, self._user.cut_s = None, now_s
 
     def said(self, engine: int, line: str) -> None:
-        """An engine said something."""
+        """Handle a line from an engine."""
         user = self._user
         if user is None or user.engine != engine:
             return
@@ -159,7 +159,7 @@ class Host:
             self.out.append(Send(user.connection, text))
 
     def ended(self, engine: int, why: str) -> None:
-        """An engine's process ended by itself."""
+        """Handle the end of an engine's process that we did not end."""
         user = self._user
         if user is None or user.engine != engine:
             return
@@ -168,7 +168,7 @@ class Host:
             self._refuse(user.connection, f"the engine ended: {why}")
 
     def tick(self, now_s: float) -> None:
-        """Time has passed; due once a second."""
+        """Handle the passage of time; call once per second."""
         for connection, peer in list(self._peers.items()):
             if now_s - peer.since_s >= HANDSHAKE_S:
                 self._refuse(connection, f"nothing was asked for within {HANDSHAKE_S:.0f} s")
@@ -194,7 +194,7 @@ class Host:
             self._leave(user)
 
     def _told(self, user: _User, line: str) -> None:
-        """The user's own words, for the engine."""
+        """Handle a line from the user, for the engine."""
         word = line.strip().partition(" ")[0]
         if word == "quit":
             if user.connection is not None:
@@ -216,7 +216,7 @@ class Host:
             return
         user = self._user
         if user is not None and user.name == name:
-            if user.connection is not None:  # it is dead, but we were not told
+            if user.connection is not None:  # it is dead, but we were not notified
                 self.out.append(Close(user.connection))
             del self._peers[connection]
             user.connection, user.heard_s = connection, now_s
@@ -238,7 +238,7 @@ class Host:
             self._begin(connection, "", now_s)
 
     def _is_free(self, connection: int, now_s: float) -> bool:
-        """Whether nobody has the engine; else the connection is told who."""
+        """Whether no user has the engine; otherwise send the connection the reason."""
         user = self._user
         if user is None:
             return True

@@ -1,4 +1,4 @@
-"""Runs `master.remote.host`: its connections, and its engine, which is a process of its own (``gougi usi``)."""
+"""Runs `master.remote.host`: its connections, and its engine, which is a separate process (``gougi usi``)."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from master.remote.client import LONGEST_LINE
 from master.remote.host import Close, EndEngine, Host, Send, StartEngine, ToEngine
 
 _MOST_STRANGERS: Final = 16
-"""Connections at a time."""
+"""Maximum number of simultaneous connections."""
 _MOST_UNREAD: Final = 1 << 22
-"""Bytes that wait for a connection, at most: it is cut then, and a session gets them when it is back."""
+"""Maximum bytes that wait for a connection. Then it is cut; a session gets them when it returns."""
 _QUIT_S: Final = 10.0
-"""Seconds for an engine's ``quit``."""
+"""Seconds that an engine has for its ``quit``."""
 
 
 class ListenError(ValueError):
-    """It cannot be listened as was asked; the text says why."""
+    """Listening as requested is impossible; the text gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where and how to listen.
+    """The address and the settings for listening.
 
     Raises:
-        ListenError: others could reach it, and there is no secret.
+        ListenError: other machines could reach it, and there is no secret.
     """
 
     host: str
@@ -51,7 +51,7 @@ class Place:
             raise ListenError(f"{self.host}: others can reach it; it needs a secret (GOUGI_USI_SECRET)")
 
     def tls(self) -> ssl.SSLContext | None:
-        """Raises ListenError: certificate or key cannot be used."""
+        """The TLS context, if any. Raises ListenError: certificate or key cannot be used."""
         if self.certificate is None:
             return None
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -63,7 +63,7 @@ class Place:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches an address."""
+    """Whether only this machine can reach an address."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -78,11 +78,11 @@ class _Engine:
 
     def write(self, text: str) -> None:
         assert self.process.stdin is not None
-        with contextlib.suppress(OSError, RuntimeError):  # who reads it finds that it is gone
+        with contextlib.suppress(OSError, RuntimeError):  # the reader of its output notices that it is gone
             self.process.stdin.write(f"{text}\n".encode())
 
     async def end(self) -> None:
-        """Have it quit; kill it if it does not."""
+        """Make it quit; kill it if it does not."""
         self.write("quit")
         with contextlib.suppress(OSError, RuntimeError):
             assert self.process.stdin is not None
@@ -99,7 +99,7 @@ class Listener:
     """Serves one engine to one user at a time.
 
     Args:
-        command: of the engine.
+        command: the engine's command line.
     """
 
     def __init__(self, host: Host, command: Sequence[str]) -> None:
@@ -112,10 +112,10 @@ class Listener:
         self._count = 0
 
     async def run(self, place: Place, ready: Callable[[str], None]) -> None:
-        """Serve until it is cancelled; ``ready`` gets the address.
+        """Serve until cancelled; ``ready`` is called with the address.
 
         Raises:
-            ListenError: nothing can be served there.
+            ListenError: the address cannot be used.
         """
         try:
             server = await asyncio.start_server(
@@ -147,7 +147,7 @@ class Listener:
         self._writers[number] = writer
         self._host.opened(number, secrets.token_hex(16), time.monotonic())
         self._carry_out()
-        with contextlib.suppress(OSError, ValueError):  # broken, or a line too long
+        with contextlib.suppress(OSError, ValueError):  # broken connection, or a line too long
             while (line := await reader.readline()).endswith(b"\n"):
                 self._host.heard(number, line.decode(errors="replace").rstrip("\r\n"), time.monotonic())
                 self._carry_out()
@@ -185,7 +185,7 @@ class Listener:
         if writer is None:
             return
         if writer.transport.get_write_buffer_size() > _MOST_UNREAD:
-            writer.transport.abort()  # its reader tells the host
+            writer.transport.abort()  # its reader notifies the host
             return
         writer.write(f"{text}\n".encode())
 
@@ -195,7 +195,7 @@ class Listener:
         task.add_done_callback(self._tasks.discard)
 
     async def _run_engine(self, number: int) -> None:
-        """Start an engine, and pass on what it says until its end."""
+        """Start an engine, and pass on its output until it ends."""
         environment = {name: value for name, value in os.environ.items() if name != "GOUGI_USI_SECRET"}
         try:
             process = await asyncio.create_subprocess_exec(
@@ -208,7 +208,7 @@ class Listener:
             return
         engine = _Engine(process)
         lines = self._waiting.pop(number, None)
-        if lines is None:  # nobody wants it any more
+        if lines is None:  # it is no longer wanted
             await engine.end()
             return
         self._engines[number] = engine
@@ -226,17 +226,17 @@ class Listener:
 
 
 def listen(place: Place, name: str, keep_s: float, command: Sequence[str], ready: Callable[[str], None]) -> None:
-    """Serve the engine that ``command`` starts, until SIGINT or SIGTERM; ``ready`` gets the address.
+    """Serve the engine that ``command`` starts, until SIGINT or SIGTERM; ``ready`` is called with the address.
 
     Raises:
-        ListenError: nothing can be served there.
+        ListenError: the address cannot be used.
     """
 
     async def run() -> None:
         task = asyncio.current_task()
         assert task is not None
         for number in (signal.SIGINT, signal.SIGTERM):
-            with contextlib.suppress(NotImplementedError):  # Windows, where Ctrl-C is a KeyboardInterrupt
+            with contextlib.suppress(NotImplementedError):  # on Windows Ctrl-C is a KeyboardInterrupt
                 asyncio.get_running_loop().add_signal_handler(number, task.cancel)
         with contextlib.suppress(asyncio.CancelledError):
             await Listener(Host(name, place.secret, keep_s), command).run(place, ready)
@@ -245,5 +245,5 @@ def listen(place: Place, name: str, keep_s: float, command: Sequence[str], ready
 
 
 def engine_command(*words: str) -> list[str]:
-    """``gougi usi WORDS`` as it runs here."""
+    """The command line of ``gougi usi WORDS`` in this installation."""
     return [sys.executable, "-P", "-m", "gougi", "usi", *words]

@@ -47,7 +47,7 @@ class BookMove:
     """Centipawns, from the side to move."""
     depth: int = 0
     count: int = 1
-    """The number of times it was played in the games from which the book was made."""
+    """The number of games of the book's source in which it was played."""
 
 
 def is_comment(line: bytes) -> bool:

@@ -52,7 +52,7 @@ class SeveralBooks:
 
 
 def open_with_priority(path: Path, on_the_fly: bool = False) -> Lookup:
-    """A book and those with priority over it: ``user_book1-000.db``, ``user_book1-001.ybb``, … beside
+    """A book and those with priority over it: ``user_book1-000.db``, ``user_book1-001.ybb``, … next to
     ``user_book1.db``, as in YaneuraOu. If a ``.db`` is missing, its ``.ybb`` is used.
 
     Raises:

@@ -1,9 +1,9 @@
-"""NNUE evaluation: the field's network files, features, lazily updated accumulators, the forward pass.
+"""NNUE evaluation: the network files of computer shogi, features, lazily updated accumulators, the forward pass.
 
-A thread evaluates so::
+A thread evaluates like this::
 
-    network = load_network("nn.bin")  # or default_network(); once a process
-    state = NnueState(network)  # once a thread
+    network = load_network("nn.bin")  # or default_network(); once per process
+    state = NnueState(network)  # once per thread
     raw = evaluate(position.record, state.record)
 """
 

@@ -1,4 +1,4 @@
-"""The shape of a classic network, and the names that the field has for it."""
+"""The shape of a classic network, and its usual names in computer shogi."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _HASH_CLIPPED_RELU: Final = 0x538D24C7
 
 
 class NetworkFileError(ValueError):
-    """A file that is no network this program can use: names the file, the offset in it and what was expected."""
+    """A file that is not a network this program can use. The message has the file, the offset and what was expected."""
 
     def __init__(self, file: str, offset: int, problem: str) -> None:
         super().__init__(f"{file}: byte {offset}: {problem}")
 
 
 def padded(inputs: int) -> int:
-    """The number of inputs of a layer, and of weights of a row, in the file."""
+    """The number of inputs of a layer in the file, which is also the number of weights in a row."""
     return -(-inputs // INPUT_PADDING) * INPUT_PADDING
 
 
@@ -37,7 +37,7 @@ class Architecture:
     """The shape of a network: ``features -> width x 2 -> hidden1 -> hidden2 -> 1``.
 
     Attributes:
-        fv_scale: by what the output is to be divided, where the file names it (some trainers do), else None.
+        fv_scale: the divisor of the output, if the file has it (some trainers write it), else None.
     """
 
     features: FeatureSet
@@ -52,7 +52,7 @@ class Architecture:
         return (self.hidden1, 2 * self.width), (self.hidden2, self.hidden1), (1, self.hidden2)
 
     def __str__(self) -> str:
-        """The architecture string of the field."""
+        """The architecture string, as network files have it."""
         w, h1, h2 = 2 * self.width, self.hidden1, self.hidden2
         network = f"AffineTransform[{h1}<-{w}](InputSlice[{w}(0:{w})])"
         network = f"AffineTransform[{h2}<-{h1}](ClippedReLU[{h1}]({network}))"
@@ -62,7 +62,7 @@ class Architecture:
 
     @property
     def name(self) -> str:
-        """The short name, as YaneuraOu's editions have it: ``halfkp_1024x2-8-64``."""
+        """The short name, as in the names of YaneuraOu's editions: ``halfkp_1024x2-8-64``."""
         return f"{plain(self.features.name)}_{self.width}x2-{self.hidden1}-{self.hidden2}"
 
     @property
@@ -101,17 +101,17 @@ _ALIASES: Final = {
     "halfkahmsplit": "halfkahm1",
     "halfkahmmerged": "halfkahm2",
 }
-"""Other names of feature sets in files and readmes, all as `plain` makes them."""
+"""Other names of feature sets in files and readmes, all in the form that `plain` returns."""
 _NAME: Final = re.compile(r"(?:nnue[\W_]*)?(.*?)[\W_]*(\d{2,5})(?:x2)?[^0-9]+(\d{1,4})[^0-9]+(\d{1,4})", re.IGNORECASE)
 
 
 def plain(name: str) -> str:
-    """The name of a feature set in its plainest form: ``K+P``, ``K-P(Friend)`` and ``kp`` are all ``kp``."""
+    """The name of a feature set in its simplest form: ``K+P``, ``K-P(Friend)`` and ``kp`` all become ``kp``."""
     return re.sub(r"[\W_]|friend", "", name.casefold())
 
 
 def find_features(name: str, dimensions: int | None = None) -> FeatureSet | None:
-    """The feature set of a name, however it is written, or the only one of so many features."""
+    """The feature set with this name, in any spelling, or the only one with this number of features."""
     by_name = {plain(features.name): features for features in FEATURE_SETS.values()}
     by_size = {features.dimensions: features for features in FEATURE_SETS.values()}
     word = plain(name)

@@ -1,8 +1,8 @@
-"""What lies beside a network file: facts that its bytes do not have.
+"""Facts about a network that its file does not contain. They stand in files in the same folder.
 
-``nn.bin.toml`` is Gougi's own: ``gougi net calibrate`` writes the measured FV_SCALE into it, ``gougi net get`` the
-architecture that the user named. It counts for the bytes that it was made for, and for no other network that takes the
-place. ``eval_options.txt`` is YaneuraOu's: an author's FV_SCALE stands in it.
+``nn.bin.toml`` is Gougi's own file. ``gougi net calibrate`` writes the measured FV_SCALE into it, and ``gougi net get``
+writes the architecture that the user named. It holds only for the bytes for which it was made, not for another network
+that later replaces the file. ``eval_options.txt`` is YaneuraOu's file and contains the author's FV_SCALE.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from worker.files import replace_file
 from worker.nnue.architecture import NetworkFileError
 
 _ENDS: Final = 1 << 16
-"""Bytes at either end of a network by which it is known again."""
+"""Number of bytes at each end of a network file that enter its fingerprint."""
 _FV_SCALES: Final = range(1, 1025)
 _YANEURAOU: Final = "eval_options.txt"
 _SCALE: Final = re.compile(
@@ -34,7 +34,7 @@ class Beside:
     """Facts of a network.
 
     Attributes:
-        fv_scale: raw output to a centipawn.
+        fv_scale: raw output per centipawn.
         architecture: the short name of its shape.
     """
 
@@ -43,15 +43,15 @@ class Beside:
 
 
 def beside_path(net: Path) -> Path:
-    """Gougi's own file beside a network."""
+    """The path of Gougi's own file for a network."""
     return net.with_name(f"{net.name}.toml")
 
 
 def read_beside(net: Path) -> Beside:
-    """The facts beside a network file.
+    """The facts that stand next to a network file.
 
     Raises:
-        NetworkFileError: Gougi's own file is broken; it names that file.
+        NetworkFileError: Gougi's own file is broken; the message names that file.
         OSError: a file cannot be read.
     """
     own = beside_path(net)
@@ -72,7 +72,7 @@ def read_beside(net: Path) -> Beside:
 
 
 def write_beside(net: Path, facts: Mapping[str, int | float | str]) -> Path:
-    """Write facts beside a network file, in the place of those that are there; the others there stay.
+    """Write facts about a network file. They replace existing facts of the same name; other facts stay.
 
     Raises:
         OSError: the file cannot be written.
@@ -94,7 +94,7 @@ def write_beside(net: Path, facts: Mapping[str, int | float | str]) -> Path:
 
 
 def fingerprint(net: Path) -> str:
-    """What tells a network file from another: a hash of its size and its ends."""
+    """A hash of a network file's size and its ends, which identifies the file."""
     size = net.stat().st_size
     with net.open("rb") as file:
         head = file.read(_ENDS)
@@ -108,7 +108,7 @@ def _text(path: Path) -> str:
 
 
 def _authors_scale(net: Path) -> int | None:
-    """FV_SCALE of YaneuraOu's ``eval_options.txt``, if there is one that names a possible one."""
+    """FV_SCALE of YaneuraOu's ``eval_options.txt``, if that file exists and has a valid value."""
     try:
         found = _SCALE.findall(_text(net.with_name(_YANEURAOU)))
     except (OSError, UnicodeDecodeError):

@@ -1,8 +1,8 @@
 """The evaluation that the search calls. ``pos`` is a Record of `worker.shogi.state.POS`, ``nn`` one of `record.NN`.
 
-Accumulators are lazy: computed when a position is evaluated, from the nearest ancestor that has them. Where there is
-none, as after a move of a king that changes every row, from the last position that was computed so with the own king on
-this square: most of its pieces still stand there (`refresh`; Stockfish calls its store Finny tables).
+Accumulators are lazy: they are computed when a position is evaluated, from the nearest ancestor that has them. If no
+ancestor can serve, for example after a king move that changes every row, `refresh` starts from the last position that
+was computed with the own king on this square: most of its pieces still stand there (Stockfish's Finny tables).
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from worker.score import MAX_EVAL
 from worker.shogi.pieces import DROP_BIT, KING, SQUARES
 
 _WALK: Final = 12
-"""Plies back in which a valid accumulator is looked for. A refresh costs about as much as six updates, but the updates
-leave accumulators for the positions that follow."""
+"""How many plies to go back in search of a valid accumulator. A refresh costs about as much as six updates, but updates
+leave accumulators for the positions in between."""
 
 
 @jit()
@@ -71,9 +71,9 @@ def _hand_row(nn: Any, block: int, perspective: int, holder: int, index: int) ->
 
 @jit()
 def refresh(pos: Any, nn: Any, perspective: int) -> None:
-    """Compute the accumulator of the position as it stands from the one that is kept for this own king's square.
+    """Compute the accumulator of the current position from the one that is stored for this own king's square.
 
-    Kept are its accumulator, its board and its hands; all pieces that differ are taken away and added.
+    The stored entry has an accumulator, a board and hands. Every piece that differs is removed or added.
     """
     block, numbers = _king_place(pos, nn, perspective)
     kept = nn.kept + (perspective * SQUARES + max(pos.ksq[perspective], 0)) * nn.kept_bytes
@@ -148,7 +148,7 @@ def _update(pos: Any, nn: Any, block: int, numbers: int, ply: int, perspective: 
 
 @jit()
 def ensure(pos: Any, nn: Any, perspective: int) -> None:
-    """Make the accumulator of the current ply valid: by updates from a near ancestor, else by a refresh."""
+    """Make the accumulator of the current ply valid: by updates from a near ancestor, otherwise by a refresh."""
     ply = pos.ply
     own_king = (perspective << 4) | KING
     nearest = ply
@@ -176,7 +176,7 @@ def _output(pos: Any, nn: Any) -> Any:
 
 @jit()
 def prepare(pos: Any, nn: Any) -> None:
-    """Do now the part of the position's evaluation that those of its children need too: its accumulators."""
+    """Compute the position's accumulators now: the evaluations of its children need them too."""
     for perspective in range(2):
         ensure(pos, nn, perspective)
 
@@ -198,7 +198,7 @@ def evaluate_full(pos: Any, nn: Any) -> Any:
 
 @jit()
 def centipawns(raw: int, fv_scale: int) -> Any:
-    """A raw output in centipawns (int64): divided with truncation, as YaneuraOu does, and kept within `MAX_EVAL`."""
+    """A raw output in centipawns (int64): divided with truncation, as YaneuraOu does, and limited to `MAX_EVAL`."""
     value = raw // fv_scale if raw >= 0 else -(-raw // fv_scale)
     return max(-MAX_EVAL, min(MAX_EVAL, value))
 

@@ -1,21 +1,21 @@
-"""Input features of the networks: which rows of the feature transformer a position switches on.
+"""Input features of the networks: the rows of the feature transformer that a position activates.
 
-A *perspective* is the colour that looks at the board; squares are turned by 180 degrees for white. Each piece switches
-on the row "block of the own king + number of the piece".
+A *perspective* is the colour that looks at the board; squares are rotated by 180 degrees for white. Each piece
+activates the row "block of the own king + number of the piece".
 
-The pieces besides the kings have the numbers 1..1547 of Bonanza's piece list ("BonaPiece"): first the pieces in hand
-(the n-th pawn in hand switches on one row more), then, for each board piece, 81 squares of the own and 81 of the
-enemy's. Promoted pawns, lances, knights and silvers count as golds. Where kings are pieces like others, their squares
-follow from 1548. Number 0 belongs to no piece, so no position ever switches on its row: the searcher keeps zeros there
-and uses it for "this piece has no feature".
+The pieces other than the kings have the numbers 1..1547 of Bonanza's piece list ("BonaPiece"): first the pieces in hand
+(the n-th pawn in hand activates one more row), then, for each board piece, 81 squares of one's own and 81 of the
+enemy's. Promoted pawns, lances, knights and silvers count as golds. If kings are ordinary pieces, their squares follow
+from 1548. Number 0 belongs to no piece, so no position ever activates its row: the searcher keeps zeros there and uses
+it for "this piece has no feature".
 
-What the own king's square does differs (`KingRule`). Where boards are mirrored, pieces have other numbers under a king
-on files 6 to 9. Where squares are relative to the king, a piece's number is its row under a king in the corner 9九,
-other kings move all of them by as many rows, and pieces in hand have no feature.
+The effect of the own king's square depends on the feature set (`KingRule`). If boards are mirrored, pieces have other
+numbers when the king is on files 6 to 9. If squares are relative to the king, a piece's number is its row for a king in
+the corner 9九; other king squares shift all pieces by the same number of rows, and pieces in hand have no feature.
 
 Sources: YaneuraOu ``evaluate.h``, ``eval/nnue/features`` (``half_kp``, ``half_kp_vm``, ``half_ka1``, ``half_ka2``,
 ``half_ka_hm1``, ``half_ka_hm2``, ``half_relative_kp``, ``k``, ``p``) and ``architectures/nnue_arch_gen.py``; checked
-against ``shared/nets/kp256_reference.bin``, whose rows that no position can reach are all zero.
+against ``shared/nets/kp256_reference.bin``, in which the rows that no position can reach are all zero.
 """
 
 from __future__ import annotations
@@ -80,11 +80,11 @@ PIECE_NUMBERS: Final = _HAND_END + 2 * SQUARES * len(_BOARD_ORDER)
 
 
 _FILE: Final = 9
-"""Squares of a file, ranks and files of the board."""
+"""Number of squares of a file; also the number of ranks and of files of the board."""
 _MIRRORED_FILES: Final = 5
 """Files on which an own king stands after mirroring: 1..5."""
 _SPAN: Final = 17
-"""Files, and ranks, between which a piece can stand as seen from a king: -8..8."""
+"""Number of file (or rank) distances between a piece and a king: -8..8."""
 _MAX_IN_HAND: Final = 18
 
 
@@ -99,13 +99,13 @@ class KingRule(Enum):
 
 @dataclass(frozen=True)
 class FeatureSet:
-    """A kind of input.
+    """A kind of input features.
 
     Attributes:
-        name: as the architecture string gives it.
-        hash: the word by which the field's programs know it (``kHashValue``).
-        king_rule: what the own king's square does.
-        king_planes: 0: kings are no pieces; 1: both kings share 81 numbers; 2: own king, then the enemy's.
+        name: as in the architecture string.
+        hash: the word that identifies it in network files (``kHashValue``).
+        king_rule: the effect of the own king's square.
+        king_planes: 0: kings are not pieces; 1: both kings share 81 numbers; 2: own king, then the enemy's.
     """
 
     name: str
@@ -120,7 +120,7 @@ class FeatureSet:
 
     @property
     def block_rows(self) -> int:
-        """Numbers that pieces have: rows of a block."""
+        """Number of piece numbers, which is the number of rows in a block."""
         if self.king_rule is KingRule.RELATIVE:
             return 2 * len(_BOARD_ORDER) * _SPAN * _SPAN
         return PIECE_NUMBERS + self.king_planes * SQUARES
@@ -133,12 +133,12 @@ class FeatureSet:
 
     @property
     def no_feature(self) -> int:
-        """The piece number that stands for nothing, whatever the king's block and the index in hand."""
+        """The piece number for "no feature", with any king block and any index in hand."""
         return self.dimensions if self.king_rule is KingRule.RELATIVE else 0
 
     @property
     def rows(self) -> int:
-        """Rows of the feature transformer in memory: those of the file, and where needed rows for `no_feature`."""
+        """Rows of the feature transformer in memory: those of the file and, if needed, rows for `no_feature`."""
         if self.king_rule is KingRule.RELATIVE:
             return self.no_feature + king_block(self, 0, 0) + _MAX_IN_HAND
         return self.dimensions
@@ -184,7 +184,7 @@ def mirrors(features: FeatureSet, king_square: int, perspective: int) -> bool:
 
 
 def king_block(features: FeatureSet, king_square: int, perspective: int) -> int:
-    """The row at which the numbers count for an own king on this square (board's view)."""
+    """The row to which piece numbers are added for an own king on this square (board's view)."""
     seen = oriented(king_square, perspective)
     match features.king_rule:
         case KingRule.NOTHING:
@@ -201,10 +201,10 @@ def king_block(features: FeatureSet, king_square: int, perspective: int) -> int:
 
 
 def board_number(features: FeatureSet, perspective: int, piece: int, square: int, mirrored: bool = False) -> int:
-    """The number of ``piece`` (code with colour) on ``square`` (board's view), ``no_feature`` where it has none.
+    """The number of ``piece`` (code with colour) on ``square`` (board's view), or ``no_feature``.
 
     Args:
-        mirrored: whether the own king stands where the board `mirrors`.
+        mirrored: whether the own king's square mirrors the board (`mirrors`).
     """
     kind, enemy = piece & 15, int(piece >> 4 != perspective)
     seen = oriented(square, perspective)
@@ -228,7 +228,7 @@ def hand_number(features: FeatureSet, perspective: int, colour: int, kind: int) 
     return HAND_BASE[kind][int(colour != perspective)]
 
 
-# ---- The same as flat tables for compiled code. Offsets in bytes from the start of the buffer of `tables`.
+# ---- The same as flat tables for compiled code. Offsets are in bytes from the start of the buffer of `tables`.
 
 PIECES_OFFSET: Final = 0
 """int16 [perspective 2][mirrored 2][piece code 32][square 81]: number of a board piece."""

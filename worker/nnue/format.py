@@ -1,4 +1,4 @@
-"""Reader and writer of the field's network files (``nn.bin``), as YaneuraOu and its family define them.
+"""Reader and writer of network files (``nn.bin``), as YaneuraOu and related programs define them.
 
 Little endian::
 
@@ -6,7 +6,7 @@ Little endian::
     u32 hash, int16 bias[width], int16 weight[features][width]                       feature transformer
     u32 hash, then for each of three layers: int32 bias[outputs], int8 weight[outputs][inputs rounded up to 32]
 
-`worker.nnue.shape` tells what the file holds.
+`worker.nnue.shape` finds out which architecture the file has.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from worker.nnue.architecture import Architecture, NetworkFileError, padded
 from worker.nnue.shape import HEADER, VERSION, WORD, Head, choose, is_sfnn, read_head
 
 NETWORK_NAME: Final = "nn.bin"
-"""The network of a folder, as the field has it."""
+"""The usual file name of a network in a folder."""
 _MOST_BYTES: Final = 1 << 32
 
 
@@ -73,10 +73,10 @@ def parse_network(data: bytes | mmap.mmap, *, file: str = "network", architectur
     """Read a network from the bytes of a file. The arrays are read-only views of ``data``.
 
     Args:
-        architecture: its short name, which comes before what the file says (`worker.nnue.shape.choose`).
+        architecture: its short name, which overrides the file's header (`worker.nnue.shape.choose`).
 
     Raises:
-        NetworkFileError: broken, too short, too long, or of an architecture that is not known here.
+        NetworkFileError: broken, too short, too long, or of an unknown architecture.
     """
     head = read_head(data, file)
     if is_sfnn(head):
@@ -102,10 +102,10 @@ def parse_network(data: bytes | mmap.mmap, *, file: str = "network", architectur
 
 
 def network_path(path: str | os.PathLike[str]) -> Path:
-    """The file that a file or a folder stands for: a folder for its ``nn.bin``, or for the only other network in it.
+    """The network file for a path. For a folder it is its ``nn.bin``, or the only other network in it.
 
     Raises:
-        OSError: the folder has none, or several; it names the folder.
+        OSError: the folder has none, or several; the message names the folder.
     """
     given = Path(path)
     if not given.is_dir() or (given / NETWORK_NAME).exists():
@@ -132,10 +132,10 @@ def read_file(path: str | os.PathLike[str], *, mapped: bool = False) -> Head:
     """The bytes of a network file, or of that of a folder, and its head.
 
     Args:
-        mapped: map it into memory; it must not be written over as long as something of it is used.
+        mapped: map it into memory; it must not be overwritten while any part of it is in use.
 
     Raises:
-        NetworkFileError: it is no network file.
+        NetworkFileError: it is not a network file.
         OSError: it cannot be read.
     """
     file = network_path(path)
@@ -174,6 +174,6 @@ def write_network(path: str | os.PathLike[str], network: NetworkFile) -> None:
     """Write a network file. It appears complete under its name or not at all.
 
     Raises:
-        OSError: it cannot be written; what stood under the name is left as it was.
+        OSError: it cannot be written; an existing file of that name is left unchanged.
     """
     replace_file(Path(path), serialise_network(network), to_disk=True)

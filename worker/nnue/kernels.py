@@ -1,4 +1,4 @@
-"""The kernels for this CPU: AVX2 vectors, else portable loops. Chosen before anything compiles; both face alike."""
+"""Kernels for this CPU: AVX2 vectors, else portable loops. Chosen before compilation; both have the same interface."""
 
 from types import ModuleType
 from typing import Final

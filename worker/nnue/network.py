@@ -1,9 +1,9 @@
 """A network in memory, arranged for the compiled evaluation. Read-only: any number of threads may share one.
 
-Its neurons stand in another order than in the file: those that are seldom active first. The first layer leaves out
-each four activations that are all 0 (`worker.nnue.vector`), and in a network's own order few are. In 1,474 positions of
-games 76 % of the fours of our network (generation 11) are not, and 77 % of those of the K-P 256 reference network; in
-this order it is 70 and 67 %.
+Its neurons are in another order than in the file: those that are seldom active come first. The first layer skips each
+group of four activations that are all 0 (`worker.nnue.vector`), and in a network's own order few groups are. In 1,474
+game positions, 76 % of the fours of our network (generation 11) are not all 0, and 77 % of those of the K-P 256
+reference network; in this order it is 70 and 67 %.
 """
 
 from __future__ import annotations
@@ -60,11 +60,11 @@ _TYPICAL: Final = (
     "ln4sn1/2k6/1psp1p1p1/2s2g2P/p2Kp4/1LP1g4/PP1Pg1NPR/1B7/LN6L b RBGS3P3p 75",
     "7nl/6G+P1/p2g1p3/6pp1/P1P1kns1p/3gN4/3+R1PP1P/3GpKSR1/L2sL2NL b 2BS4P2p 105",
 )
-"""Positions of games of our searcher against itself, after 8 to 92 moves from openings of 12 random moves."""
+"""Positions from games of our searcher against itself, 8 to 92 moves after openings of 12 random moves."""
 
 
 def by_activity(source: NetworkFile) -> npt.NDArray[np.intp]:
-    """The neurons of the feature transformer [width], seldom active ones first, judged by typical positions."""
+    """The neurons of the feature transformer [width], seldom active ones first, measured on typical positions."""
     active = np.zeros(source.architecture.width, np.int64)
     for text in _TYPICAL:
         position = Position.from_sfen(text)
@@ -79,7 +79,7 @@ def by_activity(source: NetworkFile) -> npt.NDArray[np.intp]:
 
 
 def _products_by_activity(source: SfnnFile) -> npt.NDArray[np.intp]:
-    """The same for the products of a network of the SFNN family [width / 2]."""
+    """The order of the products of an SFNN network [width / 2], by the same rule."""
     half = source.architecture.width // 2
     active = np.zeros(half, np.int64)
     for text in _TYPICAL:
@@ -100,9 +100,9 @@ def in_order(first: npt.NDArray[np.int8], order: npt.NDArray[np.intp]) -> npt.ND
 
 
 _ROWS_AT_ONCE: Final = 256
-"""Rows that are put in order together: what the cache holds."""
+"""Number of rows that are reordered together, so that they fit into the cache."""
 DEFAULT_FV_SCALE: Final = 16
-"""Raw output to a centipawn: the field's usual value. A network or its user may name another one."""
+"""Raw output per centipawn: the usual value in computer shogi. A network or its user may give another one."""
 
 
 class Network:
@@ -110,12 +110,12 @@ class Network:
 
     Attributes:
         architecture: its shape.
-        fv_scale: raw output to a centipawn.
+        fv_scale: raw output per centipawn.
         name: where it came from, for logs.
         tables: of the features.
         transformer_bias: int16 [width].
         transformer_weight: int16 [rows, width].
-        layers: bias and weights of the three layers; none for a network of the SFNN family.
+        layers: bias and weights of the three layers; none for an SFNN network.
         stacks: the layers of such a network, else None.
     """
 
@@ -134,12 +134,12 @@ class Network:
         """Arrange the weights of a network file.
 
         Args:
-            fv_scale: 1 or more; None: what the file names, else `DEFAULT_FV_SCALE`.
+            fv_scale: 1 or more; None: the file's value, else `DEFAULT_FV_SCALE`.
             variation: the change of the network's weights.
-            digest: SHA-256 of the file, to share its rows with other processes (`worker.nnue.shared`); None: not.
+            digest: SHA-256 of the file, to share its rows with other processes (`worker.nnue.shared`); None: private.
 
         Raises:
-            ValueError: ``fv_scale`` below 1, or a variation of a network of the SFNN family.
+            ValueError: ``fv_scale`` below 1, or a variation of an SFNN network.
         """
         arch = source.architecture
         if fv_scale is None:
@@ -150,7 +150,7 @@ class Network:
         self.fv_scale: Final = fv_scale
         self.name: Final = name
         self.tables: Final = tables(arch.features)
-        self._digest = None if variation.noise_cp else digest  # noise changes the rows, dropout does not
+        self._digest = None if variation.noise_cp else digest  # noise changes the rows; dropout does not
         self.layers: tuple[tuple[npt.NDArray[Any], npt.NDArray[Any]], ...] = ()
         self.stacks: Stacks | None = None
         if isinstance(source, SfnnFile):
@@ -168,7 +168,7 @@ class Network:
         def fill(into: npt.NDArray[np.int16]) -> None:
             for start in range(0, len(rows), _ROWS_AT_ONCE):
                 part = rows[start : start + _ROWS_AT_ONCE]
-                # With "clip", which has nothing to clip here, numpy takes a tenth of the time of an index.
+                # With "clip", which has nothing to clip here, numpy takes a tenth of the time that a plain index takes.
                 np.take(part, order, axis=1, out=into[start : start + len(part)], mode="clip")
 
         self.transformer_bias = _aligned(source.transformer_bias[order])
@@ -185,7 +185,7 @@ class Network:
     def _arrange_stacks(self, source: SfnnFile) -> None:
         features, width = source.architecture.features, memory_width(source.architecture)
         order = _products_by_activity(source)
-        # Doubled as YaneuraOu doubles them, so that accumulators wrap around as there.
+        # Doubled as YaneuraOu doubles them, so that accumulators wrap around as they do there.
         self.transformer_bias = _aligned(2 * in_halves(source.transformer_bias, width, order))
 
         def fill(into: npt.NDArray[np.int16]) -> None:
@@ -198,7 +198,7 @@ class Network:
         self.stacks = Stacks(source, order)
 
     def _rows(self, features: FeatureSet, width: int, fill: Fill) -> npt.NDArray[np.int16]:
-        """The transformer's weights in the kernels' order: shared with other processes, or of this one alone."""
+        """The transformer's weights in the kernels' order: shared with other processes, or private to this one."""
 
         def whole(into: npt.NDArray[np.int16]) -> None:
             fill(into)
@@ -212,7 +212,7 @@ class Network:
         return own
 
     def scaled(self, fv_scale: int) -> Network:
-        """The same weights, in the same memory, with another FV_SCALE."""
+        """A network with the same weights, in the same memory, and another FV_SCALE."""
         other = copy.copy(self)
         object.__setattr__(other, "fv_scale", fv_scale)
         return other
@@ -225,7 +225,7 @@ def _aligned(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 DEFAULT_NETWORK: Final = "gougi.bin"
-"""The network that comes with the package: what `gougi learn` promoted last (docs/nets.md)."""
+"""The network that comes with the package: the one that `gougi learn` promoted last (docs/nets.md)."""
 
 
 def default_file() -> Path:
@@ -234,11 +234,11 @@ def default_file() -> Path:
 
 
 PROGRESS_NAME: Final = "progress.bin"
-"""A file beside a network of the SFNN family, with which its nine stacks are classes of progress."""
+"""A file next to an SFNN network. If it exists, the network's nine stacks are classes of game progress."""
 
 
 def read_any(path: str | os.PathLike[str], *, architecture: str | None = None) -> NetworkFile | SfnnFile:
-    """Read a network file of any family, or that of a folder; as `load_network`.
+    """Read a network file of any family, or that of a folder, as `load_network` does.
 
     Raises:
         NetworkFileError: it is broken or of an unknown kind.
@@ -277,15 +277,15 @@ def load_network(
     architecture: str | None = None,
     share: bool = False,
 ) -> Network:
-    """Read a network file of the field (``nn.bin``) or that of a folder; None: the one that comes with the package.
+    """Read a network file (``nn.bin``) or that of a folder. None means the network that comes with the package.
 
-    What the user names comes first, then what lies beside the file (`worker.nnue.beside`), then what it says itself.
+    The user's settings come first, then the facts next to the file (`worker.nnue.beside`), then the file's header.
 
     Args:
         fv_scale: see `Network`.
         variation: likewise.
-        architecture: the short name of its shape; None or empty: as its bytes say.
-        share: one copy of a large network's weights for all processes of the machine that share it.
+        architecture: the short name of its shape; None or empty: found from its bytes.
+        share: keep one copy of a large network's weights for all processes of the machine that share it.
 
     Raises:
         NetworkFileError: it is broken or of an unknown kind.

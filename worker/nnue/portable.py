@@ -1,4 +1,4 @@
-"""Rows and layers in plain loops that LLVM vectorises for whatever the CPU has: the same results as `vector`.
+"""Rows and layers in plain loops that LLVM vectorises for the CPU at hand: the same results as `vector`.
 
 Layer weights are widened to int16 and kept row by row, each row padded to a multiple of 32 inputs.
 """
@@ -20,7 +20,7 @@ _PADDING: Final = 32
 
 
 def padded_outputs(outputs: int) -> int:
-    """The number of outputs that the kernels compute for a hidden layer of ``outputs``: the same number here."""
+    """The number of outputs that the kernels compute for a hidden layer of ``outputs``; here it is the same number."""
     return outputs
 
 
@@ -58,7 +58,7 @@ _pointer32 = _typed_pointer(32, types.int32)
 
 @jit()
 def _row16(address: int, length: int) -> Any:
-    """The int16 array at an address: indexed access, unlike loads by address, is seen through by the vectoriser."""
+    """The int16 array at an address. LLVM vectorises indexed access, but not loads by address."""
     return carray(_pointer16(address), (length,))
 
 
@@ -99,8 +99,8 @@ def change_rows(
     """target = kept = kept + rows - other rows.
 
     Args:
-        added, added_end: between these two stand the addresses of the rows to add.
-        removed, removed_end: between these two, those of the rows to take away.
+        added, added_end: the addresses of the rows to add stand between these two.
+        removed, removed_end: the addresses of the rows to subtract stand between these two.
     """
     n = row_bytes // 2
     t, k = _row16(target, n), _row16(kept, n)
@@ -126,7 +126,7 @@ def _clip_row(source: int, target: int, width: int) -> None:
 
 @jit()
 def _dot(values: int, weights: int, length: int, bias: int) -> Any:
-    """bias + the scalar product, in int32: wider sums would cost the vectorisation."""
+    """bias + the scalar product, in int32: wider sums would prevent vectorisation."""
     x, w = _row16(values, length), _row16(weights, length)
     total = np.int32(bias)
     for i in range(length):

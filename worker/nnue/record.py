@@ -1,4 +1,4 @@
-"""The ``nn`` Record: what compiled code gets of a thread's evaluation (`worker.nnue.state`)."""
+"""The ``nn`` Record: the part of a thread's evaluation that compiled code sees (`worker.nnue.state`)."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from numba import from_dtype
 from worker.score import MAX_PLY
 
 SLOTS: Final = 1 << (MAX_PLY - 1).bit_length()
-"""Plies whose accumulators are kept; a power of two, so that a ply finds its slot by its low bits."""
+"""Number of plies whose accumulators are stored. A power of two, so that the low bits of a ply are its slot."""
 MAX_ACTIVE: Final = 128
-"""Room for the rows that a position switches on: 40 with a full set, never more than squares and hands hold."""
+"""Capacity for the rows that a position activates: 40 with a full set, and never more than squares and hands hold."""
 BOARD_BYTES: Final = 88
-"""Bytes of a board that is kept: a piece each, in whole words of eight."""
+"""Bytes of a stored board: one per piece, rounded up to whole words of eight."""
 HANDS_BYTES: Final = 16
-"""Bytes of its hands."""
+"""Bytes of the stored hands."""
 
 NN_DTYPE: Final = np.dtype(
     [
@@ -33,11 +33,11 @@ NN_DTYPE: Final = np.dtype(
         # Its shape.
         ("width", np.int64),
         ("row_bytes", np.int64),  # of an accumulator, and of a row of the transformer's weights
-        ("hidden1", np.int64),  # outputs that the kernels compute
+        ("hidden1", np.int64),  # number of outputs that the kernels compute
         ("hidden2", np.int64),
         ("king_rows", np.int64),  # 1: a move of the own king changes every row
-        ("fv_scale", np.int64),  # raw output to a centipawn; may be changed between searches
-        # Where other layers than these follow the accumulators: the address of a function, else 0, and of its data.
+        ("fv_scale", np.int64),  # raw output per centipawn; may be changed between searches
+        # If other layers follow the accumulators: the address of their function, else 0, and of its data.
         ("output", np.int64),  # int64 (int64 address of the position's Record, int64 address of this Record)
         ("sfnn", np.int64),  # `worker.nnue.sfnn.state.SF_DTYPE`
         # Addresses of the thread's own buffers.
@@ -45,7 +45,7 @@ NN_DTYPE: Final = np.dtype(
         ("keys", np.int64),  # uint64 [SLOTS][perspective 2]
         ("kept", np.int64),  # [perspective 2][own king's square]: int16 [width], board, hands (`accumulator.refresh`)
         ("kept_bytes", np.int64),  # of one of these
-        ("rows", np.int64),  # int64 [2][MAX_ACTIVE]: addresses of the rows that a refresh adds, and takes away
+        ("rows", np.int64),  # int64 [2][MAX_ACTIVE]: addresses of the rows that a refresh adds and subtracts
         ("activations", np.int64),  # clipped accumulators
         ("values1", np.int64),  # activations of the hidden layers
         ("values2", np.int64),

@@ -1,10 +1,10 @@
-"""Features and layers in plain numpy: slow and simple. The compiled evaluation has to equal them bit for bit.
+"""Features and layers in plain numpy: slow and simple. The compiled evaluation must equal them bit for bit.
 
-Arithmetic is that of the field's programs: the accumulator in int16, the layers in int32, both wrapping around;
+The arithmetic is that of other shogi programs: the accumulator in int16, the layers in int32, both wrapping around;
 activations clipped to 0..127; hidden sums shifted right by 6 (their weights have 64 as one).
 
-Features are found as YaneuraOu's ``MakeIndex`` finds them, from the king's square and the number in the piece list, and
-not by way of the blocks and tables of `worker.nnue.features`.
+Features are computed as in YaneuraOu's ``MakeIndex``, from the king's square and the number in the piece list, and
+not from the blocks and tables of `worker.nnue.features`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Ints = npt.NDArray[np.int64]
 
 
 def piece_list(perspective: int, board: npt.ArrayLike, hands: Sequence[Sequence[int]]) -> Ints:
-    """The numbers of all pieces, the kings' among them. Arguments as in `active_rows`."""
+    """The numbers of all pieces, including the kings. Arguments as in `active_rows`."""
     codes = np.asarray(board)[:81]
     squares = np.flatnonzero(codes)
     placed = _BOARD[perspective, codes[squares]] + (squares if perspective == 0 else 80 - squares)
@@ -57,7 +57,7 @@ def _mirror(squares: Any) -> Any:
 
 
 def _half_mirror(king: int, pieces: Ints) -> tuple[int, Ints]:
-    """A king from files 6..9 goes to files 4..1, and what is on the board goes with it."""
+    """Mirror a king on files 6..9 to files 4..1, together with the pieces on the board."""
     if king < 5 * 9:
         return king, pieces
     placed = pieces - _FE_HAND_END
@@ -73,7 +73,7 @@ def make_index(name: str, king: int, pieces: Ints) -> Ints:
     """The rows of a feature set.
 
     Args:
-        name: of the feature set.
+        name: name of the feature set.
         king: the own king's square as the perspective sees it.
         pieces: numbers of the piece list.
     """
@@ -112,10 +112,10 @@ def active_rows(
     hands: Sequence[Sequence[int]],
     king_squares: Sequence[int],
 ) -> Ints:
-    """Every row that a position switches on.
+    """Every row that a position activates.
 
     Args:
-        board: piece code by square (81 or more entries are read as 81).
+        board: piece code by square (only the first 81 entries are read).
         hands: counts by colour and piece type.
         king_squares: by colour, -1 for none.
     """

@@ -1,10 +1,10 @@
-"""Which architecture a network file has: its header, its size and the hashes in it decide together.
+"""The architecture of a network file, determined by its header, its size and its hashes together.
 
-The header alone does not say it. Trainers that descend from nnue-pytorch write one fixed text,
-``Features=HalfKP(Friend)[125388->256x2],…AffineTransform[256<-512]…``, whatever they have trained, but the size of the
+The header alone is not enough. Trainers derived from nnue-pytorch write one fixed text,
+``Features=HalfKP(Friend)[125388->256x2],…AffineTransform[256<-512]…``, whatever they trained, but the size of the
 file and the words before the transformer and the layers follow from the true shape. So every family of networks
-(`FAMILIES`) names the shapes whose files would have exactly this size, and says what speaks for each. The user's word
-comes before all of it.
+(`FAMILIES`) lists the shapes whose files would have exactly this size, with the evidence for each. The user's choice
+overrides all of it.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ WORD: Final = struct.Struct("<I")
 _MAX_STRING: Final = 4096
 _FV_SCALES: Final = range(1, 129)
 _USUAL_HIDDEN: Final = range(8, 129, 8)
-"""Widths of hidden layers that a size may stand for where nothing else tells them."""
+"""Widths of hidden layers that are tried for a size if nothing else determines them."""
 _SHOWN: Final = 60
-"""Characters of the header that an error shows."""
+"""Number of characters of the header that an error shows."""
 
 
 @dataclass(frozen=True)
 class Head:
-    """The beginning of a network file, and what else tells its shape.
+    """The beginning of a network file, and other facts that determine its shape.
 
     Attributes:
         file: its name, for errors.
@@ -50,12 +50,12 @@ class Head:
     body: int
 
     def word(self, at: int) -> int | None:
-        """The 32-bit word at a byte; None: the file ends before."""
+        """The 32-bit word at a byte; None: the file ends before it."""
         return WORD.unpack_from(self.data, at)[0] if 0 <= at <= len(self.data) - WORD.size else None
 
     @property
     def fv_scale(self) -> int | None:
-        """The FV_SCALE that the text names; a number that none can be is not read."""
+        """The FV_SCALE in the text; impossible numbers are ignored."""
         found = re.search(r"\bfv_scale=(\d{1,4})(?!\d)", self.text)
         return int(found[1]) if found and int(found[1]) in _FV_SCALES else None
 
@@ -65,7 +65,7 @@ class Fit:
     """A shape whose file has this size.
 
     Attributes:
-        hashes: how many of the hashes in the file are its own.
+        hashes: the number of hashes in the file that match the shape.
         header: whether the architecture string describes it.
     """
 
@@ -81,11 +81,11 @@ class Family(Protocol):
     """The shapes of this kind that Gougi reads, for errors."""
 
     def fits(self, head: Head, wanted: Architecture | None) -> Iterator[Fit]:
-        """Every shape of this kind whose file would be as long as this one is. ``wanted``: none but this one."""
+        """Every shape of this kind whose file would be as long as this one. ``wanted``: try only this shape."""
         ...
 
     def near(self, head: Head) -> Iterator[str]:
-        """What the size would allow, or how far it is from what the header says: for the error if nothing fits."""
+        """Shapes that the size would allow, or its difference from the header's: for the error if nothing fits."""
         ...
 
 
@@ -126,7 +126,7 @@ class Classic:
 
     @staticmethod
     def _transformers(head: Head) -> Iterator[tuple[FeatureSet, int, int]]:
-        """Features and widths after whose transformer the file has bytes for layers, and for no more than layers."""
+        """Features and widths whose transformer leaves as many bytes as layers can take."""
         for features in FEATURE_SETS.values():
             for width in WIDTHS:
                 largest = Architecture(features, width, _USUAL_HIDDEN[-1], _USUAL_HIDDEN[-1])
@@ -150,7 +150,7 @@ def read_head(data: bytes | mmap.mmap, file: str) -> Head:
     """The beginning of a network file.
 
     Raises:
-        NetworkFileError: it is none, or ends too early.
+        NetworkFileError: it is not one, or ends too early.
     """
     if len(data) < HEADER.size:
         raise NetworkFileError(file, len(data), f"file ends inside the header: expected {HEADER.size} bytes")
@@ -166,17 +166,17 @@ def read_head(data: bytes | mmap.mmap, file: str) -> Head:
 
 
 PACKED: Final = b"COMPRESSED_LEB128"
-"""The word before numbers that are packed (`worker.nnue.sfnn.leb128`), as those of the SFNN family's transformer."""
+"""The word before packed numbers (`worker.nnue.sfnn.leb128`), such as those of an SFNN transformer."""
 
 
 def is_sfnn(head: Head) -> bool:
-    """Whether a file is of the SFNN family (`worker.nnue.sfnn`), judged by its header or its packed transformer."""
+    """Whether a file has an SFNN network (`worker.nnue.sfnn`), judged by its header or its packed transformer."""
     after = head.body + WORD.size
     return "SFNN" in head.text.upper() or head.data[after : after + len(PACKED)] == PACKED
 
 
 def declared(text: str) -> Architecture | None:
-    """The classic shape that an architecture string describes; None: it describes none that Gougi knows."""
+    """The classic shape that an architecture string describes; None: it does not describe one that Gougi knows."""
     features = re.search(r"Features=([^\[\],]{1,40})\[(\d{1,9})->(\d{1,5})(?:x2)?\]", text)
     layers = [
         (int(outputs), int(inputs))
@@ -199,7 +199,7 @@ def choose(head: Head, wanted: str | None = None) -> Architecture:
         wanted: the name that the user gave (``halfkp_1024x2-8-64``); None or empty: none.
 
     Raises:
-        NetworkFileError: no known shape fits, or two do, or it is not the one that the user named.
+        NetworkFileError: no known shape fits, or two do, or the file does not have the shape that the user named.
     """
     named_one = named(wanted) if wanted else None
     if wanted and named_one is None:

@@ -1,11 +1,11 @@
 """Rows of a network that all processes of a machine share: a file in the user's cache folder, mapped into memory.
 
 The rows of the feature transformer are almost all of a large network (HalfKP 256x2: 64 MB, HalfKA2 1024x2: 270 MB).
-They stand in the file as the kernels read them. The first process that needs them writes it, the others wait; pages
-that two processes map are in memory once. The file's name is a hash of the network's file, of this package's sources
-and of the CPU's kernels, so that it never holds the rows of another network or another order.
+The file has them as the kernels read them. The first process that needs it writes it, the others wait; pages that two
+processes map are in memory only once. The file's name is a hash of the network's file, of this package's sources and of
+the CPU's kernels, so that it never holds the rows of another network or another order.
 
-One process alone has its rows in memory of its own: the system can give that large pages.
+A process that does not share has its rows in private memory, for which the system can use large pages.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from worker.jit import HAS_AVX2, HAS_VNNI, cache_dir
 from worker.trust import only_ours
 
 LEAST_BYTES: Final = 8 << 20
-"""Smaller networks are not worth a file."""
+"""Minimum size: smaller networks are not worth a file."""
 _FOLDER: Final = "nets"
 _SUFFIX: Final = ".rows"
 _LEFT: Final = 2
-"""Files that stay, however long nobody has used them."""
+"""Number of files that are kept, however long they have been unused."""
 _UNUSED_S: Final = 30 * 86_400
 
 Int16s = npt.NDArray[np.int16]
@@ -40,12 +40,12 @@ Fill = Callable[[Int16s], None]
 
 
 def shared_rows(digest: str, shape: tuple[int, int], fill: Fill) -> Int16s | None:
-    """The rows of a network, not to be written to; None: the cache folder cannot hold them.
+    """The rows of a network, read-only; None: the cache folder cannot hold them.
 
     Args:
         digest: SHA-256 of the network's file, hexadecimal.
         shape: (rows, width).
-        fill: writes them; it is called with zeros, int16 [rows, width], if nobody has made them yet.
+        fill: writes them; it is called with zeros, int16 [rows, width], if no process has written them yet.
     """
     size = 2 * shape[0] * shape[1]
     if size < LEAST_BYTES:
@@ -67,14 +67,14 @@ def shared_rows(digest: str, shape: tuple[int, int], fill: Fill) -> Int16s | Non
 
 def _write(path: Path, shape: tuple[int, int], size: int, fill: Fill) -> None:
     with replacing(path, mode=0o600) as file:
-        os.posix_fallocate(file.fileno(), 0, size)  # or a full disk would kill this process while it writes
+        os.posix_fallocate(file.fileno(), 0, size)  # otherwise a full disk would kill this process while it writes
         rows: Any = np.memmap(file.name, np.int16, "r+", shape=shape)
         fill(rows)
         rows.flush()
 
 
 def _prune(folder: Path, current: Path) -> None:
-    """Remove what nobody has begun to use for a month, but not the last few. Who has it mapped keeps it."""
+    """Remove files that no process opened for a month, except the last few. Existing mappings stay valid."""
     others = [path for path in folder.glob(f"*{_SUFFIX}") if path != current]
     others.sort(key=lambda path: path.stat().st_mtime, reverse=True)
     for path in others[_LEFT:]:

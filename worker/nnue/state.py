@@ -1,9 +1,9 @@
-"""The memory that a thread needs to evaluate: the ``nn`` Record that compiled code gets, and the buffers behind it.
+"""The memory that a thread needs to evaluate: the ``nn`` Record for compiled code, and the buffers it points to.
 
-The Record holds addresses of the network's weights (shared) and of the thread's own buffers. Accumulators lie in a ring
-of `SLOTS` plies. Beside each stands the zobrist key of the position for which it was computed; where that equals the
-key on the position's stack, the accumulator is valid. So moves, unmoves and new positions have nothing to do or to
-reset here, and a slot that two plies share can only be recomputed, never be mistaken.
+The Record holds addresses of the network's weights (shared) and of the thread's own buffers. Accumulators are in a ring
+of `SLOTS` plies. Each has the zobrist key of the position for which it was computed; if that equals the key on the
+position's stack, the accumulator is valid. So moves, unmoves and new positions need no work here. A slot that two plies
+share may have to be recomputed, but is never mistaken for the other ply's.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class NnueState:
             address += size
         keys_at = rounded["accumulators"]
         self._buffer[keys_at : keys_at + sizes["keys"]].view(np.uint64)[:] = _UNUSED_KEY
-        # An empty board with empty hands: none but the bias.
+        # An empty board with empty hands: only the bias.
         kept_at = self.record.kept - self._buffer.ctypes.data
         kept = self._buffer[kept_at : kept_at + sizes["kept"]].reshape(-1, kept_bytes)
         kept[:, : 2 * width] = network.transformer_bias.view(np.uint8)

@@ -1,15 +1,15 @@
-"""Networks that differ a little: with them voters of one network disagree where it is unsure.
+"""Networks that differ a little: voters that use them disagree when the network is unsure.
 
 Voters that search alike only repeat each other. Obata, Sugiyama, Hoki and Ito (2010) added a random number to the
-evaluation; GA将 left out groups of features for each voter. Here both are done to the weights, once, when a network is
-loaded; nothing of the compiled evaluation knows of it.
+evaluation; GA将 left out groups of features for each voter. Here both are applied to the weights, once, when a network
+is loaded; the compiled evaluation is unaffected.
 
-**Dropout** leaves out hidden units of the feature transformer, of both perspectives together, and strengthens what is
-left (Srivastava et al. 2014). Rows would be whole pieces: a voter that lacks 1 % of them is 340 centipawns off in the
-mean square (reference net), one that lacks 5 % of the hidden units 83.
+**Dropout** leaves out hidden units of the feature transformer, of both perspectives together, and strengthens the
+remaining ones (Srivastava et al. 2014). To leave out rows would be to leave out pieces: a voter without 1 % of them is
+340 centipawns off in the mean square (reference net), one without 5 % of the hidden units 83.
 
-**Noise** is Gaussian, on the transformer's weights, and as strong as makes the evaluation of sample positions differ by
-the standard deviation that was asked for.
+**Noise** is Gaussian, on the transformer's weights. Its strength is chosen so that the evaluation of sample positions
+differs by the standard deviation that was requested.
 
 The mean change over these positions is subtracted from the output's bias: it would only favour the side to move.
 """
@@ -31,19 +31,19 @@ from worker.shogi.position import Position
 
 _POSITIONS: Final = 200
 _PLIES: Final = (8, 60)
-"""Plies of the random games that give the sample, from and below."""
+"""Range of plies (end excluded) of the random games that provide the sample."""
 _DECIDED: Final = 1000
-"""Centipawns. Positions with a higher evaluation do not count: there the votes do not matter."""
+"""Centipawns. Positions with a higher evaluation are excluded: the votes do not matter there."""
 _INT8: Final = (-128, 127)
 _INT16: Final = (-(1 << 15), (1 << 15) - 1)
 _STRENGTHS: Final = (1 / 16, 4096.0)
-"""Standard deviations of the noise on a weight, from the least that changes any to more than any network bears."""
+"""Standard deviations of the noise on a weight, from the least effective one to more than any network tolerates."""
 _STEPS: Final = 16
 
 _Int16s = npt.NDArray[np.int16]
 _Floats = npt.NDArray[np.float64]
 _Sample = tuple[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]], ...]
-"""By position: the rows that the side to move sees, and those that the other side does."""
+"""By position: the rows that the side to move sees, and those that the other side sees."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Variation:
     dropout: float = 0.0
     """Share of the hidden units that are left out, 0 to 0.5."""
     noise_cp: float = 0.0
-    """Standard deviation that is added to the evaluation, in centipawns, 0 to 1000."""
+    """Standard deviation of the noise that is added to the evaluation, in centipawns, 0 to 1000."""
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -72,10 +72,10 @@ NONE: Final = Variation()
 
 
 def vary(network: NetworkFile, variation: Variation, fv_scale: int) -> NetworkFile:
-    """A copy of ``network``, changed; itself where there is nothing to change.
+    """A changed copy of ``network``, or ``network`` itself if there is nothing to change.
 
     Args:
-        fv_scale: raw output to a centipawn.
+        fv_scale: raw output per centipawn.
     """
     if not variation.dropout and not variation.noise_cp:
         return network
@@ -93,7 +93,7 @@ def vary(network: NetworkFile, variation: Variation, fv_scale: int) -> NetworkFi
 
 
 def _drop(network: NetworkFile, share: float, rng: np.random.Generator) -> NetworkFile:
-    """Leave out ``share`` of the transformer's outputs, rounded to whole units, where the first layer reads them."""
+    """Leave out ``share`` of the transformer's outputs, in whole units: their first-layer weights become 0."""
     width = network.architecture.width
     count = round(share * width)
     dropped = rng.permutation(width)[:count]
@@ -118,7 +118,7 @@ def _add_noise(
         return float((_evaluate(network, positions, fv_scale, partial(noisy, strength)) - before).std())
 
     before = _evaluate(network, positions, fv_scale)
-    # By halves, for whole weights do not follow a faint noise in proportion.
+    # Bisection: integer weights do not respond in proportion to faint noise.
     low, high = _STRENGTHS
     for _ in range(_STEPS):
         middle = math.sqrt(low * high)
@@ -128,7 +128,7 @@ def _add_noise(
 
 @cache
 def _positions() -> tuple[Position, ...]:
-    """Make `_POSITIONS` positions by random games, the same ones each time."""
+    """Make `_POSITIONS` positions from random games, the same ones each time."""
     rng = np.random.default_rng(20101123)
     found: list[Position] = []
     while len(found) < _POSITIONS:
@@ -143,7 +143,7 @@ def _positions() -> tuple[Position, ...]:
 
 
 def _positions_of(network: NetworkFile, fv_scale: int) -> _Sample:
-    """The rows of the sample's positions that ``network`` does not see as decided; of all where that leaves few."""
+    """The rows of the sample's positions that ``network`` does not consider decided; of all if few remain."""
     features = network.architecture.features
     sample: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]] = []
     for position in _positions():
@@ -163,7 +163,7 @@ def _evaluate(
     fv_scale: int,
     weights: Callable[[npt.NDArray[np.int64]], _Int16s] | None = None,
 ) -> _Floats:
-    """Centipawns for the side to move, by position. ``weights``: the transformer's rows, where they are others."""
+    """Centipawns for the side to move, by position. ``weights``: the transformer's rows, if they differ."""
 
     def accumulator(rows: npt.NDArray[np.int64]) -> _Int16s:
         chosen = network.transformer_weight[rows] if weights is None else weights(rows)

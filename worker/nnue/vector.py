@@ -1,15 +1,15 @@
-"""Rows and layers on AVX2 vectors. Compile only where `worker.jit.HAS_AVX2`.
+"""Rows and layers with AVX2 vectors. Compile only if `worker.jit.HAS_AVX2`.
 
 Layer weights are arranged as int8 [block][inputs / 4][outputs of the block][4]: one 32-bit broadcast of four
-activations meets the weights of all outputs of a block (8, 16 or 32, in 1, 2 or 4 registers). Packing to 8 bits works
-within the 128-bit halves of a register and so leaves activations in an order of its own; the weights' columns are put
-into that order when a network is loaded, instead of the activations at every evaluation.
+activations is multiplied with the weights of all outputs of a block (8, 16 or 32, in 1, 2 or 4 registers). Packing to 8
+bits operates within the 128-bit halves of a register and so leaves activations in an order of its own. The columns of
+the weights are put into that order when a network is loaded, instead of the activations at every evaluation.
 
-Of the first layer's inputs two thirds are 0, so it leaves out each four that are all 0 (after Stockfish's
-``find_nnz``). A network's neurons stand in an order in which such fours are common (`worker.nnue.network`).
+Two thirds of the first layer's inputs are 0, so it skips each four that are all 0 (after Stockfish's ``find_nnz``). A
+network's neurons are in an order in which such fours are common (`worker.nnue.network`).
 
-Activations of a side lie in blocks of 256. Behind each stand four zeros, which an index of 64 fours finds, and a bit
-for each four of the block: set where it is not all 0.
+Activations of a side are in blocks of 256. After each come four zeros, which the index 64 of a four finds, and a bit
+for each four of the block: set if it is not all 0.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ from worker.jit.simd import (
 
 _VECTOR: Final = 32
 _BLOCK: Final = 256
-"""Inputs whose fours have a bit each in one word."""
+"""Number of inputs whose fours have their bits in one word."""
 _BITS: Final = _BLOCK + 8
-"""The place of that word, from the block's begin on."""
+"""The offset of that word from the start of the block."""
 _BLOCK_BYTES: Final = _BLOCK + 64
 
 _LANES: Final = np.arange(_VECTOR)
@@ -86,7 +86,7 @@ def arrange_layer(
     arranged = full.reshape(rows // block, block, columns // 4, 4).transpose(0, 2, 1, 3)
     padded_bias = np.zeros(rows, np.int32)
     padded_bias[:outputs] = bias
-    # The first layer reads weights for the four zeros behind a block.
+    # The first layer reads weights for the four zeros after a block.
     behind = np.zeros((_BLOCK + 4) * block if layer == 0 else 0, np.int8)
     return padded_bias, np.concatenate([arranged.ravel(), behind])
 
@@ -122,8 +122,8 @@ def change_rows(
     """target = kept = kept + rows - other rows, eight registers at a time.
 
     Args:
-        added, added_end: between these two stand the addresses of the rows to add.
-        removed, removed_end: between these two, those of the rows to take away.
+        added, added_end: the addresses of the rows to add stand between these two.
+        removed, removed_end: the addresses of the rows to subtract stand between these two.
     """
     for i in range(0, row_bytes, 256):
         k = kept + i
@@ -209,7 +209,7 @@ def _clip_sums(a0: Any, a1: Any, a2: Any, a3: Any, target: int) -> None:
 def _hidden_layer(source: Any, inputs: Any, bias: Any, weights: Any, outputs: Any, target: Any) -> None:
     """A hidden layer with its activation; ``inputs`` a multiple of 32, ``outputs`` as `padded_outputs` gives it.
 
-    Inputs are summed in two strands, a and b: one alone would wait for each sum before it starts the next.
+    Inputs are summed in two chains, a and b: a single one would wait for each sum before it starts the next.
     """
     if outputs == 8:
         a0, b0 = vload(bias), vzero()
@@ -249,17 +249,17 @@ def _hidden_layer(source: Any, inputs: Any, bias: Any, weights: Any, outputs: An
 
 @jit()
 def _first_fours(x_bits: Any, y_bits: Any) -> tuple[Any, Any, Any, Any]:
-    """The place of either side's first four in its block, 256 where none is left, and the bits of the others."""
+    """The offset of each side's first four in its block, 256 if none is left, and the bits of the others."""
     one = np.uint64(1)
     return 4 * ctz_or_64(x_bits), 4 * ctz_or_64(y_bits), x_bits & (x_bits - one), y_bits & (y_bits - one)
 
 
 @jit()
 def _input_layer(inputs: Any, width: Any, bias: Any, weights: Any, outputs: Any, target: Any) -> None:
-    """The first hidden layer with its activation, from what `_clip_row` made of both sides at ``inputs``.
+    """The first hidden layer with its activation, from the output of `_clip_row` for both sides at ``inputs``.
 
-    The fours of one side (x) are summed in strand a, those of the other (y) in strand b; a side without more goes on
-    with the zeros behind its block.
+    The fours of one side (x) are summed in chain a, those of the other (y) in chain b. A side with no fours left
+    goes on with the zeros after its block.
     """
     side = -(-width // _BLOCK) * _BLOCK_BYTES
     for out in range(0, outputs, 32):
@@ -274,7 +274,7 @@ def _input_layer(inputs: Any, width: Any, bias: Any, weights: Any, outputs: Any,
         for i in range(0, width, _BLOCK):
             y_at = x_at + side
             x_bits, y_bits = ldu64(x_at + _BITS), ldu64(y_at + _BITS)
-            # Strides that the compiler knows are worth a hundredth of the search's speed.
+            # Strides that are known to the compiler add 1 % to the search's speed.
             if outputs == 8:
                 v, w = first + i * 8, first + (width + i) * 8
                 while x_bits | y_bits:

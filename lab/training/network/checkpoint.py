@@ -22,10 +22,10 @@ class CheckpointError(Exception):
 
 
 def write_checkpoint(folder: Path, state: dict[str, Any]) -> None:
-    """Write a checkpoint; the previous one is kept beside it.
+    """Write a checkpoint; the previous one is kept next to it.
 
     Raises:
-        OSError: it names the file. The previous checkpoint is then still there.
+        OSError: the message names the file. The previous checkpoint is then still there.
     """
     buffer = io.BytesIO()
     torch.save(state, buffer)

@@ -81,7 +81,7 @@ class Resident:
             parts.append(torch.from_numpy(values).to(self._device))
 
     def close_corpus(self) -> None:
-        """All positions are there: concatenate them."""
+        """Concatenate the positions; call it after all were added."""
         for name in _FIELDS:
             self._whole[name] = torch.cat(self._parts.pop(name))
 

@@ -26,7 +26,7 @@ from lab.training.weights import OUTPUT_ONE, FloatNet, snapped
 from worker.search.tt import EXACT, LOWER, UPPER
 
 CHECKPOINT_S: Final = 120.0
-"""Seconds between two checkpoints; there is one at the end too, however a run ends."""
+"""Seconds between two checkpoints; one is also written at the end, however a run ends."""
 _PROGRESS_S: Final = 0.1
 """Seconds between two reports of progress: each waits for the GPU."""
 
@@ -78,7 +78,7 @@ class Outcome:
     rows: list[Row]
     positions: int
     spent_s: float
-    """Seconds of training, over all parts of the run."""
+    """Total seconds of training, over all parts of the run."""
 
 
 def loss_of(output: Tensor, labels: Tensor, to_logit: float, exponent: float = 0.0) -> Tensor:
@@ -201,10 +201,10 @@ class Trainer:
         keep: Callable[[dict[str, Any]], None],
         is_stopped: Callable[[], bool] = lambda: False,
     ) -> Outcome:
-        """Train to the end of the plan, or until stopped; `keep` gets the state then too.
+        """Train to the end of the plan, or until stopped; then `keep` also gets the state.
 
         Args:
-            on_progress: callback for the progress, some times a second.
+            on_progress: callback for the progress, several times per second.
             on_row: callback for each line of the log.
             keep: writes a checkpoint.
             is_stopped: called between two batches.

@@ -1,1 +1,1 @@
-"""Networks of the SFNN family: products of an accumulator's halves, and a small network for each class of positions."""
+"""SFNN networks: products of an accumulator's halves, and one small network for each class of positions."""

@@ -1,4 +1,4 @@
-"""The shape of a network of the SFNN family, its name and its header.
+"""The shape of an SFNN network, its name and its header.
 
     rows of the features -> accumulator[width] of each side
       -> product of its two halves, clipped: width / 2 of each side
@@ -32,13 +32,13 @@ from worker.shogi.pieces import SQUARES
 
 @dataclass(frozen=True)
 class Input:
-    """The features of a file of this family.
+    """The input features of an SFNN file.
 
     Attributes:
-        key: in an architecture's name.
-        name: in the file's header.
+        key: the key in an architecture's name.
+        name: the name in the file's header.
         rows: of the feature transformer in the file.
-        features: the set whose numbers find the rows in memory. Those of ``K+A2`` are made into rows of ``K+P``: a
+        features: the set by whose numbers the rows in memory are found. Rows of ``K+A2`` are converted to ``K+P``: a
             king's row there is the sum of its two here.
     """
 
@@ -49,7 +49,7 @@ class Input:
 
 
 K_A2: Final = Input("ka2", "K+A2", PIECE_NUMBERS + 3 * SQUARES, K_P)
-"""All pieces, both kings on one plane, and after them either king on a plane of its own."""
+"""All pieces, with both kings on one plane, followed by a separate plane for each king."""
 
 INPUTS: Final = {
     key: Input(key, features.name, features.dimensions, features)
@@ -63,7 +63,7 @@ INPUTS: Final = {
         "halfkahm1": HALF_KA_HM1,
     }.items()
 } | {K_A2.key: K_A2}
-"""The features by their key."""
+"""The input features by key."""
 _BY_ROWS: Final = {chosen.rows: chosen for chosen in INPUTS.values()}
 
 MAX_WIDTH: Final = 16384
@@ -74,8 +74,8 @@ _SHARD_STEP: Final = 64
 
 @dataclass(frozen=True)
 class Sharing:
-    """Which inputs the first layer's sums see: all of them the first ``common``, and each group of sums its own
-    ``shard`` of the rest. Weights elsewhere are not used, whatever the file holds there."""
+    """The inputs that the first layer's sums see. All sums see the first ``common`` inputs; each group of sums also
+    sees its own ``shard`` of the rest. All other weights are ignored, whatever the file holds there."""
 
     common: int
     shard: int
@@ -93,14 +93,14 @@ class SfnnArchitecture:
     Attributes:
         inputs: the features.
         width: of an accumulator, and of both sides' products together.
-        hidden1: sums of the first layer that are squared and clipped: 8n, or 8n - 1 with a shortcut beside them.
+        hidden1: sums of the first layer that are squared and clipped: 8n, or 8n - 1 with an additional shortcut.
         hidden2: sums of the second layer.
-        stacks: how a position finds its stack.
+        stacks: the rule that selects a position's stack.
         sharing: None: every sum of the first layer sees every input.
-        fv_scale: by what the output is to be divided, if the file names it.
+        fv_scale: the divisor of the output, if the file has it.
 
     Raises (constructor):
-        ValueError: sizes that do not go together; the message names them.
+        ValueError: sizes that do not fit together; the message names them.
     """
 
     inputs: Input
@@ -128,12 +128,12 @@ class SfnnArchitecture:
 
     @property
     def features(self) -> FeatureSet:
-        """The set that finds the rows in memory."""
+        """The set by whose numbers the rows in memory are found."""
         return self.inputs.features
 
     @property
     def shortcut(self) -> bool:
-        """Whether the first layer has one sum more, which goes straight to the output."""
+        """Whether the first layer has one more sum, which goes straight to the output."""
         return self.hidden1 % 8 == 7
 
     @property
@@ -152,18 +152,18 @@ class SfnnArchitecture:
         return self.stacks.progress > 1 and not self.stacks.outside
 
     def __str__(self) -> str:
-        """The name, as YaneuraOu gives it to an edition: ``SFNN_halfka2_1024_7_64_k3k3``."""
+        """The name, as YaneuraOu names its editions: ``SFNN_halfka2_1024_7_64_k3k3``."""
         parts = (f"SFNN_{self.inputs.key}", self.width, self.hidden1, self.hidden2, self.sharing or "", self.stacks)
         return "_".join(text for part in parts if (text := str(part)))
 
     @property
     def name(self) -> str:
-        """The same; see `worker.nnue.architecture.Architecture.name`."""
+        """The same as `str`; see `worker.nnue.architecture.Architecture.name`."""
         return str(self)
 
     @property
     def header(self) -> str:
-        """The string that a file of this shape begins with."""
+        """The architecture string of a file of this shape."""
         name = "SFNN-1536" if str(self) == "SFNN_halfkahm2_1536_15_32_k3k3" else str(self).upper()
         if self.stacks.outside:
             name = str(replace(self, stacks=StackRule(king="k3k3"))).upper()
@@ -179,12 +179,12 @@ _NAME: Final = re.compile(
     r"(?:_c(?P<common>\d{1,5})_s(?P<shard>\d{1,5})x(?P<groups>\d{1,3}))?(?P<stacks>(?:_[a-z0-9]+)*)"
 )
 _OTHER_NAMES: Final = ("sfnn_1536", "sfnn1536", "sfnn_1536_v2", "yaneuraou_engine_sfnn1536")
-"""What the first of the family is called, `_FIRST` in full."""
+"""Other names of the first network of the family, whose full name is `_FIRST`."""
 _FIRST: Final = "sfnn_halfkahm2_1536_15_32_k3k3"
 
 
 def is_sfnn_name(text: str) -> bool:
-    """Whether an architecture's name is one of this family."""
+    """Whether an architecture's name is one of the SFNN family."""
     return re.match(r"(yaneuraou_engine_)?(nnue_)?sfnn", text.strip().lower().replace("-", "_")) is not None
 
 
@@ -192,7 +192,7 @@ def parse_sfnn_name(text: str) -> SfnnArchitecture:
     """Read a name as ``SFNN_halfka2_1024_7_64_hand16_k3k3``; case, and ``-`` or ``_``, do not matter.
 
     Raises:
-        ValueError: it is none; the message says what was expected.
+        ValueError: it is not such a name; the message says what was expected.
     """
     name = text.strip().lower().replace("-", "_")
     found = _NAME.fullmatch(_FIRST if name in _OTHER_NAMES else name)

@@ -1,19 +1,19 @@
-"""Reader and writer of network files of the SFNN family, as YaneuraOu defines them.
+"""Reader and writer of SFNN network files, as YaneuraOu defines them.
 
 Little endian::
 
     u32 version (0x7AF32F16), u32 hash, u32 length, architecture string
     u32 hash, int16 bias[width], int16 weight[rows][width]        feature transformer
-    u32 hash, int32 bias, int32 weight[81][1548]                  progress, where the stacks ask for it
+    u32 hash, int32 bias, int32 weight[81][1548]                  progress, if the stacks need it
     for each stack: u32 hash, then for each of three layers
         int32 bias[outputs], int8 weight[outputs][inputs rounded up to 32]
 
-The feature transformer is packed, as a rule: the word ``COMPRESSED_LEB128``, the number of bytes (u32) and the bytes,
+The feature transformer is usually packed: the word ``COMPRESSED_LEB128``, the number of bytes (u32) and the bytes,
 once for its bias and once for its weights (`worker.nnue.sfnn.leb128`).
 
-Trainers write headers that are not true. The bytes decide: the packed feature transformer tells its width and so its
-features, the hashes before the stacks tell their size, and so their number. The header, or the user, decides between
-what is left (`worker.nnue.sfnn.shape`). No memory is taken before the sizes are checked against the file's.
+Trainers write headers that are not true. The bytes decide: the packed feature transformer determines its width and so
+its features; the hashes before the stacks determine their size, and so their number. The header, or the user, decides
+between the remaining shapes (`worker.nnue.sfnn.shape`). Sizes are checked against the file's before memory is taken.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ PROGRESS_FILE_BYTES: Final = SQUARES * PIECE_NUMBERS * 8
 
 @dataclass(frozen=True)
 class Progress:
-    """The weights of the progress of the game, 16 fractional bits.
+    """The weights of game progress, with 16 fractional bits.
 
     Attributes:
         bias: added to every sum.
@@ -63,7 +63,7 @@ class SfnnFile:
         biases: of the three layers, int32 [stacks, outputs].
         weights: of the three layers, int8 [stacks, outputs, inputs]. The first layer's inputs are the products of the
             side to move, then the other's; the second's, the squared sums, then the clipped ones.
-        progress: None: the stacks do not ask for it.
+        progress: None: the stacks do not need it.
     """
 
     architecture: SfnnArchitecture
@@ -102,7 +102,7 @@ class _Reader:
         return NetworkFileError(self.file, self.at if at is None else at, problem)
 
     def take(self, size: int, what: str) -> int:
-        """Move past ``size`` bytes and give where they start."""
+        """Move past ``size`` bytes and return the offset where they start."""
         start = self.at
         if start + size > len(self.data):
             raise self.error(f"file ends inside {what}: expected {size} bytes from byte {start}", len(self.data))
@@ -114,7 +114,7 @@ class _Reader:
         return np.frombuffer(self.data, kind, count, self.take(count * kind.itemsize, what))
 
     def packed(self, what: str) -> tuple[int, npt.NDArray[np.uint8]]:
-        """Where a LEB128 block's bytes begin, and the bytes."""
+        """The offset of a LEB128 block's bytes, and the bytes."""
         start = self.take(_BLOCK.size, what)
         magic, size = _BLOCK.unpack_from(self.data, start)
         if magic != PACKED:
@@ -127,12 +127,12 @@ def sfnn_shape(head: Head, *, architecture: str | None = None, outside: bool = F
 
     Args:
         head: of the file.
-        architecture: its short name, if the user says it; the file's sizes have to fit it.
-        outside: there is a file ``progress.bin`` beside it (`stacks.KPABS`): nine stacks are classes of progress then,
+        architecture: its short name, if the user gives it; the file's sizes must fit it.
+        outside: there is a file ``progress.bin`` next to it (`stacks.KPABS`). Then nine stacks are classes of progress,
             unless the user's architecture says otherwise.
 
     Raises:
-        NetworkFileError: it ends too early, or a shape that fits nothing, or more than one.
+        NetworkFileError: the file ends too early, or no shape fits, or more than one does.
     """
     return _open(_Reader(head), head, architecture, outside)[0]
 
@@ -143,9 +143,9 @@ _Packed = tuple[int, npt.NDArray[np.uint8]]
 def _open(
     reader: _Reader, head: Head, architecture: str | None, outside: bool
 ) -> tuple[SfnnArchitecture, tuple[_Packed, _Packed] | None]:
-    """The architecture, and the packed bias and weights of the feature transformer, None where they are not packed.
+    """The architecture, and the packed bias and weights of the feature transformer, None if they are not packed.
 
-    The reader stands before them if they are not, else behind them.
+    If they are packed, the reader stands after them, else before them.
     """
     reader.take(WORD.size, "the feature transformer's hash")
     transformer = reader.at
@@ -162,13 +162,13 @@ def _open(
 
 
 def parse_sfnn(head: Head, *, architecture: str | None = None, progress: bytes | None = None) -> SfnnFile:
-    """Read a network; arguments as `sfnn_shape`.
+    """Read a network; arguments as in `sfnn_shape`.
 
     Args:
         progress: the content of the file ``progress.bin``.
 
     Raises:
-        NetworkFileError: broken, too short or too long, or a shape that fits nothing, or more than one.
+        NetworkFileError: broken, too short or too long, or no shape fits, or more than one does.
     """
     reader = _Reader(head)
     arch, packed = _open(reader, head, architecture, progress is not None)
@@ -211,10 +211,10 @@ def _read_progress(reader: _Reader, arch: SfnnArchitecture, outside: bytes | Non
 
 
 def parse_progress(data: bytes, *, file: str = "progress.bin") -> Progress:
-    """Read the progress's weights from a file of their own: double [81][1548].
+    """Read the progress's weights from a separate file: double [81][1548].
 
     Raises:
-        NetworkFileError: another size, or a value that is no number.
+        NetworkFileError: wrong size, or a value that is not a number.
     """
     if len(data) != PROGRESS_FILE_BYTES:
         raise NetworkFileError(file, len(data), f"{len(data)} bytes, expected {PROGRESS_FILE_BYTES}")
@@ -226,7 +226,7 @@ def parse_progress(data: bytes, *, file: str = "progress.bin") -> Progress:
 
 
 def _layers_dtype(arch: SfnnArchitecture) -> np.dtype[Any]:
-    """One stack as a structure."""
+    """The numpy type of one stack."""
     fields: list[tuple[str, str, tuple[int, ...]]] = [("hash", "<u4", ())]
     for number, (outputs, inputs) in enumerate(arch.layers):
         fields.append((f"bias{number}", "<i4", (outputs,)))
@@ -247,7 +247,7 @@ def _read_stacks(
 
 
 def serialise_sfnn(network: SfnnFile) -> bytes:
-    """The bytes of a network file. Weights of the progress that lie outside of it are left out."""
+    """The bytes of a network file. Progress weights from a separate file are left out."""
     arch = network.architecture
     text = arch.header.encode("ascii")
     file_hash = _FILE_HASH ^ (PROGRESS_HASH if arch.has_progress else 0)

@@ -1,5 +1,5 @@
-"""The decorator of this package's compiled code. It has a folder of its own in the cache, so that who uses no network
-of this family neither compiles it nor notices when it changes."""
+"""The decorator of this package's compiled code. Its cache has a separate folder, so that a user without SFNN networks
+neither compiles this code nor is affected when it changes."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from worker.jit import cache_dir, jit_of
 
 _HERE: Final = Path(__file__).parent
 COMPILED: Final = ("kernel.py", "leb128.py", "portable.py", "state.py", "vector.py")
-"""Files that compiled code is in, or takes a constant from."""
+"""Files that contain compiled code, or constants that compiled code uses."""
 
 jit, FOLDER = jit_of("sfnn", [_HERE / name for name in COMPILED])
 
 
 @contextmanager
 def one_at_a_time() -> Iterator[None]:
-    """Within this no other process compiles code of this package: a cold cache that several filled has crashed numba.
+    """Keep other processes from compiling this package meanwhile: numba has crashed when several filled a cold cache.
 
     Raises:
         OSError: the folder cannot be used.

@@ -1,6 +1,6 @@
-"""The evaluation of the SFNN family after its accumulators, as a function that the search calls by its address.
+"""The evaluation of the SFNN family after its accumulators, as a function that the search calls by address.
 
-So the search is compiled once, whatever networks there are, and this only where such a network is loaded.
+So the search is compiled once, whatever the networks, and this code only if such a network is loaded.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from worker.shogi.pieces import KING, SQUARES
 from worker.shogi.state import POS
 
 _PLANE_BYTES = 32 * SQUARES * 2
-"""Of the numbers of pieces as one perspective sees them, not mirrored; the mirrored ones lie behind."""
+"""Bytes of the piece numbers of one perspective, not mirrored. The mirrored ones follow in memory."""
 
 
 _position_at, _nnue_at, _sfnn_at = (record_at(kind) for kind in (POS, NN, SF))
@@ -48,7 +48,7 @@ def _king_class(pos: Any, sf: Any, colour: int) -> Any:
 
 @jit()
 def _progress_class(pos: Any, nn: Any, sf: Any) -> Any:
-    """The class of the progress of the game: a weight for each piece, by either king's square."""
+    """The class of game progress, from a weight for each piece and each king's square."""
     black = max(pos.ksq[0], 0)
     white = SQUARES - 1 - max(pos.ksq[1], 0)
     row0 = sf.progress_weights + black * (PIECE_NUMBERS * 4)
@@ -92,7 +92,7 @@ def stack_of(pos: Any, nn: Any, sf: Any) -> Any:
 
 @jit()
 def _output(pos_address: int, nn_address: int) -> Any:
-    """The raw output (int64) for the position and the thread's evaluation at these addresses, its accumulators done."""
+    """The raw output (int64) for the position and the evaluation state at these addresses, with valid accumulators."""
     pos, nn = _position_at(pos_address), _nnue_at(nn_address)
     sf = _sfnn_at(nn.sfnn)
     stack = sf.stacks + stack_of(pos, nn, sf) * sf.stack_bytes
@@ -102,7 +102,7 @@ def _output(pos_address: int, nn_address: int) -> Any:
 
 @cache
 def output_address() -> int:
-    """The address of `_output` in this process; compiles it, or takes it from the cache."""
+    """The address of `_output` in this process; compiles it or loads it from the cache."""
     signature = (int64, int64)
     with one_at_a_time():
         _output.compile(signature)

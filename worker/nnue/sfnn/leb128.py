@@ -1,6 +1,6 @@
-"""Signed LEB128 numbers of 16 bits, with which files of the SFNN family hold the feature transformer.
+"""Signed LEB128 numbers of 16 bits, in which SFNN files store the feature transformer.
 
-Seven bits of a number are in a byte, the lowest first; bit 7 is set in all but a number's last. A network has 130
+Each byte has seven bits of a number, the lowest first; bit 7 is set in all but the last. A network has 130
 million of them: hence compiled loops.
 """
 
@@ -17,11 +17,11 @@ from worker.nnue.sfnn.jit import jit, one_at_a_time
 _CHUNK: Final = 1 << 20
 _DECODE: Final = (types.Array(types.uint8, 1, "C", readonly=True), types.int16[::1])
 _MOST: Final = 3
-"""Bytes of a number of 16 bits at most."""
+"""Maximum number of bytes of a 16-bit number."""
 
 
 def count_numbers(data: npt.NDArray[np.uint8]) -> int:
-    """How many numbers these bytes hold."""
+    """The count of numbers in these bytes."""
     return sum(int(np.count_nonzero(data[at : at + _CHUNK] < 0x80)) for at in range(0, len(data), _CHUNK))
 
 
@@ -48,7 +48,7 @@ def decode(data: npt.NDArray[np.uint8], count: int) -> npt.NDArray[np.int16]:
 
 @jit()
 def _decode(data: Any, numbers: Any) -> Any:
-    """Where the first number of more than 16 bits begins, -1 for none."""
+    """The offset of the first number of more than 16 bits, -1 for none."""
     at = 0
     for i in range(len(numbers)):
         start = at
@@ -72,7 +72,7 @@ def _decode(data: Any, numbers: Any) -> Any:
 
 
 def encode(numbers: npt.NDArray[np.int16]) -> bytes:
-    """The bytes of these numbers, each in as few as it needs."""
+    """The bytes of these numbers, each with as few bytes as it needs."""
     flat = np.ascontiguousarray(numbers).reshape(-1)
     room = np.empty(_MOST * min(len(flat), _CHUNK), np.uint8)
     parts = []
@@ -83,7 +83,7 @@ def encode(numbers: npt.NDArray[np.int16]) -> bytes:
 
 @jit()
 def _encode(numbers: Any, target: Any) -> Any:
-    """How many bytes of ``target`` the numbers take."""
+    """Write the numbers to ``target`` and return their count of bytes."""
     at = 0
     for i in range(len(numbers)):
         value = np.int64(numbers[i])

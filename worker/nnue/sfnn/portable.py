@@ -1,4 +1,4 @@
-"""The layers of the SFNN family in plain loops, for CPUs without AVX2: the same results as `vector`."""
+"""The SFNN layers in plain loops, for CPUs without AVX2: the same results as `vector`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PADDING: Final = 32
 
 
 def padded_sums(sums: int) -> int:
-    """The number of sums that the first layer computes: the same number here."""
+    """The number of sums that the first layer computes; here it is the same number."""
     return sums
 
 
@@ -35,7 +35,7 @@ def _padded(inputs: int) -> int:
 
 
 def _wide(weights: npt.NDArray[np.int8]) -> npt.NDArray[np.int8]:
-    """Each weight in 16 bits, rows padded to 32 of them; as bytes, [stacks, bytes]."""
+    """Each weight in 16 bits, rows padded to a multiple of 32; as bytes, [stacks, bytes]."""
     stacks, outputs, inputs = weights.shape
     rows = np.zeros((stacks, outputs, _padded(inputs)), np.int16)
     rows[..., :inputs] = weights
@@ -46,7 +46,7 @@ arrange_first = arrange_second = arrange_third = _wide
 
 
 def second_inputs(sums: int) -> npt.NDArray[np.int64]:
-    """What stands at each place of the second layer's input: squared sums, then, plus ``sums``, clipped ones."""
+    """By input of the second layer, the number of its sum: first squared ones, then clipped ones, plus ``sums``."""
     return np.arange(2 * sums)
 
 

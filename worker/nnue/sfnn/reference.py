@@ -1,6 +1,6 @@
-"""The SFNN family's evaluation in plain numpy: slow and simple. The compiled one has to equal it bit for bit.
+"""The SFNN evaluation in plain numpy: slow and simple. The compiled one must equal it bit for bit.
 
-Arithmetic is that of YaneuraOu: weights of the feature transformer doubled when they are read, accumulators in int16
+The arithmetic is that of YaneuraOu: feature transformer weights doubled when they are read, accumulators in int16
 and sums in int32, both wrapping around; products of the two halves, clipped to 0..254, shifted to 0..126.
 """
 
@@ -31,7 +31,7 @@ def active_rows(
     hands: Sequence[Sequence[int]],
     king_squares: Sequence[int],
 ) -> Ints:
-    """Every row of the file that a position switches on; arguments as `worker.nnue.reference.active_rows`."""
+    """Every row of the file that a position activates; arguments as in `worker.nnue.reference.active_rows`."""
     pieces = piece_list(perspective, board, hands)
     if arch.inputs is K_A2:
         kings = pieces[pieces >= PIECE_NUMBERS]
@@ -89,7 +89,7 @@ def _wrapped(values: Any) -> Any:
 
 
 def seen_inputs(arch: SfnnArchitecture) -> npt.NDArray[np.int8]:
-    """Which inputs each sum of the first layer sees, 0 or 1: int8 [sums, width]."""
+    """Whether each sum of the first layer sees each input, 0 or 1: int8 [sums, width]."""
     seen = np.ones((arch.sums, arch.width), np.int8)
     share = arch.sharing
     if share is not None:
@@ -100,7 +100,7 @@ def seen_inputs(arch: SfnnArchitecture) -> npt.NDArray[np.int8]:
 
 
 def evaluate(network: SfnnFile, side: int, board: Any, hands: Sequence[Sequence[int]], kings: Sequence[int]) -> int:
-    """The raw output for the side to move, before FV_SCALE; arguments as `active_rows`."""
+    """The raw output for the side to move, before FV_SCALE; arguments as in `active_rows`."""
     arch = network.architecture
     total = 0 if network.progress is None else progress_sum(network.progress, board, hands, kings)
     stack = stack_index(arch.stacks, side, hands, kings, total)

@@ -1,7 +1,7 @@
-"""The architecture of a file of the SFNN family, from its bytes first and its header second.
+"""The architecture of an SFNN file, first from its bytes, then from its header.
 
-Headers are not always true: `nnue-pytorch` and others write one text whatever the shape is. True are the numbers in
-the packed feature transformer, the size of the file and the hash that stands before each stack.
+Headers are not always true: `nnue-pytorch` and others write one text whatever the shape is. These are reliable: the
+numbers in the packed feature transformer, the size of the file and the hash before each stack.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from worker.nnue.sfnn.stacks import StackRule, rules_with
 from worker.shogi.pieces import SQUARES
 
 NETWORK_HASH: Final = 0x6333718A
-"""Before each stack."""
+"""The hash before each stack."""
 PROGRESS_HASH: Final = 0x6F50524F
 PROGRESS_BYTES: Final = 8 + 4 * SQUARES * PIECE_NUMBERS
 _HIDDEN1: Final = tuple(8 * n - shortcut for n in (1, 2, 3, 4, 6, 8, 16) for shortcut in (1, 0))
 _HIDDEN2: Final = (8, 16, 24, 32, 48, 64, 96, 128)
-"""Sizes of the hidden layers that are tried where the header's do not fit."""
+"""Sizes of the hidden layers that are tried if the header's do not fit."""
 _MAX_STACKS: Final = 1 << 20
 
 
 @dataclass(frozen=True)
 class Sections:
-    """What a file says about its shape.
+    """The parts of a file that describe its shape.
 
     Attributes:
         header: the architecture string.
-        biases: numbers in the feature transformer's packed bias, 0 where it is not packed.
+        biases: numbers in the feature transformer's packed bias, 0 if it is not packed.
         weights: those in its packed weights.
-        at: where the bytes after the feature transformer begin; where it is not packed, where it begins itself.
+        at: offset after the feature transformer if that is packed, else the offset of the transformer itself.
         data: the file.
     """
 
@@ -59,8 +59,8 @@ def find_shape(sections: Sections, said: SfnnArchitecture | None, *, outside: bo
     """The architecture of a file.
 
     Args:
-        said: by the user: has to fit the sizes.
-        outside: there is a file with the progress's weights beside it.
+        said: the shape that the user gave; it must fit the sizes.
+        outside: there is a file with progress weights next to it.
 
     Raises:
         ValueError: nothing fits, or more than one does; the message lists what was read and what would fit.
@@ -85,7 +85,7 @@ def find_shape(sections: Sections, said: SfnnArchitecture | None, *, outside: bo
 
 
 def _beside(arch: SfnnArchitecture, outside: bool) -> SfnnArchitecture:
-    """Nine stacks are classes of progress if its weights lie beside the file."""
+    """Nine stacks are classes of progress if progress weights stand next to the file."""
     if outside and str(arch.stacks) == "k3k3":
         return replace(arch, stacks=StackRule(progress=8, outside=True))
     return arch
@@ -98,7 +98,7 @@ def _facts(sections: Sections) -> str:
 
 
 def _named(header: str) -> SfnnArchitecture | None:
-    """The shape that the header tells, if it tells a whole one."""
+    """The shape that the header describes, if it describes a complete one."""
     network = re.search(r"Network=([A-Za-z0-9_\-]+)", header)
     if network is None or not is_sfnn_name(network[1]):
         return None
@@ -109,7 +109,7 @@ def _named(header: str) -> SfnnArchitecture | None:
 
 
 def _transformer(sections: Sections) -> tuple[Input, int] | None:
-    """Features and width."""
+    """The input features and the width, from the packed transformer."""
     if sections.biases:
         inputs = inputs_of(sections.weights // sections.biases)
         return None if inputs is None or sections.weights % sections.biases else (inputs, sections.biases)
@@ -119,7 +119,7 @@ def _transformer(sections: Sections) -> tuple[Input, int] | None:
 
 
 def _fits(sections: Sections, arch: SfnnArchitecture) -> bool:
-    """Whether the file has exactly the numbers and bytes of a shape, and hashes where it has stacks."""
+    """Whether the file has exactly the numbers and bytes of a shape, and hashes where its stacks begin."""
     if sections.biases and (sections.biases, sections.weights) != (arch.width, arch.inputs.rows * arch.width):
         return False
     size = stack_bytes(arch)
@@ -141,8 +141,8 @@ def _stacks(sections: Sections, arch: SfnnArchitecture) -> npt.NDArray[np.uint8]
 
 
 def _pads_for_a_shortcut(sections: Sections, arch: SfnnArchitecture) -> bool:
-    """Whether the second layer has zeros where 8n sums would have two weights more than 8n - 1, which take as many
-    bytes."""
+    """Whether the second layer has zeros in the two extra weights that 8n sums would have, compared to 8n - 1. Both
+    take the same number of bytes."""
     (sums, width), (hidden2, inputs), _ = arch.layers
     before = 4 + sums * (4 + padded(width)) + 4 * hidden2
     weights = _stacks(sections, arch)[:, before : before + hidden2 * padded(inputs)]
@@ -172,6 +172,6 @@ def _possible(sections: Sections, named: SfnnArchitecture | None) -> Iterator[Sf
                 and rest // size <= _MAX_STACKS
             }
             fitting = [rule for count in counts for rule in rules_with(count)]
-            # What the header says of the stacks holds if it can.
+            # The header's stack rule holds if it fits.
             for rule in [rule for rule in told if rule in fitting] or fitting:
                 yield replace(one, stacks=rule)

@@ -1,8 +1,8 @@
-"""Layer stacks: which of a file's networks evaluates a position.
+"""Layer stacks: the choice of the network in a file that evaluates a position.
 
-A file of the SFNN family holds one small network for each class of positions. The class is made of up to three parts,
-in this order, the last one counting fastest: pieces in hand, the squares of the kings, the progress of the game. Each
-part looks at the side to move first and then at the other side, both as they see the board themselves.
+An SFNN file holds one small network for each class of positions. The class has up to three parts, in this order, with
+the last one varying fastest: pieces in hand, the squares of the kings, the progress of the game. Each part looks at the
+side to move first and then at the other side, both from their own view of the board.
 
 Source: YaneuraOu ``source/eval/nnue/architectures/README.md`` and ``stack_index_for_nnue`` (read, not copied); tanuki-
 ``tanuki_progress.cpp`` for ``progress8kpabs``.
@@ -23,7 +23,7 @@ from worker.shogi.pieces import BISHOP, GOLD, KNIGHT, LANCE, PAWN, ROOK, SILVER,
 
 
 def _king_classes(ranks: Sequence[int], apart_from: int, files: int) -> tuple[int, ...]:
-    """The class of each square of a king: ``ranks`` by rank, but from the rank ``apart_from`` on ``files`` of each."""
+    """The class of each king square: ``ranks`` by rank, but ``files`` classes per rank from ``apart_from`` on."""
     first = max([-1, *ranks[:apart_from]]) + 1
     classes = []
     for square in range(SQUARES):
@@ -52,17 +52,17 @@ HAND_RULES: Final[dict[str, tuple[tuple[int, ...], ...]]] = {
     "hand256": ((PAWN, LANCE, KNIGHT), (SILVER, GOLD), (BISHOP,), (ROOK,)),
     "hand1024": ((PAWN,), (LANCE, KNIGHT), (SILVER, GOLD), (BISHOP,), (ROOK,)),
 }
-"""Groups of pieces, the lowest bit first: the bit is set if one of the group is in the hand."""
+"""Groups of pieces, the lowest bit first: its bit is set if one of its pieces is in the hand."""
 HAND_ZONES: Final = "hand64z"
-"""The rule that counts points instead, and makes eight classes of them."""
+"""The rule that counts points instead and divides them into eight classes."""
 HAND_POINTS: Final = {PAWN: 1, LANCE: 2, KNIGHT: 2, SILVER: 3, GOLD: 3, BISHOP: 5, ROOK: 5}
 _ZONES: Final = 8
 
 PROGRESS_STEPS: Final = (2, 3, 4, 8, 16, 32)
 KPABS: Final = "progress8kpabs"
-"""Eight classes of progress, whose weights lie in a file ``progress.bin`` beside the network (tanuki-, NAGISA)."""
+"""Eight classes of progress, with weights in a file ``progress.bin`` next to the network (tanuki-, NAGISA)."""
 _KPABS_STACKS: Final = 9
-"""Stacks of such a file: it is written as if it were ``k3k3``, and the ninth is never used."""
+"""Number of stacks in such a file. It is written as if it were ``k3k3``, and the ninth is never used."""
 
 _LONG_NAMES: Final = {
     "king3_by_king3": "k3k3",
@@ -78,13 +78,13 @@ _LONG_NAMES: Final = {
 
 @dataclass(frozen=True)
 class StackRule:
-    """How a position finds its stack.
+    """The rule that selects a position's stack.
 
     Attributes:
         hand: a name of `HAND_RULES`, `HAND_ZONES` or "" for none.
         king: a name of `KING_RULES` or "".
         progress: classes of progress, 1 for none.
-        outside: whether the progress's weights lie outside of the network's file (`KPABS`).
+        outside: whether the progress weights are in a separate file (`KPABS`).
     """
 
     hand: str = ""
@@ -94,19 +94,19 @@ class StackRule:
 
     @property
     def hand_classes(self) -> int:
-        """Classes of one side's hand."""
+        """Number of classes of one side's hand."""
         if self.hand == HAND_ZONES:
             return _ZONES
         return 1 << len(HAND_RULES[self.hand]) if self.hand else 1
 
     @property
     def king_classes(self) -> int:
-        """Classes of one king's square."""
+        """Number of classes of one king's square."""
         return max(KING_RULES[self.king]) + 1 if self.king else 1
 
     @property
     def count(self) -> int:
-        """Stacks in the file."""
+        """Number of stacks in the file."""
         return _KPABS_STACKS if self.outside else self.hand_classes**2 * self.king_classes**2 * self.progress
 
     def __str__(self) -> str:
@@ -144,7 +144,7 @@ def parse_stacks(text: str) -> StackRule:
 
 
 def rules_with(count: int) -> list[StackRule]:
-    """Every rule that makes ``count`` stacks, those without ``outside`` weights."""
+    """Every rule that makes ``count`` stacks, except those with ``outside`` weights."""
     return [
         rule
         for hand in ("", *HAND_RULES, HAND_ZONES)
@@ -158,18 +158,18 @@ _PROGRESS_VALUES: Final = 256
 
 
 def progress_thresholds(steps: int) -> npt.NDArray[np.int64]:
-    """Sums (16 fractional bits) from which on the next class of progress begins, int64 [steps - 1].
+    """Sums (16 fractional bits) at which the next class of progress begins, int64 [steps - 1].
 
-    Progress is the logistic function of the sum, in 256 steps, of which each class gets as many.
+    Progress is the logistic function of the sum, in 256 steps, divided equally among the classes.
     """
     firsts = [-(-step * _PROGRESS_VALUES // steps) for step in range(1, steps)]
     shares = [first / _PROGRESS_VALUES for first in firsts]
-    # Half away from zero, as C++'s round.
+    # Rounds half away from zero, as C++'s round does.
     scaled = [math.log(share / (1 - share)) * 65536 for share in shares]
     return np.array([int(math.copysign(math.floor(abs(value) + 0.5), value)) for value in scaled], np.int64)
 
 
-# ---- The same rules for one position, plainly: the oracle of the compiled code.
+# ---- The same rules for one position, in plain Python: the test oracle of the compiled code.
 
 
 def stack_index(
@@ -181,7 +181,7 @@ def stack_index(
         side: to move.
         hands: counts by colour and piece type.
         king_squares: by colour (board's view), -1 for none.
-        progress_sum: the sum of the progress's weights.
+        progress_sum: the sum of the progress weights.
     """
     index = 0
     for colour in (side, 1 - side):

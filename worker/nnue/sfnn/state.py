@@ -1,7 +1,7 @@
-"""A network of the SFNN family in memory, and what a thread needs to evaluate with it: the ``sf`` Record.
+"""An SFNN network in memory, and a thread's data for evaluating with it: the ``sf`` Record.
 
-The accumulators are those of every network (`worker.nnue.state`); here is what comes after them. All stacks lie in one
-buffer, each with its three layers at the same places.
+The accumulators are those of every network (`worker.nnue.state`); this module has the layers after them. All stacks are
+in one buffer, each with its three layers at the same offsets.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from worker.nnue.sfnn.stacks import HAND_POINTS, HAND_RULES, HAND_ZONES, KING_RU
 from worker.shogi.pieces import SQUARES
 
 kernels: Final[ModuleType] = vector if HAS_AVX2 else portable
-"""The layers for this CPU; both face alike."""
+"""The layers for this CPU; both have the same interface."""
 
 SF_DTYPE: Final = np.dtype(
     [
         # Shape, as the kernels compute it.
-        ("half", np.int64),  # products of a side
+        ("half", np.int64),  # products of one side
         ("sums", np.int64),  # of the first layer
         ("hidden2", np.int64),
         ("shortcut", np.int64),  # number of the sum that goes straight to the output, -1 for none
-        # The stacks: the address of the first, bytes of each, and where in it its layers lie.
+        # The stacks: the address of the first, bytes of each, and the offsets of its layers.
         ("stacks", np.int64),
         ("stack_bytes", np.int64),
         ("bias1", np.int64),
@@ -43,7 +43,7 @@ SF_DTYPE: Final = np.dtype(
         ("weight2", np.int64),
         ("bias3", np.int64),
         ("weight3", np.int64),
-        # Which stack it is.
+        # The selection of the stack.
         ("hand_classes", np.int64),  # of one side, 1 for none
         ("hand_zones", np.int64),  # 1: points are counted
         ("hand_worth", np.int64, (16,)),  # by piece type: bits, or points
@@ -51,8 +51,8 @@ SF_DTYPE: Final = np.dtype(
         ("king_class", np.int64),  # address of int8 [colour 2][square 81]
         ("progress", np.int64),  # classes, 1 for none
         ("progress_bias", np.int64),
-        ("progress_weights", np.int64),  # address of int32 [own king's square as it sees it 81][number 1548]
-        ("thresholds", np.int64, (32,)),  # sums from which on the next class begins
+        ("progress_weights", np.int64),  # address of int32 [own king's square from its side's view 81][number 1548]
+        ("thresholds", np.int64, (32,)),  # sums at which the next class begins
         # Addresses of the thread's own buffers.
         ("products", np.int64),
         ("sums_at", np.int64),
@@ -66,13 +66,13 @@ SF: Final = from_dtype(SF_DTYPE)
 
 
 def memory_width(arch: SfnnArchitecture) -> int:
-    """Neurons of an accumulator in memory: its halves are padded."""
+    """Number of neurons of an accumulator in memory, where its halves are padded."""
     step: int = kernels.HALF_STEP
     return 2 * (-(-arch.width // 2 // step) * step)
 
 
 def in_halves(array: npt.NDArray[Any], width: int, order: npt.NDArray[np.intp]) -> npt.NDArray[Any]:
-    """The last axis, two halves, in another order within each and padded with zeros to ``width`` in all."""
+    """Reorder the last axis within each of its two halves, and pad it with zeros to a total of ``width``."""
     half = array.shape[-1] // 2
     out = np.zeros((*array.shape[:-1], 2, width // 2), array.dtype)
     for part in range(2):
@@ -88,7 +88,7 @@ class Stacks:
     """
 
     def __init__(self, source: SfnnFile, order: npt.NDArray[np.intp]) -> None:
-        """Arrange the stacks of a network whose products stand in another order than in the file.
+        """Arrange the stacks of a network whose products are in another order than in the file.
 
         Args:
             order: numbers of the products in the file, int [width / 2].
@@ -154,7 +154,7 @@ class Stacks:
 
 
 def _rows(weights: npt.NDArray[np.int8], outputs: int) -> npt.NDArray[np.int8]:
-    """[stacks, rows, inputs] with rows of zeros up to ``outputs``."""
+    """[stacks, rows, inputs] with rows of zeros added up to ``outputs``."""
     full = np.zeros((weights.shape[0], outputs, weights.shape[2]), np.int8)
     full[:, : weights.shape[1]] = weights
     return full
@@ -171,7 +171,7 @@ def _second(arch: SfnnArchitecture, weights: npt.NDArray[np.int8], sums: int) ->
 
 
 class SfnnState:
-    """One thread's part.
+    """One thread's data.
 
     Attributes:
         output: the address of the function for ``nn.output``.
@@ -179,11 +179,11 @@ class SfnnState:
     """
 
     def __init__(self, stacks: Stacks, fields: npt.NDArray[Any]) -> None:
-        # Imported here: who has no such network compiles nothing of it.
+        # Imported here: without such a network none of it is compiled.
         from worker.nnue.sfnn.kernel import output_address
 
         self.output: Final = output_address()
-        self._stacks = stacks  # keeps what the addresses lead to
+        self._stacks = stacks  # keeps the memory at these addresses alive
         self.memory: Final = aligned_zeros(1, SF_DTYPE)
         self.memory[:] = fields
         sizes = kernels.buffer_bytes(*(int(fields[name][0]) for name in ("half", "sums", "hidden2")))
@@ -196,12 +196,12 @@ class SfnnState:
 
 
 def merged_rows(source: SfnnFile) -> npt.NDArray[np.int16]:
-    """The rows of the feature transformer as the numbers of ``architecture.features`` find them."""
+    """The rows of the feature transformer in the order of ``architecture.features``."""
     if source.architecture.inputs is not K_A2:
         return source.transformer_weight
     rows, kings = source.transformer_weight, PIECE_NUMBERS + SQUARES
     plane = rows[PIECE_NUMBERS:kings]
-    # Both kings stand on one plane, and each on one of its own: sums wrap around as the accumulator's do.
+    # Both kings are on one plane, and each is on its own: sums wrap around as the accumulator's do.
     return np.concatenate(
         [rows[:PIECE_NUMBERS], plane + rows[kings : kings + SQUARES], plane + rows[kings + SQUARES :]]
     )

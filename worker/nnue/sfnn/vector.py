@@ -1,9 +1,9 @@
-"""The layers of the SFNN family on AVX2 vectors. Compile only where `worker.jit.HAS_AVX2`.
+"""The SFNN layers with AVX2 vectors. Compile only if `worker.jit.HAS_AVX2`.
 
 Weights are arranged as in `worker.nnue.vector`: int8 [block of outputs][inputs / 4][outputs of the block][4]. Products
-of a side lie in blocks of 256, behind each four zeros and a bit for every four that is not all 0; the first layer
-leaves out the others. The squared and the clipped sums come out of the packing in an order of their own, into which the
-second layer's columns are put when a network is loaded.
+of a side are in blocks of 256. After each block come four zeros, and a bit for every four that is not all 0; the first
+layer skips the others. Packing leaves the squared and the clipped sums in an order of its own; the second layer's
+columns are put into that order when a network is loaded.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _min16 = _words("llvm.smin.v16i16")
 _max16 = _words("llvm.smax.v16i16")
 _mulhi16 = _words("llvm.x86.avx2.pmulh.w")
 _packuswb = _words("llvm.x86.avx2.packuswb", _B)
-"""int16 to uint8 with saturation, within each 128-bit half: first a's, then b's."""
+"""int16 to uint8 with saturation, within each 128-bit half: first those of a, then those of b."""
 
 
 def _shift(instruction: str, bits: int) -> Any:
@@ -67,7 +67,7 @@ _right3 = _shift("lshr", 3)
 _right6 = _shift("lshr", 6)
 
 
-# ---- How weights lie in memory. All arrays have the stacks as their first axis.
+# ---- The arrangement of weights in memory. All arrays have the stacks as their first axis.
 
 
 def padded_sums(sums: int) -> int:
@@ -86,7 +86,7 @@ def buffer_bytes(half: int, sums: int, hidden2: int) -> tuple[int, int, int, int
 
 
 BEHIND: Final = (_BLOCK + 4) * 32
-"""Bytes behind the last stack that the first layer may read, for zeros."""
+"""Bytes after the last stack that the first layer may read, for zeros."""
 
 
 def _blocks(weights: npt.NDArray[np.int8]) -> npt.NDArray[np.int8]:
@@ -105,8 +105,8 @@ def arrange_first(weights: npt.NDArray[np.int8]) -> npt.NDArray[np.int8]:
 
 
 def second_inputs(sums: int) -> npt.NDArray[np.int64]:
-    """What stands at each place of the second layer's input: the sum's number, plus ``sums`` for clipped ones, -1 for
-    nothing. ``sums`` as `padded_sums` gives it."""
+    """For each place of the second layer's input: the sum's number, plus ``sums`` for clipped ones, -1 for nothing.
+    ``sums`` is as `padded_sums` returns it."""
     places = []
     for pair in range(-(-sums // 16)):
         for half in range(2):
@@ -153,7 +153,7 @@ def _products(source: int, half: int, target: int) -> None:
 
 @jit()
 def _first_layer(products: int, half: int, bias: int, weights: int, sums: int, target: int) -> None:
-    """The sums of the first layer, int32. The fours of the side to move (x) and of the other (y) go in two strands."""
+    """The sums of the first layer, int32. The fours of the side to move (x) and of the other (y) form two chains."""
     side = -(-half // _BLOCK) * _BLOCK_BYTES
     for out in range(0, sums, 32):
         start, first = bias + 4 * out, weights + out * 2 * half
