@@ -1,1 +1,1 @@
-"""The fleet in a cloud: what the operator's ``gougi fleet`` does, and what runs beside the player on its machines."""
+"""The fleet in a cloud: the operator's ``gougi fleet``, and the services next to the player on its machines."""

@@ -1,7 +1,7 @@
-"""The way to AWS: boto3's clients, and what goes wrong with them in words that say what to do.
+"""Access to AWS: boto3's clients, and their errors as messages that say what to do.
 
-Credentials, profile and region come from where AWS's own tools take them. ``AWS_ENDPOINT_URL`` names another endpoint
-for all services, such as a stand-in for tests.
+Credentials, profile and region come from the same places as for AWS's own tools. ``AWS_ENDPOINT_URL`` names another
+endpoint for all services, such as a fake AWS for tests.
 """
 
 from __future__ import annotations
@@ -90,9 +90,9 @@ _ADVICE: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
         "AWS cannot be reached: look at the network, the region's name and AWS_ENDPOINT_URL",
     ),
 )
-"""Words in an error's text or code, and what to do about it; the first that fits. Codes: "Error codes for the Amazon
-EC2 API", and those of botocore and the terraform provider. Words without a code are what a group's activities say, as
-users have quoted them (issues of deepracer-on-the-spot, 55; aws-ethereum-miner, 23; determined, 1830)."""
+"""Words in an error's text or code, and the advice; the first match counts. Codes: "Error codes for the Amazon
+EC2 API", and those of botocore and the terraform provider. Words without a code come from a group's activities, as
+quoted by users (issues of deepracer-on-the-spot, 55; aws-ethereum-miner, 23; determined, 1830)."""
 
 
 class AwsError(Exception):
@@ -100,26 +100,26 @@ class AwsError(Exception):
 
 
 class AwsRefusal(AwsError):
-    """AWS answered, and did not do it. ``code``: of the error, such as "Throttling"; empty: it has none."""
+    """AWS answered and refused the call. ``code``: the error's code, such as "Throttling"; empty: it has none."""
 
     code = ""
 
     @property
     def denied(self) -> bool:
-        """These credentials may not do that, now or later."""
+        """Whether the credentials lack the permission, so that a retry is useless."""
         return self.code in _DENIED
 
 
 def advice(text: str) -> str:
-    """Advice about an error of AWS, boto3 or terraform; empty: nothing is known of it."""
+    """Advice about an error of AWS, boto3 or terraform; empty: none is known."""
     return next((what for words, what in _ADVICE if any(word in text for word in words)), "")
 
 
 def named_region(given: str = "") -> str:
-    """The region that is given, or as AWS's tools find it in environment and profile. Nobody is asked over a network.
+    """The given region, or the one from environment and profile, as in AWS's tools. Uses no network.
 
     Raises:
-        AwsError: there is none, or boto3 is not installed.
+        AwsError: there is no region, or boto3 is not installed.
     """
     given = given or os.environ.get("AWS_REGION", "")
     if not given:
@@ -135,13 +135,13 @@ def named_region(given: str = "") -> str:
 
 
 def client(service: str, region: str | None = None) -> Any:
-    """A boto3 client that gives up within half a minute where nobody answers.
+    """A boto3 client that gives up within half a minute if AWS does not answer.
 
-    That is three times 3 s to connect and 6 s of silence, with waits of at most 1 and 2 s between ("standard mode" of
-    botocore's retries).
+    There are three attempts, each with 3 s to connect and 6 s of silence, and waits of at most 1 and 2 s in between
+    ("standard mode" of botocore's retries).
 
     Args:
-        region: None: as AWS's tools find it; terraform's variable for it counts too.
+        region: None: found as AWS's tools find it; terraform's variable for it counts too.
 
     Raises:
         AwsError: boto3 is not installed, or there is no region.
@@ -158,7 +158,7 @@ def client(service: str, region: str | None = None) -> Any:
 
 @contextlib.contextmanager
 def aws_errors(where: str) -> Iterator[None]:
-    """Errors of boto3 become AwsError (AwsRefusal where AWS answered), in one line that begins with ``where``."""
+    """Convert boto3 errors to AwsError (AwsRefusal if AWS answered), in one line that begins with ``where``."""
     from botocore.exceptions import BotoCoreError, ClientError
 
     try:

@@ -1,4 +1,4 @@
-"""The fleet's bucket in S3, or a folder of it: the machines' reports, and what is copied before the bucket goes."""
+"""The fleet's bucket in S3, or a folder of it: reports of machines, and files to copy before the bucket's end."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from master.cloud.aws import AwsError, aws_errors, client
 
 
 class Bucket:
-    """Keys are paths with ``/``, below the prefix. Calls may take seconds, and raise AwsError.
+    """A bucket. Keys are paths with ``/``, below the prefix. Calls may take seconds, and raise AwsError.
 
     Args:
         bucket: its name.
         prefix: the folder in it, without ``/`` at its end; empty: the whole bucket.
-        region: the bucket's; None: as AWS's tools find it.
+        region: the bucket's; None: found as AWS's tools find it.
         s3: the boto3 client; None: a new one.
     """
 
@@ -28,7 +28,7 @@ class Bucket:
             self._s3.put_object(Bucket=self._bucket, Key=self._prefix + key, Body=data)
 
     def get(self, key: str) -> bytes | None:
-        """None: there is no such object."""
+        """The content of an object; None: there is no such object."""
         with aws_errors(f"{self.name}/{key}"):
             try:
                 return bytes(self._s3.get_object(Bucket=self._bucket, Key=self._prefix + key)["Body"].read())
@@ -40,7 +40,7 @@ class Bucket:
             self._s3.delete_object(Bucket=self._bucket, Key=self._prefix + key)
 
     def keys(self, prefix: str) -> list[str]:
-        """Those that begin with ``prefix``, sorted."""
+        """The keys that begin with ``prefix``, sorted."""
         found = []
         with aws_errors(self.name):
             pages = self._s3.get_paginator("list_objects_v2")
@@ -49,13 +49,13 @@ class Bucket:
         return sorted(found)
 
     def purge(self, prefix: str) -> None:
-        """Delete all whose keys begin with ``prefix``, older versions too."""
+        """Delete all objects whose keys begin with ``prefix``, including older versions."""
         with aws_errors(self.name):
             pages = self._s3.get_paginator("list_object_versions")
             for page in pages.paginate(Bucket=self._bucket, Prefix=self._prefix + prefix):
                 found = [*page.get("Versions", ()), *page.get("DeleteMarkers", ())]
                 things = [{"Key": entry["Key"], "VersionId": entry["VersionId"]} for entry in found]
-                if things:  # a page has at most as many as one call may delete
+                if things:  # a page has no more than one call may delete
                     answer = self._s3.delete_objects(Bucket=self._bucket, Delete={"Objects": things, "Quiet": True})
                     for refused in answer.get("Errors", ()):
                         why = refused.get("Message") or refused.get("Code")

@@ -1,4 +1,4 @@
-"""AWS's facts about a fleet: its machines, and its group's troubles."""
+"""AWS's facts about a fleet: its machines, and the problems of its auto-scaling group."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Machine:
     state: str
     """pending, running, shutting-down, stopping or stopped."""
     group: str = ""
-    """The auto-scaling group that made it; empty: none did."""
+    """The auto-scaling group that made it; empty: none."""
 
 
 class Cloud:
-    """One account and region, as the environment's credentials have them. All methods raise AwsError."""
+    """One account and region, as given by the environment's credentials. All methods raise AwsError."""
 
     def __init__(self, region: str | None) -> None:
         self._region = region
@@ -36,23 +36,23 @@ class Cloud:
 
     @property
     def region(self) -> str:
-        """The one that is asked."""
+        """The region that is queried."""
         return str(self.service("ec2").meta.region_name)
 
     @property
     def is_stand_in(self) -> bool:
-        """It is not AWS itself, but serves all buckets under one name, as stand-ins for tests do."""
+        """Whether this is not AWS but a fake for tests, which serves all buckets under one host name."""
         return bool(os.environ.get("AWS_ENDPOINT_URL"))
 
     def account(self) -> str:
-        """The account's number; the first to ask, if it is to be known whether the credentials are good."""
+        """The account's number. Call it first to check the credentials."""
         if not self._account:
             with aws_errors("AWS"):
                 self._account = str(self.service("sts").get_caller_identity()["Account"])
         return self._account
 
     def machines(self, fleet: str) -> list[Machine]:
-        """The instances of a fleet that are not terminated, the oldest first."""
+        """The instances of a fleet that are not terminated, oldest first."""
         filters = [{"Name": f"tag:{TAG}", "Values": [fleet]}]
         found = []
         with aws_errors("EC2 instances"):
@@ -62,13 +62,13 @@ class Cloud:
         return sorted(found, key=lambda machine: (machine.launched, machine.id))
 
     def members(self, group: str) -> dict[str, str]:
-        """The instances of a group, with their lifecycle states: ``Pending:Wait`` and ``Terminating:Wait`` wait in a
-        hook, ``InService`` counts."""
+        """The instances of a group, with their lifecycle states. ``Pending:Wait`` and ``Terminating:Wait`` are held by
+        a hook; ``InService`` counts as a member."""
         found = self._group(group).get("Instances", ())
         return {str(each["InstanceId"]): str(each["LifecycleState"]) for each in found}
 
     def is_held(self, group: str) -> bool:
-        """Whether a group starts no machines, as `hold` has it."""
+        """Whether a group starts no machines, as after `hold`."""
         return any(each["ProcessName"] == "Launch" for each in self._group(group).get("SuspendedProcesses", ()))
 
     def _group(self, group: str) -> dict[str, Any]:
@@ -77,17 +77,17 @@ class Cloud:
         return next(iter(answer["AutoScalingGroups"]), {})
 
     def hold(self, group: str) -> None:
-        """Let a group start no more machines, until terraform's next apply."""
+        """Stop a group from starting machines, until terraform's next apply."""
         with aws_errors(f"auto-scaling group {group}"):
             self.service("autoscaling").suspend_processes(AutoScalingGroupName=group, ScalingProcesses=["Launch"])
 
     def give_up(self, instance: str) -> None:
-        """Let the group replace one of its instances."""
+        """Make the group replace one of its instances."""
         with aws_errors(f"instance {instance}"):
             self.service("autoscaling").set_instance_health(InstanceId=instance, HealthStatus="Unhealthy")
 
     def let_go(self, group: str, hook: str, instance: str) -> None:
-        """Complete a lifecycle hook: the group goes on with what it wants of the instance."""
+        """Complete a lifecycle hook: the group continues with its action on the instance."""
         with aws_errors(f"auto-scaling group {group}, {instance}"):
             self.service("autoscaling").complete_lifecycle_action(
                 AutoScalingGroupName=group,
@@ -97,10 +97,10 @@ class Cloud:
             )
 
     def secret(self, name: str) -> str | None:
-        """The value of a parameter in the Parameter Store; None: it is there, and these credentials may not read it.
+        """The value of a parameter in the Parameter Store; None: it exists, but these credentials may not read it.
 
         Raises:
-            AwsError: there is none of that name here.
+            AwsError: there is none of that name.
         """
         none = AwsError(f"no parameter {name} in {self.region}: aws ssm put-parameter --type SecureString makes one")
         try:
@@ -119,9 +119,8 @@ class Cloud:
         return None
 
     def quota(self, *, spot: bool) -> int | None:
-        """The most virtual CPUs that the account's machines of the standard families may have at once in the region,
-        all together; None: these credentials may not ask.
-        """
+        """The maximum number of virtual CPUs of all the account's machines of the standard families together in the
+        region; None: these credentials may not query it."""
         code = "L-34B43A08" if spot else "L-1216C47A"
         try:
             with aws_errors("quota of vCPUs"):
@@ -131,7 +130,7 @@ class Cloud:
         return int(answer["Quota"]["Value"])
 
     def troubles(self, group: str, since: datetime) -> list[str]:
-        """Reasons why an auto-scaling group could not start machines since then, the newest first; with advice where
+        """Reasons why an auto-scaling group could not start machines since then, newest first, with advice if it is
         known."""
         with aws_errors(f"auto-scaling group {group}"):
             answer = self.service("autoscaling").describe_scaling_activities(AutoScalingGroupName=group, MaxRecords=20)

@@ -16,7 +16,7 @@ _COLOURS = {"ready": "green", "joined": "cyan", "leaving": "yellow", "released":
 
 
 def status_table(now: FleetStatus) -> RenderableType:
-    """All machines, and a line for the whole."""
+    """All machines, and a line for the fleet."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in ("machine", "role", "type", "zone", "market", "state"):
         table.add_column(name, no_wrap=True)
@@ -45,7 +45,7 @@ def status_table(now: FleetStatus) -> RenderableType:
 
 
 def step_line(step: Step) -> str:
-    """A line about terraform's work on a resource; empty: it only goes on."""
+    """A line about terraform's work on a resource; empty: the work only continues."""
     took = f" ({step.seconds} s)" if step.what in ("done", "failed") and step.seconds else ""
     return "" if step.what == "goes on" else f"{step.action} {step.address}: {step.what}{took}"
 

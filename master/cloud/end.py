@@ -13,30 +13,30 @@ from master.cloud.plan import FleetLocation
 from worker.files import replace_file
 
 _WORTH: Final = ("records/", "logs/", "books/")
-"""Parts of a fleet's folder that are worth keeping; releases, configuration and nets came from here."""
+"""Parts of a fleet's folder that are worth keeping. Releases, configuration and nets came from this machine."""
 _OWN_BUCKET: Final = re.compile(r"(^|\.)aws_s3_bucket\.this\[")
 _MACHINES: Final = re.compile(r"(^|\.)aws_(instance|autoscaling_group)\.")
-"""Addresses of the module's in terraform's state."""
+"""The module's machines among the addresses in terraform's state."""
 
 
 def bucket_is_in_the_way(left: Iterable[str]) -> bool:
-    """Whether the fleet's own bucket is among the addresses in terraform's state, and no machine that would write to
-    it."""
+    """Whether terraform's state has the fleet's own bucket among its addresses, and no machine that would write to the
+    bucket."""
     left = tuple(left)
     return any(map(_OWN_BUCKET.search, left)) and not any(map(_MACHINES.search, left))
 
 
 def in_folder(key: str) -> bool:
-    """Whether a key is a path that stays below the folder which it is put in; S3 takes any text for a key. Pure."""
+    """Whether a key is a path inside the folder to which it is copied; S3 accepts any text as a key. Pure."""
     return "\0" not in key and all(part not in ("", ".", "..") for part in key.split("/"))
 
 
 def copy_records(location: FleetLocation, folder: Path, tell: Callable[[str], None]) -> int:
-    """Copy games, logs and books of the fleet's own bucket to ``folder``. Returns how many.
+    """Copy games, logs and books of the fleet's own bucket to ``folder``. Returns the number of files.
 
-    What is there under the same name, an earlier copy or another fleet's, which may be the only one, is kept under a
-    name of its own. A key that would lie outside the folder is none of the fleet's; it is told and left, and holds up
-    no end.
+    A file of the same name from an earlier copy or another fleet may be the only copy, so it is kept under another
+    name. A key that would lie outside the folder is not the fleet's: it is reported and skipped, and does not delay the
+    end.
 
     Raises:
         AwsError, OSError: a copy failed.
@@ -58,7 +58,7 @@ def copy_records(location: FleetLocation, folder: Path, tell: Callable[[str], No
 
 
 def empty(location: FleetLocation) -> None:
-    """Delete all of the fleet's own bucket; of somebody's, only what the machines said of themselves."""
+    """Delete everything in the fleet's own bucket; in a bucket of the user's, only the machines' reports."""
     if location.bucket_is_own:
         Bucket(location.bucket, region=location.region).purge("")
     else:

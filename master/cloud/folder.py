@@ -1,8 +1,8 @@
 """The operator's folder of a fleet: terraform's root module, releases, and the lock.
 
-The root module is written from the configuration, unless somebody put one of his own there (a copy of one in
+The root module is written from the configuration, unless the user put one there (a copy of one in
 ``terraform/examples``): then it is left as it is. It must have a variable ``nodes`` and an output ``fleet`` that is the
-whole module. What the next command has to know is kept elsewhere (`master.cloud.kept`).
+whole module. Facts for the next command are kept elsewhere (`master.cloud.kept`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 ROOT_MODULE: Final = "gougi.tf.json"
 _RELEASES: Final = "release-*.tar"
-"""Each with the beginning of its hash in its name."""
+"""Release files; the name of each has the beginning of its hash."""
 LOCK: Final = "operator.lock"
 _PROVIDERS: Final = {"aws": {"source": "hashicorp/aws", "version": "~> 5.0"}}
 _FIRST_CONFIG: Final = "deploy/gougi.toml"
@@ -36,11 +36,11 @@ _CHECKOUT: Final = Path(__file__).parents[2]
 
 
 class FolderError(Exception):
-    """The folder cannot be made ready; the text says what is missing."""
+    """The folder cannot be prepared; the text says what is missing."""
 
 
 class FolderBusy(Exception):
-    """Another command works on the fleet; the text says which."""
+    """Another command works on the fleet; the text names it."""
 
 
 def root_module(
@@ -57,12 +57,12 @@ def root_module(
 
     Args:
         settings: the section [fleet].
-        source: of the module, relative to the folder.
-        release_file: what the machines install.
+        source: path of the module, relative to the folder.
+        release_file: the release that the machines install.
         config_file: the master's configuration.
-        stand_in: AWS is not AWS itself but serves all buckets under one name, as stand-ins for tests do.
+        stand_in: the endpoint is not AWS but a fake for tests, which serves all buckets under one host name.
         port: of the tournament server; None: the module's default.
-        zone: of the fleet that there is; empty: the module chooses one.
+        zone: of the existing fleet; empty: the module chooses one.
         backend: where terraform keeps its state; None: in the folder.
     """
     given: dict[str, Any] = {
@@ -98,7 +98,7 @@ class FleetFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.lock: int | None = None
-        """The lock's file descriptor, while this is the operator."""
+        """The lock's file descriptor, while this process is the operator."""
 
     @property
     def exists(self) -> bool:
@@ -106,25 +106,25 @@ class FleetFolder:
 
     @property
     def root_is_given(self) -> bool:
-        """Somebody put a root module of his own there."""
+        """Whether the user put a root module there."""
         return any(self.path.glob("*.tf"))
 
     @contextmanager
     def locked(self, command: str, tell: Callable[[str], None] = print) -> Iterator[str]:
-        """Be the only operator of the fleet for a block: from before a plan until it is applied. Gives the command
-        that had the folder last, where it was killed.
+        """Be the only operator of the fleet for a block: from before a plan until it is applied. Yields the last
+        command that used the folder, if it was killed.
 
-        The kernel holds the lock (``flock``), so that it goes with whoever has it, however that one ends, and with the
-        terraform that it has begun, which inherits it. The folder is made if it is not there, and goes again where it
-        stays empty.
+        The kernel holds the lock (``flock``), until its owner has ended, for whatever reason, and so has the terraform
+        process that the owner started, which inherits it. The folder is created if it does not exist, and removed
+        again if it stays empty.
 
         Args:
-            command: what is done, for those who find the folder taken.
-            tell: hears that a terraform of a command that was killed is waited for.
+            command: the command, for other commands that find the folder locked.
+            tell: callback, if this waits for the terraform of a killed command.
 
         Raises:
-            FolderBusy: another command has it.
-            FolderError: the folder or the lock in it cannot be made.
+            FolderBusy: another command holds the lock.
+            FolderError: the folder or the lock in it cannot be created.
         """
         path, made = self.path / LOCK, not self.path.exists()
         with self._disk_errors():
@@ -153,7 +153,7 @@ class FleetFolder:
                 yield who
             finally:
                 self.lock = None
-                file.truncate(0)  # the file stays: whoever else has it open would lock one that is gone
+                file.truncate(0)  # the file stays: otherwise others that have it open would lock a deleted one
                 if made and [found.name for found in self.path.iterdir()] == [LOCK]:
                     path.unlink()
                     self.path.rmdir()
@@ -168,18 +168,18 @@ class FleetFolder:
         backend: Mapping[str, Any] | None = None,
         fetch: Callable[[str, Path], bool] = lambda _name, _path: False,
     ) -> None:
-        """Make everything ready for a plan.
+        """Prepare everything for a plan.
 
         Args:
             settings: the section [fleet].
-            config_file: of the master; None: the one to begin with.
-            rebuild: make the release anew.
-            there: the fleet that there is.
-            backend: as `root_module` has it.
-            fetch: gets the fleet's release, by its name, from where its machines have it; False: it is not there.
+            config_file: the master's configuration; None: the default one.
+            rebuild: build a new release.
+            there: the existing fleet.
+            backend: as in `root_module`.
+            fetch: downloads the fleet's release by name from the machines' source; False: it is not there.
 
         Raises:
-            FolderError: the checkout, or a program that makes the release, is missing; the disk refuses.
+            FolderError: the checkout, or a program that makes the release, is missing; or a disk error.
         """
         with self._disk_errors():
             self._make()
@@ -191,7 +191,7 @@ class FleetFolder:
             file = self.config_file(settings, config_file)
             source = os.path.relpath(module, self.path)
             stand_in = bool(os.environ.get("AWS_ENDPOINT_URL"))
-            # What the module would choose may change with AWS's offers: a fleet must not move because of that.
+            # The module's choice may change with AWS's offers, but a fleet must not move because of that.
             zone = "" if there is None or there.name != settings.name else there.zone
             content = root_module(
                 settings, source, str(release), str(file.absolute()), stand_in, csa_port(file), zone, backend
@@ -199,7 +199,7 @@ class FleetFolder:
             replace_file(self.path / ROOT_MODULE, f"{json.dumps(content, indent=2)}\n".encode())
 
     def prepare_end(self, region: str, backend: Mapping[str, Any] | None, stand_in: bool) -> None:
-        """Make ready for an end where nothing is here: a root module that only names the region and the state."""
+        """Prepare an end without local files: write a root module that only names the region and the state."""
         root = {
             "terraform": {"required_providers": _PROVIDERS, **({"backend": dict(backend)} if backend else {})},
             "variable": {"nodes": {"type": "number"}},
@@ -210,7 +210,7 @@ class FleetFolder:
 
     @contextmanager
     def root_module_of_success(self) -> Iterator[None]:
-        """Around a plan: if it fails, the root module is again what it was, by which the fleet can still be ended."""
+        """Wrap a plan: if it fails, restore the old root module, so that the fleet can still be ended."""
         file = self.path / ROOT_MODULE
         before = file.read_bytes() if file.is_file() else None
         try:
@@ -222,12 +222,12 @@ class FleetFolder:
             raise
 
     def config_file(self, settings: FleetConfig, given: Path | None) -> Path:
-        """The head's configuration; ``given``: the operator's own, None: the one to begin with."""
+        """The head's configuration; ``given``: the operator's own; None: the default one."""
         return Path(settings.variables.get("config_file") or given or self._module(settings).parent / _FIRST_CONFIG)
 
     @contextmanager
     def _disk_errors(self) -> Iterator[None]:
-        """Errors of the disk become FolderError."""
+        """Convert disk errors to FolderError."""
         try:
             yield
         except OSError as error:
@@ -247,7 +247,7 @@ class FleetFolder:
     def _release(
         self, module: Path, there: FleetLocation | None, fetch: Callable[[str, Path], bool], *, rebuild: bool
     ) -> Path:
-        """The release that the fleet has; where there is none, or another is wanted, a new one."""
+        """The fleet's release, or a new one if there is none or a rebuild is requested."""
         known = [self.path / there.release] if there is not None and there.release else self._releases()
         if not rebuild and known and (known[-1].exists() or fetch(known[-1].name, known[-1])):
             return known[-1].absolute()
@@ -264,11 +264,11 @@ class FleetFolder:
         return release.absolute()
 
     def _releases(self) -> list[Path]:
-        """The newest last."""
+        """The release files, newest last."""
         return sorted(self.path.glob(_RELEASES), key=lambda path: path.stat().st_mtime_ns)
 
     def keep_release(self, location: FleetLocation) -> FleetLocation:
-        """The location with the release of the root module as it is now, whose plan is applied; others are removed."""
+        """The location with the release of the current root module, whose plan is applied. Removes other releases."""
         root = ""
         with self._disk_errors(), suppress(FileNotFoundError):
             root = json.loads((self.path / ROOT_MODULE).read_text())["module"]["fleet"]["release_file"]
@@ -280,7 +280,7 @@ class FleetFolder:
 
 
 def _check_variables(given: Iterable[str], declared_in: Path, config_file: Path | None) -> None:
-    """Refuse a name that the module does not have; of a value terraform itself says what is wrong with it."""
+    """Reject variables that the module does not have. Terraform itself reports bad values."""
     declared = re.findall(r'^variable "(\w+)"', declared_in.read_text(encoding="utf-8"), re.MULTILINE)
     for name in given:
         where = f"{config_file or 'configuration'}: [fleet] variables.{name}"
@@ -291,7 +291,7 @@ def _check_variables(given: Iterable[str], declared_in: Path, config_file: Path 
 
 
 def _escaped(value: Any) -> Any:
-    """Text that means itself: terraform would put something in the place of ``${…}``."""
+    """Escape text for terraform, which would otherwise substitute ``${…}``."""
     if isinstance(value, str):
         return value.replace("${", "$${").replace("%{", "%%{")
     if isinstance(value, Mapping):

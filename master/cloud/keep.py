@@ -1,7 +1,7 @@
-"""The service on the fleet's head: it keeps the workers' group, and ends a fleet in which nobody plays.
+"""The service on the fleet's head: it maintains the workers' group, and ends a fleet that no longer plays.
 
-A process of its own beside the master. It ends with a reason when the fleet is to end; whoever started it (systemd)
-then ends the fleet. Records and logs go to the bucket by a timer of systemd (deploy/scripts/keep-records.sh).
+A separate process next to the master. It exits with a reason when the fleet must end; its parent (systemd)
+then ends the fleet. Records and logs go to the bucket with a systemd timer (deploy/scripts/keep-records.sh).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from master.cloud.cloud import Cloud
 from master.cloud.reports import FAILURES, SILENT_S, MachineReport, ReportError, decode, key
 
 _RAN_OUT: Final = "ValidationError"
-"""The auto-scaling API's error for a machine that no hook holds (any more)."""
+"""The auto-scaling API's error for a machine that is not, or no longer, held by a hook."""
 
 _RARELY_S: Final = 30.0
 _MOST_FAILURES: Final = 3
@@ -29,20 +29,20 @@ Tell = Callable[[str, dict[str, object]], None]
 
 
 class Workers:
-    """What the head does with the workers' auto-scaling group, by the workers' own reports: it can reach the API, which
-    the workers cannot, and of which they have no right.
+    """The head's actions on the workers' auto-scaling group, based on the workers' own reports. The head can reach the
+    API; the workers cannot, and have no permission for it.
 
-    - It lets a worker go that the group ends and that has drained, before the group's hook runs out.
-    - It lets a new worker count that has joined, so that the group ends no other one for it before.
-    - It lets the group replace one that says nothing any more.
-    - After three failed boots in a row it holds the group, which would start and end machines for hours.
+    - It releases a worker that the group terminates and that has drained, before the group's hook expires.
+    - It lets a new worker count as soon as it has joined, so that the group terminates no other one for it before.
+    - It makes the group replace a worker that has stopped reporting.
+    - After three failed boots in a row it stops the group, which would start and end machines for hours.
 
-    Where nobody does it, for the head or the worker is dead, the hooks run out by themselves.
+    If the head or the worker is dead, the hooks expire by themselves.
 
     Args:
         group: the workers' auto-scaling group.
-        bucket: with the machines' reports.
-        tell: gets what happens.
+        bucket: the bucket with the machines' reports.
+        tell: callback for events.
     """
 
     def __init__(self, cloud: Cloud, bucket: Bucket, group: str, tell: Tell) -> None:
@@ -56,7 +56,7 @@ class Workers:
         self._looked = -1e9
 
     def step(self, now: float) -> None:
-        """Look at the group, and do what is to be done. What fails is told once, and tried again at the next step.
+        """Look at the group and act. A failure is reported once, and retried at the next step.
 
         Args:
             now: seconds since 1970.
@@ -85,7 +85,7 @@ class Workers:
             self._let_go(machine, state, HOOK, "machine_let_go")
         elif state == "Pending:Wait" and said.state in ("joined", "ready"):
             self._let_go(machine, state, JOINED, "machine_counts")
-            self._failed = None  # the next ones begin a new row
+            self._failed = None  # the next failures begin a new count
         elif state == "InService" and now - said.when > SILENT_S:
             self._cloud.give_up(machine)
             self._tell("machine_given_up", {"machine": machine, "silent_s": round(now - said.when)})
@@ -124,11 +124,11 @@ class Workers:
 
 
 def idle_reason(idle_hours: float, now: float, began: float, last_move: float | None) -> str:
-    """The reason why an idle fleet is to end now; empty: it goes on. Pure; times are seconds since 1970.
+    """The reason why an idle fleet must end now; empty: it continues. Pure; times are seconds since 1970.
 
     Args:
-        idle_hours: without a move; 0: it never ends for that.
-        began: since when anybody looks.
+        idle_hours: hours without a move; 0: it never ends for this reason.
+        began: start of the observation.
         last_move: when a record was last written; None: there is none.
     """
     quiet_s = now - max(began, last_move or began)
@@ -141,17 +141,17 @@ def last_move(records: Path) -> float | None:
     """The time at which a game record was last written, in seconds since 1970; None: there is none."""
     times = []
     for path in records.glob("*.csa"):
-        with suppress(OSError):  # it may go at any moment
+        with suppress(OSError):  # it may disappear at any moment
             times.append(path.stat().st_mtime)
     return max(times, default=None)
 
 
 def keep(records: Path, idle_hours: float, workers: Workers, tell: Tell, stop: Event, step_s: float = 5.0) -> str:
-    """Run until the fleet is to end (returns why) or ``stop`` is set (returns ``""``).
+    """Run until the fleet must end (returns the reason) or ``stop`` is set (returns ``""``).
 
     Args:
         records: the folder of the game records.
-        idle_hours: as `idle_reason` has it.
+        idle_hours: as in `idle_reason`.
     """
     began = time.time()
     while not stop.is_set():

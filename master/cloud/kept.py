@@ -1,8 +1,8 @@
-"""What commands keep of a fleet for the next one: terraform's state, the number of nodes, and the location.
+"""Facts about a fleet that commands keep for the next one: terraform's state, number of nodes, location.
 
-In a bucket of S3, which the first `gougi fleet up` makes and which outlives the fleet, so that another machine goes on
-where this one stopped (`InBucket`). Where the folder has a root module of its own, its owner decides where terraform
-keeps the state, and the rest is in the folder (`InFolder`).
+They are in an S3 bucket, which the first `gougi fleet up` creates and which outlives the fleet, so that another machine
+can continue (`InBucket`). If the folder has a root module of the user's, that module decides where terraform keeps the
+state, and the rest is in the folder (`InFolder`).
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ _FILE: Final = "fleet.json"
 
 
 class KeptError(Exception):
-    """What is kept cannot be read, or another command has it; the text says what to do."""
+    """The kept facts cannot be read, or another command holds them; the text says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """``nodes``: the number that is asked for; None: nobody has said so yet."""
+    """``nodes``: the requested number; None: none was requested yet."""
 
     nodes: int | None = None
     location: FleetLocation | None = None
-    """Kept from the first change until the fleet is proved to be gone; None: there is none."""
+    """Kept from the first change until the fleet is verified to be gone; None: there is no fleet."""
     at_work: str = ""
-    """The command that applies a plan, and the machine; after its end it stands there only where it was killed."""
+    """The command that applies a plan, and its machine. It remains after the command's end only if that was killed."""
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Terraform's state. ``addresses``: of all that it manages; ``ids``: ids, ARNs and names of that at AWS."""
+    """Terraform's state. ``addresses``: of all managed resources; ``ids``: their ids, ARNs and names at AWS."""
 
     addresses: tuple[str, ...] = ()
     ids: frozenset[str] = frozenset()
@@ -56,10 +56,10 @@ class State:
 
 
 def read_state(raw: bytes) -> State:
-    """Read a state file of terraform (version 4, which all terraforms since 0.12 and OpenTofu write).
+    """Read a state file of terraform (version 4, which OpenTofu and every terraform since 0.12 write).
 
     Raises:
-        KeptError: it is none.
+        KeptError: it is not one.
     """
     try:
         content = json.loads(raw)
@@ -86,7 +86,7 @@ def _decode(raw: bytes, where: str) -> Kept:
 
 
 class InFolder:
-    """Args: ``pull`` gives terraform's state as a text; it may raise TerraformError."""
+    """Facts in the folder. Args: ``pull`` returns terraform's state as a text; it may raise TerraformError."""
 
     def __init__(self, folder: Path, pull: Callable[[], str]) -> None:
         self._path = folder / _FILE
@@ -121,7 +121,7 @@ class InFolder:
 
 
 class InBucket:
-    """A bucket with the fleet's name, the account and the region in its own. All methods raise AwsError."""
+    """A bucket whose name contains the fleet, the account and the region. All methods raise AwsError."""
 
     def __init__(self, cloud: Cloud, fleet: str) -> None:
         self._cloud = cloud
@@ -131,7 +131,7 @@ class InBucket:
         self._s3 = cloud.service("s3")
 
     def exists(self) -> bool:
-        """Whether it is there, and ours: a bucket's name is anybody's who makes it first."""
+        """Whether it exists and is ours: anyone who creates a bucket first gets its name."""
         try:
             with aws_errors(self._bucket.name):
                 self._s3.head_bucket(Bucket=self.name, ExpectedBucketOwner=self._cloud.account())
@@ -142,7 +142,7 @@ class InBucket:
         return True
 
     def make(self) -> bool:
-        """Make it; False: it is there already."""
+        """Create it; False: it exists already."""
         if self.exists():
             return False
         place = {} if self._cloud.region == "us-east-1" else {"LocationConstraint": self._cloud.region}
@@ -157,7 +157,7 @@ class InBucket:
         return True
 
     def remove(self) -> None:
-        """Remove it, with all that is kept and was."""
+        """Remove it, with all contents and their older versions."""
         if self.exists():
             self._bucket.purge("")
             with aws_errors(self._bucket.name):
@@ -194,13 +194,13 @@ class InBucket:
             raise
 
     def free(self, killed: str) -> str:
-        """Open the lock that a command of this folder left when it was killed; what was done, in words.
+        """Release the lock of a killed command of this folder. Returns a message about it.
 
         Args:
-            killed: that command; empty: the last one ended in order.
+            killed: that command; empty: the last one ended normally.
 
         Raises:
-            KeptError: somebody else has the lock.
+            KeptError: another process has the lock.
         """
         raw = self._get(_LOCK)
         if raw is None:
@@ -219,5 +219,5 @@ class InBucket:
 
 
 def this_machine() -> str:
-    """User and host, as terraform names them in its lock."""
+    """User and host, in the form of terraform's lock."""
     return f"{getpass.getuser()}@{os.uname().nodename}"

@@ -1,6 +1,6 @@
-"""The service beside each machine's Ray node: hears when the machine has to go, sends its nodes away, tells how it is.
+"""The service next to each machine's Ray node: notices that the machine must go, dismisses its nodes, and reports.
 
-`cluster.node.departure` decides; here are the clock, the metadata service, the signals, and the bucket.
+`cluster.node.departure` decides; this module has the clock, the metadata service, the signals, and the bucket.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ Tell = Callable[[str, dict[str, object]], None]
 
 
 class NodeWatch:
-    """See the module's text.
+    """See the module's docstring.
 
     Args:
-        metadata: of this machine.
-        run_dir: where its node processes say that they are here (`cluster.machine.presence`).
-        tell: gets what happens.
-        bucket: for the machine's reports; None: they go nowhere.
-        poll_s: between two looks at the metadata.
-        joined: whether Ray runs on this machine; asked at each look at the metadata, while nothing has to go.
+        metadata: metadata service of this machine.
+        run_dir: folder where its node processes announce themselves (`cluster.machine.presence`).
+        tell: callback for events.
+        bucket: bucket for the machine's reports; None: no reports.
+        poll_s: seconds between two queries of the metadata.
+        joined: whether Ray runs on this machine; called at each query of the metadata until the machine must go.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class NodeWatch:
         self._silent = False
 
     def run(self, stop: threading.Event) -> str:
-        """Watch until the machine is released (returns why) or ``stop`` is set (returns ``""``)."""
+        """Watch until the machine is released (returns the reason) or ``stop`` is set (returns ``""``)."""
         looked = reported = -1e9
         state = ""
         while not stop.is_set():
@@ -101,7 +101,7 @@ class NodeWatch:
         return self._departure.why if self._departure.released else ""
 
     def _look(self) -> None:
-        """A service that does not answer is said once; what it said last holds."""
+        """Query the metadata. A failure is reported once, and the last answer remains valid."""
         try:
             if not self._machine:
                 self._machine = self._metadata.get("instance-id") or ""
@@ -114,7 +114,7 @@ class NodeWatch:
 
 
 class _Reporter:
-    """Puts reports on a thread of its own: a bucket that is slow must not hold up a departure."""
+    """Writes reports on a separate thread: a slow bucket must not delay a departure."""
 
     def __init__(self, bucket: Bucket, tell: Tell) -> None:
         self._bucket = bucket
@@ -127,7 +127,7 @@ class _Reporter:
         self._waiting.put(said)
 
     def close(self) -> None:
-        """Put what waits, and end; what takes longer than 3 s is left: the machine's end waits meanwhile."""
+        """Write pending reports, and end. It takes at most 3 s, because the machine's end waits for it."""
         self._waiting.put(None)
         self._thread.join(3.0)
 

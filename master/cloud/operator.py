@@ -1,4 +1,4 @@
-"""The steps of ``gougi fleet`` on the operator's machine: by terraform and AWS."""
+"""The steps of ``gougi fleet`` on the operator's machine: with terraform and AWS."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _LOOK_S: Final = 5.0
 _PLAN: Final = "fleet.tfplan"
-"""The file of a plan, in the fleet's folder, between plan and apply of one command: it may hold secrets."""
+"""The plan file in the fleet's folder, between plan and apply of one command. It may contain secrets."""
 
 
 class FleetDown(Exception):
@@ -41,15 +41,15 @@ class FleetDown(Exception):
 
 
 class Unknown(Exception):
-    """AWS has something of the fleet of which terraform's state knows nothing; the text says what to do."""
+    """AWS has resources of the fleet that are not in terraform's state; the text says what to do."""
 
 
 class TooMuchChanges(Exception):
-    """A plan changes more than the number of nodes; the text says what."""
+    """A plan changes more than the number of nodes; the text lists the changes."""
 
 
 class NotReady(Exception):
-    """Not all nodes came in time; the text says what is known of it."""
+    """Not all nodes were ready in time; the text gives the known reasons."""
 
 
 class Operator:
@@ -57,7 +57,7 @@ class Operator:
 
     Args:
         settings: the section [fleet].
-        config_file: of the master; None: the one to begin with.
+        config_file: the master's configuration; None: the default one.
     """
 
     def __init__(self, settings: FleetConfig, config_file: Path | None) -> None:
@@ -79,28 +79,28 @@ class Operator:
 
     @cached_property
     def keeper(self) -> InBucket | InFolder:
-        """Where the state is, and what is kept beside it. Raises AwsError."""
+        """The store of the state and of the other kept facts. Raises AwsError."""
         if self.folder.root_is_given:
             return InFolder(self.folder.path, lambda: self.terraform.state())
         return InBucket(self.cloud(), self._settings.name)
 
     def cloud(self, region: str | None = None) -> Cloud:
-        """AWS in a region; None: that of the settings, else as AWS's tools find it."""
+        """AWS in a region; None: that of the settings, else found as AWS's tools find it."""
         region = region or self._settings.region or None
         return self._clouds.setdefault(region, Cloud(region))
 
     @contextmanager
     def alone(self, command: str, tell: Callable[[str], None]) -> Iterator[None]:
-        """Be the only operator of the fleet for a block, as `FleetFolder.locked` has it; plans do not outlive it.
+        """Be the only operator of the fleet for a block, as in `FleetFolder.locked`; plan files are removed at its end.
 
         Raises:
-            KeptError: another machine has the fleet.
+            KeptError: another machine works on the fleet.
         """
         plan = self.folder.path / _PLAN
-        _ = self.terraform  # that it is missing is said before anything is made
+        _ = self.terraform  # if it is missing, fail before anything is created
         with self.folder.locked(command, tell) as killed:
             self._command = command
-            plan.unlink(missing_ok=True)  # of a command that was killed
+            plan.unlink(missing_ok=True)  # left by a killed command
             if said := self.keeper.free(killed):
                 tell(said)
             try:
@@ -111,15 +111,15 @@ class Operator:
     def plan(
         self, nodes: int | None, *, rebuild: bool = False, make: bool = False, tell: Callable[[str], None]
     ) -> FleetPlan:
-        """Plan the changes for a fleet of ``nodes`` nodes (None: as many as last time); `apply` makes them.
+        """Plan the changes for a fleet of ``nodes`` nodes (None: as many as last time); `apply` carries them out.
 
         Args:
-            make: the place for the state, where there is none; `forget` undoes it.
+            make: create the bucket for the state if there is none; `forget` undoes it.
 
         Raises:
-            FolderError, TerraformError, AwsError, KeptError: that cannot be found out.
+            FolderError, TerraformError, AwsError, KeptError: the plan cannot be made.
             LoginError: the player on the head could not log in.
-            Unknown: there is a fleet at AWS, of which nothing is known here.
+            Unknown: there is a fleet at AWS that is unknown here.
         """
         for warning in self._check_player():
             tell(f"warning: {warning}")
@@ -150,16 +150,16 @@ class Operator:
         return replace(planned, strays=strays, killed=kept.at_work)
 
     def forget(self) -> None:
-        """Nobody said yes to the first plan: the place for the state goes again."""
+        """Remove the bucket for the state after the first plan was declined."""
         if self._made and not self.keeper.state().addresses:
             self.keeper.remove()
 
     def strays(self, state: State) -> tuple[Thing, ...]:
-        """What AWS has of the fleet that is not in terraform's state. Raises AwsError."""
+        """The fleet's resources at AWS that are not in terraform's state. Raises AwsError."""
         return self.look().beside(state.ids)
 
     def look(self, patience_s: float = 0.0) -> Remains:
-        """What AWS has of the fleet, the place for the state left out. Raises AwsError."""
+        """The fleet's resources at AWS, except the bucket for the state. Raises AwsError."""
         location = self.keeper.read().location
         but = [self.keeper.name] if isinstance(self.keeper, InBucket) else []
         if location is not None and not location.bucket_is_own:
@@ -168,17 +168,17 @@ class Operator:
         return remains(where, location.name if location is not None else self._settings.name, patience_s, but)
 
     def remove(self, strays: tuple[Thing, ...], tell: Callable[[str], None]) -> None:
-        """Remove what terraform does not know. Raises Unknown: something of it is left."""
+        """Remove resources unknown to terraform. Raises Unknown: some of them are left."""
         location = self.keeper.read().location
         if left := remove(self.cloud(location.region if location is not None else None), strays, tell):
             raise Unknown(f"{things(left)} cannot be removed: {', '.join(map(str, left))}")
 
     def plan_size(self, nodes: int, tell: Callable[[str], None]) -> FleetPlan:
-        """Plan another number of nodes for the fleet that there is. Raises as `plan`.
+        """Plan another number of nodes for the existing fleet. Raises as `plan`.
 
         Raises:
             FleetDown: there is no fleet.
-            TooMuchChanges: the plan changes something else too.
+            TooMuchChanges: the plan also changes something else.
         """
         self.facts()
         planned = self.plan(nodes, tell=tell)
@@ -195,11 +195,11 @@ class Operator:
         if self.folder.root_is_given or not secret:
             return []
         file = self.folder.config_file(self._settings, self._config_file)
-        check_player(file, None)  # before AWS is asked
+        check_player(file, None)  # before any call to AWS
         return check_player(file, self.cloud().secret(secret))
 
     def _check_quota(self, nodes: int) -> list[str]:
-        """Warnings where the account's quotas of vCPUs are too small for a fleet of ``nodes`` nodes alone."""
+        """Warnings if the account's vCPU quotas are too small even for this fleet of ``nodes`` nodes alone."""
         if self.folder.root_is_given:
             return []
         variables = self._settings.variables
@@ -223,14 +223,14 @@ class Operator:
         return found
 
     def nodes(self, asked: int | None, kept: Kept) -> int:
-        """The number of nodes that are wanted: as asked; else as last time; the first time as the settings say."""
+        """The wanted number of nodes: the requested one, else that of last time, else that of the settings."""
         return next(number for number in (asked, kept.nodes, self._settings.nodes) if number is not None)
 
     def estimate(self, nodes: int | None) -> Estimate:
-        """Estimate the cost of an hour of a fleet of ``nodes`` nodes, without asking anybody.
+        """Estimate the cost of an hour of a fleet of ``nodes`` nodes, without network access.
 
         Raises:
-            FolderError: the folder has a root module of its own, which the settings do not describe.
+            FolderError: the folder has a root module of the user's, which the settings do not describe.
             AwsError, PriceUnknown: there is no region, or no price in it.
         """
         if self.folder.root_is_given:
@@ -241,25 +241,25 @@ class Operator:
         return estimate(self._settings, self.nodes(nodes, Kept()), named_region(self._settings.region))
 
     def plan_end(self, tell: Callable[[str], None]) -> FleetPlan:
-        """Plan the end: everything would be destroyed. Raises as `plan`."""
+        """Plan the end: everything is destroyed. Raises as `plan`."""
         kept = self.keeper.read()
         region = kept.location.region if kept.location is not None else None
         with self.folder.root_module_of_success():
-            if not self.folder.exists:  # another machine made the fleet
+            if not self.folder.exists:  # another machine created the fleet
                 cloud = self.cloud(region)
                 self.folder.prepare_end(cloud.region, self.keeper.backend(), cloud.is_stand_in)
             return self._planned(self.cloud(region).account(), kept.nodes or 0, tell, end=True)
 
     def _planned(self, account: str, nodes: int, tell: Callable[[str], None], *, end: bool = False) -> FleetPlan:
-        """Make the plan for ``nodes`` nodes, or for the fleet's end, which is that of the next `apply`."""
+        """Make the plan for ``nodes`` nodes or for the fleet's end. The next `apply` uses it."""
         tell(f"account {account}, folder {self.folder.path}; terraform plans")
         self.terraform.init()
         planned = read_plan(self.terraform.plan(_PLAN, {"nodes": nodes}, destroy=end))
         return replace(planned, nodes=None if end else nodes)
 
     def apply(self, planned: FleetPlan, tell: Callable[[Step], None]) -> None:
-        """Do what the plan that was made last says, to the letter; keep its number of nodes. Raises TerraformError."""
-        # First: it may fail half-way. Then there are no outputs, and the next `up` goes on with what was agreed to.
+        """Apply exactly the plan that was made last; keep its number of nodes. Raises TerraformError."""
+        # Written first: the apply may fail half-way. Then there are no outputs, and the next `up` continues.
         kept = self.keeper.read()
         if planned.location is not None:
             kept = replace(kept, location=self.folder.keep_release(planned.location))
@@ -272,18 +272,18 @@ class Operator:
         try:
             self.terraform.apply(_PLAN, tell)
         except TerraformKilled:
-            raise  # what it left is found by this note
+            raise  # the note allows the next command to find what it left
         except BaseException:
             self.keeper.write(replace(kept, at_work=""))
             raise
         self.keeper.write(replace(kept, at_work=""))
         if planned.location is not None and kept.nodes is not None:
             where = planned.location
-            with suppress(AwsError):  # old ones are only shown once more
+            with suppress(AwsError):  # otherwise old ones are only shown once more
                 Bucket(where.bucket, where.name, where.region).purge(reports.FAILURES)
 
     def facts(self) -> Facts:
-        """The fleet that there is. Raises FleetDown, Unknown, AwsError, KeptError, TerraformError."""
+        """The existing fleet. Raises FleetDown, Unknown, AwsError, KeptError, TerraformError."""
         if not self.folder.root_is_given and self.folder.path.exists() and not self.folder.path.is_dir():
             raise FolderError(f"{self.folder.path}: not a folder")
         state = self.keeper.state()
@@ -303,17 +303,17 @@ class Operator:
 
     @property
     def name(self) -> str:
-        """The fleet's; of one in a root module of its owner's its own."""
+        """The fleet's name; with a root module of the user's, the name in that module."""
         location = self.keeper.read().location
         return self._settings.name if location is None else location.name
 
     def ended(self) -> None:
-        """It is proved that nothing is left: only the number of nodes stays, for the next one."""
+        """Note that nothing is left: keep only the number of nodes, for the next fleet."""
         if (kept := self.keeper.read()) != (empty := Kept(kept.nodes)):
             self.keeper.write(empty)
 
     def location(self) -> FleetLocation | None:
-        """The location of the fleet, or of what an end that failed has left of it; None: nothing is known of one."""
+        """The location of the fleet, or of its remains after a failed end; None: no fleet is known."""
         if (kept := self.keeper.read()).location is not None:
             return kept.location
         if output := self.keeper.state().output.get("fleet"):
@@ -327,7 +327,7 @@ class Operator:
         where = facts.location
         cloud, bucket = self.cloud(where.region), Bucket(where.bucket, where.name, where.region)
         for service in ("ec2", "autoscaling"):
-            cloud.service(service)  # boto3 makes clients on one thread only
+            cloud.service(service)  # boto3 can create clients on one thread only
         with ThreadPoolExecutor(16) as pool:
             machines = pool.submit(cloud.machines, where.name)
             held = pool.submit(cloud.is_held, facts.group)
@@ -339,14 +339,14 @@ class Operator:
         return replace(found, failures=tuple(_failure(*each) for each in failures), held=held.result())
 
     def wait(self, facts: Facts, timeout_s: float, news: Callable[[FleetStatus, list[str]], None]) -> FleetStatus:
-        """Wait until the head runs and all nodes are ready, where no master plays have joined, and no machine is there
-        that should go.
+        """Wait until the head runs and all nodes are ready (joined, if no master plays), and no machine is left that
+        should go.
 
         Args:
-            news: gets the status every few seconds, with what the group has said meanwhile of why it cannot start some.
+            news: callback every few seconds, with the status and the group's new reasons for failed starts.
 
         Raises:
-            NotReady: they are not.
+            NotReady: the timeout has passed.
         """
         since, deadline = datetime.now(UTC), time.monotonic() + timeout_s
         told: list[str] = []
@@ -365,7 +365,7 @@ class Operator:
 
 
 def _fetch(location: FleetLocation, name: str, path: Path) -> bool:
-    """Get a release, by the beginning of its hash, from the fleet's bucket."""
+    """Download a release, named by the beginning of its hash, from the fleet's bucket."""
     bucket, digest = Bucket(location.bucket, location.name, location.region), Path(name).stem.partition("-")[2]
     for key in bucket.keys(f"release/{digest}"):
         if (data := bucket.get(key)) is not None:
@@ -383,7 +383,7 @@ def _decoded(said: list[bytes]) -> list[MachineReport]:
 
 
 def _failure(key: str, said: bytes | None) -> str:
-    """``i-1 could not boot: …``, with the last line of what it said."""
+    """``i-1 could not boot: …``, with the last line of its output."""
     lines = [line for line in (said or b"").decode(errors="replace").splitlines() if line.strip()]
     machine = key.removeprefix(reports.FAILURES).removesuffix(".txt")
     return f"{machine} could not boot: {lines[-1].strip()[:300] if lines else 'it said nothing'}"

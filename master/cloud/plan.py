@@ -1,6 +1,6 @@
-"""The changes of a terraform plan, for a person to judge, and terraform's facts about the present fleet.
+"""The changes of a terraform plan, for the user to judge, and terraform's facts about the current fleet.
 
-Pure: ``terraform show -json`` in ("JSON Output Format"), and the output ``fleet``.
+Pure. The input is ``terraform show -json`` ("JSON Output Format") and the output ``fleet``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _ACTIONS: Final = {
     ("create", "delete"): "replace",
 }
 _SIZES: Final = frozenset({"desired_capacity", "max_size", "suspended_processes"})
-"""Fields of the workers' group that say how many there are, and whether it starts any."""
+"""Fields of the workers' group with their number, and whether it starts any."""
 _SIGNS: Final = {"create": "+", "change": "~", "destroy": "-", "replace": "±"}
 
 
@@ -32,13 +32,13 @@ class Change:
     type: str
     action: str
     fields: tuple[str, ...] = ()
-    """Fields that change: ``field: before -> after``, where both are short and no secret."""
+    """Fields that change: ``field: before -> after``, if both values are short and not secret."""
     changed: tuple[str, ...] = ()
     """Names of all fields that change."""
 
     @property
     def only_sizes(self) -> bool:
-        """It changes how many workers there are, starts a head that is stopped, or sets the fleet's clock."""
+        """Whether it only changes the number of workers, starts a stopped head, or sets the fleet's clock."""
         match self.type:
             case "aws_autoscaling_group":
                 return self.action == "change" and set(self.changed) <= _SIZES
@@ -51,38 +51,38 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class FleetLocation:
-    """The location of a fleet: what its end has to know when terraform's outputs are gone, or never came."""
+    """The location of a fleet: the facts that its end needs if terraform's outputs are gone or never existed."""
 
     name: str
     region: str
     bucket: str
     bucket_is_own: bool
-    """It was made with the fleet and goes with it."""
+    """Whether it was created with the fleet and is removed with it."""
     zone: str = ""
-    """The zone of all its machines; empty: its network was there before."""
+    """The zone of all its machines; empty: its network existed before."""
     release: str = ""
-    """Name of the file in the fleet's folder which the machines installed; empty: one from elsewhere."""
+    """Name of the file in the fleet's folder which the machines installed; empty: the release came from elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
 class FleetPlan:
     changes: tuple[Change, ...]
     usd_per_hour: dict[str, float | None]
-    """Cost of an hour after the plan, as the output ``fleet`` of terraform has it; empty: not known."""
+    """Cost per hour after the plan, from terraform's output ``fleet``; empty: unknown."""
     location: FleetLocation | None = None
-    """Location of the fleet after the plan, from the same output; None: it goes, or the output does not say."""
+    """Location of the fleet after the plan, from the same output; None: it is removed, or the output does not say."""
     unpriced_types: tuple[str, ...] = ()
-    """Types whose prices terraform does not know."""
+    """Machine types whose prices terraform does not know."""
     full_bucket_goes: bool = False
-    """A bucket is destroyed with all that is in it (``bucket_force_destroy``)."""
+    """Whether a bucket is destroyed with all its contents (``bucket_force_destroy``)."""
     nodes: int | None = None
-    """The number of nodes that is asked for; None: the fleet's end."""
+    """The requested number of nodes; None: the fleet's end."""
     stop_after_hours: float | None = None
     """Hours after which the fleet ends by itself, from the same output; None: it does not say."""
     strays: tuple[Thing, ...] = ()
-    """What AWS has of the fleet that terraform does not know: it is removed first."""
+    """The fleet's resources at AWS that terraform does not know. They are removed first."""
     killed: str = ""
-    """The command that left it."""
+    """The command that left them."""
 
     @property
     def empty(self) -> bool:
@@ -90,7 +90,7 @@ class FleetPlan:
 
     @property
     def more_than_sizes(self) -> tuple[str, ...]:
-        """Addresses of changes that have nothing to do with the number of nodes."""
+        """Addresses of changes that are unrelated to the number of nodes."""
         return tuple(change.address for change in self.changes if not change.only_sizes)
 
     def beyond(self, other: FleetPlan) -> tuple[str, ...]:
@@ -99,7 +99,7 @@ class FleetPlan:
         return tuple(change.address for change in self.changes if change.address not in known)
 
     def lines(self) -> list[str]:
-        """A line for each resource that is touched, what is destroyed first."""
+        """A line for each resource that changes, destroyed ones first."""
         order = ("destroy", "replace", "change", "create")
         found = []
         for change in sorted(self.changes, key=lambda change: (order.index(change.action), change.address)):
@@ -166,7 +166,7 @@ def _fields(change: dict[str, Any], changed: tuple[str, ...]) -> tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The fleet as terraform left it: its output ``fleet``."""
+    """The fleet as terraform's output ``fleet`` describes it."""
 
     location: FleetLocation
     nodes: int
@@ -174,14 +174,14 @@ class Facts:
     head: str
     session_command: str
     plays: bool
-    """The head runs a master; without a password for a server it does not."""
+    """Whether the head runs a master; it does not without a password for a server."""
 
 
 def read_facts(output: Mapping[str, Any]) -> Facts:
-    """The output ``fleet``, which is the whole module.
+    """Read the output ``fleet``, which is the whole module.
 
     Raises:
-        KeyError: it lacks something.
+        KeyError: a value is missing.
     """
     names = {name: output[name] for name in ("name", "region", "bucket", "bucket_is_own")}
     return Facts(

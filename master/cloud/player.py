@@ -1,4 +1,4 @@
-"""Check of the login of the fleet's player, before anything is made: the head would only find a fault later."""
+"""Check of the player's login before anything is created: the head would find an error only later."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from worker.files import reason
 
 
 def check_player(config_file: Path, password: str | None) -> list[str]:
-    """Look at ``[csa]`` of the head's configuration; gives warnings, none where all is as usual.
+    """Check ``[csa]`` of the head's configuration. Returns warnings, none if all is as usual.
 
     Args:
-        config_file: what the head gets.
-        password: a text with it on the first line, as the head reads it; None: not known here.
+        config_file: the head's configuration.
+        password: a text with the password on the first line, as the head reads it; None: not known here.
 
     Raises:
-        LoginError: nobody can log in with this; the text names the file, and holds nothing of the password.
+        LoginError: a login with this is impossible; the text names the file, and contains nothing of the password.
     """
     csa = _head(config_file)
     if password is not None:
@@ -39,7 +39,7 @@ def check_player(config_file: Path, password: str | None) -> list[str]:
 
 
 def csa_port(config_file: Path) -> int | None:
-    """The port of the server that the head logs in to; None: the file does not say, or cannot be read."""
+    """The port of the head's tournament server; None: the file has none, or cannot be read."""
     try:
         csa = _head(config_file)
         return ServerAddress.parse(csa.server).port if csa.server else None
@@ -48,7 +48,7 @@ def csa_port(config_file: Path) -> int | None:
 
 
 def _head(config_file: Path) -> CsaConfig:
-    """``[csa]`` of the head, without this machine's environment, which does not count there."""
+    """``[csa]`` of the head, without this machine's environment variables, which do not apply there."""
     try:
         sections = tomllib.loads(config_file.read_text(encoding="utf-8-sig"))
         return CsaConfig.model_validate(sections.get("csa", {}))

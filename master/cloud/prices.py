@@ -1,6 +1,6 @@
-"""List prices of machines, from one table for terraform and for us, and what a fleet costs by them. Nobody is asked.
+"""List prices of machines, from a table that terraform uses too, and the cost of a fleet. No network access.
 
-The table (``terraform/prices.json``) travels inside the package.
+The table (``terraform/prices.json``) is part of the package.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 _PACKAGED = Path(__file__).with_name("prices.json")
 _CHECKOUT = Path(__file__).parents[2] / "terraform" / "prices.json"
 MEASURED: Final = 16
-"""Nodes: what larger fleets do was simulated, not measured."""
+"""Number of nodes up to which fleets were measured; larger ones were only simulated."""
 
 
 class PriceUnknown(Exception):
-    """The table knows nothing of a region; the text says of which it does."""
+    """The table does not have a region; the text lists its regions."""
 
 
 def vcpus(instance_type: str) -> int | None:
-    """Virtual CPUs of a type of the families that Gougi runs on, by the size in its name; None: the name does not
-    say."""
+    """Virtual CPUs of a machine type of the families that Gougi uses, from the size in its name; None: the name does
+    not say."""
     match = re.fullmatch(r"[a-z0-9-]+\.(?:(medium)|(large)|([0-9]*)xlarge)", instance_type)
     if match is None:
         return None
@@ -39,17 +39,17 @@ def vcpus(instance_type: str) -> int | None:
 
 
 def head_of(variables: Mapping[str, Any], nodes: int) -> str:
-    """The head's type, as terraform/locals.tf chooses it."""
+    """The head's type, by the rule of terraform/locals.tf."""
     return variables.get("head_instance_type") or ("c7i.xlarge" if nodes < 64 else "c7i.4xlarge")
 
 
 def list_prices(types: Iterable[str], region: str, given: Mapping[str, float]) -> dict[str, float]:
-    """On-demand prices by type, US dollars an hour; a type whose price is not known is left out.
+    """On-demand prices by type, US dollars per hour; a type with unknown price is left out.
 
     Args:
-        given: what the user knows better.
+        given: prices from the user, which take precedence.
     """
-    per_vcpu = _table()["per_vcpu"]  # within a family AWS asks the same for each vCPU
+    per_vcpu = _table()["per_vcpu"]  # within a family AWS charges the same for each vCPU
     found = dict(given)
     for kind in types:
         price, size = per_vcpu.get(kind.split(".")[0], {}).get(region), vcpus(kind)
@@ -66,20 +66,20 @@ def _table() -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """``usd_per_hour``: as terraform's output of that name has it (``head``, ``node``, ``beside``, ``all``)."""
+    """``usd_per_hour``: as in terraform's output of that name (``head``, ``node``, ``beside``, ``all``)."""
 
     region: str
     head: str
     node: str
-    """The dearest of the types that are asked for."""
+    """The most expensive of the requested types."""
     nodes: int
     usd_per_hour: Mapping[str, float | None]
     unpriced_types: tuple[str, ...]
     read: str
-    """The day on which the table's prices were read."""
+    """The day on which the table's prices were looked up."""
 
     def lines(self) -> list[str]:
-        """A line for the head, the nodes, and what stands beside them; their prices are US dollars an hour."""
+        """A line for the head, the nodes, and the rest; prices are US dollars per hour."""
         usd = self.usd_per_hour
         return [
             f"a fleet in {self.region}, by the prices that came with gougi, read {self.read}",
@@ -90,13 +90,13 @@ class Estimate:
 
 
 def estimate(settings: FleetConfig, nodes: int, region: str) -> Estimate:
-    """The cost of ``nodes`` machines and their head in a region, at on-demand prices, as terraform/cost.tf counts it.
+    """The cost of ``nodes`` machines and their head in a region, at on-demand prices, as in terraform/cost.tf.
 
     Args:
-        settings: the section [fleet]; its variables stand over the other settings, as in the root module.
+        settings: the section [fleet]; its variables override the other settings, as in the root module.
 
     Raises:
-        PriceUnknown: the table has no price of the region.
+        PriceUnknown: the table has no price for the region.
     """
     variables, table = settings.variables, _table()
     given = variables.get("usd_per_hour") or {}

@@ -1,4 +1,4 @@
-"""What there is of a fleet at AWS, by its tag and its names, whatever terraform knows of it."""
+"""A fleet's resources at AWS, found by tag and names, whether or not terraform knows them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from master.cloud.aws import AwsError, aws_errors
 from master.cloud.cloud import Cloud
 
 _DESCRIBED: Final[tuple[tuple[str, str, str], ...]] = (
-    # The call of EC2, the key of its answer, and the key of a thing's id.
+    # The EC2 call, the key of its answer, and the key of a resource's id.
     ("describe_volumes", "Volumes", "VolumeId"),
     ("describe_network_interfaces", "NetworkInterfaces", "NetworkInterfaceId"),
     ("describe_addresses", "Addresses", "AllocationId"),
@@ -34,13 +34,13 @@ MACHINE, GROUP, ROLE, PROFILE, MONTH = "instance", "auto-scaling group", "IAM ro
 
 @dataclass(frozen=True, slots=True)
 class Thing:
-    """``id``: by which its service knows it, or its ARN. ``kind``: that of EC2's answers, or a name of ours."""
+    """``id``: its id in its service, or its ARN. ``kind``: the key in EC2's answers, or one of our names."""
 
     kind: str
     id: str
     state: str = ""
     of: str = ""
-    """The auto-scaling group that made it, or the machine that it goes with; empty: it is on its own."""
+    """The auto-scaling group that made it, or the machine with which it is deleted; empty: it is independent."""
 
     def __str__(self) -> str:
         return " ".join(filter(None, (self.kind, self.id, self.state and f"({self.state})")))
@@ -53,30 +53,30 @@ def things(found: Sequence[object]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Remains:
-    """``unseen``: what could not be looked at, and why."""
+    """``unseen``: resources that could not be queried, and the reasons."""
 
     found: tuple[Thing, ...]
     unseen: tuple[str, ...]
 
     def beside(self, ids: frozenset[str]) -> tuple[Thing, ...]:
-        """What is there beside the things with these ids (of terraform's state), and what goes with them."""
-        known = ids | {thing.id for thing in self.found if thing.of in ids}  # a machine of the group; its disk is next
+        """The resources other than those with these ids (of terraform's state) and those deleted with them."""
+        known = ids | {thing.id for thing in self.found if thing.of in ids}  # a machine of the group; its disk follows
         others = (thing for thing in self.found if thing.id not in known and thing.of not in known)
         return tuple(thing for thing in others if thing.state != "shutting-down")
 
 
 def remains(cloud: Cloud, fleet: str, patience_s: float = 0.0, but: Iterable[str] = ()) -> Remains:
-    """Look for what is left of a fleet.
+    """Look for remaining resources of a fleet.
 
-    What costs money by the hour must be seen. Roles and the budget cost nothing, and a user who has none may lack the
-    rights to look for them: then that is said.
+    Resources that are charged by the hour must be seen. Roles and the budget cost nothing, and a user who has none
+    may lack the permission to list them: then the result says so.
 
     Args:
-        patience_s: how long to wait for what is just going.
-        but: names of what is meant to stay (a bucket).
+        patience_s: maximum wait for resources that are being deleted.
+        but: names of resources that are meant to stay (a bucket).
 
     Raises:
-        AwsError: it cannot be seen.
+        AwsError: a query failed.
     """
     kept = tuple(but)
     deadline = time.monotonic() + patience_s
@@ -101,7 +101,7 @@ def _filters(fleet: str) -> list[dict[str, Any]]:
 def _tagged(cloud: Cloud, fleet: str) -> list[Thing]:
     looks = [partial(_machines, cloud, fleet), partial(_groups, cloud, fleet), partial(_others, cloud, fleet)]
     for service in ("ec2", "autoscaling", "resourcegroupstaggingapi"):
-        cloud.service(service)  # made here: boto3 makes clients on one thread only
+        cloud.service(service)  # created here: boto3 can create clients on one thread only
     with ThreadPoolExecutor(4) as pool:
         asked = [pool.submit(look) for look in looks]
         asked[1:1] = [pool.submit(_described, cloud, fleet, *row) for row in _DESCRIBED]
@@ -127,7 +127,7 @@ def _described(cloud: Cloud, fleet: str, call: str, key: str, name: str) -> list
 
 
 def _goes_with(raw: dict[str, Any]) -> str:
-    """The machine that has a disk or an interface; of a VPC's default security group the VPC."""
+    """The machine that owns a disk or an interface; for a VPC's default security group, the VPC."""
     at = raw.get("Attachments") or [raw.get("Attachment") or {}]
     return str(at[0].get("InstanceId", "")) or (raw["VpcId"] if raw.get("GroupName") == "default" else "")
 
@@ -149,12 +149,12 @@ def _others(cloud: Cloud, fleet: str) -> list[Thing]:
         arns = [
             raw["ResourceARN"] for page in pages.paginate(TagFilters=tags) for raw in page["ResourceTagMappingList"]
         ]
-        # What was of EC2 stays in this list for hours after its end; EC2 itself was asked. Roles are asked for by name.
+        # EC2 resources stay in this list for hours after deletion, so EC2 itself was asked. Roles are found by name.
         return [Thing("", arn) for arn in arns if arn.split(":")[2] not in ("ec2", "autoscaling", "iam")]
 
 
 def _of_iam(call: str, argument: str, key: str, cloud: Cloud, fleet: str) -> Iterator[str]:
-    """By the names of the fleet's roles, and the tag: somebody's role may have such a name too."""
+    """IAM resources by the names of the fleet's roles and the tag, since another role may have such a name too."""
     iam = cloud.service("iam")
     for name in (f"{fleet}-{role}" for role in ROLES):
         try:
@@ -165,7 +165,7 @@ def _of_iam(call: str, argument: str, key: str, cloud: Cloud, fleet: str) -> Ite
 
 
 def _budget(cloud: Cloud, fleet: str) -> Iterator[str]:
-    """By its name alone, that of terraform/cost.tf."""
+    """The budget, by its name only, which is that of terraform/cost.tf."""
     budgets, name = cloud.service("budgets"), f"{fleet}-{BUDGET}"
     try:
         budgets.describe_budget(AccountId=cloud.account(), BudgetName=name)

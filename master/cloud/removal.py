@@ -1,4 +1,4 @@
-"""The removal of what terraform does not know of a fleet: a command was killed, or the state is lost."""
+"""The removal of a fleet's resources that terraform does not know, after a killed command or a lost state."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _PAUSE_S: Final = 5.0
 def remove(
     cloud: Cloud, things: Sequence[Thing], tell: Callable[[str], None], patience_s: float = 300.0
 ) -> list[Thing]:
-    """Remove them, each when what holds it is gone. Returns what is left after ``patience_s``.
+    """Remove resources, each after those that depend on it. Returns those left after ``patience_s``.
 
-    A bucket goes with all that is in it: copy what is worth keeping before.
+    A bucket is removed with its contents: copy everything worth keeping first.
     """
     order = list(_WAYS)
     left = sorted(things, key=lambda thing: order.index(kind(thing)) if kind(thing) in order else len(order))
@@ -50,7 +50,7 @@ def remove(
 
 
 def kind(thing: Thing) -> str:
-    """Its kind; of a thing that only its ARN names, that service and kind: ``s3``, ``ssm:parameter``."""
+    """The kind of a resource; if only its ARN is known, service and kind from it: ``s3``, ``ssm:parameter``."""
     if thing.kind:
         return thing.kind
     service, rest = thing.id.split(":")[2], thing.id.split(":", 5)[-1]
@@ -68,7 +68,7 @@ def _is_gone(error: AwsError) -> bool:
 
 
 def _group(cloud: Cloud, name: str) -> bool:
-    """Whether it is gone: its machines end first."""
+    """Delete the group. Returns whether it is gone: its machines end first."""
     autoscaling = cloud.service("autoscaling")
     found = autoscaling.describe_auto_scaling_groups(AutoScalingGroupNames=[name])["AutoScalingGroups"]
     if found and not found[0].get("Status"):
@@ -85,11 +85,11 @@ def _machine(cloud: Cloud, instance: str) -> bool:
 
 
 def _security_group(cloud: Cloud, group: str) -> bool:
-    """Its rules first: two groups that name each other would hold each other for ever."""
+    """Delete the rules first: two groups that refer to each other would block each other for ever."""
     ec2 = cloud.service("ec2")
     (found,) = ec2.describe_security_groups(GroupIds=[group])["SecurityGroups"]
     if found["GroupName"] == "default":
-        return True  # goes with its VPC
+        return True  # deleted with its VPC
     rules = ec2.describe_security_group_rules(Filters=[{"Name": "group-id", "Values": [group]}])["SecurityGroupRules"]
     for revoke, outward in ((ec2.revoke_security_group_ingress, False), (ec2.revoke_security_group_egress, True)):
         if ids := [rule["SecurityGroupRuleId"] for rule in rules if rule["IsEgress"] is outward]:
@@ -138,7 +138,7 @@ def _call(service: str, call: str, argument: str, name: Callable[[str], Any] = l
 
 
 _WAYS: Final[dict[str, Callable[[Cloud, str], bool]]] = {
-    # In this order, the first time: later kinds are held by those before. False: it is going, and is asked for again.
+    # In this order at first: earlier kinds hold later ones. False: the deletion is in progress and is retried.
     GROUP: _group,
     MACHINE: _machine,
     "LaunchTemplates": _call("ec2", "delete_launch_template", "LaunchTemplateId"),

@@ -1,4 +1,4 @@
-"""Reports of the fleet's machines about themselves, for the operator: an object of its bucket for each. Pure."""
+"""Reports of the fleet's machines about themselves, for the operator: one object in the bucket per machine. Pure."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from cluster.machine.presence import NodePresence, NodeState
 PREFIX: Final = "fleet/machines/"
 """Prefix of the keys in the fleet's folder."""
 FAILURES: Final = "fleet/failures/"
-"""There a machine whose first boot failed leaves what it said last, under its instance id (deploy/cloud-init)."""
+"""Prefix of the last output of machines whose first boot failed, by instance id (deploy/cloud-init)."""
 REPORT_S: Final = 600.0
-"""A machine tells this often how it is, where nothing changes: each report is a version in the bucket."""
+"""Seconds between two reports of a machine if nothing changes: each report is a version in the bucket."""
 SILENT_S: Final = 2.5 * REPORT_S
-"""A machine that was not heard of for so long is not counted, and is replaced."""
+"""A machine without a report for this number of seconds is not counted, and is replaced."""
 
 MachineState = Literal["waiting", "joined", "ready", "leaving", "released"]
-"""``waiting``: Ray does not run on it yet. ``joined``: it has joined and is warm, but no node of it can search, as
-where no master plays. ``ready``: one can. ``leaving``: it is sent away. ``released``: its nodes are dismissed."""
+"""``waiting``: Ray does not run on it yet. ``joined``: it has joined and is warm, but none of its nodes can search, as
+when no master plays. ``ready``: one can. ``leaving``: it must go. ``released``: its nodes are dismissed."""
 
 
 def key(machine: str) -> str:
@@ -29,12 +29,12 @@ def key(machine: str) -> str:
 
 
 class ReportError(ValueError):
-    """Bytes are no report; the text says why."""
+    """Bytes are not a report; the text gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class MachineReport:
-    """One machine. ``machine``: its instance id; ``when``: in seconds since 1970; ``nps``: of its nodes together."""
+    """One machine. ``machine``: its instance id; ``when``: seconds since 1970; ``nps``: total of its nodes."""
 
     machine: str
     when: float
@@ -42,7 +42,7 @@ class MachineReport:
     nodes: tuple[str, ...] = ()
     nps: int = 0
     at_risk: bool = False
-    """AWS thinks that it may be taken away."""
+    """AWS warned that it may be reclaimed."""
     why: str = ""
     """The reason why it leaves."""
 
@@ -54,7 +54,7 @@ def decode(data: bytes) -> MachineReport:
     """The report in ``data``.
 
     Raises:
-        ReportError: there is none.
+        ReportError: it is not a report.
     """
     try:
         return msgspec.json.decode(data, type=MachineReport)
@@ -69,7 +69,7 @@ def report(
 
     Args:
         joined: Ray runs on it.
-        why: empty while it does not leave.
+        why: the reason for leaving; empty: it does not leave.
     """
     serving = [node for node in nodes if node.state is NodeState.SERVING]
     state: MachineState = "ready" if serving else "joined" if joined else "waiting"

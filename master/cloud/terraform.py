@@ -1,6 +1,6 @@
-"""Terraform (or OpenTofu) as a child process: found, run, its progress handed on line by line, its errors in words.
+"""Terraform (or OpenTofu) as a child process: finding it, running it, and converting its progress and errors.
 
-``plan`` and ``apply`` run with ``-json``: a JSON object a line, as "Machine-Readable UI" of terraform's manual has it.
+``plan`` and ``apply`` run with ``-json``: one JSON object per line (terraform's manual, "Machine-Readable UI").
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class TerraformError(Exception):
-    """Terraform is not there, or failed; a line for each thing that is wrong, with what to do where that is known."""
+    """Terraform is missing or failed; the text has a line per error, with advice if it is known."""
 
 
 class TerraformKilled(TerraformError):
-    """It was ended from outside, and could note nothing of what it had done last."""
+    """It was killed from outside, and could not record its last actions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Something has become of a resource: ``begins``, ``goes on``, ``done`` or ``failed``; ``seconds`` so far."""
+    """The state of work on a resource: ``begins``, ``goes on``, ``done`` or ``failed``; ``seconds`` so far."""
 
     address: str
     action: str
@@ -56,10 +56,10 @@ def find(named: str = "") -> str:
     """The program to run.
 
     Args:
-        named: what the configuration names; empty: the first of `PROGRAMS` on the PATH.
+        named: the program in the configuration; empty: the first of `PROGRAMS` on the PATH.
 
     Raises:
-        TerraformError: there is none.
+        TerraformError: it was not found.
     """
     for program in (named,) if named else PROGRAMS:
         found = shutil.which(program)
@@ -74,7 +74,7 @@ def find(named: str = "") -> str:
 
 
 def parse_line(line: str) -> Step | Diagnostic | None:
-    """Parse a line of ``-json`` output; None: nothing of use."""
+    """Parse a line of ``-json`` output; None: nothing useful."""
     try:
         said = json.loads(line)
     except ValueError:
@@ -102,7 +102,7 @@ _STEPS: Final = {
 
 
 def explain(errors: Sequence[Diagnostic], last_lines: str) -> str:
-    """Terraform's errors for a person: a line each, what to do first where that is known."""
+    """Terraform's errors for the user: one line each, beginning with advice if it is known."""
     if not errors:
         text = " ".join(_COLOUR.sub("", last_lines).replace("│", " ").split())[-500:]
         errors = [Diagnostic("error", text or "without a word")]
@@ -120,10 +120,10 @@ class Terraform:
     """A folder with a root module.
 
     Args:
-        program: as `find` gives it.
-        folder: of the root module; plans stay there, and the state where the module names no other place.
-        environment: over this process's own.
-        lock: gives a file descriptor that the process inherits, so that a lock on it holds as long as it runs.
+        program: as returned by `find`.
+        folder: of the root module; plans are there, and the state, unless the module names another place.
+        environment: variables that override this process's environment.
+        lock: returns a file descriptor that the process inherits, so that a lock on it lasts as long as it runs.
     """
 
     def __init__(
@@ -145,14 +145,14 @@ class Terraform:
         }
 
     def init(self) -> None:
-        """Get the provider and the modules. Raises TerraformError, as all that follows."""
+        """Install the provider and the modules. Raises TerraformError, as the methods below do."""
         self._run(["init", "-input=false", "-no-color", "-reconfigure"])
 
     def plan(self, file: str, variables: Mapping[str, int], *, destroy: bool = False) -> Any:
-        """Find out what would change; the plan is kept in ``file``. Returns it as ``terraform show -json`` has it.
+        """Compute the changes and store the plan in ``file``. Returns it in the form of ``terraform show -json``.
 
         Args:
-            variables: of the root module, over what the folder's files say.
+            variables: of the root module; they override the folder's files.
         """
         given = [f"-var={name}={value}" for name, value in variables.items()]
         self._run(["plan", "-input=false", "-json", f"-out={file}", *given, *(["-destroy"] if destroy else [])])
@@ -160,23 +160,24 @@ class Terraform:
         return json.loads(self._run(["show", "-json", file]))
 
     def apply(self, file: str, tell: Callable[[Step], None] = lambda _step: None) -> None:
-        """Do what the plan in ``file`` says. It is removed: no plan serves twice."""
+        """Apply the plan in ``file``. The file is removed: a plan can be used only once."""
         try:
             self._run(["apply", "-input=false", "-json", file], tell)
         finally:
             (self.folder / file).unlink(missing_ok=True)
 
     def state(self) -> str:
-        """The state file, from wherever the root module keeps it; empty: nothing was applied."""
+        """The state file, from the place that the root module names; empty: nothing was applied."""
         known = any((self.folder / name).exists() for name in (".terraform", "terraform.tfstate"))
         return self._run(["state", "pull"]) if known else ""
 
     def _run(self, arguments: list[str], tell: Callable[[Step], None] = lambda _step: None) -> str:
-        """Run it in the folder; returns its standard output.
+        """Run terraform in the folder. Returns its standard output.
 
-        It is waited for whatever its listener does: what it makes and does not note would cost money, and no command
-        would find it. Where this process is killed it goes on, for it writes to a file and not to a pipe. Ctrl-C is
-        passed on once, and it ends in order then; at a second signal it would end without its state.
+        This waits for its end even if the callback fails: resources that it creates and does not record would cost
+        money, and no command would find them. If this process is killed, terraform continues, because it writes to a
+        file and not to a pipe. Ctrl-C is passed on once, and terraform then ends in order; at a second signal it would
+        end without its state.
         """
         errors: list[Diagnostic] = []
         unheard: BaseException | None = None
@@ -195,8 +196,9 @@ class Terraform:
                     stdout=output,
                     stderr=complaints,
                     pass_fds=() if lock is None else (lock,),
-                    # A terminal would tell it of Ctrl-C too, and of its own end; and what asks there, behind a
-                    # `terraform init` say, would stand still for ever in the background, where without one it fails.
+                    # A terminal would send it Ctrl-C too, and a hangup. And a program that asks a question at the
+                    # terminal, for example after `terraform init`, would stop for ever in the background; without a
+                    # terminal it fails.
                     start_new_session=True,
                 )
             except OSError as error:
@@ -210,7 +212,7 @@ class Terraform:
                             try:
                                 tell(said)
                             except (Exception, SystemExit) as error:
-                                unheard = error  # nobody reads our output any more
+                                unheard = error  # our output has no reader any more
                         elif isinstance(said, Diagnostic) and said.severity == "error":
                             errors.append(said)
                     break
@@ -233,7 +235,7 @@ class Terraform:
 
 
 class _Lines:
-    """The lines that a process writes to a file, until its end; who was interrupted goes on at the next one."""
+    """The lines that a process writes to a file, until its end. After an interrupt, the iteration resumes."""
 
     def __init__(self, file: int, process: subprocess.Popen[bytes]) -> None:
         self._file = file
@@ -242,7 +244,7 @@ class _Lines:
 
     def __iter__(self) -> Iterator[str]:
         while True:
-            over = self._process.poll() is not None  # before the last look
+            over = self._process.poll() is not None  # before the last read
             data = os.pread(self._file, 1 << 20, self._at)
             whole = data if over else data[: data.rfind(b"\n") + 1]
             for line in whole.splitlines(keepends=True):

@@ -1,4 +1,4 @@
-"""The status of a fleet, put together from AWS and the machines. Pure; times are seconds since 1970."""
+"""The status of a fleet, combined from AWS and the machines. Pure; times are seconds since 1970."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ GONE: Final = "gone"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One machine. ``state``: AWS's word until it runs, then the machine's own; ``silent``: it tells nothing."""
+    """One machine. ``state``: AWS's state until it runs, then the machine's own; ``silent``: it does not report."""
 
     machine: str
     role: str
@@ -30,25 +30,25 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class FleetStatus:
-    """``usd_per_hour``: of the machines that run now, at list prices; spot machines cost less."""
+    """``usd_per_hour``: of the running machines, at list prices; spot machines cost less."""
 
     name: str
     region: str
     asked: int
     head: str
-    """AWS's word for the head's state; `GONE` where AWS has no such machine (any more)."""
+    """AWS's state of the head; `GONE` if AWS does not, or no longer, have the machine."""
     rows: tuple[Row, ...]
     usd_per_hour: float
     unpriced: tuple[str, ...]
-    """Types that are there, and whose prices are not known: they count as nothing."""
+    """Types in use whose prices are unknown: they count as 0."""
     failures: tuple[str, ...] = ()
-    """Machines whose first boot failed since the last `up`, with the last line that they said."""
+    """Machines whose first boot failed since the last `up`, with the last line of their output."""
     held: bool = False
-    """The group starts no more machines, for three in a row could not boot."""
+    """The group starts no more machines, because three in a row could not boot."""
 
     @property
     def head_runs(self) -> bool:
-        """Whether there is a head, or will be at once; without one nobody plays."""
+        """Whether there is a head, or will be soon; without one there is no play."""
         return self.head in ("pending", "running")
 
     @property
@@ -57,7 +57,7 @@ class FleetStatus:
 
     @property
     def joined(self) -> int:
-        """Nodes that search once a master plays; those that do already among them."""
+        """Number of nodes that search once a master plays, including those that already do."""
         return sum(row.role == "node" and row.state in ("joined", "ready") for row in self.rows)
 
     @property
@@ -72,7 +72,7 @@ def status(
     prices: Mapping[str, float],
     now: float,
 ) -> FleetStatus:
-    """See the module's text. ``prices``: US dollars an hour, by type."""
+    """See the module's docstring. ``prices``: US dollars per hour, by type."""
     by_machine = {report.machine: report for report in reports}
     rows = [_row(machine, facts.head, by_machine, now) for machine in machines]
     running = [machine for machine in machines if machine.state in ("pending", "running")]
