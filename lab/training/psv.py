@@ -46,7 +46,7 @@ _MOST_BAD: Final = 0.05
 _SCORE_AT, _MOVE_AT, _RESULT_AT = 32, 34, 38
 _DROP, _PROMOTE = 1 << 14, 1 << 15
 
-# Separate from the laboratory's other compiled code, which does not need it.
+# Compiled separately from the laboratory's other code, which does not use it.
 jit, _FOLDER = jit_of("psv", (*SOURCES, Path(__file__)))
 
 

@@ -20,7 +20,7 @@ _ACTIONS: Final = {
     ("create", "delete"): "replace",
 }
 _SIZES: Final = frozenset({"desired_capacity", "max_size", "suspended_processes"})
-"""Fields of the workers' group with their number, and whether it starts any."""
+"""Fields of the workers' group that set the number of workers, and whether it starts any."""
 _SIGNS: Final = {"create": "+", "change": "~", "destroy": "-", "replace": "±"}
 
 

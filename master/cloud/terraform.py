@@ -197,8 +197,8 @@ class Terraform:
                     stderr=complaints,
                     pass_fds=() if lock is None else (lock,),
                     # A terminal would send it Ctrl-C too, and a hangup. And a program that asks a question at the
-                    # terminal, for example after `terraform init`, would stop for ever in the background; without a
-                    # terminal it fails.
+                    # terminal, for example one that `terraform init` started, would stop for ever in the background;
+                    # without a terminal it fails.
                     start_new_session=True,
                 )
             except OSError as error:

@@ -1,7 +1,7 @@
 """Signed LEB128 numbers of 16 bits, in which SFNN files store the feature transformer.
 
 Each byte has seven bits of a number, the lowest first; bit 7 is set in all but the last. A network has 130
-million of them: hence compiled loops.
+million numbers: hence compiled loops.
 """
 
 from __future__ import annotations

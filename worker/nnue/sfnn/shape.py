@@ -109,7 +109,7 @@ def _named(header: str) -> SfnnArchitecture | None:
 
 
 def _transformer(sections: Sections) -> tuple[Input, int] | None:
-    """The input features and the width, from the packed transformer."""
+    """The input features and the width, from the packed transformer or, if it is not packed, the header."""
     if sections.biases:
         inputs = inputs_of(sections.weights // sections.biases)
         return None if inputs is None or sections.weights % sections.biases else (inputs, sections.biases)
