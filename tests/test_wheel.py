@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import sys
 import sysconfig
@@ -179,6 +180,7 @@ def test_a_fleet_of_two_nodes_and_what_is_an_extra(installed: Path, tmp_path: Pa
     words = ["play", "--nodes", "2", "--threads", "1", "--hash", "16", "--time", "1+1", "--max-moves", "2"]
     played = run([gougi, *words, "--page", "off", "--records", "games"], tmp_path)
     assert played.returncode == 0, played.stderr
-    refused = run([gougi, "status", "--address", "127.0.0.1:1"], tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        refused = run([gougi, "status", "--address", f"127.0.0.1:{listener.getsockname()[1]}"], tmp_path)
     assert refused.returncode != 0
     assert "Ray is missing: pip install 'gougi[fleet]'" in refused.stderr

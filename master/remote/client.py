@@ -208,6 +208,8 @@ class ThinEngine:
 
     def from_host(self, line: str, now_s: float) -> None:
         """Handle a line from the host."""
+        if self._is_over:  # the first reason is the one to show
+            return
         self._heard_s = now_s
         word, _, rest = line.partition(" ")
         try:

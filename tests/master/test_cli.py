@@ -115,7 +115,7 @@ def test_eval_names_the_bad_line(tmp_path: Path) -> None:
 def test_eval_with_a_broken_net(tmp_path: Path) -> None:
     net = default_file().read_bytes()
     (tmp_path / "cut.bin").write_bytes(net[:-100])
-    assert "expected" in error_of(gougi("eval", "--net", "cut.bin", cwd=tmp_path))
+    assert "no architecture that Gougi knows" in error_of(gougi("eval", "--net", "cut.bin", cwd=tmp_path))
     assert "no such file" in error_of(gougi("eval", "--net", "missing.bin", cwd=tmp_path))
     assert "--net: " in error_of(gougi("bench", "--net", "cut.bin", "--depth", "1", cwd=tmp_path))
     (tmp_path / "whole.bin").write_bytes(net)

@@ -44,7 +44,7 @@ async def play():
     await books.close()
 
 
-def run():
+def run(words=None):
     options = {"file_level": "info", "console_level": "error", "console": lambda line: print(line)}
     with log.open_log(folder / "log", **options):
         asyncio.run(play())

@@ -80,9 +80,12 @@ def test_each_python_has_a_cache_of_its_own(monkeypatch: pytest.MonkeyPatch) -> 
     assert cache._fingerprint() != here
 
 
-def test_each_checkout_has_a_cache_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_checkouts_of_the_same_sources_share_a_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     here = cache._fingerprint()
+    copy = tmp_path / "worker"
+    shutil.copytree(cache._WORKER, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(cache, "_WORKER", copy)
     assert cache._fingerprint() == here
-    (tmp_path / "worker").symlink_to(cache._WORKER)
-    monkeypatch.setattr(cache, "_WORKER", tmp_path / "worker")
+    with (copy / "search" / "tt.py").open("a") as source:
+        source.write("# other\n")
     assert cache._fingerprint() != here

@@ -48,10 +48,10 @@ def test_games_that_tell_nothing() -> None:
 
 def test_a_network_plays_and_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     """The pilot's scale plays the other games; the count is told."""
-    monkeypatch.setattr(module, "NODES", 60)
+    monkeypatch.setattr(module, "NODES", 300)
     told: list[int] = []
-    found = calibrate(default_network(), natural_openings(1)[:12], on_game=told.append)
-    assert told == list(range(1, 13))
-    assert found.games == 12 and found.positions > 300
+    found = calibrate(default_network(), natural_openings(1)[:16], on_game=told.append)
+    assert told == list(range(1, 17))
+    assert found.games == 16 and found.positions > 300
     assert found.low <= found.win_scale / REFERENCE_CP <= found.high
     assert 1 <= found.fv_scale <= 1024

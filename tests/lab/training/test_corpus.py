@@ -156,7 +156,7 @@ def test_shards_that_cannot_be_used_are_named(tmp_path: Path) -> None:
     path = folder / "shard-000001.games"
     whole = path.read_bytes()
     (tmp_path / "empty").mkdir()
-    with pytest.raises(CorpusError, match="empty: no shards of gougi selfplay in it"):
+    with pytest.raises(CorpusError, match="empty: no shards of gougi selfplay, and no PSV file"):
         shard_files([folder, tmp_path / "empty"])
 
     path.write_bytes(whole[:-3])

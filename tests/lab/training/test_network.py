@@ -22,6 +22,7 @@ from lab.training.batches import START, BatchNumber, make_batch
 from lab.training.corpus import Corpus
 from lab.training.features import mirrored_tables, row_tables
 from lab.training.net_facts import evaluator_raw, float_raw, rounding_error
+from lab.training.network import trainer as trainer_module
 from lab.training.network.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
 from lab.training.network.model import FACTOR, Model, SparseSums, device_sums, find_device
 from lab.training.network.resident import Resident
@@ -202,7 +203,8 @@ def test_a_net_learns_from_trees_by_bounds_and_exponent(tmp_path: Path) -> None:
         assert last.result_loss == 0.0, "there are no results"
 
 
-def test_the_mean_of_the_last_weights_is_tried_at_the_end(corpus: Corpus, tmp_path: Path) -> None:
+def test_the_mean_of_the_last_weights_is_tried_at_the_end(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trainer_module, "_PROGRESS_S", 0.0)  # progress after every batch
     plain = trainer_of(corpus, average=0.0, rate=0.05)
     without = run(plain)
     trainer = trainer_of(corpus, average=0.3, rate=0.05)

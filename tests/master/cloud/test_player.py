@@ -20,6 +20,7 @@ from master.commands.common import BAD_INPUT, FAILED, CommandError
 from master.commands.fleet_shared import clear_errors
 from master.config import FleetConfig
 from master.csa.login import LoginError
+from tests.master.cloud.stand_in import knows_placement_groups
 
 SECRET = "/gougi/floodgate"
 CSA = '[csa]\nserver = "wdoor.c.u-tokyo.ac.jp:4081"\ngame = "floodgate-300-10F"\nname = "gougi"\n'
@@ -30,6 +31,7 @@ def ssm(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "testing")
     monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
+    knows_placement_groups()
     with mock_aws():
         yield boto3.client("ssm", region_name="us-east-1")
 

@@ -15,7 +15,7 @@ from worker.nnue.network import default_file
 NET = default_file().read_bytes()
 """A network that this version of Gougi reads."""
 STRANGE = NET[:12] + b"Features=Nobody(Knows)[1->2x2]".ljust(len(NET) - 12, b"\x07")
-"""The first bytes of a network, then an architecture of which nobody has heard."""
+"""The first bytes of a network, then an unknown architecture."""
 
 
 def zipped(path: Path, files: Mapping[str, bytes]) -> Path:
