@@ -133,12 +133,6 @@ def test_ray_on_a_worker(tmp_path: Path) -> None:
     assert said[-1] == "--block"
 
 
-def _with_default_signals() -> None:
-    """In the child: bash cannot trap a signal that its parent ignores, as a test before this one may have left it."""
-    signal.pthread_sigmask(signal.SIG_SETMASK, [])
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-
-
 def _stopped(folder: Path, word: str, **scripts: str) -> tuple[int, list[str]]:
     """Run a container with these scripts, stop it when ``word`` is in its log, and return its end."""
     shutil.copy(SCRIPTS / "container.sh", folder)
@@ -148,10 +142,7 @@ def _stopped(folder: Path, word: str, **scripts: str) -> tuple[int, list[str]]:
     log = folder / "log"
     log.touch()
     container = subprocess.Popen(
-        [folder / "container.sh", "node", "10.81.0.10", "1"],
-        cwd=folder,
-        start_new_session=True,
-        preexec_fn=_with_default_signals,
+        [folder / "container.sh", "node", "10.81.0.10", "1"], cwd=folder, start_new_session=True
     )
     try:
         _until(lambda: word in log.read_text())

@@ -6,6 +6,7 @@ import importlib.metadata
 import json
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -107,6 +108,16 @@ def test_errors_have_exit_code_2(searcher: ScriptedSearcher, arguments: tuple[st
     assert not Path("analysis").exists()
 
 
+@pytest.fixture
+def signals_restored() -> Iterator[None]:
+    """An interrupted command ignores further signals, because its process is about to end. This process goes on."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.usefixtures("signals_restored")
 def test_ctrl_c_keeps_what_was_searched(searcher: ScriptedSearcher, capsys: pytest.CaptureFixture[str]) -> None:
     def interrupted(position: Position) -> tuple[str, int | None]:
         if position.move_number == 3:
