@@ -183,7 +183,7 @@ def main() -> None:
     parser.add_argument("--times", default="1,2,4,8", help="budgets of one node, with commas; empty: none")
     parser.add_argument("--positions", type=int, default=1500)
     parser.add_argument("--budget", type=int, default=20_000, help="nodes a move of every node")
-    parser.add_argument("--judge", type=int, default=100_000, help="nodes behind each move")
+    parser.add_argument("--judge", type=int, default=100_000, help="nodes of the search that judges each move")
     parser.add_argument("--voters", action="store_true", help="judge every move that was voted for")
     parser.add_argument("--hash", type=int, default=8, help="MB of every node")
     parser.add_argument("--seed", type=int, default=7)

@@ -236,8 +236,7 @@ def listen(place: Place, name: str, keep_s: float, command: Sequence[str], ready
         task = asyncio.current_task()
         assert task is not None
         for number in (signal.SIGINT, signal.SIGTERM):
-            with contextlib.suppress(NotImplementedError):  # on Windows Ctrl-C is a KeyboardInterrupt
-                asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+            asyncio.get_running_loop().add_signal_handler(number, task.cancel)
         with contextlib.suppress(asyncio.CancelledError):
             await Listener(Host(name, place.secret, keep_s), command).run(place, ready)
 
