@@ -188,6 +188,20 @@ def test_who_runs_ray_owns_its_folder() -> None:
 
 def test_the_nodes_outlive_their_raylet() -> None:
     assert _words("gougi-node.service", "KillMode") == ["process"]
+    assert _words("gougi-node.service", "ExecStop") == [f"-{SCRIPTS_AT}/stop-nodes.sh"]
+
+
+def test_timers() -> None:
+    """Their intervals are those that the reference names."""
+    docs = text("docs/reference/aws.md")
+    assert "`gougi-records` every five minutes" in docs and "The head checks the time every 5 minutes" in docs
+    assert _words("gougi-records.timer", "OnUnitInactiveSec") == ["5min"]
+    assert _words("gougi-stop.timer", "OnUnitActiveSec") == ["5min"]
+
+
+def test_packages_are_installed_by_their_hashes() -> None:
+    (line,) = [line for line in SCRIPTS["install.sh"].splitlines() if "requirements.lock" in line]
+    assert "--no-index" in line and "--require-hashes" in line
 
 
 def test_folders_and_their_owner() -> None:
