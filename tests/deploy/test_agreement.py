@@ -186,6 +186,14 @@ def test_who_runs_ray_owns_its_folder() -> None:
     assert f"/{folder} " not in text("deploy/systemd/gougi.tmpfiles.conf")
 
 
+def test_the_player_reaches_rays_head_of_another_user() -> None:
+    """It connects by Ray's sockets, and Ray's driver looks for the raylet among the processes (found by
+    `benchmarks.boot`: without either it waits for a minute, and says that there is no cluster)."""
+    for unit, line in (("gougi-head", "UMask=0007"), ("gougi-master", "ProtectProc=default")):
+        assert line in text(f"deploy/systemd/{unit}.service.d/ray.conf").splitlines()
+    assert "hardening.conf" < "ray.conf", "systemd reads drop-ins by their names"
+
+
 def test_the_nodes_outlive_their_raylet() -> None:
     assert _words("gougi-node.service", "KillMode") == ["process"]
     assert _words("gougi-node.service", "ExecStop") == [f"-{SCRIPTS_AT}/stop-nodes.sh"]
