@@ -156,7 +156,6 @@ def open_log(
     finally:
         root.setLevel(before[0])
         root.handlers[:] = before[1]
-        file.stop_packing()
         if writer.stop_within(CLOSE_S):
             try:
                 file.close()
