@@ -22,7 +22,6 @@ from typing import Any, Final, Self, TypeVar
 import uvloop
 
 from cluster.machine import processes
-from master.ui.terminal import raw
 
 T = TypeVar("T")
 
@@ -124,7 +123,7 @@ class _Interruption:
             end_descendants(grace_s=0)
             with contextlib.suppress(OSError):  # the terminal may be gone
                 if sys.stdout.isatty():
-                    terminal = raw(sys.stdout)
+                    terminal = getattr(sys.stdout, "rich_proxied_file", sys.stdout)
                     terminal.write(_LEAVE_SCREEN)
                     terminal.flush()
             os._exit(130)

@@ -17,7 +17,6 @@ from master.commands.common import INTERRUPTED, CommandError, EndsOn, interrupti
 from master.commands.options import Address, Nodes, PageOption, Single
 from master.commands.services import live_page
 from master.commands.settings import ConfigFile, load
-from master.ui.terminal import NamedStream
 from worker.files import reason
 from worker.usi.gui_reader import GuiReader, introduction
 
@@ -241,8 +240,7 @@ def _gui() -> Iterator[Callable[[str], None]]:
     standard error."""
     sys.stdout.flush()
     lock = threading.Lock()
-    stream = NamedStream(os.dup(sys.stdout.fileno()), "standard output", owns=True)
-    gui = io.TextIOWrapper(io.BufferedWriter(stream), encoding="utf-8", errors="replace")
+    gui = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8", errors="replace")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
 
     def write(line: str) -> None:

@@ -14,8 +14,6 @@ from typing import Any, Final, TextIO
 
 import structlog
 
-from master.ui.terminal import raw
-
 _MOST_WAITING: Final = 1 << 20
 """Maximum number of waiting characters. Further output is dropped, whole writes at a time: a picture, a line."""
 
@@ -32,7 +30,7 @@ class Outlet:
 
     def stream(self, target: TextIO) -> OutletStream:
         """A stream that writes to ``target`` through this outlet."""
-        return OutletStream(self, raw(target))
+        return OutletStream(self, target)
 
     def put(self, stream: OutletStream, text: str) -> None:
         """Take ``text`` for ``stream``; any thread."""
