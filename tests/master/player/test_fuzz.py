@@ -21,17 +21,8 @@ from master.csa.login import ServerAddress
 from master.csa.position import SIGNS
 from master.csa.protocol import MAX_LINE
 from master.game.driver import GameSettings, LoginRefusedError, play_game
+from master.player import inputs
 from master.player.events import GameBegan, MovePlayed, Note
-from master.player.inputs import (
-    Connected,
-    ConnectionLost,
-    GiveUp,
-    Input,
-    Prepared,
-    SearchFailed,
-    ServerLine,
-    Tick,
-)
 from master.player.instructions import Emit, Finish, Login, PlayerSettings, Send
 from master.player.player import Player
 from tests.answers import make_decision, make_progress
@@ -90,9 +81,9 @@ class Watched:
         self.search_id = 1
         self.said: list[str] = []
         self.finished = False
-        self.tell(Connected())
+        self.tell(inputs.Connected())
 
-    def tell(self, event: Input) -> None:
+    def tell(self, event: inputs.Input) -> None:
         for instruction in self.player.handle(event, self.now):
             assert not self.finished
             match instruction:
@@ -123,7 +114,7 @@ class Watched:
         self.bytes.data_received(data[at:])
 
     def _line(self, line: str) -> None:
-        self.tell(ServerLine(line))
+        self.tell(inputs.ServerLine(line))
 
     def _judge(self, line: str, shown: str) -> None:
         match = LINE.fullmatch(shown)
@@ -211,7 +202,7 @@ def test_whatever_the_server_says(name: str, head: int, steps: list[tuple[str, i
     for line in lines[:head]:
         watched.hear(line + b"\n", cuts)
         if line == b"END Game_Summary":
-            watched.tell(Prepared())
+            watched.tell(inputs.Prepared())
     left = lines[head:]
     for kind, value in steps:
         watched.now += 40
@@ -233,20 +224,20 @@ def test_whatever_the_server_says(name: str, head: int, steps: list[tuple[str, i
             case "decide":
                 watched.decide(number)
             case "prepared":
-                watched.tell(Prepared())
+                watched.tell(inputs.Prepared())
             case "tick":
                 watched.now += 1000 * (number % 50)
-                watched.tell(Tick())
+                watched.tell(inputs.Tick())
             case "progress":
                 pv = ("7g7f", "5e5d")[number % 2 :]
                 progress = make_progress(watched.search_id, 5, 3, 12, pv, 100, agreement=number % 11 / 10)
                 watched.tell(progress)
             case "fail":
-                watched.tell(SearchFailed(watched.search_id, "broken"))
+                watched.tell(inputs.SearchFailed(watched.search_id, "broken"))
             case "lost" if number % 8 == 0:  # now and then, for nothing follows
-                watched.tell(ConnectionLost("gone"))
+                watched.tell(inputs.ConnectionLost("gone"))
             case "abort" if number % 8 == 0:
-                watched.tell(GiveUp("enough"))
+                watched.tell(inputs.GiveUp("enough"))
 
 
 @pytest.mark.timeout(60)
