@@ -154,11 +154,8 @@ def _root(
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code; errors are printed on stderr, never as a traceback.
-
-    Args:
-        arguments: the words after ``gougi``; None: those of this process.
-    """
+    """Run the command line and return its exit code; errors are printed on stderr, never as a traceback. ``arguments``:
+    the words after ``gougi``; None: those of this process."""
     words = sys.argv[1:] if arguments is None else list(arguments)
     register()
     for stream in (sys.stdout, sys.stderr):

@@ -318,11 +318,8 @@ _CHUNK: Final = 200
 
 
 def find_records(folders: Sequence[Path]) -> list[Path]:
-    """The CSA files in folders and their subfolders, sorted; a file stands for itself.
-
-    Raises:
-        FileNotFoundError: a folder does not exist.
-    """
+    """The CSA files in folders and their subfolders, sorted; a file stands for itself. Raises FileNotFoundError: a
+    folder does not exist."""
     found: list[Path] = []
     for folder in folders:
         if folder.is_file():

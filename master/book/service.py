@@ -120,11 +120,8 @@ class BookService:
         return self.learns or bool(self._settings.files)
 
     def open(self) -> None:
-        """Open all books. Call it before a clock runs, because it reads whole files.
-
-        Raises:
-            BookError: a file cannot be opened; nothing is open then.
-        """
+        """Open all books. Call it before a clock runs, because it reads whole files. Raises BookError: a file cannot be
+        opened; nothing is open then."""
         if self._learn is not None:
             self._learned = LearnedBook(self._learn)
             self._speed = Speed(self._learned.nps())

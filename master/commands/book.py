@@ -130,11 +130,8 @@ def _print_candidates(console: Console, name: str, position: Position, entries: 
 
 
 def _open_file(path: Path, on_the_fly: bool) -> Lookup:
-    """A book file, memory-mapped if possible; an unsorted one is sorted in memory, as the player does.
-
-    Raises:
-        BookError: as raised by `Book`.
-    """
+    """A book file, memory-mapped if possible; an unsorted one is sorted in memory, as the player does. Raises
+    BookError: as raised by `Book`."""
     from worker.book import BookError
     from worker.book import open_file as opened
 

@@ -141,10 +141,7 @@ def _searcher() -> WarmUp:
 
 def compile_searcher(find: Callable[[], WarmUp] = _searcher) -> None:
     """Compile everything that is not in the cache yet, with progress on stderr. Print nothing if the cache is complete.
-
-    Args:
-        find: imports the function that compiles, which takes most of a second.
-    """
+    ``find``: imports the function that compiles, which takes most of a second."""
 
     def work() -> None:
         warm_up = find()

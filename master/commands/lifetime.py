@@ -133,11 +133,8 @@ class _Interruption:
 
 
 def run_to_end(main: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Run ``main`` on a new uvloop. At the end no child process is left, however ``main`` ended.
-
-    Raises:
-        Interrupted: a signal came. ``main`` was cancelled and has cleaned up (or had already finished).
-    """
+    """Run ``main`` on a new uvloop. At the end no child process is left, however ``main`` ended. Raises Interrupted: a
+    signal came. ``main`` was cancelled and has cleaned up (or had already finished)."""
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     interruption = _Interruption()
     with interruption.handled():

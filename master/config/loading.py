@@ -111,11 +111,8 @@ def origins(file: Path | None = None) -> dict[tuple[str, str], str]:
 
 def csa_password(config: Config) -> str:
     """The server password: ``GOUGI_CSA_PASSWORD``, else the first line of ``csa.password_file``, else empty. A file
-    named by an option comes first.
-
-    Raises:
-        ConfigError: the file cannot be read, is empty, or users other than its owner can read it.
-    """
+    named by an option comes first. Raises ConfigError: the file cannot be read, is empty, or users other than its owner
+    can read it."""
     if config.csa.password is not None:
         return config.csa.password.get_secret_value()
     if not config.csa.password_file:
@@ -227,11 +224,8 @@ def sample() -> str:
 
 
 def effective(config: Config, origins: Mapping[tuple[str, str], str] | None = None) -> str:
-    """The configuration as a file: every key with its effective value and its origin, secrets left out.
-
-    Args:
-        origins: those of the non-default values (`master.config.loading.origins`); None: leave origins out.
-    """
+    """The configuration as a file: every key with its effective value and its origin, secrets left out. ``origins``:
+    those of the non-default values (`master.config.loading.origins`); None: leave origins out."""
     return "".join(_document(config, lambda key, value: f"{key} = {_toml(value)}", origins))
 
 

@@ -137,12 +137,9 @@ def split_password(password: str) -> tuple[GameName | None, str]:
 
 
 def check_game_name(text: str) -> list[str]:
-    """Check a game name before a login with it; returns warnings, none if all is as usual.
-
-    Raises:
-        GameNameError: an invalid character, a name that is too long, a misspelling of a floodgate game, or a name that
-            shogi-server never pairs.
-    """
+    """Check a game name before a login with it; returns warnings, none if all is as usual. Raises GameNameError: an
+    invalid character, a name that is too long, a misspelling of a floodgate game, or a name that shogi-server never
+    pairs."""
     name, floodgate = parse_game_name(text), _floodgate_game(text)
     meant = f"; did you mean {floodgate}?" if floodgate else ""
     if foreign := _FOREIGN.search(text):

@@ -18,12 +18,9 @@ class UnplayableError(ValueError):
 
 
 def read_offer(summary: GameSummary) -> tuple[Position, list[str]]:
-    """The position from which the game begins, and the moves (USI) that led to it from ``summary.start_sfen``.
-
-    Raises:
-        UnplayableError: the position or a move in it is not legal, a king is missing, a rule is unknown, or the time
-            control allows no move.
-    """
+    """The position from which the game begins, and the moves (USI) that led to it from ``summary.start_sfen``. Raises
+    UnplayableError: the position or a move in it is not legal, a king is missing, a rule is unknown, or the time
+    control allows no move."""
     if summary.format not in ("", "Shogi 1.0"):
         raise UnplayableError(f"unknown game: Format:{summary.format}")
     if summary.declaration not in DECLARATIONS:

@@ -53,11 +53,8 @@ def sfen_from_csa(lines: Iterable[str], move_number: int = 1) -> str:
 
 
 def csa_from_sfen(text: str) -> list[str]:
-    """The position block of an SFEN as the tournament server writes it: nine rows, hands, side to move.
-
-    Raises:
-        SfenError: ``text`` is no SFEN, or its position cannot occur.
-    """
+    """The position block of an SFEN as the tournament server writes it: nine rows, hands, side to move. Raises
+    SfenError: ``text`` is no SFEN, or its position cannot occur."""
     setup = sfen.parse(text)
     lines = []
     for rank in range(1, 10):

@@ -63,11 +63,8 @@ class GameSummary:
 
 
 def parse_summary(lines: Sequence[str]) -> GameSummary:
-    """Read the lines between ``BEGIN Game_Summary`` and ``END Game_Summary`` (both left out).
-
-    Raises:
-        SummaryError: a value cannot be read, a block is not closed, or a side, a position or ``Your_Turn`` is missing.
-    """
+    """Read the lines between ``BEGIN Game_Summary`` and ``END Game_Summary`` (both left out). Raises SummaryError: a
+    value cannot be read, a block is not closed, or a side, a position or ``Your_Turn`` is missing."""
     keys, blocks = _split(lines)
     if "Position" not in blocks:
         raise SummaryError("no position block")

@@ -166,10 +166,7 @@ class ActiveGame:
 
     def book_move(self, usi: str) -> int | None:
         """A book's move, or None if it repeats a position: only a search can decide whether a repetition is wanted.
-
-        Raises:
-            MoveError: it is not legal (a damaged book).
-        """
+        Raises MoveError: it is not legal (a damaged book)."""
         position = self.position.copy()
         move = position.push_usi(usi)
         return None if position.occurrences() > 1 else move

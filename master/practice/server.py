@@ -74,11 +74,7 @@ class PracticeServer:
         return str(host), int(port)
 
     async def start(self) -> None:
-        """Listen.
-
-        Raises:
-            ServerError: the port is in use, not allowed, or the host is not one of this machine.
-        """
+        """Listen. Raises ServerError: the port is in use, not allowed, or the host is not one of this machine."""
         host, port = self.options.host, self.options.port
         if not 0 <= port < 1 << 16:
             raise ServerError(f"{port} is no TCP port")

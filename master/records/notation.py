@@ -21,11 +21,8 @@ _PROMOTABLE: Final = range(1, 7)
 
 
 def move_text(position: Position, move: int, before: int | None = None) -> str:
-    """A legal move of ``position``, as KIF writes it; its origin only if another piece could go there too.
-
-    Args:
-        before: the square to which the opponent's last move went: a move to it is ``同``.
-    """
+    """A legal move of ``position``, as KIF writes it; its origin only if another piece could go there too. ``before``:
+    the square to which the opponent's last move went: a move to it is ``同``."""
     to, kind, colour = move & 0x7F, move >> 16 & 15, move >> 20 & 1
     where = "同" if to == before else FILES[to // 9] + RANKS[to % 9]
     text = SIDES[colour] + where + PIECES[kind]

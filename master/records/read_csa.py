@@ -56,11 +56,8 @@ def csa_parts(lines: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
 
 
 def read_csa(lines: Sequence[str]) -> Reading:
-    """The one game of these lines.
-
-    Raises:
-        RecordFault: a line cannot be read, or its move is not legal and others follow.
-    """
+    """The one game of these lines. Raises RecordFault: a line cannot be read, or its move is not legal and others
+    follow."""
     return _Reader().read(lines)
 
 

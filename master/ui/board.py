@@ -20,11 +20,8 @@ _LAST_MOVE: Final = "reverse"
 
 
 def board_text(position: Position, last_square: int | None = None, kanji: bool = True) -> Text:
-    """The board, black below; white's pieces carry a ``v``, the last move's square is marked.
-
-    Args:
-        kanji: whether the terminal has them; otherwise pieces are letters of the same width.
-    """
+    """The board, black below; white's pieces carry a ``v``, the last move's square is marked. ``kanji``: whether the
+    terminal has them; otherwise pieces are letters of the same width."""
     files = reversed(FILES) if kanji else (f"{9 - index} " for index in range(9))
     text = Text(" " + "".join(f" {file}" for file in files) + "\n")
     text.append("+" + "-" * 27 + "+\n")

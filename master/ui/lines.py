@@ -80,11 +80,8 @@ _PV_MOVES: Final = 5
 
 
 class LineView:
-    """Writes events, line by line. Call it after `GameView.observe` has seen the event.
-
-    Args:
-        write: gets each line, without its line break.
-    """
+    """Writes events, line by line. Call it after `GameView.observe` has seen the event. ``write``: gets each line,
+    without its line break."""
 
     def __init__(self, view: GameView, write: Callable[[str], None]) -> None:
         self._view = view

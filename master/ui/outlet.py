@@ -75,11 +75,7 @@ class OutletStream:
         text."""
 
     def write(self, text: str) -> int:
-        """As `io.TextIOBase.write`, without blocking.
-
-        Raises:
-            OSError: an earlier write failed; raised once.
-        """
+        """As `io.TextIOBase.write`, without blocking. Raises OSError: an earlier write failed; raised once."""
         self.raise_trouble()
         if text:
             self._outlet.put(self, text)
@@ -116,11 +112,8 @@ class OutletStream:
 
 
 class SteadyWriter:
-    """Writes lines about work that must go on, even if writing fails; any thread.
-
-    Args:
-        write: gets each line; its OSError is logged once, and `settle` raises it at the end.
-    """
+    """Writes lines about work that must go on, even if writing fails; any thread. ``write``: gets each line; its
+    OSError is logged once, and `settle` raises it at the end."""
 
     def __init__(self, write: Callable[[str], None]) -> None:
         self._write = write
