@@ -35,11 +35,7 @@ from tests.master.csa.transcripts import WITH_SUMMARY, summary_lines
         ("bad game name: floodgate300-10F.", Severity.PERMANENT, "NAME-TOTAL-BYOYOMI"),
         ("game name should consist of three parts like game-1500-60.", Severity.PERMANENT, "NAME-TOTAL-BYOYOMI"),
         ("invalid identifiers are found or too many characters are used.", Severity.PERMANENT, "NAME-TOTAL-BYOYOMI"),
-        (
-            "As the service is going to shutdown shortly, starting new games is not allowed now.",
-            Severity.TEMPORARY,
-            "",
-        ),
+        ("As the service is going to shutdown shortly, starting new games is not allowed now.", Severity.TEMPORARY, ""),
         ("unknown command: x", Severity.IGNORABLE, ""),
         ("you are in agree_waiting status. GAME is valid in connected or game_waiting status", Severity.IGNORABLE, ""),
         ("", Severity.IGNORABLE, ""),
@@ -80,11 +76,7 @@ def test_a_misspelling_is_refused_with_the_likely_name(text: str, meant: str) ->
 
 @pytest.mark.parametrize(
     ("text", "says"),
-    [
-        ("wcsc36", DEFAULT_GAME),
-        ("test60-5F", DEFAULT_GAME),
-        ("floodgate-300-10", "did you mean floodgate-300-10F?"),
-    ],
+    [("wcsc36", DEFAULT_GAME), ("test60-5F", DEFAULT_GAME), ("floodgate-300-10", "did you mean floodgate-300-10F?")],
 )
 def test_other_names_are_allowed_with_a_warning(text: str, says: str) -> None:
     (warning,) = check_game_name(text)

@@ -156,14 +156,6 @@ def test_sides_alternate_where_nobody_asks() -> None:
     assert names == [("a", "b"), ("b", "a"), ("a", "b"), ("b", "a")]
 
 
-def test_a_bare_password_plays_the_default_game() -> None:
-    hall = Hall()
-    hall.connect(0, 1)
-    hall.say(0, "LOGIN a secret")
-    hall.say(1, "LOGIN b other")
-    assert {"Total_Time:1500", "Byoyomi:0"} <= set(hall.heard[0])
-
-
 @pytest.mark.parametrize("prefix", HANDICAPS)
 def test_handicaps_are_positions(prefix: str) -> None:
     hall = Hall()
@@ -230,12 +222,6 @@ def test_a_flag_is_noticed_when_it_falls() -> None:
     hall.tick(1)
     assert hall.heard[0][-2:] == ["#TIME_UP", "#WIN"]
     assert hall.games[-1].record.moves[0].consumed_ms == 4_000
-
-
-def test_a_move_behind_the_flag_comes_too_late() -> None:
-    hall = Hall()
-    hall.start("test-2-3")
-    assert hall.say(0, "+7776FU", after_ms=5_000) == ["#TIME_UP", "#LOSE"]
 
 
 @pytest.mark.parametrize("last", ["%TORYO", "+7775FU", "%CHUDAN", "", "+7776FU"])
@@ -339,16 +325,6 @@ def test_games_that_begin_in_one_second_have_their_own_names_and_real_times() ->
         assert record.started <= record.ended
 
 
-def test_leaving_off_turn_loses_when_the_turn_comes() -> None:
-    hall = Hall()
-    hall.start()
-    hall.leave(1)
-    assert hall.heard[0] == []
-    assert hall.say(0, "+7776FU") == ["+7776FU,T0", "%TORYO", "#RESIGN", "#WIN"]
-    assert hall.games[-1].record.ending is not None
-    assert hall.games[-1].record.ending.comment == "disconnected"
-
-
 def test_the_record_is_to_be_written_at_the_start_after_each_move_and_at_the_end() -> None:
     hall = Hall()
     hall.start()
@@ -370,16 +346,6 @@ def test_a_repetition_with_a_quiet_move_in_it_is_a_draw() -> None:
         assert hall.closed == set()
     hall.play("+9787HI")
     assert hall.heard[0][-2:] == ["#SENNICHITE", "#DRAW"]
-
-
-def test_perpetual_check_loses_at_the_fourth_occurrence() -> None:
-    hall = Hall(RoomOptions(start=StartPosition("1k7/9/9/9/9/9/R8/9/8K b - 1")))
-    hall.start()
-    for _ in range(3):
-        hall.play("+9787HI", "-8191OU", "+8797HI", "-9181OU")
-        assert hall.closed == set()
-    hall.play("+9787HI")
-    assert hall.heard[0][-2:] == ["#OUTE_SENNICHITE", "#LOSE"]
 
 
 LINES = st.sampled_from(

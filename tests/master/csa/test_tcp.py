@@ -210,14 +210,3 @@ def test_a_line_that_is_too_long_is_cut_and_the_next_one_is_whole() -> None:
     lines = collect(huge, huge, huge, b"\nnext\n")
     assert [len(line) for line in lines] == [MAX_LINE + 1, 4]
     assert collect(huge + b"yyyy\nnext\n") == [(huge + b"yy").decode(), "next"]
-
-
-@in_loop
-async def test_what_we_say_puts_off_the_empty_line() -> None:
-    async with PracticeServer(ServerOptions(port=0)) as server:
-        connection = await CsaConnection.open(*server.address, on_line=print, on_lost=print)
-        connection.send("x")
-        first = connection._keep_alive
-        connection.send("x")
-        assert first is not None and first.cancelled() and connection._keep_alive is not first
-        await connection.close()

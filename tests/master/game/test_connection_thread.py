@@ -87,10 +87,7 @@ async def play(
 def test_a_searcher_that_blocks_loses_no_game_on_time() -> None:
     async def main(address: ServerAddress) -> None:
         seen: list[GameEvent] = []
-        games = (
-            play(address, "alice", Stuck(), observers=[seen.append]),
-            play(address, "bob", ScriptedSearcher(None)),
-        )
+        games = (play(address, "alice", Stuck(), observers=[seen.append]), play(address, "bob", ScriptedSearcher(None)))
         for (outcome,) in await asyncio.gather(*games):
             assert outcome.reason == "MAX_MOVES"
         moves = [event for event in seen if isinstance(event, MovePlayed)]

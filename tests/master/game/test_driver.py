@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from master.csa.login import ServerAddress
-from master.game.driver import LoginRefusedError, play_game
+from master.game.driver import play_game
 from master.game.recorder import Recorder
 from master.player.events import Conclusion, GameEnded, GameEvent, MovePlayed, Note, ThinkingBegan
 from master.player.instructions import Login
@@ -53,32 +53,18 @@ async def test_a_searcher_that_never_gets_ready_does_not_lose_the_game() -> None
 
 
 @in_loop
-async def test_an_observer_that_fails_harms_nobody() -> None:
-    def broken(_: GameEvent) -> None:
-        raise RuntimeError("the terminal is gone")
-
-    async with server(RoomOptions(max_moves=2)) as host:
-        black, _ = await both(host, ScriptedSearcher(), ScriptedSearcher(), observers=(broken,))
-    assert black.reason == "MAX_MOVES"
-
-
-@in_loop
-async def test_a_record_that_cannot_be_kept_harms_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(_self: Recorder, _event: GameEvent) -> None:
+async def test_observers_and_records_that_fail_harm_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
         raise OverflowError("out of range")
 
-    monkeypatch.setattr(Recorder, "__call__", broken)
-    async with server(RoomOptions(max_moves=2)) as host:
-        black, _ = await both(host, ScriptedSearcher(), ScriptedSearcher(), records=tmp_path)
-    assert black.reason == "MAX_MOVES"
-
-
-@in_loop
-async def test_a_disk_that_refuses_harms_nobody(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     async with server(RoomOptions(max_moves=2), records=tmp_path / "file") as host:
-        black, _ = await both(host, ScriptedSearcher(), ScriptedSearcher(), records=tmp_path / "file")
-    assert (black.reason, black.record_path) == ("MAX_MOVES", None)
+        searchers = ScriptedSearcher(), ScriptedSearcher()
+        black, _ = await both(host, *searchers, records=tmp_path / "file", observers=(broken,))
+        assert (black.reason, black.record_path) == ("MAX_MOVES", None)
+        monkeypatch.setattr(Recorder, "__call__", broken)
+        black, _ = await both(host, ScriptedSearcher(), ScriptedSearcher(), records=tmp_path)
+        assert black.reason == "MAX_MOVES"
 
 
 @pytest.mark.parametrize("moves", [[], ["-3334FU"]])
@@ -99,13 +85,6 @@ async def test_the_opponent_disconnects(tmp_path: Path, moves: list[str]) -> Non
         outcome = await game
         assert (outcome.conclusion, outcome.reason) == (Conclusion.WIN, "RESIGN")
         check_record(outcome.record_path, outcome)
-
-
-@in_loop
-async def test_a_name_that_no_server_takes() -> None:
-    async with server() as host:
-        with pytest.raises(LoginRefusedError, match="1 to 32 letters"):
-            await play(host, "no spaces, please", ScriptedSearcher())
 
 
 @in_loop

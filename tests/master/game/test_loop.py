@@ -202,23 +202,6 @@ async def test_a_server_that_does_not_answer_a_login(monkeypatch: pytest.MonkeyP
 
 
 @in_loop
-async def test_cancelled_during_a_game() -> None:
-    begun = asyncio.Event()
-
-    def watch(event: GameEvent) -> None:
-        if isinstance(event, MovePlayed):
-            begun.set()
-
-    async with server() as host:
-        tasks = [asyncio.create_task(loop(host.address, name, observers=[watch])) for name in ("alice", "bob")]
-        await begun.wait()
-        for task in tasks:
-            task.cancel()
-        results = await asyncio.gather(*tasks, return_exceptions=True)
-        assert all(isinstance(result, asyncio.CancelledError) for result in results)
-
-
-@in_loop
 async def test_of_two_players_with_one_name_one_gives_up_and_the_other_plays() -> None:
     async with server() as host:
         rivals = {asyncio.create_task(loop(host.address, "alice", count=1)) for _ in range(2)}

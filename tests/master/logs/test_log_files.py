@@ -128,8 +128,7 @@ def refuse(*_: object, **__: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "event", "files"),
-    [("rename", "log_not_set_aside", [f"{NAME}.jsonl"]), ("unlink", "log_not_packed", None)],
+    ("call", "event", "files"), [("rename", "log_not_set_aside", [f"{NAME}.jsonl"]), ("unlink", "log_not_packed", None)]
 )
 def test_a_rotation_that_fails_costs_no_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, event: str, files: list[str] | None

@@ -69,8 +69,7 @@ class Watched:
 
     def __init__(self) -> None:
         self.player = Player(
-            Login("alice", "test,secret"),
-            PlayerSettings(resign_score=None, ponder=True, validate=True),
+            Login("alice", "test,secret"), PlayerSettings(resign_score=None, ponder=True, validate=True)
         )
         self.bytes = LineProtocol(self._line, lambda _: None)
         self.now = 1_000.0
@@ -186,8 +185,7 @@ def mutated(line: bytes, choice: int) -> bytes:
     return bytes(data)
 
 
-@pytest.mark.slow
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(
     st.sampled_from(PLAIN),
     st.one_of(st.just(-1), st.just(-1), st.integers(0, 50)),
@@ -274,7 +272,7 @@ def test_any_bytes_over_tcp() -> None:
                 return
 
     async def main() -> None:
-        for seed in range(60):
+        for seed in range(20):
             await asyncio.wait_for(one(random.Random(seed)), 10)
 
     uvloop.run(main())

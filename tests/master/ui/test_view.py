@@ -8,13 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from master.player.events import (
-    Conclusion,
-    GameBegan,
-    GameEnded,
-    GameOutcome,
-    ThinkingBegan,
-)
+from master.player.events import Conclusion, GameBegan, GameEnded, GameOutcome, ThinkingBegan
 from master.records.notation import Notation
 from master.ui.console import Console
 from master.ui.lines import LineView, own_result_words
