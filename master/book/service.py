@@ -32,7 +32,6 @@ from master.book.lessons import (
     BookSearch,
     GameNotes,
     Lesson,
-    OwnMove,
     StudySettings,
     earlier_lesson,
     judged,
@@ -166,8 +165,8 @@ class BookService:
         if self._notes is None:
             return
         own = self._notes.take(event)
-        if own is not None and own.search is not None:
-            self._submit(partial(self._keep, own), "a move")
+        if own is not None and own.search is not None and self._learned is not None:
+            self._submit(partial(self._learned.keep, own.sfen, own.search), "a move")
         if isinstance(event, GameEnded):
             notes, self._notes = self._notes, None
             self._submit(lambda: self._add_game(notes, event.outcome), "a game")
@@ -175,14 +174,16 @@ class BookService:
     def searched(self, decision: Decision) -> None:
         """A search of the fleet is over: measure its speed. While pondering, a part of the fleet had other replies, so
         a hit does not count."""
-        if not decision.pondered_ms and self._speed.searched(decision.nodes, decision.elapsed_ms):
-            self._submit(self._note_speed, "the speed")
+        measured = not decision.pondered_ms and self._speed.searched(decision.nodes, decision.elapsed_ms)
+        if measured and self._learned is not None and self.nps is not None:
+            self._submit(partial(self._learned.set_nps, self.nps), "the speed")
 
     # Study between the games
 
     async def next_lesson(self) -> Lesson | None:
         """The next lesson; None if there is none, or if the book cannot be read (which is logged)."""
-        return await asyncio.wrap_future(self._submit(self._next_lesson))
+        learned = self._learned
+        return None if learned is None else await asyncio.wrap_future(self._submit(learned.next_lesson))
 
     async def learned(self, lesson: Lesson, piece: BookSearch | None, finished: bool) -> int:
         """Store the result of another search of a lesson; returns the number of lessons that are left.
@@ -196,10 +197,6 @@ class BookService:
 
     def _reply(self, question: AskBook) -> BookAnswer | None:
         return None if self._opening is None else self._opening.reply(question, self.nps)
-
-    def _keep(self, own: OwnMove) -> None:
-        if self._learned is not None and own.search is not None:
-            self._learned.keep(own.sfen, own.search)
 
     def _add_game(self, notes: GameNotes, outcome: GameOutcome) -> None:
         if self._learned is None:
@@ -215,13 +212,6 @@ class BookService:
         )
         self._learned.add_game(game, lessons)
         log.info("game_remembered", result=game.result, own_moves=len(game.own), lessons=len(lessons))
-
-    def _note_speed(self) -> None:
-        if self._learned is not None and self.nps is not None:
-            self._learned.set_nps(self.nps)
-
-    def _next_lesson(self) -> Lesson | None:
-        return None if self._learned is None else self._learned.next_lesson()
 
     def _learned_something(self, lesson: Lesson, piece: BookSearch | None, finished: bool) -> int:
         if self._learned is None:
@@ -243,24 +233,19 @@ class BookService:
         return earlier_lesson(lesson, search, sfen, learned.search_of(sfen), self._study)
 
     def _submit(self, work: Callable[[], T | None], writes: str = "") -> concurrent.futures.Future[T | None]:
+        """Have the thread do it. A book that fails counts as no book; the game goes on."""
+
         def run() -> T | None:
             try:
-                return _guarded(work)
+                return work()
+            except BookError as error:
+                log.error("book_failed", error=str(error))
+            except Exception:
+                log.exception("book_failed")
             finally:
                 self._undone.popleft()
+            return None
 
         self._undone.append(writes)
-        future = self._thread.submit(run)
-        self._last = future
+        self._last = future = self._thread.submit(run)
         return future
-
-
-def _guarded(work: Callable[[], T | None]) -> T | None:
-    """A book that fails counts as no book; the game goes on."""
-    try:
-        return work()
-    except BookError as error:
-        log.error("book_failed", error=str(error))
-    except Exception:
-        log.exception("book_failed")
-    return None

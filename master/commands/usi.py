@@ -127,17 +127,17 @@ def _single() -> int:
 
     with _gui() as write:
         gui = GuiReader(_lines(), write, introduction(f"Gougi {version('gougi')}", OPTIONS))
-        return interruptible(lambda: _serve_single(gui, write))
 
+        def serve() -> int:
+            from worker.usi.loop import UsiLoop
 
-def _serve_single(gui: GuiReader, write: Callable[[str], None]) -> int:
-    from worker.usi.loop import UsiLoop
+            loop = UsiLoop(write)
+            code = loop.run(gui)
+            if loop.error:
+                raise CommandError(loop.error, code)
+            return code
 
-    loop = UsiLoop(write)
-    code = loop.run(gui)
-    if loop.error:
-        raise CommandError(loop.error, code)
-    return code
+        return interruptible(serve)
 
 
 def _fleet(settings: Config, records: str | None) -> int:

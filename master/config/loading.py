@@ -26,18 +26,9 @@ from master.words import fault
 from worker.files import reason
 
 ENV_OTHER = frozenset(
-    {
-        "GOUGI_CONFIG",
-        "GOUGI_CACHE_DIR",
-        "GOUGI_CPU",
-        "GOUGI_CHECK",
-        "GOUGI_PARAMETERS",
-        "GOUGI_TUNE",
-        "GOUGI_WITHOUT",
-        "GOUGI_RUN_DIR",
-        "GOUGI_USI_SECRET",
-    }
-)
+    ("GOUGI_CONFIG", "GOUGI_CACHE_DIR", "GOUGI_CPU", "GOUGI_CHECK", "GOUGI_PARAMETERS", "GOUGI_TUNE", "GOUGI_WITHOUT",
+    "GOUGI_RUN_DIR", "GOUGI_USI_SECRET")
+)  # fmt: skip
 """Variables of ours that are not keys of the file: its path, the one that `worker.jit.options` reads before anything
 else, the one of `cluster.machine.presence`, and the secret of `master.remote`."""
 

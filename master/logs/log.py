@@ -65,22 +65,9 @@ class SearchAbout:
 
 
 _GRAVE: Final = frozenset(
-    {
-        "ray_lost",
-        "ray_failed",
-        "fork_server_lost",
-        "node_lost",
-        "node_failed",
-        "node_starves",
-        "nodes_left_out",
-        "fallback_failed",
-        "message_refused",
-        "report_refused",
-        "job_failed",
-        "status_not_written",
-        "metrics_not_served",
-    }
-)
+    ("ray_lost", "ray_failed", "fork_server_lost", "node_lost", "node_failed", "node_starves", "nodes_left_out",
+    "fallback_failed", "message_refused", "report_refused", "job_failed", "status_not_written", "metrics_not_served")
+)  # fmt: skip
 """Fleet events for the console. The fallback, at the lowest priority, may well be silent for a while."""
 _CHATTY: Final = ("asyncio", "concurrent", "filelock", "markdown_it", "numba", "ray", "urllib3", "zmq")
 """Loggers of other libraries: only their warnings and errors count."""

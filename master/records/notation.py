@@ -16,6 +16,10 @@ PIECES: Final = ("", "歩", "香", "桂", "銀", "角", "飛", "金", "玉", "�
 """By piece type, one character each, as on the board of a KIF file."""
 FILES: Final = "１２３４５６７８９"
 RANKS: Final = "一二三四五六七八九"
+HAND_ORDER: Final = (6, 5, 7, 4, 3, 2, 1)
+"""Piece types in hand, as records list them."""
+COUNTS: Final = ("", "", *"二三四五六七八九十", *(f"十{digit}" for digit in "一二三四五六七八"))
+"""The number after a piece in hand."""
 
 _PROMOTABLE: Final = range(1, 7)
 
