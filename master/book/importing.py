@@ -216,7 +216,7 @@ class Part(ImportSummary):
 
 
 @contextlib.contextmanager
-def _told(path: Path) -> Iterator[None]:
+def _disk_errors(path: Path) -> Iterator[None]:
     """Turn a disk error into a `BookError` that names the file."""
     try:
         yield
@@ -229,10 +229,10 @@ class Tally:
 
     def __init__(self, rules: CandidateRules) -> None:
         self._rules = rules
-        with _told(Path(tempfile.gettempdir())):
+        with _disk_errors(Path(tempfile.gettempdir())):
             self._folder = tempfile.TemporaryDirectory(prefix="gougi-book-")
         self._path = Path(self._folder.name) / "tally.sqlite"
-        with _told(self._path):
+        with _disk_errors(self._path):
             self._connection = sqlite3.connect(self._path, isolation_level=None)
             # The file does not outlive the process, so there is no need to wait for the disk.
             self._connection.executescript(
@@ -250,7 +250,7 @@ class Tally:
 
     def add(self, part: Part) -> None:
         """Add the counts of some games. Raises BookError: writing to disk failed."""
-        with _told(self._path):
+        with _disk_errors(self._path):
             self._connection.execute("BEGIN")
             self._connection.executemany(
                 "INSERT INTO counted VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (position, move) DO UPDATE SET"

@@ -9,13 +9,9 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from master.csa import SIGNS
 from worker.shogi import STARTPOS, sfen
 from worker.shogi.pieces import CSA_NAMES, KING, MAX_IN_GAME, PROMOTED, square
-
-BLACK: Final = 0
-WHITE: Final = 1
-SIGNS: Final = "+-"
-"""A colour's sign in CSA text, by colour."""
 
 _KINDS: Final = {name: kind for kind, name in enumerate(CSA_NAMES) if name}
 _HAND_ORDER: Final = (6, 5, 7, 4, 3, 2, 1)

@@ -20,9 +20,9 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
+from master.csa import SIGNS
 from master.csa import events as server
 from master.csa.login import LOGIN_NAME
-from master.csa.position import SIGNS
 from master.csa.summary import MOVE_PATTERN, GameSummary, SummaryError, parse_summary
 
 MAX_LINE: Final = 4096

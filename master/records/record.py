@@ -19,7 +19,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from master.csa.position import SIGNS, csa_from_sfen
+from master.csa import SIGNS
+from master.csa.position import csa_from_sfen
 from master.records.lines import (
     MoveLines,
     RecordedMove,
@@ -140,7 +141,7 @@ class Ending:
     """A remark of the record's source, written unchanged."""
     consumed_ms: int | None = None
 
-    def told(self, words: EndWords) -> list[str]:
+    def comment_lines(self, words: EndWords) -> list[str]:
         """The lines for facts that the formats' own words do not express."""
         lines = self.remark.splitlines()
         if not words.exact or self.comment:
@@ -209,7 +210,7 @@ class GameRecord:
         if self.ending is not None:
             words = self._end_words(self.ending, len(self.moves))
             lines += [words.csa, *csa_time(self.ending.consumed_ms)]
-            lines += (f"'*{line}" for line in self.ending.told(words))
+            lines += (f"'*{line}" for line in self.ending.comment_lines(words))
         return "\n".join(lines) + "\n"
 
     def to_kif(self) -> str:
@@ -250,7 +251,10 @@ class GameRecord:
     def _kif_end(self, ending: Ending, plies: int) -> list[str]:
         words = self._end_words(ending, plies)
         seconds = None if ending.consumed_ms is None else ending.consumed_ms // 1000
-        return [numbered(plies + 1, words.kif, seconds, seconds or 0), *(f"*{line}" for line in ending.told(words))]
+        return [
+            numbered(plies + 1, words.kif, seconds, seconds or 0),
+            *(f"*{line}" for line in ending.comment_lines(words)),
+        ]
 
     def _csa_header(self) -> Iterator[str]:
         yield from (f"N{sign}{_one_line(name)}" for sign, name in zip(SIGNS, self.names, strict=True) if name)

@@ -138,8 +138,8 @@ class FleetThinking(Thinking[_FleetSearch]):
         request = replace(self._request(asked, live_nodes), searchmoves=order.searchmoves)
         known = None if pondering is None else pondering.known(request, self._now_ms)
         move, known_ms = ("", 0) if known is None else (known.move, known.fleet_ms)
-        promised = self._clock.expected_score(request.sfen, request.moves)
-        turn = self._turn(asked, Watch(promised, move, known_ms), known_ms)
+        expected = self._clock.expected_score(request.sfen, request.moves)
+        turn = self._turn(asked, Watch(expected, move, known_ms), known_ms)
         if turn is not None:
             hard_ms = turn.hard_ms if turn.clock is not None else turn.hard_ms + _BEYOND_MS
             request = replace(request, soft_ms=turn.soft_ms, hard_ms=hard_ms)

@@ -66,7 +66,7 @@ def error_of(result: subprocess.CompletedProcess[str], code: int = 2) -> str:
 
 def test_help_imports_nothing_heavy(tmp_path: Path) -> None:
     look = "print(sorted({'ray', 'numba', 'numpy'} & set(sys.modules)))"
-    command = [sys.executable, "-c", f"import sys; from master.cli import run; run(['--help']); {look}"]
+    command = [sys.executable, "-c", f"import sys, master.config; from master.cli import run; run(['--help']); {look}"]
     result = subprocess.run(command, env=environment(tmp_path), capture_output=True, text=True, check=True)
     assert result.stdout.splitlines()[-1] == "[]"
 

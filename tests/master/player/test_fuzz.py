@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cluster.api import Listener, StartSearch
+from master.csa import SIGNS
 from master.csa.client import CsaConnectionError
 from master.csa.lines import LineProtocol
 from master.csa.login import ServerAddress
-from master.csa.position import SIGNS
 from master.csa.protocol import MAX_LINE
 from master.game.driver import GameSettings, LoginRefusedError, play_game
 from master.player import inputs
