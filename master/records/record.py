@@ -141,7 +141,7 @@ class Ending:
     """A remark of the record's source, written unchanged."""
     consumed_ms: int | None = None
 
-    def comment_lines(self, words: EndWords) -> list[str]:
+    def notes(self, words: EndWords) -> list[str]:
         """The lines for facts that the formats' own words do not express."""
         lines = self.remark.splitlines()
         if not words.exact or self.comment:
@@ -210,7 +210,7 @@ class GameRecord:
         if self.ending is not None:
             words = self._end_words(self.ending, len(self.moves))
             lines += [words.csa, *csa_time(self.ending.consumed_ms)]
-            lines += (f"'*{line}" for line in self.ending.comment_lines(words))
+            lines += (f"'*{line}" for line in self.ending.notes(words))
         return "\n".join(lines) + "\n"
 
     def to_kif(self) -> str:
@@ -253,7 +253,7 @@ class GameRecord:
         seconds = None if ending.consumed_ms is None else ending.consumed_ms // 1000
         return [
             numbered(plies + 1, words.kif, seconds, seconds or 0),
-            *(f"*{line}" for line in ending.comment_lines(words)),
+            *(f"*{line}" for line in ending.notes(words)),
         ]
 
     def _csa_header(self) -> Iterator[str]:
