@@ -342,7 +342,6 @@ def count_records(
     """Count all games.
 
     Args:
-        paths: CSA records.
         jobs: number of reading processes; 0: one for each processor. With one, this process does everything.
         on_progress: callback with the number of records read so far.
 

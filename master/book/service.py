@@ -74,14 +74,8 @@ CLOSE_S: Final = 2.0
 
 
 class BookService:
-    """Answers, remembers and plans; every method except `open` returns at once or is awaited.
-
-    Args:
-        settings: the books, and the rules for choosing from them.
-        learn: the learned book's file; None: nothing is learned.
-        study: settings of the study after a lost game.
-        rng: makes every random choice.
-    """
+    """Answers, remembers and plans; every method except `open` returns at once or is awaited. ``learn``: the learned
+    book's file; None: nothing is learned."""
 
     def __init__(
         self,

@@ -187,7 +187,6 @@ def check_login(name: str, game: str, password: str | None) -> list[str]:
     """Check the parts of a login; returns warnings, none if all is as usual.
 
     Args:
-        name: the login name.
         game: the game name; empty if the password alone decides.
         password: the password, or the trip after the game name; None: another function checks it.
 

@@ -41,12 +41,8 @@ def read_offer(summary: GameSummary) -> tuple[Position, list[str]]:
 
 
 def other_game(summary: GameSummary, asked: str) -> str:
-    """The reason why the offered game is not the one that was requested by name, in words; empty: it is.
-
-    Args:
-        summary: the offer.
-        asked: the game name of our login; empty: any game is accepted.
-    """
+    """The reason why the offered game is not the one that was requested by name, in words; empty: it is. ``asked``: the
+    game name of our login; empty: any game is accepted."""
     if not asked:
         return ""
     name = parse_game_name(asked)

@@ -28,7 +28,6 @@ def sfen_from_csa(lines: Iterable[str], move_number: int = 1) -> str:
     Args:
         lines: ``P1`` … ``P9``, ``PI`` with or without removed pieces, ``P+``/``P-`` with pieces on squares, in hand
             (``00FU``) or all that is left (``00AL``), and the side to move (``+`` or ``-``), which comes last.
-        move_number: the SFEN's fourth field.
 
     Raises:
         CsaPositionError: a line that is none of these, a square given twice, more pieces than a set has, or no side to

@@ -138,11 +138,7 @@ async def play_game(
     the search; only then it raises. Observers get the outcome in any case.
 
     Args:
-        address: the server.
-        login: the name, and the text that the server wants after it.
         searcher: open, and used by nobody else meanwhile.
-        settings: how to play.
-        observers: receive every event.
 
     Raises:
         LoginRefusedError: wrong name or password, or the name is already playing.

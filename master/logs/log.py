@@ -97,12 +97,9 @@ def open_log(
     At the end it waits at most `CLOSE_S` for a disk that does not answer; ``console`` gets the number of lost lines.
 
     Args:
-        folder: for ``gougi-DATE-TIME-PID.jsonl``.
         part_bytes: a file that has grown to this size is set aside (`master.logs.files`); 0: never.
         keep: number of log files kept in ``folder``, over all runs; 0: all.
         about: adds the current game and search to every line (`master.logs.log.About`).
-        file_level: the lowest level for the file: ``debug``, ``info``, ``warning`` or ``error``.
-        console_level: the lowest level for ``console``.
         console: gets each message as one line; called from any thread.
 
     Raises:

@@ -41,12 +41,9 @@ class UsiDriver:
     """One GUI's session.
 
     Args:
-        options: with the fleet's plan from the configuration.
         build: makes a fleet, not yet open; called in a thread. Raises FleetError: it would not open; `NetworkError`:
             the same, and no other fleet may play in its place.
         write: writes a line to the GUI; called from a thread of its own. Raises OSError: the GUI is gone.
-        on_event: gets the fleet's events, for a log.
-        rng: chooses among the moves of a book.
         watch: gets every event and instruction of the front; must not block.
     """
 

@@ -188,12 +188,7 @@ class FleetThinking(Thinking[_FleetSearch]):
 
 
 class FleetFront(UsiFront):
-    """See the module docstring.
-
-    Args:
-        options: with the fleet's plan from the configuration.
-        strict: as `worker.usi.front.UsiFront`.
-    """
+    """See the module docstring."""
 
     opens_soon: ClassVar[bool] = False
 
