@@ -23,16 +23,7 @@ from typing import Final, Protocol
 
 import structlog
 
-from cluster.api import (
-    OpenSearcher,
-    Pondered,
-    PonderSearch,
-    RetimeSearch,
-    SearchListener,
-    SearchOrder,
-    StartSearch,
-    StopSearch,
-)
+from cluster import api
 from master.csa.client import CsaConnection, CsaConnectionError
 from master.csa.login import ServerAddress
 from master.csa.offer import warm_up_rules
@@ -128,7 +119,7 @@ class GameSettings:
 async def play_game(
     address: ServerAddress,
     login: instructions.Login,
-    searcher: OpenSearcher,
+    searcher: api.OpenSearcher,
     settings: GameSettings | None = None,
     observers: Sequence[Observer] = (),
 ) -> GameOutcome:
@@ -169,7 +160,11 @@ class _Game:
     """The driver of one `Player`."""
 
     def __init__(
-        self, login: instructions.Login, searcher: OpenSearcher, settings: GameSettings, observers: Sequence[Observer]
+        self,
+        login: instructions.Login,
+        searcher: api.OpenSearcher,
+        settings: GameSettings,
+        observers: Sequence[Observer],
     ) -> None:
         player = settings.player if settings.book is not None else replace(settings.player, book_ms=0)
         self._journal = Journal(next(_numbers))
@@ -182,7 +177,7 @@ class _Game:
         self._loop = asyncio.get_running_loop()
         self._done: asyncio.Future[GameOutcome] = self._loop.create_future()
         self._connection: CsaConnection | None = None
-        self._hears = SearchListener(self._do, self._do, self._on_pondered)
+        self._hears = api.SearchListener(self._do, self._do, self._on_pondered)
         self._found: inputs.PonderFound | None = None
         """The last result of pondering, until the player has received it."""
         self._batches: deque[list[instructions.Instruction]] = deque()
@@ -251,7 +246,7 @@ class _Game:
     def _on_lost(self, why: str) -> None:
         self._do(inputs.ConnectionLost(why))
 
-    def _on_pondered(self, pondered: Pondered) -> None:
+    def _on_pondered(self, pondered: api.Pondered) -> None:
         """Kept until a line may make it relevant: it comes ten times a second, and would fill the journal."""
         self._found = inputs.PonderFound(pondered, self._now_ms())
 
@@ -300,7 +295,7 @@ class _Game:
                     self._journal.give(self._player, inputs.LineSent(), self._now_ms())
                 case instructions.AskBook():
                     self._ask_book(instruction)
-                case StartSearch() | PonderSearch() | RetimeSearch() | StopSearch():
+                case api.StartSearch() | api.PonderSearch() | api.RetimeSearch() | api.StopSearch():
                     self._order(instruction)
                 case instructions.PrepareSearcher():
                     self._preparation = self._loop.create_task(self._prepare())
@@ -323,13 +318,13 @@ class _Game:
             log.exception("book_not_asked")
             reply(None)
 
-    def _order(self, order: SearchOrder) -> None:
+    def _order(self, order: api.SearchOrder) -> None:
         """Give the searcher an order. The player only needs to know if a search could not begin."""
         try:
             self._searcher.handle(order, self._hears)
         except Exception as error:
             log.exception("order_failed", order=type(order).__name__)
-            if isinstance(order, StartSearch):
+            if isinstance(order, api.StartSearch):
                 self._do(inputs.SearchFailed(order.request.search_id, str(error)))
 
     async def _prepare(self) -> None:
