@@ -235,7 +235,7 @@ def test_who_is_not_named_does_not_listen_and_who_has_not_the_key_is_not_heard(s
     assert 500 not in a.call("known") | b.call("known")
 
 
-def test_the_entries_of_another_network_are_not_used(start: Start) -> None:
+def test_the_entries_of_another_build_are_not_used(start: Start) -> None:
     (a,) = start("a")
     (b,) = start("b", meaning="f" * 32)
     a.hear(b)
@@ -251,6 +251,23 @@ def test_the_entries_of_another_network_are_not_used(start: Start) -> None:
 
     until(refused)
     assert not b.call("known")
+
+
+def test_of_another_network_only_the_moves_are_used(start: Start) -> None:
+    (a,) = start("a")
+    (b,) = start("b", meaning=MEANING[:16] + "f" * 16)
+    a.hear(b)
+    b.hear(a)
+    a.call("search")
+    b.call("search")
+
+    def arrived() -> bool:
+        a.call("put", some_entries(100))
+        b.call("put", some_entries(200))
+        return bool(a.call("known")) and bool(b.call("known"))
+
+    until(arrived)
+    assert all(word < 0 for process in (a, b) for word in process.call("known").values())
 
 
 def test_nobody_takes_anothers_name(start: Start) -> None:
