@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from worker.jit.memory import aligned_zeros
 from worker.nnue.architecture import Architecture
-from worker.nnue.beside import read_beside
+from worker.nnue.beside import PROGRESS_NAME, read_beside
 from worker.nnue.features import FeatureSet, tables
 from worker.nnue.format import NetworkFile, network_path, parse_network, read_file
 from worker.nnue.kernels import kernels
@@ -231,10 +231,6 @@ DEFAULT_NETWORK: Final = "gougi.bin"
 def default_file() -> Path:
     """The file of the network that comes with the package."""
     return Path(__file__).parent / "data" / DEFAULT_NETWORK
-
-
-PROGRESS_NAME: Final = "progress.bin"
-"""A file next to an SFNN network. If it exists, the network's nine stacks are classes of game progress."""
 
 
 def read_any(path: str | os.PathLike[str], *, architecture: str | None = None) -> NetworkFile | SfnnFile:
