@@ -3,7 +3,7 @@
     python -m benchmarks.nps --net nn.bin --theirs ./YaneuraOu-by-gcc     # the other engine's build for this network
     python -m benchmarks.nps --net nn.bin --base kp256.bin                # how fast is a network?
 
-Searches of the positions of `gougi bench` in turns, one thread, each from an empty table: one by one engine, then by the
+Searches of the positions of `gougi bench` in turns, one thread, each from an empty table: by one engine, then by the
 other, the order turned round each time. The time is that of the processor, of all threads, so that the load of the
 machine matters little. The result is the median of the ratios of such pairs. Networks of random weights:
 ``python -m benchmarks.random_networks``.
@@ -120,7 +120,9 @@ def main() -> int:
     )
     parser.add_argument("--net", type=Path, required=True, help="the network to measure")
     other = parser.add_mutually_exclusive_group(required=True)
-    other.add_argument("--theirs", type=Path, metavar="PROGRAM", help="another engine's program, built for this network")
+    other.add_argument(
+        "--theirs", type=Path, metavar="PROGRAM", help="another engine's program, built for this network"
+    )
     other.add_argument("--base", type=Path, metavar="NET", help="another network for our searcher")
     parser.add_argument("--pairs", type=int, default=20)
     parser.add_argument("--nodes", type=int, default=200_000, help="of each search")
@@ -151,7 +153,8 @@ def main() -> int:
     for name, speed in result["speed"].items():
         print(f"{name:48}{speed / 1000:8.0f} thousand nodes a CPU second")
     low, high = result["quartiles"]
-    print(f"ratio {result['ratio']:.3f}, quartiles {low:.3f} and {high:.3f}, {options.pairs} pairs, load {result['load'][0]}")
+    facts = f"quartiles {low:.3f} and {high:.3f}, {options.pairs} pairs, load {result['load'][0]}"
+    print(f"ratio {result['ratio']:.3f}, {facts}")
     return 0
 
 
