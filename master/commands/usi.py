@@ -199,7 +199,7 @@ def _serve_fleet(
 
 
 def _build(settings: Config, plan: FleetPlan, metrics: Metrics | None = None) -> Searcher:
-    """The fleet of the configuration, modified by the GUI's options. Raises NetworkError: the network cannot be used."""
+    """The fleet of the configuration, modified by the GUI's options. Raises NetworkError: its file is unusable."""
     from master.commands.players import make_fleet
     from master.usi.driver import NetworkError
     from worker.nnue import NetworkFileError, load_network
