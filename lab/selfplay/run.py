@@ -42,6 +42,8 @@ class ShardLost:
 
 Event = Opened | Made | ShardLost
 Listener = Callable[[Event], None]
+Starts = Callable[[int], Sequence[str]]
+"""The positions from which the games of the shard with that number start (SFENs); none: the start position."""
 
 
 def digest_of(net: bytes) -> str:
@@ -62,11 +64,12 @@ def _teacher(net: bytes, terms: ShardTerms) -> Teacher:
     return _teachers[key]
 
 
-def make_shard(net: bytes, terms: ShardTerms, number: int) -> Made:
+def make_shard(net: bytes, terms: ShardTerms, number: int, starts: Sequence[str] = ()) -> Made:
     """Make one shard, in this process; compile first, if this was not yet done on this machine.
 
     Args:
         net: the network's file.
+        starts: SFENs of positions from which its games start; empty: the start position.
 
     Raises:
         TeachingError: this machine has other sources than the ordering one.
@@ -77,7 +80,7 @@ def make_shard(net: bytes, terms: ShardTerms, number: int) -> Made:
     teacher = _teacher(net, terms)
     began = time.process_time()
     parts: list[npt.NDArray[np.void]] = []
-    shard = teacher.make_shard(number, parts.append)
+    shard = teacher.make_shard(number, parts.append, starts)
     records = np.concatenate(parts) if parts else None
     return Made(
         number,
@@ -93,8 +96,9 @@ def make_shard(net: bytes, terms: ShardTerms, number: int) -> Made:
 class _Shards:
     """The shards still to be made, as a `cluster.drivers.task_pool.TaskSource`."""
 
-    def __init__(self, terms: ShardTerms, numbers: Iterable[int], on_event: Listener) -> None:
+    def __init__(self, terms: ShardTerms, numbers: Iterable[int], on_event: Listener, starts: Starts) -> None:
         self._terms = terms
+        self._starts = starts
         self._waiting = deque((f"shard {number}", number) for number in numbers)
         self._running: dict[str, int] = {}
         self._losses = Losses(TeachingError)
@@ -103,12 +107,12 @@ class _Shards:
     def opened(self, nodes: int) -> None:
         self._on_event(Opened(nodes))
 
-    def take(self) -> tuple[str, tuple[ShardTerms, int]] | None:
+    def take(self) -> tuple[str, tuple[ShardTerms, int, Sequence[str]]] | None:
         if not self._waiting:
             return None
         name, number = self._waiting.popleft()
         self._running[name] = number
-        return name, (self._terms, number)
+        return name, (self._terms, number, self._starts(number))
 
     def done(self, result: Made) -> None:
         self._on_event(result)
@@ -119,7 +123,14 @@ class _Shards:
         self._on_event(ShardLost(name, why))
 
 
-def make_shards(place: int | str, net: bytes, terms: ShardTerms, numbers: Iterable[int], on_event: Listener) -> None:
+def make_shards(
+    place: int | str,
+    net: bytes,
+    terms: ShardTerms,
+    numbers: Iterable[int],
+    on_event: Listener,
+    starts: Starts = lambda _number: (),
+) -> None:
     """Make the shards of these numbers; ``on_event`` receives each finished shard, and each loss.
 
     An exception of ``on_event``, or Ctrl-C, ends the processes and their current shards at once.
@@ -131,7 +142,7 @@ def make_shards(place: int | str, net: bytes, terms: ShardTerms, numbers: Iterab
         FleetError: there is no such fleet.
         TeachingError: Ray was lost, or a shard cannot be made.
     """
-    shards = _Shards(terms, numbers, on_event)
+    shards = _Shards(terms, numbers, on_event, starts)
     if isinstance(place, int):
         run_tasks_here(place, net, make_shard, shards, TeachingError)
     else:
@@ -206,7 +217,9 @@ class ShardsProgress(Bars):
         return self._fresh_positions / self._fresh_cpu_s if self._fresh_cpu_s else 0.0
 
 
-def run(folder: TeacherFolder, terms: ShardTerms, net: bytes, shards: int, place: int | str, as_json: bool) -> int:
+def run(
+    folder: TeacherFolder, terms: ShardTerms, net: bytes, shards: int, place: int | str, as_json: bool, starts: Starts
+) -> int:
     """Make the missing ones of the first ``shards`` shards, and show the result; returns the exit code.
 
     Args:
@@ -235,7 +248,7 @@ def run(folder: TeacherFolder, terms: ShardTerms, net: bytes, shards: int, place
             compile_searcher(lambda: warm_up_selfplay)
             place = min(place, len(missing))
         with Stoppable() as block, progress:
-            make_shards(place, net, terms, missing, on_event)
+            make_shards(place, net, terms, missing, on_event, starts)
         whole = block.finished
     found = {"folder": str(folder.path), "finished": whole, **progress.facts()}
     print(json.dumps(found) if as_json else progress.summary())
