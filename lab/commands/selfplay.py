@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -27,6 +28,7 @@ FIRST_SCALE: Final = 2400
 """Win-rate scale of generation 0, the hand-made network with which ``gougi learn`` begins."""
 TREE_NATURAL: Final = 0.5
 """Share of the games with natural openings, if positions of trees are kept."""
+_PIECES: Final = 40
 _STARTS: Final = 4
 """Positions of the file of --openings for each game."""
 TREE_GAMES: Final = 200
@@ -212,7 +214,15 @@ def _starts(openings: Path | None, settings: TeacherSettings) -> Starts:
             openings_of(str(openings), seed, 1)  # a fault in the file ends the command before it begins
             return lambda number: openings_of(str(openings), f"{seed}/{number}", wanted)
         lines = read_openings(openings)
+    for number, line in enumerate(lines, start=1):
+        if sum(piece.isalpha() for piece in line.split()[0]) + _in_hand(line.split()[2]) != _PIECES:
+            raise CommandError(f"{openings}, position {number}: a handicap game; expected all {_PIECES} pieces")
     return lambda number: random.Random(f"{seed}/{number}").sample(lines, min(wanted, len(lines)))
+
+
+def _in_hand(hands: str) -> int:
+    """The number of pieces in hand, of that part of an SFEN: ``2P`` are two."""
+    return sum(int(count or 1) for count, _ in re.findall(r"(\d*)([A-Za-z])", hands))
 
 
 def _plies(text: str) -> tuple[int, int]:
