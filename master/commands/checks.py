@@ -76,11 +76,7 @@ def kind_of(path: Path) -> Kind | None:
 
 
 def check_kind(path: Path, *wanted: Kind, where: str = "") -> None:
-    """End the command if a file is clearly of another kind than those wanted.
-
-    Args:
-        where: the option at fault.
-    """
+    """End the command if a file is clearly of another kind than those wanted. ``where``: the option at fault."""
     kind = kind_of(path)
     if kind is not None and kind not in wanted:
         raise CommandError(f"{where}{': ' if where else ''}{path}: this is {kind.words}, for {kind.takers}")
@@ -127,11 +123,7 @@ def check_fleet(settings: Config, *, single: bool = False, net_option: str = " (
 
 def check_net(file: str, where: str, architecture: str = "") -> str:
     """The path of a network's file or folder, with ``~`` expanded. End the command if it is no network. Empty: the
-    network that ships with Gougi.
-
-    Args:
-        architecture: the name of its shape, as given by the user.
-    """
+    network that ships with Gougi. ``architecture``: the name of its shape, as given by the user."""
     from worker.nnue import NetworkFileError
     from worker.nnue.beside import read_beside
     from worker.nnue.format import network_path

@@ -22,7 +22,6 @@ from typing import Any, Final, Self, TypeVar
 import uvloop
 
 from cluster.machine import processes
-from master.ui.terminal import raw
 
 T = TypeVar("T")
 
@@ -124,7 +123,7 @@ class _Interruption:
             end_descendants(grace_s=0)
             with contextlib.suppress(OSError):  # the terminal may be gone
                 if sys.stdout.isatty():
-                    terminal = raw(sys.stdout)
+                    terminal = getattr(sys.stdout, "rich_proxied_file", sys.stdout)
                     terminal.write(_LEAVE_SCREEN)
                     terminal.flush()
             os._exit(130)
@@ -134,11 +133,8 @@ class _Interruption:
 
 
 def run_to_end(main: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Run ``main`` on a new uvloop. At the end no child process is left, however ``main`` ended.
-
-    Raises:
-        Interrupted: a signal came. ``main`` was cancelled and has cleaned up (or had already finished).
-    """
+    """Run ``main`` on a new uvloop. At the end no child process is left, however ``main`` ended. Raises Interrupted: a
+    signal came. ``main`` was cancelled and has cleaned up (or had already finished)."""
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     interruption = _Interruption()
     with interruption.handled():

@@ -98,11 +98,7 @@ def most_nodes(settings: Config) -> int | None:
 
 
 def make_fleet(settings: Config, metrics: Metrics | None = None) -> FleetSearcher:
-    """The fleet that the configuration describes; not open yet.
-
-    Args:
-        metrics: receives the fleet's events.
-    """
+    """The fleet that the configuration describes; not open yet. ``metrics``: receives the fleet's events."""
 
     from cluster.coordination.settings import Mode, Settings, SharingSettings
     from cluster.drivers.fleet_driver import FleetSearcher

@@ -264,11 +264,8 @@ OFF: Final = "off"
 
 
 def parse_listen(text: str) -> tuple[str, int] | None:
-    """Host and port of ``HOST:PORT``, or of a port on this machine alone; None: ``off``. Port 0: any free port.
-
-    Raises:
-        ValueError: the text is none of these; the message says which forms are allowed.
-    """
+    """Host and port of ``HOST:PORT``, or of a port on this machine alone; None: ``off``. Port 0: any free port. Raises
+    ValueError: the text is none of these; the message says which forms are allowed."""
     if text.strip().lower() == OFF:
         return None
     host, _, port = text.strip().rpartition(":")
