@@ -103,7 +103,7 @@ def test_games_start_at_positions_of_a_file() -> None:
 
 def test_positions_at_which_no_game_can_start(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(teacher_module, "_MOST_REJECTED", 50)
-    teacher = Teacher(default_network(), "net", tiny(games=1, plies_from=0, plies_to=0, entering=0))
+    teacher = Teacher(default_network(), "net", tiny(games=1, plies_from=0, plies_to=0, entering=0, scale=100.0))
     won = "4k4/9/9/9/9/9/9/9/RR2K4 b 2B4G4S4N4L18P 1"
     with pytest.raises(ValueError, match="50 positions in a row"):
         teacher.make_shard(0, starts=[won])
