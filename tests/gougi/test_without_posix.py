@@ -119,7 +119,7 @@ def test_an_analysis(planted: dict[str, str], tmp_path: Path) -> None:
 
 
 def test_a_match(planted: dict[str, str], tmp_path: Path) -> None:
-    words = ["match", "gougi", "gougi", "--nodes", "100", "--games", "2", "--max-moves", "6", "--out", "m", "--json"]
+    words = ["match", "gougi", "gougi", "--nodes", "100", "--games", "2", "--max-moves", "10", "--out", "m", "--json"]
     found = json.loads(run(planted, tmp_path, *words))
     assert found["games"] == 2
     assert len(list((tmp_path / "m").rglob("*.csa"))) == 2
@@ -132,4 +132,4 @@ def test_books_and_networks(planted: dict[str, str], tmp_path: Path) -> None:
     assert "7g7f" in run(planted, tmp_path, "book", "show", "--book", "small.db")
     assert "positions" in run(planted, tmp_path, "book", "stats", "small.db")
     assert json.loads(run({**planted, "XDG_DATA_HOME": str(tmp_path)}, tmp_path, "net", "list", "--json"))
-    assert run(planted, tmp_path, "net", "info", str(ROOT / "worker" / "nnue" / "net"))
+    assert run(planted, tmp_path, "net", "info", str(ROOT / "worker" / "nnue" / "data" / "gougi.bin"))

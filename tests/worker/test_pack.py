@@ -134,3 +134,24 @@ def test_a_wheels_pack_is_found_by_its_name(file: Path, folder: Path, monkeypatc
     empty(folder)
     (file.parent / "jit-0123.pack").write_bytes(b"")
     assert "jit-0123.pack: no pack, or damaged" in unpack_shipped()
+
+
+@pytest.mark.slow
+def test_another_machine_need_not_compile(tmp_path: Path) -> None:
+    """As a user does it: what one cache has comes into an empty one, and searches the same tree from there."""
+    from tests.master.command import gougi
+    from worker.search.bench import run_bench
+    from worker.warm import warm_up
+
+    warm_up()
+    packed = gougi("warm", "--pack", "gougi.pack", cwd=tmp_path)
+    digest = hashlib.sha256((tmp_path / "gougi.pack").read_bytes()).hexdigest()
+    assert packed.stdout == f"{digest}  gougi.pack\n"
+    empty = {"GOUGI_CACHE_DIR": str(tmp_path / "cache")}
+    unpacked = gougi("warm", "--unpack", "gougi.pack", cwd=tmp_path, env=empty)
+    assert (unpacked.returncode, unpacked.stderr) == (0, "")
+    searched = gougi("bench", "--json", "--depth", "4", cwd=tmp_path, env=empty)
+    assert json.loads(searched.stdout)["signature"] == run_bench(4).signature
+    (tmp_path / "gougi.pack").write_bytes(b"PK")
+    refused = gougi("warm", "--unpack", "gougi.pack", cwd=tmp_path, env={"GOUGI_CACHE_DIR": str(tmp_path / "other")})
+    assert refused.returncode == 2 and "gougi.pack: no pack, or damaged" in refused.stderr

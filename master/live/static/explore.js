@@ -73,10 +73,10 @@ export function explorer(redraw, asks) {
     },
     // The buttons under the board.
     bar(ply, position) {
-      const button = (name, words, act) => el("button", { type: "button", id: name, onclick: act }, words);
+      const button = (name, words, act) => el("button", { type: "button", id: name, onclick: act }, ...[words].flat());
       if (choice) return [button("promote", say("promote"), () => move(ply, position, choice[1])), button("keep", say("do not promote"), () => move(ply, position, choice[0]))];
       const parts = [];
-      if (asks()) parts.push(button("ask", say("ask the engine"), () => ask(position)));
+      if (asks()) parts.push(button("ask", [el("kbd", {}, "A"), say("ask the engine")], () => ask(position)));
       if (branch) parts.push(button("leave", say("back to the game"), () => show(branch.from, [], 0)));
       return parts;
     },

@@ -71,11 +71,11 @@ def test_the_newest_question_ends_the_search_and_goes_first() -> None:
         asker = made(searcher)
         first = asyncio.create_task(asker.ask(STARTPOS))
         await asyncio.to_thread(searcher.begun.wait, 20)
+        searcher.begun.clear()
         second = asyncio.create_task(asker.ask("overtaken - - 1"))
         await asyncio.sleep(0)
         third = asyncio.create_task(asker.ask(WHITE))
-        while len(searcher.searched) < 2:
-            await asyncio.sleep(0.01)
+        await asyncio.to_thread(searcher.begun.wait, 20)
         searcher.stop()
         answers = await asyncio.gather(first, second, third, return_exceptions=True)
         asker.close()
