@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from benchmarks.boot.aws import Aws, Instance
-from benchmarks.boot.machine import REBOOT, Machine, MachineError
+from benchmarks.boot.machine import PATIENCE, REBOOT, Machine, MachineError
 from benchmarks.boot.owner import GAME, TRIP, Owner
 from tests.master.cloud.stand_in import client
 
@@ -198,7 +198,7 @@ class Scenario:
         as_gougi = ("--uid=gougi", "--property=EnvironmentFile=/etc/gougi/ray.env")
         hosts = (head.instance.address, node.instance.address)
         words = ("/opt/gougi/venv/bin/python", "/run/bad.py", f"{hosts[0]}:6379", master, *hosts)
-        said = node.run("systemd-run", "--quiet", "--pipe", "--wait", *as_gougi, *words, timeout_s=200.0)
+        said = node.run("systemd-run", "--quiet", "--pipe", "--wait", *as_gougi, *words, timeout_s=200.0 * PATIENCE)
         found = json.loads(said.splitlines()[-1])
         assert found[hosts[0]] == {"user": "gougi-ray", "done": []}, found
         # Its nodes write there anyway; a worker has neither books nor records of its own.
@@ -276,7 +276,7 @@ def until(what: str, timeout_s: float, true: Callable[[], Found]) -> Found:
     Raises:
         MachineError: the time is over.
     """
-    deadline = time.monotonic() + timeout_s
+    deadline = time.monotonic() + timeout_s * PATIENCE
     why = ""
     while time.monotonic() < deadline:
         try:
@@ -285,4 +285,4 @@ def until(what: str, timeout_s: float, true: Callable[[], Found]) -> Found:
         except MachineError as error:
             why = str(error)
         time.sleep(0.5)
-    raise MachineError(f"not within {timeout_s:.0f} s: {what}; {why}")
+    raise MachineError(f"not within {timeout_s * PATIENCE:.0f} s: {what}; {why}")

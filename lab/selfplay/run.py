@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 import os
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 from numba import int64, uint64
 
-from cluster.drivers.task_pool import Losses, Opened, run_tasks, run_tasks_here
+from cluster.drivers.task_pool import Opened, Task, TaskLost, TaskQueue, run_tasks
 from lab.jit import FOLDER
 from lab.selfplay import game, harvest, walk
 from lab.selfplay.folder import Made, ShardTerms, TeacherFolder, TeachingError
@@ -31,16 +28,7 @@ from worker.search.state import TH
 from worker.shogi.state import POS
 from worker.warm import Progress, Stage, compile_once, warm_up
 
-
-@dataclass(frozen=True, slots=True)
-class ShardLost:
-    """The process that made a shard died; another one makes it again, from the beginning."""
-
-    name: str
-    why: str
-
-
-Event = Opened | Made | ShardLost
+Event = Opened | Made | TaskLost
 Listener = Callable[[Event], None]
 
 
@@ -90,52 +78,13 @@ def make_shard(net: bytes, terms: ShardTerms, number: int) -> Made:
     )
 
 
-class _Shards:
-    """The shards still to be made, as a `cluster.drivers.task_pool.TaskSource`."""
-
-    def __init__(self, terms: ShardTerms, numbers: Iterable[int], on_event: Listener) -> None:
-        self._terms = terms
-        self._waiting = deque((f"shard {number}", number) for number in numbers)
-        self._running: dict[str, int] = {}
-        self._losses = Losses(TeachingError)
-        self._on_event = on_event
-
-    def opened(self, nodes: int) -> None:
-        self._on_event(Opened(nodes))
-
-    def take(self) -> tuple[str, tuple[ShardTerms, int]] | None:
-        if not self._waiting:
-            return None
-        name, number = self._waiting.popleft()
-        self._running[name] = number
-        return name, (self._terms, number)
-
-    def done(self, result: Made) -> None:
-        self._on_event(result)
-
-    def lost(self, name: str, why: str) -> None:
-        self._losses.add(name, why)
-        self._waiting.appendleft((name, self._running[name]))
-        self._on_event(ShardLost(name, why))
-
-
 def make_shards(place: int | str, net: bytes, terms: ShardTerms, numbers: Iterable[int], on_event: Listener) -> None:
     """Make the shards of these numbers; ``on_event`` receives each finished shard, and each loss.
 
-    An exception of ``on_event``, or Ctrl-C, ends the processes and their current shards at once.
-
-    Args:
-        place: a number of processes of this machine, or the address of a fleet's Ray (``host:port``, ``auto``).
-
-    Raises:
-        FleetError: there is no such fleet.
-        TeachingError: Ray was lost, or a shard cannot be made.
+    ``place`` and errors are those of `run_tasks`, with TeachingError for a shard that cannot be made.
     """
-    shards = _Shards(terms, numbers, on_event)
-    if isinstance(place, int):
-        run_tasks_here(place, net, make_shard, shards, TeachingError)
-    else:
-        asyncio.run(run_tasks(place, net, make_shard, shards, TeachingError))
+    tasks = TaskQueue(Task(f"shard {number}", (terms, number)) for number in numbers)
+    run_tasks(place, net, make_shard, tasks, on_event, TeachingError)
 
 
 class ShardsProgress(Bars):
@@ -163,7 +112,7 @@ class ShardsProgress(Bars):
             self._bar.begin(self._games)
             waits = "" if event.nodes else ": waiting for a machine that has room"
             self.note(f"shards at a time: {event.nodes}{waits}")
-        elif isinstance(event, ShardLost):
+        elif isinstance(event, TaskLost):
             self._lost += 1
             self.note(f"{event.name} is lost: {event.why}; it is made again")
         else:

@@ -20,7 +20,6 @@ from types import FrameType
 from typing import Any, Final, Self, TypeVar
 
 from cluster.machine import processes
-from master.ui.terminal import raw
 
 T = TypeVar("T")
 
@@ -125,7 +124,7 @@ class _Interruption:
             end_descendants(grace_s=0)
             with contextlib.suppress(OSError):  # the terminal may be gone
                 if sys.stdout.isatty():
-                    terminal = raw(sys.stdout)
+                    terminal = getattr(sys.stdout, "rich_proxied_file", sys.stdout)
                     terminal.write(_LEAVE_SCREEN)
                     terminal.flush()
             os._exit(130)
@@ -135,11 +134,8 @@ class _Interruption:
 
 
 def run_to_end(main: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Run ``main`` on a new event loop. On Linux no child process is left at the end, however ``main`` ended.
-
-    Raises:
-        Interrupted: a signal came. ``main`` was cancelled and has cleaned up (or had already finished).
-    """
+    """Run ``main`` on a new event loop. On Linux no child process is left at the end, however ``main`` ended. Raises
+    Interrupted: a signal came. ``main`` was cancelled and has cleaned up (or had already finished)."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     interruption = _Interruption()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 import typer
 
 from master.commands.checks import Kind, check_kind, only
-from master.commands.common import FAILED, INTERRUPTED, CommandError, EndsOn, notice
+from master.commands.common import FAILED, INTERRUPTED, CommandError, EndsOn, notice, tell
 from master.commands.options import NOTATION_HELP, NOTATIONS, Json, PageOption
 from master.commands.services import page_token
 from master.commands.settings import ConfigFile, load
@@ -155,21 +155,18 @@ def replay(
     chosen = [entry for entry in offered if (game is None or game in entry.game_id) and player in (None, entry.name)]
     if not chosen:
         raise CommandError(f"{log}: {_why_none(logged, offered)}")
-    same = True
-    for entry in chosen:
-        try:
-            same &= _check(entry) if check else _show(entry, speed, notation, plain)
-        except _InterruptedError:
-            return INTERRUPTED
-    return 0 if same else FAILED
+    from master.commands.lifetime import Interrupted
+
+    try:
+        same = [_check(entry) if check else _show(entry, speed, notation, plain) for entry in chosen]
+    except Interrupted:
+        tell("interrupted")
+        return INTERRUPTED
+    return 0 if all(same) else FAILED
 
 
 def _tell_gap(where: str) -> None:
     notice(f"{where}; a game that ran then is played up to there")
-
-
-class _InterruptedError(Exception):
-    pass
 
 
 def _why_none(logged: list[LoggedGame], offered: list[LoggedGame]) -> str:
@@ -194,7 +191,7 @@ def _check(game: LoggedGame) -> bool:
 def _show(game: LoggedGame, speed: float, notation: str, plain: bool) -> bool:
     import asyncio
 
-    from master.commands.lifetime import Interrupted, run_to_end
+    from master.commands.lifetime import run_to_end
     from master.game.journal import Replay
     from master.player.events import GameFound
     from master.player.instructions import Emit
@@ -226,11 +223,7 @@ def _show(game: LoggedGame, speed: float, notation: str, plain: bool) -> bool:
                         show.observe(instruction.event)
                         show.settle()
 
-    try:
-        run_to_end(main)
-    except Interrupted:
-        show.say("interrupted")
-        raise _InterruptedError from None
+    run_to_end(main)
     return _tell_difference(game, again)
 
 

@@ -49,12 +49,8 @@ class Metrics:
 def serving(
     config: MetricsConfig, player: str, tell: Callable[[str, dict[str, object]], None]
 ) -> Iterator[Metrics | None]:
-    """Serve metrics until the end of the block; None if the configuration disables them, or no port is free.
-
-    Args:
-        player: its name.
-        tell: callback with their address (``metrics_served``), or the reason for none (``metrics_not_served``).
-    """
+    """Serve metrics until the end of the block; None if the configuration disables them, or no port is free. ``tell``:
+    callback with their address (``metrics_served``), or the reason for none (``metrics_not_served``)."""
     if not config.on:
         yield None
         return
@@ -63,14 +59,14 @@ def serving(
     from prometheus_client import CollectorRegistry, ProcessCollector
 
     from cluster.metrics.fleet import FleetMetrics
-    from cluster.metrics.server import PORTS, ListenAddress, MetricsServer
+    from cluster.metrics.server import PORTS, MetricsServer
     from master.logs.game_metrics import GameMetrics
 
     registry = CollectorRegistry()
     ProcessCollector(registry=registry)
     fleet, game = FleetMetrics(registry), GameMetrics(registry, version("gougi"), player)
     try:
-        server = MetricsServer(ListenAddress(config.listen, config.port, PORTS), registry)
+        server = MetricsServer(registry, config.listen, config.port, PORTS)
     except OSError as error:  # no reason not to play
         tell("metrics_not_served", {"error": str(error)})
         yield None

@@ -95,6 +95,10 @@ run "a_large_fleet_has_a_large_head" {
     condition     = aws_instance.head.instance_type == "c7i.4xlarge"
     error_message = "the head of 64 nodes is a ${aws_instance.head.instance_type}"
   }
+  assert {
+    condition     = endswith(aws_s3_object.master_env.content, "\nRAY_health_check_period_ms=1000\nRAY_health_check_timeout_ms=1500\nRAY_health_check_failure_threshold=4\n")
+    error_message = "Ray's head asks 64 machines as often as a few"
+  }
 }
 
 run "existing_network" {

@@ -247,12 +247,6 @@ class TestHit:
         assert (bench.job("n4").searchmoves, bench.job("n4").ignoremoves) == ((), ()), "it searches all"
         assert not bench.events("dealt")
 
-    def test_with_little_time_the_nodes_of_the_other_replies_are_not_idle(self) -> None:
-        bench = pondering()
-        bench.tick(1000)
-        bench.feed(StartSearch(replace(HIT, moves=("7g7f", "8c8d"), soft_ms=300, hard_ms=400)))
-        assert sum(map(len, replies(bench).values())) == 4
-
     def test_a_lone_node_goes_on_while_those_that_join_rank_the_moves(self) -> None:
         bench = pondering()
         bench.report("n4", 9, 15, "2g2f")
@@ -363,11 +357,6 @@ class TestStop:
         assert bench.decisions == []
         assert bench.coordinator.wake_ms(bench.now) is None
 
-    def test_pondering_again_replaces_it(self) -> None:
-        bench = pondering()
-        bench.feed(PonderSearch(replace(PONDER, search_id=5, moves=("2g2f",))))
-        assert {job.moves for job in bench.jobs.values() if job is not None} == {("2g2f",)}
-
 
 class TestFaults:
     def test_a_hit_with_a_lost_node(self) -> None:
@@ -474,16 +463,6 @@ def test_a_likelier_reply_never_has_fewer_nodes(weights: list[float], seats: int
     for one, first in enumerate(weights):
         for other, second in enumerate(weights):
             assert first <= second or dealt[str(one)] >= dealt[str(other)]
-
-
-def test_scouts_that_die_where_the_likely_reply_leaves_no_choice_begin_again() -> None:
-    bench = Bench(1)
-    bench.feed(PonderSearch(SearchRequest(1, "k8/9/9/9/9/9/9/9/8K w r 1"), "R*2a"))
-    bench.feed(NodeLost("n1", "died"))
-    bench.jobs["n1"] = None
-    bench.tick(50)
-    bench.feed(NodeJoined("n1"))
-    assert bench.job("n1").moves == ()
 
 
 def test_a_line_of_the_first_scout_counts_beside_those_of_one_that_comes_late() -> None:

@@ -15,7 +15,7 @@ from master.cloud.cloud import Cloud, Machine
 from master.cloud.folder import ROOT_MODULE
 from master.cloud.kept import Kept, State
 from master.cloud.operator import FleetDown, NotReady, Operator, TooMuchChanges, Unknown, _failure
-from master.cloud.plan import Facts, FleetLocation
+from master.cloud.plan import Facts, FleetLocation, FleetPlan
 from master.cloud.remains import Remains, Thing
 from master.cloud.reports import MachineReport, MachineState
 from master.cloud.terraform import TerraformKilled
@@ -190,6 +190,14 @@ def test_what_a_killed_command_left_is_in_the_plan(tmp_path: Path, capsys: pytes
     show_plan(planned)
     shown = capsys.readouterr().out
     assert "`gougi fleet up` (me@here) was killed" in shown and "- remove   SecurityGroups sg-3" in shown
+
+
+@pytest.mark.parametrize(("nodes", "warned"), [(256, False), (257, True), (None, False)])
+def test_a_fleet_larger_than_any_that_was_measured_is_warned_of(
+    nodes: int | None, warned: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    show_plan(FleetPlan((), {}, nodes=nodes))
+    assert ("more than were ever measured: 256" in capsys.readouterr().out) == warned
 
 
 class Killed(Planned):
