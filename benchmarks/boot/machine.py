@@ -68,6 +68,9 @@ class Machine:
             "--network-bridge=fleet",
             "--resolv-conf=off",
             "--link-journal=no",
+            # Without these systemd leaves out IPAddressDeny, in silence.
+            "--capability=CAP_BPF,CAP_NET_ADMIN,CAP_PERFMON",
+            "--system-call-filter=bpf",
         ]
         # As on a real machine: its own cgroup hierarchy, and kernel settings that root can write.
         settings = {"SYSTEMD_NSPAWN_UNIFIED_HIERARCHY": "1", "SYSTEMD_NSPAWN_API_VFS_WRITABLE": "1"}

@@ -23,6 +23,3 @@ BUDGET: Final = "month"
 """Part of the budget's name: ``NAME-month``."""
 ENDPOINTS: Final = ("ssm", "ssmmessages")
 """AWS services that a worker reaches through an interface endpoint. S3 has a separate gateway."""
-
-MOST_MEASURED: Final = 256
-"""The largest fleet that was measured, with simulated nodes (``python -m benchmarks.large_fleet``)."""

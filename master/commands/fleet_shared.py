@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from master.cloud.agreed import MOST_MEASURED
 from master.commands.common import BAD_INPUT, FAILED, CommandError
 from master.commands.settings import load
 
@@ -70,8 +69,6 @@ def show_plan(wanted: FleetPlan) -> None:
         print(line)
     print(f"plan: {wanted.summary()}")
     show_cost(wanted.usd_per_hour, wanted.unpriced_types)
-    if (wanted.nodes or 0) > MOST_MEASURED:
-        print(f"{wanted.nodes} nodes are more than were ever measured: {MOST_MEASURED}, and those were simulated")
     if wanted.stop_after_hours is not None and not wanted.empty:
         print(
             f"it ends by itself {wanted.stop_after_hours:.1f} hours after its clock starts, in the middle of a game if "

@@ -186,8 +186,30 @@ def test_who_runs_ray_owns_its_folder() -> None:
     assert f"/{folder} " not in text("deploy/systemd/gougi.tmpfiles.conf")
 
 
+def test_the_player_reaches_rays_head_of_another_user() -> None:
+    """It connects by Ray's sockets, and Ray's driver looks for the raylet among the processes (found by
+    `benchmarks.boot`: without either it waits for a minute, and says that there is no cluster)."""
+    for unit, line in (("gougi-head", "UMask=0007"), ("gougi-master", "ProtectProc=default")):
+        assert line in text(f"deploy/systemd/{unit}.service.d/ray.conf").splitlines()
+    assert "hardening.conf" < "ray.conf", "systemd reads drop-ins by their names"
+
+
 def test_the_nodes_outlive_their_raylet() -> None:
     assert _words("gougi-node.service", "KillMode") == ["process"]
+    assert _words("gougi-node.service", "ExecStop") == [f"-{SCRIPTS_AT}/stop-nodes.sh"]
+
+
+def test_timers() -> None:
+    """Their intervals are those that the reference names."""
+    docs = text("docs/reference/aws.md")
+    assert "`gougi-records` every five minutes" in docs and "The head checks the time every 5 minutes" in docs
+    assert _words("gougi-records.timer", "OnUnitInactiveSec") == ["5min"]
+    assert _words("gougi-stop.timer", "OnUnitActiveSec") == ["5min"]
+
+
+def test_packages_are_installed_by_their_hashes() -> None:
+    (line,) = [line for line in SCRIPTS["install.sh"].splitlines() if "requirements.lock" in line]
+    assert "--no-index" in line and "--require-hashes" in line
 
 
 def test_folders_and_their_owner() -> None:

@@ -15,7 +15,7 @@ from master.cloud.cloud import Cloud, Machine
 from master.cloud.folder import ROOT_MODULE
 from master.cloud.kept import Kept, State
 from master.cloud.operator import FleetDown, NotReady, Operator, TooMuchChanges, Unknown, _failure
-from master.cloud.plan import Facts, FleetLocation, FleetPlan
+from master.cloud.plan import Facts, FleetLocation
 from master.cloud.remains import Remains, Thing
 from master.cloud.reports import MachineReport, MachineState
 from master.cloud.terraform import TerraformKilled
@@ -192,12 +192,15 @@ def test_what_a_killed_command_left_is_in_the_plan(tmp_path: Path, capsys: pytes
     assert "`gougi fleet up` (me@here) was killed" in shown and "- remove   SecurityGroups sg-3" in shown
 
 
-@pytest.mark.parametrize(("nodes", "warned"), [(256, False), (257, True), (None, False)])
-def test_a_fleet_larger_than_any_that_was_measured_is_warned_of(
-    nodes: int | None, warned: bool, capsys: pytest.CaptureFixture[str]
-) -> None:
-    show_plan(FleetPlan((), {}, nodes=nodes))
-    assert ("more than were ever measured: 256" in capsys.readouterr().out) == warned
+@pytest.mark.parametrize(
+    ("nodes", "warned"),
+    [(16, ""), (17, "more than 16 nodes were only simulated"), (257, "more than 256 nodes were never tried")],
+)
+def test_a_fleet_larger_than_any_that_was_tried_is_warned_of(tmp_path: Path, nodes: int, warned: str) -> None:
+    owner = Owner(tmp_path)
+    owner.plan(nodes, tell=owner.told.append)
+    said = [line for line in owner.told if "simulated" in line or "never tried" in line]
+    assert [warned] * bool(warned) == [re.findall("more than .*(?=:)", line)[0] for line in said]
 
 
 class Killed(Planned):
