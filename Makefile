@@ -6,13 +6,14 @@
 #   make docs                          the documentation's site, in build/site (docs-serve: shown while it is written)
 #   make diagrams                      draw docs/explanation/diagrams/*.mmd again; needs npm and Chromium
 #   make torch                         PyTorch for `gougi train` and its tests, which are skipped without it
+#   make wheel [COMPILED=1]             a wheel in dist; with compiled code for this machine's CPU level and AVX2
 #   make lock                           make the lock files again, from pyproject.toml
 #   make clean                          remove the environment and what the tools left behind
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: play test lint format docs docs-serve docs-venv diagrams torch lock venv clean help
+.PHONY: play test lint format docs docs-serve docs-venv diagrams torch wheel lock venv clean help
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -28,7 +29,7 @@ TESTS ?= -m 'not slow'
 WORKERS ?= 4
 
 help:
-	@sed -n '2,12s/^# \{0,1\}//p' Makefile
+	@sed -n '2,13s/^# \{0,1\}//p' Makefile
 
 # On this machine, even if a gougi.toml in this folder names a server: a second login would replace the first.
 play: $(STAMP)
@@ -96,6 +97,22 @@ $(STAMP): $(LOCKED)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
 	@rm -f $(VENV)/.project-*
 	@touch $(STAMP)
+
+# Compiled code holds the names of its modules, so it is made with what a wheel installs, not with this folder's sources.
+LEVELS ?= "" avx2
+WHEEL = $(BIN)/python -m build --wheel --no-isolation --outdir
+wheel: $(STAMP)
+ifndef COMPILED
+	@$(WHEEL) dist .
+else
+	@work=$$(mktemp -d); trap 'rm -rf "$$work"' EXIT; mkdir "$$work/packs"; \
+	$(WHEEL) "$$work" .; $(BIN)/python -m zipfile -e "$$work"/*.whl "$$work/wheel"; \
+	for level in $(LEVELS); do \
+	    GOUGI_CPU="$$level" GOUGI_CACHE_DIR="$$work/cache" PYTHONPATH="$$work/wheel" \
+	        $(BIN)/python -m gougi warm --pack "$$work/packs/$${level:-own}.pack"; \
+	done; \
+	GOUGI_WHEEL_PACKS="$$work/packs" $(WHEEL) dist .
+endif
 
 # The lock files name no package index: pip uses the one that the machine is set up with.
 COMPILE = $(BIN)/pip-compile --quiet --upgrade --generate-hashes --strip-extras --allow-unsafe --no-header \

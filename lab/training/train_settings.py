@@ -8,7 +8,7 @@ from typing import Final
 
 from lab.training.features import TRAINABLE
 from worker.nnue.architecture import Architecture
-from worker.nnue.sfnn.architecture import INPUTS, K_A2, SfnnArchitecture, parse_sfnn_name
+from worker.nnue.sfnn.architecture import INPUTS, SfnnArchitecture, parse_sfnn_name
 from worker.nnue.sfnn.stacks import StackRule
 
 CHECKPOINT: Final = "checkpoint.pt"
@@ -30,7 +30,7 @@ _STACKS: Final = ("", "k3k3", "k9k9")
 
 def check_sfnn(architecture: SfnnArchitecture) -> None:
     """Raises ValueError: the trainer does not make networks of this shape; the text gives the reason."""
-    features = [inputs.key for inputs in INPUTS.values() if inputs.features.name in TRAINABLE and inputs is not K_A2]
+    features = [inputs.key for inputs in INPUTS.values() if inputs.features.name in TRAINABLE]
     if architecture.inputs.key not in features:
         raise ValueError(f"{architecture}: its features cannot be trained; expected one of {', '.join(features)}")
     if architecture.stacks not in [StackRule(king=king) for king in _STACKS]:

@@ -68,7 +68,9 @@ def stacked_output(
     """
 
     def whole(value: Tensor) -> Tensor:
-        return value + (value.floor() - value).detach() if quantised else value
+        # In floating point the mean loss of rounding down is subtracted instead. Gradients pass through both.
+        rounded = value.floor() if quantised else (value - 0.5).clamp(min=0)
+        return value + (rounded - value).detach()
 
     arch = architecture
     halves = values.reshape(len(values), 2, 2, arch.width // 2)

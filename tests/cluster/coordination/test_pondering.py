@@ -14,7 +14,7 @@ from cluster.coordination.pondering import likelihoods, seats_by_weight
 from cluster.coordination.settings import Mode, Settings
 from cluster.split.tree import TreeLine
 from tests.answers import make_known
-from tests.cluster.coordination.bench import DECLARABLE, MATED, ONE_MOVE, SETTINGS, TIMED, Bench
+from tests.cluster.coordination.bench import DECLARABLE, MATED, SETTINGS, TIMED, Bench
 from worker.engine import Bound
 from worker.score import mate_in, mated_in
 from worker.shogi import STARTPOS
@@ -132,11 +132,6 @@ class TestDealing:
         bench.feed(PonderSearch(replace(PONDER, moves=("2g2f",))))
         assert bench.job("n1").moves == ("2g2f", "8c8d")
 
-    def test_all_scouts_rank_the_replies(self) -> None:
-        bench = Bench(4, replace(SETTINGS, root_share=0.75))
-        bench.feed(PonderSearch(PONDER))
-        assert {bench.job(f"n{number}").multipv for number in range(1, 5)} == {3}
-
     def test_a_reply_that_leaves_nothing_to_search_is_passed_over(self) -> None:
         # White's only sensible reply gives check to a king with one escape: our next search would be forced.
         bench = Bench(1)
@@ -163,13 +158,6 @@ class TestDealing:
         bench.feed(PonderSearch(SearchRequest(1, sfen)))
         assert not bench.jobs
         assert not bench.coordinator.pondering
-
-    def test_the_only_reply_is_pondered_on(self) -> None:
-        bench = Bench(2)
-        bench.feed(PonderSearch(SearchRequest(1, ONE_MOVE)))
-        bench.report("n1", 5, -30, "9a9b", "7c7b+")
-        bench.tick(300)
-        assert bench.events("pondering")[0]["replies"] == {"9a9b": ["n1", "n2"]}
 
     def test_a_bad_request_changes_nothing(self) -> None:
         bench = pondering()
@@ -404,20 +392,6 @@ class TestFaults:
         bench.feed(NodeJoined("n1"))
         assert bench.job("n1").moves == ("7g7f",)
 
-    def test_scouts_are_lost_and_join(self) -> None:
-        bench = Bench(2)
-        bench.feed(PonderSearch(PONDER))
-        bench.feed(NodeLost("n1", "died"))
-        bench.jobs["n1"] = None
-        bench.feed(NodeJoined("n3"))
-        bench.report("n3", 5, 10, "3c3d")
-        bench.tick(300)
-        assert set(replies(bench)) == {"3c3d"}
-        bench.feed(NodeLost("n2", "died"))
-        bench.feed(NodeLost("n3", "died"))
-        bench.feed(StartSearch(HIT))
-        assert bench.coordinator.searching
-
     def test_all_scouts_are_lost_and_one_comes_back(self) -> None:
         bench = Bench(2)
         bench.feed(PonderSearch(PONDER))
@@ -430,13 +404,6 @@ class TestFaults:
         bench.report("n1", 5, 10, "3c3d")
         bench.tick(300)
         assert replies(bench) == {"3c3d": ["n1"]}
-
-    def test_a_node_that_comes_after_scouts_that_found_nothing_begins_again(self) -> None:
-        bench = Bench(1)
-        bench.feed(PonderSearch(PONDER))
-        bench.done("n1", 0, "out of memory")
-        bench.feed(NodeJoined("n2"))
-        assert bench.job("n2").moves == ("7g7f",)
 
     def test_a_node_that_fails_is_left_out_of_that_reply_only(self) -> None:
         bench = pondering()

@@ -24,6 +24,7 @@ class NetFleet(Fleet):
 
     def __init__(self) -> None:
         super().__init__()
+        self.environment["RAY_raylet_start_wait_time_s"] = "120"  # a busy machine; a raylet that gives up starts anew
         self.copies = sent_nets._cache()
         self.copies.mkdir(0o700, exist_ok=True)
 

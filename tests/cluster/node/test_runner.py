@@ -259,13 +259,6 @@ def test_only_a_job_in_the_background_has_a_low_priority() -> None:
     assert engine.niceness == (19, 19, usual, usual, 19, 19)
 
 
-def test_a_job_in_the_background_is_stopped_as_any_other(bench: Bench) -> None:
-    bench.runner.handle(job(1, background=True))
-    bench.wait(lambda: bool(bench.reports(1)))
-    bench.runner.handle(Stop(1))
-    assert not bench.done(1).error
-
-
 def test_a_node_that_waits_for_its_core_says_so(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     times = iter([(0.0, 0.0), (1.2, 1.8)])
     monkeypatch.setattr("cluster.node.runner.core_time", lambda: next(times))

@@ -65,16 +65,6 @@ def connect(*sharers: Sharer, bytes_per_s: int = 10_000_000) -> None:
         until(heard)
 
 
-def test_what_one_finds_all_others_know(start: Start) -> None:
-    a, b, c = start("a", "b", "c")
-    connect(a, b, c)
-    a.table.put(some_entries(100))
-    b.table.put(some_entries(200))
-    until(lambda: arrived(b, 100) and arrived(c, 100) and arrived(a, 200) and arrived(c, 200))
-    assert c.table.known.keys() >= set(range(100, 110)) | set(range(200, 210))
-    assert 100 not in a.table.known
-
-
 def test_the_end_of_a_search_is_reported_and_its_last_entries_go_out(start: Start) -> None:
     a, b = start("a", "b")
     connect(a, b)

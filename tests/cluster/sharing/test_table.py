@@ -347,10 +347,10 @@ class Master:
         self._news.set()
 
     def join(self, number: int) -> None:
-        hello = Hello(f"n{number}", "x", "h", 1, "e", share_url=f"tcp://10.0.0.{number}:5", share_meaning="aa")
-        self.live.append(hello.node_id)
-        self.sharing.said_hello(hello)
-        self.sharing.joined(hello.node_id)
+        said = hello(number)
+        self.live.append(said.node_id)
+        self.sharing.said_hello(said)
+        self.sharing.joined(said.node_id)
 
     async def until_logged(self, name: str) -> dict[str, object]:
         async with asyncio.timeout(10):

@@ -96,8 +96,8 @@ def test_trainer_oracle_and_kernel_agree_to_the_last_bit(name: str, corpus: Corp
     expected = evaluator_raw(network, records)
     assert np.abs(raw - expected).max() < 0.01 and expected.std() > 100
     assert expected[:40].tolist() == [evaluate(network, 0, *place) for place in boards(records[:40])]
-    # Floating point rounds nothing: 127 of each activation is 1.
-    assert 0.1 < rounding_error(model.net(), network, records, 16) < 60
+    # Floating point rounds nothing; these weights are larger than trained ones.
+    assert 0.1 < rounding_error(model.net(), network, records, 16) < 150
 
 
 @pytest.mark.parametrize("name", SHAPES)
