@@ -28,6 +28,7 @@ import resource
 import secrets
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from typing import Annotated, Any
@@ -234,7 +235,7 @@ class LargeFleet(FleetSearcher):
         """Let the nodes of these groups connect."""
         self.started = time.monotonic()
         for group in groups:
-            specs = [(node_id, self._spec(node_id, 1).address) for node_id in self.groups[group]]
+            specs = [(node_id, self.spec(node_id, 1, None).address) for node_id in self.groups[group]]
             self._processes[group][1].send(specs)
 
     def kill(self, groups: Iterable[int]) -> None:
@@ -265,6 +266,9 @@ class Watch:
             if name == "node_lost" and when >= since:
                 found.setdefault(str(fields["node"]), when - since)
         return found
+
+    def has_lost(self, nodes: set[str], since: float) -> bool:
+        return nodes <= self.lost(since).keys()
 
     async def until(self, condition: Callable[[], bool]) -> float:
         async with asyncio.timeout(_PATIENCE_S):
@@ -307,7 +311,7 @@ async def measure(nodes: int, processes: int, hz: float, rounds: int, steady_s: 
             since = time.monotonic()
             fleet.kill(dead)
             decision = await decided
-            await watch.until(lambda since=since: killed <= watch.lost(since).keys())
+            await watch.until(partial(watch.has_lost, killed, since))
             figures["lost, s"].add(max(watch.lost(since)[node_id] for node_id in killed))
             figures["decision, ms"].add(decision.elapsed_ms)
             figures["votes"].add(sum(ballot.members for ballot in decision.ballots))
