@@ -8,12 +8,12 @@ and leave at any time; only the tasks that run on a lost machine are lost, and t
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
-from collections.abc import Callable
+from collections import Counter, deque
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing.connection import Connection, wait
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from cluster.drivers.ray_cluster import ActorDied
 from cluster.drivers.ray_process import RayLost, RayProcess
@@ -23,150 +23,166 @@ _AHEAD = 2
 """Tasks sent out for each node: when a node has finished a task, the next one is already waiting."""
 _LEAST_AHEAD = 16
 """The least number of tasks sent out, so that machines that join get some at once."""
-MOST_LOSSES = 3
+_MOST_LOSSES = 3
 """A task that is lost this often is not tried again: the task is at fault, not the machines."""
+
+
+class Task(NamedTuple):
+    """A call to make: its name for people, and the arguments of its function after the shared value."""
+
+    name: str
+    arguments: tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """The fleet is open."""
+    """The pool is open."""
 
     nodes: int
     """The number of nodes for which its machines have room now."""
 
 
-class Losses:
-    """Counts the losses of each task.
+@dataclass(frozen=True, slots=True)
+class TaskLost:
+    """The process that did a task died; the task is done again."""
 
-    Args:
-        refused: the exception to raise after too many losses.
-    """
-
-    def __init__(self, refused: type[Exception]) -> None:
-        self._refused = refused
-        self._counts: Counter[str] = Counter()
-
-    def add(self, name: str, why: str) -> None:
-        """Count a loss of the task with that name. Raises ``refused`` if it was lost too often."""
-        self._counts[name] += 1
-        if self._counts[name] >= MOST_LOSSES:
-            raise self._refused(f"{name} was lost {MOST_LOSSES} times: {why}")
+    name: str
+    why: str
 
 
 class TaskSource(Protocol):
-    """Provides tasks and takes their results. An exception of a method ends `run_tasks` at once."""
+    """Provides tasks. An exception of a method ends `run_tasks` at once."""
 
-    def opened(self, nodes: int) -> None:
-        """The fleet is open; its machines now have room for this number of nodes."""
+    def take(self) -> Task | None:
+        """The next task. None: there is none now."""
 
-    def take(self) -> tuple[Any, tuple[object, ...]] | None:
-        """The next task: its name, and the arguments of its function. None: there is none now."""
-
-    def done(self, result: Any) -> None:
-        """Take the result of a task."""
-
-    def lost(self, name: Any, why: str) -> None:
-        """Put a task back: the process that ran it died."""
+    def give_back(self, task: Task) -> None:
+        """The process that did this task died: it can be taken again."""
 
 
-def run_tasks_here(
-    processes: int,
+class TaskQueue:
+    """A `TaskSource` of tasks that are known from the start; each is made when it is due."""
+
+    def __init__(self, tasks: Iterable[Task]) -> None:
+        self._tasks = iter(tasks)
+        self._back: deque[Task] = deque()
+
+    def take(self) -> Task | None:
+        return self._back.popleft() if self._back else next(self._tasks, None)
+
+    def give_back(self, task: Task) -> None:
+        self._back.append(task)
+
+
+def run_tasks(
+    place: int | str,
     shared: object,
     function: Callable[..., Any],
     source: TaskSource,
+    on_event: Callable[[Any], None],
     refused: type[Exception],
 ) -> None:
-    """Run ``function(shared, *arguments)`` for each task of ``source`` in ``processes`` processes on this machine,
-    until none is left. An exception of ``source``, or Ctrl-C, ends the processes and the tasks in them at once.
+    """Run ``function(shared, *arguments)`` for each task of ``source``, until none is left and none runs.
+
+    An exception of ``source`` or ``on_event``, or Ctrl-C, ends the processes and the tasks in them at once.
+
+    Args:
+        place: a number of processes of this machine, or the address of a fleet's Ray (``host:port``, ``auto``).
+        on_event: called with `Opened`, each result, and `TaskLost`.
 
     Raises:
-        refused: a task cannot be done.
+        FleetError: there is no such fleet.
+        refused: a task cannot be done, or Ray is gone.
     """
-    running: dict[Connection, tuple[WorkProcess, Any]] = {}
-    idle: list[WorkProcess] = []
-    source.opened(processes)
-    try:
-        while True:
-            while len(running) < processes and (task := source.take()) is not None:
-                name, arguments = task
-                worker = idle.pop() if idle else WorkProcess(partial(_do, function, shared))
-                running[worker.connection] = (worker, name)
-                worker.order(*arguments)
-            if not running:
-                return
-            for ready in wait(list(running)):
-                assert isinstance(ready, Connection)
-                worker, name = running[ready]
-                try:
-                    result = worker.hear()
-                except ProcessDied as error:
-                    del running[ready]
-                    worker.close()
-                    source.lost(name, str(error))
-                except WorkFailed as failure:
-                    raise refused(f"{name}: {failure.text or failure.kind}") from None
-                else:
-                    del running[ready]
-                    idle.append(worker)
-                    source.done(result)
-    finally:
-        for worker in (*idle, *(worker for worker, _ in running.values())):
-            worker.close()
+    pool = _Pool(source, on_event, refused)
+    if isinstance(place, int):
+        pool.run_here(place, shared, function)
+    else:
+        asyncio.run(pool.run_over_ray(RayProcess(place), shared, function))
+
+
+class _Pool:
+    def __init__(self, source: TaskSource, on_event: Callable[[Any], None], refused: type[Exception]) -> None:
+        self._source = source
+        self._on_event = on_event
+        self._refused = refused
+        self._losses: Counter[str] = Counter()
+
+    def run_here(self, processes: int, shared: object, function: Callable[..., Any]) -> None:
+        running: dict[Connection, tuple[WorkProcess, Task]] = {}
+        idle: list[WorkProcess] = []
+        self._on_event(Opened(processes))
+        try:
+            while True:
+                while len(running) < processes and (task := self._source.take()) is not None:
+                    worker = idle.pop() if idle else WorkProcess(partial(_do, function, shared))
+                    running[worker.connection] = (worker, task)
+                    worker.order(*task.arguments)
+                if not running:
+                    return
+                for ready in wait(list(running)):
+                    assert isinstance(ready, Connection)
+                    worker, task = running[ready]
+                    try:
+                        result = worker.hear()
+                    except ProcessDied as error:
+                        del running[ready]
+                        worker.close()
+                        self._lost(task, str(error))
+                    except WorkFailed as failure:
+                        raise self._refused(f"{task.name}: {failure.text or failure.kind}") from None
+                    else:
+                        del running[ready]
+                        idle.append(worker)
+                        self._on_event(result)
+        finally:
+            for worker in (*idle, *(worker for worker, _ in running.values())):
+                worker.close()
+
+    async def run_over_ray(self, ray: RayProcess, shared: object, function: Callable[..., Any]) -> None:
+        running: dict[asyncio.Future[Any], Task] = {}
+        try:
+            facts = await ray.open()
+            self._on_event(Opened(facts.capacity))
+            reference = await ray.ask("share", shared)
+            places = facts.capacity
+            while True:
+                while len(running) < max(_LEAST_AHEAD, _AHEAD * places) and (task := self._source.take()) is not None:
+                    call = ray.ask("run_task", function, reference, *task.arguments)
+                    running[asyncio.ensure_future(call)] = task
+                if not running:
+                    return
+                done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+                for future in sorted(done, key=lambda one: one.exception() is not None):  # no result is lost with Ray
+                    task = running.pop(future)
+                    try:
+                        result = future.result()
+                    except RayLost:
+                        raise
+                    except ActorDied as error:
+                        self._lost(task, str(error))
+                    else:
+                        self._on_event(result)
+                places = await ray.ask("places")  # machines have joined or left
+        except ActorDied as error:
+            # Tasks that finished during the query (up to its time limit) are not lost with it.
+            for future in [one for one in running if one.done() and one.exception() is None]:
+                del running[future]
+                self._on_event(future.result())
+            raise self._refused(f"Ray is gone: {error}") from error
+        finally:
+            for future in running:
+                future.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
+            await ray.close()
+
+    def _lost(self, task: Task, why: str) -> None:
+        self._losses[task.name] += 1
+        if self._losses[task.name] >= _MOST_LOSSES:
+            raise self._refused(f"{task.name} was lost {_MOST_LOSSES} times: {why}")
+        self._source.give_back(task)
+        self._on_event(TaskLost(task.name, why))
 
 
 def _do(function: Callable[..., Any], shared: object, _tell: object, *arguments: object) -> Any:
     return function(shared, *arguments)
-
-
-async def run_tasks(
-    address: str,
-    shared: object,
-    function: Callable[..., Any],
-    source: TaskSource,
-    refused: type[Exception],
-) -> None:
-    """Run ``function(shared, *arguments)`` for each task of ``source`` on a fleet, until none is left and none runs.
-
-    Args:
-        address: ``host:port`` or ``auto`` of a running Ray cluster.
-
-    Raises:
-        FleetError: there is no such cluster.
-        refused: Ray is gone.
-    """
-    ray = RayProcess(address)
-    running: dict[asyncio.Future[Any], Any] = {}
-    try:
-        facts = await ray.open()
-        source.opened(facts.capacity)
-        reference = await ray.ask("share", shared)
-        places = facts.capacity
-        while True:
-            while len(running) < max(_LEAST_AHEAD, _AHEAD * places) and (task := source.take()) is not None:
-                name, arguments = task
-                running[asyncio.ensure_future(ray.ask("run_task", function, reference, *arguments))] = name
-            if not running:
-                return
-            done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
-            for future in sorted(done, key=lambda one: one.exception() is not None):  # no result is lost with Ray
-                name = running.pop(future)
-                try:
-                    result = future.result()
-                except RayLost:
-                    raise
-                except ActorDied as error:
-                    source.lost(name, str(error))
-                else:
-                    source.done(result)
-            places = await ray.ask("places")  # machines have joined or left
-    except ActorDied as error:
-        # Tasks that finished during the query (up to its time limit) are not lost with it.
-        for future in [one for one in running if one.done() and one.exception() is None]:
-            del running[future]
-            source.done(future.result())
-        raise refused(f"Ray is gone: {error}") from error
-    finally:
-        for future in running:
-            future.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
-        await ray.close()

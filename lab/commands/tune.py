@@ -97,15 +97,14 @@ def tune(
 
     from cluster.api import FleetError
     from lab.tuning.run import run, show_plan
-    from lab.tuning.spsa import Parameter, SpsaError, SpsaSettings
+    from lab.tuning.spsa import SpsaError, SpsaSettings
     from lab.tuning.state import GameSettings, PlayError, TuneSettings, TuningError
-    from lab.tuning.tunable import TunableError, chosen
+    from lab.tuning.tunable import chosen
     from worker.nnue.architecture import NetworkFileError
 
     try:
-        tuned = chosen(filter(None, map(str.strip, (params or "").split(","))))
+        parameters = tuple(chosen(filter(None, map(str.strip, (params or "").split(",")))))
         networks = tuple(network_file(net, fv_scale) for net in nets or (None,))
-        parameters = tuple(Parameter(one.name, one.start, one.low, one.high, one.step) for one in tuned)
         digests = tuple(hashlib.sha256(network).hexdigest() for network in networks)
         settings = TuneSettings(
             SpsaSettings(parameters, iterations, rate=rate, lag=lag, seed=seed),
@@ -116,7 +115,7 @@ def tune(
         return run(out, settings, networks, openings, address or concurrency or processors(), as_json)
     except (PlayError, FleetError) as error:
         raise CommandError(str(error), FAILED) from error
-    except (TuningError, TunableError, SpsaError, NetworkFileError, ValueError) as error:
+    except (TuningError, SpsaError, NetworkFileError, ValueError) as error:
         raise CommandError(str(error)) from error
     except OSError as error:
         raise CommandError(f"{described(error)}; the same command goes on", FAILED) from error

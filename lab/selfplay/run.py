@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 import os
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 from numba import int64, uint64
 
-from cluster.drivers.task_pool import Losses, Opened, run_tasks, run_tasks_here
+from cluster.drivers.task_pool import Opened, Task, TaskLost, TaskQueue, run_tasks
 from lab.jit import FOLDER
 from lab.selfplay import game, harvest, walk
 from lab.selfplay.folder import Made, ShardTerms, TeacherFolder, TeachingError
@@ -31,17 +28,10 @@ from worker.search.state import TH
 from worker.shogi.state import POS
 from worker.warm import Progress, Stage, compile_once, warm_up
 
-
-@dataclass(frozen=True, slots=True)
-class ShardLost:
-    """The process that made a shard died; another one makes it again, from the beginning."""
-
-    name: str
-    why: str
-
-
-Event = Opened | Made | ShardLost
+Event = Opened | Made | TaskLost
 Listener = Callable[[Event], None]
+Starts = Callable[[int], Sequence[str]]
+"""The positions from which the games of the shard with that number start (SFENs); none: the start position."""
 
 
 def digest_of(net: bytes) -> str:
@@ -62,11 +52,12 @@ def _teacher(net: bytes, terms: ShardTerms) -> Teacher:
     return _teachers[key]
 
 
-def make_shard(net: bytes, terms: ShardTerms, number: int) -> Made:
+def make_shard(net: bytes, terms: ShardTerms, number: int, starts: Sequence[str] = ()) -> Made:
     """Make one shard, in this process; compile first, if this was not yet done on this machine.
 
     Args:
         net: the network's file.
+        starts: SFENs of positions from which its games start; empty: the start position.
 
     Raises:
         TeachingError: this machine has other sources than the ordering one.
@@ -77,7 +68,7 @@ def make_shard(net: bytes, terms: ShardTerms, number: int) -> Made:
     teacher = _teacher(net, terms)
     began = time.process_time()
     parts: list[npt.NDArray[np.void]] = []
-    shard = teacher.make_shard(number, parts.append)
+    shard = teacher.make_shard(number, parts.append, starts)
     records = np.concatenate(parts) if parts else None
     return Made(
         number,
@@ -90,52 +81,20 @@ def make_shard(net: bytes, terms: ShardTerms, number: int) -> Made:
     )
 
 
-class _Shards:
-    """The shards still to be made, as a `cluster.drivers.task_pool.TaskSource`."""
-
-    def __init__(self, terms: ShardTerms, numbers: Iterable[int], on_event: Listener) -> None:
-        self._terms = terms
-        self._waiting = deque((f"shard {number}", number) for number in numbers)
-        self._running: dict[str, int] = {}
-        self._losses = Losses(TeachingError)
-        self._on_event = on_event
-
-    def opened(self, nodes: int) -> None:
-        self._on_event(Opened(nodes))
-
-    def take(self) -> tuple[str, tuple[ShardTerms, int]] | None:
-        if not self._waiting:
-            return None
-        name, number = self._waiting.popleft()
-        self._running[name] = number
-        return name, (self._terms, number)
-
-    def done(self, result: Made) -> None:
-        self._on_event(result)
-
-    def lost(self, name: str, why: str) -> None:
-        self._losses.add(name, why)
-        self._waiting.appendleft((name, self._running[name]))
-        self._on_event(ShardLost(name, why))
-
-
-def make_shards(place: int | str, net: bytes, terms: ShardTerms, numbers: Iterable[int], on_event: Listener) -> None:
+def make_shards(
+    place: int | str,
+    net: bytes,
+    terms: ShardTerms,
+    numbers: Iterable[int],
+    on_event: Listener,
+    starts: Starts = lambda _number: (),
+) -> None:
     """Make the shards of these numbers; ``on_event`` receives each finished shard, and each loss.
 
-    An exception of ``on_event``, or Ctrl-C, ends the processes and their current shards at once.
-
-    Args:
-        place: a number of processes of this machine, or the address of a fleet's Ray (``host:port``, ``auto``).
-
-    Raises:
-        FleetError: there is no such fleet.
-        TeachingError: Ray was lost, or a shard cannot be made.
+    ``place`` and errors are those of `run_tasks`, with TeachingError for a shard that cannot be made.
     """
-    shards = _Shards(terms, numbers, on_event)
-    if isinstance(place, int):
-        run_tasks_here(place, net, make_shard, shards, TeachingError)
-    else:
-        asyncio.run(run_tasks(place, net, make_shard, shards, TeachingError))
+    tasks = TaskQueue(Task(f"shard {number}", (terms, number, starts(number))) for number in numbers)
+    run_tasks(place, net, make_shard, tasks, on_event, TeachingError)
 
 
 class ShardsProgress(Bars):
@@ -163,7 +122,7 @@ class ShardsProgress(Bars):
             self._bar.begin(self._games)
             waits = "" if event.nodes else ": waiting for a machine that has room"
             self.note(f"shards at a time: {event.nodes}{waits}")
-        elif isinstance(event, ShardLost):
+        elif isinstance(event, TaskLost):
             self._lost += 1
             self.note(f"{event.name} is lost: {event.why}; it is made again")
         else:
@@ -206,7 +165,9 @@ class ShardsProgress(Bars):
         return self._fresh_positions / self._fresh_cpu_s if self._fresh_cpu_s else 0.0
 
 
-def run(folder: TeacherFolder, terms: ShardTerms, net: bytes, shards: int, place: int | str, as_json: bool) -> int:
+def run(
+    folder: TeacherFolder, terms: ShardTerms, net: bytes, shards: int, place: int | str, as_json: bool, starts: Starts
+) -> int:
     """Make the missing ones of the first ``shards`` shards, and show the result; returns the exit code.
 
     Args:
@@ -235,7 +196,7 @@ def run(folder: TeacherFolder, terms: ShardTerms, net: bytes, shards: int, place
             compile_searcher(lambda: warm_up_selfplay)
             place = min(place, len(missing))
         with Stoppable() as block, progress:
-            make_shards(place, net, terms, missing, on_event)
+            make_shards(place, net, terms, missing, on_event, starts)
         whole = block.finished
     found = {"folder": str(folder.path), "finished": whole, **progress.facts()}
     print(json.dumps(found) if as_json else progress.summary())

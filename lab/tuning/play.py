@@ -5,14 +5,13 @@ This module imports nothing compiled: a process gets the tuning build when it pl
 
 from __future__ import annotations
 
-import asyncio
 import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cluster.drivers.task_pool import Losses, Opened, run_tasks, run_tasks_here
+from cluster.drivers.task_pool import Opened, Task, TaskLost, run_tasks
 from lab.tuning.state import (
     MAX_MOVES,
     RESIGN_CP,
@@ -139,50 +138,24 @@ def play_pair(nets: Sequence[bytes], terms: PairTerms, pair: GamePair) -> PairRe
     return _players[key].play(pair)
 
 
-@dataclass(frozen=True, slots=True)
-class PairLost:
-    """The process that played a pair died; the pair is played again."""
-
-    name: str
-    why: str
-
-
-Event = Opened | PairResult | PairLost
+Event = Opened | PairResult | TaskLost
 
 
 class _Pairs:
     """The remaining pairs of a run, as a `cluster.drivers.task_pool.TaskSource`."""
 
-    def __init__(
-        self, run: TuningRun, terms: PairTerms, keep: Callable[[PairResult], None], on_event: Callable[[Event], None]
-    ) -> None:
+    def __init__(self, run: TuningRun, terms: PairTerms) -> None:
         self._run = run
         self._terms = terms
-        self._keep = keep
-        self._on_event = on_event
-        self._losses = Losses(PlayError)
-        self._running: dict[str, int] = {}
 
-    def opened(self, nodes: int) -> None:
-        self._on_event(Opened(nodes))
-
-    def take(self) -> tuple[str, tuple[object, ...]] | None:
+    def take(self) -> Task | None:
         pair = self._run.take_pair()
-        if pair is None:
-            return None
-        name = f"pair {pair.iteration}"
-        self._running[name] = pair.iteration
-        return name, (self._terms, pair)
+        return None if pair is None else Task(f"pair {pair.iteration}", (self._terms, pair))
 
-    def done(self, result: PairResult) -> None:
-        self._keep(result)
-        self._run.take(result)
-        self._on_event(result)
-
-    def lost(self, name: str, why: str) -> None:
-        self._losses.add(name, why)
-        self._run.give_back(self._running[name])
-        self._on_event(PairLost(name, why))
+    def give_back(self, task: Task) -> None:
+        _, pair = task.arguments
+        assert isinstance(pair, GamePair)
+        self._run.give_back(pair.iteration)
 
 
 def play(
@@ -196,7 +169,7 @@ def play(
     """Play the missing pairs of ``run``.
 
     Args:
-        place: a number of processes of this machine, or the address of a fleet's Ray (``host:port``, ``auto``).
+        place: as for `run_tasks`.
         nets: the networks' files, in the order of `GameSettings.net_digests`.
         keep: receives each result before the run does.
         on_event: callback for each event, after that.
@@ -205,8 +178,11 @@ def play(
         FleetError: there is no such fleet.
         PlayError: Ray was lost, or a pair cannot be played.
     """
-    pairs = _Pairs(run, terms, keep, on_event)
-    if isinstance(place, int):
-        run_tasks_here(place, nets, play_pair, pairs, PlayError)
-    else:
-        asyncio.run(run_tasks(place, nets, play_pair, pairs, PlayError))
+
+    def heard(event: Event) -> None:
+        if isinstance(event, PairResult):
+            keep(event)
+            run.take(event)
+        on_event(event)
+
+    run_tasks(place, nets, play_pair, _Pairs(run, terms), heard, PlayError)

@@ -11,8 +11,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from cluster.drivers.task_pool import Opened
-from lab.tuning.play import Event, PairLost
+from cluster.drivers.task_pool import Opened, TaskLost
+from lab.tuning.play import Event
 from lab.tuning.state import TuneSettings, TuningRun
 from master.ui.console import Console
 from master.ui.progress import Bars
@@ -108,7 +108,7 @@ class TuningProgress(Bars):
         if isinstance(event, Opened):
             waits = "" if event.nodes else ": waiting for a machine that has room"
             self.note(f"pairs at a time: {event.nodes}{waits}")
-        elif isinstance(event, PairLost):
+        elif isinstance(event, TaskLost):
             self.note(f"{event.name} is lost: {event.why}; it is played again")
         self._bar.show(self._run.games, ", ".join(_results(self._run)), tell=not self._run.games % 100)
 

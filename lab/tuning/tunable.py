@@ -7,9 +7,9 @@ that makes a small difference in games.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from lab.tuning.spsa import Parameter, SpsaError
 from worker.search import parameters
 from worker.search.parameters import values_of
 from worker.search.tuning import GROUPS, NAMES
@@ -41,44 +41,28 @@ _LEAST_STEP: Final = 0.5
 """A smaller step would be lost in rounding."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tunable:
-    """A parameter, its value, its range, and the step: the distance between the values that games compare in the
-    end."""
-
-    name: str
-    start: int
-    low: int
-    high: int
-    step: float
-
-
-class TunableError(ValueError):
-    """A parameter cannot be tuned: it is unknown, or its range is invalid; the text says which."""
-
-
-def tunable(name: str) -> Tunable:
-    """A parameter with its range. Raises TunableError: it may not be tuned."""
+def tunable(name: str) -> Parameter:
+    """A parameter with its range. Raises SpsaError: it may not be tuned."""
     if name not in NAMES:
-        raise TunableError(f"{name} is no parameter to tune, and no group of them (groups: {', '.join(GROUPS)})")
+        raise SpsaError(f"{name} is no parameter to tune, and no group of them (groups: {', '.join(GROUPS)})")
     start = _VALUES[name]
     if name in _RANGES:
         low, high, step = _RANGES[name]
     else:
         low, high, step = min(0, 2 * start), max(0, 2 * start), max(_LEAST_STEP, abs(start) / 10)
-    return Tunable(name, start, min(low, start), max(high, start), step)
+    return Parameter(name, start, min(low, start), max(high, start), step)
 
 
-def chosen(words: Iterable[str]) -> list[Tunable]:
+def chosen(words: Iterable[str]) -> list[Parameter]:
     """The parameters that ``words`` name, in the order of `GROUPS`.
 
     Args:
         words: names of parameters and groups; ``NAME=LOW:HIGH`` or ``NAME=LOW:HIGH:STEP`` set a range.
 
     Raises:
-        TunableError: a word is none of these.
+        SpsaError: a word is none of these.
     """
-    own: dict[str, Tunable] = {}
+    own: dict[str, Parameter] = {}
     names: set[str] = set()
     for word in words:
         name, equals, span = word.partition("=")
@@ -90,19 +74,15 @@ def chosen(words: Iterable[str]) -> list[Tunable]:
         if equals:
             own[name] = _ranged(one, span.split(":"))
     if not names:
-        raise TunableError(f"nothing is to be tuned: name parameters or groups of them ({', '.join(GROUPS)})")
+        raise SpsaError(f"nothing is to be tuned: name parameters or groups of them ({', '.join(GROUPS)})")
     return [own.get(name) or tunable(name) for name in NAMES if name in names]
 
 
-def _ranged(one: Tunable, numbers: Sequence[str]) -> Tunable:
+def _ranged(one: Parameter, numbers: Sequence[str]) -> Parameter:
     try:
-        low, high, *rest = numbers
-        (step,) = rest or [str(one.step)]
-        wanted = Tunable(one.name, one.start, int(low), int(high), float(step))
-    except ValueError:
-        raise TunableError(f"{one.name}={':'.join(numbers)}: expected LOW:HIGH or LOW:HIGH:STEP") from None
-    if not wanted.low <= one.start <= wanted.high or wanted.low == wanted.high:
-        raise TunableError(f"{one.name}: its value, {one.start}, is not within {low} to {high}")
-    if not 0 < wanted.step <= wanted.high - wanted.low:
-        raise TunableError(f"{one.name}: a step of {step} does not fit into {low} to {high}")
-    return wanted
+        low, high, step = int(numbers[0]), int(numbers[1]), float(numbers[2]) if len(numbers) > 2 else one.step
+    except (ValueError, IndexError):
+        raise SpsaError(f"{one.name}={':'.join(numbers)}: expected LOW:HIGH or LOW:HIGH:STEP") from None
+    if step > high - low:
+        raise SpsaError(f"{one.name}: a step of {step:g} does not fit into {low} to {high}")
+    return Parameter(one.name, one.start, low, high, step)

@@ -15,7 +15,6 @@ that position. With write-ahead logging a crash loses at most the last moments' 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
@@ -29,6 +28,7 @@ from master.book.lessons import BookSearch, Lesson, OwnMove, PositionKey
 from worker.book import BookError, BookMove
 from worker.book.format import flip_entry, join_sfen, ranked, split_sfen
 from worker.files import reason
+from worker.locks import lock
 from worker.score import MATE_BOUND
 
 VERSION: Final = 3
@@ -95,7 +95,7 @@ def _lock(path: Path) -> IO[bytes]:
     """Take the lock for as long as the file is open; the kernel releases it whenever the process ends."""
     file = open(f"{path}.lock", "a+b")  # noqa: SIM115 - open for the book's life
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock(file, wait=False)
     except OSError:
         file.seek(0)
         holder = file.read(20).decode("ascii", "replace").strip()

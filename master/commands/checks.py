@@ -104,7 +104,7 @@ def _is_log(head: bytes) -> bool:
 
 
 def check_fleet(settings: Config, *, single: bool = False, net_option: str = " (--net)") -> None:
-    """Check the requirements of the configured fleet: networks and engines of this machine, or the cluster's address.
+    """Check the requirements of the configured fleet: the networks, the engines of this machine, the cluster's address.
 
     Args:
         single: check for one searcher in this process, not for a fleet.
@@ -113,12 +113,11 @@ def check_fleet(settings: Config, *, single: bool = False, net_option: str = " (
     cluster = settings.cluster
     if cluster.address and not single:
         check_address(cluster.address)
-        return  # the files are on the nodes' machines
     check_net(settings.engine.eval_file, f"[engine] eval_file{net_option}", settings.engine.eval_architecture)
     for number, kind in enumerate(() if single else cluster.kinds):
         where = f"[cluster] kinds[{number}]"
         check_net(kind.eval_file or "", where, kind.eval_architecture or "")
-        if kind.command and shutil.which(kind.command[0]) is None:
+        if kind.command and not cluster.address and shutil.which(kind.command[0]) is None:
             raise CommandError(f"{where}: {kind.command[0]}: no such program")
 
 

@@ -18,8 +18,10 @@ from master.commands.settings import ConfigFile, load
 from worker.files import described, reason
 
 if TYPE_CHECKING:
+    from master.config import Config
     from master.game.journal import LoggedGame, Replay
     from master.game.summary import LogSummary
+    from worker.engine import Engine
 
 
 def log(
@@ -258,6 +260,9 @@ def watch(
     KI2, JKF) it shows moves and scores. With a folder, or without an argument, it follows the newest log there and
     shows the fleets of this machine, between games too. Ctrl-C ends it.
 
+    Move a piece on the board to try a move of your own: a searcher of this machine answers, with the network of the
+    configuration.
+
     Examples:
 
       gougi watch
@@ -271,6 +276,7 @@ def watch(
 
     from master.analysis.game import GameFileError
     from master.commands.lifetime import Interrupted, run_to_end
+    from master.live.asking import Asker
     from master.live.sources import facts_of
     from master.live.watching import Watch, show
     from master.ui.texts import say
@@ -284,7 +290,7 @@ def watch(
         seen = Watch(source, []) if is_log else Watch(None, facts_of(source, notice))
     place = settings.page.place or ("127.0.0.1", 0)
     token = page_token(settings, place[0])
-    head = {"command": "watch", "version": version("gougi")}
+    head = {"command": "watch", "version": version("gougi"), "asks": True}
 
     def ready(url: str) -> None:
         print(say("live page: {url}", url=url), flush=True)
@@ -294,9 +300,19 @@ def watch(
             webbrowser.open(url)
 
     try:
-        run_to_end(lambda: show(seen, place, token, head, ready, notice))
+        run_to_end(lambda: show(seen, place, token, head, ready, notice, Asker(lambda: _engine(settings))))
     except OSError as error:
         raise CommandError(described(error), FAILED) from error
     except Interrupted:
         pass  # the usual end
     return 0
+
+
+def _engine(settings: Config) -> Engine:
+    """The searcher that answers readers. Raises EngineError."""
+    from master.remote.listener import engine_command
+    from worker.usi.engine import UsiEngine
+
+    engine = settings.engine
+    options = {"Threads": str(engine.threads or 1), "EvalFile": engine.eval_file}
+    return UsiEngine(engine_command("--single"), {name: value for name, value in options.items() if value})

@@ -111,8 +111,7 @@ def make_fleet(settings: Config, metrics: Metrics | None = None) -> FleetSearche
     return FleetSearcher(
         nodes=nodes_asked(settings),
         address=cluster.address or None,
-        engine=FleetSpec(kinds, variety).build,
-        fallback=replace(engine, hash_mb=16, threads=1).build,
+        kinds=FleetSpec(kinds, variety, replace(engine, hash_mb=16, threads=1)),
         settings=Settings(
             mode=Mode(cluster.mode),
             groups=cluster.groups,
@@ -161,7 +160,8 @@ def _kind(engine: EngineSpec, kind: NodeKindConfig) -> NodeKind:
     from cluster.engine_spec import UsiSpec
 
     if kind.command:
-        return UsiSpec(kind.command, tuple(kind.options.items()))
+        spec = UsiSpec(kind.command, tuple(kind.options.items()))
+        return replace(spec, win_scale=kind.win_scale) if kind.win_scale else spec
     return replace(
         engine,
         hash_mb=kind.hash_mb or engine.hash_mb,
@@ -171,6 +171,7 @@ def _kind(engine: EngineSpec, kind: NodeKindConfig) -> NodeKind:
         architecture=(engine.architecture if kind.eval_file is None else "")
         if kind.eval_architecture is None
         else kind.eval_architecture,
+        win_scale=kind.win_scale or 0.0,
     )
 
 

@@ -59,14 +59,14 @@ def serving(
     from prometheus_client import CollectorRegistry, ProcessCollector
 
     from cluster.metrics.fleet import FleetMetrics
-    from cluster.metrics.server import PORTS, ListenAddress, MetricsServer
+    from cluster.metrics.server import PORTS, MetricsServer
     from master.logs.game_metrics import GameMetrics
 
     registry = CollectorRegistry()
     ProcessCollector(registry=registry)
     fleet, game = FleetMetrics(registry), GameMetrics(registry, version("gougi"), player)
     try:
-        server = MetricsServer(ListenAddress(config.listen, config.port, PORTS), registry)
+        server = MetricsServer(registry, config.listen, config.port, PORTS)
     except OSError as error:  # no reason not to play
         tell("metrics_not_served", {"error": str(error)})
         yield None

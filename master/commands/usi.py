@@ -199,13 +199,12 @@ def _serve_fleet(
 
 
 def _build(settings: Config, plan: FleetPlan, metrics: Metrics | None = None) -> Searcher:
-    """The fleet of the configuration, modified by the GUI's options. Raises NetworkError: the network file cannot be
-    used, if the nodes are on this machine."""
+    """The fleet of the configuration, modified by the GUI's options. Raises NetworkError: its file is unusable."""
     from master.commands.players import make_fleet
     from master.usi.driver import NetworkError
     from worker.nnue import NetworkFileError, load_network
 
-    if plan.eval_file and not settings.cluster.address:
+    if plan.eval_file:
         try:
             load_network(plan.eval_file, architecture=plan.architecture)
         except NetworkFileError as error:

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import socket
 from collections.abc import Callable, Coroutine, Iterator
-from dataclasses import replace
 from typing import Any, TypeVar
 
 from cluster.api import Decision, SearchRequest
@@ -53,10 +52,6 @@ class OpenFleet:
         """The door for a node of that id."""
         assert self.searcher._channel is not None
         return self.searcher._channel.admit(node_id)
-
-    def reached_at(self, address: ChannelAddress) -> ChannelAddress:
-        """The same door, through the proxy."""
-        return replace(address, url=f"tcp://{self.proxy.address}")
 
     def pid(self, node_id: str) -> int:
         """The process of the node's last life."""

@@ -1,4 +1,4 @@
-"""Cables on one machine, for the tests: a TCP proxy before the master's report port. Its links can be cut or slowed."""
+"""Cables on one machine, for the tests: a TCP proxy before the master's report port. Its links can be cut."""
 
 from __future__ import annotations
 
@@ -19,9 +19,8 @@ class Proxy:
 
     def __init__(self, port: int) -> None:
         self._port = port
-        self._links: dict[int, _Link] = {}
-        """By the port from which the node connected."""
-        self._hold_new = False
+        self._whole: dict[int, asyncio.Event] = {}
+        """Whether a link passes something on, by the port from which the node connected."""
         self._loop = asyncio.new_event_loop()
         listener = socket.create_server(("127.0.0.1", 0))
         self.address = f"127.0.0.1:{listener.getsockname()[1]}"
@@ -31,23 +30,13 @@ class Proxy:
 
     def cut(self, pid: int) -> None:
         """Nothing passes between that process and the master any more."""
-        self._set(pid, delay_s=None)
-
-    def slow(self, pid: int, delay_s: float) -> None:
-        """Delay everything that the process sends."""
-        self._set(pid, delay_s=delay_s)
+        for whole in self._links(pid):
+            self._loop.call_soon_threadsafe(whole.clear)
 
     def mend(self, pid: int) -> None:
         """As it was; what was held back arrives now."""
-        self._set(pid, delay_s=0.0)
-
-    def hold_new(self, hold: bool) -> None:
-        """Whether a connection that is made from now on is cut from its beginning."""
-        self._loop.call_soon_threadsafe(setattr, self, "_hold_new", hold)
-
-    def knows(self, pid: int) -> bool:
-        """Whether that process has a connection."""
-        return bool(_ports(pid) & self._links.keys())
+        for whole in self._links(pid):
+            self._loop.call_soon_threadsafe(whole.set)
 
     def close(self) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
@@ -58,63 +47,31 @@ class Proxy:
         self._loop.run_until_complete(asyncio.sleep(0))
         self._loop.close()
 
-    def _set(self, pid: int, delay_s: float | None) -> None:
-        ports = _ports(pid) & self._links.keys()
+    def _links(self, pid: int) -> list[asyncio.Event]:
+        ports = _ports(pid) & self._whole.keys()
         assert ports, f"process {pid} has no connection"
-        for port in ports:
-            self._loop.call_soon_threadsafe(self._links[port].set, delay_s)
+        return [self._whole[port] for port in ports]
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         port = writer.get_extra_info("peername")[1]
-        link = self._links[port] = _Link(None if self._hold_new else 0.0)
+        whole = self._whole[port] = asyncio.Event()
+        whole.set()
         with contextlib.suppress(OSError):
             up_reader, up_writer = await asyncio.open_connection("127.0.0.1", self._port)
-            done, others = await asyncio.wait(
-                [
-                    asyncio.ensure_future(link.pump(reader, up_writer, slowed=True)),
-                    asyncio.ensure_future(link.pump(up_reader, writer, slowed=False)),
-                ],
-                return_when=asyncio.FIRST_COMPLETED,
-            )
-            for task in (*done, *others):
-                task.cancel()
+            ways = [asyncio.ensure_future(_pump(*way, whole)) for way in ((reader, up_writer), (up_reader, writer))]
+            await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+            for way in ways:
+                way.cancel()
             up_writer.close()
         writer.close()
-        del self._links[port]
+        del self._whole[port]
 
 
-class _Link:
-    """One connection. ``delay_s`` None: cut."""
-
-    def __init__(self, delay_s: float | None) -> None:
-        self._delay_s = delay_s
-        self._changed = asyncio.Event()
-
-    def set(self, delay_s: float | None) -> None:
-        self._delay_s = delay_s
-        self._changed.set()
-        self._changed = asyncio.Event()
-
-    async def pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, slowed: bool) -> None:
-        waiting: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue()
-        passing = asyncio.ensure_future(self._pass_on(waiting, writer, slowed=slowed))
-        try:
-            while data := await reader.read(1 << 16):
-                waiting.put_nowait((asyncio.get_running_loop().time(), data))
-        finally:
-            passing.cancel()
-
-    async def _pass_on(
-        self, waiting: asyncio.Queue[tuple[float, bytes]], writer: asyncio.StreamWriter, *, slowed: bool
-    ) -> None:
-        while True:
-            came, data = await waiting.get()
-            while self._delay_s is None or (slowed and self._delay_s > asyncio.get_running_loop().time() - came):
-                rest = None if self._delay_s is None else came + self._delay_s - asyncio.get_running_loop().time()
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._changed.wait(), rest)
-            writer.write(data)
-            await writer.drain()
+async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, whole: asyncio.Event) -> None:
+    while data := await reader.read(1 << 16):
+        await whole.wait()
+        writer.write(data)
+        await writer.drain()
 
 
 def _ports(pid: int) -> set[int]:

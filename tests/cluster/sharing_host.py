@@ -17,7 +17,7 @@ import numpy as np
 from cluster.network.channel import ChannelAddress
 from cluster.network.messages import Peers
 from cluster.sharing.node import TableSharing
-from tests.cluster.sharing_process import DictTable
+from tests.cluster.sharers import DictTable
 from worker.engine import Entries
 
 

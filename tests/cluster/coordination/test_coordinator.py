@@ -9,17 +9,14 @@ from msgspec import structs
 
 from cluster.api import PonderSearch, Progress, RetimeSearch, SearchRequest, StartSearch, StopSearch
 from cluster.coordination.events import NodeJoined, NodeLost, Received, SendJob, StopNode
-from cluster.coordination.group import Assignment
 from cluster.coordination.settings import Mode
-from cluster.coordination.split_group import SplitGroup
-from cluster.coordination.states import CoordinatorState, Phase
+from cluster.coordination.states import CoordinatorState
 from cluster.network.messages import Heartbeat, Report
 from cluster.voting import Vote
 from tests.cluster.coordination.bench import DECLARABLE, MATED, ONE_MOVE, SETTINGS, TIMED, Bench
 from worker.engine import Bound
 from worker.score import mate_in
 from worker.shogi import STARTPOS, Position
-from worker.states import TransitionError
 
 
 class TestForced:
@@ -139,15 +136,6 @@ class TestDecision:
         assert [ballot.voter for ballot in decision.ballots] == ["split"]
         assert bench.jobs == {"n1": None, "n2": None}
         assert bench.tick(5000) == []
-
-    def test_a_challenger_takes_over_only_when_it_is_clearly_better(self) -> None:
-        for score, depth, move in ((39, 12, "7g7f"), (40, 12, "2g2f"), (60, 10, "7g7f"), (80, 10, "2g2f")):
-            bench = Bench()
-            bench.split()
-            bench.report("n1", 12, 30, "7g7f")
-            bench.report("n2", depth, score, "2g2f")
-            bench.feed(StopSearch(1))
-            assert bench.decisions[0].move == move
 
     def test_the_presearch_holds_until_a_leaf_is_as_deep(self) -> None:
         bench = Bench()
@@ -412,13 +400,3 @@ def test_its_state_is_what_runs() -> None:
             bench.report("n1", 9, 30, "7g7f", "3c3d", multipv=1)
     idle, searching, pondering = CoordinatorState.IDLE, CoordinatorState.SEARCHING, CoordinatorState.PONDERING
     assert states == [idle, searching, idle, pondering, searching]
-
-
-def test_a_group_keeps_to_its_way() -> None:
-    group = SplitGroup("split", [Assignment("n1"), Assignment("n2")])
-    with pytest.raises(TransitionError, match="from whole to split"):
-        group.enter(Phase.SPLIT)
-    group.enter(Phase.PRESEARCH)
-    group.enter(Phase.SPLIT)
-    with pytest.raises(TransitionError):
-        group.enter(Phase.PRESEARCH)

@@ -245,13 +245,6 @@ class TestLoss:
         bench.tick(700)
         assert (bench.decisions[0].score, bench.decisions[0].pv) == (35, ("7g7f", "8c8d"))
 
-    def test_the_last_node_searches_all(self) -> None:
-        bench = Bench()
-        bench.split()
-        bench.feed(NodeLost("n1", "died"))
-        job = bench.job("n2")
-        assert (job.searchmoves, job.ignoremoves) == ((), ())
-
     def test_all_lost_the_last_lines_stay_and_a_node_that_comes_back_is_used(self) -> None:
         bench = Bench()
         bench.split()

@@ -25,7 +25,7 @@ from tests.cluster.storm import NODES, Storm
 @example(
     seed=103920, beside_master=False, vote=Vote.MAJORITY, groups=2, playoff=0.0
 )  # a presearch ends when its nodes are gone
-@settings(max_examples=40)
+@settings(max_examples=25)
 def test_one_legal_decision_in_time(
     mode: Mode, seed: int, beside_master: bool, vote: Vote, groups: int, playoff: float
 ) -> None:
@@ -43,7 +43,7 @@ def test_one_legal_decision_in_time(
 
 def test_the_storms_have_ponder_hits_in_them() -> None:
     hits = 0
-    for seed in range(40):
+    for seed in range(20):
         storm, rng = Storm(Coordinator(Settings(Mode.SPLIT, validate=True))), random.Random(seed)
         for _ in range(150):
             storm.step(rng)
@@ -52,7 +52,7 @@ def test_the_storms_have_ponder_hits_in_them() -> None:
 
 
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=20)
+@settings(max_examples=10)
 def test_the_same_events_bring_the_same_instructions(seed: int) -> None:
     decided = []
     for _ in range(2):

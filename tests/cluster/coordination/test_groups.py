@@ -10,8 +10,6 @@ from cluster.api import SearchRequest, StartSearch, StopSearch
 from cluster.coordination.events import NodeJoined, NodeLost
 from cluster.coordination.settings import Mode
 from tests.cluster.coordination.bench import SETTINGS, TIMED, Bench
-from worker.score import mate_in
-from worker.shogi import STARTPOS
 
 TWO = replace(SETTINGS, mode=Mode.TIERS, groups=2)
 
@@ -41,12 +39,6 @@ def test_nodes_are_dealt_evenly(nodes: int, groups: int, sizes: list[int]) -> No
     if groups == 1:
         bench.tick(1000)
         assert bench.decisions[0].source == "split"
-
-
-def test_each_group_ranks_and_deals_for_itself() -> None:
-    bench = two_groups()
-    assert [bench.job(node).searchmoves for node in ("n1", "n3")] == [("7g7f",), ("2g2f",)]
-    assert [bench.job(node).ignoremoves for node in ("n2", "n4")] == [("7g7f",), ("2g2f",)]
 
 
 def test_a_group_that_is_still_in_its_presearch_does_not_hold_up_the_other() -> None:
@@ -105,33 +97,6 @@ def test_a_presearch_that_is_left_with_one_node_ends_in_a_voter() -> None:
     bench.report("n3", 6, 10, "2g2f")
     bench.tick(900)
     assert [ballot.voter for ballot in bench.decisions[0].ballots] == ["group-1", "n3"]
-
-
-def test_a_refused_node_leaves_its_group_only() -> None:
-    bench = two_groups()
-    before = bench.job("n3"), bench.job("n4")
-    bench.done("n1", 0, "out of memory")
-    assert bench.job("n2").ignoremoves == ()
-    assert (bench.job("n3"), bench.job("n4")) == before
-
-
-def test_a_mate_of_one_group_ends_the_search() -> None:
-    bench = two_groups()
-    bench.report("n2", 7, mate_in(7), "2g2f")
-    assert (bench.decisions[0].move, bench.decisions[0].source) == ("2g2f", "vote")
-
-
-def test_node_budgets_end_the_search_once_all_groups_are_through() -> None:
-    bench = Bench(4, TWO)
-    bench.feed(StartSearch(SearchRequest(1, STARTPOS, nodes=10_000)))
-    for node in ("n1", "n2", "n3", "n4"):
-        bench.report(node, 5, 30, "7g7f")
-        bench.done(node, 1000)
-    for node in ("n1", "n2", "n3"):
-        bench.done(node, bench.job(node).nodes or 0)
-    assert not bench.decisions
-    bench.done("n4", 9000)
-    assert (bench.decisions[0].nodes, len(bench.decisions[0].ballots)) == (40_000, 2)
 
 
 def test_what_a_group_that_is_not_counted_searched_is_wasted() -> None:

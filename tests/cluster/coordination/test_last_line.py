@@ -120,15 +120,15 @@ def test_a_bound_is_shown_and_recorded_as_nothing_else() -> None:
 
 @pytest.mark.usefixtures("warm")
 @pytest.mark.parametrize("multipv", [1, 3])
-def test_twenty_positions_through_a_real_searcher(multipv: int) -> None:
+def test_positions_through_a_real_searcher(multipv: int) -> None:
     """Wherever the limit falls: by nodes, of which about a third fall within a fail-high or a fail-low."""
 
     async def play() -> None:
         searcher, heard = LocalSearcher(lambda: NumbaEngine(hash_mb=8), Settings(validate=True)), Heard()
         await searcher.open(heard.listener())
-        found = [*POSITIONS, *(position.sfen() for position in positions(11, 15))]
+        found = [*POSITIONS, *(position.sfen() for position in positions(11, 5))]
         for number, sfen in enumerate(found, 1):
-            searcher.start(SearchRequest(number, sfen, nodes=20_000, multipv=multipv))
+            searcher.start(SearchRequest(number, sfen, nodes=10_000, multipv=multipv))
             decision = await heard.decision(number)
             assert decision.pv[0] == decision.move
             for line in decision.lines:
@@ -162,14 +162,6 @@ class TestWasted:
         bench.done("n2", 300)
         assert [(decision.nodes, decision.wasted) for decision in bench.decisions] == [(1500 + 200 + 300, 500)]
 
-    def test_a_ballot_too_shallow_to_be_counted_is_wasted(self) -> None:
-        bench = Bench(settings=replace(SETTINGS, mode=Mode.CONSULT))
-        bench.feed(StartSearch(TIMED))
-        bench.report("n1", 12, 30, "7g7f")
-        bench.report("n2", 3, 90, "2g2f")
-        bench.tick(1000)
-        assert [(decision.nodes, decision.wasted) for decision in bench.decisions] == [(200_000, 100_000)]
-
     def test_what_a_lost_voter_said_still_counts(self) -> None:
         bench = Bench(settings=replace(SETTINGS, mode=Mode.CONSULT))
         bench.feed(StartSearch(TIMED))
@@ -182,14 +174,6 @@ class TestWasted:
 
 class TestCounting:
     """The benches' nodes report 100 nodes a millisecond."""
-
-    def test_what_was_searched_since_the_last_report_counts(self) -> None:
-        bench = Bench(1)
-        bench.feed(StartSearch(TIMED))
-        bench.report("n1", 5, 30, "7g7f")
-        bench.tick(1000)
-        assert [decision.nodes for decision in bench.decisions] == [100_000]
-        assert [view.nodes for view in bench.decisions[0].fleet] == [100_000]
 
     def test_no_more_than_was_asked_for(self) -> None:
         bench = Bench(1)

@@ -14,10 +14,8 @@ from cluster.coordination.settings import Mode, Settings
 from cluster.coordination.vote import best_lines
 from cluster.drivers.local_driver import LocalSearcher
 from cluster.split.tree import TreeLine
-from lab.strategies.virtual import VirtualFleet, VirtualNode
 from tests.answers import root_line
 from tests.cluster.coordination.bench import SETTINGS, Bench
-from tests.cluster.engines import HashEngine
 from tests.cluster.heard import Heard
 from worker.engine import Bound
 from worker.score import mate_in
@@ -96,16 +94,6 @@ class TestCoordinator:
         assert decision.agreement == pytest.approx(1 / 3)
         assert len(decision.ballots) == 3
 
-    def test_a_later_line_with_the_same_number_replaces_one(self) -> None:
-        bench = Bench(1)
-        bench.feed(StartSearch(SearchRequest(1, STARTPOS, multipv=2)))
-        bench.report("n1", 8, 30, "7g7f", multipv=1)
-        bench.report("n1", 8, 20, "2g2f", multipv=2)
-        bench.report("n1", 9, 30, "7g7f", multipv=1)
-        bench.report("n1", 9, 10, "6g6f", multipv=2)
-        bench.feed(StopSearch(1))
-        assert shown(bench.decisions[0].lines) == [("7g7f", 9, 30), ("6g6f", 9, 10)]
-
     def test_a_node_that_begins_anew_keeps_its_deep_lines_until_it_has_come_as_deep(self) -> None:
         bench = Bench(1)
         bench.feed(StartSearch(SearchRequest(1, STARTPOS, multipv=2)))
@@ -147,25 +135,6 @@ class TestCoordinator:
             assert set(job.searchmoves) <= set(moves)
         others = [job for job in bench.jobs.values() if job and job.ignoremoves]
         assert all(set(job.searchmoves) == set(moves) for job in others)
-
-    def test_a_line_of_a_move_that_was_not_to_choose_from_is_refused(self) -> None:
-        bench = Bench(1)
-        bench.feed(StartSearch(SearchRequest(1, STARTPOS, soft_ms=500, hard_ms=900, searchmoves=("2g2f", "7g7f"))))
-        bench.report("n1", 9, 500, "6g6f")
-        assert bench.events("report_refused")
-        bench.report("n1", 9, 0, "7g7f")
-        bench.tick(600)
-        assert bench.decisions[0].move == "7g7f"
-
-
-def test_virtual_nodes_bring_as_many_lines_as_are_asked_for() -> None:
-    nodes = [VirtualNode(f"n{number}", HashEngine(), 10_000) for number in range(1, 4)]
-    found = VirtualFleet(nodes, Settings(Mode.SPLIT, validate=True))
-    decision = found.search(SearchRequest(1, STARTPOS, nodes=5000, multipv=4, max_moves=256))
-    assert len(decision.lines) == 4
-    assert decision.lines[0].pv == decision.pv
-    assert found.progress[-1].lines
-    assert {node.engine.rules.max_moves for node in nodes} == {256}
 
 
 @pytest.mark.usefixtures("warm")

@@ -199,22 +199,6 @@ class TestFaults:
         bench.tick(1)
         assert searched(bench) == {("7g7f",): 2, ("2g2f",): 2}
 
-    def test_late_lines_of_the_vote_change_nothing(self) -> None:
-        bench = voted(2)
-        old = bench.job("n1")
-        bench.tick(700)
-        new = bench.job("n1")
-        bench.report("n1", 14, 900, "5g5f", job_id=old.job_id)
-        assert bench.job("n1") == new
-        bench.tick(300)
-        assert bench.decisions[0].move in ("7g7f", "2g2f")
-
-    def test_a_line_of_another_move_is_refused(self) -> None:
-        bench = voted(2)
-        bench.tick(700)
-        bench.report("n1", 14, 900, "5g5f")
-        assert bench.events("report_refused")
-
     def test_it_is_held_after_a_ponder_hit(self) -> None:
         bench = Bench(2, SETTINGS)
         bench.feed(PonderSearch(SearchRequest(1, STARTPOS, ("7g7f",)), "3c3d"))

@@ -14,7 +14,7 @@ from cluster.coordination.pondering import likelihoods, seats_by_weight
 from cluster.coordination.settings import Mode, Settings
 from cluster.split.tree import TreeLine
 from tests.answers import make_known
-from tests.cluster.coordination.bench import DECLARABLE, MATED, ONE_MOVE, SETTINGS, TIMED, Bench
+from tests.cluster.coordination.bench import DECLARABLE, MATED, SETTINGS, TIMED, Bench
 from worker.engine import Bound
 from worker.score import mate_in, mated_in
 from worker.shogi import STARTPOS
@@ -132,11 +132,6 @@ class TestDealing:
         bench.feed(PonderSearch(replace(PONDER, moves=("2g2f",))))
         assert bench.job("n1").moves == ("2g2f", "8c8d")
 
-    def test_all_scouts_rank_the_replies(self) -> None:
-        bench = Bench(4, replace(SETTINGS, root_share=0.75))
-        bench.feed(PonderSearch(PONDER))
-        assert {bench.job(f"n{number}").multipv for number in range(1, 5)} == {3}
-
     def test_a_reply_that_leaves_nothing_to_search_is_passed_over(self) -> None:
         # White's only sensible reply gives check to a king with one escape: our next search would be forced.
         bench = Bench(1)
@@ -163,13 +158,6 @@ class TestDealing:
         bench.feed(PonderSearch(SearchRequest(1, sfen)))
         assert not bench.jobs
         assert not bench.coordinator.pondering
-
-    def test_the_only_reply_is_pondered_on(self) -> None:
-        bench = Bench(2)
-        bench.feed(PonderSearch(SearchRequest(1, ONE_MOVE)))
-        bench.report("n1", 5, -30, "9a9b", "7c7b+")
-        bench.tick(300)
-        assert bench.events("pondering")[0]["replies"] == {"9a9b": ["n1", "n2"]}
 
     def test_a_bad_request_changes_nothing(self) -> None:
         bench = pondering()
@@ -246,12 +234,6 @@ class TestHit:
         assert {node: bench.jobs[node] for node in before} == before
         assert (bench.job("n4").searchmoves, bench.job("n4").ignoremoves) == ((), ()), "it searches all"
         assert not bench.events("dealt")
-
-    def test_with_little_time_the_nodes_of_the_other_replies_are_not_idle(self) -> None:
-        bench = pondering()
-        bench.tick(1000)
-        bench.feed(StartSearch(replace(HIT, moves=("7g7f", "8c8d"), soft_ms=300, hard_ms=400)))
-        assert sum(map(len, replies(bench).values())) == 4
 
     def test_a_lone_node_goes_on_while_those_that_join_rank_the_moves(self) -> None:
         bench = pondering()
@@ -363,11 +345,6 @@ class TestStop:
         assert bench.decisions == []
         assert bench.coordinator.wake_ms(bench.now) is None
 
-    def test_pondering_again_replaces_it(self) -> None:
-        bench = pondering()
-        bench.feed(PonderSearch(replace(PONDER, search_id=5, moves=("2g2f",))))
-        assert {job.moves for job in bench.jobs.values() if job is not None} == {("2g2f",)}
-
 
 class TestFaults:
     def test_a_hit_with_a_lost_node(self) -> None:
@@ -415,20 +392,6 @@ class TestFaults:
         bench.feed(NodeJoined("n1"))
         assert bench.job("n1").moves == ("7g7f",)
 
-    def test_scouts_are_lost_and_join(self) -> None:
-        bench = Bench(2)
-        bench.feed(PonderSearch(PONDER))
-        bench.feed(NodeLost("n1", "died"))
-        bench.jobs["n1"] = None
-        bench.feed(NodeJoined("n3"))
-        bench.report("n3", 5, 10, "3c3d")
-        bench.tick(300)
-        assert set(replies(bench)) == {"3c3d"}
-        bench.feed(NodeLost("n2", "died"))
-        bench.feed(NodeLost("n3", "died"))
-        bench.feed(StartSearch(HIT))
-        assert bench.coordinator.searching
-
     def test_all_scouts_are_lost_and_one_comes_back(self) -> None:
         bench = Bench(2)
         bench.feed(PonderSearch(PONDER))
@@ -441,13 +404,6 @@ class TestFaults:
         bench.report("n1", 5, 10, "3c3d")
         bench.tick(300)
         assert replies(bench) == {"3c3d": ["n1"]}
-
-    def test_a_node_that_comes_after_scouts_that_found_nothing_begins_again(self) -> None:
-        bench = Bench(1)
-        bench.feed(PonderSearch(PONDER))
-        bench.done("n1", 0, "out of memory")
-        bench.feed(NodeJoined("n2"))
-        assert bench.job("n2").moves == ("7g7f",)
 
     def test_a_node_that_fails_is_left_out_of_that_reply_only(self) -> None:
         bench = pondering()
@@ -474,16 +430,6 @@ def test_a_likelier_reply_never_has_fewer_nodes(weights: list[float], seats: int
     for one, first in enumerate(weights):
         for other, second in enumerate(weights):
             assert first <= second or dealt[str(one)] >= dealt[str(other)]
-
-
-def test_scouts_that_die_where_the_likely_reply_leaves_no_choice_begin_again() -> None:
-    bench = Bench(1)
-    bench.feed(PonderSearch(SearchRequest(1, "k8/9/9/9/9/9/9/9/8K w r 1"), "R*2a"))
-    bench.feed(NodeLost("n1", "died"))
-    bench.jobs["n1"] = None
-    bench.tick(50)
-    bench.feed(NodeJoined("n1"))
-    assert bench.job("n1").moves == ()
 
 
 def test_a_line_of_the_first_scout_counts_beside_those_of_one_that_comes_late() -> None:

@@ -7,7 +7,6 @@ import ipaddress
 import os
 import re
 import signal
-import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -198,12 +197,6 @@ def listening(pids: set[int]) -> dict[str, int]:
     return found
 
 
-def test_what_listens_is_found() -> None:
-    with socket.create_server(("0.0.0.0", 0)) as everywhere:
-        found = listening({os.getpid()})
-        assert found[f"0.0.0.0:{everywhere.getsockname()[1]}"] == os.getpid()
-
-
 def test_nothing_listens_but_on_the_loopback(fleet: OpenFleet) -> None:
     pids = family(os.getpid())
     found = listening(pids)
@@ -249,6 +242,3 @@ def test_the_nodes_use_what_the_others_found() -> None:
             await searcher.close()
 
     asyncio.run(play())
-
-
-ROOT = Path(__file__).parents[3]

@@ -167,23 +167,6 @@ def test_a_ponder_hit_keeps_the_search() -> None:
     asyncio.run(play())
 
 
-def test_with_the_engine_that_ships() -> None:
-    async def play() -> None:
-        searcher, heard = LocalSearcher(), Heard()
-        await searcher.open(heard.listener())
-        for number in (1, 2):
-            await searcher.new_game()
-            searcher.start(SearchRequest(number, STARTPOS, ("7g7f", "3c3d"), nodes=20_000))
-            await heard.decision(number)
-        first, second = heard.decisions
-        assert first.depth > 5
-        assert first.pv == second.pv
-        assert first.nodes == second.nodes
-        await searcher.close()
-
-    asyncio.run(play())
-
-
 def test_a_job_without_a_limit_that_has_searched_all_there_is_is_done() -> None:
     """An analysis of a mate: nobody searches on, nobody is asked again, and the answer comes with the stop."""
     mate_in_one = "8k/9/6G1P/9/9/9/9/9/4K4 b G2r2b2g4s4n4l17p 1"

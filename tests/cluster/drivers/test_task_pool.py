@@ -14,7 +14,7 @@ from cluster.api import FleetError
 from cluster.drivers import task_pool
 from cluster.drivers.ray_cluster import ActorDied, RayFacts
 from cluster.drivers.ray_process import RayLost
-from cluster.drivers.task_pool import run_tasks, run_tasks_here
+from cluster.drivers.task_pool import Opened, Task, TaskLost, TaskQueue, run_tasks
 
 
 class GrowingRay:
@@ -50,24 +50,25 @@ class GrowingRay:
         pass
 
 
-class Squares:
-    """A `cluster.drivers.task_pool.TaskSource`."""
+class Heard:
+    """What a pool says."""
 
     def __init__(self) -> None:
-        self.tasks = list(range(200))
         self.results: list[int] = []
+        self.losses: list[TaskLost] = []
 
-    def opened(self, nodes: int) -> None:
-        assert nodes >= 1
+    def __call__(self, event: object) -> None:
+        match event:
+            case int():
+                self.results.append(event)
+            case TaskLost():
+                self.losses.append(event)
+            case Opened(nodes):
+                assert nodes >= 1
 
-    def take(self) -> tuple[Any, tuple[object, ...]] | None:
-        return (str(self.tasks[-1]), (self.tasks.pop(),)) if self.tasks else None
 
-    def done(self, result: int) -> None:
-        self.results.append(result)
-
-    def lost(self, name: str, why: str) -> None:
-        raise AssertionError((name, why))
+def tasks(*numbers: int) -> TaskQueue:
+    return TaskQueue(Task(str(number), (number,)) for number in numbers)
 
 
 def half(_shared: None, number: int) -> int:
@@ -79,33 +80,22 @@ def half(_shared: None, number: int) -> int:
     return number // 2
 
 
-class Evens(Squares):
-    """Tasks for processes of this machine; one that is lost is not put back."""
-
-    def __init__(self, *tasks: int) -> None:
-        super().__init__()
-        self.tasks = list(tasks)
-        self.losses: list[tuple[str, str]] = []
-
-    def lost(self, name: str, why: str) -> None:
-        self.losses.append((name, why))
-
-
 def test_tasks_of_this_machine() -> None:
-    source = Evens(2, 100, 4, 6)
-    run_tasks_here(2, None, half, source, FleetError)
-    assert sorted(source.results) == [1, 2, 3]
-    assert source.losses == [("100", "its process died (9)")]
+    heard = Heard()
+    with pytest.raises(FleetError, match="100 was lost 3 times"):
+        run_tasks(2, None, half, tasks(2, 4, 6, 100), heard, FleetError)
+    assert sorted(heard.results) == [1, 2, 3]
+    assert heard.losses == [TaskLost("100", "its process died (9)")] * 2
     with pytest.raises(FleetError, match="3: 3 is odd"):
-        run_tasks_here(1, None, half, Evens(3), FleetError)
+        run_tasks(1, None, half, tasks(3), heard, FleetError)
     assert not multiprocessing.active_children()
 
 
 def test_machines_that_join_get_tasks_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(task_pool, "RayProcess", GrowingRay)
-    source = Squares()
-    asyncio.run(run_tasks("10.0.0.1:6379", None, lambda number: number**2, source, FleetError))
-    assert sorted(source.results) == [number**2 for number in range(200)]
+    heard = Heard()
+    run_tasks("10.0.0.1:6379", None, lambda number: number**2, tasks(*range(200)), heard, FleetError)
+    assert sorted(heard.results) == [number**2 for number in range(200)]
     assert GrowingRay.most > 16
 
 
@@ -154,11 +144,10 @@ class SlowlyLostRay(GrowingRay):
 
 def test_what_comes_while_ray_is_asked_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(task_pool, "RayProcess", SlowlyLostRay)
-    source = Squares()
-    source.tasks = [0, 1]
+    heard = Heard()
     with pytest.raises(FleetError, match="Ray is gone: no answer for 10 s"):
-        asyncio.run(run_tasks("10.0.0.1:6379", None, lambda number: number + 5, source, FleetError))
-    assert sorted(source.results) == [5, 6]
+        run_tasks("10.0.0.1:6379", None, lambda number: number + 5, tasks(0, 1), heard, FleetError)
+    assert sorted(heard.results) == [5, 6]
 
 
 @pytest.mark.parametrize(("kind", "why"), [(LostRay, "the head is busy"), (HalfLostRay, "no answer")])
@@ -166,8 +155,7 @@ def test_the_end_of_ray_is_told_and_no_result_is_lost(
     kind: type[GrowingRay], why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(task_pool, "RayProcess", kind)
-    source = Squares()
-    source.tasks = list(range(8))
+    heard = Heard()
     with pytest.raises(FleetError, match=f"Ray is gone: {why}"):
-        asyncio.run(run_tasks("10.0.0.1:6379", None, lambda number: number**2, source, FleetError))
-    assert kind is LostRay or sorted(source.results) == [number**2 for number in range(8) if number % 2 == 0]
+        run_tasks("10.0.0.1:6379", None, lambda number: number**2, tasks(*range(8)), heard, FleetError)
+    assert kind is LostRay or sorted(heard.results) == [number**2 for number in range(8) if number % 2 == 0]

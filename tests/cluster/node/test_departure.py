@@ -84,12 +84,6 @@ def test_a_node_that_comes_late_is_sent_away_too() -> None:
     assert asked(departure.step(TAKEN, (gone(A), B), 50)) == ["node-2"]
 
 
-def test_a_process_that_is_gone_holds_nothing_up() -> None:
-    departure = Departure()
-    departure.step(TAKEN, (A,), 0)
-    assert departure.step(TAKEN, (), 100)[-1] == Release("spot interruption (terminate)")
-
-
 def test_without_nodes_the_machine_goes_at_once() -> None:
     assert Departure().step(TAKEN, (), 0)[-1] == Release("spot interruption (terminate)")
 
@@ -140,11 +134,6 @@ def test_all_notices_are_read(service: MetadataService) -> None:
         "autoscaling/target-lifecycle-state": "Terminated",
     }
     assert InstanceMetadata(service.endpoint).notices(NOW) == Notices("terminate", 120_000, True, True)
-
-
-def test_a_machine_in_service_is_not_being_ended(service: MetadataService) -> None:
-    service.values["autoscaling/target-lifecycle-state"] = "InService"
-    assert not InstanceMetadata(service.endpoint).notices(NOW).terminating
 
 
 def test_a_token_is_fetched_once_and_again_when_it_has_ended(service: MetadataService) -> None:

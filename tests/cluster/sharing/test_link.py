@@ -1,9 +1,7 @@
-"""Sharing between real processes over real sockets."""
+"""Sharing between nodes over real sockets."""
 
 from __future__ import annotations
 
-import contextlib
-import signal
 import subprocess
 import sys
 import time
@@ -17,10 +15,10 @@ import zmq
 from cluster.network.channel import ChannelAddress
 from cluster.network.messages import Peers, Shared
 from cluster.sharing.node import ShareLink, Source, TableSharing
-from tests.cluster.sharing_process import MEANING, DictTable, SharingProcess, until
+from tests.cluster.sharers import MEANING, DictTable, Sharer, until
 from worker.engine import Entries
 
-Start = Callable[..., list[SharingProcess]]
+Start = Callable[..., list[Sharer]]
 
 
 @pytest.fixture
@@ -30,27 +28,17 @@ def keys() -> ChannelAddress:
 
 @pytest.fixture
 def start() -> Iterator[Start]:
-    started: list[SharingProcess] = []
-    ours: list[SharingProcess] = []
+    started: list[Sharer] = []
+    ours: list[Sharer] = []
 
-    def begin(*names: str, strange: bool = False, meaning: str = MEANING, called: str = "") -> list[SharingProcess]:
-        new = [SharingProcess(name, [] if strange else ours, meaning, called) for name in names]
+    def begin(*names: str, strange: bool = False, meaning: str = MEANING, called: str = "") -> list[Sharer]:
+        new = [Sharer(name, [] if strange else ours, meaning, called) for name in names]
         started.extend(new)
-        return [process.opened() for process in new]
+        return new
 
     yield begin
-    for process in started:
-        process.close()
-
-
-@contextlib.contextmanager
-def closing_context() -> Iterator[zmq.Context[zmq.Socket[bytes]]]:
-    """A link that does not wait for sockets: if a test fails, its monitors are still open."""
-    context = zmq.Context()
-    try:
-        yield context
-    finally:
-        context.destroy(linger=0)
+    for sharer in started:
+        sharer.close()
 
 
 def some_entries(first: int, count: int = 10) -> Entries:
@@ -58,48 +46,35 @@ def some_entries(first: int, count: int = 10) -> Entries:
     return np.stack([keys, keys * np.uint64(3)], axis=1)
 
 
-def arrived(process: SharingProcess, first: int) -> bool:
-    known: dict[int, int] = process.call("known")
-    return known.get(first) == first * 3
+def arrived(sharer: Sharer, first: int) -> bool:
+    return sharer.table.known.get(first) == first * 3
 
 
-def connect(*processes: SharingProcess, bytes_per_s: int = 10_000_000) -> None:
+def connect(*sharers: Sharer, bytes_per_s: int = 10_000_000) -> None:
     """All hear all others; returns when that is so. Their tables know 900 and more then."""
-    for process in processes:
-        process.hear(*(other for other in processes if other is not process), bytes_per_s=bytes_per_s)
-        process.call("search")
-    for number, process in enumerate(processes):
-        others = [other for other in processes if other is not process]
+    for sharer in sharers:
+        sharer.hear(*(other for other in sharers if other is not sharer), bytes_per_s=bytes_per_s)
+        sharer.search()
+    for number, sharer in enumerate(sharers):
+        others = [other for other in sharers if other is not sharer]
 
-        def heard(
-            process: SharingProcess = process, number: int = number, others: list[SharingProcess] = others
-        ) -> bool:
-            process.call("put", some_entries(900 + 10 * number))
+        def heard(sharer: Sharer = sharer, number: int = number, others: list[Sharer] = others) -> bool:
+            sharer.table.put(some_entries(900 + 10 * number))
             return all(arrived(other, 900 + 10 * number) for other in others)
 
         until(heard)
 
 
-def test_what_one_finds_all_others_know(start: Start) -> None:
-    a, b, c = start("a", "b", "c")
-    connect(a, b, c)
-    a.call("put", some_entries(100))
-    b.call("put", some_entries(200))
-    until(lambda: arrived(b, 100) and arrived(c, 100) and arrived(a, 200) and arrived(c, 200))
-    assert c.call("known").keys() >= set(range(100, 110)) | set(range(200, 210))
-    assert 100 not in a.call("known")
-
-
 def test_the_end_of_a_search_is_reported_and_its_last_entries_go_out(start: Start) -> None:
     a, b = start("a", "b")
     connect(a, b)
-    assert a.call("depth") == 2
-    a.call("put", some_entries(100))
-    a.call("stop")
+    assert a.table.min_depth == 2
+    a.table.put(some_entries(100))
+    a.stop()
     until(lambda: arrived(b, 100))
-    b.call("stop")
-    until(lambda: bool(a.call("reports") and b.call("reports")))
-    sent, taken = a.call("reports")[0], b.call("reports")[0]
+    b.stop()
+    until(lambda: bool(a.reports and b.reports))
+    sent, taken = a.reports[0], b.reports[0]
     assert isinstance(sent, Shared)
     assert (sent.node_id, taken.node_id) == ("a", "b")
     assert sent.entries_out >= 20
@@ -112,32 +87,29 @@ def test_the_end_of_a_search_is_reported_and_its_last_entries_go_out(start: Star
 def test_at_rest_a_table_still_takes_what_others_find(start: Start) -> None:
     a, b = start("a", "b")
     connect(a, b)
-    b.call("stop")
-    until(lambda: bool(b.call("reports")))  # sent after the last exchange of its search
-    a.call("put", some_entries(100))
+    b.stop()
+    until(lambda: bool(b.reports))  # sent after the last exchange of its search
+    a.table.put(some_entries(100))
     until(lambda: arrived(b, 100))
 
 
 def test_a_peer_that_stands_still_blocks_nobody(start: Start) -> None:
     a, b, c = start("a", "b", "c")
     connect(a, b, c)
-    b.send_signal(signal.SIGSTOP)
-    try:
+    with b.table.lock:
         for number in range(300):
-            a.call("put", some_entries(10_000 + 1000 * number, 1000))
+            a.table.put(some_entries(10_000 + 1000 * number, 1000))
         last = range(10_000 + 1000 * 299, 10_000 + 1000 * 300)
-        until(lambda: not c.call("known").keys().isdisjoint(last))
-    finally:
-        b.send_signal(signal.SIGCONT)
-    a.call("put", some_entries(100))
+        until(lambda: not c.table.known.keys().isdisjoint(last))
+    a.table.put(some_entries(100))
     until(lambda: arrived(b, 100))
 
 
 def test_a_peer_that_dies_is_forgotten_and_its_successor_heard(start: Start) -> None:
     a, b, c = start("a", "b", "c")
     connect(a, b, c)
-    b.kill()
-    a.call("put", some_entries(100))
+    b.close()
+    a.table.put(some_entries(100))
     until(lambda: arrived(c, 100))
     (successor,) = start("b2")
     connect(a, c, successor)
@@ -151,9 +123,9 @@ def test_who_is_not_named_any_more_is_not_heard(start: Start) -> None:
     def silent() -> bool:
         """Both write; ``c`` gets what ``b`` wrote, and not what ``a`` wrote before it."""
         first = 10_000 + time.monotonic_ns() % 1_000_000_000 * 100
-        a.call("put", some_entries(first))
+        a.table.put(some_entries(first))
         until(lambda: arrived(b, first))
-        b.call("put", some_entries(first + 50))
+        b.table.put(some_entries(first + 50))
         until(lambda: arrived(c, first + 50))
         return not arrived(c, first)
 
@@ -163,16 +135,16 @@ def test_who_is_not_named_any_more_is_not_heard(start: Start) -> None:
 def test_the_rate_is_kept_and_the_depth_follows(start: Start) -> None:
     a, b = start("a", "b")
     connect(a, b, bytes_per_s=100_000)
-    assert a.call("depth") == 2
+    assert a.table.min_depth == 2
 
     def too_much() -> bool:
-        a.call("put", some_entries(100_000, 2000))
-        return bool(a.call("depth") > 4)
+        a.table.put(some_entries(100_000, 2000))
+        return (a.table.min_depth or 0) > 4
 
     until(too_much)
-    a.call("stop")
-    until(lambda: bool(a.call("reports")))
-    (said,) = a.call("reports")
+    a.stop()
+    until(lambda: bool(a.reports))
+    (said,) = a.reports
     assert said.dropped > 0
     assert said.bytes_out <= 100_000 * (said.time_ms / 1000 + 0.3)
 
@@ -181,36 +153,36 @@ def test_what_earlier_searches_wrote_is_no_part_of_a_searchs_rate(start: Start) 
     a, b = start("a", "b")
     connect(a, b, bytes_per_s=40_000)
     for number in range(1, 21):
-        a.call("search")
-        a.call("put", some_entries(1000 * number, 100))
+        a.search()
+        a.table.put(some_entries(1000 * number, 100))
         until(lambda number=number: arrived(b, 1000 * number))  # type: ignore[misc]
-        a.call("stop")
-        until(lambda number=number: len(a.call("reports")) == number)  # type: ignore[misc]
-    a.call("search")
+        a.stop()
+        until(lambda number=number: len(a.reports) == number)  # type: ignore[misc]
+    a.search()
     time.sleep(0.3)
-    assert a.call("depth") == 2
+    assert a.table.min_depth == 2
 
 
 def test_nothing_is_collected_where_nobody_listens(start: Start) -> None:
     a, b = start("a", "b")
-    a.call("search")
-    assert a.call("depth") is None
+    a.search()
+    assert a.table.min_depth is None
     connect(a, b)
-    assert a.call("depth") == 2
+    assert a.table.min_depth == 2
     b.hear()
-    until(lambda: a.call("depth") is None)
+    until(lambda: a.table.min_depth is None)
 
 
 def test_who_is_not_named_does_not_listen_and_who_has_not_the_key_is_not_heard(start: Start) -> None:
     a, b = start("a", "b")
     (stranger,) = start("s", strange=True)
     stranger.hear(a, b)
-    stranger.call("search")
+    stranger.search()
     stranger.key = a.key  # it is taken for one of the fleet
     a.hear(b, stranger)
     b.hear(a, stranger)
-    for process in (a, b):
-        process.call("search")
+    for sharer in (a, b):
+        sharer.search()
     with zmq.Context() as context, context.socket(zmq.SUB) as plain, context.socket(zmq.SUB) as knowing:
         # The second one knows the door, but has no key to it.
         knowing.curve_serverkey = a.key.encode()
@@ -221,8 +193,8 @@ def test_who_is_not_named_does_not_listen_and_who_has_not_the_key_is_not_heard(s
             listener.connect(a.url)
 
         def heard() -> bool:
-            a.call("put", some_entries(100))
-            stranger.call("put", some_entries(500))
+            a.table.put(some_entries(100))
+            stranger.table.put(some_entries(500))
             return arrived(b, 100)
 
         until(heard)
@@ -231,53 +203,70 @@ def test_who_is_not_named_does_not_listen_and_who_has_not_the_key_is_not_heard(s
         for listener in (plain, knowing):
             with pytest.raises(zmq.Again):
                 listener.recv(zmq.DONTWAIT)
-    assert not stranger.call("known")
-    assert 500 not in a.call("known") | b.call("known")
+    assert not stranger.table.known
+    assert 500 not in a.table.known | b.table.known
 
 
-def test_the_entries_of_another_network_are_not_used(start: Start) -> None:
+def test_the_entries_of_another_build_are_not_used(start: Start) -> None:
     (a,) = start("a")
     (b,) = start("b", meaning="f" * 32)
     a.hear(b)
     b.hear(a)
-    a.call("search")
-    b.call("search")
+    a.search()
+    b.search()
 
     def refused() -> bool:
-        a.call("put", some_entries(100))
-        b.call("stop")
-        b.call("search")
-        return any(report.refused for report in b.call("reports"))
+        a.table.put(some_entries(100))
+        b.stop()
+        b.search()
+        return any(report.refused for report in b.reports)
 
     until(refused)
-    assert not b.call("known")
+    assert not b.table.known
+
+
+def test_of_another_network_only_the_moves_are_used(start: Start) -> None:
+    (a,) = start("a")
+    (b,) = start("b", meaning=MEANING[:16] + "f" * 16)
+    a.hear(b)
+    b.hear(a)
+    a.search()
+    b.search()
+
+    def moved() -> bool:
+        a.table.put(some_entries(100))
+        b.table.put(some_entries(200))
+        return bool(a.table.known) and bool(b.table.known)
+
+    until(moved)
+    assert all(word < 0 for sharer in (a, b) for word in sharer.table.known.values())
 
 
 def test_nobody_takes_anothers_name(start: Start) -> None:
     """Not even one who belongs to the fleet."""
     a, b = start("a", "b")
     (liar,) = start("c", called="b")
-    for process in (a, b, liar):
-        process.hear(*(other for other in (a, b, liar) if other is not process))
-        process.call("search")
+    for sharer in (a, b, liar):
+        sharer.hear(*(other for other in (a, b, liar) if other is not sharer))
+        sharer.search()
 
     def refused() -> bool:
-        liar.call("put", some_entries(500))
-        b.call("put", some_entries(100))
-        a.call("stop")
-        a.call("search")
-        return any(report.refused for report in a.call("reports")) and arrived(a, 100)
+        liar.table.put(some_entries(500))
+        b.table.put(some_entries(100))
+        a.stop()
+        a.search()
+        return any(report.refused for report in a.reports) and arrived(a, 100)
 
     until(refused)
-    assert 500 not in a.call("known")
+    assert 500 not in a.table.known
     liar.hear(b)  # it poses as b at the address where a looks for b: the key differs
-    b.kill()
+    b.close()
     b.url = liar.url
     a.hear(b)
-    until(lambda: a.call("depth") is None)
-    liar.call("put", some_entries(700))
+    until(lambda: a.table.min_depth is None)
+    liar.table.put(some_entries(700))
     time.sleep(0.5)
-    assert 700 not in a.call("known")
+    assert 700 not in a.table.known
 
 
 def test_a_listener_that_came_too_early_comes_again(keys: ChannelAddress) -> None:
@@ -307,27 +296,27 @@ def test_garbage_is_refused_and_the_rest_goes_on(start: Start, keys: ChannelAddr
         port = garbage.bind_to_random_port("tcp://127.0.0.1")
         key = keys.client_public.decode()
         urls = (f"tcp://127.0.0.1:{port}", b.url, "no address at all")
-        a.call("peers", Peers(urls, ("c", "b", "d"), (key, b.key, key), (b.key,), 1_000_000))
+        a.sharing.take(Peers(urls, ("c", "b", "d"), (key, b.key, key), (b.key,), 1_000_000))
         b.hear(a)
-        a.call("search")
-        b.call("search")
+        a.search()
+        b.search()
 
         def refused() -> bool:
             garbage.send(b"garbage")
             garbage.send(b"GGE1" + bytes(60))
-            a.call("stop")
+            a.stop()
             time.sleep(0.02)
-            a.call("search")
-            return any(report.refused for report in a.call("reports"))
+            a.search()
+            return any(report.refused for report in a.reports)
 
         until(refused)
 
         def heard() -> bool:
-            b.call("put", some_entries(100))
+            b.table.put(some_entries(100))
             return arrived(a, 100)
 
         until(heard)
-    assert a.call("known").keys() == set(range(100, 110))
+    assert a.table.known.keys() == set(range(100, 110))
 
 
 def test_no_way_to_the_master_or_no_meaning(keys: ChannelAddress) -> None:
@@ -358,7 +347,7 @@ def test_a_table_that_fails_takes_no_part_any_more(keys: ChannelAddress, caplog:
 
 @pytest.mark.slow
 def test_a_node_at_rest_outlives_the_one_that_it_listens_to(keys: ChannelAddress) -> None:
-    """With heartbeats of ZeroMQ's own, libzmq 4.3.5 ends the process here: ``Assertion failed: !_io_error``."""
+    """With heartbeats of ZeroMQ's own, libzmq 4.3.5 ends the sharer here: ``Assertion failed: !_io_error``."""
     done = subprocess.run(
         [sys.executable, "-m", "tests.cluster.full_queue", "listen"],
         input=f"{keys.client_public.decode()} {keys.client_secret.decode()}\n",

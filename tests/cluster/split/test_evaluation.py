@@ -57,14 +57,6 @@ def test_where_nothing_is_proven_a_move_is_worth_at_most_its_value() -> None:
     assert a.line == evaluation.survey()["a",]
 
 
-def test_another_standing_knows_what_has_changed() -> None:
-    before = TreeEvaluation(TREE, KNOWN, MARGIN)
-    assert before.line == KNOWN[A_R_X]
-    better = TreeLine(10, 90, Bound.EXACT, ("b",))
-    assert TreeEvaluation(TREE, KNOWN | {OTHERS: better}, MARGIN).line == better
-    assert before.line == KNOWN[A_R_X]
-
-
 BEST, SECOND, REST = Leaf(moves=("a",)), Leaf(moves=("b",)), Leaf(ignore=("a", "b"))
 THREE = Split((), (BEST, SECOND, REST))
 
@@ -81,11 +73,6 @@ def test_others_are_tested_against_the_best() -> None:
 def test_who_took_over_is_not_tested() -> None:
     known = {BEST: line(50, "a"), SECOND: line(60, "b")}
     assert windows(TreeEvaluation(THREE, known, MARGIN)) == {BEST: Window(50), SECOND: Window(), REST: Window(50)}
-
-
-def test_little_depth_asks_for_a_wider_window() -> None:
-    known = {BEST: line(50, "a", depth=5)}
-    assert windows(TreeEvaluation(THREE, known, TakeoverMargin(10, 100, 0)))[REST] == Window(20)
 
 
 def test_nothing_known_nothing_bounded() -> None:
@@ -115,13 +102,6 @@ def test_down_the_tree() -> None:
     assert found[b_rest] == Window(-70, -40)
     known[b_r] = line(20, "b", "r")
     assert windows(TreeEvaluation(tree, known, MARGIN))[b_rest] == Window(-30, -29)
-
-
-def test_turned() -> None:
-    assert Window(1, 5).turned() == Window(-5, -1)
-    assert Window(None, 5).turned() == Window(-5, None)
-    assert Window(3, 5).at_least(9) == Window(9, 10)
-    assert Window(3, 5).at_least(1) == Window(3, 5)
 
 
 @given(st.data())

@@ -8,12 +8,12 @@ import pytest
 
 import cluster.coordination.split_group
 from cluster.api import SearchRequest, StartSearch, StopSearch
-from cluster.coordination.events import NodeJoined, NodeLost, Received
+from cluster.coordination.events import NodeJoined, NodeLost
 from cluster.coordination.group import Assignment
 from cluster.coordination.settings import Settings
 from cluster.coordination.split_group import SplitGroup
 from cluster.coordination.states import Phase
-from cluster.network.messages import Heartbeat, Job
+from cluster.network.messages import Job
 from cluster.split.dealing import Dealing, deal
 from cluster.split.evaluation import OPEN, TreeEvaluation, Window
 from cluster.split.redeal import RedealLimits, contention, is_decided, match, reason, window_is_lost
@@ -258,13 +258,6 @@ class TestTrunk:
         bench.tick(700)
         assert bench.decisions[0].move == "2g2f"
 
-    def test_a_proven_mate_of_a_tested_move_ends_the_search(self) -> None:
-        bench = Bench(2, self.settings)
-        bench.split(TIMED)
-        bench.report("n1", 8, 30, "7g7f", "3c3d")
-        bench.report("n2", 8, mate_in(5), "2g2f", "8c8d")
-        assert bench.decisions[0].move == "2g2f"
-
     def test_a_mate_that_is_proven_at_little_depth_ends_the_search(self) -> None:
         """As the search for mates finds it: as deep as it is long."""
         bench = Bench(2, self.settings)
@@ -360,13 +353,6 @@ class TestEnd:
         first = next(node for node in ("n1", "n2") if bench.job(node).searchmoves)
         bench.report(first, 9, -30, "3c3d")
         assert {bench.job(node).job_id for node in ("n1", "n2")} == ids, "what is over is not due"
-
-    def test_an_idle_heartbeat_says_the_same(self) -> None:
-        bench = Bench(2, EAGER)
-        bench.split()
-        bench.report("n2", 8, 10, "2g2f", bound=Bound.UPPER)
-        bench.feed(Received(Heartbeat("n2", "x", bench.job("n2").job_id, True)), 600)
-        assert bench.events("dealt")
 
     def test_what_was_searched_to_its_depth_is_not_dealt_again(self) -> None:
         bench = Bench(2, EAGER)

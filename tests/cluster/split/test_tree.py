@@ -47,12 +47,6 @@ class TestTakesOver:
         assert not takes_over(line(119, "2g2f", depth=10), best, MARGIN)
         assert takes_over(line(120, "2g2f", depth=10), best, MARGIN)
 
-    def test_shallow_scores_are_noisier(self) -> None:
-        noisy = TakeoverMargin(margin=10, shallow=100, per_ply=20)
-        assert not takes_over(line(59, "2g2f", depth=2), line(0, "7g7f", depth=2), noisy)
-        assert takes_over(line(60, "2g2f", depth=2), line(0, "7g7f", depth=2), noisy)
-        assert takes_over(line(15, "2g2f", depth=20), line(0, "7g7f", depth=20), noisy)
-
     def test_a_deeper_challenger_needs_no_less(self) -> None:
         assert not takes_over(line(35, "2g2f", depth=20), line(30, "7g7f", depth=10), MARGIN)
 
@@ -100,14 +94,6 @@ class TestMerge:
         assert TreeEvaluation(tree, known, MARGIN).line == line(10, "7g7f", bound=Bound.LOWER)
         known[rest] = line(390, "2g2f", "8c8d")
         assert TreeEvaluation(tree, known, MARGIN).line == line(390, "2g2f", "8c8d")
-
-    def test_unknown_children_do_not_lose(self) -> None:
-        """The two workers of one move stay silent: Gikou resigned here."""
-        reply, rest = Leaf(("7g7f",), ("3c3d",)), Leaf(("7g7f",), (), ("3c3d",))
-        tree = Split((), (Split(("7g7f",), (reply, rest)), Leaf(ignore=("7g7f",))))
-        found = TreeEvaluation(tree, {Leaf(ignore=("7g7f",)): line(-50, "2g2f")}, MARGIN).line
-        assert found is not None
-        assert found.pv == ("2g2f",)
 
     @given(st.data())
     def test_negamax_of_the_leaves(self, data: st.DataObject) -> None:
@@ -170,9 +156,6 @@ class TestInherit:
         old = {("7g7f",): line(30, "7g7f"), ("2g2f",): line(10, "2g2f"), ("5g5f",): line(-20, "5g5f")}
         assert inherit(TWO, old, replies, MARGIN) == {BEST: old["7g7f",], OTHERS: old["2g2f",]}
 
-    def test_what_does_not_run_through_a_leaf_is_not_its(self) -> None:
-        assert inherit(TWO, {("7g7f",): line(30, "7g7f")}, replies, MARGIN).keys() == {BEST}
-
     def test_down_the_tree_the_opponent_chooses(self) -> None:
         leaf = Leaf(("7g7f",))
         tree = Split((), (Split(("7g7f",), (leaf,)), OTHERS))
@@ -212,9 +195,6 @@ class TestBestFirst:
     def test_for_the_opponent_low_scores_are_good(self) -> None:
         known = {("a", move): line(score, "a", move) for move, score in (("x", 0), ("y", -50), ("z", 90))}
         assert [entry.score for entry in best_first(known, ("a",), MARGIN)] == [-50, 0, 90]
-
-    def test_nothing(self) -> None:
-        assert best_first({}, (), MARGIN) == []
 
 
 def test_a_survey_is_the_merge_at_each_position() -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from lab.commands.selfplay import OUR_SCALE
+from master.cli import run
 from tests.master.command import ROOT, Running, environment, gougi
 from worker.nnue.network import default_file
 
@@ -30,11 +31,17 @@ TINY = ("--nodes", "60", "--shard", "6", "--hash", "1")
         (("--net", "missing.bin"), "missing.bin"),
     ],
 )
-def test_errors_are_one_line_and_leave_no_folder(arguments: Sequence[str], words: str, tmp_path: Path) -> None:
+def test_errors_are_one_line_and_leave_no_folder(
+    arguments: Sequence[str],
+    words: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "broken.bin").write_bytes(b"no network")
-    done = gougi("selfplay", *arguments, "--out", "games", cwd=tmp_path)
-    assert done.returncode == 2
-    (line,) = done.stderr.splitlines()
+    assert run(["selfplay", *arguments, "--out", "games"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
     assert words in line and line.startswith("gougi: ")
     assert not (tmp_path / "games").exists()
 
@@ -49,12 +56,9 @@ def test_the_default_scale_is_that_of_the_network_that_ships() -> None:
     pytest.fail("docs/nets.json does not have the network that ships")
 
 
-def test_a_folder_without_shards_is_named(tmp_path: Path) -> None:
-    (tmp_path / "empty").mkdir()
-    done = gougi("selfplay", "stats", "empty", cwd=tmp_path)
-    assert done.returncode == 1
-    assert done.stderr.splitlines()[-1] == "gougi: empty: no shards of gougi selfplay in it"
-    assert [path.name for path in tmp_path.iterdir() if path.name != "empty"] == []
+def test_a_folder_without_shards_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["selfplay", "stats", str(tmp_path)]) == 1
+    assert capsys.readouterr().err == f"gougi: {tmp_path}: no shards of gougi selfplay in it\n"
 
 
 @pytest.mark.slow

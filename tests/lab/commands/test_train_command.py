@@ -5,17 +5,19 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import json
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from benchmarks.random_networks import random_network
 from lab.commands.train import NO_TORCH, TORCH
 from master.cli import run
 from tests.lab.training.shards import folder_of
 from tests.master.command import ROOT, Running, gougi
+from worker.nnue.architecture import Architecture
+from worker.nnue.features import K_P
+from worker.nnue.format import write_network
 from worker.nnue.network import default_file
 
 OURS = str(default_file())
@@ -60,18 +62,6 @@ def test_the_version_named_is_that_of_the_extra() -> None:
     assert facts["project"]["optional-dependencies"]["train"] == [TORCH]
 
 
-def test_nothing_but_the_trainer_imports_torch() -> None:
-    script = """
-import sys, pkgutil, importlib, lab.training, master.cli
-for found in pkgutil.iter_modules(lab.training.__path__, "lab.training."):
-    if found.name != "lab.training.network":
-        importlib.import_module(found.name)
-print("torch" in sys.modules)
-"""
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, check=False)
-    assert done.stdout == "False\n", done.stderr
-
-
 @needs_torch
 @pytest.mark.parametrize(
     ("arguments", "words"),
@@ -84,6 +74,10 @@ print("torch" in sys.modules)
         (("--epochs", "2", "--positions", "5"), "epochs and positions"),
         (("--from", "broken.bin"), "broken.bin"),
         (("--from", OURS, "--width", "128"), "--from: its width is 256, not 128: it only grows"),
+        (("--architecture", "SFNN_ka2_64_15_8"), "SFNN_ka2_64_15_8: its features cannot be trained"),
+        (("--architecture", "kp"), "--architecture kp: expected a name such as halfkp_512x2-8-64"),
+        (("--architecture", "kp_256x2-8-8", "--width", "128"), "--architecture: expected it without --features"),
+        (("--from", OURS, "--architecture", "SFNN_kp_256_31_32"), "they are of different families"),
         (("--device", "tpu"), "device is tpu"),
         (("--data", "missing"), "missing"),
     ],
@@ -156,45 +150,44 @@ def test_from_games_to_a_net_that_plays(games: Path, tmp_path: Path) -> None:
     assert "8<-256" in text and report["sha256"] in text
 
 
-def test_net_compare_shows_how_two_networks_differ(games: Path, tmp_path: Path) -> None:
-    from benchmarks.random_networks import random_network
-    from worker.nnue.architecture import Architecture
-    from worker.nnue.features import K_P
-    from worker.nnue.format import write_network
-
+@pytest.fixture
+def other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A random network of another shape, in the folder that is the current one."""
+    monkeypatch.chdir(tmp_path)
     write_network(tmp_path / "other.bin", random_network(Architecture(K_P, 128, 8, 8), 1))
-    words = ("net", "compare", OURS, "other.bin", "--positions", "60", "--data", str(games))
-    done = gougi(*words, "--json", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    facts = json.loads(done.stdout)
+    return "other.bin"
+
+
+def test_net_compare_shows_how_two_networks_differ(games: Path, other: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["net", "compare", OURS, other, "--positions", "60", "--data", str(games)]
+    assert run([*words, "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
     assert facts["positions"] == 60 and facts["rms"] > 0 and abs(facts["correlation"]) < 0.9
     # A random net may explain nothing at all.
     assert facts["results_a"]["loss"] < (facts["results_b"] or {"loss": 0.6932})["loss"]
-    text = gougi(*words, cwd=tmp_path).stdout
+    assert run(words) == 0
+    text = capsys.readouterr().out
     assert "correlation" in text and "result loss, A" in text
-    assert gougi("net", "info", "missing.bin", cwd=tmp_path).returncode == 2
-    (tmp_path / "broken.bin").write_bytes(b"no network")
-    broken = gougi("net", "info", "broken.bin", cwd=tmp_path)
-    assert broken.returncode == 2 and broken.stderr.startswith("gougi: broken.bin")
+    assert run(["net", "info", "missing.bin"]) == 2
+    capsys.readouterr()
+    Path("broken.bin").write_bytes(b"no network")
+    assert run(["net", "info", "broken.bin"]) == 2
+    assert capsys.readouterr().err.startswith("gougi: broken.bin")
 
 
-def test_net_blend_writes_a_net_that_stands_between_two(tmp_path: Path) -> None:
-    from benchmarks.random_networks import random_network
-    from worker.nnue.architecture import Architecture
-    from worker.nnue.features import K_P
-    from worker.nnue.format import write_network
-
-    write_network(tmp_path / "other.bin", random_network(Architecture(K_P, 128, 8, 8), 1))
+def test_net_blend_writes_a_net_that_stands_between_two(
+    other: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     for share, words in (("0", "100% of"), ("0.5", "50% of")):
-        done = gougi("net", "blend", OURS, OURS, "--share", share, "--out", "mean.bin", cwd=tmp_path)
-        assert done.returncode == 0 and words in done.stdout, done.stderr
+        assert run(["net", "blend", OURS, OURS, "--share", share, "--out", "mean.bin"]) == 0
+        assert words in capsys.readouterr().out
         assert (tmp_path / "mean.bin").read_bytes() == Path(OURS).read_bytes()
-    done = gougi("net", "blend", OURS, OURS, OURS, "--out", "new/mean.bin", "--json", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    facts = json.loads(done.stdout)
+    assert run(["net", "blend", OURS, OURS, OURS, "--out", "new/mean.bin", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
     assert facts["shares"] == pytest.approx([1 / 3] * 3)
     assert facts["sha256"] == hashlib.sha256((tmp_path / "new" / "mean.bin").read_bytes()).hexdigest()
-    done = gougi("net", "blend", OURS, "--out", "mean.bin", cwd=tmp_path)
-    assert done.returncode == 2 and "expected two networks or more" in done.stderr
-    done = gougi("net", "blend", OURS, "other.bin", "--out", "mean.bin", cwd=tmp_path)
-    assert done.returncode == 2 and "have different shapes" in done.stderr and len(done.stderr.splitlines()) == 1
+    assert run(["net", "blend", OURS, "--out", "mean.bin"]) == 2
+    assert "expected two networks or more" in capsys.readouterr().err
+    assert run(["net", "blend", OURS, other, "--out", "mean.bin"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "have different shapes" in line

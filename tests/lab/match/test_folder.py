@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -93,56 +91,6 @@ def test_games_are_kept(folder: MatchFolder) -> None:
     assert folder.read() == ([game(2), game(1)], "")
     text = (folder.records / "game-0002.csa").read_text(encoding="utf-8")
     assert "+7776FU\nT0.030\n'** 12 #100\n%TORYO" in text
-
-
-def test_half_a_line_is_dropped_and_its_game_played_again(folder: MatchFolder) -> None:
-    folder.add(game(1), record(1))
-    whole = folder.results.read_bytes()
-    folder.results.write_bytes(whole + whole[:40])
-    games, notice = folder.read()
-    assert games == [game(1)]
-    assert "the last line was damaged and is dropped" in notice
-    assert folder.results.read_bytes() == whole
-    folder.results.write_bytes(whole * 2)
-    with pytest.raises(SettingsError, match=r"games\.jsonl, line 2: game 1 again"):
-        folder.read()
-    folder.results.write_bytes(b"x\n" + whole)
-    with pytest.raises(SettingsError, match=r"games\.jsonl, line 1"):
-        folder.read()
-
-
-def test_a_disk_that_refuses_leaves_whole_lines(folder: MatchFolder) -> None:
-    """The limit of a file's size is a disk that is full in the middle of a line."""
-    folder.add(game(1), record(1))
-    whole = folder.results.read_bytes()
-    code = f"""
-import resource
-from pathlib import Path
-from lab.match.folder import MatchFolder
-from tests.lab.match.matches import game
-limit = {len(whole)} + 40
-folder = MatchFolder(Path({str(folder.path)!r}))
-class Short:
-    def to_csa(self):
-        return "V3.0"
-resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-try:
-    folder.add(game(2), Short())
-except OSError as error:
-    print(error)
-"""
-    root = Path(__file__).parents[3]
-    ended = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=root,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-    )
-    assert "game 2 cannot be kept: File too large" in ended.stdout
-    assert folder.results.read_bytes() == whole
-    assert folder.read() == ([game(1)], "")
 
 
 def test_two_processes_do_not_share_a_folder(folder: MatchFolder) -> None:

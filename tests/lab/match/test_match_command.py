@@ -62,10 +62,8 @@ def played(folder: Path) -> list[PlayedGame]:
         (("sh", "cat"), "^give --nodes, --depth, --byoyomi or --time$"),
         (("sh", "cat", "--nodes", "5", "--byoyomi", "1"), "not several"),
         (("sh", "cat", "--time", "soon"), "expected MAIN[+]INC"),
-        (("sh", "cat", "--time", "inf+1"), "two times from 0 up"),
         (("sh", "cat", "--byoyomi", "inf"), "^--byoyomi inf: expected seconds$"),
         (("sh", "cat", "--nodes", "5", "--games", "5"), "even number"),
-        (("sh", "cat", "--nodes", "5", "--sprt", "5"), "expected two numbers"),
         (("sh", "cat", "--nodes", "5", "--sprt", "5,0"), "elo0"),
         (("sh", "cat", "--nodes", "5", "--openings", "/no/such/file"), "cannot be read"),
         (("false", "cat", "--nodes", "5"), r"player false: .*false: ended with exit code 1"),
@@ -148,7 +146,6 @@ def test_scores_end_games(common: list[str], folder: Path) -> None:
     ("fault", "end", "words"),
     [
         ("illegal-at", "ILLEGAL_MOVE", "1a9i is not legal"),
-        ("win-at", "ILLEGAL_MOVE", "declares a win"),
         ("crash-at", "CRASH", "ended with exit code 4; stderr: the engine is out of order"),
         ("hang-at", "TIME_UP", "no move in 1 s"),
     ],
@@ -216,10 +213,9 @@ def started(common: list[str], tmp_path: Path) -> Iterator[Running]:
     running.kill()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interruption_keeps_what_was_played(started: Running, number: int, folder: Path) -> None:
+def test_an_interruption_keeps_what_was_played(started: Running, folder: Path) -> None:
     started.wait_for("2/40 games")
-    started.process.send_signal(number)
+    started.process.send_signal(signal.SIGTERM)
     assert started.end() == 130
     assert "interrupted: the same command goes on with" in started.output
     assert not started.left_behind(), "no engine outlives the match"

@@ -90,18 +90,6 @@ class TestScores:
         ending = play(referee, SHUFFLE[0], score=1500)
         assert ending == Ending("RESIGN", 0, "both see black far ahead")
 
-    def test_one_side_alone_is_not_believed(self) -> None:
-        referee = Referee(SETTINGS, STARTPOS)
-        for ply in range(11):
-            play(referee, SHUFFLE[ply % 4], score=5000)
-        assert referee.ending is None
-
-    def test_never(self) -> None:
-        referee = Referee(replace(SETTINGS, resign_cp=0), STARTPOS)
-        for ply in range(11):
-            play(referee, SHUFFLE[ply % 4], score=(-9000, 9000)[ply % 2])
-        assert referee.ending is None
-
 
 class TestTold:
     def test_position_and_record(self) -> None:

@@ -12,7 +12,6 @@ from lab.match.statistics import (
     Sprt,
     Tally,
     Verdict,
-    _most_likely,
     elo_of,
     score_of,
     strength,
@@ -76,14 +75,6 @@ def test_interval_holds_the_truth_about_as_often_as_it_says() -> None:
         measured = strength(tally(points))
         hits += measured.low <= elo_of(0.7) <= measured.high
     assert 0.92 <= hits / 400 <= 0.98
-
-
-def test_most_likely_has_the_asked_mean() -> None:
-    for counts in ((1, 2, 3, 4, 5), (1e-3, 1e-3, 1e-3, 1e-3, 30), (30, 1e-3, 1e-3, 1e-3, 1e-3)):
-        for mean in (0.45, 0.5, 0.62):
-            likely = _most_likely(counts, mean)
-            assert sum(likely) == pytest.approx(1, abs=1e-6)
-            assert sum(p * s for p, s in zip(likely, PAIR_SCORES, strict=True)) == pytest.approx(mean, abs=1e-6)
 
 
 def test_llr_agrees_with_the_normal_approximation_on_a_large_sample() -> None:

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from cluster.api import FleetError
-from cluster.drivers.task_pool import Opened
+from cluster.drivers.task_pool import Opened, TaskLost
 from lab.selfplay.folder import Made, TeachingError
-from lab.selfplay.run import Event, ShardLost, ShardsProgress, make_shard, make_shards
+from lab.selfplay.run import Event, ShardsProgress, make_shard, make_shards
 from tests.cluster.processes import family
 from tests.cluster.ray_head import Head, ray_head
 from tests.lab.selfplay.terms import NET, terms
@@ -65,7 +65,7 @@ def lose_one(place: int | str, running: Callable[[], list[int]]) -> None:
     assert heard[0] == Opened(2)
     made = {event.number: event for event in heard if isinstance(event, Made)}
     assert sorted(made) == [0, 1, 2, 3]
-    (lost,) = [event for event in heard if isinstance(event, ShardLost)]
+    (lost,) = [event for event in heard if isinstance(event, TaskLost)]
     assert "its process died" in lost.why
     number = int(lost.name.removeprefix("shard "))
     assert made[number].data == make_shard(NET, wanted, number).data
@@ -98,7 +98,7 @@ def test_where_no_ray_is_that_is_said() -> None:
 
 def test_the_progress_counts_what_was_there_before(capsys: pytest.CaptureFixture[str]) -> None:
     progress = ShardsProgress(4000, [{"games": 1000, "positions": 90_000}])
-    for event in (ShardLost("shard 1", "its process died"), Made(1, b"", 1000, 100_000, 10.0)):
+    for event in (TaskLost("shard 1", "its process died"), Made(1, b"", 1000, 100_000, 10.0)):
         progress.take(event)
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "shard 1 is lost: its process died; it is made again"

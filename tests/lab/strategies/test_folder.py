@@ -36,13 +36,6 @@ def test_the_same_settings_go_on_and_others_are_refused(folder: LabFolder) -> No
         folder.begin(asdict(SETTINGS), "one")
 
 
-def test_one_process_at_a_time(folder: LabFolder) -> None:
-    with folder.held(), pytest.raises(LabError, match="another gougi lab"), LabFolder(folder.path).held():
-        pass
-    with folder.held():
-        pass
-
-
 def test_games_come_back_as_they_were(folder: LabFolder) -> None:
     assert folder.read() == ([], "")
     games = [record(0, 1.0, votes=3, agreement=2.25), record(1, 0.5, nodes=16), record(0, 0.0, "consult:majority")]

@@ -30,17 +30,6 @@ def test_no_opponent(text: str) -> None:
         Opponent.parse(text)
 
 
-def test_an_opponent_in_words() -> None:
-    names = ("1x", "4x", "consult", "split@4", "split@1")
-    assert [Opponent.parse(name).words for name in names] == [
-        "one node",
-        "one node with 4 times the budget",
-        "consult:majority with as many nodes",
-        "split with 4 nodes",
-        "split with 1 node",
-    ]
-
-
 def test_values_out_of_range() -> None:
     with pytest.raises(LabError, match="budget is 0"):
         LabSettings(0)

@@ -30,7 +30,7 @@ def names(found: VirtualFleet) -> list[str]:
     return [event.name for _, event in found.log]
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 8, 40])
+@pytest.mark.parametrize("count", [1, 2, 40])
 @pytest.mark.parametrize("mode", Mode)
 def test_any_number_of_nodes_keeps_its_budget(count: int, mode: Mode) -> None:
     found = fleet(count, settings=Settings(mode=mode, validate=True))
@@ -52,15 +52,6 @@ def test_the_same_search_twice_is_the_same() -> None:
             moves = (*moves, decision.move)
         games.append((moves, found.now_ms))
     assert games[0] == games[1]
-
-
-def test_time_limits() -> None:
-    found = fleet(2)
-    decision = found.search(SearchRequest(1, STARTPOS, soft_ms=1000, hard_ms=1500))
-    assert decision.elapsed_ms == 1000
-    assert decision.nodes > 10_000
-    assert found.progress[-1].nodes > 5_000
-    assert found.now_ms == 1000
 
 
 def test_a_leaf_of_its_own_is_searched_deeper_by_its_node() -> None:
@@ -89,7 +80,7 @@ def test_a_slow_node_is_waited_for_no_longer_than_the_soft_time() -> None:
     assert decision.source == "split"
 
 
-@pytest.mark.parametrize("at_ms", [0, 50, 99, 100, 101, 500, 999])
+@pytest.mark.parametrize("at_ms", [0, 99, 100, 500])
 def test_losses_and_joins_at_any_time(at_ms: int) -> None:
     found = fleet(3)
     request = SearchRequest(1, STARTPOS, soft_ms=1000, hard_ms=1500)
@@ -228,18 +219,6 @@ def test_a_ponder_hit_goes_on_with_what_was_searched() -> None:
     searched = [engine.nodes for engine in engines]
     assert min(searched) > 4900
     assert 8400 < max(searched) < 8700
-
-
-@pytest.mark.usefixtures("warm")
-def test_a_ponder_miss_begins_anew() -> None:
-    fleet, engines = sharing_fleet(2, ALIKE)
-    moves, reply = known_reply(fleet)
-    fleet.ponder(SearchRequest(2, STARTPOS, moves), for_ms=700)
-    other = "1c1d" if reply != "1c1d" else "9c9d"
-    decision = fleet.search(SearchRequest(3, STARTPOS, (*moves, other), soft_ms=1000, hard_ms=2000))
-    assert "ponder_miss" in names(fleet)
-    assert (decision.pondered_ms, decision.elapsed_ms) == (0, 1000)
-    assert all(4900 < engine.nodes < 5200 for engine in engines)
 
 
 @pytest.mark.usefixtures("warm")

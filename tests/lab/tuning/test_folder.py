@@ -54,16 +54,6 @@ def test_half_a_line_is_cut_off_and_its_pair_played_again(folder: TuningFolder) 
     assert folder.results.read_bytes() == whole
 
 
-def test_a_damaged_line_and_a_pair_that_is_there_twice_are_named(folder: TuningFolder) -> None:
-    lines = folder.results.read_text().splitlines(keepends=True)
-    folder.results.write_text("".join([*lines, lines[4]]))
-    with pytest.raises(TuningError, match=r"results\.jsonl, line 6: pair 4 again"):
-        folder.run(settings(), mend=True)
-    folder.results.write_text("".join([lines[0], "rubbish\n", *lines[1:]]))
-    with pytest.raises(TuningError, match=r"results\.jsonl, line 2: not the line of a game"):
-        folder.run(settings(), mend=True)
-
-
 def test_other_settings_are_refused_by_name_and_other_sources_told(folder: TuningFolder) -> None:
     assert folder.begin(settings().to_json(), "code") == ""
     assert "the sources are not those" in folder.begin(settings().to_json(), "other")

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 import worker.search
-from lab.tuning.tunable import TunableError, chosen, tunable
+from lab.tuning.spsa import SpsaError
+from lab.tuning.tunable import chosen, tunable
 from worker.search import parameters
 from worker.search.parameters import values_of
 from worker.search.tuning import GROUPS, NAMES
@@ -61,11 +62,11 @@ def test_groups_names_and_ranges_of_ones_own() -> None:
         ([], "nothing is to be tuned"),
         (["castling"], "castling is no parameter to tune"),
         (["GRAIN"], "GRAIN is no parameter to tune"),
-        (["LATE_MOVES=4:9"], "its value, 3, is not within 4 to 9"),
+        (["LATE_MOVES=4:9"], "LATE_MOVES is 3: expected within 4 to 9"),
         (["LATE_MOVES=1"], "expected LOW:HIGH"),
         (["LATE_MOVES=1:9:20"], "a step of 20"),
     ],
 )
 def test_what_cannot_be_tuned_is_named(words: list[str], why: str) -> None:
-    with pytest.raises(TunableError, match=why):
+    with pytest.raises(SpsaError, match=why):
         chosen(words)

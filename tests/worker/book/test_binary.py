@@ -26,7 +26,7 @@ def walk(plies: int) -> list[str]:
     return found
 
 
-POOL = walk(60)
+POOL = walk(30)
 SUIT = "8l/1l+R2P3/p2pBG1pp/kps1p4/Nn1P2G2/P1P1P2PP/1PS6/1KSG3+r1/LN2+p3L w Sbgn3p 124"
 Entry = tuple[str, list[tuple[int, int, int]]]
 """A position, and its moves: (move of 16 bits, value, depth)."""
@@ -72,7 +72,7 @@ def test_the_twister_is_the_standards() -> None:
     assert numbers[9_999] == 9981545732273789042
 
 
-@pytest.mark.parametrize("sfen", [STARTPOS, SUIT, *POOL[:20]])
+@pytest.mark.parametrize("sfen", [STARTPOS, SUIT, *POOL[:8]])
 def test_packed_positions_are_the_fields(sfen: str) -> None:
     packed = packed_sfen(parse(sfen))
     board = Board()

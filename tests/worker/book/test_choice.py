@@ -67,10 +67,6 @@ def test_chances() -> None:
     assert chosen(replace(ANY, ignore_percent=25))["none"] == pytest.approx(100, abs=35)
 
 
-def test_the_same_seed_gives_the_same_game() -> None:
-    assert chosen(ANY) == chosen(ANY)
-
-
 def test_notes_say_what_was_left_out() -> None:
     rng = random.Random(1)
     assert select(MOVES, replace(ANY, narrow=True, eval_diff=0), 1, 0, rng).notes == (

@@ -18,7 +18,7 @@ from worker.shogi import STARTPOS, move_to_usi
 
 HEADER = "#YANEURAOU-DB2016 1.00\n"
 AFTER_7G7F = "lnsgkgsnl/1r5b1/ppppppppp/9/9/2P6/PP1PPPPPP/1B5R1/LNSGKGSNL w - 2"
-POOL = sorted({split_sfen(position.sfen())[0] for position in positions(seed=3, number=80)})
+POOL = sorted({split_sfen(position.sfen())[0] for position in positions(seed=3, number=30)})
 USI_MOVES = ("7g7f", "2g2f", "P*5e", "8h2b+", "5a4b")
 
 entries = st.lists(
@@ -58,7 +58,7 @@ def save(text: str, path: Path, newline: str = "\n") -> Path:
     return path
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(entries, st.booleans(), st.booleans(), st.sampled_from(("\n", "\r\n")))
 def test_it_finds_what_a_dict_finds(book: Entries, in_order: bool, comments: bool, newline: str) -> None:
     if in_order:
@@ -79,7 +79,7 @@ def test_it_finds_what_a_dict_finds(book: Entries, in_order: bool, comments: boo
 
 def test_it_reads_what_rsshogi_reads(tmp_path: Path) -> None:
     book: Entries = []
-    for number, position in enumerate(positions(seed=8, number=120)):
+    for number, position in enumerate(positions(seed=8, number=40)):
         moves = [move_to_usi(move) for move in position.legal_moves()[:3]]
         key, ply = split_sfen(position.sfen())
         book.append((key, ply, [BookMove(move, None, number - at, at, 9 - at) for at, move in enumerate(moves)]))

@@ -10,7 +10,6 @@ from worker.book.format import (
     BookMove,
     flip_key,
     flip_move,
-    is_comment,
     parse_move,
     parse_position,
     ranked,
@@ -58,11 +57,6 @@ def test_a_position() -> None:
             parse_position(damaged.encode())
 
 
-def test_comments() -> None:
-    assert all(is_comment(line) for line in (b"", b"\r\n", b"#YANEURAOU-DB2016 1.00", b"#NOTE x", b"// x", b" # x"))
-    assert not is_comment(b"7g7f none")
-
-
 def test_the_most_played_comes_first_and_twice_is_once() -> None:
     moves = [
         BookMove("1g1f", value=9),
@@ -90,7 +84,7 @@ def test_of_two_lines_the_deeper_holds_and_a_known_reply_is_kept(
 
 
 def test_a_position_turned_around_has_the_moves_turned_around() -> None:
-    for position in positions(seed=5, number=60):
+    for position in positions(seed=5, number=25):
         key, ply = split_sfen(position.sfen())
         turned = Position.from_sfen(f"{flip_key(key)} {ply}")
         assert turned.turn == 1 - position.turn

@@ -49,12 +49,6 @@ def test_what_a_move_was_never_given_teaches_nothing() -> None:
     assert 1.0 < clock.typical_stretch < 1.25
 
 
-def test_a_last_second_that_comes_anew_is_used() -> None:
-    clock = GameClock((CONTROLS["blitz"],) * 2, SETTINGS)
-    clock.remaining_ms[0] = 0
-    assert clock.budget(0.0, ply=100).soft_ms == 600
-
-
 @pytest.mark.parametrize("roundup", [False, True])
 def test_a_worse_line_never_makes_moves_leave_later_where_little_is_left(roundup: bool) -> None:
     """The delay that was seen may be more than a unit."""
@@ -84,16 +78,6 @@ def test_what_a_bad_line_will_cost_is_held_for_the_moves_to_come() -> None:
 def test_byoyomi_is_used_to_its_end() -> None:
     clock = GameClock((TimeControl(byoyomi_ms=10_000),) * 2, SETTINGS)
     assert clock.budget(0.0) == TimeBudget(8_700, 8_700)
-
-
-def test_a_short_byoyomi_keeps_the_margin() -> None:
-    clock = GameClock((TimeControl(byoyomi_ms=1_000),) * 2, SETTINGS)
-    assert clock.budget(0.0) == TimeBudget(600, 600)
-
-
-def test_the_increment_counts_on_the_first_move() -> None:
-    clock = GameClock((TimeControl(total_ms=1_000, increment_ms=10_000),) * 2, SETTINGS)
-    assert clock.budget(0.0).hard_ms > 9_000
 
 
 def test_time_that_is_gone_already_is_taken_off() -> None:
@@ -194,11 +178,6 @@ def test_disagreement_buys_time_within_the_hard_limit() -> None:
     assert stretched[-1] == budget.hard_ms
     assert clock.reconsidered(Outlook()) == budget.soft_ms
     assert {(soft + 500 + SETTINGS.network_margin_ms) % 1000 for soft in stretched[:-2]} == {0}
-
-
-def test_there_is_nothing_to_stretch_in_byoyomi() -> None:
-    clock = GameClock((TimeControl(byoyomi_ms=10_000),) * 2, SETTINGS)
-    assert clock.budget(0.0).soft_ms == clock.reconsidered(Outlook(0.25))
 
 
 def test_time_that_was_stretched_is_not_owed_by_the_next_move() -> None:

@@ -6,7 +6,6 @@ The games are those of `benchmarks.clock`: see there for what they are like, and
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 
 import pytest
 from hypothesis import example, given, settings
@@ -23,7 +22,7 @@ def test_no_flag_falls_and_the_time_is_used(name: str, kind: str) -> None:
     control, rng = CONTROLS[name], random.Random(f"{name} {kind}")
     links = list(LINKS.values())
     used = free = 0
-    for number in range(15):
+    for number in range(9):
         game = play(
             control,
             links[number % len(links)],
@@ -59,21 +58,17 @@ def test_games_that_do_not_end_are_not_lost_on_time(name: str, link: str) -> Non
 @pytest.mark.parametrize("name", ["WCSC 15m+5F", "10s+1F", "sudden death 15m", "15m, rounded up", "60s+1F, in ms"])
 def test_nothing_is_left_over_where_the_game_ends_at_the_limit(name: str) -> None:
     rng = random.Random(name)
-    games = [play(CONTROLS[name], LINKS["near"], "even", rng, max_moves=80) for _ in range(20)]
+    games = [play(CONTROLS[name], LINKS["near"], "even", rng, max_moves=80) for _ in range(10)]
     assert not any(game.flag_fell for game in games)
     assert {game.moves for game in games} == {40}
     assert sum(game.used_ms for game in games) >= 0.975 * sum(game.usable_ms for game in games)
 
 
-def soft(
-    clock: GameClock, soft_ms: int, hard_ms: int, now_ms: float, watch: Watch, score: int, rng: random.Random
-) -> float:
+def soft(clock: GameClock, soft_ms: int, *_: object) -> float:
     return soft_ms
 
 
-def hard(
-    clock: GameClock, soft_ms: int, hard_ms: int, now_ms: float, watch: Watch, score: int, rng: random.Random
-) -> float:
+def hard(clock: GameClock, soft_ms: int, hard_ms: int, *_: object) -> float:
     return hard_ms + GUARD_MS
 
 
@@ -86,12 +81,12 @@ def either(
 @pytest.mark.parametrize("name", CONTROLS)
 def test_no_flag_falls_where_every_move_is_thought_on_to_the_end(name: str) -> None:
     rng = random.Random(name)
-    for number in range(6):
+    for number in range(4):
         link = list(LINKS.values())[number % len(LINKS)]
         assert not play(CONTROLS[name], link, "even", rng, max_moves=(None, 320)[number % 2], spend=hard).flag_fell
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(
     total=st.integers(0, 3600),
     byoyomi=st.integers(0, 60),
@@ -135,5 +130,4 @@ def test_the_simulation_can_lose_on_time() -> None:
     def late(clock: GameClock, soft_ms: int, hard_ms: int, *_: object) -> float:
         return hard_ms + 20.0 * GUARD_MS
 
-    control = replace(CONTROLS["byoyomi 10s"])
-    assert play(control, LINKS["near"], "even", random.Random(1), spend=late).flag_fell
+    assert play(CONTROLS["byoyomi 10s"], LINKS["near"], "even", random.Random(1), spend=late).flag_fell

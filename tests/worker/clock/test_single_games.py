@@ -83,7 +83,7 @@ def play(
     return least, left
 
 
-@settings(max_examples=75)
+@settings(max_examples=40)
 @given(
     total=st.integers(0, 600_000),
     increment=st.integers(0, 5_000),
@@ -115,7 +115,7 @@ def test_no_flag_falls_where_the_delays_are_those_of_the_option(
     assert least > 0
 
 
-@pytest.mark.parametrize("byoyomi", [100, 200, 300, 500, 1000, 3000])
+@pytest.mark.parametrize("byoyomi", [100, 500, 3000])
 def test_a_short_byoyomi_on_one_machine_is_never_overrun(byoyomi: int) -> None:
     least, _ = play(0, 0, byoyomi, random.Random(byoyomi), delay_ms=lambda: 5.0)
     assert 0 < least <= byoyomi * 0.6
@@ -125,6 +125,6 @@ def test_a_short_byoyomi_on_one_machine_is_never_overrun(byoyomi: int) -> None:
 def test_main_time_is_used(total: int, increment: int) -> None:
     """Over games of 140 plies, by an engine that learns in each of them how short the way is."""
     rng = random.Random(total)
-    games = [play(total, increment, 0, rng, delay_ms=lambda: rng.uniform(0, 5)) for _ in range(10)]
+    games = [play(total, increment, 0, rng, delay_ms=lambda: rng.uniform(0, 5)) for _ in range(5)]
     assert all(least > 0 for least, _ in games)
     assert sum(left for _, left in games) / len(games) < 0.1 * total

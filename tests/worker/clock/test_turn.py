@@ -58,16 +58,6 @@ def test_each_side_has_its_own_time() -> None:
     assert turn(btime=1000, wtime=60_000, colour=1, ply=1).hard_ms > 900
 
 
-def test_byoyomi_is_used_to_its_end() -> None:
-    found = turn(btime=0, wtime=0, byoyomi=3000)
-    assert 2000 < found.soft_ms <= found.hard_ms <= 2900
-
-
-def test_the_increment_is_there_for_the_move() -> None:
-    """As USI has it: the GUI's time is that before it is added."""
-    assert 0 < turn(btime=0, wtime=0, binc=2000, winc=2000).hard_ms <= 1900
-
-
 @pytest.mark.parametrize("known_ms", [0, 5000])
 @pytest.mark.parametrize("numbers", [{"btime": 1550}, {"btime": 0, "byoyomi": 999}, {"btime": 10, "binc": 10}])
 def test_milliseconds_are_not_rounded_up(numbers: dict[str, int], known_ms: int) -> None:
@@ -82,17 +72,6 @@ def test_a_move_may_have_a_least_time_within_the_limit() -> None:
     assert turn(slow, btime=60_000).soft_ms == min(5000, turn(btime=60_000).hard_ms)
     short = turn(slow, btime=1000)
     assert short.soft_ms == short.hard_ms
-
-
-def test_agreement() -> None:
-    found = turn(btime=60_000)
-    found.reconsidered(Signs(100, "2g2f"))
-    agreed = found.soft_ms
-    assert found.reconsidered(Signs(200, "2g2f", agreement=0.2))
-    assert agreed < found.soft_ms <= found.hard_ms
-    assert found.reconsidered(Signs(300, "2g2f"))
-    assert found.soft_ms == agreed
-    assert not turn(movetime=500).reconsidered(Signs(100, "2g2f", agreement=0.1))
 
 
 def test_a_move_that_changes_late_gets_more_time_than_one_that_stays() -> None:
@@ -123,7 +102,7 @@ class TestOptions:
         assert turn(chosen(), btime=0, byoyomi=5_000).hard_ms == 5_000 - 120 - 500
         assert turn(chosen(NetworkDelay2=3000), btime=0, byoyomi=5_000).hard_ms == 5_000 - 120 - 1_440
 
-    @pytest.mark.parametrize("byoyomi", [50, 100, 200, 300, 500, 700, 1000, 2000, 5000])
+    @pytest.mark.parametrize("byoyomi", [50, 300, 1000, 5000])
     def test_most_of_a_short_byoyomi_is_used(self, byoyomi: int) -> None:
         """And half of it at the least, however long the delays that the defaults reckon with."""
         found = turn(chosen(), btime=0, wtime=0, byoyomi=byoyomi)
@@ -153,10 +132,6 @@ class TestOptions:
         signs = [Signs(time, "7g7f", 0, changes=0, effort=0.99) for time in (3000, 3999, 4000)]
         assert [found.goes_on(sign, 50 + sign.elapsed_ms) for sign in signs] == [True, True, False]
         assert turn(chosen(MinimumThinkingTime=4000), btime=600).hard_ms <= 300
-
-    def test_the_move_limit_spends_what_would_be_left(self) -> None:
-        short, long = (turn(chosen(MaxMovesToDraw=moves), ply=250, btime=60_000).soft_ms for moves in (256, 0))
-        assert short > 2 * long
 
 
 def test_what_is_not_saved_is_searched_to_its_end() -> None:

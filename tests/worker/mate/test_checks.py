@@ -40,12 +40,12 @@ def _agree(position: Position) -> None:
 
 
 def test_checks_of_play_outs() -> None:
-    for position in positions(5, 400):
+    for position in positions(5, 200):
         _agree(position)
 
 
 def test_checks_around_a_king() -> None:
-    for position in itertools.islice(random_positions(1), 400):
+    for position in itertools.islice(random_positions(1), 150):
         _agree(position)
         for move in _generated(position, True)[:3]:
             position.push(move)
@@ -86,7 +86,7 @@ def _unpack(hand: int) -> list[int]:
 
 def test_comparing_and_combining() -> None:
     rng = random.Random(3)
-    for _ in range(3000):
+    for _ in range(500):
         a, b = _random_counts(rng), _random_counts(rng)
         if rng.random() < 0.5:
             b = [rng.randint(0, count) for count in a]

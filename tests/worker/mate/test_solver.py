@@ -96,11 +96,11 @@ def test_no_mate_by_other_rules() -> None:
         truth = oracle.mates(position.sfen(), 400)
         assert not truth, position
         compared += truth is not None
-        if compared == 15:
+        if compared == 8:
             break
 
 
-@pytest.mark.parametrize(("number", "plies"), [(150, 3), pytest.param(120, 5, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("number", "plies"), [(60, 3), pytest.param(120, 5, marks=pytest.mark.slow)])
 def test_mates_by_other_rules(number: int, plies: int) -> None:
     """Short mates, found and not found, against brute force over rsshogi's moves."""
     solver = MateSolver(1, keep=True)
@@ -123,7 +123,7 @@ def test_mates_by_other_rules(number: int, plies: int) -> None:
 
 def test_against_brute_force() -> None:
     solver = MateSolver(4)
-    rich = itertools.chain(itertools.islice(random_positions(2), 250), positions(9, 150))
+    rich = itertools.chain(itertools.islice(random_positions(2), 120), positions(9, 60))
     compared = found = 0
     for position in rich:
         record = position.record
@@ -139,8 +139,8 @@ def test_against_brute_force() -> None:
         elif result.status is MateStatus.MATE:
             assert len(result.line) > 3, position
             check_line(position.sfen(), result)
-    assert compared >= 150
-    assert found >= 8
+    assert compared >= 60
+    assert found >= 3
 
 
 def _play_out(solver: MateSolver, position: Position, proven: set[int], path: set[int]) -> None:
@@ -170,26 +170,8 @@ def test_proofs_hold_against_every_defence() -> None:
         if result.status is MateStatus.MATE and len(result.line) >= 3:
             _play_out(solver, position, set(), set())
             played += 1
-            if played == 25:
+            if played == 10:
                 break
-
-
-def test_proofs_hold_against_random_defences(solver: MateSolver) -> None:
-    rng = random.Random(4)
-    for name in ("Shogi Geppo 1927, 5", "Matsuyoi 31, 9"):
-        for _ in range(3):
-            position = Position.from_sfen(CLASSICAL[name][1])
-            seen = set()
-            while True:
-                assert position.key not in seen
-                seen.add(position.key)
-                result = solver.solve(position)
-                assert result.status is MateStatus.MATE
-                position.push(result.line[0])
-                replies = position.legal_moves()
-                if not replies:
-                    break
-                position.push(rng.choice(replies))
 
 
 def test_a_small_table_changes_no_answer() -> None:
@@ -216,7 +198,7 @@ def test_more_in_the_attackers_hand_never_hurts() -> None:
         more = Position.from_sfen(f"{board} {turn} {letter}{hands.replace('-', '')} {number}")
         assert solver.solve(more, max_nodes=300_000).status is MateStatus.MATE
         grown += 1
-        if grown == 20:
+        if grown == 8:
             break
 
 
@@ -320,7 +302,7 @@ def test_the_longest_line_is_no_shorter_than_the_mate(solver: MateSolver) -> Non
             shortest = _longest_defence(position, result.longest)
             assert shortest is not None and shortest <= result.longest, position
             compared += 1
-            if compared == 30:
+            if compared == 12:
                 break
 
 

@@ -18,8 +18,8 @@ class Bench(UsiBench):
     """A single engine with its front."""
 
     def __init__(self, *, ready: bool = True) -> None:
-        options = Options()
-        super().__init__(UsiFront(options, SingleThinking(options, strict=True), strict=True), ready=ready)
+        self.options = Options()
+        super().__init__(UsiFront(self.options, SingleThinking(self.options, strict=True), strict=True), ready=ready)
 
     @property
     def search(self) -> BeginSearch:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from tests.usi_bench import TIMES, UsiBench
+from tests.usi_bench import TIMES
 from tests.worker.usi.bench import Bench, info, thinking
 from worker.book import BookReply
 from worker.clock import Signs
 from worker.engine import SearchResult
 from worker.mate import MateResult, MateStatus
-from worker.shogi import STARTPOS
 from worker.usi.events import Failed, GuiGone, MateSolved, NewGame, Prepare, Prepared, Quit, SolveMate, StopMate
-from worker.usi.front import FrontState, UsiFront
-from worker.usi.options import Options
-from worker.usi.single import BeginSearch, EndSearch, Iterated, Searched, SingleThinking
+from worker.usi.front import FrontState
+from worker.usi.single import BeginSearch, EndSearch, Iterated, Searched
 from worker.usi.thinking import ThinkingState
 
 PONDER = f"go ponder {TIMES}"
@@ -23,26 +21,18 @@ GAME = "position startpos moves 7g7f 3c3d"
 
 class TestValues:
     @pytest.mark.parametrize("value", ["./my  books", " my books", "books ", "a\tb", "value name x"])
-    @pytest.mark.parametrize("option", ["BookDir", "BookFile", "EvalFile", "EvalDir"])
-    def test_a_text_is_taken_as_it_was_sent(self, option: str, value: str) -> None:
-        options = Options()
-        bench = UsiBench(UsiFront(options, SingleThinking(options, strict=True), strict=True), ready=False)
-        bench.send(f"setoption name {option} value {value}")
-        assert options.text(option) == value
+    def test_a_text_is_taken_as_it_was_sent(self, value: str) -> None:
+        bench = Bench(ready=False)
+        bench.send(f"setoption name BookDir value {value}", "setoption name EvalDir value x")
+        bench.send("setoption name EvalDir value")
+        assert (bench.options.text("BookDir"), bench.options.text("EvalDir")) == (value, "")
         assert bench.take() == []
 
     @pytest.mark.parametrize("line", ["setoption name USI_Hash value  7 ", " setoption  name USI_Hash  value 7\t"])
     def test_blanks_around_a_number_do_not_count(self, line: str) -> None:
-        options = Options()
-        bench = UsiBench(UsiFront(options, SingleThinking(options, strict=True), strict=True), ready=False)
+        bench = Bench(ready=False)
         bench.send(line)
-        assert options.number("USI_Hash") == 7
-
-    def test_an_empty_value(self) -> None:
-        options = Options()
-        bench = UsiBench(UsiFront(options, SingleThinking(options, strict=True), strict=True), ready=False)
-        bench.send("setoption name EvalDir value x", "setoption name EvalDir value", "setoption name BookDir value ")
-        assert (options.text("EvalDir"), options.text("BookDir")) == ("", "")
+        assert bench.options.number("USI_Hash") == 7
 
 
 class TestPositions:
@@ -52,10 +42,6 @@ class TestPositions:
         assert bench.search.sfen == "4k4/9/9/9/9/9/9/9/4K4 w 3P2b2p 1", (
             "whoever comes next need not read more than usual"
         )
-
-    def test_the_word_sfen_may_be_missing(self) -> None:
-        bench = thinking(position=f"position {STARTPOS} moves 7g7f")
-        assert (bench.search.sfen, bench.search.moves) == (STARTPOS, ("7g7f",))
 
     @pytest.mark.parametrize(
         "fault", ["sfen 9/9/9 b - 1", "startpos moves 7g7e", "sfen 4k4/9/9/9/9/9/9/9/4K4 b 10P9P 1"]
@@ -101,11 +87,6 @@ class TestReady:
         assert bench.take() == [], "nobody asked whether it is ready"
         assert [type(found) for found in bench.done[1:]] == does
 
-    def test_without_a_position_it_is_the_usual_beginning(self) -> None:
-        bench = Bench()
-        bench.send("go nodes 9")
-        assert (bench.search.sfen, bench.search.moves) == (STARTPOS, ())
-
     def test_another_engine_is_built_where_an_option_asks_for_it(self) -> None:
         bench = Bench()
         bench.send("setoption name MultiPV value 2", "isready")
@@ -116,14 +97,6 @@ class TestReady:
         bench.feed(Prepared())
         assert bench.take() == ["readyok"]
         assert bench.search.limits.nodes == 9
-
-    def test_is_ready_disturbs_no_search(self) -> None:
-        bench = thinking("go infinite")
-        bench.send("isready")
-        bench.feed(Prepared())
-        assert bench.take() == ["readyok"]
-        assert bench.ended == []
-        assert bench.front.thinking is ThinkingState.SEARCHING
 
     def test_a_search_ends_for_another_engine(self) -> None:
         bench = thinking("go infinite")
@@ -227,20 +200,6 @@ class TestGo:
         assert not bench.front.handle(Iterated(bench.search.search_id, Signs(5_500, "2g2f", 30)), bench.now)
         assert bench.front.wake_ms() == began + limit_ms
 
-    def test_a_second_that_has_just_ended_is_not_followed_by_another(self) -> None:
-        bench = thinking("go btime 600000 wtime 600000")
-        assert bench.iterate(5_000)
-        wake = bench.front.wake_ms()
-        assert wake is not None
-        assert bench.iterate(wake + 1 - bench.now), "and the tick has not come yet"
-        assert bench.front.wake_ms() == wake
-
-    def test_a_long_iteration_is_left_to_the_hard_limit(self) -> None:
-        bench = thinking()
-        limit_ms = bench.search.limits.movetime_ms
-        assert limit_ms is not None
-        assert bench.front.wake_ms() == bench.now + limit_ms
-
     def test_a_search_that_fails_is_answered_by_some_legal_move(self) -> None:
         bench = thinking("go depth 3")
         bench.feed(Failed(bench.search.search_id, "no memory"))
@@ -326,12 +285,6 @@ class TestPonder:
         bench.tick(60_000)
         assert bench.ended == [bench.search.search_id]
 
-    def test_between_iterations_it_may_end_sooner(self) -> None:
-        bench = thinking(PONDER, GAME)
-        bench.iterate(30_000)
-        bench.send("ponderhit")
-        assert not bench.iterate(50_000)
-
     def test_times_may_come_with_the_hit(self) -> None:
         """ShogiHome's early ponder."""
         bench = thinking("go ponder", GAME)
@@ -347,12 +300,6 @@ class TestPonder:
         bench.send("ponderhit")
         assert bench.take() == ["info string error: ponderhit: nothing is pondered on"]
         bench.find("2g2f")
-        assert bench.moves() == ["bestmove 2g2f"]
-
-    def test_a_miss_after_the_end_of_the_search(self) -> None:
-        bench = thinking(PONDER, GAME)
-        bench.find("2g2f")
-        bench.send("stop")
         assert bench.moves() == ["bestmove 2g2f"]
 
     @pytest.mark.parametrize("found", [False, True])
