@@ -1,22 +1,23 @@
 # Gougi. `make play` and `make test` need Linux, GNU make and Python 3.11 or newer; everything else comes from the lock file.
 #
 #   make play [ARGS="--games 2"]        a whole game, live in this terminal
-#   make test                           the tests, but for the slow ones; `make test TESTS=` runs all, as CI does
+#   make test                           the fast tests; `make test TESTS=` runs all, as CI does
 #   make lint                           ruff, mypy, import-linter, shellcheck
 #   make docs                          the documentation's site, in build/site (docs-serve: shown while it is written)
 #   make diagrams                      draw docs/explanation/diagrams/*.mmd again; needs npm and Chromium
 #   make torch                         PyTorch for `gougi train` and its tests, which are skipped without it
-#   make lock                           resolve the lock files again, from pyproject.toml
+#   make wheel [COMPILED=1]             a wheel in dist; with compiled code for this machine's CPU level and AVX2
+#   make lock                           make the lock files again, from pyproject.toml
 #   make clean                          remove the environment and what the tools left behind
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: play test lint format docs docs-serve docs-venv diagrams torch lock venv clean help
+.PHONY: play test lint format docs docs-serve docs-venv diagrams torch wheel lock venv clean help
 
 VENV := .venv
 BIN := $(VENV)/bin
-# The stamps' names hold a hash of what was installed: file times say nothing after a clone or a switch of branches.
+# The stamps' names hold a hash of what was installed, because file times mean nothing after a clone or a checkout.
 hash = $(shell sha256sum <$(1) | cut -c1-16)
 LOCKED := $(VENV)/.lock-$(call hash,requirements-dev.lock)
 STAMP := $(VENV)/.project-$(call hash,pyproject.toml)
@@ -24,18 +25,18 @@ STAMP := $(VENV)/.project-$(call hash,pyproject.toml)
 ARGS ?=
 # The slow tests play whole games, kill real processes, compile for other CPUs, boot machines: they take three times as long.
 TESTS ?= -m 'not slow'
-# Test files at a time. Most tests wait for processes of their own, each of which may take a core.
+# Test files that run at a time. Most tests wait for processes of their own, each of which may use a core.
 WORKERS ?= 4
 
 help:
-	@sed -n '2,12s/^# \{0,1\}//p' Makefile
+	@sed -n '2,13s/^# \{0,1\}//p' Makefile
 
-# At home, even where a gougi.toml in this folder names a server: a second login would take the place of the first.
+# On this machine, even if a gougi.toml in this folder names a server: a second login would replace the first.
 play: $(STAMP)
 	@GOUGI_CSA_SERVER= exec $(BIN)/gougi play $(ARGS)
 
-# The tests start a thousand processes: what Python makes of our sources is kept for the next, whatever the environment
-# says of bytecode. One process compiles the searcher before they start.
+# The tests start a thousand processes, so Python's bytecode is kept, even if the environment forbids it. One process
+# compiles the searcher before the tests start.
 test: export PYTHONDONTWRITEBYTECODE :=
 test: $(STAMP)
 	@$(BIN)/gougi warm
@@ -54,13 +55,13 @@ format: $(STAMP)
 
 venv: $(STAMP)
 
-# Which build of PyTorch is right depends on the machine, so it is in no lock file: pip takes what its settings say.
+# The right build of PyTorch depends on the machine, so no lock file has it: pip's own settings decide.
 torch: $(STAMP)
 	@$(BIN)/python -c 'import torch' 2>/dev/null || \
 	    $(BIN)/python -m pip install --quiet --disable-pip-version-check \
 	    "$$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["train"])')"
 
-# What the site is made with goes into the same environment, for the reference is made from the code.
+# The site's tools go into the same environment, because the reference is made from the code.
 DOCS := $(VENV)/.docs-$(call hash,requirements-docs.lock)
 docs-venv: $(STAMP) $(DOCS)
 
@@ -96,6 +97,22 @@ $(STAMP): $(LOCKED)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
 	@rm -f $(VENV)/.project-*
 	@touch $(STAMP)
+
+# Compiled code holds the names of its modules, so it is made with what a wheel installs, not with this folder's sources.
+LEVELS ?= "" avx2
+WHEEL = $(BIN)/python -m build --wheel --no-isolation --outdir
+wheel: $(STAMP)
+ifndef COMPILED
+	@$(WHEEL) dist .
+else
+	@work=$$(mktemp -d); trap 'rm -rf "$$work"' EXIT; mkdir "$$work/packs"; \
+	$(WHEEL) "$$work" .; $(BIN)/python -m zipfile -e "$$work"/*.whl "$$work/wheel"; \
+	for level in $(LEVELS); do \
+	    GOUGI_CPU="$$level" GOUGI_CACHE_DIR="$$work/cache" PYTHONPATH="$$work/wheel" \
+	        $(BIN)/python -m gougi warm --pack "$$work/packs/$${level:-own}.pack"; \
+	done; \
+	GOUGI_WHEEL_PACKS="$$work/packs" $(WHEEL) dist .
+endif
 
 # The lock files name no package index: pip uses the one that the machine is set up with.
 COMPILE = $(BIN)/pip-compile --quiet --upgrade --generate-hashes --strip-extras --allow-unsafe --no-header \

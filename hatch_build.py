@@ -3,13 +3,23 @@
 The sources import each other by the names that they have in the repository. Here each of these names gets the prefix
 ``gougi.``: in imports, in the entry points, and in strings that are a module's whole name, such as an argument of
 ``python -m``. An editable install uses the repository as it is.
+
+If `PACKS` names a folder of packs (`worker.pack`), the wheel has them too. Compiled code fits only the versions and the
+system that made it. So such a wheel asks for exactly these versions of numba, llvmlite and numpy, and its name has this
+Python and this system: pip installs it nowhere else. ``make wheel COMPILED=1`` makes one.
 """
 
 from __future__ import annotations
 
 import ast
+import json
+import os
 import re
+import sys
+import sysconfig
 import tempfile
+import zipfile
+from importlib.metadata import version as version_of
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,6 +27,9 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 TOP: Final = "gougi"
 PACKAGES: Final = ("worker", "cluster", "master", "lab")
+PACKS: Final = "GOUGI_WHEEL_PACKS"
+"""The environment variable."""
+PINNED: Final = ("numba", "llvmlite", "numpy")
 _PLACE: Final = re.compile(rf"(?:{'|'.join(PACKAGES)})(?:\.[A-Za-z_]\w*)+")
 
 
@@ -93,6 +106,24 @@ def _is_ours(module: str) -> bool:
     return module.partition(".")[0] in PACKAGES
 
 
+def packed(folder: Path) -> dict[str, bytes]:
+    """The packs of a folder by their places in the wheel, each named for its folder of compiled code."""
+    found = {}
+    for file in sorted(folder.glob("*.pack")):
+        with zipfile.ZipFile(file) as archive:
+            name = json.loads(archive.read("pack.json"))["folder"]
+        found[f"{TOP}/worker/compiled/{name}.pack"] = file.read_bytes()
+    if not found:
+        raise FileNotFoundError(f"{PACKS}: {folder}: no *.pack there")
+    return found
+
+
+def native_tag() -> str:
+    """The wheel's tag: this Python and this system."""
+    python = f"cp{sys.version_info.major}{sys.version_info.minor}"
+    return f"{python}-none-{re.sub(r'[-.]', '_', sysconfig.get_platform())}"
+
+
 class WheelHook(BuildHookInterface):  # type: ignore[type-arg]
     """The hook that hatchling calls when it builds a wheel."""
 
@@ -107,6 +138,10 @@ class WheelHook(BuildHookInterface):  # type: ignore[type-arg]
         files = renamer.files()
         # Terraform and the fleet's head use the same table of prices.
         files[f"{TOP}/master/cloud/prices.json"] = Path(self.root, "terraform", "prices.json").read_bytes()
+        if folder := os.environ.get(PACKS):
+            files |= packed(Path(folder))
+            build_data.setdefault("dependencies", []).extend(f"{name}=={version_of(name)}" for name in PINNED)
+            build_data["tag"] = native_tag()
         for place, content in files.items():
             path = Path(self._staged.name, place)
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -69,7 +69,7 @@ class StampedTable:
         self._lock = threading.Lock()
         self.delays: list[float] = []
         self.entries_meaning = engine.entries_meaning
-        self.share = engine.share
+        self.share, self.absorb_moves = engine.share, engine.absorb_moves
 
     def stamp(self, number: int) -> None:
         with self._lock:

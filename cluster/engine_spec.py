@@ -4,10 +4,15 @@ path."""
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from cluster.network.messages import COMMON
+from cluster.network.scale import Scale
 from cluster.processors import processors
 from worker.engine import Engine, EngineError
+from worker.score import WIN_SCALE
 
 if TYPE_CHECKING:
     from worker.nnue import Network
@@ -47,7 +52,7 @@ class EngineSpec:
     threads: int = 1
     """0 (only for a node of a fleet): its share of the machine's processors (`FleetSpec.spec_here`)."""
     eval_file: str | None = None
-    """A network file on the node's own machine; None: the one in the package."""
+    """A network file or folder; None: the one in the package. Machines of a Ray cluster get it from the master."""
     fv_scale: int | None = None
     """Raw network output to a centipawn; None: the value stored beside the file or in it, else 16."""
     architecture: str = ""
@@ -60,6 +65,16 @@ class EngineSpec:
     """Seed of dropout and noise."""
     number: int = 0
     """Which depths to skip: those of this thread number in Lazy SMP. 0: none."""
+    win_scale: float = 0.0
+    """Centipawns at which the odds of the side ahead are e to 1, in games of seconds a move. 0: see `scale`."""
+
+    def scale(self) -> Scale:
+        """The scale of its scores: as given, else as measured (`gougi net calibrate`). Otherwise the network's own
+        FV_SCALE is taken to give centipawns like those of our own network."""
+        if self.win_scale:
+            return Scale(self.win_scale)
+        raw, usual = _raw_scale(self.eval_file, self.architecture)
+        return Scale(raw / (self.fv_scale or usual))
 
     def build(self, networks: Networks | None = None) -> Engine:
         """Make the engine, with its network from ``networks`` if given.
@@ -92,6 +107,11 @@ class UsiSpec:
 
     command: tuple[str, ...]
     options: tuple[tuple[str, str], ...] = ()
+    win_scale: float = WIN_SCALE
+    """As for `EngineSpec`; by default it is taken to be that of our own network."""
+
+    def scale(self) -> Scale:
+        return Scale(self.win_scale)
 
     def build(self) -> Engine:
         """Start it. Raises EngineError if it does not start, is not a USI engine, or refuses an option."""
@@ -101,6 +121,25 @@ class UsiSpec:
 
 
 NodeKind = EngineSpec | UsiSpec
+
+
+@lru_cache
+def _raw_scale(eval_file: str | None, architecture: str) -> tuple[float, int]:
+    """Raw output of a network at which the odds of the side ahead are e to 1, and its usual FV_SCALE. If it cannot be
+    read, that of our own network: a node will say why."""
+    from worker.nnue import NetworkFileError
+    from worker.nnue.beside import read_beside
+    from worker.nnue.format import network_path
+    from worker.nnue.network import DEFAULT_FV_SCALE, architecture_of, default_file
+
+    try:
+        net = default_file() if eval_file is None else network_path(eval_file)
+        beside = read_beside(net)
+        found = architecture_of(net, architecture=architecture or beside.architecture)
+        usual = beside.fv_scale or found.fv_scale or DEFAULT_FV_SCALE
+    except (NetworkFileError, OSError):
+        return WIN_SCALE * DEFAULT_FV_SCALE, DEFAULT_FV_SCALE
+    return beside.win_scale or WIN_SCALE * usual, usual
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +183,8 @@ class FleetSpec:
 
     kinds: tuple[NodeKind, ...] = (EngineSpec(),)
     variety: Variety = Variety()
+    fallback: EngineSpec = EngineSpec(hash_mb=16)
+    """The engine that answers if no node does."""
 
     def spec_of(self, number: int) -> NodeKind:
         """The engine of node ``number``, from 0 on. The first of our own searchers is exactly its kind, the others
@@ -162,7 +203,47 @@ class FleetSpec:
             return replace(kind, threads=max(1, min(_MOST_THREADS, processors() // places)))
         return kind
 
-    def build(self, number: int, places: int) -> Engine:
-        """Make the engine of node ``number``, on its own machine, which runs ``places`` nodes. Raises EngineError."""
+    def net_of(self, number: int) -> str | None:
+        """The network file or folder of node ``number``; None: it needs none, or has the one in the package."""
+        kind = self.kinds[number % len(self.kinds)]
+        return kind.eval_file if isinstance(kind, EngineSpec) else None
+
+    def scale_of(self, number: int | None) -> Scale:
+        """The scale of the scores of node ``number``; None: of the fallback. If all nodes are alike, nothing needs to
+        be converted."""
+        if len(set(self.kinds)) == 1:
+            return COMMON
+        return (self.fallback if number is None else self.kinds[number % len(self.kinds)]).scale()
+
+    def build(self, number: int, places: int, net: str | None = None) -> Engine:
+        """Make the engine of node ``number``, on its own machine, which runs ``places`` nodes. Raises EngineError.
+
+        Args:
+            net: the path of its network there; None: as on the master's machine.
+        """
         kind = self.spec_here(number, places)
-        return kind.build(Networks(share=places > 1)) if isinstance(kind, EngineSpec) else kind.build()
+        if not isinstance(kind, EngineSpec):
+            return kind.build()
+        engine = replace(kind, eval_file=net or kind.eval_file).build(Networks(share=places > 1))
+        engine.name = self._name(number % len(self.kinds))
+        return engine
+
+    def _name(self, index: int) -> str:
+        """The name of our own searcher with the network of that kind, different for different networks: their depths
+        are not comparable, and they do not share a tree."""
+        named: dict[tuple[object, ...], str] = {}
+        for kind in self.kinds[: index + 1]:
+            if isinstance(kind, EngineSpec):
+                weights = kind.eval_file, kind.architecture
+                name = f"gougi, {_title(kind.eval_file)}" if kind.eval_file and len(self.kinds) > 1 else "gougi"
+                taken = sum(other == name or other.startswith(f"{name} (") for other in named.values())
+                named.setdefault(weights, f"{name} ({taken + 1})" if taken else name)
+        kind = self.kinds[index]
+        assert isinstance(kind, EngineSpec)
+        return named[kind.eval_file, kind.architecture]
+
+
+def _title(eval_file: str) -> str:
+    """A network's name for people: that of its file, or of its folder if every network's file is called so."""
+    path = Path(eval_file)
+    return path.parent.name if path.name == "nn.bin" else path.stem

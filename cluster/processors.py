@@ -21,7 +21,7 @@ def processors(cgroups: Path = _CGROUPS, mine: Path = _MINE) -> int:
         cgroups: the mount point of the kernel's control groups, version 1 or 2.
         mine: the file that names this process's groups (``man 7 cgroups``).
     """
-    bound = len(os.sched_getaffinity(0))
+    bound = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, int(min([bound, *_quotas(cgroups, mine)])))
 
 

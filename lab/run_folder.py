@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from worker.files import replace_file
+from worker.locks import lock
 
 
 class RunFolder:
@@ -31,9 +31,9 @@ class RunFolder:
             OSError: it cannot be created.
         """
         self.path.mkdir(parents=True, exist_ok=True)
-        with (self.path / ".lock").open("w") as lock:
+        with (self.path / ".lock").open("w") as file:
             try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                lock(file, wait=False)
             except BlockingIOError:
                 raise self.refused(f"{self.path}: another {self.command} is at work there") from None
             yield

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,9 +17,10 @@ from typer.main import get_command, get_group
 
 from master.commands.common import DISK_FULL, FAILED, INTERRUPTED, CommandError
 from master.commands.plain import PlainCommand, complaint
-from master.ui.terminal import guarded, name_streams
+from master.ui.terminal import clean
 from master.ui.texts import error_words
 from worker.files import described, disk_is_full
+from worker.text import ERRORS, register
 
 COMMANDS: Final = {
     "play": ("master.commands.play:play", "Play games on a tournament server, or one on this machine."),
@@ -152,18 +154,13 @@ def _root(
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code; errors are printed on stderr, never as a traceback.
-
-    Args:
-        arguments: the words after ``gougi``; None: those of this process.
-    """
+    """Run the command line and return its exit code; errors are printed on stderr, never as a traceback. ``arguments``:
+    the words after ``gougi``; None: those of this process."""
     words = sys.argv[1:] if arguments is None else list(arguments)
-    name_streams()
-    with guarded():
-        return _run(words)
-
-
-def _run(words: list[str]) -> int:
+    register()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a character that the terminal lacks becomes ASCII
+            stream.reconfigure(errors=ERRORS)
     try:
         code = app(args=words or ["--help"], prog_name="gougi", standalone_mode=False)
         sys.stdout.flush()
@@ -184,12 +181,13 @@ def _run(words: list[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except OSError as error:
-        _complain(described(error))
-        return DISK_FULL if disk_is_full(error) else FAILED
+        full = disk_is_full(error)
+        _complain(f"output: {described(error)}" if full and error.filename is None else described(error))
+        return DISK_FULL if full else FAILED
     return code if isinstance(code, int) else 0
 
 
 def _complain(message: str) -> None:
     with contextlib.suppress(OSError):  # then only the exit code reports it
         for line in message.splitlines() or ["failed"]:
-            print(f"gougi: {error_words(line, sys.stderr.encoding)}", file=sys.stderr, flush=True)
+            print(clean(f"gougi: {error_words(line, sys.stderr.encoding)}"), file=sys.stderr, flush=True)

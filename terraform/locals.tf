@@ -54,5 +54,12 @@ locals {
     table-sharing   = { from = 32768, to = 60999 }
   }
 
+  # Ray's head asks each machine for a sign of life; of many it asks less often. Gougi's own heartbeats are faster in any case.
+  ray_health = var.nodes < 64 ? "" : <<-EOT
+    RAY_health_check_period_ms=1000
+    RAY_health_check_timeout_ms=1500
+    RAY_health_check_failure_threshold=4
+  EOT
+
   token_parameter = "/gougi/${var.name}/ray-token"
 }

@@ -116,12 +116,12 @@ resource "aws_s3_object" "config" {
   depends_on = [aws_s3_bucket_server_side_encryption_configuration.this]
 }
 
-# What the master needs to know of the workers, fetched at each of its starts.
+# What the master needs to know of the workers, fetched at each of its starts, and what their number asks of Ray.
 resource "aws_s3_object" "master_env" {
   # checkov:skip=CKV_AWS_186: encrypted with the bucket's key
   bucket  = local.bucket
   key     = "${var.name}/config/master.env"
-  content = "GOUGI_ENGINE_THREADS=${local.threads}\nGOUGI_ENGINE_HASH_MB=${local.hash_mb}\n"
+  content = "GOUGI_ENGINE_THREADS=${local.threads}\nGOUGI_ENGINE_HASH_MB=${local.hash_mb}\n${local.ray_health}"
   tags    = local.tags
 
   depends_on = [aws_s3_bucket_server_side_encryption_configuration.this]

@@ -8,13 +8,15 @@ import subprocess
 import sys
 import sysconfig
 import venv
+import zipfile
 from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 
-from hatch_build import RenameError, Renamer
+from hatch_build import RenameError, Renamer, packed
+from worker.pack import SHIPPED, SUFFIX
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -73,6 +75,15 @@ def test_every_file_has_its_place(repository: Path) -> None:
         "gougi/worker/jit/__init__.py",
         "gougi/worker/jit/cache.py",
     }
+
+
+def test_packs_have_the_name_by_which_they_are_found(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"no \*\.pack there"):
+        packed(tmp_path)
+    with zipfile.ZipFile(tmp_path / "own.pack", "w") as archive:
+        archive.writestr("pack.json", json.dumps({"folder": "jit-0123"}))
+    assert packed(tmp_path) == {"gougi/worker/compiled/jit-0123.pack": (tmp_path / "own.pack").read_bytes()}
+    assert f"{SHIPPED.name}/jit-0123{SUFFIX}" == "compiled/jit-0123.pack", "where an installed Gougi looks"
 
 
 def required(name: str) -> set[str]:

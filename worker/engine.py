@@ -139,15 +139,20 @@ Entries: TypeAlias = "np.ndarray[Any, np.dtype[np.uint64]]"
 """(n, 2): transposition-table entries, the whole key and the data word of each; the format is the engine's own."""
 
 
+MOVES_MEANING: Final = 16
+"""See `SharesTable.entries_meaning`."""
+
+
 @runtime_checkable
 class SharesTable(Protocol):
     """An engine that can share its table in a fleet, so that other nodes need not search again what one has found.
 
-    Works only between engines of the same build and rules: the entries mean nothing to others.
+    Works only between engines of the same build: the entries mean nothing to others.
     """
 
     def entries_meaning(self) -> str:
-        """32 hexadecimal digits: only engines with the same value can use each other's entries."""
+        """32 hexadecimal digits: only engines with the same value can use each other's entries, and those with the same
+        first 16 (`MOVES_MEANING`) the moves in them."""
 
     def share(self, min_depth: int | None) -> None:
         """Collect the table entries of ``min_depth`` and deeper that searches write from now on; None: none."""
@@ -159,3 +164,6 @@ class SharesTable(Protocol):
     def absorb_entries(self, entries: Entries) -> int:
         """Take over entries of other engines; returns how many were useful. Invalid entries do no harm. May run during
         a search."""
+
+    def absorb_moves(self, entries: Entries) -> int:
+        """The same for entries of engines with another evaluation: only their moves, as hints."""

@@ -19,7 +19,7 @@ def give_way() -> None:
 
     If the system refuses, the priority stays: the work is more important.
     """
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, AttributeError):  # Windows has no niceness
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LOWEST)
 
 

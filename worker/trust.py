@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import pwd
 import stat
 import tempfile
 from pathlib import Path
@@ -27,6 +26,8 @@ def only_ours(folder: Path, variable: str = "") -> Path:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise OSError(error.errno, f"{where}: {(error.strerror or str(error)).lower()}") from error
+    if os.name != "posix":
+        return folder  # the mode says nothing there; a folder inherits the access list of the user's profile
     facts = folder.lstat()
     if not stat.S_ISDIR(facts.st_mode):
         raise NotADirectoryError(errno.ENOTDIR, f"{where}: it is a link, not a folder")
@@ -48,7 +49,7 @@ def own_folder(parent: Path, prefix: str) -> Path:
     """
     for candidate in (parent / prefix, *sorted(parent.glob(f"{prefix}-*"))):
         try:
-            if stat.S_IMODE(only_ours(candidate).lstat().st_mode) == 0o700:
+            if stat.S_IMODE(only_ours(candidate).lstat().st_mode) == 0o700 or os.name != "posix":
                 return candidate
         except OSError:
             continue
@@ -56,6 +57,8 @@ def own_folder(parent: Path, prefix: str) -> Path:
 
 
 def _name(uid: int) -> str:
+    import pwd
+
     try:
         return pwd.getpwuid(uid).pw_name
     except KeyError:

@@ -6,7 +6,7 @@ compile into one cold cache at once have crashed numba, so a lock lets one do it
 
 from __future__ import annotations
 
-import fcntl
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -14,9 +14,11 @@ from numba import boolean, int64, uint64
 
 from worker.jit import cache_dir
 from worker.jit.cache import mark_used, prune
+from worker.locks import lock
 from worker.mate import dfpn, expansion
 from worker.mate.state import MS, hand_of
 from worker.nnue import NN, evaluate, evaluate_full
+from worker.pack import unpack_shipped
 from worker.search import alphabeta, exchange, mate1, picker, quiescence, root, tt
 from worker.search.state import TH, begin_search
 from worker.shogi import attacks, declaration, makemove, movegen
@@ -91,8 +93,10 @@ def compile_once(stages: Sequence[Stage], mark: str, progress: Progress | None =
     mark_used(folder)
     if done.exists():
         return False
-    with (folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    if notice := unpack_shipped():
+        print(f"gougi: {notice}", file=sys.stderr)
+    with (folder / "lock").open("w") as file:
+        lock(file)
         if done.exists():
             return False
         for number, (name, function, signature) in enumerate(stages):

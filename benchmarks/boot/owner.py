@@ -94,8 +94,8 @@ class Owner:
         return started
 
     def in_bucket(self, prefix: str) -> list[str]:
-        """The keys in the fleet's bucket with this prefix."""
-        found = client("s3", self._url).list_objects_v2(Bucket=BUCKET, Prefix=prefix)
+        """The keys in the fleet's folder of the bucket with this prefix."""
+        found = client("s3", self._url).list_objects_v2(Bucket=BUCKET, Prefix=f"gougi/{prefix}")
         return [each["Key"] for each in found.get("Contents", ())]
 
     def close(self) -> None:

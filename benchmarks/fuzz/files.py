@@ -13,6 +13,7 @@ from typing import Final
 from rsshogi.core import Board
 
 from benchmarks.fuzz.target import FIXTURES, Target
+from benchmarks.random_networks import random_sfnn
 from master.analysis.game import GameFileError, parse_games
 from master.book.importing import GameFilter, read_games
 from master.config import ConfigError, load_config, sample
@@ -22,6 +23,10 @@ from worker.book.binary import YBB_MAGIC, apery_key, packed_sfen
 from worker.nnue.architecture import NetworkFileError
 from worker.nnue.format import parse_network, serialise_network
 from worker.nnue.network import default_file
+from worker.nnue.sfnn.architecture import parse_sfnn_name
+from worker.nnue.sfnn.file import PROGRESS_FILE_BYTES, parse_progress, parse_sfnn, serialise_sfnn
+from worker.nnue.sfnn.shape import NETWORK_HASH, PROGRESS_HASH
+from worker.nnue.shape import PACKED, is_sfnn, read_head
 from worker.shogi import MoveError, Position, SfenError
 from worker.shogi.sfen import parse
 
@@ -55,8 +60,6 @@ sfen lnsgkgsnl/1r5b1/ppppppppp/9/9/2P6/PP1PPPPPP/1B5R1/LNSGKGSNL w - 2
 _LOG: Final = (
     '{"event": "input", "game": 1, "call": "connected", "arguments": {}, "asked": [], "timestamp": "2026-11-22"}\n'
 )
-_HEADER_BYTES: Final = 400
-"""Bytes of a network's file that the fuzzer makes: they determine how the rest is read."""
 
 
 class Sfen(Target):
@@ -115,28 +118,52 @@ class Records(Target):
 
 
 class Network(Target):
-    """The number of bytes that a network file lacks (two bytes), then its beginning; the rest is that of the smallest
-    network."""
+    """A network's file of either family, or ``progress.bin``, cut off, with some of its bytes changed.
+
+    The first byte selects the file; two bytes say how many bytes it lacks at its end, three where the rest stands.
+    """
 
     name = "nets"
 
     def __init__(self) -> None:
-        self._file = default_file().read_bytes()
+        shapes = ("SFNN_kp_64_7_8_k3k3", "SFNN_kp_64_8_8_hand4_progress2", "SFNN_kp_64_7_8_progress8kpabs")
+        packed = [serialise_sfnn(random_sfnn(parse_sfnn_name(name))) for name in shapes]
+        self._progress = bytes(PROGRESS_FILE_BYTES)
+        self._files = (default_file().read_bytes(), *packed, self._progress)
 
     def seeds(self) -> Iterator[bytes]:
-        yield b"\0\0" + self._file[:_HEADER_BYTES]
-        yield b"\0\0" + self._file[:200] + b"\xff" * 100
+        for number, file in enumerate(self._files):
+            for at in (0, 150, len(file) // 2, len(file) - 200):
+                yield bytes([number, 0, 0]) + at.to_bytes(3, "little") + file[at : at + 300]
+        for number in range(1, 4):
+            file = self._files[number]
+            for word in (PACKED, NETWORK_HASH.to_bytes(4, "little"), PROGRESS_HASH.to_bytes(4, "little")):
+                at = max(0, file.rfind(word))
+                yield bytes([number, 0, 0]) + at.to_bytes(3, "little") + file[at : at + 60]
+        yield b"\0\0\0\0\0\0" + self._files[0][:200] + b"\xff" * 100
         text = b"Features=HalfKP(Friend)[125388->256x2],Network=AffineTransform[1<-32](ClippedReLU[32]("
-        yield b"\5\0" + self._file[:8] + len(text).to_bytes(4, "little") + text
+        yield b"\0\5\0\0\0\0" + self._files[0][:8] + len(text).to_bytes(4, "little") + text
 
     def one(self, data: bytes) -> None:
-        lacks, data = int.from_bytes(data[:2], "little"), data[2:]
-        whole = data if len(data) > _HEADER_BYTES else data + self._file[len(data) : len(self._file) - lacks]
+        if len(data) < 6:
+            return
+        file = self._files[data[0] % len(self._files)]
+        lacks, at = int.from_bytes(data[1:3], "little"), int.from_bytes(data[3:6], "little") % len(file)
+        whole = file[:at] + data[6:] + file[at + len(data) - 6 : len(file) - lacks]
         try:
-            network = parse_network(whole)
+            if file is self._progress:
+                parse_progress(whole)
+                return
+            head = read_head(whole, "nn.bin")
+            if not is_sfnn(head):
+                network = parse_network(whole)
+                assert parse_network(serialise_network(network)).architecture == network.architecture
+                return
+            read = parse_sfnn(head, progress=self._progress)
         except NetworkFileError:
             return
-        assert parse_network(serialise_network(network)).architecture == network.architecture
+        again = parse_sfnn(read_head(serialise_sfnn(read), "nn.bin"), progress=self._progress)
+        assert again.architecture == read.architecture
 
 
 class BinaryBooks(Target):

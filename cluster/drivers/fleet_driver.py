@@ -20,7 +20,7 @@ from cluster.coordination.settings import Settings, SharingSettings
 from cluster.drivers.child_processes import Fallback, LocalForkServer
 from cluster.drivers.fleet import Change, Faults, Fleet, node_name, number_of
 from cluster.drivers.host import CoordinatorHost, HostedSearcher, now_ms, prepare_this_machine
-from cluster.engine_spec import EngineSpec, FleetSpec
+from cluster.engine_spec import FleetSpec
 from cluster.machine.status import StatusFile
 from cluster.metrics.fleet import FleetMetrics
 from cluster.network.channel import ChannelServer
@@ -66,20 +66,21 @@ class FleetSearcher(HostedSearcher):
         address: ``host:port`` or ``auto`` of a running Ray cluster; None: the fleet is this machine. Ray's token comes
             from Ray's own variables.
         engine: how a node makes its engine, from its number in the fleet (0, 1, …) and the number of nodes on its
-            machine; picklable.
+            machine; picklable. Its ``net``: the path of the node's network on its machine, if the master sent it there.
         fallback: how the master's own machine makes the fallback's engine.
         report_port: the port to which nodes connect; 0: any free port. Set it if a firewall has to allow it.
         advertise: ``host:port`` to announce to the nodes, if they cannot reach the master by its own address. metrics:
         receives all measurements of the fleet.
         at_most: the number of nodes for which this machine has processors; the rest of ``nodes`` is left out. None: no
             limit.
+        kinds: the engines of the nodes and the fallback; ``engine`` and ``fallback`` may make others instead.
     """
 
     def __init__(
         self,
         nodes: int = 2,
         address: str | None = None,
-        engine: Callable[[int, int], Engine] | None = None,
+        engine: Callable[..., Engine] | None = None,
         fallback: Callable[[], Engine] | None = None,
         settings: Settings | None = None,
         sharing: SharingSettings | None = None,
@@ -88,6 +89,7 @@ class FleetSearcher(HostedSearcher):
         advertise: str | None = None,
         metrics: FleetMetrics | None = None,
         at_most: int | None = None,
+        kinds: FleetSpec | None = None,
     ) -> None:
         wanted = nodes if at_most is None else min(nodes, at_most)
         if wanted < 1:
@@ -98,8 +100,9 @@ class FleetSearcher(HostedSearcher):
                 raise FleetError(f"no Ray cluster at {address}: expected host:port or auto")
         self.name = name
         self._asked, self._wanted = nodes, wanted
-        self._engine = engine or FleetSpec().build
-        self._fallback_engine = fallback or EngineSpec(hash_mb=16).build
+        self._kinds = kinds or FleetSpec()
+        self._engine = engine or self._kinds.build
+        self._fallback_engine = fallback or self._kinds.fallback.build
         self._settings = settings or Settings()
         self._share = sharing or SharingSettings()
         self._report_port = report_port
@@ -227,7 +230,7 @@ class FleetSearcher(HostedSearcher):
         channel = self._channel = ChannelServer(self._receive, self._refuse, listen, self._report_port)
         self._port = channel.open().rpartition(":")[2]
         self._fallback = Fallback(
-            NodeSpec(FALLBACK, channel.admit(FALLBACK), self._fallback_engine),
+            NodeSpec(FALLBACK, channel.admit(FALLBACK), self._fallback_engine, scale=self._kinds.scale_of(None)),
             lambda name, fields: host.log(name, **fields),
         )
         self._fallback.open()
@@ -245,7 +248,7 @@ class FleetSearcher(HostedSearcher):
         else:
             from cluster.drivers.node_placement import NodePlacement
 
-            self._supervisor = NodePlacement(self._address, self, self._spec)
+            self._supervisor = NodePlacement(self._address, self)
             self._supervisor.open()
         await self._can_begin()
 
@@ -255,16 +258,26 @@ class FleetSearcher(HostedSearcher):
         fork_server.open()
         for node_id in map(node_name, range(1, self._wanted + 1)):
             self.log("node_starting", node=node_id)
-            fork_server.start(self._spec(node_id, self._wanted))
+            fork_server.start(self.spec(node_id, self._wanted, None))
 
-    def _spec(self, node_id: str, places: int) -> NodeSpec:
-        """The spec for the node with that id, on a machine with ``places`` nodes."""
+    def spec(self, node_id: str, places: int, net: str | None) -> NodeSpec:
+        """`cluster.drivers.node_placement.Master`. ``net``: None: the one of its engine."""
         channel = self._channel
         assert channel is not None
         url = f"tcp://{self._advertise or f'{self._host_of_ray}:{self._port}'}"
         address = replace(channel.admit(node_id), url=url)
         number = number_of(node_id) - 1
-        return NodeSpec(node_id, address, partial(self._engine, number, places), self._share.depth)
+        engine = partial(self._engine, number, places)
+        scale = self._kinds.scale_of(number)
+        return NodeSpec(node_id, address, partial(engine, net=net) if net else engine, self._share.depth, scale)
+
+    def net_of(self, node_id: str) -> str | None:
+        """`cluster.drivers.node_placement.Master`."""
+        return self._kinds.net_of(number_of(node_id) - 1)
+
+    def cannot_start(self, node_id: str, why: str) -> None:
+        """`cluster.drivers.node_placement.Master`."""
+        self._failed(Failed(node_id, why[:1000]))
 
     def _there(self) -> int:
         return sum(node_id != FALLBACK for node_id in self._fleet.live)

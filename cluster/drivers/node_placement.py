@@ -10,11 +10,11 @@ import asyncio
 import pickle
 import secrets
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict
 from typing import Protocol
 
+from cluster.api import FleetError
 from cluster.drivers.fleet import node_name
 from cluster.drivers.ray_cluster import ActorDied, RayFacts, RayRefused
 from cluster.drivers.ray_process import RayLost, RayProcess
@@ -43,6 +43,15 @@ class Master(Protocol):
     def adopted(self, node_id: str) -> None:
         """A node that lived without a supervisor has one again."""
 
+    def cannot_start(self, node_id: str, why: str) -> None:
+        """Its machine cannot get what the node needs; it is tried again."""
+
+    def spec(self, node_id: str, places: int, net: str | None) -> NodeSpec:
+        """The spec of that node, on a machine with that number of slots and with the network at that path."""
+
+    def net_of(self, node_id: str) -> str | None:
+        """The network of that node, a path on the master's machine; None: it needs none."""
+
     def log(self, name: str, **fields: object) -> None: ...
 
 
@@ -55,12 +64,10 @@ class NodePlacement:
     Args:
         address: ``host:port`` or ``auto`` of the cluster.
         master: see `Master`.
-        spec: makes the spec of the node with that id, on a machine with that number of slots.
     """
 
-    def __init__(self, address: str, master: Master, spec: Callable[[str, int], NodeSpec]) -> None:
+    def __init__(self, address: str, master: Master) -> None:
         self._master = master
-        self._spec = spec
         self._address = address
         self._run = secrets.token_hex(8)
         self._ray: RayProcess | None = None
@@ -156,7 +163,8 @@ class NodePlacement:
             self._kept.add(node_id)
             if node_id != orphan:
                 self._master.log("node_starting", node=node_id)
-            await ray.ask("keep", actor, node_id, pickle.dumps(self._spec(node_id, places)))
+            net = await self._lend_net(ray, actor, node_id)
+            await ray.ask("keep", actor, node_id, pickle.dumps(self._master.spec(node_id, places, net)))
             if node_id == orphan:
                 self._master.adopted(node_id)
             await ray.ask("watch", actor)
@@ -166,6 +174,24 @@ class NodePlacement:
             raise
         finally:
             self._kept.discard(node_id)
+
+    async def _lend_net(self, ray: RayProcess, actor: int, node_id: str) -> str | None:
+        """The path of the node's network on its machine, which gets the network if it lacks it.
+
+        Raises:
+            ActorDied: it cannot get it.
+        """
+        path = self._master.net_of(node_id)
+        if path is None:
+            return None
+        began = time.monotonic()
+        try:
+            there: str = await ray.ask("lend_net", actor, path)
+        except FleetError as error:
+            self._master.cannot_start(node_id, str(error))
+            raise ActorDied(str(error)) from error
+        self._master.log("net_there", node=node_id, path=there, seconds=round(time.monotonic() - began, 1))
+        return there
 
     def _choose(self, orphan: str) -> str:
         """Choose the node for a slot: the one that is alive there, unless it is now alive elsewhere; else a new one,

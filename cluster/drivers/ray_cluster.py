@@ -16,12 +16,15 @@ import sys
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from cluster.api import FleetError
 from cluster.drivers.supervisor_actor import RESOURCE, SupervisorActor
+from cluster.node.sent_nets import SentNet
+from worker.files import described
 
 if TYPE_CHECKING:
     from ray.exceptions import RayError
@@ -72,6 +75,14 @@ class RayFacts:
     """``host:port`` of its head."""
 
 
+@dataclass(slots=True)
+class _Lent:
+    """A network in the object store: as long as a machine fetches it."""
+
+    chunks: asyncio.Task[list[Any]]
+    machines: int = 0
+
+
 class RayCluster:
     """A connection to Ray. Actors are identified by numbers.
 
@@ -87,6 +98,10 @@ class RayCluster:
         self._shared: dict[int, Any] = {}
         self._remote: dict[Callable[..., Any], Any] = {}
         """Ray's form of the functions of `run_task`."""
+        self._nets: dict[str, asyncio.Task[SentNet]] = {}
+        """The networks of this run, by path."""
+        self._lent: dict[SentNet, _Lent] = {}
+        """The networks that machines fetch at the moment."""
 
     async def open(self) -> RayFacts:
         """Connect.
@@ -150,6 +165,50 @@ class RayCluster:
         """`cluster.drivers.supervisor_actor.SupervisorActor.orphan`."""
         actor = self._actors[number]
         return str(await self._ask(lambda: actor.orphan.remote()))
+
+    async def lend_net(self, number: int, path: str) -> str:
+        """Send the network at that path to the supervisor's machine if it lacks it; returns its path there.
+
+        Machines fetch it in chunks through Ray's object stores, also from each other, and check its SHA-256.
+
+        Raises:
+            FleetError: it cannot be read here, or not be kept there.
+        """
+        actor = self._actors[number]
+        try:
+            if path not in self._nets:
+                self._nets[path] = asyncio.ensure_future(asyncio.to_thread(SentNet.at, path))
+            net = await asyncio.shield(self._nets[path])
+            found: str = await self._ask(lambda: actor.found_net.remote(net))
+            return found or await self._send_net(actor, net)
+        except (OSError, FleetError) as error:
+            self._nets.pop(path, None)  # it may have changed
+            raise FleetError(f"the network cannot be sent: {described(error)}") from error
+
+    async def _send_net(self, actor: Any, net: SentNet) -> str:
+        lent = self._lent.get(net)
+        if lent is None:
+            lent = self._lent[net] = _Lent(asyncio.ensure_future(self._put(net)))
+        lent.machines += 1
+        try:
+            chunks = await asyncio.shield(lent.chunks)
+            found, why = await self._ask(lambda: actor.keep_net.remote(net, chunks))
+        finally:
+            lent.machines -= 1
+            if not lent.machines:
+                del self._lent[net]
+        if why:
+            raise FleetError(why)
+        return str(found)
+
+    async def _put(self, net: SentNet) -> list[Any]:
+        """References to all chunks of a network in Ray's object store, which moves to disk what does not fit."""
+        import ray
+
+        def put(number: int) -> Any:
+            return ray.put(net.part(number))
+
+        return [await self._call(partial(put, number)) for number in range(net.parts)]
 
     async def keep(self, number: int, node_id: str, spec: bytes) -> None:
         """`cluster.drivers.supervisor_actor.SupervisorActor.keep`."""

@@ -7,10 +7,13 @@ Ray, the node keeps searching, and the next supervisor that Ray places on the ma
 from __future__ import annotations
 
 import contextlib
+import socket
 import time
-from typing import Final
+from collections.abc import Iterator
+from typing import Any, Final
 
 from cluster.node.fork_server_link import Link
+from cluster.node.sent_nets import NetNotKept, SentNet, found_net, keep_net
 
 RESOURCE: Final = "searcher"
 """The custom Ray resource of which a machine has one unit for each node that it can run."""
@@ -43,6 +46,27 @@ class SupervisorActor:
         self._link = Link(self._run)
         found: str = self._link.ask("orphan")
         return found
+
+    def found_net(self, net: SentNet) -> str:
+        """The file of that network on this machine; empty: it lacks it."""
+        return str(found_net(net) or "")
+
+    def keep_net(self, net: SentNet, chunks: list[Any]) -> tuple[str, str]:
+        """The same, after fetching the network if no other node of this machine did; and why it cannot be kept.
+
+        Args:
+            chunks: Ray's references to all parts of its files.
+        """
+        import ray
+
+        def fetched() -> Iterator[bytes]:
+            while chunks:  # each is let go before the next comes
+                yield ray.get(chunks.pop(0))
+
+        try:
+            return str(keep_net(net, fetched())), ""
+        except NetNotKept as error:
+            return "", f"{socket.gethostname()}: {error}"
 
     def keep(self, node_id: str, spec: bytes) -> None:
         """Keep that node here from now on; ``spec`` is its `NodeSpec`, pickled: it is not unpickled here."""

@@ -61,16 +61,17 @@ class TaskSource(Protocol):
 
 
 class TaskQueue:
-    """A `TaskSource` of tasks that are known from the start."""
+    """A `TaskSource` of tasks that are known from the start; each is made when it is due."""
 
     def __init__(self, tasks: Iterable[Task]) -> None:
-        self._tasks = deque(tasks)
+        self._tasks = iter(tasks)
+        self._back: deque[Task] = deque()
 
     def take(self) -> Task | None:
-        return self._tasks.popleft() if self._tasks else None
+        return self._back.popleft() if self._back else next(self._tasks, None)
 
     def give_back(self, task: Task) -> None:
-        self._tasks.appendleft(task)
+        self._back.append(task)
 
 
 def run_tasks(

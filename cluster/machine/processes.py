@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-_TICKS: Final = os.sysconf("SC_CLK_TCK")
+_TICKS: Final = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 _LONGEST_S: Final = 5.0
 """A process that SIGKILL has not ended by then is blocked in the kernel (a dead disk)."""
 

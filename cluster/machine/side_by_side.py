@@ -176,6 +176,9 @@ class ProcessWorkplace(Generic[_Task, _Result]):
 def deaf_to_ctrl_c() -> Iterator[None]:
     """A process that is started in this context never receives Ctrl-C, which a terminal sends to all; this process
     receives it afterwards."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
     resource_tracker.ensure_running()  # started with the first process, it would unblock the signal
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:

@@ -8,7 +8,8 @@ that moves are only *words* here: `cluster.coordination.root` checks whether the
 Master to node: `Job`, `Stop`, `NewGame`, `Peers`, `End`. Node to master: `Begun`, `Failed`, `Hello`, `Heartbeat`,
 `Report`, `Done`, `Leave`, `Shared`, `Starves`.
 
-Scores are `worker.score` scores from the side to move at the job's own root, the position after ``Job.moves``.
+Scores are `worker.score` scores from the side to move at the job's own root, the position after ``Job.moves``, on the
+scale of our own network (`cluster.network.scale`).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta, Struct
 
+from cluster.network.scale import Scale
 from worker.engine import Bound, Limits, SearchInfo
 from worker.rules import EnteringKingRule, Rules
 from worker.score import MATE, MAX_EVAL, MAX_PLY
@@ -35,6 +37,9 @@ MAX_MULTIPV: Final = 600
 
 LONGEST_GAME: Final = 100_000
 """The highest move limit of a game."""
+
+COMMON: Final = Scale()
+"""The scale of messages."""
 
 
 class MessageError(ValueError):
@@ -91,7 +96,9 @@ class Job(_Body, frozen=True, tag="job"):
     background: bool = False
     """Whether the job gives way to everything else on its machine, because other nodes can answer instead."""
 
-    def limits(self) -> Limits:
+    def limits(self, scale: Scale = COMMON) -> Limits:
+        """The limits, for an engine with that scale."""
+        alpha, beta = scale.window(self.alpha, self.beta)
         return Limits(
             movetime_ms=self.movetime_ms,
             nodes=self.nodes,
@@ -99,13 +106,13 @@ class Job(_Body, frozen=True, tag="job"):
             multipv=self.multipv,
             searchmoves=self.searchmoves,
             ignoremoves=self.ignoremoves,
-            alpha=self.alpha,
-            beta=self.beta,
+            alpha=alpha,
+            beta=beta,
         )
 
-    def rules(self, own: Rules) -> Rules:
+    def rules(self, own: Rules, scale: Scale = COMMON) -> Rules:
         """The rules for this job's search: the engine's ``own``, overridden by those in the job."""
-        return own.of_search(self.max_moves, self.draw_black, self.draw_white, self.entering)
+        return own.of_search(self.max_moves, scale.own(self.draw_black), scale.own(self.draw_white), self.entering)
 
 
 class Stop(_Body, frozen=True, tag="stop"):
@@ -216,15 +223,15 @@ class Report(_Body, frozen=True, tag="report"):
     multipv: _MultiPv = 1
 
     @classmethod
-    def of(cls, node_id: str, job: Job, info: SearchInfo) -> Report:
-        """Make the report of ``info``, which was found in a search for ``job``."""
+    def of(cls, node_id: str, job: Job, info: SearchInfo, scale: Scale = COMMON) -> Report:
+        """Make the report of ``info``, which an engine with that scale found in a search for ``job``."""
         return cls(
             node_id=node_id,
             search_id=job.search_id,
             job_id=job.job_id,
             depth=info.depth,
             seldepth=info.seldepth,
-            score=info.score,
+            score=scale.common(info.score),
             bound=info.bound,
             nodes=info.nodes,
             time_ms=info.time_ms,

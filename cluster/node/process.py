@@ -23,8 +23,9 @@ from typing import Final
 from cluster.machine.presence import NodeState, Presence
 from cluster.machine.status import sweep
 from cluster.network.channel import ChannelAddress, ChannelClient
-from cluster.network.messages import EVERY_JOB, Begun, End, Failed, Hello, Job, Leave, Order, Peers, Stop
+from cluster.network.messages import COMMON, EVERY_JOB, Begun, End, Failed, Hello, Job, Leave, Order, Peers, Stop
 from cluster.network.own_host import machine_name
+from cluster.network.scale import Scale
 from cluster.node.runner import NodeRunner
 from cluster.sharing.node import TableSharing
 from worker.engine import Engine, EngineError, Limits, SharesTable
@@ -54,6 +55,8 @@ class NodeSpec:
     """Makes the engine, in the node's process; picklable."""
     share_depth: int = 0
     """It shares table entries of at least this depth with other nodes, if the engine can; 0: no sharing."""
+    scale: Scale = COMMON
+    """That of the engine's scores."""
 
 
 class NodeService:
@@ -104,7 +107,7 @@ class NodeService:
         engine.set_position(STARTPOS)
         first = engine.go(Limits(movetime_ms=_FIRST_SEARCH_MS))
         engine.new_game()
-        runner = self._runner = NodeRunner(spec.node_id, engine, self._channel.send)
+        runner = self._runner = NodeRunner(spec.node_id, engine, self._channel.send, spec.scale)
         sharing = self._sharing = self._share(spec, engine, runner)
         return Hello(
             spec.node_id,

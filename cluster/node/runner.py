@@ -21,7 +21,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from cluster.network.messages import Done, Job, NewGame, Report, Starves, Stop
+from cluster.network.messages import COMMON, Done, Job, NewGame, Report, Starves, Stop
+from cluster.network.scale import Scale
 from cluster.processors import processors
 from worker.engine import Engine, EngineError, SearchInfo, SearchResult
 from worker.threads import core_time, give_way
@@ -87,9 +88,11 @@ class NodeRunner:
     began: then there is no answer. A newer job ends the running one. A `Starves` may follow, if others took the core.
     """
 
-    def __init__(self, node_id: str, engine: Engine, emit: Emit) -> None:
+    def __init__(self, node_id: str, engine: Engine, emit: Emit, scale: Scale = COMMON) -> None:
+        """``scale``: that of the engine's scores."""
         self.node_id = node_id
         self.engine = engine
+        self._scale = scale
         self._emit = emit
         self._core_share = CoreShare()
         self._wake = threading.Condition()
@@ -192,7 +195,7 @@ class NodeRunner:
         self._search(job)
 
     def _set_up(self, job: Job) -> None:
-        self.engine.rules = job.rules(self.engine.rules)
+        self.engine.rules = job.rules(self.engine.rules, self._scale)
         self.engine.set_position(job.sfen, job.moves)
 
     def _attempt(self, step: Callable[[], None]) -> str:
@@ -221,12 +224,12 @@ class NodeRunner:
                 if not last:
                     quiet_until_s = now_s + _EARLY_S
             last[info.multipv] = info
-            self._emit(Report.of(self.node_id, job, info))
+            self._emit(Report.of(self.node_id, job, info, self._scale))
 
         error, result = "", SearchResult("", None, 0, 0)
         began_s, before = time.monotonic(), core_time()
         try:
-            result = self.engine.go(job.limits(), on_info)
+            result = self.engine.go(job.limits(self._scale), on_info)
         except EngineError as failure:
             error = str(failure)[:1000] or "engine error"
         except Exception as failure:
@@ -234,7 +237,7 @@ class NodeRunner:
             error = f"{type(failure).__name__}: {failure}"[:1000]
         for info in result.lines:
             if last.get(info.multipv) != info:
-                self._emit(Report.of(self.node_id, job, info))
+                self._emit(Report.of(self.node_id, job, info, self._scale))
         with self._wake:
             self._running = None
         self._emit(Done(self.node_id, job.search_id, job.job_id, result.nodes, result.time_ms, error))

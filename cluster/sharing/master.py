@@ -1,7 +1,7 @@
 """The master's part in sharing: which node listens to which, and statistics of their traffic.
 
 Entries do not pass through the master. It sends each node a `Peers` with the nodes to listen to, and a new one whenever
-the fleet changes. Only nodes whose entries have the same meaning listen to each other.
+the fleet changes. Nodes use whole entries of those with the same evaluation, and the moves of others.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from cluster.network.messages import Hello, Peers, Shared
-from cluster.sharing.table import listens_to
+from cluster.sharing.table import hears
 
 
 class Peering:
@@ -40,29 +40,24 @@ class Peering:
 
     def orders(self, live: Iterable[str]) -> list[tuple[str, Peers]]:
         """The messages that are due for these live nodes, each with its node; none is sent twice."""
-        groups: dict[str, list[Hello]] = {}
-        for node_id in live:
-            hello = self._hellos.get(node_id)
-            if hello is not None and hello.share_url:
-                groups.setdefault(hello.share_meaning, []).append(hello)
+        known = (self._hellos.get(node_id) for node_id in live)
+        nodes = [hello for hello in known if hello is not None and hello.share_url]
+        heard = hears([hello.share_meaning for hello in nodes])
         found: list[tuple[str, Peers]] = []
-        for group in groups.values():
-            rate = self._bytes_per_s if len(group) > 1 else 0  # alone it would check for listeners all the time
-            heard = [listens_to(index, len(group)) for index in range(len(group))]
-            for index, hello in enumerate(group):
-                others = sorted((group[i] for i in heard[index]), key=lambda other: other.node_id)
-                peers = Peers(
-                    urls=tuple(other.share_url for other in others),
-                    names=tuple(other.node_id for other in others),
-                    keys=tuple(self._key_of(other.node_id) for other in others),
-                    listeners=tuple(
-                        sorted(self._key_of(group[i].node_id) for i, those in enumerate(heard) if index in those)
-                    ),
-                    bytes_per_s=rate,
-                )
-                if self._told.get(hello.node_id) != peers:
-                    self._told[hello.node_id] = peers
-                    found.append((hello.node_id, peers))
+        for index, hello in enumerate(nodes):
+            others = sorted((nodes[i] for i in heard[index]), key=lambda other: other.node_id)
+            listeners = [self._key_of(nodes[i].node_id) for i, those in enumerate(heard) if index in those]
+            peers = Peers(
+                urls=tuple(other.share_url for other in others),
+                names=tuple(other.node_id for other in others),
+                keys=tuple(self._key_of(other.node_id) for other in others),
+                listeners=tuple(sorted(listeners)),
+                # Without listeners it would check for them all the time.
+                bytes_per_s=self._bytes_per_s if listeners or others else 0,
+            )
+            if self._told.get(hello.node_id) != peers:
+                self._told[hello.node_id] = peers
+                found.append((hello.node_id, peers))
         return found
 
 

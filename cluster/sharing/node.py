@@ -398,7 +398,7 @@ class TableSharing:
         self._send(self._engine.take_entries(), listeners)
 
     def _receive(self) -> None:
-        traffic, found = self._traffic, list[Entries]()
+        traffic, found, hints = self._traffic, list[Entries](), list[Entries]()
         for node_id, data in self._link.receive():
             traffic.bytes_in += len(data)
             try:
@@ -409,9 +409,11 @@ class TableSharing:
                 continue
             traffic.lost += self._sequences.lost(batch)
             traffic.entries_in += len(batch.entries)
-            found.append(batch.entries)
+            (hints if batch.moves_only else found).append(batch.entries)
         if found:
             traffic.used += self._engine.absorb_entries(np.concatenate(found))
+        if hints:
+            traffic.used += self._engine.absorb_moves(np.concatenate(hints))
 
     def _send(self, entries: Entries, listeners: int) -> None:
         limit = self._bytes_per_s / listeners

@@ -5,7 +5,7 @@ over the entries that it receives (Stockfish's MPI cluster did so with depth ove
 Entries are perishable: entries that cannot be sent at once are dropped, never queued, and nothing waits for a peer.
 
 `ShareDepth` keeps the stream within a rate, `TokenBucket` is the hard limit, `encode_batch` and `decode_batch` convert
-to and from bytes, `listens_to` determines which node listens to which. `cluster.sharing.node` has the sockets and the
+to and from bytes, `hears` determines which node listens to which. `cluster.sharing.node` has the sockets and the
 thread.
 """
 
@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Final
 
 import numpy as np
 
-from worker.engine import Entries
+from worker.engine import MOVES_MEANING, Entries
 
 ENTRY_BYTES: Final = 16
 MOST_ENTRIES: Final = 1 << 15
@@ -29,6 +30,7 @@ _MAGIC: Final = b"GGE1"
 _HEADER: Final = struct.Struct("<4s16sQIB")
 """Magic and version, meaning of the words, sequence, number of entries, length of the sender's name."""
 MEANING_BYTES: Final = 16
+_MOVES_BYTES: Final = MOVES_MEANING // 2
 _MOST_NAME: Final = 255
 MOST_BATCH_BYTES: Final = _HEADER.size + _MOST_NAME + MOST_ENTRIES * ENTRY_BYTES
 
@@ -38,7 +40,7 @@ class BatchError(ValueError):
 
 
 class ForeignBatch(BatchError):
-    """A batch whose entries mean something else: another network, other rules or another build."""
+    """A batch whose entries, and the moves in them, mean something else: another build."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,8 @@ class Batch:
     sequence: int
     """Number of the batch, from 0 for each sender: a gap means lost batches."""
     entries: Entries
+    moves_only: bool = False
+    """Only the moves in the entries have a meaning here: the sender has another evaluation."""
 
 
 def header_bytes(peer: str) -> int:
@@ -62,7 +66,7 @@ def encode_batch(peer: str, meaning: bytes, sequence: int, entries: Entries) -> 
 
     Args:
         peer: 1 to 255 bytes of UTF-8.
-        meaning: 16 bytes; only nodes with the same value may use the entries.
+        meaning: 16 bytes; see `worker.engine.SharesTable.entries_meaning`.
         entries: (n, 2) of uint64, at most `MOST_ENTRIES`.
 
     Raises:
@@ -83,7 +87,7 @@ def decode_batch(data: bytes, meaning: bytes, node_id: str) -> Batch:
     """The batch in ``data``, which came from that node, for a table whose entries have this ``meaning``.
 
     Raises:
-        ForeignBatch: its entries mean something else, but it is well formed.
+        ForeignBatch: nothing in its entries can be used, but it is well formed.
         BatchError: ``data`` is not a valid batch.
     """
     if len(data) < _HEADER.size:
@@ -103,10 +107,10 @@ def decode_batch(data: bytes, meaning: bytes, node_id: str) -> Batch:
         raise BatchError(f"batch: the sender's name is no UTF-8 ({error.reason})") from error
     if peer.rpartition("/")[0] != node_id:
         raise BatchError(f"batch of {node_id}: in the name of {peer!r}")
-    if its_meaning != meaning:
-        raise ForeignBatch(f"batch of {peer}: entries of another network, other rules or another build")
+    if its_meaning[:_MOVES_BYTES] != meaning[:_MOVES_BYTES]:
+        raise ForeignBatch(f"batch of {peer}: entries of another build")
     words = np.frombuffer(data, "<u8", offset=start).reshape(count, 2)
-    return Batch(peer, sequence, words.astype(np.uint64, copy=False))
+    return Batch(peer, sequence, words.astype(np.uint64, copy=False), moves_only=its_meaning != meaning)
 
 
 class ShareDepth:
@@ -186,7 +190,7 @@ class Traffic:
     bytes_in: int = 0
     entries_in: int = 0
     used: int = 0
-    """The part of ``entries_in`` for which the table had no entry of that depth."""
+    """The part of ``entries_in`` for which the table had no entry of that depth; of mere moves, no entry at all."""
     lost: int = 0
     """Batches from others that did not arrive."""
     refused: int = 0
@@ -212,6 +216,39 @@ class Sequences:
             self._last.clear()
         self._last[batch.peer] = batch.sequence
         return 0 if last is None else max(0, batch.sequence - last - 1)
+
+
+_NEAR: Final = (-2, -1, 1, 2)
+
+
+def hears(meanings: Sequence[str], most: int = 16) -> list[tuple[int, ...]]:
+    """The nodes to which each node listens, by their indices.
+
+    Nodes with the same meaning hear each other, as `listens_to` has it. A node also hears nodes whose moves alone it
+    can use: all of them, if all together are at most ``most``, and otherwise up to four, which then hear it too.
+
+    Args:
+        meanings: of each node (`worker.engine.SharesTable.entries_meaning`).
+    """
+    alike: dict[str, list[int]] = {}
+    related: dict[str, list[int]] = {}
+    for index, meaning in enumerate(meanings):
+        alike.setdefault(meaning, []).append(index)
+        related.setdefault(meaning[:MOVES_MEANING], []).append(index)
+    place = {index: at for group in alike.values() for at, index in enumerate(group)}
+    found: list[tuple[int, ...]] = [()] * len(meanings)
+    for family in related.values():
+        # The groups take turns in the ring, each as often as it has nodes.
+        ring = sorted(family, key=lambda index: (place[index] + 0.5) / len(alike[meanings[index]]))
+        for at, index in enumerate(ring):
+            group, count = alike[meanings[index]], len(ring)
+            if len(group) < count <= most + 1:
+                found[index] = tuple(other for other in ring if other != index)
+                continue
+            near = {ring[(at + step) % count] for step in _NEAR} - set(group)
+            own = listens_to(place[index], len(group), most if len(group) == count else most - len(_NEAR))
+            found[index] = (*(group[other] for other in own), *sorted(near))
+    return found
 
 
 def listens_to(index: int, count: int, most: int = 16) -> tuple[int, ...]:

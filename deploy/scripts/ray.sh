@@ -11,6 +11,11 @@
 [ "${RAY_AUTH_MODE:-}" = token ] || die "RAY_AUTH_MODE is not token: Ray would let everybody in"
 # Ray's head gets it from systemd.
 [ -z "${CREDENTIALS_DIRECTORY:-}" ] || export RAY_AUTH_TOKEN_PATH=$CREDENTIALS_DIRECTORY/ray-token
+# Terraform's settings for the number of machines, over those of systemd/ray.env.
+set -a
+# shellcheck source=/dev/null
+[ ! -r /etc/gougi/master.env ] || . /etc/gougi/master.env
+set +a
 # Made by gougi-setup, which may fail and be tried again: so is this.
 [ -r "${RAY_AUTH_TOKEN_PATH:-}" ] || die "${RAY_AUTH_TOKEN_PATH:-RAY_AUTH_TOKEN_PATH}: no token there that can be read"
 

@@ -164,12 +164,12 @@ def blend(
     from lab.training.weights import blend as mean
     from worker.files import replace_file
     from worker.nnue.architecture import NetworkFileError
-    from worker.nnue.format import read_network, serialise_network
+    from worker.nnue.network import read_any, serialise
 
     try:
         last = 1 / len(nets) if share is None else share
         shares = [(1 - last) / (len(nets) - 1)] * (len(nets) - 1) + [last]
-        content = serialise_network(mean([read_network(path) for path in nets], shares))
+        content = serialise(mean([read_any(path) for path in nets], shares))
         out.parent.mkdir(parents=True, exist_ok=True)
         replace_file(out, content)
     except (NetworkFileError, BlendError) as error:
@@ -212,10 +212,10 @@ def compare(
     from lab.training.corpus import CorpusError, shard_files
     from lab.training.run import compile_training
     from worker.nnue.architecture import NetworkFileError
-    from worker.nnue.format import read_network
+    from worker.nnue.network import read_any
 
     with EndsOn(NetworkFileError, OSError):
-        a, b = (read_network(path) for path in (first, second))
+        a, b = (read_any(path) for path in (first, second))
     compile_training()
     with EndsOn(CorpusError, OSError, code=FAILED):
         records, held_out = interruptible(lambda: quiet_records(shard_files(data, "games"), positions))

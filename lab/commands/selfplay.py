@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import json
+import random
+import re
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from cluster.processors import processors
 from lab.commands.options import GROUP_SETTINGS, Hash, Out, Processes, TeacherGamesFolder
-from master.commands.checks import network_file
+from master.commands.checks import Kind, network_file, only
 from master.commands.common import FAILED, CommandError, EndsOn, interruptible
 from master.commands.options import FleetAddress, FvScale, Json, JsonAtEnd, NetFile
 from master.commands.plain import PlainCommand, PlainGroup
 from worker.files import described
+
+if TYPE_CHECKING:
+    from lab.selfplay.run import Starts
+    from lab.selfplay.teacher import TeacherSettings
 
 OUR_SCALE: Final = 1006
 """Win-rate scale of the network that ships, as fitted by its training (``docs/nets.json``)."""
@@ -22,6 +28,9 @@ FIRST_SCALE: Final = 2400
 """Win-rate scale of generation 0, the hand-made network with which ``gougi learn`` begins."""
 TREE_NATURAL: Final = 0.5
 """Share of the games with natural openings, if positions of trees are kept."""
+_PIECES: Final = 40
+_STARTS: Final = 4
+"""Positions of the file of --openings for each game."""
 TREE_GAMES: Final = 200
 """Games per shard in that case: some 150,000 positions, 13 MB."""
 
@@ -45,7 +54,23 @@ def selfplay(
             min=1, metavar="N", help="Soft limit of a move: no iteration begins after it. Some 1.7 N are searched."
         ),
     ] = 700,
-    plies: Annotated[str, typer.Option(metavar="N-M", help="Random moves of an opening, from and to.")] = "8-16",
+    openings: Annotated[
+        Path | None,
+        typer.Option(
+            exists=True,
+            dir_okay=False,
+            metavar="FILE",
+            help="Games start at random positions of this file: one in each line (sfen ...), or a .psv. Default: the "
+            "start position.",
+            callback=only(Kind.POSITIONS),
+        ),
+    ] = None,
+    plies: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N-M", help="Random moves of an opening, from and to. Default: 8-16; with --openings 0-4."
+        ),
+    ] = None,
     scale: Annotated[
         float | None,
         typer.Option(
@@ -61,17 +86,21 @@ def selfplay(
         float, typer.Option(metavar="SHARE", help="Share of the games that go on to the end in spite of --decided.")
     ] = 0.1,
     entering: Annotated[
-        float,
-        typer.Option(metavar="SHARE", help="Share of the games that begin with both kings near the enemy's camp."),
-    ] = 0.05,
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Share of the games that begin with both kings near the enemy's camp. Default: 0.05; with "
+            "--openings 0.",
+        ),
+    ] = None,
     unusual: Annotated[
-        float,
+        float | None,
         typer.Option(
             metavar="SHARE",
             help="Share of the games that begin in an unusual position: after the opening come up to 60 plies of quick "
-            "searches, one in six a random move.",
+            "searches, one in six a random move. Default: 0.5; with --openings 0.",
         ),
-    ] = 0.5,
+    ] = None,
     natural: Annotated[
         float | None,
         typer.Option(
@@ -126,6 +155,8 @@ def selfplay(
 
       gougi selfplay --out runs/tree1 --games 100000 --nodes 400 --tree --deep-share 0.01
 
+      gougi selfplay --out runs/games2 --games 100000 --openings positions.psv
+
       gougi selfplay stats runs/games1
     """
     if context.invoked_subcommand is not None:
@@ -135,31 +166,63 @@ def selfplay(
     from lab.selfplay.run import digest_of, run
     from lab.selfplay.teacher import TeacherSettings, code_version
     from worker.nnue.architecture import NetworkFileError
+    from worker.nnue.beside import fingerprint
 
-    first, last = _plies(plies)
+    first, last = _plies(plies or ("8-16" if openings is None else "0-4"))
     if scale is None:
         scale = OUR_SCALE if net is None else FIRST_SCALE
     try:
         settings = TeacherSettings(
             seed=seed, nodes=nodes, plies_from=first, plies_to=last, scale=scale, decided=decided,
-            played_out=played_out, entering=entering, unusual=unusual,
+            played_out=played_out,
+            entering=(0.05 if openings is None else 0.0) if entering is None else entering,
+            unusual=(0.5 if openings is None else 0.0) if unusual is None else unusual,
             natural=(TREE_NATURAL if tree else 0.0) if natural is None else natural,
             tree_depth=tree_depth if tree else 0, tree_share=tree_share, deep=deep_share, deep_nodes=deep_nodes,
             deep_depth=deep_depth, hash_mb=hash_mb, games=(TREE_GAMES if tree else 1000) if shard is None else shard,
+            starts="" if openings is None else fingerprint(openings),
         )  # fmt: skip
+        starts = _starts(openings, settings)
         network = network_file(net, fv_scale)
         terms = ShardTerms(settings, digest_of(network), fv_scale, code_version())
         folder = TeacherFolder(out)
         with folder.held():
             folder.claim(terms)
             place = address or processes or processors()
-            return run(folder, terms, network, -(-games // settings.games), place, as_json)
+            return run(folder, terms, network, -(-games // settings.games), place, as_json, starts)
     except (ValueError, NetworkFileError, FolderError) as error:
         raise CommandError(str(error)) from error
     except (TeachingError, FleetError) as error:
         raise CommandError(str(error), FAILED) from error
     except OSError as error:
         raise CommandError(f"{described(error)}; the same command goes on", FAILED) from error
+
+
+def _starts(openings: Path | None, settings: TeacherSettings) -> Starts:
+    """The positions of each shard, several for each game because one side has won in some of them.
+
+    Raises:
+        CommandError: the file cannot be used.
+    """
+    from lab.match.openings import PSV_SUFFIX, OpeningError, openings_of, read_openings
+
+    if openings is None:
+        return lambda _number: ()
+    wanted, seed = _STARTS * settings.games, settings.seed
+    with EndsOn(OpeningError):
+        if openings.suffix == PSV_SUFFIX:
+            openings_of(str(openings), seed, 1)  # a fault in the file ends the command before it begins
+            return lambda number: openings_of(str(openings), f"{seed}/{number}", wanted)
+        lines = read_openings(openings)
+    for number, line in enumerate(lines, start=1):
+        if sum(piece.isalpha() for piece in line.split()[0]) + _in_hand(line.split()[2]) != _PIECES:
+            raise CommandError(f"{openings}, position {number}: a handicap game; expected all {_PIECES} pieces")
+    return lambda number: random.Random(f"{seed}/{number}").sample(lines, min(wanted, len(lines)))
+
+
+def _in_hand(hands: str) -> int:
+    """The number of pieces in hand, of that part of an SFEN: ``2P`` are two."""
+    return sum(int(count or 1) for count, _ in re.findall(r"(\d*)([A-Za-z])", hands))
 
 
 def _plies(text: str) -> tuple[int, int]:

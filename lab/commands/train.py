@@ -17,8 +17,8 @@ from master.commands.options import JsonAtEnd
 from worker.files import described
 
 if TYPE_CHECKING:
+    from lab.training.weights import AnyFile, Shape
     from worker.nnue.architecture import Architecture
-    from worker.nnue.format import NetworkFile
 
 TORCH = "torch==2.13.0"
 NO_TORCH = f"gougi train needs PyTorch, which is not installed: pip install {TORCH} (or Gougi with its extra: train)"
@@ -47,6 +47,14 @@ def train(
     ] = None,
     hidden: Annotated[
         str | None, typer.Option(metavar="N-M", help="Units of the two hidden layers. Default: 32-32.")
+    ] = None,
+    architecture: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Instead of these three, a short name: halfkp_512x2-8-64, or one of the SFNN family such as "
+            "SFNN_halfkahm2_256_15_32_k3k3 (stacks: none, k3k3 or k9k9).",
+        ),
     ] = None,
     epochs: Annotated[
         float | None, typer.Option(metavar="N", help="Number of times that it learns from each position. Default: 10.")
@@ -136,6 +144,8 @@ def train(
       gougi train --data runs/games1 --out runs/net1
 
       gougi train --data runs/games1 --data runs/games2 --out runs/net2 --from runs/net1/nn.bin --epochs 3
+
+      gougi train --data runs/games1 --out runs/net3 --architecture SFNN_halfkahm2_256_15_32_k3k3
     """
     if importlib.util.find_spec("torch") is None:
         raise CommandError(NO_TORCH, FAILED)
@@ -146,11 +156,11 @@ def train(
     from lab.training.run import TrainFolder, TrainFolderError, run
     from lab.training.train_settings import TrainSettings
     from worker.nnue.architecture import NetworkFileError
-    from worker.nnue.format import read_network
+    from worker.nnue.network import read_any
 
     try:
-        source = read_network(begin) if begin is not None else None
-        shape = shape_of(source, features, width, hidden)
+        source = read_any(begin) if begin is not None else None
+        shape = shape_of(source, features, width, hidden, architecture)
         first, last = _span(score_share)
         settings = TrainSettings(
             **shape, epochs=10.0 if epochs is None and positions is None else epochs,
@@ -180,9 +190,27 @@ def train(
         raise CommandError(f"{described(error)}; the same command goes on", FAILED) from error
 
 
-def shape_of(source: NetworkFile | None, features: str | None, width: int | None, hidden: str | None) -> dict[str, Any]:
-    """The requested shape; where options are missing, that of the starting net, if there is one."""
+def shape_of(
+    source: AnyFile | None, features: str | None, width: int | None, hidden: str | None, architecture: str | None = None
+) -> dict[str, Any]:
+    """The requested shape; where options are missing, that of the starting net, if there is one.
+
+    Raises:
+        ValueError: ``architecture`` is no name of one.
+    """
+    from worker.nnue.architecture import named
+    from worker.nnue.sfnn.architecture import SfnnArchitecture, is_sfnn_name, parse_sfnn_name
+
     asked: dict[str, Any] = {}
+    if architecture is not None:
+        if (features, width, hidden) != (None, None, None):
+            raise CommandError("--architecture: expected it without --features, --width and --hidden")
+        if is_sfnn_name(architecture):
+            return {"sfnn": str(parse_sfnn_name(architecture))}
+        arch = named(architecture)
+        if arch is None:
+            raise CommandError(f"--architecture {architecture}: expected a name such as halfkp_512x2-8-64")
+        return _sizes(arch)
     if features is not None:
         asked["features"] = features
     if width is not None:
@@ -194,16 +222,22 @@ def shape_of(source: NetworkFile | None, features: str | None, width: int | None
             raise CommandError(f"--hidden {hidden}: expected two whole numbers N-M, such as 32-32") from None
     if source is None:
         return asked
-    arch = source.architecture
-    own = {"features": arch.features.name, "width": arch.width, "hidden1": arch.hidden1, "hidden2": arch.hidden2}
-    return own | asked
+    if isinstance(source.architecture, SfnnArchitecture):
+        if asked:
+            raise CommandError("--from: name the shape of an SFNN network by --architecture")
+        return {"sfnn": source.architecture.name}
+    return _sizes(source.architecture) | asked
 
 
-def _is_of(network: NetworkFile, architecture: Architecture) -> bool:
+def _sizes(arch: Architecture) -> dict[str, Any]:
+    return {"features": arch.features.name, "width": arch.width, "hidden1": arch.hidden1, "hidden2": arch.hidden2}
+
+
+def _is_of(network: AnyFile, architecture: Shape) -> bool:
     return replace(network.architecture, fv_scale=None) == architecture
 
 
-def _grown(source: NetworkFile, architecture: Architecture, seed: int) -> tuple[NetworkFile, str]:
+def _grown(source: AnyFile, architecture: Shape, seed: int) -> tuple[AnyFile, str]:
     """A larger copy of a net, and a notice about it. Ends the command if it cannot be one."""
     from lab.training.widen import WidenError, is_exact, widen
 

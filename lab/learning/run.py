@@ -45,7 +45,7 @@ def check(recipe: Recipe) -> None:
     except ValueError as error:
         raise CommandError(str(error).replace("--sprt", "--gate-sprt", 1)) from error
     try:
-        openings_of(recipe.openings, recipe.seed)
+        openings_of(recipe.openings, recipe.seed, 1)
     except OpeningError as error:
         raise CommandError(f"--openings: {error}") from error
     names = [one.name for one in recipe.opponents]

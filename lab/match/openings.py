@@ -1,4 +1,4 @@
-"""Balanced openings: random play-outs that the searcher judges even, or lines of a file.
+"""Balanced openings: random play-outs that the searcher judges even, or positions of a file.
 
 A move of a play-out is any legal one, or one of the searcher's best; such *natural* openings resemble those of games. A
 file of 500 natural ones ships with the package, so that matches on different days use the same ones.
@@ -27,6 +27,7 @@ DEFAULT_PLIES: Final = 12
 DEFAULT_MARGIN_CP: Final = 120
 _SEARCH_NODES: Final = 2000
 _SHORT_NODES: Final = 200
+PSV_SUFFIX: Final = ".psv"
 NATURAL: Final = "natural"
 """The name of the file that ships with the package."""
 _BEST_NODES: Final = 5000
@@ -110,7 +111,7 @@ def _best_moves(engine: Engine, moves: Sequence[str], best: int) -> list[str]:
     return [line.pv[0] for line in engine.go(Limits(nodes=_BEST_NODES, multipv=best)).lines if line.pv]
 
 
-def natural_openings(seed: int) -> list[str]:
+def natural_openings(seed: int | str) -> list[str]:
     """The natural openings that ship with the package, in the order given by the seed.
 
     Raises:
@@ -167,9 +168,26 @@ def named_openings(option: Path | None) -> str | None:
     return None if option is None else NATURAL if str(option) == NATURAL else str(option.resolve())
 
 
-def openings_of(name: str, seed: int) -> list[str]:
-    """The openings of a name from `named_openings`; natural ones in the order of the seed. Raises OpeningError."""
-    return natural_openings(seed) if name == NATURAL else read_openings(Path(name))
+def openings_of(name: str, seed: int | str, count: int) -> list[str]:
+    """The openings of a name from `named_openings`: natural ones in the order of the seed, all of a list of positions,
+    or ``count`` at random of a PSV file (`lab.training.psv`).
+
+    Raises:
+        OpeningError: they cannot be read.
+    """
+    if name == NATURAL:
+        return natural_openings(seed)
+    if not name.endswith(PSV_SUFFIX):
+        return read_openings(Path(name))
+    from lab.training.psv import PsvError, sample
+
+    compile_searcher()
+    try:
+        return sample(Path(name), count, seed)
+    except OSError as error:
+        raise OpeningError(f"{name}: cannot be read: {reason(error)}") from error
+    except PsvError as error:
+        raise OpeningError(str(error)) from error
 
 
 def made_openings(

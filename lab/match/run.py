@@ -248,7 +248,7 @@ def _openings(settings: MatchSettings, folder: MatchFolder) -> list[str]:
         if len(known) >= wanted:
             return known
         if settings.opening_file is not None:
-            source = openings_of(settings.opening_file, settings.seed)
+            source = openings_of(settings.opening_file, settings.seed, wanted)
             if len(source) < wanted and not settings.pace.timed:
                 notice(
                     f"{settings.opening_file}: {len(source):,} openings for {wanted:,} pairs of games: without a clock "

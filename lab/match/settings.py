@@ -68,7 +68,7 @@ def contestant(spec: str, name: str | None, options: Sequence[str], timed: bool 
         SettingsError: the program does not exist, an option has no ``=``, or a core does not exist.
     """
     try:
-        words = shlex.split(spec)
+        words = shlex.split(spec.replace("\\", r"\\") if os.name == "nt" else spec)  # there it is part of paths
     except ValueError as error:
         raise SettingsError(f"{spec!r} is no command: {error}") from error
     before, words = _environment(words)

@@ -30,6 +30,8 @@ from worker.warm import Progress, Stage, compile_once, warm_up
 
 Event = Opened | Made | TaskLost
 Listener = Callable[[Event], None]
+Starts = Callable[[int], Sequence[str]]
+"""The positions from which the games of the shard with that number start (SFENs); none: the start position."""
 
 
 def digest_of(net: bytes) -> str:
@@ -50,11 +52,12 @@ def _teacher(net: bytes, terms: ShardTerms) -> Teacher:
     return _teachers[key]
 
 
-def make_shard(net: bytes, terms: ShardTerms, number: int) -> Made:
+def make_shard(net: bytes, terms: ShardTerms, number: int, starts: Sequence[str] = ()) -> Made:
     """Make one shard, in this process; compile first, if this was not yet done on this machine.
 
     Args:
         net: the network's file.
+        starts: SFENs of positions from which its games start; empty: the start position.
 
     Raises:
         TeachingError: this machine has other sources than the ordering one.
@@ -65,7 +68,7 @@ def make_shard(net: bytes, terms: ShardTerms, number: int) -> Made:
     teacher = _teacher(net, terms)
     began = time.process_time()
     parts: list[npt.NDArray[np.void]] = []
-    shard = teacher.make_shard(number, parts.append)
+    shard = teacher.make_shard(number, parts.append, starts)
     records = np.concatenate(parts) if parts else None
     return Made(
         number,
@@ -78,12 +81,19 @@ def make_shard(net: bytes, terms: ShardTerms, number: int) -> Made:
     )
 
 
-def make_shards(place: int | str, net: bytes, terms: ShardTerms, numbers: Iterable[int], on_event: Listener) -> None:
+def make_shards(
+    place: int | str,
+    net: bytes,
+    terms: ShardTerms,
+    numbers: Iterable[int],
+    on_event: Listener,
+    starts: Starts = lambda _number: (),
+) -> None:
     """Make the shards of these numbers; ``on_event`` receives each finished shard, and each loss.
 
     ``place`` and errors are those of `run_tasks`, with TeachingError for a shard that cannot be made.
     """
-    tasks = TaskQueue(Task(f"shard {number}", (terms, number)) for number in numbers)
+    tasks = TaskQueue(Task(f"shard {number}", (terms, number, starts(number))) for number in numbers)
     run_tasks(place, net, make_shard, tasks, on_event, TeachingError)
 
 
@@ -155,7 +165,9 @@ class ShardsProgress(Bars):
         return self._fresh_positions / self._fresh_cpu_s if self._fresh_cpu_s else 0.0
 
 
-def run(folder: TeacherFolder, terms: ShardTerms, net: bytes, shards: int, place: int | str, as_json: bool) -> int:
+def run(
+    folder: TeacherFolder, terms: ShardTerms, net: bytes, shards: int, place: int | str, as_json: bool, starts: Starts
+) -> int:
     """Make the missing ones of the first ``shards`` shards, and show the result; returns the exit code.
 
     Args:
@@ -184,7 +196,7 @@ def run(folder: TeacherFolder, terms: ShardTerms, net: bytes, shards: int, place
             compile_searcher(lambda: warm_up_selfplay)
             place = min(place, len(missing))
         with Stoppable() as block, progress:
-            make_shards(place, net, terms, missing, on_event)
+            make_shards(place, net, terms, missing, on_event, starts)
         whole = block.finished
     found = {"folder": str(folder.path), "finished": whole, **progress.facts()}
     print(json.dumps(found) if as_json else progress.summary())

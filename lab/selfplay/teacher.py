@@ -6,7 +6,7 @@ import hashlib
 import math
 import random
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -58,6 +58,8 @@ _UNUSUAL_BALANCE: Final = 0.85
 """Maximum win probability of the better side of an unusual position."""
 _MOST_TWINS: Final = 1000
 """Consecutive openings that the shard already has; then one may occur twice: there are hardly others this short."""
+_MOST_REJECTED: Final = 10_000
+"""Consecutive positions of a file at which no game can start."""
 _FEW_PIECES: Final = 24
 """Pieces on the board: a game with this few is close to its end."""
 _TREE_ROOM: Final = 1 << 16
@@ -111,6 +113,8 @@ class TeacherSettings:
     hash_mb: int = 4
     games: int = 1000
     """Games of a shard."""
+    starts: str = ""
+    """Identifies the file of positions from which the games start; empty: the start position."""
 
     def __post_init__(self) -> None:
         for name, least, most in (
@@ -172,11 +176,16 @@ class Teacher:
         self,
         number: int,
         on_tree: Callable[[npt.NDArray[np.void]], None] = lambda _records: None,
+        starts: Sequence[str] = (),
     ) -> Shard:
         """Play the games of shard ``number``; they do not depend on earlier shards.
 
         Args:
             on_tree: receives, for each game, the positions of its searches' trees, `RECORD_DTYPE` [n].
+            starts: SFENs of positions from which its games start, chosen at random.
+
+        Raises:
+            ValueError: hardly a game can start there.
         """
         settings = self._settings
         state, table, sp = ThreadState(), TranspositionTable(settings.hash_mb), self._record(number)
@@ -196,7 +205,7 @@ class Teacher:
                 flags |= UNUSUAL
             if settings.natural and not flags & ENTERING and rng.random() < settings.natural:
                 flags |= NATURAL
-            position, plies = self._open(state.record, sp, rng, flags, even, seen)
+            position, plies = self._open(state.record, sp, rng, flags, even, seen, starts)
             game = self._play(position, plies, state.record, sp, flags)
             rewind(position.record)
             parts.append(game.to_bytes())
@@ -241,16 +250,28 @@ class Teacher:
         th.draw_value[:] = rules.draw_values(0)
 
     def _open(
-        self, th: Any, sp: Any, rng: random.Random, flags: int, even: Position, seen: set[int]
+        self,
+        th: Any,
+        sp: Any,
+        rng: random.Random,
+        flags: int,
+        even: Position,
+        seen: set[int],
+        starts: Sequence[str],
     ) -> tuple[Position, int]:
         """An opening, and its plies: one that this shard does not have yet, unless none seems to be left."""
         settings = self._settings
-        margin = settings.score_of(_UNUSUAL_BALANCE if flags & UNUSUAL else settings.balance)
+        margin = settings.score_of(_UNUSUAL_BALANCE if flags & UNUSUAL or starts else settings.balance)
         first, last = _ENTERING_PLIES if flags & ENTERING else (settings.plies_from, settings.plies_to)
         sp.natural = settings.score_of(0.5 + settings.natural_loss) if flags & NATURAL else 0
         twins = 0
-        while True:
-            position = entering_start(rng) if flags & ENTERING else even
+        before = int(sp.rejected)
+        while int(sp.rejected) - before <= _MOST_REJECTED or not starts:
+            position = even
+            if flags & ENTERING:
+                position = entering_start(rng)
+            elif starts:
+                position = Position.from_sfen(starts[_below(rng, len(starts))])
             plies = first + int(below(sp, np.uint64(last - first + 1)))
             quick = 1 + int(below(sp, np.uint64(_UNUSUAL_PLIES))) if flags & UNUSUAL else 0
             if open_game(position.record, self._nnue.record, th, sp, plies, quick, margin):
@@ -259,6 +280,7 @@ class Teacher:
                     seen.add(position.key)
                     return position, plies + quick
             rewind(position.record)
+        raise ValueError(f"{_MOST_REJECTED} positions in a row are in check, or one side has as good as won there")
 
     def _play(self, position: Position, plies: int, th: Any, sp: Any, flags: int) -> TeacherGame:
         start = aligned_zeros(PACKED_BYTES, np.uint8)

@@ -16,7 +16,7 @@ from lab.training.corpus import BINS, CorpusError, Records, Replayer, Split, add
 from lab.training.net_facts import evaluator_raw
 from lab.training.replay import TRAINING, VALIDATION
 from lab.training.train_settings import HELD_OUT
-from worker.nnue.format import NetworkFile
+from lab.training.weights import AnyFile
 from worker.nnue.network import DEFAULT_FV_SCALE
 
 _MOST_SHARDS: Final = 40
@@ -52,7 +52,7 @@ def quiet_records(files: Sequence[Path], count: int) -> tuple[Records, int]:
     return np.concatenate(found), len(found[0])
 
 
-def evaluations(network: NetworkFile, records: Records) -> Values:
+def evaluations(network: AnyFile, records: Records) -> Values:
     """Centipawns from the side to move, float64 [n]."""
     return evaluator_raw(network, records) / (network.architecture.fv_scale or DEFAULT_FV_SCALE)
 
@@ -91,7 +91,7 @@ def result_loss(values: Values, results: npt.NDArray[np.int8]) -> ResultLoss | N
     return ResultLoss(scale, float(losses.mean()))
 
 
-def comparison(a: NetworkFile, b: NetworkFile, records: Records) -> dict[str, Any]:
+def comparison(a: AnyFile, b: AnyFile, records: Records) -> dict[str, Any]:
     """Figures of two networks on positions, as plain values; scores are clipped to `QUIET_SCORE`."""
     first, second = (evaluations(network, records).clip(-QUIET_SCORE, QUIET_SCORE) for network in (a, b))
     spread = float(first.std() * second.std())

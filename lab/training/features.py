@@ -19,6 +19,7 @@ from worker.nnue.features import (
     BOARD_BASE,
     FEATURE_SETS,
     HAND_BASE,
+    K_A2,
     K_P,
     PIECE_NUMBERS,
     FeatureSet,
@@ -31,9 +32,13 @@ from worker.nnue.features import (
 )
 from worker.shogi.pieces import KING, MAX_IN_GAME, SQUARES, WHITE
 
-TRAINABLE: Final = {name: found for name, found in FEATURE_SETS.items() if found.king_rule is not KingRule.RELATIVE}
-"""Feature sets by name in which every piece except the kings has one row. Squares relative to the king exclude
-hands."""
+TRAINABLE: Final = {
+    name: found
+    for name, found in FEATURE_SETS.items()
+    if found.king_rule is not KingRule.RELATIVE and found is not K_A2
+}
+"""Feature sets by name in which every piece except the kings has one row, and a king at most one. Squares relative to
+the king exclude hands."""
 
 _MIRRORED: Final = np.uint64(1 << 63)
 _MIRROR: Final = np.array([mirrored_square(square) for square in range(SQUARES)])

@@ -1,30 +1,24 @@
-"""Facts about a network: sizes, ranges of its weights, and how far its integers are from floating point."""
+"""Facts about a network: sizes, ranges of its weights, and its evaluation of records."""
 
 from __future__ import annotations
 
 import hashlib
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from lab.training.batches import batches_of
 from lab.training.corpus import Records
-from lab.training.features import RowTables, row_tables
-from lab.training.kernels import evaluate_records, piece_codes, sum_rows
-from lab.training.weights import LAYER_ONE, LAYERS, ONE, SCALES, FloatNet
+from lab.training.kernels import evaluate_records, piece_codes
+from lab.training.weights import LAYERS, AnyFile
 from worker.nnue import Network, NnueState
-from worker.nnue.format import NetworkFile
 from worker.nnue.network import DEFAULT_FV_SCALE
 from worker.nnue.sfnn.architecture import SfnnArchitecture
-from worker.nnue.sfnn.file import SfnnFile
 from worker.nnue.shape import read_head
 from worker.shogi.state import new_record
 
-_BATCH: Final = 4096
 
-
-def file_facts(network: NetworkFile | SfnnFile, data: bytes, fv_scale: int | None = None) -> dict[str, Any]:
+def file_facts(network: AnyFile, data: bytes, fv_scale: int | None = None) -> dict[str, Any]:
     """The content of the file, as plain values.
 
     Args:
@@ -102,7 +96,7 @@ def _layer(name: str, weight: npt.NDArray[Any], bias: npt.NDArray[Any]) -> dict[
     }
 
 
-def evaluator_raw(network: NetworkFile, records: Records) -> npt.NDArray[np.int64]:
+def evaluator_raw(network: AnyFile, records: Records) -> npt.NDArray[np.int64]:
     """The raw output of the player's own evaluator for each record."""
     state = NnueState(Network(network))
     position = new_record()
@@ -110,32 +104,3 @@ def evaluator_raw(network: NetworkFile, records: Records) -> npt.NDArray[np.int6
     out = np.zeros(len(records), np.int64)
     evaluate_records(position, state.record, records.ctypes.data, len(records), codes.ctypes.data, out.ctypes.data)
     return out
-
-
-def float_raw(net: FloatNet, tables: RowTables, records: Records) -> npt.NDArray[np.float64]:
-    """The raw output in floating point for each record."""
-    arrays: dict[str, Any] = {name: (values * np.float32(SCALES[name])) for name, values in net.by_name().items()}
-    width = len(net.transformer_bias)
-    parts = []
-    for batch in batches_of(tables, records, _BATCH):
-        values = np.empty((len(batch), 2 * width), np.float32)
-        for side, rows in enumerate((batch.own, batch.enemy)):
-            sum_rows(
-                arrays["transformer_weight"], arrays["transformer_bias"], rows, values, side * width, np.float32(ONE),
-                0, len(batch),
-            )  # fmt: skip
-        for layer in (1, 2):
-            values = (values @ arrays[f"weight{layer}"].T + arrays[f"bias{layer}"]) / np.float32(LAYER_ONE)
-            values = values.clip(0, ONE)
-        parts.append((values @ arrays["weight3"].T + arrays["bias3"])[:, 0].astype(np.float64))
-    return np.concatenate(parts) if parts else np.zeros(0)
-
-
-def rounding_error(net: FloatNet, network: NetworkFile, records: Records, fv_scale: int) -> float:
-    """The root mean square of the change by a network's integers over positions, in centipawns.
-
-    Args:
-        net: the same network in floating point.
-    """
-    exact = float_raw(net, row_tables(network.architecture.features), records)
-    return float(np.sqrt(np.mean(((evaluator_raw(network, records) - exact) / fv_scale) ** 2)))

@@ -10,6 +10,7 @@ Files are many gigabytes: one is used in blocks of `BLOCK` positions, each a sep
 from __future__ import annotations
 
 import hashlib
+import random
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -21,8 +22,9 @@ from lab.jit import SOURCES
 from lab.selfplay.walk import QUIET_SCORE, RECORD, RECORD_DTYPE, write_record
 from lab.training.replay import VALIDATION, unpack
 from worker.jit import jit_of
-from worker.jit.memory import ld16, ldu8, ldu16
+from worker.jit.memory import aligned_zeros, ld16, ldu8, ldu16
 from worker.search.tt import EXACT
+from worker.shogi import Position, SfenError
 from worker.shogi.attacks import in_check, update_checks
 
 SUFFIX: Final = ".psv"
@@ -43,6 +45,10 @@ _RUN: Final = 128
 """Consecutive positions that are all for training or all for validation: in an unshuffled file, most of a game."""
 _MOST_BAD: Final = 0.05
 """Share of the positions of a block that may be unusable: those of handicap games have too few pieces."""
+_DRAWS: Final = 10
+"""Draws for each position wanted: some are drawn twice, others are unusable."""
+_MOST_FAILED: Final = 1000
+"""Draws without any position after which a file is no PSV."""
 _SCORE_AT, _MOVE_AT, _RESULT_AT = 32, 34, 38
 _DROP, _PROMOTE = 1 << 14, 1 << 15
 
@@ -103,6 +109,52 @@ def _write_records(
     return kept
 
 
+def _count(path: Path) -> int:
+    """The number of positions of a file; raises as `blocks`."""
+    size = path.stat().st_size
+    if size == 0 or size % PSV:
+        raise PsvError(f"{path}: {size:,} bytes: a PSV file has {PSV} for each position")
+    return size // PSV
+
+
+def sample(path: Path, count: int, seed: int | str) -> list[str]:
+    """SFENs of ``count`` different positions of a file at random, fewer if it has no more.
+
+    The same seed gives the same, and a greater count begins with those of a smaller one. Only the parts of the file
+    that are drawn are read.
+
+    Mated positions and those of handicap games are left out.
+
+    Raises:
+        PsvError: it is no PSV file, or has hardly a usable position.
+        OSError: it cannot be read.
+    """
+    total = _count(path)
+    entries = np.memmap(path, PSV_DTYPE, "r")
+    rng, packed = random.Random(seed), aligned_zeros(PSV + 8, np.uint8)
+    found: dict[int, str] = {}
+    for tried in range(_DRAWS * min(count, total)):
+        if len(found) >= min(count, total):
+            break
+        if tried == _MOST_FAILED and not found:
+            raise PsvError(f"{path}: {tried} of {tried} entries are no positions of 40 pieces")
+        entry = entries[rng.randrange(total)]
+        packed[:PSV] = np.frombuffer(entry.tobytes(), np.uint8)
+        position = Position.startpos()
+        if not unpack(position.record, packed.ctypes.data):
+            continue
+        try:
+            board = position.sfen().rpartition(" ")[0]
+            position = Position.from_sfen(f"{board} {max(1, int(entry['ply']))}")
+        except SfenError:
+            continue
+        if not position.is_mated():
+            found.setdefault(position.key, position.sfen())
+    if not found:
+        raise PsvError(f"{path}: it has no usable position")
+    return list(found.values())
+
+
 def blocks(path: Path) -> Iterator[int]:
     """The numbers of the positions at which the blocks of a file begin.
 
@@ -110,10 +162,7 @@ def blocks(path: Path) -> Iterator[int]:
         PsvError: its size is not that of a PSV file.
         OSError: it cannot be read.
     """
-    size = path.stat().st_size
-    if size == 0 or size % PSV:
-        raise PsvError(f"{path}: {size:,} bytes: a PSV file has {PSV} for each position")
-    yield from range(0, size // PSV, BLOCK)
+    yield from range(0, _count(path), BLOCK)
 
 
 class Block:

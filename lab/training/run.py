@@ -39,8 +39,7 @@ from worker.warm import Stage, compile_once
 if TYPE_CHECKING:
     from lab.training.network.trainer import Outcome, Progress, Row, Trainer
     from lab.training.train_settings import TrainSettings
-    from lab.training.weights import FloatNet
-    from worker.nnue.format import NetworkFile
+    from lab.training.weights import AnyFile, FloatNet
 
 
 _VALUES: Final = float32[:, ::1]
@@ -149,7 +148,7 @@ def compile_training() -> None:
 def run(
     folder: TrainFolder,
     settings: TrainSettings,
-    source: NetworkFile | None,
+    source: AnyFile | None,
     data: list[Path],
     tolerance: float,
     device: str,
@@ -192,7 +191,7 @@ def run(
 def _trainer(
     folder: TrainFolder,
     settings: TrainSettings,
-    source: NetworkFile | None,
+    source: AnyFile | None,
     data: list[Path],
     device: str,
     threads: int,
@@ -236,7 +235,7 @@ def _trainer(
     ), corpus  # fmt: skip
 
 
-def _fv_scale(source: NetworkFile | None) -> int:
+def _fv_scale(source: AnyFile | None) -> int:
     from worker.nnue.network import DEFAULT_FV_SCALE
 
     return (source.architecture.fv_scale if source is not None else None) or DEFAULT_FV_SCALE
@@ -271,17 +270,17 @@ def _learn(folder: TrainFolder, trainer: Trainer, progress: TrainingProgress) ->
 def _export(
     folder: TrainFolder,
     settings: TrainSettings,
-    source: NetworkFile | None,
+    source: AnyFile | None,
     corpus: Corpus,
     outcome: Outcome,
     tolerance: float,
 ) -> dict[str, Any]:
     """Write nn.bin if its integers are as good as the trained weights; returns the report."""
-    from lab.training.net_facts import rounding_error
+    from lab.training.network.model import rounding_error
     from lab.training.train_settings import Schedule
     from lab.training.weights import to_file
     from worker.files import replace_file
-    from worker.nnue.format import serialise_network
+    from worker.nnue.network import serialise
 
     architecture = settings.architecture if source is None else source.architecture
     network = to_file(outcome.net, architecture)
@@ -294,7 +293,7 @@ def _export(
             f"rms, more than {tolerance:g}: a longer --quantised part helps, --tolerance allows it",
             FAILED,
         )
-    data = serialise_network(network)
+    data = serialise(network)
     replace_file(folder.net, data, to_disk=True)
     last = min(
         (row for row in outcome.rows if row.quantised == outcome.rows[-1].quantised),

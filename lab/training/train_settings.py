@@ -8,6 +8,8 @@ from typing import Final
 
 from lab.training.features import TRAINABLE
 from worker.nnue.architecture import Architecture
+from worker.nnue.sfnn.architecture import INPUTS, SfnnArchitecture, parse_sfnn_name
+from worker.nnue.sfnn.stacks import StackRule
 
 CHECKPOINT: Final = "checkpoint.pt"
 CHECKPOINT_BEFORE: Final = "checkpoint-before.pt"
@@ -22,6 +24,19 @@ HELD_OUT: Final = 0.02
 _VALIDATION_POSITIONS: Final = (20_000, 200_000)
 """Minimum and maximum positions of a validation; in between, a share of the run that takes little of its time."""
 _VALIDATION_SHARE: Final = 150
+_STACKS: Final = ("", "k3k3", "k9k9")
+"""Rules of an SFNN network that can be trained: they see no more of a king than its rank."""
+
+
+def check_sfnn(architecture: SfnnArchitecture) -> None:
+    """Raises ValueError: the trainer does not make networks of this shape; the text gives the reason."""
+    features = [inputs.key for inputs in INPUTS.values() if inputs.features.name in TRAINABLE]
+    if architecture.inputs.key not in features:
+        raise ValueError(f"{architecture}: its features cannot be trained; expected one of {', '.join(features)}")
+    if architecture.stacks not in [StackRule(king=king) for king in _STACKS]:
+        raise ValueError(f"{architecture}: its stacks cannot be trained; expected none, {' or '.join(_STACKS[1:])}")
+    if architecture.sharing is not None:
+        raise ValueError(f"{architecture}: {architecture.sharing} cannot be trained; expected none")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +82,8 @@ class TrainSettings:
     average: float = 0.1
     """Share of the run, at its end, whose mean weights are tried as well; 0: none."""
     seed: int = 1
+    sfnn: str | None = None
+    """The name of an SFNN shape. It replaces features, width and the hidden layers."""
 
     def __post_init__(self) -> None:
         if self.features not in TRAINABLE:
@@ -99,15 +116,19 @@ class TrainSettings:
             raise ValueError(f"exponent is {self.exponent}: expected 0, or 1 to 4")
         if self.width % 128:
             raise ValueError(f"width is {self.width}: expected a multiple of 128")
+        if self.sfnn is not None:
+            check_sfnn(parse_sfnn_name(self.sfnn))
 
     @property
     def has_factors(self) -> bool:
         """Whether inputs of one kind share a part of their weights: if the own king's square multiplies them."""
-        return TRAINABLE[self.features].king_rows
+        return self.architecture.features.king_rows
 
     @property
-    def architecture(self) -> Architecture:
+    def architecture(self) -> Architecture | SfnnArchitecture:
         """The shape of the net."""
+        if self.sfnn is not None:
+            return parse_sfnn_name(self.sfnn)
         return Architecture(TRAINABLE[self.features], self.width, self.hidden1, self.hidden2)
 
 

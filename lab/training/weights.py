@@ -2,7 +2,8 @@
 
 The units are those usual in computer shogi. An activation of 1 is 127 in integers; a weight of 1 is 127 in the
 transformer, 64 in the layers, and 9,600 in the output. The evaluator (`worker.nnue`) rounds the sums of hidden layers
-down (``>> 6``); an extra half step in their biases turns that into rounding to the nearest.
+down (``>> 6``); an extra half step in their biases turns that into rounding to the nearest. Of an SFNN network only the
+second layer gets it: the sums of the first are also squared, and added to the output.
 """
 
 from __future__ import annotations
@@ -16,6 +17,11 @@ import numpy.typing as npt
 
 from worker.nnue.architecture import Architecture
 from worker.nnue.format import NetworkFile
+from worker.nnue.sfnn.architecture import SfnnArchitecture
+from worker.nnue.sfnn.file import SfnnFile
+
+Shape = Architecture | SfnnArchitecture
+AnyFile = NetworkFile | SfnnFile
 
 ONE: Final = 127
 """An activation of 1."""
@@ -31,6 +37,8 @@ LAYER_LIMIT: Final = 127 / LAYER_ONE
 OUTPUT_LIMIT: Final = 127 * ONE / OUTPUT_ONE
 TRANSFORMER_LIMIT: Final = 5.2
 """With a factor of `FACTOR_LIMIT`, 40 rows and a bias of `TRANSFORMER_BIAS_LIMIT`, no sum exceeds int16."""
+SFNN_TRANSFORMER_LIMIT: Final = 2.0
+"""The same of an SFNN network, whose evaluator doubles the sums."""
 FACTOR_LIMIT: Final = 1.0
 TRANSFORMER_BIAS_LIMIT: Final = 9.0
 HIDDEN_BIAS_LIMIT: Final = 500.0
@@ -45,7 +53,7 @@ Floats = npt.NDArray[np.float32]
 
 @dataclass(frozen=True)
 class FloatNet:
-    """Weights in floating point; shapes as in `worker.nnue.format.NetworkFile`."""
+    """Weights in floating point; shapes as in `worker.nnue.format.NetworkFile` or `worker.nnue.sfnn.file.SfnnFile`."""
 
     transformer_weight: Floats
     transformer_bias: Floats
@@ -83,10 +91,22 @@ LIMITS: Final = {
     "bias3": OUTPUT_BIAS_LIMIT,
 }
 """By array: its values are within ± this."""
-_HALF_STEPS: Final = {"bias1": HALF_STEP, "bias2": HALF_STEP}
 
 
-def random_net(architecture: Architecture, seed: int) -> FloatNet:
+def limits_of(architecture: Shape) -> dict[str, float]:
+    """`LIMITS` for a shape."""
+    if isinstance(architecture, SfnnArchitecture):
+        return LIMITS | {"transformer_weight": SFNN_TRANSFORMER_LIMIT}
+    return LIMITS
+
+
+def _half_steps(architecture: Shape) -> dict[str, int]:
+    if isinstance(architecture, SfnnArchitecture):
+        return {"bias2": HALF_STEP}
+    return {"bias1": HALF_STEP, "bias2": HALF_STEP}
+
+
+def random_net(architecture: Shape, seed: int) -> FloatNet:
     """An initial net: most activations are within their range. The same arguments give the same net."""
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed & (1 << 64) - 1, 0x6E6E])))
 
@@ -94,30 +114,37 @@ def random_net(architecture: Architecture, seed: int) -> FloatNet:
         values: Floats = (rng.standard_normal(shape, np.float32) * np.float32(deviation)).astype(np.float32)
         return values
 
-    def centred(weight: Floats) -> Floats:
+    def centred(weight: Floats, middle: float = 0.5) -> Floats:
         """The bias with which inputs in the middle of their range give an output in the middle, so that no unit begins
         at an end."""
-        bias: Floats = np.float32(0.5) - np.float32(0.5) * weight.sum(axis=1)
+        bias: Floats = np.float32(0.5) - np.float32(middle) * weight.sum(axis=1)
         return bias
 
     arch = architecture
     transformer = normal(0.04, arch.features.dimensions, arch.width)
     transformer[arch.features.zero_rows] = 0
     layers = [normal(1 / np.sqrt(inputs), outputs, inputs) for outputs, inputs in arch.layers]
-    output = (layers[2] * 2).clip(-OUTPUT_LIMIT, OUTPUT_LIMIT)
+    layers[2] = (layers[2] * 2).clip(-OUTPUT_LIMIT, OUTPUT_LIMIT)
+    biases = [centred(layer) for layer in layers]
+    biases[2] -= np.float32(0.5)
+    if isinstance(arch, SfnnArchitecture):
+        biases[0] = centred(layers[0], 0.25)  # products of two activations
+        layers[0][arch.hidden1 :] = biases[0][arch.hidden1 :] = 0  # the shortcut
+        # All stacks begin alike.
+        layers, biases = ([np.stack([one] * arch.stacks.count) for one in ones] for ones in (layers, biases))
     return FloatNet(
         transformer,
         np.full(arch.width, 0.5, np.float32),
         layers[0],
-        centred(layers[0]),
+        biases[0],
         layers[1],
-        centred(layers[1]),
-        output,
-        centred(output) - np.float32(0.5),
+        biases[1],
+        layers[2],
+        biases[2],
     )
 
 
-def from_file(network: NetworkFile) -> FloatNet:
+def from_file(network: AnyFile) -> FloatNet:
     """The floating-point version of a network: `to_file` returns the same integers, if limits are respected."""
     integers: dict[str, npt.NDArray[Any]] = {
         "transformer_weight": network.transformer_weight,
@@ -126,20 +153,24 @@ def from_file(network: NetworkFile) -> FloatNet:
         **{f"bias{number}": bias for number, bias in enumerate(network.biases, 1)},
     }
 
+    half_steps = _half_steps(network.architecture)
+
     def floats(name: str, values: npt.NDArray[Any]) -> Floats:
-        return ((values.astype(np.float64) - _HALF_STEPS.get(name, 0)) / SCALES[name]).astype(np.float32)
+        return ((values.astype(np.float64) - half_steps.get(name, 0)) / SCALES[name]).astype(np.float32)
 
     return FloatNet(**{name: floats(name, values) for name, values in integers.items()})
 
 
-def to_file(net: FloatNet, architecture: Architecture) -> NetworkFile:
+def to_file(net: FloatNet, architecture: Shape) -> AnyFile:
     """The integers of a net, as the evaluator reads them.
 
     Raises:
         ValueError: a value does not fit into its integers, or is not a number; the text names the layer.
     """
 
-    def integers(name: str, dtype: type, layer: str) -> npt.NDArray[np.int64]:
+    half_steps = _half_steps(architecture)
+
+    def integers(name: str, dtype: type, layer: str) -> npt.NDArray[Any]:
         values: Floats = getattr(net, name)
         # In float32, as in training: a product on the edge between two integers is rounded the same way.
         scaled = np.rint(values * np.float32(SCALES[name]))
@@ -148,16 +179,15 @@ def to_file(net: FloatNet, architecture: Architecture) -> NetworkFile:
             raise ValueError(f"{layer}: a weight is no number")
         if scaled.max() > info.max or scaled.min() < info.min:
             raise ValueError(f"{layer}: a weight does not fit into {np.dtype(dtype)}")
-        whole: npt.NDArray[np.int64] = scaled.astype(np.int64) + _HALF_STEPS.get(name, 0)
+        whole: npt.NDArray[Any] = (scaled.astype(np.int64) + half_steps.get(name, 0)).astype(dtype)
         return whole
 
-    return NetworkFile(
-        architecture,
-        integers("transformer_bias", np.int16, LAYERS[0]).astype(np.int16),
-        integers("transformer_weight", np.int16, LAYERS[0]).astype(np.int16),
-        tuple(integers(f"bias{number}", np.int32, LAYERS[number]).astype(np.int32) for number in (1, 2, 3)),
-        tuple(integers(f"weight{number}", np.int8, LAYERS[number]).astype(np.int8) for number in (1, 2, 3)),
-    )
+    bias, weight = (integers(f"transformer_{name}", np.int16, LAYERS[0]) for name in ("bias", "weight"))
+    biases = tuple(integers(f"bias{number}", np.int32, LAYERS[number]) for number in (1, 2, 3))
+    weights = tuple(integers(f"weight{number}", np.int8, LAYERS[number]) for number in (1, 2, 3))
+    if isinstance(architecture, SfnnArchitecture):
+        return SfnnFile(architecture, bias, weight, biases, weights)
+    return NetworkFile(architecture, bias, weight, biases, weights)
 
 
 def snapped(net: FloatNet) -> FloatNet:
@@ -173,7 +203,7 @@ class BlendError(ValueError):
     """The mean of networks is not defined; the text gives the reason."""
 
 
-def blend(networks: Sequence[NetworkFile], shares: Sequence[float]) -> NetworkFile:
+def blend(networks: Sequence[AnyFile], shares: Sequence[float]) -> AnyFile:
     """The mean of all weights, rounded to the nearest integers.
 
     Args:

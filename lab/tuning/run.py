@@ -76,10 +76,10 @@ def _settle_openings(folder: TuningFolder, settings: TuneSettings, network: byte
     def engine() -> NumbaEngine:
         return NumbaEngine(hash_mb=1, network=Network(parse_network(network), fv_scale=settings.games.fv_scale))
 
+    count = min(_MOST_OPENINGS, settings.spsa.iterations)
     try:
-        given = [] if name is None else openings_of(name, settings.spsa.seed)
+        given = [] if name is None else openings_of(name, settings.spsa.seed, count)
         if not known:
-            count = min(_MOST_OPENINGS, settings.spsa.iterations)
             folder.keep_openings(given or made_openings(count, settings.spsa.seed, engine))
         elif given not in ([], known):
             raise TuningError(f"{folder.path}: begun with other openings than those of {file}")

@@ -164,6 +164,7 @@ def _position(report: GameReport, point: Point, found: Evaluation | None) -> dic
         "lines": [
             {
                 "score": _score(black_view(line.score, point.turn), black_bound(line.bound, point.turn)),
+                "win": score_facts(black_view(line.score, point.turn))["win"],
                 "pv": list(line.pv),
                 "words": pv_words(point, line.pv, last),
             }

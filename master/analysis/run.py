@@ -84,13 +84,8 @@ class Analysis:
         return 1 if self.single else self.capacity or self.config.cluster.nodes
 
     def net(self) -> str:
-        """The network by its content; if only the nodes have it, by its path."""
-        try:
-            return network_hash(self.config.engine.eval_file)
-        except OSError:
-            if self.config.cluster.address:
-                return self.config.engine.eval_file
-            raise
+        """The network by its content."""
+        return network_hash(self.config.engine.eval_file)
 
     def key(self) -> str:
         """Key of everything except the position on which a search's result depends; for a fleet, once it is open."""

@@ -40,11 +40,8 @@ def check_target(path: Path) -> None:
 
 
 def read_positions(path: Path) -> Iterator[tuple[str, list[BookMove]]]:
-    """The positions of a file in its order, each an SFEN, without a ply if the file has none.
-
-    Raises:
-        BookError: the file cannot be read, or a line is damaged; the text names it.
-    """
+    """The positions of a file in its order, each an SFEN, without a ply if the file has none. Raises BookError: the
+    file cannot be read, or a line is damaged; the text names it."""
     sfen: str | None = None
     moves: list[BookMove] = []
     try:

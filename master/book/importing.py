@@ -177,15 +177,27 @@ class CandidateRules:
 
 
 @dataclass(slots=True)
-class Part:
-    """The counts of some games."""
+class ImportSummary:
+    """The games that were read: files, games that count, and the others with the reasons."""
 
-    counted: dict[tuple[str, str], list[float]] = field(default_factory=dict)
     files: int = 0
     games: int = 0
     skipped: Counter[Skipped] = field(default_factory=Counter)
     faults: list[str] = field(default_factory=list)
     """Faults of games that are broken or empty, with file and line."""
+
+    def include(self, part: ImportSummary) -> None:
+        self.files += part.files
+        self.games += part.games
+        self.skipped += part.skipped
+        self.faults += part.faults
+
+
+@dataclass(slots=True)
+class Part(ImportSummary):
+    """The counts of some games, by position and move."""
+
+    counted: dict[tuple[str, str], list[float]] = field(default_factory=dict)
 
     def add(self, plies: Iterable[BookPly], merge_colours: bool) -> None:
         """Count one game."""
@@ -203,23 +215,8 @@ class Part:
                 row[4] += 1
 
 
-def count_games(paths: Sequence[Path], rules: GameFilter, merge_colours: bool) -> Part:
-    """Read and count some games; may run in a process of its own."""
-    part = Part(files=len(paths))
-    for path in paths:
-        for game in read_games(path, rules):
-            if isinstance(game, list):
-                part.add(game, merge_colours)
-                continue
-            why, fault = game
-            part.skipped[why] += 1
-            if fault:
-                part.faults.append(fault)
-    return part
-
-
 @contextlib.contextmanager
-def _told(path: Path) -> Iterator[None]:
+def _disk_errors(path: Path) -> Iterator[None]:
     """Turn a disk error into a `BookError` that names the file."""
     try:
         yield
@@ -232,10 +229,10 @@ class Tally:
 
     def __init__(self, rules: CandidateRules) -> None:
         self._rules = rules
-        with _told(Path(tempfile.gettempdir())):
+        with _disk_errors(Path(tempfile.gettempdir())):
             self._folder = tempfile.TemporaryDirectory(prefix="gougi-book-")
         self._path = Path(self._folder.name) / "tally.sqlite"
-        with _told(self._path):
+        with _disk_errors(self._path):
             self._connection = sqlite3.connect(self._path, isolation_level=None)
             # The file does not outlive the process, so there is no need to wait for the disk.
             self._connection.executescript(
@@ -252,12 +249,8 @@ class Tally:
         self._folder.cleanup()
 
     def add(self, part: Part) -> None:
-        """Add the counts of some games.
-
-        Raises:
-            BookError: writing to disk failed.
-        """
-        with _told(self._path):
+        """Add the counts of some games. Raises BookError: writing to disk failed."""
+        with _disk_errors(self._path):
             self._connection.execute("BEGIN")
             self._connection.executemany(
                 "INSERT INTO counted VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (position, move) DO UPDATE SET"
@@ -324,29 +317,9 @@ _CHUNK: Final = 200
 """Games that a process reads at a time."""
 
 
-@dataclass(slots=True)
-class ImportSummary:
-    files: int = 0
-    """Read."""
-    games: int = 0
-    """Taken."""
-    skipped: Counter[Skipped] = field(default_factory=Counter)
-    faults: list[str] = field(default_factory=list)
-    """Faults of games that are broken or empty, with file and line."""
-
-    def add(self, part: Part) -> None:
-        self.files += part.files
-        self.games += part.games
-        self.skipped += part.skipped
-        self.faults += part.faults
-
-
 def find_records(folders: Sequence[Path]) -> list[Path]:
-    """The CSA files in folders and their subfolders, sorted; a file stands for itself.
-
-    Raises:
-        FileNotFoundError: a folder does not exist.
-    """
+    """The CSA files in folders and their subfolders, sorted; a file stands for itself. Raises FileNotFoundError: a
+    folder does not exist."""
     found: list[Path] = []
     for folder in folders:
         if folder.is_file():
@@ -369,7 +342,6 @@ def count_records(
     """Count all games.
 
     Args:
-        paths: CSA records.
         jobs: number of reading processes; 0: one for each processor. With one, this process does everything.
         on_progress: callback with the number of records read so far.
 
@@ -379,32 +351,32 @@ def count_records(
     summary = ImportSummary()
     chunks = [paths[start : start + _CHUNK] for start in range(0, len(paths), _CHUNK)]
     jobs = min(jobs or processors(), len(chunks))
-    parts = _in_processes(chunks, rules, merge_colours, jobs) if jobs > 1 else _here(chunks, rules, merge_colours)
+    work = partial(_count, rules, merge_colours)
+    parts: Iterable[Part]
+    if jobs > 1:  # a process delays its next part until its last one was taken, so that memory stays small
+        parts = side_by_side([ProcessWorkplace(work, _refused) for _ in range(jobs)], chunks)
+    else:
+        parts = map(partial(work, None), chunks)
     for part in parts:
         tally.add(part)
-        summary.add(part)
+        summary.include(part)
         on_progress(summary.files)
     return summary
 
 
-def _here(chunks: Sequence[Sequence[Path]], rules: GameFilter, merge_colours: bool) -> Iterator[Part]:
-    for chunk in chunks:
-        yield count_games(chunk, rules, merge_colours)
-
-
-def _in_processes(
-    chunks: Sequence[Sequence[Path]], rules: GameFilter, merge_colours: bool, jobs: int
-) -> Iterator[Part]:
-    """The parts as they come. A process delays its next one until the last one was taken, so that memory stays small.
-
-    Closing the iterator, or an exception in its caller (Ctrl-C), ends the processes at once.
-    """
-    work = partial(_count, rules, merge_colours)
-    return side_by_side([ProcessWorkplace(work, _refused) for _ in range(jobs)], chunks)
-
-
 def _count(rules: GameFilter, merge_colours: bool, _tell: object, chunk: Sequence[Path]) -> Part:
-    return count_games(chunk, rules, merge_colours)
+    """Read and count some games; may run in a process of its own."""
+    part = Part(files=len(chunk))
+    for path in chunk:
+        for game in read_games(path, rules):
+            if isinstance(game, list):
+                part.add(game, merge_colours)
+                continue
+            why, fault = game
+            part.skipped[why] += 1
+            if fault:
+                part.faults.append(fault)
+    return part
 
 
 def _refused(chunk: Sequence[Path], error: Exception) -> BookError:

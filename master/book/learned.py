@@ -15,7 +15,6 @@ that position. With write-ahead logging a crash loses at most the last moments' 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
@@ -29,6 +28,7 @@ from master.book.lessons import BookSearch, Lesson, OwnMove, PositionKey
 from worker.book import BookError, BookMove
 from worker.book.format import flip_entry, join_sfen, ranked, split_sfen
 from worker.files import reason
+from worker.locks import lock
 from worker.score import MATE_BOUND
 
 VERSION: Final = 3
@@ -64,7 +64,7 @@ CREATE TABLE pieces (
 """``pieces``: the searches of a lesson so far. An older file may have a table ``running``, which is ignored."""
 
 
-def connect(path: Path, write: bool) -> tuple[sqlite3.Connection, IO[bytes] | None]:
+def _connect(path: Path, write: bool) -> tuple[sqlite3.Connection, IO[bytes] | None]:
     """Open the file, and create it if it is to be written and does not exist.
 
     Returns:
@@ -95,7 +95,7 @@ def _lock(path: Path) -> IO[bytes]:
     """Take the lock for as long as the file is open; the kernel releases it whenever the process ends."""
     file = open(f"{path}.lock", "a+b")  # noqa: SIM115 - open for the book's life
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock(file, wait=False)
     except OSError:
         file.seek(0)
         holder = file.read(20).decode("ascii", "replace").strip()
@@ -120,67 +120,6 @@ def _prepare(connection: sqlite3.Connection, path: Path, write: bool) -> None:
         connection.execute("PRAGMA synchronous = NORMAL")
         if version == 0:
             connection.executescript(f"BEGIN; {_TABLES} PRAGMA user_version = {VERSION}; COMMIT;")
-
-
-class Tables:
-    """The open file, and methods that run statements on it and raise `BookError`. One thread at a time.
-
-    Args:
-        path: the file; created if it is to be written and does not exist.
-        write: whether to write. Only one process at a time can; any number can read meanwhile.
-
-    Raises:
-        BookError: it cannot be opened; the text gives the reason.
-    """
-
-    def __init__(self, path: Path, write: bool = True) -> None:
-        self.path = path
-        self._connection, self._lock = connect(path, write)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the file. No call is valid after it."""
-        self._connection.close()
-        if self._lock is not None:
-            self._lock.close()
-
-    @contextlib.contextmanager
-    def transaction(self) -> Iterator[None]:
-        """All of a block or nothing of it."""
-        self.run("BEGIN IMMEDIATE")
-        try:
-            yield
-            self.run("COMMIT")
-        except BaseException:
-            # Some errors, such as a full disk, have already rolled it back.
-            with contextlib.suppress(BookError):
-                if self._connection.in_transaction:
-                    self.run("ROLLBACK")
-            raise
-
-    def run(self, statement: str, values: Sequence[object] = ()) -> sqlite3.Cursor:
-        try:
-            return self._connection.execute(statement, values)
-        except sqlite3.Error as error:
-            raise BookError(f"book {self.path}: {error}") from error
-
-    def cursor(self, statement: str, *values: object) -> Iterator[Any]:
-        try:
-            yield from self._connection.cursor().execute(statement, values)
-        except sqlite3.Error as error:
-            raise BookError(f"book {self.path}: {error}") from error
-
-    def rows(self, statement: str, *values: object) -> list[Any]:
-        return list(self.cursor(statement, *values))
-
-    def row(self, statement: str, *values: object) -> Any | None:
-        """The first row; None: there is none."""
-        return next(iter(self.rows(statement, *values)), None)
 
 
 _LESSONS_OF_A_GAME: Final = 100_000
@@ -227,15 +166,69 @@ class BookStats:
     nps: float | None
 
 
-class LearnedBook(Tables):
-    """An open learned book (see `Tables`). Calls must come from one thread at a time."""
+class LearnedBook:
+    """An open learned book; calls must come from one thread at a time. Its methods raise `BookError`.
+
+    Args:
+        path: the file; created if it is to be written and does not exist.
+        write: whether to write. Only one process at a time can; any number can read meanwhile.
+    """
+
+    def __init__(self, path: Path, write: bool = True) -> None:
+        self.path = path
+        self._connection, self._lock = _connect(path, write)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file. No call is valid after it."""
+        self._connection.close()
+        if self._lock is not None:
+            self._lock.close()
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """All of a block or nothing of it."""
+        self._run("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._run("COMMIT")
+        except BaseException:
+            # Some errors, such as a full disk, have already rolled it back.
+            with contextlib.suppress(BookError):
+                if self._connection.in_transaction:
+                    self._run("ROLLBACK")
+            raise
+
+    def _run(self, statement: str, *values: object) -> sqlite3.Cursor:
+        try:
+            return self._connection.execute(statement, values)
+        except sqlite3.Error as error:
+            raise BookError(f"book {self.path}: {error}") from error
+
+    def _each(self, statement: str, *values: object) -> Iterator[Any]:
+        try:
+            yield from self._run(statement, *values)
+        except sqlite3.Error as error:
+            raise BookError(f"book {self.path}: {error}") from error
+
+    def _rows(self, statement: str, *values: object) -> list[Any]:
+        return list(self._each(statement, *values))
+
+    def _row(self, statement: str, *values: object) -> Any | None:
+        """The first row; None: there is none."""
+        return next(iter(self._rows(statement, *values)), None)
 
     # Searches
 
     def search_of(self, sfen: str) -> BookSearch | None:
         """The book's search of a position, at any ply and in either colour; None: it has none."""
         key = PositionKey.of(sfen)
-        row = self.row("SELECT move, score, depth, seconds, pv, studied FROM searches WHERE position = ?", key.text)
+        row = self._row("SELECT move, score, depth, seconds, pv, studied FROM searches WHERE position = ?", key.text)
         if row is None:
             return None
         move, score, depth, seconds, pv, studied = row
@@ -247,13 +240,13 @@ class LearnedBook(Tables):
         key = PositionKey.of(sfen)
         own = key.turn(search)
         _, ply = split_sfen(sfen)
-        done = self.run(
+        done = self._run(
             "INSERT INTO searches VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (position) DO UPDATE SET"
             " move = excluded.move, score = excluded.score, depth = excluded.depth, seconds = excluded.seconds,"
             " pv = excluded.pv, studied = excluded.studied, ply = min(ply, excluded.ply)"
             " WHERE excluded.seconds >= seconds"
             f" OR (abs(excluded.score) >= {MATE_BOUND} AND abs(score) < {MATE_BOUND})",
-            (key.text, own.move, own.score, own.depth, own.seconds, " ".join(own.pv), int(own.studied), ply),
+            *(key.text, own.move, own.score, own.depth, own.seconds, " ".join(own.pv), int(own.studied), ply),
         )
         return done.rowcount > 0
 
@@ -261,34 +254,36 @@ class LearnedBook(Tables):
 
     def add_game(self, game: FinishedGame, lessons: Sequence[Lesson] = ()) -> None:
         """Store a game, and queue its lessons, the most important first. All of it or nothing."""
-        with self.transaction():
+        with self._transaction():
             ended = datetime.now().isoformat(timespec="seconds")
-            number = self.run(
+            number = self._run(
                 "INSERT INTO games (name, opponent, colour, result, reason, ended) VALUES (?, ?, ?, ?, ?, ?)",
-                (game.name, game.opponent, game.colour, game.result, game.reason, ended),
+                *(game.name, game.opponent, game.colour, game.result, game.reason, ended),
             ).lastrowid
             assert number is not None
             for own in game.own:
                 key = PositionKey.of(own.sfen)
                 move = key.turn(BookSearch(own.move, 0, 0, 0.0)).move
-                self.run(
+                self._run(
                     "INSERT OR REPLACE INTO played VALUES (?, ?, ?, ?, ?, ?)",
-                    (number, own.ply, key.text, move, own.known_score, own.seconds),
+                    *(number, own.ply, key.text, move, own.known_score, own.seconds),
                 )
             for rank, lesson in enumerate(lessons):
                 self._add_lesson(lesson, importance=number * _LESSONS_OF_A_GAME - rank)
 
     def _add_lesson(self, lesson: Lesson, importance: int) -> None:
         key = PositionKey.of(lesson.sfen).text
-        self.run(
+        self._run(
             "INSERT OR REPLACE INTO lessons (position, start_sfen, moves, sfen, ply, seconds, importance)"
             " VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (key, lesson.start_sfen, " ".join(lesson.moves), lesson.sfen, lesson.ply, lesson.seconds, importance),
+            *(key, lesson.start_sfen, " ".join(lesson.moves), lesson.sfen, lesson.ply, lesson.seconds, importance),
         )
 
     def next_lesson(self) -> Lesson | None:
         """The most important lesson: of the latest game, nearest to its turn. It stays in the queue."""
-        row = self.row("SELECT start_sfen, moves, sfen, ply, seconds FROM lessons ORDER BY importance DESC, id LIMIT 1")
+        row = self._row(
+            "SELECT start_sfen, moves, sfen, ply, seconds FROM lessons ORDER BY importance DESC, id LIMIT 1"
+        )
         if row is None:
             return None
         return Lesson(row[0], tuple(row[1].split()), row[2], row[3], row[4], self._pieces(row[2]))
@@ -297,16 +292,16 @@ class LearnedBook(Tables):
         """Store a search of an unfinished lesson, and its result if it is better than the known one."""
         key = PositionKey.of(lesson.sfen)
         own = key.turn(piece)
-        with self.transaction():
-            self.run(
+        with self._transaction():
+            self._run(
                 "INSERT INTO pieces (position, move, score, depth, seconds, pv) VALUES (?, ?, ?, ?, ?, ?)",
-                (key.text, own.move, own.score, own.depth, own.seconds, " ".join(own.pv)),
+                *(key.text, own.move, own.score, own.depth, own.seconds, " ".join(own.pv)),
             )
             self.keep(lesson.sfen, piece)
 
     def _pieces(self, sfen: str) -> tuple[BookSearch, ...]:
         key = PositionKey.of(sfen)
-        rows = self.rows("SELECT move, score, depth, seconds, pv FROM pieces WHERE position = ? ORDER BY id", key.text)
+        rows = self._rows("SELECT move, score, depth, seconds, pv FROM pieces WHERE position = ? ORDER BY id", key.text)
         return tuple(
             key.turn(BookSearch(move, score, depth, seconds, tuple(pv.split()), studied=True))
             for move, score, depth, seconds, pv in rows
@@ -321,28 +316,28 @@ class LearnedBook(Tables):
             game.
         """
         position = PositionKey.of(lesson.sfen).text
-        with self.transaction():
-            row = self.row("SELECT importance FROM lessons WHERE position = ?", position)
-            self.run("DELETE FROM lessons WHERE position = ?", (position,))
-            self.run("DELETE FROM pieces WHERE position = ?", (position,))
+        with self._transaction():
+            row = self._row("SELECT importance FROM lessons WHERE position = ?", position)
+            self._run("DELETE FROM lessons WHERE position = ?", position)
+            self._run("DELETE FROM pieces WHERE position = ?", position)
             if search is not None:
                 self.keep(lesson.sfen, search)
             if row is not None and following is not None and not self._queued(following):
                 self._add_lesson(following, row[0] - _AFTER_THE_OTHERS)
 
     def _queued(self, lesson: Lesson) -> bool:
-        return self.row("SELECT 1 FROM lessons WHERE position = ?", PositionKey.of(lesson.sfen).text) is not None
+        return self._row("SELECT 1 FROM lessons WHERE position = ?", PositionKey.of(lesson.sfen).text) is not None
 
     def lessons_left(self) -> int:
         """The number of lessons in the queue."""
-        return int(self.rows("SELECT count(*) FROM lessons")[0][0])
+        return int(self._rows("SELECT count(*) FROM lessons")[0][0])
 
     # Candidates of other books
 
     def find(self, sfen: str, any_ply: bool = False) -> list[BookMove]:
         """The imported candidates, the most played first: `worker.book.Lookup`. They are valid at any ply."""
         key = PositionKey.of(sfen)
-        rows = self.rows("SELECT move, ponder, value, depth, count FROM imported WHERE position = ?", key.text)
+        rows = self._rows("SELECT move, ponder, value, depth, count FROM imported WHERE position = ?", key.text)
         moves = [BookMove(*row) for row in rows]
         return ranked([flip_entry(move) for move in moves] if key.flipped else moves)
 
@@ -360,8 +355,8 @@ class LearnedBook(Tables):
             Numbers of positions and moves.
         """
         count = moves = 0
-        with self.transaction():
-            self.run("CREATE TEMP TABLE taken (position TEXT, move TEXT, PRIMARY KEY (position, move)) WITHOUT ROWID")
+        with self._transaction():
+            self._run("CREATE TEMP TABLE taken (position TEXT, move TEXT, PRIMARY KEY (position, move)) WITHOUT ROWID")
             for sfen, candidates in positions:
                 key = PositionKey.of(sfen)
                 _, ply = split_sfen(sfen)
@@ -369,37 +364,37 @@ class LearnedBook(Tables):
                 for candidate in candidates:
                     own = flip_entry(candidate) if key.flipped else candidate
                     moves += 1
-                    new = self.run("INSERT OR IGNORE INTO taken VALUES (?, ?)", (key.text, own.move)).rowcount
-                    self.run(
+                    new = self._run("INSERT OR IGNORE INTO taken VALUES (?, ?)", key.text, own.move).rowcount
+                    self._run(
                         _IMPORT_ANEW if new else _IMPORT_MORE,
-                        (key.text, own.move, own.ponder, own.value, own.depth, own.count, ply),
+                        *(key.text, own.move, own.ponder, own.value, own.depth, own.count, ply),
                     )
-            self.run("DROP TABLE taken")
+            self._run("DROP TABLE taken")
         return count, moves
 
     # Facts, and the whole
 
     def nps(self) -> float | None:
         """The fleet's last measured speed, in nodes per second."""
-        row = self.row("SELECT value FROM facts WHERE name = 'nps'")
+        row = self._row("SELECT value FROM facts WHERE name = 'nps'")
         return None if row is None else float(row[0])
 
     def set_nps(self, nps: float) -> None:
-        self.run("INSERT OR REPLACE INTO facts VALUES ('nps', ?)", (repr(nps),))
+        self._run("INSERT OR REPLACE INTO facts VALUES ('nps', ?)", repr(nps))
 
     def stats(self) -> BookStats:
         """Counts over the whole book."""
-        searches, studied, seconds = self.rows("SELECT count(*), total(studied), total(seconds) FROM searches")[0]
-        lessons, lesson_seconds = self.rows("SELECT count(*), total(seconds) FROM lessons")[0]
-        positions, moves = self.rows("SELECT count(DISTINCT position), count(*) FROM imported")[0]
-        games = dict(self.rows("SELECT result, count(*) FROM games GROUP BY result ORDER BY result"))
+        searches, studied, seconds = self._rows("SELECT count(*), total(studied), total(seconds) FROM searches")[0]
+        lessons, lesson_seconds = self._rows("SELECT count(*), total(seconds) FROM lessons")[0]
+        positions, moves = self._rows("SELECT count(DISTINCT position), count(*) FROM imported")[0]
+        games = dict(self._rows("SELECT result, count(*) FROM games GROUP BY result ORDER BY result"))
         return BookStats(searches, int(studied), seconds, games, lessons, lesson_seconds, positions, moves, self.nps())
 
     def export(self) -> Iterator[tuple[str, list[WrittenMove]]]:
         """All positions in the form of `master.book.dbfile.write_positions`. Our own search's move comes first, and
         counts as the most played one, because readers go by that.
         """
-        for (key,) in self.cursor("SELECT position FROM searches UNION SELECT position FROM imported ORDER BY 1"):
+        for (key,) in self._each("SELECT position FROM searches UNION SELECT position FROM imported ORDER BY 1"):
             sfen = f"{key} 1"
             moves = self.find(sfen)
             ply = 1
@@ -409,7 +404,7 @@ class LearnedBook(Tables):
                 most = max((move.count for move in moves), default=0)
                 moves = [move for move in moves if move.move != search.move]
                 moves.insert(0, BookMove(search.move, reply, search.score, search.depth, most + 1))
-            row = self.row(
+            row = self._row(
                 "SELECT min(ply) FROM (SELECT ply FROM searches WHERE position = ?1"
                 " UNION ALL SELECT ply FROM imported WHERE position = ?1)",
                 key,

@@ -169,11 +169,8 @@ def earlier_lesson(
     """The lesson that follows one whose position turned out to be bad: the own move before it.
 
     Args:
-        lesson: the finished lesson.
-        found: its result.
         sfen: the position two plies before it.
         before: the book's search of that position.
-        settings: the limit of bad evaluations, and the factor of the time.
 
     Returns:
         None if the position is not bad, or nothing was searched before it, or that was studied already or has had the
@@ -213,8 +210,6 @@ def plan_lessons(
     """The lessons from a lost game, the most important first.
 
     Args:
-        start_sfen: the game's start position.
-        own: our moves.
         reason: the way it was lost, in the server's word (``RESIGN`` …), or `UNKNOWN`.
         seconds: previous search time of each position, in reference seconds, by ``OwnMove.sfen``; a position that is
             missing was not searched.

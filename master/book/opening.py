@@ -82,16 +82,7 @@ class OpeningSettings:
 
 
 class OpeningBook:
-    """The open books of a player. All calls must come from one thread.
-
-    Args:
-        settings: the books, and the rules for choosing from them.
-        learned: the book that learns, if there is one.
-        rng: makes every random choice.
-
-    Raises:
-        BookError: a file cannot be read.
-    """
+    """The open books of a player. All calls must come from one thread. Raises BookError: a file cannot be read."""
 
     def __init__(
         self, settings: OpeningSettings, learned: LearnedBook | None = None, rng: random.Random | None = None
@@ -110,8 +101,7 @@ class OpeningBook:
         """The book's move, None for none.
 
         Args:
-            question: position and time.
-            nps: the fleet's speed in nodes per second; None if unknown: the learned book is not used then.
+                nps: the fleet's speed in nodes per second; None if unknown: the learned book is not used then.
 
         Raises:
             BookError: a file, or the learned book, is damaged at the position.

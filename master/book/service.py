@@ -32,7 +32,6 @@ from master.book.lessons import (
     BookSearch,
     GameNotes,
     Lesson,
-    OwnMove,
     StudySettings,
     earlier_lesson,
     judged,
@@ -75,14 +74,8 @@ CLOSE_S: Final = 2.0
 
 
 class BookService:
-    """Answers, remembers and plans; every method except `open` returns at once or is awaited.
-
-    Args:
-        settings: the books, and the rules for choosing from them.
-        learn: the learned book's file; None: nothing is learned.
-        study: settings of the study after a lost game.
-        rng: makes every random choice.
-    """
+    """Answers, remembers and plans; every method except `open` returns at once or is awaited. ``learn``: the learned
+    book's file; None: nothing is learned."""
 
     def __init__(
         self,
@@ -120,11 +113,8 @@ class BookService:
         return self.learns or bool(self._settings.files)
 
     def open(self) -> None:
-        """Open all books. Call it before a clock runs, because it reads whole files.
-
-        Raises:
-            BookError: a file cannot be opened; nothing is open then.
-        """
+        """Open all books. Call it before a clock runs, because it reads whole files. Raises BookError: a file cannot be
+        opened; nothing is open then."""
         if self._learn is not None:
             self._learned = LearnedBook(self._learn)
             self._speed = Speed(self._learned.nps())
@@ -169,8 +159,8 @@ class BookService:
         if self._notes is None:
             return
         own = self._notes.take(event)
-        if own is not None and own.search is not None:
-            self._submit(partial(self._keep, own), "a move")
+        if own is not None and own.search is not None and self._learned is not None:
+            self._submit(partial(self._learned.keep, own.sfen, own.search), "a move")
         if isinstance(event, GameEnded):
             notes, self._notes = self._notes, None
             self._submit(lambda: self._add_game(notes, event.outcome), "a game")
@@ -178,14 +168,16 @@ class BookService:
     def searched(self, decision: Decision) -> None:
         """A search of the fleet is over: measure its speed. While pondering, a part of the fleet had other replies, so
         a hit does not count."""
-        if not decision.pondered_ms and self._speed.searched(decision.nodes, decision.elapsed_ms):
-            self._submit(self._note_speed, "the speed")
+        measured = not decision.pondered_ms and self._speed.searched(decision.nodes, decision.elapsed_ms)
+        if measured and self._learned is not None and self.nps is not None:
+            self._submit(partial(self._learned.set_nps, self.nps), "the speed")
 
     # Study between the games
 
     async def next_lesson(self) -> Lesson | None:
         """The next lesson; None if there is none, or if the book cannot be read (which is logged)."""
-        return await asyncio.wrap_future(self._submit(self._next_lesson))
+        learned = self._learned
+        return None if learned is None else await asyncio.wrap_future(self._submit(learned.next_lesson))
 
     async def learned(self, lesson: Lesson, piece: BookSearch | None, finished: bool) -> int:
         """Store the result of another search of a lesson; returns the number of lessons that are left.
@@ -199,10 +191,6 @@ class BookService:
 
     def _reply(self, question: AskBook) -> BookAnswer | None:
         return None if self._opening is None else self._opening.reply(question, self.nps)
-
-    def _keep(self, own: OwnMove) -> None:
-        if self._learned is not None and own.search is not None:
-            self._learned.keep(own.sfen, own.search)
 
     def _add_game(self, notes: GameNotes, outcome: GameOutcome) -> None:
         if self._learned is None:
@@ -218,13 +206,6 @@ class BookService:
         )
         self._learned.add_game(game, lessons)
         log.info("game_remembered", result=game.result, own_moves=len(game.own), lessons=len(lessons))
-
-    def _note_speed(self) -> None:
-        if self._learned is not None and self.nps is not None:
-            self._learned.set_nps(self.nps)
-
-    def _next_lesson(self) -> Lesson | None:
-        return None if self._learned is None else self._learned.next_lesson()
 
     def _learned_something(self, lesson: Lesson, piece: BookSearch | None, finished: bool) -> int:
         if self._learned is None:
@@ -246,24 +227,19 @@ class BookService:
         return earlier_lesson(lesson, search, sfen, learned.search_of(sfen), self._study)
 
     def _submit(self, work: Callable[[], T | None], writes: str = "") -> concurrent.futures.Future[T | None]:
+        """Have the thread do it. A book that fails counts as no book; the game goes on."""
+
         def run() -> T | None:
             try:
-                return _guarded(work)
+                return work()
+            except BookError as error:
+                log.error("book_failed", error=str(error))
+            except Exception:
+                log.exception("book_failed")
             finally:
                 self._undone.popleft()
+            return None
 
         self._undone.append(writes)
-        future = self._thread.submit(run)
-        self._last = future
+        self._last = future = self._thread.submit(run)
         return future
-
-
-def _guarded(work: Callable[[], T | None]) -> T | None:
-    """A book that fails counts as no book; the game goes on."""
-    try:
-        return work()
-    except BookError as error:
-        log.error("book_failed", error=str(error))
-    except Exception:
-        log.exception("book_failed")
-    return None

@@ -15,18 +15,7 @@ from typing import Final
 
 import structlog
 
-from cluster.api import (
-    SILENT,
-    Decision,
-    Listener,
-    PonderSearch,
-    Progress,
-    Searcher,
-    SearchListener,
-    SearchOrder,
-    SearchRequest,
-    StartSearch,
-)
+from cluster import api
 from master.book.lessons import REFERENCE_NPS, BookSearch, Lesson, book_search_of
 from master.book.service import BookService
 from master.player.events import GameEnded, GameEvent, GameFound, LoggedIn
@@ -49,13 +38,13 @@ class Studied:
     """A searched lesson, for viewers."""
 
     lesson: Lesson
-    decision: Decision
+    decision: api.Decision
     finished: bool
     left: int
     """Lessons in the queue now."""
 
 
-class StudyingSearcher(Searcher):
+class StudyingSearcher(api.Searcher):
     """A `cluster.api.Searcher` that studies between games.
 
     Args:
@@ -68,7 +57,7 @@ class StudyingSearcher(Searcher):
 
     def __init__(
         self,
-        searcher: Searcher,
+        searcher: api.Searcher,
         service: BookService,
         next_id: Callable[[], int],
         by_nodes: bool = False,
@@ -77,18 +66,18 @@ class StudyingSearcher(Searcher):
         self.name = searcher.name
         self.on_studied: Callable[[Studied], None] = lambda _: None
         """Callback for each searched lesson, on the event loop."""
-        self.on_progress: Callable[[Lesson, Progress], None] = lambda _lesson, _progress: None
+        self.on_progress: Callable[[Lesson, api.Progress], None] = lambda _lesson, _progress: None
         """Callback for the progress of a lesson's search."""
         self._searcher = searcher
         self._service = service
         self._next_id = next_id
         self._by_nodes = by_nodes
         self._between_games = between_games and service.learns
-        self._hears = SearchListener(self._on_progress, self._on_decision)
+        self._hears = api.SearchListener(self._on_progress, self._on_decision)
         self._study: asyncio.Task[int] | None = None
         self._lesson: Lesson | None = None
         self._search_id: int | None = None
-        self._decision: asyncio.Future[Decision] | None = None
+        self._decision: asyncio.Future[api.Decision] | None = None
         self._stopping = False
         self._again = False
         """A gap between games began before the previous study had ended."""
@@ -173,7 +162,7 @@ class StudyingSearcher(Searcher):
             lesson = lesson.with_piece(piece)
         return False
 
-    async def _search(self, lesson: Lesson, nps: float) -> Decision | None:
+    async def _search(self, lesson: Lesson, nps: float) -> api.Decision | None:
         """The decision on a lesson; None if a game took the searcher away."""
         self._lesson, self._search_id = lesson, self._next_id()
         self._decision = asyncio.get_running_loop().create_future()
@@ -192,7 +181,7 @@ class StudyingSearcher(Searcher):
         finally:
             self._lesson = self._search_id = self._decision = None
 
-    async def _keep(self, lesson: Lesson, decision: Decision, finished: bool) -> bool:
+    async def _keep(self, lesson: Lesson, decision: api.Decision, finished: bool) -> bool:
         self._service.searched(decision)
         piece = _piece_of(decision)
         left = await self._service.learned(lesson, piece, finished)
@@ -202,12 +191,14 @@ class StudyingSearcher(Searcher):
         self.on_studied(Studied(lesson, decision, finished, left))
         return finished
 
-    def _request(self, lesson: Lesson, search_id: int, nps: float) -> SearchRequest:
+    def _request(self, lesson: Lesson, search_id: int, nps: float) -> api.SearchRequest:
         nodes = max(1, round(lesson.left_seconds * REFERENCE_NPS))
         if self._by_nodes:
-            return SearchRequest(search_id, lesson.start_sfen, lesson.moves, nodes=nodes)
+            return api.SearchRequest(search_id, lesson.start_sfen, lesson.moves, nodes=nodes)
         time_ms = max(1, round(nodes * 1000 / max(1.0, nps)))
-        return SearchRequest(search_id, lesson.start_sfen, lesson.moves, soft_ms=time_ms, hard_ms=time_ms + _SLACK_MS)
+        return api.SearchRequest(
+            search_id, lesson.start_sfen, lesson.moves, soft_ms=time_ms, hard_ms=time_ms + _SLACK_MS
+        )
 
     def _abandon(self) -> None:
         """Abandon the lesson: a game needs the searcher now, and the result of the current search is lost."""
@@ -217,7 +208,7 @@ class StudyingSearcher(Searcher):
 
     # The searcher, for a game
 
-    async def open(self, listener: Listener) -> None:
+    async def open(self, listener: api.Listener) -> None:
         await self._searcher.open(listener)
 
     async def new_game(self) -> None:
@@ -227,9 +218,9 @@ class StudyingSearcher(Searcher):
             await asyncio.wait({self._study}, timeout=STOP_S)
         await self._searcher.new_game()
 
-    def handle(self, order: SearchOrder, listener: SearchListener = SILENT) -> None:
+    def handle(self, order: api.SearchOrder, listener: api.SearchListener = api.SILENT) -> None:
         """See `cluster.api.OpenSearcher.handle`."""
-        if isinstance(order, StartSearch | PonderSearch):
+        if isinstance(order, api.StartSearch | api.PonderSearch):
             self._abandon()
         self._searcher.handle(order, listener)
 
@@ -244,21 +235,21 @@ class StudyingSearcher(Searcher):
                     await self._study
         await self._searcher.close()
 
-    def _on_progress(self, progress: Progress) -> None:
+    def _on_progress(self, progress: api.Progress) -> None:
         if progress.search_id == self._search_id and self._lesson is not None:
             self.on_progress(self._lesson, progress)
 
-    def _on_decision(self, decision: Decision) -> None:
+    def _on_decision(self, decision: api.Decision) -> None:
         if decision.search_id == self._search_id and self._decision is not None and not self._decision.done():
             self._decision.set_result(decision)
 
 
-def _piece_of(decision: Decision) -> BookSearch | None:
+def _piece_of(decision: api.Decision) -> BookSearch | None:
     search = book_search_of(decision)
     return None if search is None else replace(search, studied=True)
 
 
-def _is_enough(decision: Decision, lesson: Lesson) -> bool:
+def _is_enough(decision: api.Decision, lesson: Lesson) -> bool:
     """Whether a lesson, including this search, has had its time, or more time is useless: a mate, only one move."""
     if not decision.nodes or decision.score is None or abs(decision.score) >= MATE_BOUND:
         return True

@@ -20,7 +20,7 @@ from master.cloud.folder import FleetFolder, FolderError
 from master.cloud.kept import InBucket, InFolder, Kept, State, this_machine
 from master.cloud.plan import Facts, FleetLocation, FleetPlan, read_facts, read_plan
 from master.cloud.player import check_player
-from master.cloud.prices import MEASURED, Estimate, estimate, head_of, list_prices, vcpus
+from master.cloud.prices import MEASURED, SIMULATED, Estimate, estimate, head_of, list_prices, vcpus
 from master.cloud.remains import Remains, Thing, remains, things
 from master.cloud.removal import remove
 from master.cloud.reports import MachineReport, ReportError
@@ -128,7 +128,9 @@ class Operator:
         for warning in self._check_quota(wanted):
             tell(f"warning: {warning}")
         if wanted > MEASURED:
-            tell(f"warning: fleets of more than {MEASURED} nodes were simulated, not measured: look at the head's load")
+            how = "never tried" if wanted > SIMULATED else "only simulated"
+            most = SIMULATED if wanted > SIMULATED else MEASURED
+            tell(f"warning: fleets of more than {most} nodes were {how}: look at the head's load")
         strays = self.strays(self.keeper.state())
         if strays and not kept.at_work:
             raise Unknown(

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 _PACKAGED = Path(__file__).with_name("prices.json")
 _CHECKOUT = Path(__file__).parents[2] / "terraform" / "prices.json"
 MEASURED: Final = 16
-"""Number of nodes up to which fleets were measured; larger ones were only simulated."""
+SIMULATED: Final = 256
+"""Number of nodes up to which fleets were measured, and simulated (``python -m benchmarks.large_fleet``)."""
 
 
 class PriceUnknown(Exception):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -130,11 +129,8 @@ def _print_candidates(console: Console, name: str, position: Position, entries: 
 
 
 def _open_file(path: Path, on_the_fly: bool) -> Lookup:
-    """A book file, memory-mapped if possible; an unsorted one is sorted in memory, as the player does.
-
-    Raises:
-        BookError: as raised by `Book`.
-    """
+    """A book file, memory-mapped if possible; an unsorted one is sorted in memory, as the player does. Raises
+    BookError: as raised by `Book`."""
     from worker.book import BookError
     from worker.book import open_file as opened
 
@@ -277,10 +273,7 @@ def learn(
     }
     settings = load(config, options)
     path = learned_path(settings)
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    from cluster.api import FleetError
-    from cluster.api import Progress as SearchProgress
+    from cluster.api import FleetError, Progress
     from cluster.drivers.fleet import FleetFault
     from master.book.learned import LearnedBook
     from master.book.lessons import Lesson, reference_seconds
@@ -292,7 +285,7 @@ def learn(
     from master.game.driver import next_search_id
     from master.logs.log import fleet_listener
     from master.records.notation import count_text, score_text
-    from master.ui.console import Console
+    from master.ui.progress import Bars
     from worker.book import BookError
 
     with EndsOn(BookError), LearnedBook(path, write=False) as reader:
@@ -307,18 +300,13 @@ def learn(
     with EndsOn(BookError):
         service.open()
     print(f"{path}: {stats.lessons} lessons of {stats.lesson_seconds:.1f} reference seconds in total", flush=True)
-    console = Console(stderr=True)
-    progress_bar = Progress(
-        TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), console=console, transient=True
-    )
-    task = progress_bar.add_task("opening the fleet", total=None)
+    bars = Bars(stays=False)
+    bar = bars.bar("opening the fleet", None)
 
-    def show(lesson: Lesson, progress: SearchProgress) -> None:
+    def show(lesson: Lesson, progress: Progress) -> None:
         words = f"move {lesson.ply}: depth {progress.depth} {score_text(progress.score)} {' '.join(progress.pv[:1])}"
-        had = lesson.seconds - lesson.left_seconds
-        progress_bar.update(
-            task, description=words, total=lesson.seconds, completed=had + reference_seconds(progress.nodes)
-        )
+        done = lesson.seconds - lesson.left_seconds + reference_seconds(progress.nodes)
+        bar.show(done, name=words, total=lesson.seconds)
 
     def tell(studied: Studied) -> None:
         lesson, decision = studied.lesson, studied.decision
@@ -342,10 +330,7 @@ def learn(
             await service.close()
 
     try:
-        with (
-            logged(settings, console.print, console.print),
-            progress_bar if console.is_terminal else contextlib.nullcontext(),
-        ):
+        with logged(settings, bars.note, bars.note), bars:
             finished = run_to_end(main)
     except FleetError as error:
         raise CommandError(str(error), FAILED) from error

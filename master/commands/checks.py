@@ -76,11 +76,7 @@ def kind_of(path: Path) -> Kind | None:
 
 
 def check_kind(path: Path, *wanted: Kind, where: str = "") -> None:
-    """End the command if a file is clearly of another kind than those wanted.
-
-    Args:
-        where: the option at fault.
-    """
+    """End the command if a file is clearly of another kind than those wanted. ``where``: the option at fault."""
     kind = kind_of(path)
     if kind is not None and kind not in wanted:
         raise CommandError(f"{where}{': ' if where else ''}{path}: this is {kind.words}, for {kind.takers}")
@@ -108,7 +104,7 @@ def _is_log(head: bytes) -> bool:
 
 
 def check_fleet(settings: Config, *, single: bool = False, net_option: str = " (--net)") -> None:
-    """Check the requirements of the configured fleet: networks and engines of this machine, or the cluster's address.
+    """Check the requirements of the configured fleet: the networks, the engines of this machine, the cluster's address.
 
     Args:
         single: check for one searcher in this process, not for a fleet.
@@ -117,22 +113,17 @@ def check_fleet(settings: Config, *, single: bool = False, net_option: str = " (
     cluster = settings.cluster
     if cluster.address and not single:
         check_address(cluster.address)
-        return  # the files are on the nodes' machines
     check_net(settings.engine.eval_file, f"[engine] eval_file{net_option}", settings.engine.eval_architecture)
     for number, kind in enumerate(() if single else cluster.kinds):
         where = f"[cluster] kinds[{number}]"
         check_net(kind.eval_file or "", where, kind.eval_architecture or "")
-        if kind.command and shutil.which(kind.command[0]) is None:
+        if kind.command and not cluster.address and shutil.which(kind.command[0]) is None:
             raise CommandError(f"{where}: {kind.command[0]}: no such program")
 
 
 def check_net(file: str, where: str, architecture: str = "") -> str:
     """The path of a network's file or folder, with ``~`` expanded. End the command if it is no network. Empty: the
-    network that ships with Gougi.
-
-    Args:
-        architecture: the name of its shape, as given by the user.
-    """
+    network that ships with Gougi. ``architecture``: the name of its shape, as given by the user."""
     from worker.nnue import NetworkFileError
     from worker.nnue.beside import read_beside
     from worker.nnue.format import network_path

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
 
+from master.ui.terminal import clean
 from worker.files import described
 
 T = TypeVar("T")
@@ -59,7 +60,7 @@ class EndsOn:
 
 def tell(line: str) -> None:
     """Write a line about the work to stderr, at once."""
-    print(line, file=sys.stderr, flush=True)
+    print(clean(line), file=sys.stderr, flush=True)
 
 
 def notice(text: str) -> None:
@@ -140,10 +141,7 @@ def _searcher() -> WarmUp:
 
 def compile_searcher(find: Callable[[], WarmUp] = _searcher) -> None:
     """Compile everything that is not in the cache yet, with progress on stderr. Print nothing if the cache is complete.
-
-    Args:
-        find: imports the function that compiles, which takes most of a second.
-    """
+    ``find``: imports the function that compiles, which takes most of a second."""
 
     def work() -> None:
         warm_up = find()

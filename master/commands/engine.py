@@ -164,14 +164,40 @@ def bench(
         print(f"signature {result.signature}")
 
 
-def warm() -> None:
+def warm(
+    pack: Annotated[
+        Path | None,
+        typer.Option("--pack", metavar="FILE", help="Then write the compiled code to a file, for other machines."),
+    ] = None,
+    unpack: Annotated[
+        Path | None, typer.Option("--unpack", metavar="FILE", help="Take compiled code from such a file first.")
+    ] = None,
+) -> None:
     """Compile the searcher now. Nothing has to wait for it later.
 
     If everything is compiled already, it does nothing. The compiled code goes to GOUGI_CACHE_DIR (default:
-    ~/.cache/gougi), and is for this CPU and these sources.
+    ~/.cache/gougi), and is for this CPU level, these sources, and these versions of Python, numba, llvmlite and numpy.
+    A file for anything else is refused. Take such a file only from where you would take Gougi: it is a program.
 
     Examples:
 
       gougi warm
+
+      gougi warm --pack gougi.pack
+
+      gougi warm --unpack gougi.pack
     """
+    if unpack is not None:
+        from worker.pack import PackError
+        from worker.pack import unpack as use
+
+        with EndsOn(PackError, OSError):
+            interruptible(lambda: use(unpack))
     compile_searcher()
+    if pack is not None:
+        from worker.pack import PackError
+        from worker.pack import pack as write
+
+        with EndsOn(PackError, OSError):
+            digest = write(pack)
+        print(f"{digest}  {pack}")

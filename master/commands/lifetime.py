@@ -19,14 +19,14 @@ from collections.abc import Callable, Coroutine, Iterator
 from types import FrameType
 from typing import Any, Final, Self, TypeVar
 
-import uvloop
-
 from cluster.machine import processes
-from master.ui.terminal import raw
 
 T = TypeVar("T")
 
-SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+SIGNALS: Final = tuple(
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name)
+)
+"""Those of them that the system has: Windows has no SIGHUP, and sends SIGBREAK when the console is closed."""
 GRACE_S: Final = 2.0
 """Seconds that a leftover process has to react to SIGTERM."""
 REAP_S: Final = 0.5
@@ -97,7 +97,7 @@ class _Interruption:
     @contextlib.contextmanager
     def handled(self) -> Iterator[None]:
         before: dict[int, Any] = {number: signal.getsignal(number) for number in SIGNALS}
-        if before[signal.SIGHUP] is not signal.SIG_DFL:  # it is handled already: nohup, a `Hangup`
+        if hasattr(signal, "SIGHUP") and before[signal.SIGHUP] is not signal.SIG_DFL:  # nohup, or a `Hangup`
             del before[signal.SIGHUP]
         for number in before:
             signal.signal(number, self._on_signal)
@@ -112,7 +112,7 @@ class _Interruption:
         self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
         if self.came:
             raise asyncio.CancelledError
-        reaper = asyncio.ensure_future(_reap_the_adopted())
+        reaper = asyncio.ensure_future(_reap_the_adopted() if sys.platform == "linux" else asyncio.sleep(0))
         try:
             return await main()
         finally:
@@ -124,7 +124,7 @@ class _Interruption:
             end_descendants(grace_s=0)
             with contextlib.suppress(OSError):  # the terminal may be gone
                 if sys.stdout.isatty():
-                    terminal = raw(sys.stdout)
+                    terminal = getattr(sys.stdout, "rich_proxied_file", sys.stdout)
                     terminal.write(_LEAVE_SCREEN)
                     terminal.flush()
             os._exit(130)
@@ -134,16 +134,14 @@ class _Interruption:
 
 
 def run_to_end(main: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Run ``main`` on a new uvloop. At the end no child process is left, however ``main`` ended.
-
-    Raises:
-        Interrupted: a signal came. ``main`` was cancelled and has cleaned up (or had already finished).
-    """
-    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    """Run ``main`` on a new event loop. On Linux no child process is left at the end, however ``main`` ended. Raises
+    Interrupted: a signal came. ``main`` was cancelled and has cleaned up (or had already finished)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     interruption = _Interruption()
     with interruption.handled():
         try:
-            with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            with asyncio.Runner(loop_factory=_new_loop) as runner:
                 result = runner.run(interruption.run(main))
         except asyncio.CancelledError:
             raise Interrupted from None
@@ -152,6 +150,15 @@ def run_to_end(main: Callable[[], Coroutine[Any, Any, T]]) -> T:
         if interruption.came:
             raise Interrupted
         return result
+
+
+def _new_loop() -> asyncio.AbstractEventLoop:
+    """A loop of uvloop, which Windows does not have."""
+    if sys.platform == "win32":
+        return asyncio.new_event_loop()
+    import uvloop
+
+    return uvloop.new_event_loop()
 
 
 def end_descendants(grace_s: float = GRACE_S) -> list[int]:
@@ -199,6 +206,8 @@ def _reap_if_still_there(seen: int) -> int:
 
 
 def _reap() -> None:
+    if sys.platform != "linux":
+        return  # nothing was handed to us
     with contextlib.suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass

@@ -11,15 +11,17 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 import typer
 
 from master.commands.checks import Kind, check_kind, only
-from master.commands.common import FAILED, INTERRUPTED, CommandError, EndsOn, notice
+from master.commands.common import FAILED, INTERRUPTED, CommandError, EndsOn, notice, tell
 from master.commands.options import NOTATION_HELP, NOTATIONS, Json, PageOption
 from master.commands.services import page_token
 from master.commands.settings import ConfigFile, load
 from worker.files import described, reason
 
 if TYPE_CHECKING:
+    from master.config import Config
     from master.game.journal import LoggedGame, Replay
     from master.game.summary import LogSummary
+    from worker.engine import Engine
 
 
 def log(
@@ -153,21 +155,18 @@ def replay(
     chosen = [entry for entry in offered if (game is None or game in entry.game_id) and player in (None, entry.name)]
     if not chosen:
         raise CommandError(f"{log}: {_why_none(logged, offered)}")
-    same = True
-    for entry in chosen:
-        try:
-            same &= _check(entry) if check else _show(entry, speed, notation, plain)
-        except _InterruptedError:
-            return INTERRUPTED
-    return 0 if same else FAILED
+    from master.commands.lifetime import Interrupted
+
+    try:
+        same = [_check(entry) if check else _show(entry, speed, notation, plain) for entry in chosen]
+    except Interrupted:
+        tell("interrupted")
+        return INTERRUPTED
+    return 0 if all(same) else FAILED
 
 
 def _tell_gap(where: str) -> None:
     notice(f"{where}; a game that ran then is played up to there")
-
-
-class _InterruptedError(Exception):
-    pass
 
 
 def _why_none(logged: list[LoggedGame], offered: list[LoggedGame]) -> str:
@@ -192,7 +191,7 @@ def _check(game: LoggedGame) -> bool:
 def _show(game: LoggedGame, speed: float, notation: str, plain: bool) -> bool:
     import asyncio
 
-    from master.commands.lifetime import Interrupted, run_to_end
+    from master.commands.lifetime import run_to_end
     from master.game.journal import Replay
     from master.player.events import GameFound
     from master.player.instructions import Emit
@@ -224,11 +223,7 @@ def _show(game: LoggedGame, speed: float, notation: str, plain: bool) -> bool:
                         show.observe(instruction.event)
                         show.settle()
 
-    try:
-        run_to_end(main)
-    except Interrupted:
-        show.say("interrupted")
-        raise _InterruptedError from None
+    run_to_end(main)
     return _tell_difference(game, again)
 
 
@@ -265,6 +260,9 @@ def watch(
     KI2, JKF) it shows moves and scores. With a folder, or without an argument, it follows the newest log there and
     shows the fleets of this machine, between games too. Ctrl-C ends it.
 
+    Move a piece on the board to try a move of your own: a searcher of this machine answers, with the network of the
+    configuration.
+
     Examples:
 
       gougi watch
@@ -278,6 +276,7 @@ def watch(
 
     from master.analysis.game import GameFileError
     from master.commands.lifetime import Interrupted, run_to_end
+    from master.live.asking import Asker
     from master.live.sources import facts_of
     from master.live.watching import Watch, show
     from master.ui.texts import say
@@ -291,7 +290,7 @@ def watch(
         seen = Watch(source, []) if is_log else Watch(None, facts_of(source, notice))
     place = settings.page.place or ("127.0.0.1", 0)
     token = page_token(settings, place[0])
-    head = {"command": "watch", "version": version("gougi")}
+    head = {"command": "watch", "version": version("gougi"), "asks": True}
 
     def ready(url: str) -> None:
         print(say("live page: {url}", url=url), flush=True)
@@ -301,9 +300,19 @@ def watch(
             webbrowser.open(url)
 
     try:
-        run_to_end(lambda: show(seen, place, token, head, ready, notice))
+        run_to_end(lambda: show(seen, place, token, head, ready, notice, Asker(lambda: _engine(settings))))
     except OSError as error:
         raise CommandError(described(error), FAILED) from error
     except Interrupted:
         pass  # the usual end
     return 0
+
+
+def _engine(settings: Config) -> Engine:
+    """The searcher that answers readers. Raises EngineError."""
+    from master.remote.listener import engine_command
+    from worker.usi.engine import UsiEngine
+
+    engine = settings.engine
+    options = {"Threads": str(engine.threads or 1), "EvalFile": engine.eval_file}
+    return UsiEngine(engine_command("--single"), {name: value for name, value in options.items() if value})

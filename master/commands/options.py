@@ -75,8 +75,9 @@ Openings = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="File of positions, one in each line (sfen ..., startpos moves ...); or the word natural: 500 openings of "
-        "good moves that are part of Gougi. Default: openings made at random.",
+        help="File of positions, one in each line (sfen ..., startpos moves ...), or a .psv, from which positions are "
+        "taken at random; or the word natural: 500 openings of good moves that are part of Gougi. Default: openings "
+        "made at random.",
         callback=only(Kind.POSITIONS),
     ),
 ]

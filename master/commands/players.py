@@ -98,11 +98,7 @@ def most_nodes(settings: Config) -> int | None:
 
 
 def make_fleet(settings: Config, metrics: Metrics | None = None) -> FleetSearcher:
-    """The fleet that the configuration describes; not open yet.
-
-    Args:
-        metrics: receives the fleet's events.
-    """
+    """The fleet that the configuration describes; not open yet. ``metrics``: receives the fleet's events."""
 
     from cluster.coordination.settings import Mode, Settings, SharingSettings
     from cluster.drivers.fleet_driver import FleetSearcher
@@ -115,8 +111,7 @@ def make_fleet(settings: Config, metrics: Metrics | None = None) -> FleetSearche
     return FleetSearcher(
         nodes=nodes_asked(settings),
         address=cluster.address or None,
-        engine=FleetSpec(kinds, variety).build,
-        fallback=replace(engine, hash_mb=16, threads=1).build,
+        kinds=FleetSpec(kinds, variety, replace(engine, hash_mb=16, threads=1)),
         settings=Settings(
             mode=Mode(cluster.mode),
             groups=cluster.groups,
@@ -165,7 +160,8 @@ def _kind(engine: EngineSpec, kind: NodeKindConfig) -> NodeKind:
     from cluster.engine_spec import UsiSpec
 
     if kind.command:
-        return UsiSpec(kind.command, tuple(kind.options.items()))
+        spec = UsiSpec(kind.command, tuple(kind.options.items()))
+        return replace(spec, win_scale=kind.win_scale) if kind.win_scale else spec
     return replace(
         engine,
         hash_mb=kind.hash_mb or engine.hash_mb,
@@ -175,6 +171,7 @@ def _kind(engine: EngineSpec, kind: NodeKindConfig) -> NodeKind:
         architecture=(engine.architecture if kind.eval_file is None else "")
         if kind.eval_architecture is None
         else kind.eval_architecture,
+        win_scale=kind.win_scale or 0.0,
     )
 
 

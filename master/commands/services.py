@@ -49,12 +49,8 @@ class Metrics:
 def serving(
     config: MetricsConfig, player: str, tell: Callable[[str, dict[str, object]], None]
 ) -> Iterator[Metrics | None]:
-    """Serve metrics until the end of the block; None if the configuration disables them, or no port is free.
-
-    Args:
-        player: its name.
-        tell: callback with their address (``metrics_served``), or the reason for none (``metrics_not_served``).
-    """
+    """Serve metrics until the end of the block; None if the configuration disables them, or no port is free. ``tell``:
+    callback with their address (``metrics_served``), or the reason for none (``metrics_not_served``)."""
     if not config.on:
         yield None
         return

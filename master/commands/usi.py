@@ -17,7 +17,6 @@ from master.commands.common import INTERRUPTED, CommandError, EndsOn, interrupti
 from master.commands.options import Address, Nodes, PageOption, Single
 from master.commands.services import live_page
 from master.commands.settings import ConfigFile, load
-from master.ui.terminal import NamedStream
 from worker.files import reason
 from worker.usi.gui_reader import GuiReader, introduction
 
@@ -128,17 +127,17 @@ def _single() -> int:
 
     with _gui() as write:
         gui = GuiReader(_lines(), write, introduction(f"Gougi {version('gougi')}", OPTIONS))
-        return interruptible(lambda: _serve_single(gui, write))
 
+        def serve() -> int:
+            from worker.usi.loop import UsiLoop
 
-def _serve_single(gui: GuiReader, write: Callable[[str], None]) -> int:
-    from worker.usi.loop import UsiLoop
+            loop = UsiLoop(write)
+            code = loop.run(gui)
+            if loop.error:
+                raise CommandError(loop.error, code)
+            return code
 
-    loop = UsiLoop(write)
-    code = loop.run(gui)
-    if loop.error:
-        raise CommandError(loop.error, code)
-    return code
+        return interruptible(serve)
 
 
 def _fleet(settings: Config, records: str | None) -> int:
@@ -200,16 +199,12 @@ def _serve_fleet(
 
 
 def _build(settings: Config, plan: FleetPlan, metrics: Metrics | None = None) -> Searcher:
-    """The fleet of the configuration, modified by the GUI's options.
-
-    Raises:
-        NetworkError: the network file cannot be used, if the nodes are on this machine.
-    """
+    """The fleet of the configuration, modified by the GUI's options. Raises NetworkError: its file is unusable."""
     from master.commands.players import make_fleet
     from master.usi.driver import NetworkError
     from worker.nnue import NetworkFileError, load_network
 
-    if plan.eval_file and not settings.cluster.address:
+    if plan.eval_file:
         try:
             load_network(plan.eval_file, architecture=plan.architecture)
         except NetworkFileError as error:
@@ -241,8 +236,7 @@ def _gui() -> Iterator[Callable[[str], None]]:
     standard error."""
     sys.stdout.flush()
     lock = threading.Lock()
-    stream = NamedStream(os.dup(sys.stdout.fileno()), "standard output", owns=True)
-    gui = io.TextIOWrapper(io.BufferedWriter(stream), encoding="utf-8", errors="replace")
+    gui = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8", errors="replace")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
 
     def write(line: str) -> None:

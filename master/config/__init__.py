@@ -8,37 +8,9 @@ or ``GOUGI_CONFIG`` names, else ``gougi.toml`` in the working folder, else ``~/.
 from __future__ import annotations
 
 from master.config.loading import ConfigError, changed, csa_password, effective, load_config, origins, sample
-from master.config.sections import (
-    BookConfig,
-    ClockConfig,
-    ClusterConfig,
-    Config,
-    CsaConfig,
-    EngineConfig,
-    FleetConfig,
-    MetricsConfig,
-    NodeKindConfig,
-    PlayConfig,
-    VotersConfig,
-)
+from master.config.sections import BookConfig, Config, CsaConfig, FleetConfig, MetricsConfig, NodeKindConfig
 
 __all__ = [
-    "BookConfig",
-    "ClockConfig",
-    "ClusterConfig",
-    "Config",
-    "ConfigError",
-    "CsaConfig",
-    "EngineConfig",
-    "FleetConfig",
-    "MetricsConfig",
-    "NodeKindConfig",
-    "PlayConfig",
-    "VotersConfig",
-    "changed",
-    "csa_password",
-    "effective",
-    "load_config",
-    "origins",
-    "sample",
-]
+    "BookConfig", "Config", "ConfigError", "CsaConfig", "FleetConfig", "MetricsConfig", "NodeKindConfig",
+    "changed", "csa_password", "effective", "load_config", "origins", "sample",
+]  # fmt: skip

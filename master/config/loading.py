@@ -26,18 +26,9 @@ from master.words import fault
 from worker.files import reason
 
 ENV_OTHER = frozenset(
-    {
-        "GOUGI_CONFIG",
-        "GOUGI_CACHE_DIR",
-        "GOUGI_CPU",
-        "GOUGI_CHECK",
-        "GOUGI_PARAMETERS",
-        "GOUGI_TUNE",
-        "GOUGI_WITHOUT",
-        "GOUGI_RUN_DIR",
-        "GOUGI_USI_SECRET",
-    }
-)
+    ("GOUGI_CONFIG", "GOUGI_CACHE_DIR", "GOUGI_CPU", "GOUGI_CHECK", "GOUGI_PARAMETERS", "GOUGI_TUNE", "GOUGI_WITHOUT",
+    "GOUGI_RUN_DIR", "GOUGI_USI_SECRET")
+)  # fmt: skip
 """Variables of ours that are not keys of the file: its path, the one that `worker.jit.options` reads before anything
 else, the one of `cluster.machine.presence`, and the secret of `master.remote`."""
 
@@ -111,11 +102,8 @@ def origins(file: Path | None = None) -> dict[tuple[str, str], str]:
 
 def csa_password(config: Config) -> str:
     """The server password: ``GOUGI_CSA_PASSWORD``, else the first line of ``csa.password_file``, else empty. A file
-    named by an option comes first.
-
-    Raises:
-        ConfigError: the file cannot be read, is empty, or users other than its owner can read it.
-    """
+    named by an option comes first. Raises ConfigError: the file cannot be read, is empty, or users other than its owner
+    can read it."""
     if config.csa.password is not None:
         return config.csa.password.get_secret_value()
     if not config.csa.password_file:
@@ -227,11 +215,8 @@ def sample() -> str:
 
 
 def effective(config: Config, origins: Mapping[tuple[str, str], str] | None = None) -> str:
-    """The configuration as a file: every key with its effective value and its origin, secrets left out.
-
-    Args:
-        origins: those of the non-default values (`master.config.loading.origins`); None: leave origins out.
-    """
+    """The configuration as a file: every key with its effective value and its origin, secrets left out. ``origins``:
+    those of the non-default values (`master.config.loading.origins`); None: leave origins out."""
     return "".join(_document(config, lambda key, value: f"{key} = {_toml(value)}", origins))
 
 

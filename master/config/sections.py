@@ -53,8 +53,8 @@ class EngineConfig(_Section):
     """Search threads of each node. 0: the nodes of a machine share its processors (at most 16 threads each); a single
     searcher, and each node of `gougi analyze`, has one thread."""
     eval_file: _Path = ""
-    """Network file (nn.bin) or its folder, as a path on the node's own machine. Empty: the network that ships with
-    Gougi."""
+    """Network file (nn.bin) or its folder, on this machine; other machines get it from here. Empty: the network that
+    ships with Gougi."""
     eval_architecture: str = ""
     """The network's shape (halfkp_1024x2-8-64), if its file does not say. Empty: read it from the file."""
     fv_scale: Annotated[int, Field(ge=0, le=1024)] = 0
@@ -74,6 +74,8 @@ class NodeKindConfig(_Section):
     fv_scale: Annotated[int, Field(ge=0, le=1024)] | None = None
     hash_mb: Annotated[int, Field(ge=1, le=1 << 20)] | None = None
     threads: Annotated[int, Field(ge=1, le=512)] | None = None
+    win_scale: Annotated[float, Field(ge=1, le=100_000)] | None = None
+    """Centipawns of the engine with which three of four games are won (odds e to 1). Ours: 750; many engines: 600."""
 
     @model_validator(mode="after")
     def _is_one_or_the_other(self) -> NodeKindConfig:
@@ -114,7 +116,8 @@ class ClusterConfig(_Section):
     kinds: tuple[NodeKindConfig, ...] = ()
     """Engines of the nodes, assigned in turn: a table for each kind. {} is our own searcher with the settings of
     [engine], {eval_file = "other.bin"} the same with another network (hash_mb, threads, fv_scale likewise),
-    {command = ["/usr/games/gpsusi"], options = {BookDepth = "0"}} any USI engine. Empty: all nodes run our own."""
+    {command = ["/usr/games/gpsusi"], options = {BookDepth = "0"}} any USI engine. win_scale = 600: the centipawns with
+    which it wins three of four games (ours: 750). Empty: all nodes run our own."""
     share_depth: Annotated[int, Field(ge=0, le=60)] = _SHARING.depth
     """Nodes with the same network send each other the table entries of at least this depth. 0: none."""
     share_bytes_per_s: Annotated[int, Field(ge=10_000, le=10_000_000_000)] = _SHARING.bytes_per_s
@@ -261,11 +264,8 @@ OFF: Final = "off"
 
 
 def parse_listen(text: str) -> tuple[str, int] | None:
-    """Host and port of ``HOST:PORT``, or of a port on this machine alone; None: ``off``. Port 0: any free port.
-
-    Raises:
-        ValueError: the text is none of these; the message says which forms are allowed.
-    """
+    """Host and port of ``HOST:PORT``, or of a port on this machine alone; None: ``off``. Port 0: any free port. Raises
+    ValueError: the text is none of these; the message says which forms are allowed."""
     if text.strip().lower() == OFF:
         return None
     host, _, port = text.strip().rpartition(":")

@@ -6,3 +6,10 @@ side). Drivers: `lines` (line framing on a socket), `client`, `server`.
 Specification: CSA server protocol 1.2.1 (Computer Shogi Association), and the tournament server's real behaviour, as
 shown by the recorded sessions in ``tests/fixtures/csa``.
 """
+
+from typing import Final
+
+BLACK: Final = 0
+WHITE: Final = 1
+SIGNS: Final = "+-"
+"""A colour's sign in CSA text, by colour."""

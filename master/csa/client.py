@@ -76,14 +76,10 @@ class CsaConnection:
         """Connect.
 
         Args:
-            host: name or address.
-            port: TCP port.
             on_line: gets each line, without its line break.
             on_lost: gets the reason, in words, once the connection is over, unless `close` was called.
             on_echo: gets the time from sending a line (a move, a sign of life) to its echo, in milliseconds: the round
-            trip
-                plus the server's processing. Called after ``on_line``.
-            timeout_s: time limit for the attempt.
+                trip plus the server's processing. Called after ``on_line``.
 
         Raises:
             CsaConnectionError: no such host, nobody listens, no answer in time.

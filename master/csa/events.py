@@ -53,18 +53,9 @@ def _advice(text: str) -> str:
 
 
 REASONS: Final = frozenset(
-    {
-        "RESIGN",
-        "JISHOGI",
-        "ILLEGAL_MOVE",
-        "ILLEGAL_ACTION",
-        "TIME_UP",
-        "SENNICHITE",
-        "OUTE_SENNICHITE",
-        "MAX_MOVES",
-        "CHUDAN",
-    }
-)
+    ("RESIGN", "JISHOGI", "ILLEGAL_MOVE", "ILLEGAL_ACTION", "TIME_UP", "SENNICHITE", "OUTE_SENNICHITE", "MAX_MOVES",
+    "CHUDAN")
+)  # fmt: skip
 """The reason after ``#`` for which a game ended."""
 
 
@@ -173,18 +164,6 @@ class Unexpected:
 
 
 Event = (
-    LoginOk
-    | LoginRefused
-    | LoggedOut
-    | GameOffered
-    | BadOffer
-    | GameStarted
-    | OfferRejected
-    | MoveMade
-    | SpecialMade
-    | Ended
-    | KeepAlive
-    | Complaint
-    | Notice
-    | Unexpected
-)
+    LoginOk | LoginRefused | LoggedOut | GameOffered | BadOffer | GameStarted | OfferRejected | MoveMade | SpecialMade
+    | Ended | KeepAlive | Complaint | Notice | Unexpected
+)  # fmt: skip

@@ -68,8 +68,6 @@ _ALIKE: Final = 0.8
 """Two words at least this similar are taken for one word, misspelt."""
 _FORM: Final = re.compile(r"(([A-Za-z0-9_@.\-]+)-([0-9]{1,6})-([0-9]{1,6})(F?))(?:-([BbWw]))?")
 _FOREIGN: Final = re.compile(r"[^A-Za-z0-9_@.\-]")
-_LOOSE: Final = re.compile(r"(.*?[A-Za-z])[\W_]*([0-9]{1,6})[\W_]+([0-9]{1,6})[\W_]*([Ff]?)(?:[\W_]+([BbWw]))?")
-"""A name and two times, with anything between them."""
 
 
 class GameNameError(ValueError):
@@ -139,66 +137,40 @@ def split_password(password: str) -> tuple[GameName | None, str]:
 
 
 def check_game_name(text: str) -> list[str]:
-    """Check a game name before a login with it; returns warnings, none if all is as usual.
-
-    Raises:
-        GameNameError: an invalid character, a name that is too long, a probable misspelling, or a name that
-            shogi-server never pairs.
-    """
-    meant = _meant(text)
-    foreign = _FOREIGN.search(text)
-    if foreign is not None:
+    """Check a game name before a login with it; returns warnings, none if all is as usual. Raises GameNameError: an
+    invalid character, a name that is too long, a misspelling of a floodgate game, or a name that shogi-server never
+    pairs."""
+    name, floodgate = parse_game_name(text), _floodgate_game(text)
+    meant = f"; did you mean {floodgate}?" if floodgate else ""
+    if foreign := _FOREIGN.search(text):
         why = f"{foreign[0]!r} has no place in a game name (letters, digits and _ @ . - have)"
-        raise GameNameError(_did_you_mean(f"{text!r}: {why}", meant))
-    form = _FORM.fullmatch(text)
-    if form is not None and len(form[2]) > _LONGEST:
-        raise GameNameError(f"{text!r}: {len(form[2])} characters in front of the times; {_LONGEST} are allowed")
-    name = parse_game_name(text)
+        raise GameNameError(f"{text!r}: {why}{meant}")
     if name is None:
+        form = _FORM.fullmatch(text)
+        if form is not None:
+            raise GameNameError(f"{text!r}: {len(form[2])} characters in front of the times; {_LONGEST} are allowed")
         why = f"{text!r} is not NAME-TOTAL-BYOYOMI or NAME-TOTAL-INCREMENTF in seconds"
-        why += f"; shogi-server pairs it as {DEFAULT_GAME}, 25 minutes a side"
-        if _is_misspelt(text):
-            raise GameNameError(_did_you_mean(why, meant))
-        return [_did_you_mean(why, meant)]
-    if not name.floodgate and _alike(name.base):
-        raise GameNameError(_did_you_mean(f"{text!r} is no game of floodgate", meant))
+        why += f"; shogi-server pairs it as {DEFAULT_GAME}, 25 minutes a side{meant}"
+        if floodgate:
+            raise GameNameError(why)
+        return [why]
+    if floodgate and not name.floodgate:
+        raise GameNameError(f"{text!r} is no game of floodgate{meant}")
     if name.floodgate and name.side != "*":
         raise GameNameError(f"{text!r}: nobody chooses a side on floodgate; the name is {name.game}")
     if name.handicap and name.side == "*":
         raise GameNameError(f"{text!r}: a handicapped game needs a side: {text}-B (gives the handicap) or {text}-W")
     if name.floodgate and name.game not in _FLOODGATES:
-        return [_did_you_mean(f"floodgate is not known to pair {name.game}", _USUAL_FLOODGATE)]
+        return [f"floodgate is not known to pair {name.game}; did you mean {_USUAL_FLOODGATE}?"]
     return []
 
 
-def _meant(text: str) -> str:
-    """The likely right name; empty if nothing can be guessed."""
-    match = _LOOSE.fullmatch(text)
-    if match is None:
-        return _USUAL_FLOODGATE if _alike(_first_word(text)) else ""
-    floodgate = _alike(match[1]) or _alike(_first_word(text))
-    side = f"-{match[5].upper()}" if match[5] and not floodgate else ""
-    base = _FLOODGATE if floodgate else _FOREIGN.sub("_", match[1])
-    return f"{base}-{match[2]}-{match[3]}{match[4].upper()}{side}"
-
-
-def _is_misspelt(text: str) -> bool:
-    """Whether a name without the right form looks like a misspelt one, and not like a name of another kind."""
-    match = _LOOSE.fullmatch(text)
-    return (match is not None and bool(match[4])) or _alike(_first_word(text))
-
-
-def _first_word(text: str) -> str:
-    return text[: len(text) - len(text.lstrip(string.ascii_letters))]
-
-
-def _alike(word: str) -> bool:
-    """Whether it is ``floodgate``, or nearly."""
-    return difflib.SequenceMatcher(None, word.lower(), _FLOODGATE).ratio() >= _ALIKE
-
-
-def _did_you_mean(why: str, meant: str) -> str:
-    return f"{why}; did you mean {meant}?" if meant else why
+def _floodgate_game(text: str) -> str:
+    """The most similar game of floodgate if the name begins with its word, or nearly; empty: it does not."""
+    word = text[: len(text) - len(text.lstrip(string.ascii_letters))]
+    if difflib.SequenceMatcher(None, word.lower(), _FLOODGATE).ratio() < _ALIKE:
+        return ""
+    return difflib.get_close_matches(text, _FLOODGATES, 1, 0)[0]
 
 
 CSA_PASSWORD: Final = 32
@@ -215,7 +187,6 @@ def check_login(name: str, game: str, password: str | None) -> list[str]:
     """Check the parts of a login; returns warnings, none if all is as usual.
 
     Args:
-        name: the login name.
         game: the game name; empty if the password alone decides.
         password: the password, or the trip after the game name; None: another function checks it.
 

@@ -18,12 +18,9 @@ class UnplayableError(ValueError):
 
 
 def read_offer(summary: GameSummary) -> tuple[Position, list[str]]:
-    """The position from which the game begins, and the moves (USI) that led to it from ``summary.start_sfen``.
-
-    Raises:
-        UnplayableError: the position or a move in it is not legal, a king is missing, a rule is unknown, or the time
-            control allows no move.
-    """
+    """The position from which the game begins, and the moves (USI) that led to it from ``summary.start_sfen``. Raises
+    UnplayableError: the position or a move in it is not legal, a king is missing, a rule is unknown, or the time
+    control allows no move."""
     if summary.format not in ("", "Shogi 1.0"):
         raise UnplayableError(f"unknown game: Format:{summary.format}")
     if summary.declaration not in DECLARATIONS:
@@ -44,12 +41,8 @@ def read_offer(summary: GameSummary) -> tuple[Position, list[str]]:
 
 
 def other_game(summary: GameSummary, asked: str) -> str:
-    """The reason why the offered game is not the one that was requested by name, in words; empty: it is.
-
-    Args:
-        summary: the offer.
-        asked: the game name of our login; empty: any game is accepted.
-    """
+    """The reason why the offered game is not the one that was requested by name, in words; empty: it is. ``asked``: the
+    game name of our login; empty: any game is accepted."""
     if not asked:
         return ""
     name = parse_game_name(asked)

@@ -20,30 +20,9 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
-from master.csa.events import (
-    MARK,
-    REASONS,
-    BadOffer,
-    Complaint,
-    Ended,
-    Event,
-    GameOffered,
-    GameStarted,
-    KeepAlive,
-    LoggedOut,
-    LoginOk,
-    LoginRefused,
-    MoveMade,
-    Notice,
-    OfferRejected,
-    Result,
-    Severity,
-    SpecialMade,
-    Unexpected,
-    severity_of,
-)
+from master.csa import SIGNS
+from master.csa import events as server
 from master.csa.login import LOGIN_NAME
-from master.csa.position import SIGNS
 from master.csa.summary import MOVE_PATTERN, GameSummary, SummaryError, parse_summary
 
 MAX_LINE: Final = 4096
@@ -165,22 +144,26 @@ class CsaProtocol:
 
     # The server's lines
 
-    def receive(self, line: str) -> list[Event]:
+    def receive(self, line: str) -> list[server.Event]:
         """One line of the server, without its line break."""
         line = line.rstrip("\r\n")
         if len(line) > MAX_LINE:
-            return [Unexpected(f"{line[:60]}…", f"longer than {MAX_LINE} characters")]
+            return [server.Unexpected(f"{line[:60]}…", f"longer than {MAX_LINE} characters")]
         if not line.strip():
-            return [KeepAlive()]
-        if line.startswith(MARK):
-            text = line.removeprefix(MARK).strip()
-            return [Complaint(text, severity_of(text) if self.state is State.WAITING else Severity.IGNORABLE)]
+            return [server.KeepAlive()]
+        if line.startswith(server.MARK):
+            text = line.removeprefix(server.MARK).strip()
+            return [
+                server.Complaint(
+                    text, server.severity_of(text) if self.state is State.WAITING else server.Severity.IGNORABLE
+                )
+            ]
         if line.startswith("##["):
-            return [Notice(line)]
+            return [server.Notice(line)]
         if self.state is State.SUMMARY:
             return self._in_summary(line)
         if line == "LOGOUT:completed":
-            return [LoggedOut()] if self.logged_out else [Unexpected(line, "nobody logged out")]
+            return [server.LoggedOut()] if self.logged_out else [server.Unexpected(line, "nobody logged out")]
         if line == "BEGIN Game_Summary":
             return self._begin_summary(line)
         if self.state in (State.CONNECTED, State.LOGGING_IN):
@@ -189,28 +172,28 @@ class CsaProtocol:
             return self._answer_to_offer(line)
         if self.state is State.PLAYING:
             return self._in_game(line)
-        return [Unexpected(line, f"not understood while {self.state.value}")]
+        return [server.Unexpected(line, f"not understood while {self.state.value}")]
 
-    def _before_login(self, line: str) -> list[Event]:
+    def _before_login(self, line: str) -> list[server.Event]:
         if line.startswith("type 'LOGIN"):
-            return [Notice(line)]
+            return [server.Notice(line)]
         if self.state is State.LOGGING_IN:
             if line.startswith("LOGIN:") and line.endswith(" OK"):
                 self.state = State.WAITING
-                return [LoginOk(line.removeprefix("LOGIN:").removesuffix(" OK"))]
+                return [server.LoginOk(line.removeprefix("LOGIN:").removesuffix(" OK"))]
             if line == "LOGIN:incorrect":
                 self.state = State.CONNECTED
-                return [LoginRefused(line)]
-        return [Unexpected(line, f"not understood while {self.state.value}")]
+                return [server.LoginRefused(line)]
+        return [server.Unexpected(line, f"not understood while {self.state.value}")]
 
-    def _begin_summary(self, line: str) -> list[Event]:
+    def _begin_summary(self, line: str) -> list[server.Event]:
         if self.state not in (State.WAITING, State.ENDED):
-            return [Unexpected(line, f"a game summary while {self.state.value}")]
+            return [server.Unexpected(line, f"a game summary while {self.state.value}")]
         self.state = State.SUMMARY
         self._summary_lines = []
         return []
 
-    def _in_summary(self, line: str) -> list[Event]:
+    def _in_summary(self, line: str) -> list[server.Event]:
         if line != "END Game_Summary":
             self._summary_lines.append(line)
             if len(self._summary_lines) <= MAX_SUMMARY_LINES:
@@ -223,9 +206,9 @@ class CsaProtocol:
                 error = why
             else:
                 self._offer(summary)
-                return [GameOffered(summary)]
+                return [server.GameOffered(summary)]
         self._offer(None)
-        return [BadOffer(str(error))]
+        return [server.BadOffer(str(error))]
 
     def _offer(self, summary: GameSummary | None) -> None:
         self.state = State.OFFERED
@@ -239,65 +222,65 @@ class CsaProtocol:
         game_id = "" if self.summary is None else self.summary.game_id
         return f"{word} {game_id}" if game_id and game_id.isascii() and game_id.isprintable() else word
 
-    def _answer_to_offer(self, line: str) -> list[Event]:
+    def _answer_to_offer(self, line: str) -> list[server.Event]:
         if self.state not in (State.OFFERED, State.AGREED):
-            return [Unexpected(line, f"no game is on offer: {self.state.value}")]
+            return [server.Unexpected(line, f"no game is on offer: {self.state.value}")]
         game_id = "" if self.summary is None else self.summary.game_id
-        events: list[Event] = []
+        events: list[server.Event] = []
         if line.startswith("START:"):
             if self.state is not State.AGREED or self.summary is None:
-                return [Unexpected(line, "a start without our agreement")]
+                return [server.Unexpected(line, "a start without our agreement")]
             started = line.removeprefix("START:")
             self.state = State.PLAYING
             self.turn = self.summary.to_move
-            events.append(GameStarted(started))
+            events.append(server.GameStarted(started))
         else:
             match = _REJECT_LINE.fullmatch(line)
             started, by = (match[1], match[2] or "") if match else ("", "")
             self.state = State.WAITING
-            events.append(OfferRejected(started, by))
+            events.append(server.OfferRejected(started, by))
         if started != game_id:
-            events.append(Unexpected(line, f"the game on offer is {game_id!r}"))
+            events.append(server.Unexpected(line, f"the game on offer is {game_id!r}"))
         return events
 
-    def _in_game(self, line: str) -> list[Event]:
+    def _in_game(self, line: str) -> list[server.Event]:
         if line[0] in SIGNS:
             return self._move_line(line)
         if line[0] == "%":
             match = _SPECIAL_LINE.fullmatch(line)
             if match is not None:
-                return [SpecialMade(match[1], self._consumed(match[2], self.turn))]
+                return [server.SpecialMade(match[1], self._consumed(match[2], self.turn))]
         if line[0] == "#":
             return self._ending_line(line)
-        return [Unexpected(line, "not understood while playing")]
+        return [server.Unexpected(line, "not understood while playing")]
 
-    def _move_line(self, line: str) -> list[Event]:
+    def _move_line(self, line: str) -> list[server.Event]:
         match = _MOVE_LINE.fullmatch(line)
         if match is None or self.summary is None:
-            return [Unexpected(line, "no move that can be read")]
+            return [server.Unexpected(line, "no move that can be read")]
         colour = SIGNS.index(line[0])
         if colour != self.turn:
-            return [Unexpected(line, "a move out of turn")]
+            return [server.Unexpected(line, "a move out of turn")]
         mine = colour == self.summary.my_colour
-        events: list[Event] = [MoveMade(match[1], colour, mine, self._consumed(match[2], colour))]
+        events: list[server.Event] = [server.MoveMade(match[1], colour, mine, self._consumed(match[2], colour))]
         if mine:
             # The server's board is authoritative, whatever we remember.
             if match[1] != self.sent:
-                events.append(Unexpected(line, f"we sent {self.sent}"))
+                events.append(server.Unexpected(line, f"we sent {self.sent}"))
             self.sent = None
         self.turn ^= 1
         return events
 
-    def _ending_line(self, line: str) -> list[Event]:
+    def _ending_line(self, line: str) -> list[server.Event]:
         word = line[1:]
-        if word in (Result.WIN, Result.LOSE, Result.DRAW, Result.CENSORED):
+        if word in (server.Result.WIN, server.Result.LOSE, server.Result.DRAW, server.Result.CENSORED):
             self.state = State.ENDED
-            return [Ended(Result(word), self.reason)]
+            return [server.Ended(server.Result(word), self.reason)]
         self.reason = word
         if word == "CHUDAN":
             self.state = State.ENDED
-            return [Ended(Result.INTERRUPTED, word)]
-        return [] if word in REASONS else [Unexpected(line, "an unknown ending")]
+            return [server.Ended(server.Result.INTERRUPTED, word)]
+        return [] if word in server.REASONS else [server.Unexpected(line, "an unknown ending")]
 
     def _consumed(self, units: str | None, colour: int) -> int:
         if units is None or self.summary is None:

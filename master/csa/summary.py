@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from master.csa.position import BLACK, SIGNS, WHITE, CsaPositionError, csa_from_sfen, sfen_from_csa
+from master.csa import BLACK, SIGNS, WHITE
 from worker.clock.timecontrol import TimeControl
 
 MOVE_PATTERN: Final = re.compile(r"([+-])([0-9]{4})([A-Z]{2})")
@@ -63,11 +63,8 @@ class GameSummary:
 
 
 def parse_summary(lines: Sequence[str]) -> GameSummary:
-    """Read the lines between ``BEGIN Game_Summary`` and ``END Game_Summary`` (both left out).
-
-    Raises:
-        SummaryError: a value cannot be read, a block is not closed, or a side, a position or ``Your_Turn`` is missing.
-    """
+    """Read the lines between ``BEGIN Game_Summary`` and ``END Game_Summary`` (both left out). Raises SummaryError: a
+    value cannot be read, a block is not closed, or a side, a position or ``Your_Turn`` is missing."""
     keys, blocks = _split(lines)
     if "Position" not in blocks:
         raise SummaryError("no position block")
@@ -101,6 +98,8 @@ def parse_summary(lines: Sequence[str]) -> GameSummary:
 
 def format_summary(summary: GameSummary) -> list[str]:
     """The summary as the tournament server sends it, ``BEGIN Game_Summary`` to ``END Game_Summary``."""
+    from master.csa.position import csa_from_sfen  # the rules load slowly
+
     lines = [
         "BEGIN Game_Summary",
         f"Protocol_Version:{summary.protocol_version}",
@@ -195,6 +194,8 @@ def _time(lines: list[str]) -> TimeControl:
 
 def _position(lines: list[str], time: tuple[TimeControl, TimeControl]) -> tuple[str, int, tuple[PlayedMove, ...]]:
     """SFEN of the block, the side to move in it, and the moves after it."""
+    from master.csa.position import CsaPositionError, sfen_from_csa  # the rules load slowly
+
     lines = [line for line in lines if line.strip()]
     turn_at = next((index for index, line in enumerate(lines) if line in ("+", "-")), None)
     if turn_at is None:

@@ -23,48 +23,15 @@ from typing import Final, Protocol
 
 import structlog
 
-from cluster.api import (
-    OpenSearcher,
-    Pondered,
-    PonderSearch,
-    RetimeSearch,
-    SearchListener,
-    SearchOrder,
-    StartSearch,
-    StopSearch,
-)
+from cluster import api
 from master.csa.client import CsaConnection, CsaConnectionError
 from master.csa.login import ServerAddress
 from master.csa.offer import warm_up_rules
 from master.csa.protocol import CsaProtocol, ProtocolError, State
 from master.game.journal import LOGGER, Journal
 from master.game.recorder import Recorder
+from master.player import inputs, instructions
 from master.player.events import Conclusion, GameEnded, GameEvent, GameOutcome, GameRefused, LineMeasured, Note
-from master.player.inputs import (
-    BookReplied,
-    Connected,
-    ConnectionLost,
-    GiveUp,
-    Input,
-    Leave,
-    LineSent,
-    PonderFound,
-    Prepared,
-    SearchFailed,
-    ServerLine,
-    Tick,
-)
-from master.player.instructions import (
-    AskBook,
-    BookAnswer,
-    Emit,
-    Finish,
-    Instruction,
-    Login,
-    PlayerSettings,
-    PrepareSearcher,
-    Send,
-)
 from master.player.player import Player
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger(LOGGER)
@@ -114,7 +81,7 @@ def next_game_ids() -> int:
 class PlayersBook(Protocol):
     """The books of a player, as a game sees them (`master.book.service`). Neither method blocks."""
 
-    def ask(self, question: AskBook, reply: Callable[[BookAnswer | None], None]) -> None:
+    def ask(self, question: instructions.AskBook, reply: Callable[[instructions.BookAnswer | None], None]) -> None:
         """Look a position up. ``reply`` is called once, on the running loop, however late."""
 
     def observe(self, event: GameEvent) -> None:
@@ -140,7 +107,7 @@ class ShownOutError(CsaConnectionError):
 
 @dataclass(frozen=True, slots=True)
 class GameSettings:
-    player: PlayerSettings = field(default_factory=PlayerSettings)
+    player: instructions.PlayerSettings = field(default_factory=instructions.PlayerSettings)
     record_folder: Path | None = None
     """The folder for the game's record; None: no record."""
     prepare_timeout_s: float = 60.0
@@ -151,8 +118,8 @@ class GameSettings:
 
 async def play_game(
     address: ServerAddress,
-    login: Login,
-    searcher: OpenSearcher,
+    login: instructions.Login,
+    searcher: api.OpenSearcher,
     settings: GameSettings | None = None,
     observers: Sequence[Observer] = (),
 ) -> GameOutcome:
@@ -162,11 +129,7 @@ async def play_game(
     the search; only then it raises. Observers get the outcome in any case.
 
     Args:
-        address: the server.
-        login: the name, and the text that the server wants after it.
         searcher: open, and used by nobody else meanwhile.
-        settings: how to play.
-        observers: receive every event.
 
     Raises:
         LoginRefusedError: wrong name or password, or the name is already playing.
@@ -197,7 +160,11 @@ class _Game:
     """The driver of one `Player`."""
 
     def __init__(
-        self, login: Login, searcher: OpenSearcher, settings: GameSettings, observers: Sequence[Observer]
+        self,
+        login: instructions.Login,
+        searcher: api.OpenSearcher,
+        settings: GameSettings,
+        observers: Sequence[Observer],
     ) -> None:
         player = settings.player if settings.book is not None else replace(settings.player, book_ms=0)
         self._journal = Journal(next(_numbers))
@@ -210,10 +177,10 @@ class _Game:
         self._loop = asyncio.get_running_loop()
         self._done: asyncio.Future[GameOutcome] = self._loop.create_future()
         self._connection: CsaConnection | None = None
-        self._hears = SearchListener(self._do, self._do, self._on_pondered)
-        self._found: PonderFound | None = None
+        self._hears = api.SearchListener(self._do, self._do, self._on_pondered)
+        self._found: inputs.PonderFound | None = None
         """The last result of pondering, until the player has received it."""
-        self._batches: deque[list[Instruction]] = deque()
+        self._batches: deque[list[instructions.Instruction]] = deque()
         self._carrying_out = False
         self._timer: asyncio.TimerHandle | None = None
         self._preparation: asyncio.Task[None] | None = None
@@ -236,7 +203,7 @@ class _Game:
                 on_echo=lambda ms: self._tell(LineMeasured(ms)),
             )
             self._journal.begin(self._name, str(address), self._player.settings)
-            self._do(Connected())
+            self._do(inputs.Connected())
             login_timer = self._loop.call_later(LOGIN_S, self._on_login_timer)
             try:
                 return await asyncio.shield(self._done)
@@ -258,13 +225,13 @@ class _Game:
 
     async def _give_up(self) -> None:
         """Cancelled: leave the game cleanly, or after `ABORT_S` stop waiting. May be called twice, in any order."""
-        self._do(GiveUp("stopped by us"))
+        self._do(inputs.GiveUp("stopped by us"))
         try:
             await asyncio.wait({self._done}, timeout=ABORT_S)
-            self._do(Leave())
+            self._do(inputs.Leave())
             await asyncio.wait({self._done}, timeout=ABORT_S)
         finally:
-            self._do(ConnectionLost("stopped by us"))
+            self._do(inputs.ConnectionLost("stopped by us"))
             if self._done.done() and not self._done.cancelled():
                 self._done.exception()  # marked as retrieved: it was logged, or the cancellation reports it
 
@@ -274,27 +241,27 @@ class _Game:
         found, self._found = self._found, None
         # Both at once: instructions are carried out before the journal of both is written, since a search may have to
         # begin.
-        self._do(*([] if found is None else [found]), ServerLine(line))
+        self._do(*([] if found is None else [found]), inputs.ServerLine(line))
 
     def _on_lost(self, why: str) -> None:
-        self._do(ConnectionLost(why))
+        self._do(inputs.ConnectionLost(why))
 
-    def _on_pondered(self, pondered: Pondered) -> None:
+    def _on_pondered(self, pondered: api.Pondered) -> None:
         """Kept until a line may make it relevant: it comes ten times a second, and would fill the journal."""
-        self._found = PonderFound(pondered, self._now_ms())
+        self._found = inputs.PonderFound(pondered, self._now_ms())
 
     def _on_timer(self) -> None:
         self._timer = None
-        self._do(Tick())
+        self._do(inputs.Tick())
 
     def _on_login_timer(self) -> None:
         if self._player.protocol.state is State.LOGGING_IN:
-            self._do(ConnectionLost(f"no answer to the login within {LOGIN_S:.0f} s"))
+            self._do(inputs.ConnectionLost(f"no answer to the login within {LOGIN_S:.0f} s"))
 
     def _now_ms(self) -> float:
         return round(self._loop.time() * 1000, 3)  # as in the log
 
-    def _do(self, *events: Input) -> None:
+    def _do(self, *events: inputs.Input) -> None:
         """Give the player events and carry out its instructions, one event after another."""
         if self._done.done():
             return
@@ -318,30 +285,30 @@ class _Game:
             if not self._done.done():
                 self._done.set_exception(error)
 
-    def _carry_out(self, batch: list[Instruction]) -> None:
+    def _carry_out(self, batch: list[instructions.Instruction]) -> None:
         # Lines and searches first: a viewer or the disk must not cost time on the clock.
         for instruction in batch:
             match instruction:
-                case Send(line):
+                case instructions.Send(line):
                     assert self._connection is not None
                     self._connection.send(line)
-                    self._journal.give(self._player, LineSent(), self._now_ms())
-                case AskBook():
+                    self._journal.give(self._player, inputs.LineSent(), self._now_ms())
+                case instructions.AskBook():
                     self._ask_book(instruction)
-                case StartSearch() | PonderSearch() | RetimeSearch() | StopSearch():
+                case api.StartSearch() | api.PonderSearch() | api.RetimeSearch() | api.StopSearch():
                     self._order(instruction)
-                case PrepareSearcher():
+                case instructions.PrepareSearcher():
                     self._preparation = self._loop.create_task(self._prepare())
         for instruction in batch:
             match instruction:
-                case Emit(event):
+                case instructions.Emit(event):
                     self._tell(event)
-                case Finish(outcome) if not self._done.done():
+                case instructions.Finish(outcome) if not self._done.done():
                     self._done.set_result(self._with_record(outcome))
 
-    def _ask_book(self, question: AskBook) -> None:
-        def reply(answer: BookAnswer | None) -> None:
-            self._do(BookReplied(question.question_id, answer))
+    def _ask_book(self, question: instructions.AskBook) -> None:
+        def reply(answer: instructions.BookAnswer | None) -> None:
+            self._do(inputs.BookReplied(question.question_id, answer))
 
         book = self._settings.book
         assert book is not None
@@ -351,14 +318,14 @@ class _Game:
             log.exception("book_not_asked")
             reply(None)
 
-    def _order(self, order: SearchOrder) -> None:
+    def _order(self, order: api.SearchOrder) -> None:
         """Give the searcher an order. The player only needs to know if a search could not begin."""
         try:
             self._searcher.handle(order, self._hears)
         except Exception as error:
             log.exception("order_failed", order=type(order).__name__)
-            if isinstance(order, StartSearch):
-                self._do(SearchFailed(order.request.search_id, str(error)))
+            if isinstance(order, api.StartSearch):
+                self._do(inputs.SearchFailed(order.request.search_id, str(error)))
 
     async def _prepare(self) -> None:
         try:
@@ -366,7 +333,7 @@ class _Game:
                 await self._searcher.new_game()
         except Exception:
             log.exception("searcher_not_prepared")
-        self._do(Prepared(next_game_ids()))
+        self._do(inputs.Prepared(next_game_ids()))
 
     def _set_timer(self) -> None:
         if self._timer is not None:

@@ -65,11 +65,8 @@ class Entry:
 
 
 class Journal:
-    """Sits between a player and its driver: passes every event on, and records it.
-
-    Args:
-        number: the player's number in the log.
-    """
+    """Sits between a player and its driver: passes every event on, and records it. ``number``: the player's number in
+    the log."""
 
     def __init__(self, number: int) -> None:
         self._number = number
@@ -100,11 +97,8 @@ class Journal:
 
 
 def read(fields: Mapping[str, Any]) -> Entry:
-    """The entry for ``fields`` of a log.
-
-    Raises:
-        ValueError: they are none, or belong to a version with other events; the text gives the fault.
-    """
+    """The entry for ``fields`` of a log. Raises ValueError: they are none, or belong to a version with other events;
+    the text gives the fault."""
     kind = str(fields.get("kind", ""))
     try:
         event = _ADAPTERS[kind].validate_python(dict(fields))

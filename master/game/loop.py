@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import enum
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -43,43 +42,19 @@ class Backoff:
         return rng.uniform(longest / 2, longest)
 
 
-class Rivalry(enum.Enum):
-    """The meaning of repeated logins that the server ends."""
+# A login with the same name and password silently ends the wait of the one before it. Two players who both return
+# after each such end would go on for ever. With `Backoff`'s delays the rounds below take some minutes, and the player
+# who gives up leaves the name to the other one.
+SUSPECTED: Final = 3
+"""Times in a row that the server closed our waiting connection, from which a rival is suspected."""
+CERTAIN: Final = 8
+SHORT_S: Final = 300.0
+"""Seconds of waiting after which the end of a login no longer counts as caused by a returning rival."""
 
-    NONE = "none"
-    SUSPECTED = "suspected"
-    """Suspected for the first time in a row: warn once."""
-    CERTAIN = "certain"
-    """Practically certain: it will not end by itself."""
 
-
-@dataclass(slots=True)
-class ShownOut:
-    """Distinguishes a name that two players use at once from a server that closes a connection now and then.
-
-    A login with the same name and password silently ends the wait of the one before it. Two players who both return
-    after each such end would go on for ever. With `Backoff`'s delays the rounds below take some minutes, and the player
-    who gives up leaves the name to the other one.
-    """
-
-    short_s: float = 300.0
-    """Seconds of waiting after which the end of a login no longer counts as caused by a returning rival."""
-    suspected: int = 3
-    """Consecutive times, without a game between, from which a rival is suspected."""
-    certain: int = 8
-    times: int = 0
-    """Consecutive times so far."""
-
-    def again(self, waited_s: float) -> Rivalry:
-        """The server closed our connection ``waited_s`` after the login, while we waited for a game."""
-        self.times = self.times + 1 if waited_s < self.short_s else 0
-        if self.times >= self.certain:
-            return Rivalry.CERTAIN
-        return Rivalry.SUSPECTED if self.times == self.suspected else Rivalry.NONE
-
-    def over(self) -> None:
-        """Anything else happened: a game, or a server that cannot be reached."""
-        self.times = 0
+def times_shown_out(times: int, waited_s: float) -> int:
+    """The times in a row after one more, ``waited_s`` after the login, while we waited for a game."""
+    return times + 1 if waited_s < SHORT_S else 0
 
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("game.loop")
@@ -168,7 +143,7 @@ async def play_games(series: Series) -> list[GameOutcome]:
     rng = random.Random()
     outcomes: list[GameOutcome] = []
     progress = _Progress(asyncio.get_running_loop().time)
-    shown_out = ShownOut()
+    shown_out = 0
     failures = 0
     give_up_s = progress.now() + (0 if count == 1 else REFUSED_S)
     while not stop.is_set() and (count is None or len(outcomes) < count):
@@ -183,18 +158,19 @@ async def play_games(series: Series) -> list[GameOutcome]:
             if not progress.been_in and progress.now() >= give_up_s:
                 raise
             failure = error
-        except WrongGameError:
-            raise
         except ShownOutError as error:
-            _look_for_rival(shown_out.again(progress.waited_s), address, login, shown_out.times)
+            shown_out = times_shown_out(shown_out, progress.waited_s)
+            _look_for_rival(shown_out, address, login)
             failure = error
         except CsaConnectionError as error:
-            shown_out.over()
+            shown_out = 0
             failure = error
+        except WrongGameError:
+            raise
         except Exception as error:  # a bug of ours; it is in the log (`master.game.driver`)
             failure = CsaConnectionError(f"{address}: the game failed: {type(error).__name__}: {error}")
         else:
-            shown_out.over()
+            shown_out = 0
             if outcome is None:
                 break
             if outcome.played:
@@ -213,15 +189,14 @@ async def play_games(series: Series) -> list[GameOutcome]:
     return outcomes
 
 
-def _look_for_rival(rivalry: Rivalry, address: ServerAddress, login: Login, times: int) -> None:
-    """Warn that another player uses our name; raises `NameTakenError` if that will not end by itself."""
-    if rivalry is Rivalry.NONE:
-        return
+def _look_for_rival(times: int, address: ServerAddress, login: Login) -> None:
+    """Warn once that another player uses our name; raises `NameTakenError` if that will not end by itself."""
     seems = f"{address} closed the connection {times} times in a row while {login.name!r} waited for a game"
     cause = "it seems that another player logs in with this name and password"
-    if rivalry is Rivalry.CERTAIN:
+    if times >= CERTAIN:
         raise NameTakenError(f"{seems}: {cause}; end it, or take another name")
-    log.warning("name_taken", why=f"{seems}: {cause}")
+    if times == SUSPECTED:
+        log.warning("name_taken", why=f"{seems}: {cause}")
 
 
 async def _unless_stopped(

@@ -1,4 +1,5 @@
-"""The web server of the live page: Starlette on uvicorn, server-sent events, read-only.
+"""The web server of the live page: Starlette on uvicorn, server-sent events. It can only be read, and asked about
+a position.
 
 A viewer gets the newest version of each section, at most four times a second, without missed versions. A viewer that
 accepts nothing for `SLOW_S` is cut off. The page loads nothing from elsewhere, and its Content-Security-Policy enforces
@@ -26,7 +27,9 @@ from starlette.responses import JSONResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from master.live.asking import Asker, OvertakenError
 from master.live.page import GAME_SECTIONS, Cursor, Site
+from worker.engine import EngineError
 from worker.text import japanese
 
 STATIC: Final = Path(__file__).with_name("static")
@@ -99,11 +102,12 @@ class Hub:
         return kept[1]
 
 
-def make_app(hub: Hub, token: str) -> ASGIApp:
+def make_app(hub: Hub, token: str, asker: Asker | None = None) -> ASGIApp:
     """The application.
 
     Args:
         token: the token that a browser must present once; empty: answer only under this machine's own names.
+        asker: answers what a reader asks about a position; None: nobody does.
     """
 
     def file(name: str) -> Callable[[Request], Awaitable[Response]]:
@@ -124,6 +128,17 @@ def make_app(hub: Hub, token: str) -> ASGIApp:
         found = None if key is None else hub.site.details(key, ply)
         return JSONResponse({"now": time.time(), "thoughts": found or [None, None]})
 
+    async def ask(request: Request) -> Response:
+        # Another site's page can send a request here, but not with this header. So it cannot keep the engine busy.
+        if asker is None or "x-gougi" not in request.headers:
+            return PlainTextResponse("only this page may ask, and only of gougi watch", 403)
+        try:
+            return JSONResponse(await asker.ask(request.query_params.get("sfen", "")))
+        except OvertakenError:
+            return PlainTextResponse("another question came first", 409)
+        except EngineError as error:
+            return PlainTextResponse(str(error), 422)
+
     async def words(_request: Request) -> Response:
         return JSONResponse(dict(japanese("master", "live")))
 
@@ -132,6 +147,7 @@ def make_app(hub: Hub, token: str) -> ASGIApp:
         Route("/", file("index.html")),
         Route("/events", events),
         Route("/games/{key}/{ply:int}", details),
+        Route("/ask", ask),
         Route("/words/ja", words),
         *(Route(f"/{path.relative_to(STATIC)}", file(str(path.relative_to(STATIC)))) for path in static),
     ]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from cluster.machine.status import masters
+from master.live.asking import Asker
 from master.live.facts import Fact
 from master.live.page import Site
 from master.live.server import Hub, address_of, listen, make_app, make_server
@@ -83,8 +84,12 @@ async def show(
     head: dict[str, Any],
     on_ready: Callable[[str], None],
     warn: Callable[[str], None],
+    asker: Asker | None = None,
 ) -> None:
     """Serve the page until the process gets a signal to end.
+
+    Args:
+        asker: answers readers; it is closed at the end.
 
     Raises:
         OSError: it cannot listen there.
@@ -93,7 +98,7 @@ async def show(
     hub = Hub(site)
     host, port = place
     sock = listen(host, port)
-    server = make_server(make_app(hub, token))
+    server = make_server(make_app(hub, token, asker))
     follower = asyncio.create_task(_follow(watch, site, hub, warn))
     on_ready(address_of(sock, host, token))
     try:
@@ -101,6 +106,8 @@ async def show(
     finally:
         follower.cancel()
         hub.close()
+        if asker is not None:
+            await asyncio.to_thread(asker.close)
 
 
 async def _follow(watch: Watch, site: Site, hub: Hub, warn: Callable[[str], None]) -> None:

@@ -20,6 +20,7 @@ import json
 import logging
 import os
 import re
+import shutil
 import sys
 import time
 import zlib
@@ -210,15 +211,9 @@ class LogFile(BaseRotatingHandler):
         self._size = path.stat().st_size
         """Size of the file, to the end of its last whole line."""
         self._lost = 0
-        self._packing = True
         self._next_try = part_bytes
         """Size at which to set the file aside. If that fails, the limit grows by half a part."""
         self._delete_old()
-
-    def stop_packing(self) -> None:
-        """Leave parts uncompressed from now on, also one that is being compressed: the log ends, and someone waits for
-        it. Any thread."""
-        self._packing = False
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write a line, and count it once it is on its way to the disk."""
@@ -276,8 +271,7 @@ class LogFile(BaseRotatingHandler):
             self._tell("log_not_set_aside", {"file": str(self._path), "error": str(error)})
         else:
             self._number, self._size, self._next_try = number, 0, self._part_bytes
-            if self._packing:
-                self._pack(part)
+            self._pack(part)
         self.stream = self._open()
         self._delete_old()
 
@@ -286,14 +280,11 @@ class LogFile(BaseRotatingHandler):
         try:
             with part.open("rb") as source, temporary.open("wb") as target:
                 with gzip.GzipFile("", "wb", _FAST, target) as packed:
-                    while self._packing and (piece := source.read(1 << 16)):
-                        packed.write(piece)
-                if self._packing:
-                    target.flush()
-                    os.fsync(target.fileno())  # or a crash of the machine could leave neither
-            if self._packing:
-                temporary.rename(part.with_name(f"{part.name}.gz"))
-                part.unlink()
+                    shutil.copyfileobj(source, packed)
+                target.flush()
+                os.fsync(target.fileno())  # or a crash of the machine could leave neither
+            temporary.rename(part.with_name(f"{part.name}.gz"))
+            part.unlink()
         except OSError as error:
             self._tell("log_not_packed", {"file": str(part), "error": str(error)})
         with contextlib.suppress(OSError):

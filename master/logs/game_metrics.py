@@ -52,11 +52,7 @@ GAME: Final = (
 
 
 class GameMetrics:
-    """Observes one player, game after game.
-
-    Args:
-        version, player: labels of `BUILD`.
-    """
+    """Observes one player, game after game. ``version, player``: labels of `BUILD`."""
 
     def __init__(self, registry: CollectorRegistry, version: str, player: str) -> None:
         self._meters = Meters(GAME, registry)

@@ -65,22 +65,9 @@ class SearchAbout:
 
 
 _GRAVE: Final = frozenset(
-    {
-        "ray_lost",
-        "ray_failed",
-        "fork_server_lost",
-        "node_lost",
-        "node_failed",
-        "node_starves",
-        "nodes_left_out",
-        "fallback_failed",
-        "message_refused",
-        "report_refused",
-        "job_failed",
-        "status_not_written",
-        "metrics_not_served",
-    }
-)
+    ("ray_lost", "ray_failed", "fork_server_lost", "node_lost", "node_failed", "node_starves", "nodes_left_out",
+    "fallback_failed", "message_refused", "report_refused", "job_failed", "status_not_written", "metrics_not_served")
+)  # fmt: skip
 """Fleet events for the console. The fallback, at the lowest priority, may well be silent for a while."""
 _CHATTY: Final = ("asyncio", "concurrent", "filelock", "markdown_it", "numba", "ray", "urllib3", "zmq")
 """Loggers of other libraries: only their warnings and errors count."""
@@ -110,12 +97,9 @@ def open_log(
     At the end it waits at most `CLOSE_S` for a disk that does not answer; ``console`` gets the number of lost lines.
 
     Args:
-        folder: for ``gougi-DATE-TIME-PID.jsonl``.
         part_bytes: a file that has grown to this size is set aside (`master.logs.files`); 0: never.
         keep: number of log files kept in ``folder``, over all runs; 0: all.
         about: adds the current game and search to every line (`master.logs.log.About`).
-        file_level: the lowest level for the file: ``debug``, ``info``, ``warning`` or ``error``.
-        console_level: the lowest level for ``console``.
         console: gets each message as one line; called from any thread.
 
     Raises:
@@ -156,7 +140,6 @@ def open_log(
     finally:
         root.setLevel(before[0])
         root.handlers[:] = before[1]
-        file.stop_packing()
         if writer.stop_within(CLOSE_S):
             try:
                 file.close()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import http.client
 import io
 import os
@@ -17,6 +16,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final, NoReturn, Protocol, cast
 from urllib.parse import quote, urlsplit
+
+from worker.locks import lock
 
 MAX_BYTES: Final = 4 << 30
 """A download larger than this is refused."""
@@ -56,9 +57,9 @@ def held(part: Path) -> Iterator[None]:
         DownloadError: another process is doing so.
     """
     part.parent.mkdir(parents=True, exist_ok=True)
-    with part.with_suffix(".lock").open("wb") as lock:
+    with part.with_suffix(".lock").open("wb") as file:
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock(file, wait=False)
         except BlockingIOError:
             raise DownloadError(f"another gougi downloads it now (to {part})") from None
         yield

@@ -173,15 +173,6 @@ class Note:
 
 
 GameEvent = (
-    LoggedIn
-    | GameFound
-    | GameRefused
-    | GameBegan
-    | ThinkingBegan
-    | Progress
-    | Decision
-    | MovePlayed
-    | LineMeasured
-    | GameEnded
-    | Note
-)
+    LoggedIn | GameFound | GameRefused | GameBegan | ThinkingBegan | Progress | Decision | MovePlayed | LineMeasured
+    | GameEnded | Note
+)  # fmt: skip

@@ -11,9 +11,9 @@ from typing import Final, Self
 
 from cluster.api import Decision, Known, Progress, SearchRequest
 from cluster.split.tree import tells_score
+from master.csa import SIGNS
 from master.csa.events import MoveMade
 from master.csa.offer import read_offer
-from master.csa.position import SIGNS
 from master.csa.protocol import CsaProtocol, State
 from master.csa.summary import GameSummary
 from master.player.events import Clocks, Conclusion, GameOutcome, MoveComment, MovePlayed
@@ -166,10 +166,7 @@ class ActiveGame:
 
     def book_move(self, usi: str) -> int | None:
         """A book's move, or None if it repeats a position: only a search can decide whether a repetition is wanted.
-
-        Raises:
-            MoveError: it is not legal (a damaged book).
-        """
+        Raises MoveError: it is not legal (a damaged book)."""
         position = self.position.copy()
         move = position.push_usi(usi)
         return None if position.occurrences() > 1 else move
@@ -196,19 +193,19 @@ def with_result(protocol: CsaProtocol, conclusion: Conclusion, reason: str, comm
 
 def line_lost(protocol: CsaProtocol, why: str) -> GameOutcome:
     """The outcome of a broken connection: the server's result is unknown."""
-    return with_result(protocol, Conclusion.DISCONNECTED, f"{why}, {protocol.state.value}{_told(protocol)}")
+    return with_result(protocol, Conclusion.DISCONNECTED, f"{why}, {protocol.state.value}{_said(protocol)}")
 
 
 def left(protocol: CsaProtocol, why: str) -> GameOutcome:
     """We left on our own, and the server says no more. That loses a running game: by our resignation, or with the
     opponent's next move, after which the server resigns for the absent player."""
     if protocol.state is not State.PLAYING or protocol.reason not in ("", "RESIGN"):
-        return with_result(protocol, Conclusion.ABORTED, why + _told(protocol))
+        return with_result(protocol, Conclusion.ABORTED, why + _said(protocol))
     how = f"{protocol.sent} was not answered" if protocol.sent else "left on the opponent's turn"
     return with_result(protocol, Conclusion.LOSE, "RESIGN", f"{why}, {how}")
 
 
-def _told(protocol: CsaProtocol) -> str:
+def _said(protocol: CsaProtocol) -> str:
     return f" (the server had said #{protocol.reason})" if protocol.reason else ""
 
 

@@ -86,17 +86,6 @@ class Leave:
 
 
 Input = (
-    Connected
-    | ServerLine
-    | Prepared
-    | BookReplied
-    | PonderFound
-    | Progress
-    | Decision
-    | SearchFailed
-    | Tick
-    | LineSent
-    | ConnectionLost
-    | GiveUp
-    | Leave
-)
+    Connected | ServerLine | Prepared | BookReplied | PonderFound | Progress | Decision | SearchFailed | Tick | LineSent
+    | ConnectionLost | GiveUp | Leave
+)  # fmt: skip

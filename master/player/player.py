@@ -31,19 +31,7 @@ from master.csa.events import Severity, with_advice
 from master.csa.offer import UnplayableError, other_game
 from master.csa.protocol import CsaProtocol, State
 from master.csa.summary import GameSummary
-from master.player.events import (
-    Conclusion,
-    GameBegan,
-    GameEnded,
-    GameEvent,
-    GameFound,
-    GameOutcome,
-    GameRefused,
-    LoggedIn,
-    MoveComment,
-    Note,
-    ThinkingBegan,
-)
+from master.player import events, inputs, instructions
 from master.player.game import (
     ActiveGame,
     LimitWait,
@@ -56,31 +44,6 @@ from master.player.game import (
     line_lost,
     with_result,
 )
-from master.player.inputs import (
-    BookReplied,
-    Connected,
-    ConnectionLost,
-    GiveUp,
-    Input,
-    Leave,
-    LineSent,
-    PonderFound,
-    Prepared,
-    SearchFailed,
-    ServerLine,
-    Tick,
-)
-from master.player.instructions import (
-    AskBook,
-    BookAnswer,
-    Emit,
-    Finish,
-    Instruction,
-    Login,
-    PlayerSettings,
-    PrepareSearcher,
-    Send,
-)
 from master.player.judging import Verdict, patience_ms
 from master.player.states import TRANSITIONS, PlayerState
 from worker.shogi import MoveError, move_to_csa, move_to_usi
@@ -90,10 +53,10 @@ from worker.states import States
 class Player:
     """One connection to a server and the game played on it. Only `handle` changes it."""
 
-    def __init__(self, login: Login, settings: PlayerSettings | None = None) -> None:
-        self.settings = settings or PlayerSettings()
+    def __init__(self, login: instructions.Login, settings: instructions.PlayerSettings | None = None) -> None:
+        self.settings = settings or instructions.PlayerSettings()
         self.protocol = CsaProtocol()
-        self.outcome: GameOutcome | None = None
+        self.outcome: events.GameOutcome | None = None
         self._states = States(TRANSITIONS, PlayerState.START, strict=self.settings.validate)
         self._now_ms = 0.0
         """The time of the current event."""
@@ -104,11 +67,11 @@ class Player:
         self._wait: Wait | None = None
         """The answer for which our turn waits."""
         self._pondering: Pondering | None = None
-        self._comment = MoveComment()
+        self._comment = events.MoveComment()
         self._aborting = ""
         self._wrong_game = ""
         """The reason why the rejected offer is not the game that we logged in for."""
-        self._out: list[Instruction] = []
+        self._out: list[instructions.Instruction] = []
 
     @property
     def state(self) -> PlayerState:
@@ -119,23 +82,23 @@ class Player:
         """The time at which a `Tick` has an effect; None: only another event can change anything."""
         return None if self._wait is None else self._wait.deadline_ms
 
-    def handle(self, event: Input, now_ms: float) -> list[Instruction]:
+    def handle(self, event: inputs.Input, now_ms: float) -> list[instructions.Instruction]:
         """Take an event that happened at ``now_ms`` (any steady clock); return the instructions, in order."""
         self._now_ms = now_ms
         match event:
-            case Connected():
+            case inputs.Connected():
                 self._to(PlayerState.LOGIN)
                 line = self.protocol.login(self._login.name, self._login.password)
-                self._out.append(Send(line, f"LOGIN {self._login.name} ********"))
-            case ServerLine(line):
+                self._out.append(instructions.Send(line, f"LOGIN {self._login.name} ********"))
+            case inputs.ServerLine(line):
                 for said in self.protocol.receive(line):
                     if self.outcome is None:
                         self._on_event(said)
-            case Prepared(first_id):
+            case inputs.Prepared(first_id):
                 self._on_prepared(first_id)
-            case BookReplied(question_id, answer):
+            case inputs.BookReplied(question_id, answer):
                 self._on_book(question_id, answer)
-            case PonderFound(pondered):
+            case inputs.PonderFound(pondered):
                 if self._pondering is not None and pondered.search_id == self._pondering.request.search_id:
                     self._pondering.found = event
             case Progress():
@@ -144,21 +107,21 @@ class Player:
                 if (search := self._search_of(event.search_id)) is not None:  # else late: the turn ended without it
                     self._emit(event)
                     self._act_on(event, search)
-            case SearchFailed(search_id, why):
+            case inputs.SearchFailed(search_id, why):
                 if (search := self._search_of(search_id)) is not None:
                     self._fall_back(search, f"the search failed: {why}")
-            case Tick():
+            case inputs.Tick():
                 self._on_tick()
-            case LineSent():
+            case inputs.LineSent():
                 if self.protocol.sent is not None:
                     self._game.clock.sent(now_ms)
-            case ConnectionLost(why):
+            case inputs.ConnectionLost(why):
                 if self.outcome is None:
                     aborting = self._aborting
                     self._end(left(self.protocol, aborting) if aborting else line_lost(self.protocol, why))
-            case GiveUp(why):
+            case inputs.GiveUp(why):
                 self._give_up(why)
-            case Leave():
+            case inputs.Leave():
                 playing = self.outcome is None and self.protocol.state is State.PLAYING
                 if playing and self.protocol.sent is None and not self.protocol.logged_out:
                     self._send(self.protocol.logout())
@@ -172,7 +135,7 @@ class Player:
             self._to(PlayerState.AGREED)
             self._send(self.protocol.agree())
 
-    def _on_book(self, question_id: int, answer: BookAnswer | None) -> None:
+    def _on_book(self, question_id: int, answer: instructions.BookAnswer | None) -> None:
         if isinstance(self._wait, Question) and self._wait.question_id == question_id:
             self._wait = None
             if answer is None or not self._play_from_book(answer):
@@ -192,13 +155,13 @@ class Player:
         match wait:
             case Question():
                 self._wait = None
-                self._emit(Note("book_late", {"waited_ms": wait.patience_ms}, error=True))
+                self._emit(events.Note("book_late", {"waited_ms": wait.patience_ms}, error=True))
                 self._think()
             case RunningSearch():
                 self._stop_search()
                 self._fall_back(wait, "no decision by the hard deadline")
             case LimitWait():
-                self._emit(Note("move_limit_passed", {"plies": len(self._game.moves)}, error=True))
+                self._emit(events.Note("move_limit_passed", {"plies": len(self._game.moves)}, error=True))
                 self._game.judge.plays_on()
                 self._on_turn()
 
@@ -216,29 +179,29 @@ class Player:
         match event:
             case csa.LoginOk(name):
                 self._to(PlayerState.LOBBY)
-                self._emit(LoggedIn(name))
+                self._emit(events.LoggedIn(name))
             case csa.LoginRefused(line):
-                self._finish(Conclusion.LOGIN_REFUSED, line)
+                self._finish(events.Conclusion.LOGIN_REFUSED, line)
             case csa.GameOffered(summary):
                 self._on_offer(summary)
             case csa.BadOffer(why):
                 self._refuse(why)
             case csa.OfferRejected(_, by):
-                self._finish(Conclusion.NOT_PLAYED, f"rejected by {by}" if by else "rejected")
+                self._finish(events.Conclusion.NOT_PLAYED, f"rejected by {by}" if by else "rejected")
             case csa.GameStarted():
                 self._on_start()
             case csa.MoveMade():
                 self._on_move(event)
             case csa.Ended(result, reason):
-                self._finish(Conclusion(result.value), reason)
+                self._finish(events.Conclusion(result.value), reason)
             case csa.LoggedOut() if self._aborting:
                 self._end(left(self.protocol, self._aborting))
             case csa.Complaint(text, severity):
                 self._on_complaint(text, severity)
             case csa.Notice(text):
-                self._emit(Note("server_notice", {"text": text}))
+                self._emit(events.Note("server_notice", {"text": text}))
             case csa.Unexpected(line, why):
-                self._emit(Note("unexpected_line", {"line": line, "why": why}, error=True))
+                self._emit(events.Note("unexpected_line", {"line": line, "why": why}, error=True))
             case _:
                 pass  # LoggedOut after our LOGOUT, SpecialMade (its ending follows), KeepAlive
 
@@ -253,26 +216,28 @@ class Player:
             self._refuse(self._wrong_game)
             return
         self._to(PlayerState.PREPARING)
-        self._emit(GameFound(summary))
-        self._out.append(PrepareSearcher())
+        self._emit(events.GameFound(summary))
+        self._out.append(instructions.PrepareSearcher())
 
     def _on_complaint(self, text: str, severity: Severity) -> None:
         """The server refuses something. If that was our request for a game, none will come however long we wait."""
-        self._emit(Note("server_complains", {"text": text}, warning=True))
+        self._emit(events.Note("server_complains", {"text": text}, warning=True))
         if severity is not Severity.IGNORABLE:
-            conclusion = Conclusion.WRONG_GAME if severity is Severity.PERMANENT else Conclusion.NO_NEW_GAMES
+            conclusion = (
+                events.Conclusion.WRONG_GAME if severity is Severity.PERMANENT else events.Conclusion.NO_NEW_GAMES
+            )
             self._finish(conclusion, f"the server says: {with_advice(text)}")
 
     def _refuse(self, why: str) -> None:
         self._to(PlayerState.LOBBY)
         self._offered = None  # this also cancels an earlier offer that is being prepared
-        self._emit(GameRefused(why))
+        self._emit(events.GameRefused(why))
         self._send(self.protocol.reject())
 
     def _on_start(self) -> None:
         game = self._game
         game.begin(self._now_ms)
-        self._emit(GameBegan(game.summary, game.position.sfen(), game.clocks(self._now_ms)))
+        self._emit(events.GameBegan(game.summary, game.position.sfen(), game.clocks(self._now_ms)))
         if self.protocol.my_turn:
             self._on_turn()
         else:
@@ -282,9 +247,9 @@ class Player:
         if made.mine and self._wait is not None:
             self._stop_search()  # the server plays a move that we did not send: our turn is over
         try:
-            played = self._game.move(made, self._comment if made.mine else MoveComment(), self._now_ms)
+            played = self._game.move(made, self._comment if made.mine else events.MoveComment(), self._now_ms)
         except MoveError as error:
-            self._emit(Note("lost_track", {"move": made.csa, "why": str(error)}, error=True))
+            self._emit(events.Note("lost_track", {"move": made.csa, "why": str(error)}, error=True))
             self._abort(f"the server's move {made.csa} is not legal here")
             return
         self._emit(played)
@@ -310,7 +275,7 @@ class Player:
             case Verdict.DECLARE:
                 self._answer(self.protocol.declare())
             case Verdict.PLAY:
-                self._send_move(judgement.move, MoveComment())
+                self._send_move(judgement.move, events.MoveComment())
             case _ if self.settings.book_ms:
                 self._ask_book()
             case _:
@@ -322,18 +287,18 @@ class Player:
         self._to(PlayerState.BOOK)
         patience_ms = min(self.settings.book_ms, budget.soft_ms // 4)
         self._wait = Question(question_id, self._now_ms + patience_ms, patience_ms)
-        self._out.append(AskBook(question_id, game.summary.start_sfen, tuple(game.moves), budget.soft_ms))
+        self._out.append(instructions.AskBook(question_id, game.summary.start_sfen, tuple(game.moves), budget.soft_ms))
 
-    def _play_from_book(self, answer: BookAnswer) -> bool:
+    def _play_from_book(self, answer: instructions.BookAnswer) -> bool:
         """Send the book's move, if it can be played."""
         try:
             move = self._game.book_move(answer.move)
         except MoveError as error:
-            self._emit(Note("book_move_refused", {"book": answer.source, "why": str(error)}, error=True))
+            self._emit(events.Note("book_move_refused", {"book": answer.source, "why": str(error)}, error=True))
             return False
         if move is None:
             return False
-        self._emit(Note("book_move", {"book": answer.source, "move": answer.move, "score": answer.score}))
+        self._emit(events.Note("book_move", {"book": answer.source, "move": answer.move, "score": answer.score}))
         self._send_move(move, comment_on(answer, self._game.position, move))
         return True
 
@@ -346,7 +311,7 @@ class Player:
         guard_ms = min(self.settings.guard_ms, self.settings.clock.network_margin_ms)  # taken from that margin
         self._wait = search = RunningSearch.begin(search_id, game, known, self._now_ms, guard_ms)
         clocks = game.clocks(self._now_ms)
-        self._emit(ThinkingBegan(search_id, len(game.moves), search.soft_ms, search.hard_ms, clocks, known))
+        self._emit(events.ThinkingBegan(search_id, len(game.moves), search.soft_ms, search.hard_ms, clocks, known))
         self._out.append(StartSearch(replace(request, soft_ms=search.soft_ms, hard_ms=search.hard_ms)))
 
     def _ponder(self, move: int) -> None:
@@ -381,10 +346,10 @@ class Player:
     def _fall_back(self, search: RunningSearch, why: str) -> None:
         """Play the best reported move, or one by material alone: a turn must never run out of time."""
         move, more = self._game.fallback_move(search.pv)
-        self._emit(Note("fallback_move", {"move": move_to_usi(move), "why": why + more}, error=True))
-        self._send_move(move, MoveComment())
+        self._emit(events.Note("fallback_move", {"move": move_to_usi(move), "why": why + more}, error=True))
+        self._send_move(move, events.MoveComment())
 
-    def _send_move(self, move: int, comment: MoveComment) -> None:
+    def _send_move(self, move: int, comment: events.MoveComment) -> None:
         self._comment = comment
         self._answer(self.protocol.move(move_to_csa(move), comment.text))
         self._ponder(move)
@@ -416,7 +381,7 @@ class Player:
         if self.protocol.state not in (State.CONNECTED, State.LOGGING_IN):
             self._send(self.protocol.logout())
         if self.protocol.state is not State.PLAYING:
-            self._finish(Conclusion.ABORTED, why)
+            self._finish(events.Conclusion.ABORTED, why)
 
     @property
     def _game(self) -> ActiveGame:
@@ -432,23 +397,23 @@ class Player:
             self._pondering = None
 
     def _send(self, line: str) -> None:
-        self._out.append(Send(line, line))
+        self._out.append(instructions.Send(line, line))
 
-    def _emit(self, event: GameEvent) -> None:
-        self._out.append(Emit(event))
+    def _emit(self, event: events.GameEvent) -> None:
+        self._out.append(instructions.Emit(event))
 
-    def _finish(self, conclusion: Conclusion, reason: str) -> None:
+    def _finish(self, conclusion: events.Conclusion, reason: str) -> None:
         self._end(with_result(self.protocol, conclusion, reason))
 
-    def _end(self, outcome: GameOutcome) -> None:
+    def _end(self, outcome: events.GameOutcome) -> None:
         self._stop_search()
         if self._wrong_game:
-            outcome = replace(outcome, conclusion=Conclusion.WRONG_GAME, reason=self._wrong_game)
+            outcome = replace(outcome, conclusion=events.Conclusion.WRONG_GAME, reason=self._wrong_game)
         if self._offered is not None and self._offered.begun:
             outcome = replace(outcome, plies=len(self._game.moves), sfen=self._game.position.sfen())
         self.outcome = outcome
         self._to(PlayerState.OVER)
         if self.protocol.state in (State.ENDED, State.WAITING) and not self.protocol.logged_out:
             self._send(self.protocol.logout())
-        self._emit(GameEnded(self.outcome))
-        self._out.append(Finish(self.outcome))
+        self._emit(events.GameEnded(self.outcome))
+        self._out.append(instructions.Finish(self.outcome))

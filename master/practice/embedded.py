@@ -75,9 +75,7 @@ async def play_embedded(
     Cancelled, the server stops the running game and writes its record; both searchers are closed in any case.
 
     Args:
-        settings: settings of the games.
         cluster: the player whose outcome counts.
-        opponent: the other one.
         on_result: gets each game's end, also of an interrupted game. The record is the server's.
         last_game: once set, no other game begins.
 

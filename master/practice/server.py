@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
-import socket
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -74,11 +73,7 @@ class PracticeServer:
         return str(host), int(port)
 
     async def start(self) -> None:
-        """Listen.
-
-        Raises:
-            ServerError: the port is in use, not allowed, or the host is not one of this machine.
-        """
+        """Listen. Raises ServerError: the port is in use, not allowed, or the host is not one of this machine."""
         host, port = self.options.host, self.options.port
         if not 0 <= port < 1 << 16:
             raise ServerError(f"{port} is no TCP port")
@@ -89,12 +84,6 @@ class PracticeServer:
         except OSError as error:
             if error.errno == errno.EADDRINUSE:
                 raise ServerError(f"port {port} on {host} is in use: another server runs there") from error
-            if isinstance(error, socket.gaierror):
-                raise ServerError(f"no address is known for the host {host!r}: {error.strerror}") from error
-            if error.errno == errno.EADDRNOTAVAIL:
-                raise ServerError(f"{host} is not an address of this machine") from error
-            if error.errno == errno.EACCES:
-                raise ServerError(f"port {port} on {host}: no permission (ports below 1024 are root's)") from error
             raise ServerError(f"cannot listen on {host}:{port}: {error.strerror or error}") from error
         log.info("listening", host=self.address[0], port=self.address[1])
 

@@ -12,7 +12,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Final
 
-from master.csa.position import SIGNS
+from master.csa import SIGNS
 from master.csa.summary import MOVE_PATTERN, GameSummary, PlayedMove, format_summary
 from master.records.lines import RecordedMove
 from master.records.record import Ending, GameRecord, parse_comment

@@ -28,11 +28,7 @@ _USAGE: Final = "type 'LOGIN name password' (this practice server has no x1 mode
 
 @dataclass(frozen=True, slots=True)
 class RoomOptions:
-    """Settings of the practice server's games.
-
-    Raises:
-        ValueError: a start position is not legal.
-    """
+    """Settings of the practice server's games. Raises ValueError: a start position is not legal."""
 
     event: str = "gougi"
     """The first part of every game's id."""

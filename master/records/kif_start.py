@@ -78,11 +78,8 @@ class Start:
         self._hands_line: int | None = None
 
     def takes(self, line: str, number: int) -> bool:
-        """Whether the line belongs to the position; if so, it is read.
-
-        Raises:
-            RecordFault: it belongs to the position but cannot be read.
-        """
+        """Whether the line belongs to the position; if so, it is read. Raises RecordFault: it belongs to the position
+        but cannot be read."""
         if (hands := _HANDS.fullmatch(line.strip())) is not None:
             self._hold(BLACK if hands[1] in BLACKS else WHITE, hands[2], number)
         elif (row := _ROW.fullmatch(line)) is not None:
@@ -103,11 +100,8 @@ class Start:
         self._handicap, self._handicap_line = name, number
 
     def walk(self) -> Walk:
-        """The game from here on.
-
-        Raises:
-            RecordFault: an unlisted handicap without a diagram, half a diagram, or an impossible arrangement of pieces.
-        """
+        """The game from here on. Raises RecordFault: an unlisted handicap without a diagram, half a diagram, or an
+        impossible arrangement of pieces."""
         if self._rows:
             return self._from_diagram()
         name = self._handicap or "平手"

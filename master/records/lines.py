@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from master.records.notation import FILES, PIECES, RANKS, SIDES, line_texts
+from master.records.kif_start import NAMES
+from master.records.notation import COUNTS, FILES, HAND_ORDER, PIECES, RANKS, SIDES, line_texts
 from worker.clock.timecontrol import TimeControl
-from worker.shogi import HANDICAPS, Position, move_to_csa
+from worker.shogi import Position, move_to_csa
 from worker.shogi.pieces import is_drop, is_promotion, move_from, move_piece, move_to
 
 _ENCODING: Final = "cp932"
@@ -17,25 +18,9 @@ _ENCODING: Final = "cp932"
 _WIDE: Final = str.maketrans("¥‾", "￥￣")
 """Characters that plain Shift_JIS has in the places of ``\\`` and ``~``; Windows has them only in full width."""
 
-_HANDICAPS: Final = {
-    " ".join(HANDICAPS[key].split()[:3]): words
-    for key, words in {
-        "even": "平手",
-        "lance": "香落ち",
-        "right_lance": "右香落ち",
-        "bishop": "角落ち",
-        "rook": "飛車落ち",
-        "rook_lance": "飛香落ち",
-        "2p": "二枚落ち",
-        "4p": "四枚落ち",
-        "6p": "六枚落ち",
-        "8p": "八枚落ち",
-        "10p": "十枚落ち",
-    }.items()
-}
+_NOT_EVERYWHERE: Final = ("三枚落ち", "五枚落ち", "左五枚落ち", "左七枚落ち", "右七枚落ち")
+_HANDICAPS: Final = {" ".join(sfen.split()[:3]): name for name, sfen in NAMES.items() if name not in _NOT_EVERYWHERE}
 """By start position: those that every program knows by name. All others get a diagram."""
-_COUNTS: Final = ("", "", *"二三四五六七八九十", *(f"十{digit}" for digit in "一二三四五六七八"))
-_HAND_ORDER: Final = (6, 5, 7, 4, 3, 2, 1)
 _LONG_NAMES: Final = {"杏": "成香", "圭": "成桂", "全": "成銀"}
 """The pieces with one character on a board and two in a move."""
 
@@ -141,7 +126,7 @@ def _cell(piece: int) -> str:
 
 
 def _hand_words(hand: tuple[int, ...]) -> str:
-    held = "　".join(PIECES[kind] + _COUNTS[hand[kind]] for kind in _HAND_ORDER if hand[kind])
+    held = "　".join(PIECES[kind] + COUNTS[hand[kind]] for kind in HAND_ORDER if hand[kind])
     return held or "なし"
 
 

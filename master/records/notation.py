@@ -16,16 +16,17 @@ PIECES: Final = ("", "歩", "香", "桂", "銀", "角", "飛", "金", "玉", "�
 """By piece type, one character each, as on the board of a KIF file."""
 FILES: Final = "１２３４５６７８９"
 RANKS: Final = "一二三四五六七八九"
+HAND_ORDER: Final = (6, 5, 7, 4, 3, 2, 1)
+"""Piece types in hand, as records list them."""
+COUNTS: Final = ("", "", *"二三四五六七八九十", *(f"十{digit}" for digit in "一二三四五六七八"))
+"""The number after a piece in hand."""
 
 _PROMOTABLE: Final = range(1, 7)
 
 
 def move_text(position: Position, move: int, before: int | None = None) -> str:
-    """A legal move of ``position``, as KIF writes it; its origin only if another piece could go there too.
-
-    Args:
-        before: the square to which the opponent's last move went: a move to it is ``同``.
-    """
+    """A legal move of ``position``, as KIF writes it; its origin only if another piece could go there too. ``before``:
+    the square to which the opponent's last move went: a move to it is ``同``."""
     to, kind, colour = move & 0x7F, move >> 16 & 15, move >> 20 & 1
     where = "同" if to == before else FILES[to // 9] + RANKS[to % 9]
     text = SIDES[colour] + where + PIECES[kind]

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from master.csa.position import SIGNS, CsaPositionError, sfen_from_csa
+from master.csa import SIGNS
+from master.csa.position import CsaPositionError, sfen_from_csa
 from master.records.reading import Reading, RecordFault, Walk, bounded_ms, ended, finish
 from worker.shogi import STARTPOS
 from worker.shogi.pieces import CSA_NAMES, KING, PROMOTED, square
@@ -56,11 +57,8 @@ def csa_parts(lines: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
 
 
 def read_csa(lines: Sequence[str]) -> Reading:
-    """The one game of these lines.
-
-    Raises:
-        RecordFault: a line cannot be read, or its move is not legal and others follow.
-    """
+    """The one game of these lines. Raises RecordFault: a line cannot be read, or its move is not legal and others
+    follow."""
     return _Reader().read(lines)
 
 
@@ -122,13 +120,13 @@ class _Reader:
             raise RecordFault(f"{sign!r}: no position before the side to move", number)
         at = number
 
-        def told() -> Iterator[str]:
+        def block() -> Iterator[str]:
             nonlocal at
             for at, text in (*self._position, (number, sign)):  # noqa: B007
                 yield text
 
         try:
-            start = sfen_from_csa(told())
+            start = sfen_from_csa(block())
         except CsaPositionError as error:
             raise RecordFault(str(error), at) from error
         self._walk = Walk(start, self._position[0][0])

@@ -23,11 +23,8 @@ _PRESETS: Final = dict(
 
 
 def read_jkf(lines: Sequence[str]) -> Reading:
-    """The game of a JKF file.
-
-    Raises:
-        RecordFault: it is not JSON, or does not fit the schema, or an illegal move is followed by others.
-    """
+    """The game of a JKF file. Raises RecordFault: it is not JSON, or does not fit the schema, or an illegal move is
+    followed by others."""
     try:
         whole = json.loads("\n".join(lines))
         return _read(whole)

@@ -57,11 +57,8 @@ _SLIDES: Final = {
 
 
 def play_line(walk: Walk, text: str, line: int) -> None:
-    """Make the moves of a line.
-
-    Raises:
-        RecordFault: a text that is no move, a move that fits several pieces, or a move after an illegal one.
-    """
+    """Make the moves of a line. Raises RecordFault: a text that is no move, a move that fits several pieces, or a move
+    after an illegal one."""
     at = 0
     while at < len(text):
         match = _KI2_MOVE.match(text, at)
@@ -202,11 +199,7 @@ _RESULTS: Final = {
 
 
 def read_kif(lines: Sequence[str]) -> Reading:
-    """The game of a KIF file.
-
-    Raises:
-        RecordFault: a line cannot be read, or its move is not legal and others follow.
-    """
+    """The game of a KIF file. Raises RecordFault: a line cannot be read, or its move is not legal and others follow."""
     return _Reader("KIF").read(lines)
 
 
@@ -394,11 +387,8 @@ class _Reader:
 
 
 def comment_on(reading: Reading, walk: Walk | None, text: str, *, over: bool = False) -> None:
-    """A comment on the last move, on the start, or on the end; ``*評価値=`` is the mover's own score.
-
-    Args:
-        over: the game has ended, though `reading` may not say how.
-    """
+    """A comment on the last move, on the start, or on the end; ``*評価値=`` is the mover's own score. ``over``: the
+    game has ended, though `reading` may not say how."""
     score = _SCORE.fullmatch(text)
     if over or reading.end is not None:
         reading.end_comments.append(text)

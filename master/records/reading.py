@@ -188,11 +188,8 @@ class Reading(Line):
 
 
 def finish(walk: Walk, reading: Reading) -> Reading:
-    """Copy the walk into the reading. An illegal last move is left out, with a notice.
-
-    Raises:
-        RecordFault: no legal move precedes it.
-    """
+    """Copy the walk into the reading. An illegal last move is left out, with a notice. Raises RecordFault: no legal
+    move precedes it."""
     reading.start_sfen, reading.moves = walk.start_sfen, walk.moves
     if walk.illegal is not None:
         line, why = walk.illegal

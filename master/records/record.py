@@ -19,7 +19,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from master.csa.position import SIGNS, csa_from_sfen
+from master.csa import SIGNS
+from master.csa.position import csa_from_sfen
 from master.records.lines import (
     MoveLines,
     RecordedMove,
@@ -140,7 +141,7 @@ class Ending:
     """A remark of the record's source, written unchanged."""
     consumed_ms: int | None = None
 
-    def told(self, words: EndWords) -> list[str]:
+    def notes(self, words: EndWords) -> list[str]:
         """The lines for facts that the formats' own words do not express."""
         lines = self.remark.splitlines()
         if not words.exact or self.comment:
@@ -190,22 +191,14 @@ class GameRecord:
         return replace(self, moves=[*self.moves])
 
     def text(self) -> RecordText:
-        """The record in both formats.
-
-        Raises:
-            RecordError: it holds an illegal move, or its start is no position.
-        """
+        """The record in both formats. Raises RecordError: it holds an illegal move, or its start is no position."""
         try:
             return RecordText(self.to_csa(), self.to_kif())
         except ValueError as error:
             raise RecordError(f"the record of {self.game_id} cannot be written: {error}") from error
 
     def to_csa(self) -> str:
-        """The record as CSA V3.
-
-        Raises:
-            ValueError: a move is not legal at its place, or the start is no position.
-        """
+        """The record as CSA V3. Raises ValueError: a move is not legal at its place, or the start is no position."""
         lines = ["'CSA encoding=UTF-8", "V3.0", *self._csa_header()]
         even = self.start_sfen.split()[:3] == STARTPOS.split()[:3]
         lines += ["PI", "+"] if even else csa_from_sfen(self.start_sfen)
@@ -217,15 +210,12 @@ class GameRecord:
         if self.ending is not None:
             words = self._end_words(self.ending, len(self.moves))
             lines += [words.csa, *csa_time(self.ending.consumed_ms)]
-            lines += (f"'*{line}" for line in self.ending.told(words))
+            lines += (f"'*{line}" for line in self.ending.notes(words))
         return "\n".join(lines) + "\n"
 
     def to_kif(self) -> str:
-        """The record as KIF, for `master.records.lines.kif_bytes`. Scores are from black's view, as in CSA.
-
-        Raises:
-            ValueError: a move is not legal at its place, or the start is no position.
-        """
+        """The record as KIF, for `master.records.lines.kif_bytes`. Scores are from black's view, as in CSA. Raises
+        ValueError: a move is not legal at its place, or the start is no position."""
         lines = [*self._kif_header()]
         moves, path = [*self.moves], [[*block] for block in self._moves().kif(self.moves)]
         if self.ending is not None:
@@ -261,7 +251,10 @@ class GameRecord:
     def _kif_end(self, ending: Ending, plies: int) -> list[str]:
         words = self._end_words(ending, plies)
         seconds = None if ending.consumed_ms is None else ending.consumed_ms // 1000
-        return [numbered(plies + 1, words.kif, seconds, seconds or 0), *(f"*{line}" for line in ending.told(words))]
+        return [
+            numbered(plies + 1, words.kif, seconds, seconds or 0),
+            *(f"*{line}" for line in ending.notes(words)),
+        ]
 
     def _csa_header(self) -> Iterator[str]:
         yield from (f"N{sign}{_one_line(name)}" for sign, name in zip(SIGNS, self.names, strict=True) if name)
@@ -333,11 +326,8 @@ class RecordFile:
         self._folder = folder
 
     def take_name(self) -> Path:
-        """Create the folder and an empty file with an unused name, so that no other record is overwritten.
-
-        Raises:
-            RecordError: the folder or the file cannot be created.
-        """
+        """Create the folder and an empty file with an unused name, so that no other record is overwritten. Raises
+        RecordError: the folder or the file cannot be created."""
         if self.path is None:
             stem = _UNSAFE.sub("_", self.record.game_id) or "game"
             try:
@@ -348,11 +338,8 @@ class RecordFile:
         return self.path
 
     def write(self, text: RecordText) -> None:
-        """Replace each file's content as a whole; may be called from any one thread at a time.
-
-        Raises:
-            RecordError: writing to disk failed. That file then keeps its old content.
-        """
+        """Replace each file's content as a whole; may be called from any one thread at a time. Raises RecordError:
+        writing to disk failed. That file then keeps its old content."""
         path = self.take_name()
         _replace(path, text.csa.encode())
         _replace(path.with_suffix(".kif"), kif_bytes(text.kif))

@@ -6,25 +6,20 @@ from typing import Final
 
 from rich.text import Text
 
-from master.records.notation import FILES, PIECES, RANKS, SIDES
+from master.records.notation import COUNTS, FILES, HAND_ORDER, PIECES, RANKS, SIDES
 from master.ui.console import Console
 from worker.shogi import Position
 from worker.text import in_ascii, shows_kanji
 
 BOARD_COLUMNS: Final = 31
 """Width of the board in terminal columns."""
-_HAND_ORDER: Final = (6, 5, 7, 4, 3, 2, 1)
-_NUMBERS: Final = ("", "", "二", "三", "四", "五", "六", "七", "八", "九", "十")
 _STYLES: Final = ("", "cyan")
 _LAST_MOVE: Final = "reverse"
 
 
 def board_text(position: Position, last_square: int | None = None, kanji: bool = True) -> Text:
-    """The board, black below; white's pieces carry a ``v``, the last move's square is marked.
-
-    Args:
-        kanji: whether the terminal has them; otherwise pieces are letters of the same width.
-    """
+    """The board, black below; white's pieces carry a ``v``, the last move's square is marked. ``kanji``: whether the
+    terminal has them; otherwise pieces are letters of the same width."""
     files = reversed(FILES) if kanji else (f"{9 - index} " for index in range(9))
     text = Text(" " + "".join(f" {file}" for file in files) + "\n")
     text.append("+" + "-" * 27 + "+\n")
@@ -49,15 +44,11 @@ def hand_text(position: Position, colour: int, kanji: bool = True) -> str:
     """``☖ 飛 歩三``, or ``☖ -`` for an empty hand; without kanji ``- R P3``."""
     hand = position.hand(colour)
     held = [
-        PIECES[kind] + _number(hand[kind]) if kanji else in_ascii(PIECES[kind]) + str(hand[kind]) * (hand[kind] > 1)
-        for kind in _HAND_ORDER
+        PIECES[kind] + COUNTS[hand[kind]] if kanji else in_ascii(PIECES[kind]) + str(hand[kind]) * (hand[kind] > 1)
+        for kind in HAND_ORDER
         if hand[kind]
     ]
     return f"{SIDES[colour] if kanji else in_ascii(SIDES[colour])} {' '.join(held) or '-'}"
-
-
-def _number(count: int) -> str:
-    return _NUMBERS[count] if count <= 10 else "十" + (_NUMBERS[count - 10] or "一")
 
 
 def print_board(console: Console, position: Position) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import IO, Any
+from typing import Any
 
 import rich.console
 from rich.console import ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-from master.ui.terminal import clean, raw
+from master.ui.terminal import clean
 
 
 class Console(rich.console.Console):
@@ -26,15 +26,6 @@ class Console(rich.console.Console):
     def on_broken_pipe(self) -> None:
         """Raise BrokenPipeError, an OSError like any other: rich would end the process, in the middle of a game."""
         raise
-
-    @property
-    def file(self) -> IO[str]:
-        """The stream itself, below the one that sanitizes printed text."""
-        return raw(super().file)  # type: ignore[arg-type]
-
-    @file.setter
-    def file(self, new: IO[str]) -> None:
-        self._file = new
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         for segment in super().render(renderable, options):

@@ -38,12 +38,6 @@ def result_words(outcome: GameOutcome, names: tuple[str, str]) -> str:
     return say("no result: {how} after {plies} moves", how=_how(outcome), plies=outcome.plies)
 
 
-def result_text(view: GameView) -> str:
-    """The end of the game, in words."""
-    assert view.outcome is not None
-    return result_words(view.outcome, view.names)
-
-
 def own_result_words(outcome: GameOutcome) -> str:
     """The result from the player's own side: ``won by resignation``."""
     if _is_draw(outcome):
@@ -80,11 +74,8 @@ _PV_MOVES: Final = 5
 
 
 class LineView:
-    """Writes events, line by line. Call it after `GameView.observe` has seen the event.
-
-    Args:
-        write: gets each line, without its line break.
-    """
+    """Writes events, line by line. Call it after `GameView.observe` has seen the event. ``write``: gets each line,
+    without its line break."""
 
     def __init__(self, view: GameView, write: Callable[[str], None]) -> None:
         self._view = view
@@ -101,7 +92,7 @@ class LineView:
             case MovePlayed():
                 self._write(self._move_line(event))
             case GameEnded(outcome) if outcome.played:
-                self._write(result_text(view))
+                self._write(result_words(outcome, view.names))
 
     def _move_line(self, played: MovePlayed) -> str:
         sfen, before = self._view.moved_from

@@ -12,18 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from cluster.api import Decision, Progress
-from master.player.events import (
-    Clocks,
-    GameBegan,
-    GameEnded,
-    GameEvent,
-    GameFound,
-    GameOutcome,
-    LineMeasured,
-    LoggedIn,
-    MovePlayed,
-    ThinkingBegan,
-)
+from master.player import events
 from master.records.notation import Notation, usi_target
 from master.ui.progress import Pace
 from master.ui.texts import say
@@ -62,12 +51,12 @@ class SeriesView:
         self._now = now
         self._pace = Pace()
 
-    def observe(self, event: GameEvent) -> None:
+    def observe(self, event: events.GameEvent) -> None:
         """The player's own events."""
         match event:
-            case GameBegan():
+            case events.GameBegan():
                 self._pace.begin(0, self._now())
-            case GameEnded(outcome) if outcome.played:
+            case events.GameEnded(outcome) if outcome.played:
                 self.done += 1
 
     @property
@@ -89,20 +78,20 @@ class GameView:
     my_colour: int = 0
     sfen: str = STARTPOS
     ply: int = 0
-    move: MovePlayed | None = None
+    move: events.MovePlayed | None = None
     """The last move."""
     moved_from: tuple[str, int | None] = ("", None)
     """The position before it, and the square to which the move before it went."""
     sides: tuple[SideView, SideView] = field(default_factory=lambda: (SideView(), SideView()))
     """By colour."""
-    outcome: GameOutcome | None = None
+    outcome: events.GameOutcome | None = None
     most_plies: int | None = None
     """The move at which the game is drawn; None: no known limit."""
     delay_ms: float | None = None
     """The server's time for the last echo."""
     notes: deque[str] = field(default_factory=lambda: deque(maxlen=NOTES_KEPT))
     """The last messages of log and fleet."""
-    _clocks: Clocks = field(default_factory=lambda: Clocks((0, 0), 0))
+    _clocks: events.Clocks = field(default_factory=lambda: events.Clocks((0, 0), 0))
     _clocks_at: float = 0.0
     _times: tuple[TimeControl, TimeControl] = (TimeControl(), TimeControl())
     _running: bool = False
@@ -137,41 +126,41 @@ class GameView:
         """The square to which the last move went."""
         return None if self.move is None else usi_target(self.move.usi)
 
-    def observe(self, event: GameEvent) -> None:
+    def observe(self, event: events.GameEvent) -> None:
         """The player's own events."""
         match event:
-            case LoggedIn(name):
+            case events.LoggedIn(name):
                 self.status = say("{name} waits for a game", name=name)
-            case GameFound(summary):
+            case events.GameFound(summary):
                 self.status = say("game {id}", id=summary.game_id)
-            case GameBegan(summary, sfen, clocks):
+            case events.GameBegan(summary, sfen, clocks):
                 self.names, self.my_colour = summary.names, summary.my_colour
                 self.sfen, self.ply, self.move, self.outcome = sfen, len(summary.moves), None, None
                 self.most_plies, self._times = summary.max_moves, summary.time
                 self.sides = (SideView(sfen), SideView(sfen))
                 self._set_clocks(clocks)
-            case MovePlayed():
+            case events.MovePlayed():
                 self.moved_from = (self.sfen, self.last_square)
                 self.sfen, self.ply, self.move = event.sfen, event.ply, event
                 self._set_clocks(event.clocks)
                 for side in self.sides:
                     if side.ply == event.ply:  # an opponent in this process may receive the move first
                         side.sfen, side.before = self.sfen, self.last_square
-            case LineMeasured(delay_ms):
+            case events.LineMeasured(delay_ms):
                 self.delay_ms = delay_ms
-            case GameEnded(outcome):
+            case events.GameEnded(outcome):
                 self.outcome, self._running = outcome, False
             case _:
                 self._think(event, self.my_colour)
 
-    def observe_opponent(self, event: GameEvent) -> None:
+    def observe_opponent(self, event: events.GameEvent) -> None:
         """The opponent's events, of which only its searches are new."""
         self._think(event, self.my_colour ^ 1)
 
-    def _think(self, event: GameEvent, colour: int) -> None:
+    def _think(self, event: events.GameEvent, colour: int) -> None:
         side = self.sides[colour]
         match event:
-            case ThinkingBegan(ply=ply):
+            case events.ThinkingBegan(ply=ply):
                 side.ply, side.sfen, side.before = ply, self.sfen, self.last_square
                 side.progress = side.decision = None
             case Progress():
@@ -179,5 +168,5 @@ class GameView:
             case Decision():
                 side.decision = event
 
-    def _set_clocks(self, clocks: Clocks) -> None:
+    def _set_clocks(self, clocks: events.Clocks) -> None:
         self._clocks, self._clocks_at, self._running = clocks, self.now(), True

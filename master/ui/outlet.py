@@ -14,8 +14,6 @@ from typing import Any, Final, TextIO
 
 import structlog
 
-from master.ui.terminal import raw
-
 _MOST_WAITING: Final = 1 << 20
 """Maximum number of waiting characters. Further output is dropped, whole writes at a time: a picture, a line."""
 
@@ -32,7 +30,7 @@ class Outlet:
 
     def stream(self, target: TextIO) -> OutletStream:
         """A stream that writes to ``target`` through this outlet."""
-        return OutletStream(self, raw(target))
+        return OutletStream(self, target)
 
     def put(self, stream: OutletStream, text: str) -> None:
         """Take ``text`` for ``stream``; any thread."""
@@ -77,11 +75,7 @@ class OutletStream:
         text."""
 
     def write(self, text: str) -> int:
-        """As `io.TextIOBase.write`, without blocking.
-
-        Raises:
-            OSError: an earlier write failed; raised once.
-        """
+        """As `io.TextIOBase.write`, without blocking. Raises OSError: an earlier write failed; raised once."""
         self.raise_trouble()
         if text:
             self._outlet.put(self, text)
@@ -118,11 +112,8 @@ class OutletStream:
 
 
 class SteadyWriter:
-    """Writes lines about work that must go on, even if writing fails; any thread.
-
-    Args:
-        write: gets each line; its OSError is logged once, and `settle` raises it at the end.
-    """
+    """Writes lines about work that must go on, even if writing fails; any thread. ``write``: gets each line; its
+    OSError is logged once, and `settle` raises it at the end."""
 
     def __init__(self, write: Callable[[str], None]) -> None:
         self._write = write

@@ -205,11 +205,8 @@ def span(seconds: float) -> str:
 
 
 class PositionBar(Bars):
-    """Progress of an analysis: a bar of positions at a terminal, else a line for each game.
-
-    Args:
-        total: number of positions.
-    """
+    """Progress of an analysis: a bar of positions at a terminal, else a line for each game. ``total``: number of
+    positions."""
 
     def __init__(self, total: int) -> None:
         super().__init__(say("positions"), stays=False)

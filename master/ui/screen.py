@@ -13,7 +13,7 @@ from rich.text import Text
 from cluster.api import Decision, NodeView
 from master.records.notation import SIDES, Notation, clock_text, count_text, score_text
 from master.ui.board import BOARD_COLUMNS, board_text, hand_text
-from master.ui.lines import result_text
+from master.ui.lines import result_words
 from master.ui.model import GameView, SeriesView, SideView
 from master.ui.progress import span
 from master.ui.texts import say
@@ -94,7 +94,7 @@ class GameScreen:
     def _last_move(self) -> Text:
         view = self.view
         if view.outcome is not None:
-            return Text(result_text(view), style="bold green")
+            return Text(result_words(view.outcome, view.names), style="bold green")
         if view.move is None:
             return Text(view.status)
         delay = "" if view.delay_ms is None else "  " + say("server's echo {ms} ms", ms=f"{view.delay_ms:.0f}")

@@ -39,12 +39,8 @@ class Show:
     """The terminal during games. An async context manager: inside, the screen is redrawn up to five times a second.
 
     Args:
-        console: the output.
         warnings: receives the log's messages; also those of the full screen, once that is closed.
-        plain: print lines even if the terminal can do more.
         now: the clock of the events, in seconds.
-        games: number of games to play; None: without end.
-        notation: notation of the moves.
         drain: waits until the console has all output. Raises OSError if it cannot be written.
     """
 

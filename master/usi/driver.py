@@ -17,34 +17,11 @@ from typing import Final
 
 import structlog
 
-from cluster.api import (
-    FleetError,
-    Listener,
-    PonderSearch,
-    RetimeSearch,
-    Searcher,
-    SearchListener,
-    SearchOrder,
-    StartSearch,
-    StopSearch,
-)
+from cluster import api
 from master.usi.front import FleetFront
 from master.usi.options import Event, FleetEvent, FleetOptions, FleetPlan, Instruction
 from worker.book import BookPlayer
-from worker.usi.events import (
-    AskBook,
-    Failed,
-    GuiGone,
-    GuiLine,
-    NewGame,
-    Prepare,
-    Prepared,
-    Quit,
-    SendToGui,
-    SolveMate,
-    StopMate,
-    Tick,
-)
+from worker.usi import events
 from worker.usi.gui_reader import GuiReader
 from worker.usi.side_tasks import Mates, ask_book, open_book
 
@@ -56,7 +33,7 @@ MOST_MATE_MB: Final = 1024
 Log = Callable[[str, dict[str, object]], None]
 
 
-class NetworkError(FleetError):
+class NetworkError(api.FleetError):
     """The requested network cannot be used."""
 
 
@@ -64,19 +41,16 @@ class UsiDriver:
     """One GUI's session.
 
     Args:
-        options: with the fleet's plan from the configuration.
         build: makes a fleet, not yet open; called in a thread. Raises FleetError: it would not open; `NetworkError`:
             the same, and no other fleet may play in its place.
         write: writes a line to the GUI; called from a thread of its own. Raises OSError: the GUI is gone.
-        on_event: gets the fleet's events, for a log.
-        rng: chooses among the moves of a book.
         watch: gets every event and instruction of the front; must not block.
     """
 
     def __init__(
         self,
         options: FleetOptions,
-        build: Callable[[FleetPlan], Searcher],
+        build: Callable[[FleetPlan], api.Searcher],
         write: Callable[[str], None],
         on_event: Log = lambda _name, _fields: None,
         rng: random.Random | None = None,
@@ -89,10 +63,10 @@ class UsiDriver:
         self._front = FleetFront(options)
         self._book = BookPlayer(rng or random.Random())
         self._mates: Mates | None = None
-        self._searcher: Searcher | None = None
+        self._searcher: api.Searcher | None = None
         self._preparing: asyncio.Task[None] | None = None
         self._events: asyncio.Queue[Event] = asyncio.Queue()
-        self._hears = SearchListener(self._events.put_nowait, self._events.put_nowait, self._events.put_nowait)
+        self._hears = api.SearchListener(self._events.put_nowait, self._events.put_nowait, self._events.put_nowait)
         self._lines: SimpleQueue[str | None] = SimpleQueue()
         self._code: int | None = None
         self.error = ""
@@ -107,7 +81,7 @@ class UsiDriver:
         self._mates = Mates(lambda solved: self._tell(loop, solved), MOST_MATE_MB)
 
         def hear(line: str | None) -> None:
-            self._tell(loop, GuiGone() if line is None else GuiLine(line, _now_ms()))
+            self._tell(loop, events.GuiGone() if line is None else events.GuiLine(line, _now_ms()))
 
         gui.forward(hear)
         writer = threading.Thread(target=self._write_all, args=(loop,), name="gui-out", daemon=True)
@@ -119,7 +93,7 @@ class UsiDriver:
                 instructions = deque(self._front.handle(event, _now_ms()))
                 while instructions:
                     instruction = instructions.popleft()
-                    if isinstance(instruction, AskBook):
+                    if isinstance(instruction, events.AskBook):
                         # Answered at once: a new search must not wait for lines that arrived after its go.
                         instructions += self._front.handle(ask_book(self._book, instruction), _now_ms())
                     else:
@@ -137,42 +111,42 @@ class UsiDriver:
             async with asyncio.timeout(None if wake_ms is None else max(0.0, wake_ms - _now_ms()) / 1000):
                 return await self._events.get()
         except TimeoutError:
-            return Tick()
+            return events.Tick()
 
     async def _carry_out(self, instruction: Instruction) -> None:
         match instruction:
-            case SendToGui(text):
+            case events.SendToGui(text):
                 self._lines.put(text)
-            case Prepare():
+            case events.Prepare():
                 self._preparing = asyncio.create_task(self._prepare(instruction))
-            case NewGame():
+            case events.NewGame():
                 await self._new_game()
-            case StartSearch() | PonderSearch() | RetimeSearch() | StopSearch():
+            case api.StartSearch() | api.PonderSearch() | api.RetimeSearch() | api.StopSearch():
                 self._order(instruction)
-            case SolveMate() if self._mates is not None:
+            case events.SolveMate() if self._mates is not None:
                 self._mates.solve(instruction)
-            case StopMate() if self._mates is not None:
+            case events.StopMate() if self._mates is not None:
                 self._mates.stop()
-            case Quit(code, error):
+            case events.Quit(code, error):
                 self._code, self.error = code, error
 
     # --- the fleet and the book -----------------------------------------------------------------------------------
 
-    async def _prepare(self, order: Prepare) -> None:
+    async def _prepare(self, order: events.Prepare) -> None:
         fleet_error = ""
         final = False
         before = self._searcher
         try:
             if order.plan is not None:
                 await self._open(order.plan)
-        except FleetError as error:
+        except api.FleetError as error:
             fleet_error, final = str(error), isinstance(error, NetworkError)
         except Exception as error:
             log.exception("fleet_not_opened")
             fleet_error = f"the fleet was not opened: {type(error).__name__}: {error}"
         book_error = await asyncio.to_thread(open_book, self._book, order.book)
         stays = before is not None and before is self._searcher
-        self._events.put_nowait(Prepared(fleet_error, stays, final, book_error))
+        self._events.put_nowait(events.Prepared(fleet_error, stays, final, book_error))
 
     async def _open(self, plan: FleetPlan) -> None:
         searcher = await asyncio.to_thread(self._build, plan)
@@ -180,7 +154,7 @@ class UsiDriver:
         if before is not None:
             await before.close()
         try:
-            await searcher.open(Listener(self._heard))
+            await searcher.open(api.Listener(self._heard))
         except BaseException:
             await searcher.close()
             raise
@@ -194,19 +168,19 @@ class UsiDriver:
         if self._searcher is not None:
             try:
                 await self._searcher.new_game()
-            except FleetError:
+            except api.FleetError:
                 log.exception("new_game_not_told")
 
-    def _order(self, order: SearchOrder) -> None:
+    def _order(self, order: api.SearchOrder) -> None:
         """Give the fleet an order. Only a search requires an answer."""
         try:
             if self._searcher is not None:
                 self._searcher.handle(order, self._hears)
-            elif isinstance(order, StartSearch):
-                raise FleetError("the fleet is not open")
-        except (FleetError, ValueError) as error:
-            if isinstance(order, StartSearch):
-                self._events.put_nowait(Failed(order.request.search_id, str(error)))
+            elif isinstance(order, api.StartSearch):
+                raise api.FleetError("the fleet is not open")
+        except (api.FleetError, ValueError) as error:
+            if isinstance(order, api.StartSearch):
+                self._events.put_nowait(events.Failed(order.request.search_id, str(error)))
             else:
                 log.exception("order_not_heeded")
 
@@ -218,7 +192,7 @@ class UsiDriver:
             try:
                 self._write(line)
             except (OSError, ValueError):
-                self._tell(loop, GuiGone())
+                self._tell(loop, events.GuiGone())
                 return
 
     def _tell(self, loop: asyncio.AbstractEventLoop, event: Event) -> None:

@@ -14,17 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar, Final
 
-from cluster.api import (
-    Decision,
-    Known,
-    Pondered,
-    PonderSearch,
-    Progress,
-    RetimeSearch,
-    SearchRequest,
-    StartSearch,
-    StopSearch,
-)
+from cluster import api
 from cluster.coordination.settings import Settings
 from master.ui.texts import say
 from master.usi.options import FleetEvent, FleetOptions, FleetPlan
@@ -52,18 +42,18 @@ class _Pondering:
     """The state between ``go ponder`` and the next ``go``."""
 
     asked: Asked
-    request: SearchRequest
+    request: api.SearchRequest
     """The search that follows if the expected reply is played, without times."""
-    before: SearchRequest | None
+    before: api.SearchRequest | None
     """The request that the fleet ponders on; None: it does not ponder."""
     reporter: Reporter
     live_nodes: int
     """The number of nodes that share its node limit: the search after a hit must have the same."""
-    found: Pondered | None = None
+    found: api.Pondered | None = None
     """The fleet's last result."""
     found_ms: float = 0.0
 
-    def known(self, request: SearchRequest, now_ms: float) -> Known | None:
+    def known(self, request: api.SearchRequest, now_ms: float) -> api.Known | None:
         """The result of pondering on the position of ``request``, if it is one of those after the replies."""
         if self.before is None or self.found is None:
             return None
@@ -86,11 +76,11 @@ class FleetThinking(Thinking[_FleetSearch]):
 
     def heard(self, event: object, now_ms: float) -> None:
         match event:
-            case Progress():
+            case api.Progress():
                 self._progressed(event, now_ms)
-            case Pondered():
+            case api.Pondered():
                 self._pondered(event, now_ms)
-            case Decision():
+            case api.Decision():
                 self._decided(event, now_ms)
 
     def stop(self, now_ms: float) -> None:
@@ -113,7 +103,7 @@ class FleetThinking(Thinking[_FleetSearch]):
         self._to(ThinkingState.IDLE)
         self.say(*(best_line(search.asked.careful_move()) for search in searches))
 
-    def _progressed(self, progress: Progress, now_ms: float) -> None:
+    def _progressed(self, progress: api.Progress, now_ms: float) -> None:
         """Show the fleet's progress, and let the clock reconsider."""
         search = self._search
         if search is None or progress.search_id != search.search_id:
@@ -122,9 +112,9 @@ class FleetThinking(Thinking[_FleetSearch]):
         move = progress.pv[0] if progress.pv else ""
         signs = Signs(progress.elapsed_ms, move, progress.score, progress.agreement)
         if search.turn is not None and search.turn.reconsidered(signs):
-            self.out.append(RetimeSearch(progress.search_id, search.turn.soft_ms))
+            self.out.append(api.RetimeSearch(progress.search_id, search.turn.soft_ms))
 
-    def _pondered(self, found: Pondered, now_ms: float) -> None:
+    def _pondered(self, found: api.Pondered, now_ms: float) -> None:
         """The fleet reports a result of pondering: show it if the named reply is among the others."""
         pondering = self._pondering
         if pondering is None or pondering.before is None or found.search_id != pondering.before.search_id:
@@ -134,7 +124,7 @@ class FleetThinking(Thinking[_FleetSearch]):
         if known is not None and self.state is not ThinkingState.LINGERING:
             self.say(*pondering.reporter.known(known, now_ms))
 
-    def _decided(self, decision: Decision, now_ms: float) -> None:
+    def _decided(self, decision: api.Decision, now_ms: float) -> None:
         search = self._find(decision.search_id)
         if search is not None:
             lines = tuple(search.reporter.decision(decision))
@@ -148,8 +138,8 @@ class FleetThinking(Thinking[_FleetSearch]):
         request = replace(self._request(asked, live_nodes), searchmoves=order.searchmoves)
         known = None if pondering is None else pondering.known(request, self._now_ms)
         move, known_ms = ("", 0) if known is None else (known.move, known.fleet_ms)
-        promised = self._clock.expected_score(request.sfen, request.moves)
-        turn = self._turn(asked, Watch(promised, move, known_ms), known_ms)
+        expected = self._clock.expected_score(request.sfen, request.moves)
+        turn = self._turn(asked, Watch(expected, move, known_ms), known_ms)
         if turn is not None:
             hard_ms = turn.hard_ms if turn.clock is not None else turn.hard_ms + _BEYOND_MS
             request = replace(request, soft_ms=turn.soft_ms, hard_ms=hard_ms)
@@ -157,16 +147,16 @@ class FleetThinking(Thinking[_FleetSearch]):
         endless = turn is None and request.nodes is None and request.depth is None
         self._to(ThinkingState.SEARCHING)
         self._search = _FleetSearch(request.search_id, asked, turn, endless, held=endless, reporter=self._reporter())
-        self.out.append(StartSearch(request))
+        self.out.append(api.StartSearch(request))
 
     def _ponder(self, asked: Asked) -> None:
         request, moves = self._request(asked, self.live_nodes), asked.board.moves
         before = replace(request, moves=moves[:-1]) if moves else None
         self._pondering = _Pondering(asked, request, before, self._reporter(), self.live_nodes)
         if before is not None:
-            self.out.append(PonderSearch(before, expected=moves[-1]))
+            self.out.append(api.PonderSearch(before, expected=moves[-1]))
 
-    def _request(self, asked: Asked, live_nodes: int) -> SearchRequest:
+    def _request(self, asked: Asked, live_nodes: int) -> api.SearchRequest:
         """The search of a position, without times. ``live_nodes`` share its node limit."""
         nodes, depth = self._bounds(asked.order)
         request = self.options.request(self._next_id(), asked.board.sfen, asked.board.moves)
@@ -176,7 +166,7 @@ class FleetThinking(Thinking[_FleetSearch]):
         return Reporter(self.options.number("PvInterval"))
 
     def _halt(self, search_id: int) -> None:
-        self.out.append(StopSearch(search_id))
+        self.out.append(api.StopSearch(search_id))
 
     def _answer_pondering(self, pondering: _Pondering) -> None:
         known = pondering.known(pondering.request, self._now_ms)
@@ -194,16 +184,11 @@ class FleetThinking(Thinking[_FleetSearch]):
         if self.state is ThinkingState.LINGERING:
             self._to(ThinkingState.IDLE)
         if pondering.before is not None:
-            self.out.append(StopSearch(pondering.before.search_id))
+            self.out.append(api.StopSearch(pondering.before.search_id))
 
 
 class FleetFront(UsiFront):
-    """See the module docstring.
-
-    Args:
-        options: with the fleet's plan from the configuration.
-        strict: as `worker.usi.front.UsiFront`.
-    """
+    """See the module docstring."""
 
     opens_soon: ClassVar[bool] = False
 

@@ -44,11 +44,8 @@ MOST_NODES: Final = 1024
 
 
 def option_table(plan: FleetPlan, *, own_fleet: bool) -> dict[str, Option]:
-    """The options; ``plan`` gives the defaults of those that determine the fleet.
-
-    Args:
-        own_fleet: the nodes are processes of this machine; otherwise they are existing machines with a fixed number.
-    """
+    """The options; ``plan`` gives the defaults of those that determine the fleet. ``own_fleet``: the nodes are
+    processes of this machine; otherwise they are existing machines with a fixed number."""
     nodes = {"Nodes": Option("spin", str(plan.nodes), 1, MOST_NODES)} if own_fleet else {}
     return {
         **nodes,

@@ -103,11 +103,8 @@ def vote_line(ballots: Sequence[Ballot]) -> str:
 
 
 def event_line(name: str, fields: Mapping[str, object], opening: bool) -> str:
-    """One of the fleet's events in the user's language; empty if the GUI does not need it.
-
-    Args:
-        opening: the fleet is being opened.
-    """
+    """One of the fleet's events in the user's language; empty if the GUI does not need it. ``opening``: the fleet is
+    being opened."""
     message = _FLEET.get(name) or (_STARTING.get(name) if opening else None)
     if message is None:
         return ""

@@ -47,8 +47,16 @@ run "workers_follow_the_fleet" {
     error_message = "a machine counts before it searches, or never without a head"
   }
   assert {
-    condition     = aws_launch_template.worker.block_device_mappings[0].device_name == "/dev/xvda"
-    error_message = "the disk that is described is not the root device of Amazon Linux"
+    condition     = aws_autoscaling_group.workers.wait_for_capacity_timeout == "0" && aws_autoscaling_group.workers.instance_refresh[0].preferences[0].min_healthy_percentage == 90
+    error_message = "an apply waits for machines, or a new release ends many at once"
+  }
+  assert {
+    condition     = aws_ec2_instance_state.head.state == "running" && aws_instance.head.user_data_replace_on_change
+    error_message = "a head that is off stays off, or keeps the release of before"
+  }
+  assert {
+    condition     = aws_launch_template.worker.block_device_mappings[0].device_name == "/dev/xvda" && aws_launch_template.worker.block_device_mappings[0].ebs[0].delete_on_termination == "true"
+    error_message = "the disk that is described is not the root device of Amazon Linux, or stays after its machine"
   }
   assert {
     condition     = aws_instance.head.instance_type == "c7i.xlarge"
@@ -95,6 +103,10 @@ run "a_large_fleet_has_a_large_head" {
     condition     = aws_instance.head.instance_type == "c7i.4xlarge"
     error_message = "the head of 64 nodes is a ${aws_instance.head.instance_type}"
   }
+  assert {
+    condition     = endswith(aws_s3_object.master_env.content, "\nRAY_health_check_period_ms=1000\nRAY_health_check_timeout_ms=1500\nRAY_health_check_failure_threshold=4\n")
+    error_message = "Ray's head asks 64 machines as often as a few"
+  }
 }
 
 run "existing_network" {
@@ -125,5 +137,9 @@ run "mixed_spot" {
   assert {
     condition     = length(aws_budgets_budget.month) == 1 && one(aws_budgets_budget.month[0].cost_filter).values == tolist(["user:gougi-fleet$test"])
     error_message = "there is no budget of this fleet"
+  }
+  assert {
+    condition     = { for notice in aws_budgets_budget.month[0].notification : notice.notification_type => notice.threshold } == { ACTUAL = 80, FORECASTED = 100 }
+    error_message = "the budget warns at another share"
   }
 }

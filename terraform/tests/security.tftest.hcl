@@ -47,6 +47,22 @@ run "machines_are_closed" {
     error_message = "somebody else's keys get out by an endpoint"
   }
   assert {
+    condition     = alltrue([for endpoint in aws_vpc_endpoint.interface : endpoint.private_dns_enabled])
+    error_message = "workers do not find the endpoints by AWS's names"
+  }
+  assert {
+    condition     = alltrue([for statement in jsondecode(aws_vpc_endpoint.s3[0].policy).Statement : alltrue([for resource in flatten([statement.Resource]) : can(regex("^arn:aws:s3:::(test-123456789012-us-east-1(/\\*)?|al2023-repos-us-east-1-\\*/\\*)$", resource))])])
+    error_message = "workers reach other buckets"
+  }
+  assert {
+    condition     = alltrue([for rule in concat(aws_vpc_security_group_egress_rule.workers_s3, aws_vpc_security_group_egress_rule.workers_endpoints) : rule.cidr_ipv4 == null && rule.cidr_ipv6 == null])
+    error_message = "workers reach more than S3 and SSM"
+  }
+  assert {
+    condition     = jsondecode(aws_s3_bucket_policy.this[0].policy).Statement[0].Effect == "Deny" && jsondecode(aws_s3_bucket_policy.this[0].policy).Statement[0].Condition == { Bool = { "aws:SecureTransport" = "false" } }
+    error_message = "the bucket answers without TLS"
+  }
+  assert {
     condition     = length(aws_route_table.workers[0].route) == 0
     error_message = "workers have a way to the Internet"
   }
@@ -125,8 +141,12 @@ run "no_secret_where_it_can_be_read" {
     error_message = "the head needs the password's name, and nobody else"
   }
   assert {
-    condition     = aws_ssm_parameter.ray_token.type == "SecureString" && strcontains(aws_instance.head.user_data, "FLEET_KMS_KEY=${aws_ssm_parameter.ray_token.key_id}\n")
-    error_message = "the token is stored as it is, or the head puts it under another key"
+    condition     = aws_ssm_parameter.ray_token.type == "SecureString" && aws_ssm_parameter.ray_token.value_wo_version == 1 && strcontains(aws_instance.head.user_data, "FLEET_KMS_KEY=${aws_ssm_parameter.ray_token.key_id}\n")
+    error_message = "the token is stored as it is or in the state, or the head puts it under another key"
+  }
+  assert {
+    condition     = !strcontains(aws_iam_role_policy.head.policy, "parameter/*") && !strcontains(aws_iam_role_policy.worker.policy, "parameter/*")
+    error_message = "a role may read every parameter of the account"
   }
 }
 

@@ -15,6 +15,7 @@ from cluster.api import Decision, Listener, Progress, SearchListener, SearchRequ
 from cluster.coordination.settings import Mode, Settings
 from cluster.drivers.fleet_driver import FleetSearcher
 from cluster.drivers.host import now_ms
+from cluster.engine_spec import EngineSpec, FleetSpec
 from tests.cluster.engines import endless_engine
 from worker.shogi import STARTPOS
 
@@ -35,9 +36,15 @@ def on_event(name: str, fields: dict[str, object]) -> None:
     tell(name, **fields)
 
 
-async def main(address: str) -> None:
+async def main(address: str, net: str | None = None) -> None:
+    """``net``: the nodes are searchers with that network."""
+    fleet = FleetSpec((EngineSpec(hash_mb=1, threads=1, eval_file=net),))
     searcher = FleetSearcher(
-        address=address, engine=endless_engine, fallback=endless_engine, settings=Settings(Mode.SPLIT, validate=True)
+        address=address,
+        engine=None if net else endless_engine,
+        fallback=endless_engine,
+        settings=Settings(Mode.SPLIT, validate=True),
+        kinds=fleet,
     )
     lines = asyncio.StreamReader()
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
@@ -56,4 +63,4 @@ async def main(address: str) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1]))
+    asyncio.run(main(*sys.argv[1:]))

@@ -5,8 +5,10 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import zmq
 
 from cluster.network.channel import ChannelAddress
@@ -44,10 +46,14 @@ class DictTable:
             taken, self._waiting = self._waiting, []
         return np.concatenate([np.empty((0, 2), np.uint64), *taken])
 
-    def absorb_entries(self, entries: Entries) -> int:
+    def absorb_entries(self, entries: npt.NDArray[Any]) -> int:
         new = [(int(key), int(word)) for key, word in entries if int(key) not in self.known]
         self.known.update(new)
         return len(new)
+
+    def absorb_moves(self, entries: Entries) -> int:
+        """A move is known as a word below 0."""
+        return self.absorb_entries(np.stack((entries[:, 0].astype(np.int64), -entries[:, 1].astype(np.int64)), axis=1))
 
 
 class Sharer:

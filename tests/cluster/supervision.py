@@ -119,6 +119,15 @@ class World:
     def has_places(self, places: int) -> None:
         pass
 
+    def net_of(self, node_id: str) -> None:
+        pass
+
+    def spec(self, node_id: str, _places: int, _net: str | None) -> NodeSpec:
+        return NodeSpec(node_id, ChannelAddress("tcp://127.0.0.1:1", b"", b"", b""), endless_engine)
+
+    def cannot_start(self, node_id: str, why: str) -> None:
+        raise AssertionError(f"{node_id}: {why}")
+
     def ray_refused(self, why: str) -> None:
         raise AssertionError(why)
 
@@ -458,11 +467,8 @@ def _still_run(*tasks: asyncio.Task[None]) -> None:
 async def _storm(seed: int, faults: int, patience_s: float) -> World:
     world = VirtualRay.world = World(seed, machines=random.Random(seed).randrange(2, 7))
 
-    def spec(node_id: str, _places: int) -> NodeSpec:
-        return NodeSpec(node_id, ChannelAddress("tcp://127.0.0.1:1", b"", b"", b""), endless_engine)
-
     with _in_virtual_time(asyncio.get_running_loop()):
-        supervisor = NodePlacement("10.0.0.1:6379", world, spec)
+        supervisor = NodePlacement("10.0.0.1:6379", world)
         supervisor.open()
         running = [asyncio.ensure_future(world.keep_time()), asyncio.ensure_future(world.search())]
         try:

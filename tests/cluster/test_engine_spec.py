@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import pickle
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from cluster import engine_spec
 from cluster.engine_spec import EngineSpec, FleetSpec, Networks, UsiSpec, Variety
+from cluster.network.messages import COMMON
 from worker.engine import EngineError, Limits, SearchResult
+from worker.nnue.beside import write_beside
+from worker.nnue.network import default_file
+from worker.score import WIN_SCALE
 from worker.search.engine import NumbaEngine
 from worker.shogi import STARTPOS
 
@@ -72,6 +77,50 @@ class TestWhoGetsWhat:
     def test_out_of_range(self, values: dict[str, float]) -> None:
         with pytest.raises(ValueError, match=r"expected dropout 0 to 0\.5"):
             Variety(**values)  # type: ignore[arg-type]
+
+
+class TestScales:
+    """Where a node's scale comes from."""
+
+    def test_a_fleet_of_one_engine_is_not_converted(self) -> None:
+        fleet = FleetSpec((EngineSpec(fv_scale=32, win_scale=600),))
+        assert fleet.scale_of(0) == fleet.scale_of(None) == COMMON
+
+    def test_each_kind_has_its_own(self) -> None:
+        """Ours; its raw output divided by half as much; a USI engine as told, and one that nobody knows."""
+        kinds = (EngineSpec(), EngineSpec(fv_scale=8), replace(USI, win_scale=600.0), USI, EngineSpec(win_scale=500.0))
+        fleet = FleetSpec(kinds, fallback=EngineSpec(fv_scale=32))
+        scales = [fleet.scale_of(number).win_scale for number in range(5)]
+        assert scales == [WIN_SCALE, 2 * WIN_SCALE, 600, WIN_SCALE, 500]
+        assert fleet.scale_of(None).win_scale == WIN_SCALE / 2
+
+    def test_a_measured_network_tells_its_own(self, tmp_path: Path) -> None:
+        net = tmp_path / "nn.bin"
+        net.write_bytes(default_file().read_bytes())
+        assert EngineSpec(eval_file=str(net), fv_scale=12).scale().win_scale == WIN_SCALE * 16 / 12
+        measured = tmp_path / "measured.bin"
+        measured.write_bytes(net.read_bytes())
+        write_beside(measured, {"fv_scale": 20, "win_scale": 18_700.0, "reference_cp": 935.0})
+        assert EngineSpec(eval_file=str(measured)).scale().win_scale == pytest.approx(WIN_SCALE)
+        assert EngineSpec(eval_file=str(measured), fv_scale=10).scale().win_scale == pytest.approx(2 * WIN_SCALE)
+        write_beside(net, {"fv_scale": 20})
+        assert EngineSpec(eval_file=str(tmp_path)).scale().win_scale == WIN_SCALE, "only the author's FV_SCALE"
+
+    def test_a_missing_network_is_its_nodes_error(self) -> None:
+        assert EngineSpec(eval_file="/nowhere/nn.bin").scale() == COMMON
+
+    def test_networks_have_names_of_their_own(self, tmp_path: Path) -> None:
+        """Nodes with different networks do not share a tree; the same network with other settings is one engine."""
+        nets = [tmp_path / name for name in ("a/nn.bin", "b/nn.bin", "other/a/nn.bin", "c.bin")]
+        for net in nets:
+            net.parent.mkdir(parents=True, exist_ok=True)
+            net.write_bytes(default_file().read_bytes())
+        kinds = (EngineSpec(hash_mb=1), EngineSpec(hash_mb=2), *(EngineSpec(1, eval_file=str(net)) for net in nets))
+        fleet = FleetSpec(kinds, Variety(depths=False))
+        names = [fleet.build(number, 1).name for number in range(7)]
+        assert names == ["gougi", "gougi", "gougi, a", "gougi, b", "gougi, a (2)", "gougi, c", "gougi"]
+        assert fleet.build(2, 1, net=str(nets[1])).name == "gougi, a", "sent to another path"
+        assert FleetSpec((EngineSpec(1, eval_file=str(nets[0])),)).build(0, 1).name == "gougi"
 
 
 class TestNetworks:

@@ -178,8 +178,38 @@ def test_rays_head_has_no_secret_but_its_token() -> None:
     }
 
 
+def test_who_runs_ray_owns_its_folder() -> None:
+    """A worker's Ray uses the folder that the head's Ray has, and another user runs it there."""
+    (folder,) = re.findall(r"--temp-dir \"\$\{RAY_FOLDER:-\$STATE/(\w+)\}\"", SCRIPTS["ray.sh"])
+    for unit in ("gougi-head.service", "gougi-node.service"):
+        assert _words(unit, "StateDirectory") == [f"gougi/{folder}"] and _words(unit, "StateDirectoryMode") == ["0750"]
+    assert f"/{folder} " not in text("deploy/systemd/gougi.tmpfiles.conf")
+
+
+def test_the_player_reaches_rays_head_of_another_user() -> None:
+    """It connects by Ray's sockets, and Ray's driver looks for the raylet among the processes (found by
+    `benchmarks.boot`: without either it waits for a minute, and says that there is no cluster)."""
+    for unit, line in (("gougi-head", "UMask=0007"), ("gougi-master", "ProtectProc=default")):
+        assert line in text(f"deploy/systemd/{unit}.service.d/ray.conf").splitlines()
+    assert "hardening.conf" < "ray.conf", "systemd reads drop-ins by their names"
+
+
 def test_the_nodes_outlive_their_raylet() -> None:
     assert _words("gougi-node.service", "KillMode") == ["process"]
+    assert _words("gougi-node.service", "ExecStop") == [f"-{SCRIPTS_AT}/stop-nodes.sh"]
+
+
+def test_timers() -> None:
+    """Their intervals are those that the reference names."""
+    docs = text("docs/reference/aws.md")
+    assert "`gougi-records` every five minutes" in docs and "The head checks the time every 5 minutes" in docs
+    assert _words("gougi-records.timer", "OnUnitInactiveSec") == ["5min"]
+    assert _words("gougi-stop.timer", "OnUnitActiveSec") == ["5min"]
+
+
+def test_packages_are_installed_by_their_hashes() -> None:
+    (line,) = [line for line in SCRIPTS["install.sh"].splitlines() if "requirements.lock" in line]
+    assert "--no-index" in line and "--require-hashes" in line
 
 
 def test_folders_and_their_owner() -> None:
@@ -192,12 +222,12 @@ def test_folders_and_their_owner() -> None:
             made[path] = f"{user}:{group}"
     places = dict(re.findall(r"^(\w+)=(/\S+)$", SCRIPTS["lib.sh"], re.MULTILINE))
     assert f"{places['VENV']}/bin/gougi" == GOUGI
-    used = {f"{places['STATE']}/{name}" for name in ("nets", "books", "records", "ray", "kept")}
+    used = {f"{places['STATE']}/{name}" for name in ("nets", "books", "records", "kept")}
     ray = dict(line.split("=", 1) for line in text("deploy/systemd/ray.env").splitlines() if "=" in line)
     used |= {places["STATE"], places["RUN"], ray["GOUGI_CACHE_DIR"], ray["GOUGI_RUN_DIR"]}
     assert used == made.keys()
     # Who owns a folder can put something else in the place of what is in it.
-    others = {places["STATE"]: "root:root", places["RUN"]: "root:root", f"{places['STATE']}/ray": "gougi-ray:gougi-ray"}
+    others = {places["STATE"]: "root:root", places["RUN"]: "root:root"}
     assert made == dict.fromkeys(used, "gougi:gougi") | others
     assert ray["RAY_AUTH_TOKEN_PATH"].rpartition("/")[0] == places["RUN"]
     assert f"keep {ray['RAY_AUTH_TOKEN_PATH'].rpartition('/')[2]} " in SCRIPTS["fetch-secrets.sh"]

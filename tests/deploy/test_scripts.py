@@ -119,6 +119,24 @@ def test_ray_waits_for_its_token(tmp_path: Path) -> None:
     assert f"{tmp_path / 'none'}: no token there" in ran.stderr
 
 
+def test_rays_settings_for_many_machines_are_terraforms(tmp_path: Path) -> None:
+    script_at(tmp_path, "lib.sh")
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "etc" / "master.env").write_text("RAY_health_check_period_ms=1000\n")
+    stand_in(tmp_path, "ray", 'echo "asks every $RAY_health_check_period_ms ms"')
+    (tmp_path / "token").write_text("secret")
+    env = {
+        "PATH": os.environ["PATH"],
+        "RAY": str(tmp_path / "bin" / "ray"),
+        "RAY_AUTH_MODE": "token",
+        "RAY_AUTH_TOKEN_PATH": str(tmp_path / "token"),
+        "RAY_NODE_ADDRESS": "10.0.0.7",
+        "RAY_health_check_period_ms": "250",
+    }
+    ran = subprocess.run([script_at(tmp_path, "ray.sh"), "head"], env=env, capture_output=True, text=True, check=False)
+    assert ran.stdout == "asks every 1000 ms\n", ran.stderr
+
+
 def test_a_master_without_its_password_is_started_again(tmp_path: Path) -> None:
     script_at(tmp_path, "lib.sh", RUN=tmp_path)
     master = script_at(tmp_path, "master.sh")

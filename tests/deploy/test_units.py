@@ -133,6 +133,18 @@ def test_what_is_roots_can_do_its_work_and_no_more(machine: Path, service: str) 
     assert _exposing(machine, service) & asked == ROOTS.get(service, set())
 
 
+def test_no_unit_sets_what_the_hardening_sets_after_it() -> None:
+    """A drop-in is read after the unit's own file: what that sets would have no effect."""
+
+    def keys(path: Path) -> set[str]:
+        return set(re.findall(r"^(\w+)=", path.read_text(), re.MULTILINE))
+
+    hardening = keys(DEPLOY / "systemd" / "gougi-.service.d" / "hardening.conf")
+    many = {"ReadWritePaths"}  # adds to the list
+    for service in (DEPLOY / "systemd").glob("*.service"):
+        assert not (keys(service) & hardening) - many, service.name
+
+
 def test_boot_installs_every_drop_in() -> None:
     assert "/deploy/systemd/gougi-*.service.d /etc/systemd/system/" in (DEPLOY / "scripts" / "boot.sh").read_text()
 

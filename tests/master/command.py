@@ -80,11 +80,7 @@ class Running:
     """``gougi WORDS`` in a process group of its own, as a shell starts it, with its output at hand while it runs."""
 
     def __init__(
-        self,
-        words: Sequence[str],
-        cwd: Path,
-        env: Mapping[str, str] | None = None,
-        stdin: int = subprocess.DEVNULL,
+        self, words: Sequence[str], cwd: Path, env: Mapping[str, str] | None = None, stdin: int = subprocess.DEVNULL
     ) -> None:
         self.mark = uuid.uuid4().hex
         self.lines: list[str] = []

@@ -5,21 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from cluster.api import (
-    SILENT,
-    Decision,
-    FleetError,
-    Known,
-    Listener,
-    Pondered,
-    PonderSearch,
-    RetimeSearch,
-    SearchListener,
-    SearchOrder,
-    SearchRequest,
-    StartSearch,
-    StopSearch,
-)
+from cluster import api
 from tests.answers import make_decision
 from worker.shogi import Position, move_to_usi
 
@@ -50,35 +36,35 @@ class ScriptedSearcher:
     def __init__(self, choose: Choice | None = first_legal, delay_s: float = 0.0) -> None:
         self.choose = choose
         self.delay_s = delay_s
-        self.requests: list[SearchRequest] = []
+        self.requests: list[api.SearchRequest] = []
         self.stopped: list[int] = []
-        self.pondered: list[SearchRequest] = []
+        self.pondered: list[api.SearchRequest] = []
         self.retimed: list[tuple[int, int]] = []
         self.games = 0
-        self.listener = Listener()
-        self.searches: dict[int, SearchListener] = {}
+        self.listener = api.Listener()
+        self.searches: dict[int, api.SearchListener] = {}
         """By search id, who hears of it."""
-        self.knows: Known | None = None
+        self.knows: api.Known | None = None
         """The result that pondering finds at once for every reply; None: nothing."""
 
-    async def open(self, listener: Listener) -> None:
+    async def open(self, listener: api.Listener) -> None:
         self.listener = listener
 
     async def new_game(self) -> None:
         self.games += 1
 
-    def handle(self, order: SearchOrder, listener: SearchListener = SILENT) -> None:
+    def handle(self, order: api.SearchOrder, listener: api.SearchListener = api.SILENT) -> None:
         match order:
-            case StartSearch(request):
+            case api.StartSearch(request):
                 self.start(request, listener)
-            case PonderSearch(request, expected):
+            case api.PonderSearch(request, expected):
                 self.ponder(request, listener, expected)
-            case RetimeSearch(search_id, soft_ms):
+            case api.RetimeSearch(search_id, soft_ms):
                 self.retime(search_id, soft_ms)
-            case StopSearch(search_id):
+            case api.StopSearch(search_id):
                 self.stop(search_id)
 
-    def start(self, request: SearchRequest, listener: SearchListener = SILENT) -> None:
+    def start(self, request: api.SearchRequest, listener: api.SearchListener = api.SILENT) -> None:
         if self.requests and request.search_id <= self.requests[-1].search_id:
             raise ValueError("the search id does not rise")
         self.requests.append(request)
@@ -86,15 +72,15 @@ class ScriptedSearcher:
         if self.choose is not None:
             asyncio.get_running_loop().call_later(self.delay_s, self._decide, request, self.choose)
 
-    def ponder(self, request: SearchRequest, listener: SearchListener = SILENT, expected: str = "") -> None:
+    def ponder(self, request: api.SearchRequest, listener: api.SearchListener = api.SILENT, expected: str = "") -> None:
         self.pondered.append(request)
         if self.knows is not None:
             position = Position.from_sfen(request.sfen)
             position.push_all(request.moves)
             replies = {move_to_usi(move): self.knows for move in position.legal_moves()}
-            asyncio.get_running_loop().call_soon(listener.on_pondered, Pondered(request.search_id, replies))
+            asyncio.get_running_loop().call_soon(listener.on_pondered, api.Pondered(request.search_id, replies))
 
-    def decide(self, decision: Decision) -> None:
+    def decide(self, decision: api.Decision) -> None:
         """The search of that id ends."""
         self.searches[decision.search_id].on_decision(decision)
 
@@ -107,7 +93,7 @@ class ScriptedSearcher:
     async def close(self) -> None:
         pass
 
-    def _decide(self, request: SearchRequest, choose: Choice) -> None:
+    def _decide(self, request: api.SearchRequest, choose: Choice) -> None:
         position = Position.from_sfen(request.sfen)
         position.push_all(request.moves)
         move, score = choose(position)
@@ -119,10 +105,10 @@ class BrokenSearcher(ScriptedSearcher):
     """Cannot do anything."""
 
     async def new_game(self) -> None:
-        raise FleetError("no fleet")
+        raise api.FleetError("no fleet")
 
-    def start(self, request: SearchRequest, listener: SearchListener = SILENT) -> None:
-        raise FleetError("no fleet")
+    def start(self, request: api.SearchRequest, listener: api.SearchListener = api.SILENT) -> None:
+        raise api.FleetError("no fleet")
 
     def stop(self, search_id: int) -> None:
-        raise FleetError("no fleet")
+        raise api.FleetError("no fleet")

@@ -11,6 +11,7 @@ import sys
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -51,11 +52,16 @@ _PLACE = re.compile(r"--[a-z-]+|\[[a-z]+\]|^[a-z]+: W$|W")
 """The part of an error that names the place, which is the same in all languages."""
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def messages() -> set[str]:
     """The texts that the code gives to `say` and `later`."""
     found = set()
     for path in MASTER.rglob("*.py"):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        tree = parsed(path)
         if not any(isinstance(node, ast.ImportFrom) and node.module == "master.ui.texts" for node in ast.walk(tree)):
             continue
         for node in ast.walk(tree):
@@ -75,7 +81,7 @@ def page_messages() -> set[str]:
         for quoted in re.findall(r'\bsay\(("(?:[^"\\]|\\.)*")', path.read_text(encoding="utf-8")):
             found.add(json.loads(quoted))
     for path in (*(MASTER / "analysis").glob("*.py"), MASTER / "commands" / "analyze.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parsed(path)):
             if not isinstance(node, ast.Call) or ast.unparse(node.func) not in REPORT:
                 continue
             if isinstance(node.args[0], ast.Constant):
@@ -96,7 +102,7 @@ def own_messages(package: str) -> set[str]:
     """The texts that the code of a package gives to its own catalogue."""
     found = set()
     for path in (ROOT / package).rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "_WORDS.text":
                 found.add(ast.literal_eval(node.args[0]))
     return found
@@ -107,7 +113,7 @@ def errors() -> Iterator[str]:
     yield from (words.format_map(defaultdict(lambda: "W")) for words in EXPECTED.values())
     yield from REASONS.values()
     for path in TOLD:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, ast.Call) and ast.unparse(node.func) in ERRORS and node.args:
                 text = sample(node.args[0])
                 if re.search("[a-z]{3}", _PLACE.sub("", text)):

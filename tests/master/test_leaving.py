@@ -19,8 +19,7 @@ from tests.master.player_process import GAME
 pytestmark = pytest.mark.timeout(120)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-@pytest.mark.parametrize("moves_in_time", [True, False])
+@pytest.mark.parametrize(("number", "moves_in_time"), [(signal.SIGTERM, True), (signal.SIGINT, False)])
 def test_a_signal_in_a_game_is_a_loss(tmp_path: Path, number: signal.Signals, moves_in_time: bool) -> None:
     """It comes on the opponent's turn, who moves at once or only when the player is gone."""
 

@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import pytest
-import uvloop
 
 from cluster.api import Listener
 from master.csa.login import ServerAddress
@@ -15,6 +14,7 @@ from master.game.loop import Series, play_games
 from master.player.instructions import Login
 from master.practice.server import PracticeServer, ServerOptions
 from master.practice.server_room import RoomOptions
+from tests.master.loops import in_loop
 from tests.master.player_process import GAME
 from tests.master.scripted import ScriptedSearcher
 
@@ -29,27 +29,25 @@ def moves(record: Path) -> int:
     return sum(line[:1] in "+-" and len(line) >= 7 for line in record.read_text().splitlines())
 
 
-def test_it_logs_in_for_the_next_game_and_the_record_of_the_last_one_stays(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with PracticeServer(ServerOptions(port=0, room=RoomOptions(max_moves=24))) as server:
-            searcher = ScriptedSearcher(delay_s=0.05)
-            await searcher.open(Listener())
-            login = Login("opponent", GAME)
-            opponent = asyncio.create_task(play_games(Series(ServerAddress(*server.address), login, searcher, count=2)))
-            address = "{}:{}".format(*server.address)
-            command = [sys.executable, "-m", "tests.master.player_process", address, "alice", str(tmp_path)]
-            first = await asyncio.create_subprocess_exec(*command)
-            while not any(moves(path) >= 6 for path in records(tmp_path)):  # noqa: ASYNC110 - a file is waited for
-                await asyncio.sleep(0.02)
-            first.kill()
-            await first.wait()
-            (cut_short,) = records(tmp_path)
-            second = await asyncio.create_subprocess_exec(*command)
-            assert await second.wait() == 0
-            outcomes = await opponent
-        assert [outcome.played for outcome in outcomes] == [True, True]
-        (other,) = records(tmp_path) - {cut_short}
-        assert 6 <= moves(cut_short) < 24
-        assert moves(other) == 24
-
-    uvloop.run(asyncio.wait_for(main(), 50))
+@in_loop
+async def test_it_logs_in_for_the_next_game_and_the_record_of_the_last_one_stays(tmp_path: Path) -> None:
+    async with PracticeServer(ServerOptions(port=0, room=RoomOptions(max_moves=24))) as server:
+        searcher = ScriptedSearcher(delay_s=0.05)
+        await searcher.open(Listener())
+        login = Login("opponent", GAME)
+        opponent = asyncio.create_task(play_games(Series(ServerAddress(*server.address), login, searcher, count=2)))
+        address = "{}:{}".format(*server.address)
+        command = [sys.executable, "-m", "tests.master.player_process", address, "alice", str(tmp_path)]
+        first = await asyncio.create_subprocess_exec(*command)
+        while not any(moves(path) >= 6 for path in records(tmp_path)):  # noqa: ASYNC110 - a file is waited for
+            await asyncio.sleep(0.02)
+        first.kill()
+        await first.wait()
+        (cut_short,) = records(tmp_path)
+        second = await asyncio.create_subprocess_exec(*command)
+        assert await second.wait() == 0
+        outcomes = await opponent
+    assert [outcome.played for outcome in outcomes] == [True, True]
+    (other,) = records(tmp_path) - {cut_short}
+    assert 6 <= moves(cut_short) < 24
+    assert moves(other) == 24

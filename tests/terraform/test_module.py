@@ -73,11 +73,18 @@ def test_what_terraform_cannot_tell_without_aws() -> None:
         ("storage.tf", "aws_s3_object.release", "create_before_destroy = true"),
         ("head.tf", "aws_instance.head", "ignore_changes = [associate_public_ip_address]"),
         ("head.tf", "terraform_data.image", "ignore_changes = [input]"),
-        ("cost.tf", "aws_autoscaling_schedule.stop", "ignore_changes       = [start_time]"),
+        (
+            "cost.tf",
+            "aws_autoscaling_schedule.stop",
+            "ignore_changes       = [start_time]\n    replace_triggered_by = [terraform_data.clock]",
+        ),
     ):
         kind, name = resource.split(".")
         block = (MODULE / file).read_text().split(f'resource "{kind}" "{name}" {{')[1].split("\n}")[0]
         assert re.search(rf"^ +lifecycle {{\n +{re.escape(lifecycle)}$", block, re.MULTILINE), resource
+    (waits,) = re.findall(r"  depends_on = \[\n(.+?)\n  \]", (MODULE / "workers.tf").read_text(), re.DOTALL)
+    assert {"aws_iam_role_policy.worker", "aws_route_table_association.workers"} <= set(re.findall(r"[\w.]+", waits))
+    assert "endpoint.interface" not in waits, "they take two minutes, and the workers need them later"
 
 
 @pytest.mark.slow
@@ -99,6 +106,15 @@ def test_the_promises_find_what_is_planted(terraform: Terraform, planted: Plant)
             ("workers.tf", '"EC2"', '"ELB"'),
             ("storage.tf", "block_public_policy     = true", "block_public_policy     = false"),
             ("storage.tf", 'status = "Enabled"\n  }', 'status = "Suspended"\n  }'),
+            ("workers.tf", "min_healthy_percentage = 90", "min_healthy_percentage = 0"),
+            ("head.tf", 'state       = "running"', 'state       = "stopped"'),
+            ("cost.tf", "ACTUAL = 80", "ACTUAL = 800"),
+            ("network.tf", "private_dns_enabled = true", "private_dns_enabled = false"),
+            ("network.tf", 'Resource  = [local.bucket_arn, "${local.bucket_arn}/*"]', 'Resource  = "*"'),
+            ("security.tf", "  prefix_list_id    = aws_vpc_endpoint.s3[0].prefix_list_id", '  cidr_ipv4 = "0.0.0.0/0"'),
+            ("storage.tf", 'Effect    = "Deny"', 'Effect    = "Allow"'),
+            ("iam.tf", "Resource = local.password_arns", 'Resource = ["${local.parameter_arn}/*"]'),
+            ("storage.tf", '  value_wo         = "unset"\n  value_wo_version = 1', '  value = "unset"'),
         ),
         "test",
         "-no-color",
@@ -120,5 +136,14 @@ def test_the_promises_find_what_is_planted(terraform: Terraform, planted: Plant)
         "a load balancer that is not there",
         "the bucket can be opened to the world",
         "a book that is written over is lost",
+        "a new release ends many at once",
+        "a head that is off stays off",
+        "the budget warns at another share",
+        "workers do not find the endpoints by AWS's names",
+        "workers reach other buckets",
+        "workers reach more than S3 and SSM",
+        "the bucket answers without TLS",
+        "a role may read every parameter of the account",
+        "the token is stored as it is or in the state",
     ):
         assert words in told

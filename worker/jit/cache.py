@@ -25,11 +25,8 @@ import numba
 import numpy as np
 from numba.core.caching import IndexDataCacheFile
 
+from worker.jit.cpu import TARGET
 from worker.jit.options import (
-    FEATURES,
-    HAS_AVX2,
-    HAS_PEXT,
-    HAS_VNNI,
     OPTIONS,
     PARAMETERS,
     TUNING,
@@ -110,11 +107,8 @@ def _fingerprint() -> str:
         numba.__version__,
         llvmlite.__version__,
         np.__version__,
-        llvm.get_host_cpu_name(),
-        sorted(FEATURES.items()),
-        HAS_AVX2,
-        HAS_VNNI,
-        HAS_PEXT,
+        llvm.get_process_triple(),
+        TARGET,
         sorted(OPTIONS.items()),
         __name__,  # compiled code contains the names of its modules
     )
@@ -140,7 +134,9 @@ def _find_cache() -> Path:
     except OSError as error:
         why = f"{usual}: {error.strerror or error}" if error.filename else error.strerror or str(error)
         try:
-            base = own_folder(Path(tempfile.gettempdir()), f"gougi-{os.geteuid()}")
+            base = own_folder(
+                Path(tempfile.gettempdir()), f"gougi-{os.geteuid()}" if hasattr(os, "geteuid") else "gougi"
+            )
         except OSError as other:
             words = f"compiled code can be kept nowhere: {why}; nor in a temporary folder: {other.strerror or other}"
             raise OSError(error.errno, words) from other

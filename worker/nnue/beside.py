@@ -18,11 +18,14 @@ from typing import Final
 
 from worker.files import replace_file
 from worker.nnue.architecture import NetworkFileError
+from worker.score import WIN_SCALE
 
 _ENDS: Final = 1 << 16
 """Number of bytes at each end of a network file that enter its fingerprint."""
 _FV_SCALES: Final = range(1, 1025)
 _YANEURAOU: Final = "eval_options.txt"
+PROGRESS_NAME: Final = "progress.bin"
+"""A file next to an SFNN network. If it exists, the network's nine stacks are classes of game progress."""
 _SCALE: Final = re.compile(
     r"^\s*(?:option\s+name\s+)?FV_SCALE\b(?:\s+type\s+spin\s+default)?\s*[=:\s]\s*(\d{1,4})\b", re.M
 )
@@ -36,15 +39,22 @@ class Beside:
     Attributes:
         fv_scale: raw output per centipawn.
         architecture: the short name of its shape.
+        win_scale: raw output at which the odds of the side ahead are e to 1, as measured; comparable with `WIN_SCALE`.
     """
 
     fv_scale: int | None = None
     architecture: str | None = None
+    win_scale: float | None = None
 
 
 def beside_path(net: Path) -> Path:
     """The path of Gougi's own file for a network."""
     return net.with_name(f"{net.name}.toml")
+
+
+def paths_beside(net: Path) -> list[Path]:
+    """Where the files would stand that change how a network file is loaded."""
+    return [beside_path(net), net.with_name(_YANEURAOU), net.with_name(PROGRESS_NAME)]
 
 
 def read_beside(net: Path) -> Beside:
@@ -68,7 +78,7 @@ def read_beside(net: Path) -> Beside:
         raise NetworkFileError(str(own), 0, f"fv_scale is {scale!r}, expected {_FV_SCALES[0]} to {_FV_SCALES[-1]}")
     if architecture is not None and not isinstance(architecture, str):
         raise NetworkFileError(str(own), 0, f"architecture is {architecture!r}, expected a text")
-    return Beside(scale if isinstance(scale, int) else _authors_scale(net), architecture)
+    return Beside(scale if isinstance(scale, int) else _authors_scale(net), architecture, _win_scale(facts))
 
 
 def write_beside(net: Path, facts: Mapping[str, int | float | str]) -> Path:
@@ -105,6 +115,14 @@ def fingerprint(net: Path) -> str:
 def _text(path: Path) -> str:
     with path.open("rb") as file:
         return file.read(_MOST_BYTES).decode("utf-8")
+
+
+def _win_scale(facts: Mapping[str, object]) -> float | None:
+    """The measured scale, as in games as long as those of which `WIN_SCALE` was taken: our own network measured as this
+    one gave ``reference_cp``."""
+    found = [facts.get("win_scale"), facts.get("reference_cp")]
+    numbers = [float(value) for value in found if isinstance(value, int | float) and value > 0]
+    return numbers[0] * WIN_SCALE / numbers[1] if len(numbers) == len(found) else None
 
 
 def _authors_scale(net: Path) -> int | None:

@@ -25,6 +25,7 @@ from enum import Enum
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from worker.jit.memory import aligned_zeros
 from worker.shogi.pieces import (
@@ -105,7 +106,7 @@ class FeatureSet:
         name: as in the architecture string.
         hash: the word that identifies it in network files (``kHashValue``).
         king_rule: the effect of the own king's square.
-        king_planes: 0: kings are not pieces; 1: both kings share 81 numbers; 2: own king, then the enemy's.
+        king_planes: 0: kings are not pieces; 1: both kings share 81 numbers; 2: own king, then the enemy's; 3: `K_A2`.
     """
 
     name: str
@@ -152,8 +153,13 @@ class FeatureSet:
 _MASK32: Final = 0xFFFFFFFF
 _HASH_K: Final = 0xD3CEE169
 _HASH_P: Final = 0x764CFB4B
+_HASH_A2: Final = 0xA20DCB9B
 
 K_P: Final = FeatureSet("K+P", _HASH_K ^ (_HASH_P << 1 & _MASK32), KingRule.NOTHING, king_planes=2)
+K_A2: Final = FeatureSet(
+    "K+A2", _HASH_K ^ (_HASH_A2 << 1 & _MASK32) ^ (_HASH_A2 >> 31), KingRule.NOTHING, king_planes=3
+)
+"""As K+P. In the file both kings also share 81 rows, which stand before those of each (`merged_rows`)."""
 HALF_KP: Final = FeatureSet("HalfKP(Friend)", 0x5D69D5B8, KingRule.SQUARE, king_planes=0)
 HALF_KP_VM: Final = FeatureSet("HalfKP_vm(Friend)", 0x0B6B1D9A, KingRule.MIRRORED, king_planes=0)
 HALF_RELATIVE_KP: Final = FeatureSet("HalfRelativeKP(Friend)", 0xF9180918, KingRule.RELATIVE, king_planes=0)
@@ -164,8 +170,22 @@ HALF_KA_HM2: Final = FeatureSet("HalfKA_hm2(Friend)", 0x7F234CB8, KingRule.MIRRO
 
 FEATURE_SETS: Final = {
     features.name: features
-    for features in (K_P, HALF_KP, HALF_KP_VM, HALF_RELATIVE_KP, HALF_KA1, HALF_KA2, HALF_KA_HM1, HALF_KA_HM2)
+    for features in (K_P, HALF_KP, HALF_KP_VM, HALF_RELATIVE_KP, HALF_KA1, HALF_KA2, HALF_KA_HM1, HALF_KA_HM2, K_A2)
 }
+
+
+def merged_rows(rows: npt.NDArray[np.int16], features: FeatureSet) -> npt.NDArray[np.int16]:
+    """The rows of a feature transformer in the file as they stand in memory: each piece has one.
+
+    Of `K_A2`, a king's row is the sum of its two; it wraps around as an accumulator does. The last 81 rows are unused.
+    """
+    if features is not K_A2:
+        return rows
+    kings = PIECE_NUMBERS + SQUARES
+    merged = rows.copy()
+    merged[PIECE_NUMBERS:kings] = rows[PIECE_NUMBERS:kings] + rows[kings : kings + SQUARES]
+    merged[kings : kings + SQUARES] = rows[PIECE_NUMBERS:kings] + rows[kings + SQUARES :]
+    return merged
 
 
 def oriented(square: int, perspective: int) -> int:

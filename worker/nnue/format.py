@@ -80,7 +80,7 @@ def parse_network(data: bytes | mmap.mmap, *, file: str = "network", architectur
     """
     head = read_head(data, file)
     if is_sfnn(head):
-        raise NetworkFileError(file, HEADER.size, "an SFNN network: Gougi plays with it, but does not train it")
+        raise NetworkFileError(file, HEADER.size, "an SFNN network, which this command does not take")
     arch = choose(head, architecture)  # its file has exactly these bytes
     at = head.body
 

@@ -20,15 +20,15 @@ import numpy.typing as npt
 
 from worker.jit.memory import aligned_zeros
 from worker.nnue.architecture import Architecture
-from worker.nnue.beside import read_beside
-from worker.nnue.features import FeatureSet, tables
-from worker.nnue.format import NetworkFile, network_path, parse_network, read_file
+from worker.nnue.beside import PROGRESS_NAME, read_beside
+from worker.nnue.features import FeatureSet, merged_rows, tables
+from worker.nnue.format import NetworkFile, network_path, parse_network, read_file, serialise_network
 from worker.nnue.kernels import kernels
 from worker.nnue.reference import active_rows
 from worker.nnue.sfnn import reference as sfnn_reference
 from worker.nnue.sfnn.architecture import SfnnArchitecture
-from worker.nnue.sfnn.file import PROGRESS_FILE_BYTES, SfnnFile, parse_sfnn, sfnn_shape
-from worker.nnue.sfnn.state import Stacks, in_halves, memory_width, merged_rows
+from worker.nnue.sfnn.file import PROGRESS_FILE_BYTES, SfnnFile, parse_sfnn, serialise_sfnn, sfnn_shape
+from worker.nnue.sfnn.state import Stacks, in_halves, memory_width
 from worker.nnue.shape import Head, choose, is_sfnn
 from worker.nnue.shared import Fill, shared_rows
 from worker.nnue.variation import NONE, Variation, vary
@@ -163,7 +163,7 @@ class Network:
     def _arrange_layers(self, source: NetworkFile) -> None:
         features, width = source.architecture.features, source.architecture.width
         order = by_activity(source)
-        rows = source.transformer_weight
+        rows = merged_rows(source.transformer_weight, features)
 
         def fill(into: npt.NDArray[np.int16]) -> None:
             for start in range(0, len(rows), _ROWS_AT_ONCE):
@@ -189,7 +189,7 @@ class Network:
         self.transformer_bias = _aligned(2 * in_halves(source.transformer_bias, width, order))
 
         def fill(into: npt.NDArray[np.int16]) -> None:
-            rows = merged_rows(source)
+            rows = merged_rows(source.transformer_weight, features)
             for start in range(0, len(rows), _ROWS_AT_ONCE):
                 part = in_halves(rows[start : start + _ROWS_AT_ONCE], width, order)
                 np.multiply(part, 2, out=into[start : start + len(part)])
@@ -233,10 +233,6 @@ def default_file() -> Path:
     return Path(__file__).parent / "data" / DEFAULT_NETWORK
 
 
-PROGRESS_NAME: Final = "progress.bin"
-"""A file next to an SFNN network. If it exists, the network's nine stacks are classes of game progress."""
-
-
 def read_any(path: str | os.PathLike[str], *, architecture: str | None = None) -> NetworkFile | SfnnFile:
     """Read a network file of any family, or that of a folder, as `load_network` does.
 
@@ -252,6 +248,11 @@ def _read(head: Head, architecture: str | None) -> NetworkFile | SfnnFile:
         return parse_network(head.data, file=head.file, architecture=architecture)
     beside = _progress_beside(head)
     return parse_sfnn(head, architecture=architecture, progress=beside.read_bytes() if beside else None)
+
+
+def serialise(network: NetworkFile | SfnnFile) -> bytes:
+    """The bytes of a network file of any family."""
+    return serialise_sfnn(network) if isinstance(network, SfnnFile) else serialise_network(network)
 
 
 def architecture_of(

@@ -81,6 +81,8 @@ def make_index(name: str, king: int, pieces: Ints) -> Ints:
     match name:
         case "K+P":
             return pieces
+        case "K+A2":
+            return np.concatenate([_one_king_plane(pieces), pieces[pieces >= _FE_END] + 81])
         case "HalfKP(Friend)":
             return _FE_END * king + others
         case "HalfKP_vm(Friend)":

@@ -11,20 +11,20 @@ A process that does not share has its rows in private memory, for which the syst
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import os
 import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from worker.files import replacing
 from worker.jit import HAS_AVX2, HAS_VNNI, cache_dir
+from worker.locks import lock
 from worker.trust import only_ours
 
 LEAST_BYTES: Final = 8 << 20
@@ -54,8 +54,8 @@ def shared_rows(digest: str, shape: tuple[int, int], fill: Fill) -> Int16s | Non
     try:
         folder = only_ours(cache_dir().parent / _FOLDER)
         path = folder / name
-        with (folder / f"{name}.lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with (folder / f"{name}.lock").open("w") as file:
+            lock(file)
             if not path.exists() or path.stat().st_size != size:
                 _write(path, shape, size, fill)
                 _prune(folder, path)
@@ -67,10 +67,22 @@ def shared_rows(digest: str, shape: tuple[int, int], fill: Fill) -> Int16s | Non
 
 def _write(path: Path, shape: tuple[int, int], size: int, fill: Fill) -> None:
     with replacing(path, mode=0o600) as file:
-        os.posix_fallocate(file.fileno(), 0, size)  # otherwise a full disk would kill this process while it writes
+        _allocate(file, size)  # otherwise a full disk would kill this process while it writes
         rows: Any = np.memmap(file.name, np.int16, "r+", shape=shape)
         fill(rows)
         rows.flush()
+        del rows  # Windows renames no file that is mapped
+
+
+def _allocate(file: IO[bytes], size: int) -> None:
+    """Reserve space on the disk. Raises OSError: there is not enough."""
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(file.fileno(), 0, size)
+        return
+    zeros = bytes(1 << 20)
+    for start in range(0, size, len(zeros)):
+        file.write(zeros[: size - start])
+    file.flush()
 
 
 def _prune(folder: Path, current: Path) -> None:

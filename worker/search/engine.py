@@ -19,12 +19,22 @@ from typing import Any, Final
 import numpy as np
 
 from worker.clock.outlook import Signs
-from worker.engine import ROOT_MATE_NODES, Bound, EngineError, Entries, InfoCallback, Limits, SearchInfo, SearchResult
+from worker.engine import (
+    MOVES_MEANING,
+    ROOT_MATE_NODES,
+    Bound,
+    EngineError,
+    Entries,
+    InfoCallback,
+    Limits,
+    SearchInfo,
+    SearchResult,
+)
 from worker.files import described
 from worker.jit.options import TUNING
 from worker.nnue import Network, NetworkFileError, load_network
 from worker.rules import EnteringKingRule, Rules
-from worker.score import INFINITE, MAX_PLY, is_mate, mate_in
+from worker.score import INFINITE, MAX_PLY, NO_SCORE, is_mate, mate_in
 from worker.search import tt, tuning
 from worker.search.root_mate import RootMate
 from worker.search.state import MAX_DEPTH, NEVER, shared_histories
@@ -43,6 +53,8 @@ _BOUNDS_FROM_MS: Final = 3000
 _CHANGES_FROM_DEPTH: Final = 3
 """From this depth on a new best move is reported within its iteration, because a fleet's coordinator may decide at any
 time. Shallower iterations are over at once."""
+_MOVE_ALONE: Final = np.uint64((NO_SCORE + tt._BIAS) << 16 | (NO_SCORE + tt._BIAS) << 32)
+"""The word of a table entry with a move, but without score, evaluation, depth and bound."""
 
 
 class NumbaEngine:
@@ -195,9 +207,11 @@ class NumbaEngine:
         Numbers that come with each search (`Rules.of_search`) are left out: they are the same on every node of a fleet.
         """
         rules = replace(self.rules, max_moves=0, draw_black=0, draw_white=0)
-        facts = self._network_digest, self._network.fv_scale, rules, Position.startpos().key
+        facts = self._network_digest, self._network.fv_scale, rules
         # The source of the table's code stands for the layout, so no version number has to be maintained.
-        return hashlib.sha256(Path(tt.__file__).read_bytes() + repr(facts).encode()).hexdigest()[:32]
+        layout = hashlib.sha256(Path(tt.__file__).read_bytes() + repr(Position.startpos().key).encode()).hexdigest()
+        evaluation = hashlib.sha256(repr(facts).encode()).hexdigest()
+        return layout[:MOVES_MEANING] + evaluation[:MOVES_MEANING]
 
     @functools.cached_property
     def _network_digest(self) -> str:
@@ -229,6 +243,13 @@ class NumbaEngine:
         entries = np.ascontiguousarray(entries, np.uint64)
         record = self._threads[0].record
         return int(absorb(record, entries.ctypes.data, len(entries)))
+
+    def absorb_moves(self, entries: Entries) -> int:
+        """Take over only the moves of table entries of nodes with another evaluation, for positions that the table does
+        not know; returns how many were useful. May run during a search."""
+        moves = entries[:, 1] & np.uint64(0xFFFF)
+        hints = np.stack((entries[:, 0], moves | _MOVE_ALONE), axis=1)
+        return self.absorb_entries(hints[moves != 0])
 
     @property
     def nodes(self) -> int:

@@ -14,12 +14,13 @@ import queue
 import shlex
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import IO, Final
+from typing import IO, Any, Final
 
 from worker.engine import Bound, EngineError, Limits, SearchInfo
 from worker.score import MATE_BOUND, MAX_EVAL, MAX_PLY, mate_in, mated_in
@@ -214,6 +215,12 @@ _SECRETS = frozenset({"GOUGI_CSA_PASSWORD", "GOUGI_PAGE_TOKEN", "RAY_AUTH_TOKEN"
 """Environment variables that must not reach a third-party program."""
 
 
+# Ctrl-C must not reach it; but on POSIX it stays in our session, so it ends with the session.
+_APART: Final[dict[str, Any]] = (
+    {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP} if sys.platform == "win32" else {"process_group": 0}
+)
+
+
 class UsiProcess:
     """A running engine that has sent ``usiok``.
 
@@ -241,7 +248,7 @@ class UsiProcess:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 cwd=folder,
-                process_group=0,  # Ctrl-C must not reach it; but it stays in our session, so it ends with the session
+                **_APART,
                 env={name: value for name, value in os.environ.items() if name not in _SECRETS},
             )
         except (OSError, ValueError) as error:
@@ -375,7 +382,10 @@ class UsiProcess:
     def kill(self) -> None:
         """End the engine and its children at once, and reap it."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+            if sys.platform == "win32":
+                self._process.kill()
+            else:
+                os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
         for thread in self._threads:
             thread.join(_QUIT_S)

@@ -17,9 +17,12 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from lab.training.batches import Batch
-from lab.training.features import factors
+from lab.training.batches import Batch, batches_of
+from lab.training.corpus import Records
+from lab.training.features import factors, row_tables
 from lab.training.kernels import add_slopes, sum_rows
+from lab.training.net_facts import evaluator_raw
+from lab.training.network.stacks import stacked_output, stacks_of
 from lab.training.weights import (
     FACTOR_LIMIT,
     HALF_STEP,
@@ -28,11 +31,15 @@ from lab.training.weights import (
     ONE,
     OUTPUT_ONE,
     SCALES,
+    AnyFile,
     FloatNet,
+    Shape,
+    limits_of,
 )
-from worker.nnue.architecture import Architecture
+from worker.nnue.sfnn.architecture import SfnnArchitecture
 
 FACTOR: Final = "factor"
+_ERROR_BATCH: Final = 4096
 _COLUMNS: Final = 16
 """Minimum number of gradient columns per thread: a cache line."""
 
@@ -143,9 +150,7 @@ class Model:
         parameters: by name (`lab.training.weights.FloatNet`), and ``factor`` if rows share weights.
     """
 
-    def __init__(
-        self, net: FloatNet, architecture: Architecture, *, factorise: bool, device: str, threads: int
-    ) -> None:
+    def __init__(self, net: FloatNet, architecture: Shape, *, factorise: bool, device: str, threads: int) -> None:
         """Start from a net.
 
         Args:
@@ -157,7 +162,8 @@ class Model:
         self.device = torch.device(device)
         self._sums = SparseSums(threads) if self.device.type == "cpu" else None
         arrays = dict(net.by_name())
-        self._limits = {name: max(LIMITS[name], float(np.abs(values).max())) for name, values in arrays.items()}
+        limits = limits_of(architecture)
+        self._limits = {name: max(limits[name], float(np.abs(values).max())) for name, values in arrays.items()}
         for name in ("weight1", "weight2", "weight3"):
             self._limits[name] = LIMITS[name]
         self._factors: Tensor | None = None
@@ -197,10 +203,13 @@ class Model:
             values = self._sums(weight, bias, batch, float(ONE))
         else:
             values = device_sums(weight, bias, batch, float(ONE))
+        if isinstance(self.architecture, SfnnArchitecture):
+            stacks = stacks_of(batch, self.architecture, self.device)
+            raw = stacked_output(values, scaled, activated, stacks, self.architecture, quantised=quantised)
+            return raw / OUTPUT_ONE
         for layer in ("1", "2"):
             values = activated(functional.linear(values, scaled(f"weight{layer}"), scaled(f"bias{layer}")))
-        raw = functional.linear(values, scaled("weight3"), scaled("bias3"))
-        return raw.squeeze(1) / OUTPUT_ONE
+        return functional.linear(values, scaled("weight3"), scaled("bias3")).squeeze(1) / OUTPUT_ONE
 
     def _rows(self) -> Tensor:
         own = self.parameters["transformer_weight"]
@@ -221,6 +230,20 @@ class Model:
             found.pop(FACTOR, None)
             found["transformer_weight"] = self._rows().detach().cpu().numpy().copy()
         return FloatNet(**found)
+
+
+def rounding_error(net: FloatNet, network: AnyFile, records: Records, fv_scale: int) -> float:
+    """The root mean square of the change by a network's integers over positions, in centipawns.
+
+    Args:
+        net: the same network in floating point.
+    """
+    model = Model(net, network.architecture, factorise=False, device="cpu", threads=1)
+    tables = row_tables(network.architecture.features)
+    with torch.no_grad():
+        parts = [model.output(batch, quantised=False).numpy() for batch in batches_of(tables, records, _ERROR_BATCH)]
+    exact = np.concatenate(parts).astype(np.float64) * OUTPUT_ONE
+    return float(np.sqrt(np.mean(((evaluator_raw(network, records) - exact) / fv_scale) ** 2)))
 
 
 @contextmanager

@@ -115,23 +115,23 @@ function drawHand(root, hand, side) {
   });
 }
 
-function arrow(usi, colour, flipped) {
+function arrow(usi, colour, flipped, opacity = 0.75) {
   const [x2, y2] = centre(cellOf(usi.slice(2, 4)), flipped);
   if (usi[1] === "*") {
-    return svg("g", { opacity: 0.75 },
+    return svg("g", { opacity, class: "arrow" },
       svg("circle", { cx: x2, cy: y2, r: 20, fill: "none", stroke: colour, "stroke-width": 4 }),
       svg("text", { x: x2 + 15, y: y2 - 11, "font-size": 17, "font-weight": 700, fill: colour, "text-anchor": "middle" }, KANJI[usi[0]]));
   }
   const [x1, y1] = centre(cellOf(usi.slice(0, 2)), flipped);
   const length = Math.hypot(x2 - x1, y2 - y1), dx = (x2 - x1) / length, dy = (y2 - y1) / length;
   const bx = x2 - dx * 15, by = y2 - dy * 15;
-  return svg("g", { opacity: 0.75, fill: colour, stroke: colour },
+  return svg("g", { opacity, fill: colour, stroke: colour, class: "arrow" },
     svg("line", { x1, y1, x2: bx, y2: by, "stroke-width": 6, "stroke-linecap": "round" }),
     svg("path", { d: `M${x2} ${y2} L${bx - dy * 10} ${by + dx * 10} L${bx + dy * 10} ${by - dx * 10} Z`, "stroke-width": 1 }));
 }
 
-// last: the USI move that led here; best, played: USI moves of the side to point at; flipped: white is at the bottom.
-function drawBoard(board, last, best, side, played, flipped = false) {
+// last: the USI move that led here; best, second, played: USI moves to point at; flipped: white is at the bottom.
+function drawBoard(board, last, best, side, played, flipped = false, second = null) {
   const width = LEFT * 2 + 9 * CELL + 8, height = TOP + 9 * CELL_H + 8;
   const root = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "board", "font-family": "var(--font)" });
   root.append(svg("rect", { x: LEFT - 4, y: TOP - 4, width: 9 * CELL + 8, height: 9 * CELL_H + 8, fill: "var(--board)", rx: 3 }));
@@ -163,6 +163,7 @@ function drawBoard(board, last, best, side, played, flipped = false) {
   root.append(svg("text", { x: LEFT + 9 * CELL + 46, y: TOP + 4, "font-size": 15, "text-anchor": "middle", fill: side === below ? "var(--accent)" : "var(--soft)" }, "☗☖"[below]));
   root.append(svg("text", { x: 32, y: TOP + 9 * CELL_H, "font-size": 15, "text-anchor": "middle", fill: side === above ? "var(--accent)" : "var(--soft)" }, "☗☖"[above]));
   if (played) root.append(arrow(played, "var(--blunder)", flipped));
+  if (second) root.append(arrow(second, "var(--accent)", flipped, 0.35));
   if (best && best !== "win") root.append(arrow(best, "var(--accent)", flipped));
   return root;
 }

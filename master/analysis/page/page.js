@@ -139,19 +139,21 @@ function showGame() {
   }
 
   function drawBoardBox() {
-    let last_, side, best = null, shown;
+    let last_, side, best = null, second = null, shown;
     if (variation) {
       shown = parseSfen(data.positions[variation.from - first].sfen);
       side = sideAt(variation.from);
       for (const usi of variation.pv.slice(0, variation.count)) { playUsi(shown, usi, side); side = 1 - side; last_ = usi; }
+      best = variation.pv[variation.count] || null;
     } else {
       const position = data.positions[ply - first];
       shown = parseSfen(position.sfen);
       side = sideAt(ply);
       last_ = ply > first ? moveAt(ply).usi : null;
       best = position.best;
+      second = position.lines?.[0]?.pv[0];
     }
-    board.replaceChildren(drawBoard(shown, last_, best, side, null, flipped));
+    board.replaceChildren(drawBoard(shown, last_, best, side, null, flipped, second));
     sfen = sfenOf(shown, side, Number(data.positions[(variation ? variation.from : ply) - first].sfen.split(" ")[3]) + (variation ? variation.count : 0));
     copied.textContent = "";
     where.textContent = variation ? say("variation, move {count} from {from}", variation) : `${ply} / ${last}`;
@@ -171,7 +173,7 @@ function showGame() {
       if (before.words && move.better) parts.push(line(say("Better was, {score}", { score: move.better }), ply - 1, before, before.pv, before.words));
     }
     parts.push(line(say("From here"), ply, position, position.pv, position.words));
-    for (const other of position.lines || []) parts.push(line(say("Or, {score}", other), ply, position, other.pv, other.words));
+    for (const other of position.lines || []) parts.push(line(say("Or, {score} (☗ {win})", { score: other.score, win: percent(other.win) }), ply, position, other.pv, other.words));
     judgement.replaceChildren(...parts.filter(Boolean));
   }
 

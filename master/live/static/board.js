@@ -1,7 +1,7 @@
 // The board's picture as SVG.
 
 import { GLYPHS } from "./glyphs.js";
-import { handOf, piecesOf } from "./rules.js";
+import { handOf, letterOf, piecesOf } from "./rules.js";
 import { svg } from "./words.js";
 
 const KANJI = {
@@ -27,8 +27,9 @@ function pieceShape(type, turned, x, y) {
     glyph(KANJI[type], 25.5 * (SIZES[type] || 1), 0, 1.5));
 }
 
-// position: tsshogi's; last, best: USI moves; flipped: white sits below.
-export function drawBoard(position, { last = "", best = "", flipped = false, label = "board" }) {
+// position: tsshogi's; last: a USI move; arrows: USI moves, the best one first; flipped: white sits below.
+// picked: {from, goals}, the square or piece in hand that the reader moves; null: nobody may move here.
+export function drawBoard(position, { last = "", arrows = [], flipped = false, label = "board", picked = null }) {
   const place = (file, rank) => flipped ? [SIDE + (file - 0.5) * CELL, TOP + (9.5 - rank) * CELL_H] : [SIDE + (9.5 - file) * CELL, TOP + (rank - 0.5) * CELL_H];
   const square = (text) => place(Number(text[0]), text.charCodeAt(1) - 96);
   const root = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": label, class: "shogi" });
@@ -62,22 +63,34 @@ export function drawBoard(position, { last = "", best = "", flipped = false, lab
       const y = below ? TOP + 9 * CELL_H - 22 - (held.length - 1 - index) * 49 : TOP + 22 + index * 49;
       const shape = pieceShape(type, !below, x, y);
       shape.setAttribute("data-hand", `${side}${type}${count}`);
+      if (picked && (position.color === "black" ? 0 : 1) === side) {
+        shape.setAttribute("data-cell", letterOf(type));
+        shape.classList.add("held");
+        if (picked.from === letterOf(type)) shape.classList.add("picked");
+      }
       root.append(shape);
       const signs = count > 10 ? ["十", NUMBERS[count - 10]] : count > 1 ? [NUMBERS[count]] : [];
       signs.forEach((sign, nth) => root.append(glyph(sign, 14, x + (below ? 24 : -24) + nth * 11 * (below ? 1 : -1), y + (below ? 13 : -13), { class: "count" })));
     });
   }
-  if (best && best.length >= 4) root.append(arrow(best, square));
+  arrows.forEach((usi, index) => { if (usi && usi.length >= 4) root.append(arrow(usi, square, index ? "arrow second" : "arrow")); });
+  for (let file = 1; picked && file <= 9; file++) {
+    for (const rank of "abcdefghi") {
+      const text = `${file}${rank}`, [x, y] = square(text);
+      const kind = text === picked.from ? " picked" : picked.goals.has(text) ? " goal" : "";
+      root.append(svg("rect", { class: "cell" + kind, "data-cell": text, x: x - CELL / 2, y: y - CELL_H / 2, width: CELL, height: CELL_H }));
+    }
+  }
   return root;
 }
 
-function arrow(usi, square) {
+function arrow(usi, square, name) {
   const [x2, y2] = square(usi.slice(2, 4));
-  if (usi[1] === "*") return svg("g", { class: "arrow" }, svg("circle", { cx: x2, cy: y2, r: 20, "stroke-width": 4, class: "ring" }));
+  if (usi[1] === "*") return svg("g", { class: name }, svg("circle", { cx: x2, cy: y2, r: 20, "stroke-width": 4, class: "ring" }));
   const [x1, y1] = square(usi.slice(0, 2));
   const length = Math.hypot(x2 - x1, y2 - y1) || 1, dx = (x2 - x1) / length, dy = (y2 - y1) / length;
   const bx = x2 - dx * 15, by = y2 - dy * 15;
-  return svg("g", { class: "arrow" },
+  return svg("g", { class: name },
     svg("line", { x1, y1, x2: bx, y2: by, "stroke-width": 6, "stroke-linecap": "round" }),
     svg("path", { d: `M${x2} ${y2} L${bx - dy * 10} ${by + dx * 10} L${bx + dy * 10} ${by - dx * 10} Z` }));
 }

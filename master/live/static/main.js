@@ -2,7 +2,8 @@
 
 import { drawBoard, glyph } from "./board.js";
 import { graph, winRate } from "./chart.js";
-import { figuresPanel, logPanel, nodesPanel, searchPanel, treePanel, votesPanel } from "./panels.js";
+import { explorer } from "./explore.js";
+import { answerPanel, figuresPanel, logPanel, nodesPanel, searchPanel, treePanel, votesPanel } from "./panels.js";
 import { play, positionOf, sfenOf } from "./rules.js";
 import { ageText, clockText, el, language, later, say, scoreText, secondsText, speak } from "./words.js";
 
@@ -37,8 +38,11 @@ const last = () => state.game.first + state.game.moves.length;
 const shown = () => (state.ply === null ? last() : Math.min(state.ply, last())); // another game may be shorter
 const live = () => state.ply === null;
 
+const side = explorer(() => state.game && paint(), () => Boolean(state.head.asks) && state.link === "up");
+
 function go(ply) {
   if (!state.game) return;
+  side.leave();
   const wanted = Math.max(first(), Math.min(last(), ply));
   state.ply = wanted === last() ? null : wanted;
   load(wanted);
@@ -89,16 +93,21 @@ function paint() {
   paintFleet();
   if (!state.game) return;
   document.body.classList.toggle("record", state.game.mine === null); // nobody searches here
-  const all = boards(), ply = shown(), at = all[ply - first()];
+  const all = boards(), branch = side.branch, ply = branch ? branch.from : shown(), at = all[ply - first()];
   paintTitle();
-  const about = thoughtAt(ply), before = all[about.ply - first()];
-  const move = state.game.moves[ply - first() - 1];
-  const best = about.ply === ply && about.thought?.pv?.[0];
-  $("board").replaceChildren(drawBoard(at.position, { last: move?.usi || "", best: best || "", flipped: state.flipped, label: say("board") }));
-  $("where").textContent = ply === first() ? say("start") : `${ply} ${at.text}`;
-  if ($("where").dataset.ply !== String(ply)) $("copied").textContent = "";
-  $("where").dataset.ply = ply;
-  $("search").replaceChildren(...searchPanel(about.thought, about.colour, before, live()));
+  const about = thoughtAt(ply), before = all[about.ply - first()], board = side.here(at), answer = side.answer(board.position);
+  const move = branch ? branch.moves[branch.count - 1] : state.game.moves[ply - first() - 1]?.usi;
+  const found = answer?.lines?.length ? answer : !branch && about.ply === ply ? about.thought : null;
+  const next = branch?.moves[branch.count] || found?.pv?.[0] || found?.lines?.[0]?.pv[0];
+  const arrows = found === answer && answer ? answer.lines.slice(0, 2).map((item) => item.pv[0]) : [next, found?.lines?.[1]?.pv[0]];
+  $("board").replaceChildren(drawBoard(board.position, { last: move || "", arrows, flipped: state.flipped, label: say("board"), picked: side.picked(board.position) }));
+  const where = branch ? say("variation, move {count} from {from}", branch) : ply === first() ? say("start") : `${ply} ${at.text}`;
+  if ($("where").textContent !== where) $("copied").textContent = "";
+  $("where").textContent = where;
+  $("side").replaceChildren(...side.bar(ply, board.position));
+  const behind = branch ? branch.moves.slice(0, branch.count) : [];
+  $("answer").replaceChildren(...(answer === undefined ? [] : answerPanel(answer, board, (moves, count) => side.show(ply, [...behind, ...moves], behind.length + count), null)));
+  $("search").replaceChildren(...searchPanel(about.thought, about.colour, before, live(), (moves, count) => side.show(about.ply, moves, count), branch));
   $("votes").replaceChildren(...votesPanel(about.thought, before));
   fill($("tree"), ...treePanel(about.thought, about.colour, before, now()));
   paintMoves(all, ply);
@@ -232,6 +241,7 @@ function join() {
     state.link = "up";
     state.offset = message.now - Date.now() / 1000;
     if (message.head) Object.assign(state, { head: message.head, details: new Map(), fetched: new Set() }); // a new stream may be another program's
+    if (message.key !== state.key) side.leave();
     if (message.key !== state.key) Object.assign(state, { key: message.key, game: null, thoughts: [null, null], ply: null, details: new Map(), fetched: new Set() });
     if (sections.game) state.game = sections.game;
     if (sections.ended) for (const [colour, thought] of sections.ended.ended) keep(thought, colour);
@@ -288,7 +298,7 @@ function label() {
     $(id).replaceChildren(el("kbd", {}, key), say(words));
   }
   $("help").title = $("help").ariaLabel = say("keys");
-  const keys = [["← →", later("back, on")], ["Home End", later("start, running game")], ["↑ ↓", later("ten moves")], ["F", later("turn the board")], ["N P", later("next, previous mistake")], ["C", later("copy SFEN")], ["U", later("win rate or centipawns")], ["T", later("light or dark")], ["L", later("English or Japanese")], ["?", later("this list")]];
+  const keys = [["← →", later("back, on")], ["Home End", later("start, running game")], ["↑ ↓", later("ten moves")], ["A", later("ask the engine")], ["Esc", later("back to the game")], ["F", later("turn the board")], ["N P", later("next, previous mistake")], ["C", later("copy SFEN")], ["U", later("win rate or centipawns")], ["T", later("light or dark")], ["L", later("English or Japanese")], ["?", later("this list")]];
   $("keys").replaceChildren(el("h2", {}, say("keys")), el("dl", {}, ...keys.flatMap(([key, words]) => [el("dt", {}, key), el("dd", {}, say(words))])), el("button", { type: "button", onclick: () => $("keys").close() }, say("close")));
 }
 
@@ -312,7 +322,8 @@ function mistake(direction) {
 
 function copy() {
   if (!state.game) return;
-  const sfen = sfenOf(boards()[shown() - first()].position, shown() + 1);
+  const branch = side.branch, ply = branch ? branch.from : shown();
+  const sfen = sfenOf(side.here(boards()[ply - first()]).position, ply + (branch ? branch.count : 0) + 1);
   const told = () => { $("copied").textContent = say("copied: {sfen}", { sfen }); };
   const byHand = () => { // a page that comes over plain HTTP from another machine has no clipboard
     const box = document.body.appendChild(el("textarea", {}, sfen));
@@ -325,11 +336,17 @@ function copy() {
   else byHand();
 }
 
-const steps = { first: () => go(first()), back: () => go(shown() - 1), on: () => go(shown() + 1), last: () => go(last()) };
+const steps = { first: () => go(first()), back: () => side.step(-1) || go(shown() - 1), on: () => side.step(1) || go(shown() + 1), last: () => go(last()) };
 for (const button of document.querySelectorAll("[data-go]")) button.addEventListener("click", () => state.game && steps[button.dataset.go]());
 $("moves").addEventListener("click", (event) => {
   const row = event.target.closest("[data-ply]");
   if (row) go(Number(row.dataset.ply));
+});
+$("board").addEventListener("click", (event) => {
+  const cell = event.target.closest("[data-cell]")?.dataset.cell;
+  if (!cell || !state.game) return;
+  const ply = side.branch ? side.branch.from : shown();
+  side.click(cell, ply, side.here(boards()[ply - first()]).position);
 });
 $("flip").addEventListener("click", flip);
 $("previous").addEventListener("click", () => mistake(-1));
@@ -344,7 +361,7 @@ document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("select, dialog")) return;
   const keys = {
     ArrowLeft: steps.back, ArrowRight: steps.on, Home: steps.first, End: steps.last, ArrowUp: () => go(shown() - 10), ArrowDown: () => go(shown() + 10),
-    f: flip, n: () => mistake(1), p: () => mistake(-1), c: copy, u: () => $("unit")?.click(), t: nextTheme, l: () => $("language").click(), "?": () => $("keys").showModal(),
+    Escape: () => { if (side.leave()) paint(); }, a: () => $("ask")?.click(), f: flip, n: () => mistake(1), p: () => mistake(-1), c: copy, u: () => $("unit")?.click(), t: nextTheme, l: () => $("language").click(), "?": () => $("keys").showModal(),
   };
   const act = keys[event.key.length === 1 ? event.key.toLowerCase() : event.key];
   if (!act || (!state.game && event.key.startsWith("Arrow"))) return;

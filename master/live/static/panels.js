@@ -32,8 +32,30 @@ const SOURCES = {
   none: later("by material alone"),
 };
 
+// A variation to click through. pick(moves, count) shows the position behind so many of its moves.
+function variation(name, moves, board, pick, branch) {
+  const isShown = (count) => branch?.count === count && moves.slice(0, count).join() === branch.moves.slice(0, count).join();
+  return el("p", { class: name }, ...play(board.position, moves, board.last).texts.map((text, index) =>
+    el("button", { type: "button", "aria-current": isShown(index + 1) ? "true" : null, onclick: () => pick(moves, index + 1) }, text)));
+}
+
+// Several best moves, each with its score, win rate and variation.
+function linesList(lines, board, pick, branch) {
+  return el("ol", { class: "lines" }, ...lines.map((item) => el("li", {},
+    el("b", {}, scoreText(item.score)), el("span", { class: "soft win" }, `☗ ${Math.round(winRate(item.score) * 100)}%`), variation("pv", item.pv.slice(0, 12), board, pick, branch))));
+}
+
+// What the engine says about a position that a reader has asked about. answer: null while it searches; {error} or {lines}.
+export function answerPanel(answer, board, pick, branch) {
+  const head = el("h2", {}, say("the engine"), answer?.lines?.length ? el("span", { class: "aside" }, say("depth {depth}, {nodes} nodes", { depth: answer.lines[0].depth, nodes: countText(answer.nodes) })) : null);
+  if (!answer) return [head, el("p", { class: "empty" }, say("it searches"))];
+  if (answer.error !== undefined) return [head, el("p", { class: "empty" }, answer.error || say("no answer"))];
+  if (!answer.lines.length) return [head, el("p", { class: "empty" }, answer.move === "win" ? say("the side to move may declare a win") : say("there is no legal move"))];
+  return [head, linesList(answer.lines, board, pick, branch)];
+}
+
 // board: {position, last} before the move that is thought about.
-export function searchPanel(thought, colour, board, fresh) {
+export function searchPanel(thought, colour, board, fresh, pick, branch) {
   const head = el("h2", {}, `${side(colour)} ${fresh && !thought?.done ? say("thinks") : say("thought")}`);
   if (!thought || thought.depth === undefined) {
     return [head, el("p", { class: "empty" }, thought ? say("the search begins") : say("nothing was searched here"))];
@@ -53,10 +75,10 @@ export function searchPanel(thought, colour, board, fresh) {
       figure(say("depth"), String(thought.depth)), figure(say("nodes"), countText(thought.nodes)), figure(say("nodes/s"), countText(sum(thought))),
       figure(say("time"), secondsText(thought.ms) + limits), figure(say("agreement"), `${Math.round(thought.agreement * 100)}%`, say("share of the vote's weight for the move")),
       thought.done ? figure(say("decided"), say(SOURCES[thought.source] || thought.source)) : null),
-    el("p", { class: "pv", id: "pv" }, ...line.texts.map((text, index) => el("span", { class: index ? "" : "first" }, text))),
+    Object.assign(variation("pv", thought.pv || [], board, pick, branch), { id: "pv" }),
   ];
   if (thought.lines?.length > 1) {
-    parts.push(el("ol", { class: "lines" }, ...thought.lines.map((item) => el("li", {}, el("b", {}, scoreText(item.score)), " ", play(board.position, item.pv.slice(0, 8), board.last).texts.join(" ")))));
+    parts.push(linesList(thought.lines, board, pick, branch));
   }
   return parts;
 }

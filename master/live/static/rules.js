@@ -42,6 +42,22 @@ export function moveText(position, move, last) {
   return `${mark}${piece}${from}${sign}${to}${move.promote ? "+" : ""}`;
 }
 
+// The legal moves of the side to move from a square ("7g") or of a piece in hand ("P"): by goal, without and with promotion.
+export function movesFrom(position, from) {
+  const found = new Map(), hand = from.length === 1;
+  for (let file = 1; file <= 9; file++) {
+    for (const rank of "abcdefghi") {
+      const to = `${file}${rank}`;
+      const legal = (hand ? [`${from}*${to}`] : [from + to, `${from}${to}+`]).filter((usi) => {
+        const move = position.createMoveByUSI(usi);
+        return move instanceof Move && position.isValidMove(move);
+      });
+      if (legal.length) found.set(to, legal);
+    }
+  }
+  return found;
+}
+
 // The SFEN behind so many moves.
 export function sfenOf(position, number) {
   return position.getSFEN(number);
@@ -66,3 +82,5 @@ export function handOf(position, side) {
   const hand = side ? position.whiteHand : position.blackHand;
   return ["rook", "bishop", "gold", "silver", "knight", "lance", "pawn"].map((type) => [type, hand.count(type)]).filter((held) => held[1] > 0);
 }
+
+export const letterOf = (type) => LETTERS[type];

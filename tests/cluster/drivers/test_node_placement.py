@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import pickle
 from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
 from typing import Any
 
 import pytest
@@ -56,6 +57,10 @@ class FakeRay:
     """Nodes that live without a supervisor."""
     faults: list[str]
     """Reasons for which the next supervisors' calls fail; the supervisors live."""
+    full_disks: list[str]
+    """Reasons for which the next networks cannot be kept."""
+    nets: list[str | None]
+    """The paths of the networks of the nodes that were kept."""
 
     def __init__(self, address: str) -> None:
         self.pid = len(self.lives) + 1
@@ -92,8 +97,14 @@ class FakeRay:
             raise ActorDied(self.faults.pop())
         return self.orphans.pop(0) if self.orphans else ""
 
+    async def lend_net(self, _actor: int, path: str) -> str:
+        if self.full_disks:
+            raise FleetError(self.full_disks.pop())
+        return f"/there{path}"
+
     async def keep(self, actor: int, node_id: str, spec: bytes) -> None:
         assert pickle.loads(spec).node_id == node_id
+        self.nets.append(pickle.loads(spec).engine.keywords["net"])
         self.kept[actor] = node_id
 
     async def watch(self, actor: int) -> None:
@@ -138,6 +149,7 @@ class Log:
         self.live: set[str] = set()
         self.back: list[str] = []
         self.places = 0
+        self.net: str | None = None
 
     def has_places(self, places: int) -> None:
         self.places = max(self.places, places)
@@ -154,15 +166,20 @@ class Log:
     def adopted(self, node_id: str) -> None:
         self.back.append(node_id)
 
+    def cannot_start(self, node_id: str, why: str) -> None:
+        self.said.append(("failed", f"{node_id}: {why}"))
+
+    def net_of(self, _node_id: str) -> str | None:
+        return self.net
+
+    def spec(self, node_id: str, _places: int, net: str | None) -> NodeSpec:
+        return NodeSpec(node_id, ChannelAddress("tcp://127.0.0.1:1", b"", b"", b""), partial(endless_engine, net=net))
+
     def log(self, name: str, **fields: object) -> None:
         self.said.append((name, fields.get("why", fields.get("pid", fields.get("node", "")))))
 
     def named(self, name: str) -> list[object]:
         return [what for said, what in self.said if said == name]
-
-
-def spec(node_id: str, _places: int) -> NodeSpec:
-    return NodeSpec(node_id, ChannelAddress("tcp://127.0.0.1:1", b"", b"", b""), endless_engine)
 
 
 async def until(condition: Callable[[], object]) -> None:
@@ -174,6 +191,7 @@ async def until(condition: Callable[[], object]) -> None:
 @pytest.fixture(autouse=True)
 def fake(monkeypatch: pytest.MonkeyPatch) -> None:
     FakeRay.lives, FakeRay.fates, FakeRay.orphans, FakeRay.faults, FakeRay.machines = [], [], [], [], 0
+    FakeRay.full_disks, FakeRay.nets = [], []
     monkeypatch.setattr(node_placement, "RayProcess", FakeRay)
     monkeypatch.setattr(node_placement, "_LONGEST_PAUSE_S", 0.01)
     monkeypatch.setattr(node_placement, "_OPENING_S", 0.05)
@@ -185,7 +203,7 @@ def test_ray_is_started_until_it_is_there() -> None:
     log = Log()
 
     async def play() -> None:
-        supervisor = NodePlacement(ADDRESS, log, spec)
+        supervisor = NodePlacement(ADDRESS, log)
         supervisor.open()
         await until(lambda: log.named("ray_started") == [2])
         FakeRay.lives[1].over.set()
@@ -211,7 +229,7 @@ def test_a_place_takes_no_number_of_a_node_that_lives_elsewhere() -> None:
     log = Log()
 
     async def play() -> None:
-        supervisor = NodePlacement(ADDRESS, log, spec)
+        supervisor = NodePlacement(ADDRESS, log)
         supervisor.open()
         await until(lambda: FakeRay.lives and FakeRay.lives[0].kept)
         (ray,) = FakeRay.lives
@@ -238,10 +256,28 @@ def test_a_supervisor_whose_call_fails_gives_its_place_back() -> None:
     log = Log()
 
     async def play() -> None:
-        supervisor = NodePlacement(ADDRESS, log, spec)
+        supervisor = NodePlacement(ADDRESS, log)
         supervisor.open()
         await until(lambda: FakeRay.lives and FakeRay.lives[0].kept)
         await supervisor.close()
 
     asyncio.run(play())
     assert log.named("supervisor_lost") == ["no fork server"]
+
+
+def test_a_node_begins_when_its_machine_has_its_network() -> None:
+    """It is tried again when that failed, and the master knows why."""
+    FakeRay.fates, FakeRay.machines, FakeRay.full_disks = [opens], 1, ["no space left on the disk"]
+    log = Log()
+    log.net = "/nets/nn.bin"
+
+    async def play() -> None:
+        supervisor = NodePlacement(ADDRESS, log)
+        supervisor.open()
+        await until(lambda: FakeRay.lives and FakeRay.lives[0].kept)
+        await supervisor.close()
+
+    asyncio.run(play())
+    assert log.named("failed") == ["node-1: no space left on the disk"]
+    assert log.named("net_there") == ["node-1"]
+    assert FakeRay.nets == ["/there/nets/nn.bin"]

@@ -68,14 +68,17 @@ class Fleet:
         self._said: list[Said] = []
         self._news = threading.Condition()
 
-    def open(self) -> None:
+    def open(self, joins: Sequence[int] = (1, 1), net: str = "") -> None:
+        """Start the head, machines with so many places each, and the master; the nodes take the network ``net``."""
         self.start_head()
-        for _ in range(2):
-            self.join()
+        for places in joins:
+            self.join(places)
         assert self._head_service.stdout is not None
         assert any("Ray runtime started" in line for line in self._head_service.stdout)
         self.master = self.head.start(
-            [sys.executable, "-m", "tests.cluster.ray_master", self.address], self.environment, piped=True
+            [sys.executable, "-m", "tests.cluster.ray_master", self.address, *([net] if net else [])],
+            self.environment,
+            piped=True,
         )
         threading.Thread(target=self._listen, daemon=True).start()
         self.wait(lambda said: said["what"] == "open", 90)
@@ -104,11 +107,15 @@ class Fleet:
         forget = ["rm", f"{self.network.folder}/ray_current_cluster"]
         assert self.head.start(forget, self.environment).wait(5) == 0
 
-    def join(self) -> Host:
-        """Another machine with one place for a node."""
+    def join(self, places: int = 1) -> Host:
+        """Another machine with places for nodes."""
         host = self.network.add()
-        self._ray_start(host, f"--address={self.address}", '--resources={"searcher": 1}')
+        self.at_host(host)
+        self._ray_start(host, f"--address={self.address}", f'--resources={{"searcher": {places}}}')
         return host
+
+    def at_host(self, host: Host) -> None:
+        """Prepare a new host."""
 
     def order(self, do: str, **fields: object) -> None:
         assert self.master.stdin is not None

@@ -10,22 +10,24 @@ from types import SimpleNamespace
 
 import pytest
 
-from cluster.network.messages import EVERY_JOB, Done, Job, NewGame, Report, Starves, Stop
+from cluster.network.messages import COMMON, EVERY_JOB, Done, Job, NewGame, Report, Starves, Stop
+from cluster.network.scale import Scale
 from cluster.node.runner import CoreShare, NodeRunner
 from tests.cluster.engines import HashEngine
 from worker.engine import InfoCallback, Limits, SearchResult
 from worker.rules import EnteringKingRule, Rules
+from worker.score import WIN_SCALE
 from worker.shogi import STARTPOS
 
 
 class Bench:
     """A runner with its messages, and a way to wait for them."""
 
-    def __init__(self, engine: HashEngine) -> None:
+    def __init__(self, engine: HashEngine, scale: Scale = COMMON) -> None:
         self.engine = engine
         self.messages: list[Report | Done | Starves] = []
         self._changed = threading.Condition()
-        self.runner = NodeRunner("n", engine, self._take)
+        self.runner = NodeRunner("n", engine, self._take, scale)
 
     def _take(self, message: Report | Done | Starves) -> None:
         with self._changed:
@@ -200,6 +202,17 @@ def test_an_engine_that_breaks_is_an_error_and_not_the_end() -> None:
     bench.runner.handle(job(2, depth=1))
     assert bench.done(2).error == ""
     bench.runner.close()
+
+
+def test_an_engine_with_another_scale_is_asked_on_its_own_and_reports_on_ours() -> None:
+    engine = HashEngine(max_depth=3, score=lambda _move, depth: 100 * depth)
+    bench = Bench(engine, Scale(WIN_SCALE / 2))
+    bench.runner.handle(job(1, depth=3, alpha=100, draw_black=-8, moves=("7g7f",)))
+    bench.done(1)
+    bench.runner.close()
+    ((_, _, limits),) = engine.jobs
+    assert (limits.alpha, engine.rules.draw_black) == (50, -4)
+    assert [report.score for report in bench.reports(1)] == [200, 400, 600]
 
 
 def test_lines_that_only_the_result_has_are_reported() -> None:

@@ -211,7 +211,7 @@ def test_who_is_not_named_does_not_listen_and_who_has_not_the_key_is_not_heard(s
     assert 500 not in a.table.known | b.table.known
 
 
-def test_the_entries_of_another_network_are_not_used(start: Start) -> None:
+def test_the_entries_of_another_build_are_not_used(start: Start) -> None:
     (a,) = start("a")
     (b,) = start("b", meaning="f" * 32)
     a.hear(b)
@@ -227,6 +227,23 @@ def test_the_entries_of_another_network_are_not_used(start: Start) -> None:
 
     until(refused)
     assert not b.table.known
+
+
+def test_of_another_network_only_the_moves_are_used(start: Start) -> None:
+    (a,) = start("a")
+    (b,) = start("b", meaning=MEANING[:16] + "f" * 16)
+    a.hear(b)
+    b.hear(a)
+    a.search()
+    b.search()
+
+    def moved() -> bool:
+        a.table.put(some_entries(100))
+        b.table.put(some_entries(200))
+        return bool(a.table.known) and bool(b.table.known)
+
+    until(moved)
+    assert all(word < 0 for sharer in (a, b) for word in sharer.table.known.values())
 
 
 def test_nobody_takes_anothers_name(start: Start) -> None:

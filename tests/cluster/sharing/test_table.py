@@ -18,12 +18,14 @@ from cluster.sharing.table import (
     MOST_ENTRIES,
     Batch,
     BatchError,
+    ForeignBatch,
     Sequences,
     ShareDepth,
     TokenBucket,
     decode_batch,
     encode_batch,
     header_bytes,
+    hears,
     listens_to,
     thinned,
 )
@@ -233,18 +235,55 @@ def test_a_node_that_is_alone_has_nothing_to_do_until_another_comes() -> None:
     assert dict(peering.orders(["n1", "n2"]))["n1"].bytes_per_s == 0
 
 
-def test_only_those_of_one_meaning_hear_each_other_and_others_take_no_part() -> None:
+def test_others_are_heard_for_their_moves_but_not_another_build() -> None:
     peering = Peering(1000, key)
-    for number, meaning in ((1, "aa"), (2, "bb"), (3, "aa"), (4, "bb")):
+    same, other, build = "a" * 32, "a" * 16 + "b" * 16, "c" * 32
+    for number, meaning in ((1, same), (2, other), (3, same), (4, build)):
         peering.said_hello(hello(number, meaning))
     peering.said_hello(hello(5, "", url=""))
     orders = dict(peering.orders(["n1", "n2", "n3", "n4", "n5"]))
-    assert {node: order.urls for node, order in orders.items()} == {
-        "n1": ("tcp://10.0.0.3:5",),
-        "n3": ("tcp://10.0.0.1:5",),
-        "n2": ("tcp://10.0.0.4:5",),
-        "n4": ("tcp://10.0.0.2:5",),
+    assert {node: order.names for node, order in orders.items()} == {
+        "n1": ("n2", "n3"),
+        "n2": ("n1", "n3"),
+        "n3": ("n1", "n2"),
+        "n4": (),
     }
+    assert orders["n4"].bytes_per_s == 0
+
+
+@given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("cde")), min_size=1, max_size=120))
+def test_who_hears_whom(nodes: list[tuple[str, str]]) -> None:
+    """Two builds with three networks each, in any number."""
+    meanings = [build * 16 + net * 16 for build, net in nodes]
+    heard = hears(meanings)
+    for index, those in enumerate(heard):
+        family = [other for other in range(len(nodes)) if nodes[other][0] == nodes[index][0] and other != index]
+        assert len(set(those)) == len(those) <= 16
+        assert set(those) <= set(family)
+        assert sum(index in others for others in heard) <= 16, "listeners"
+        alike = [other for other in family if meanings[other] == meanings[index]]
+        if len(family) <= 16:
+            assert set(those) == set(family)
+        elif len(alike) <= 12:
+            assert set(alike) <= set(those)
+    for build, _ in nodes:
+        family = [index for index, node in enumerate(nodes) if node[0] == build]
+        mixed = len({meanings[index] for index in family}) > 1
+        foreign = [index for index in family if any(meanings[other] != meanings[index] for other in heard[index])]
+        assert bool(foreign) == mixed
+
+
+@given(st.sampled_from("0123456789abcdef"), st.integers(0, 31))
+def test_a_batch_of_another_network_has_only_moves(digit: str, at: int) -> None:
+    """Wherever the meanings differ, its entries are never taken as our own."""
+    ours = "7" * 32
+    theirs = ours[:at] + digit + ours[at + 1 :]
+    data = encode_batch("n2/ab", bytes.fromhex(theirs), 0, entries((1, 2)))
+    if at < 16 and theirs != ours:
+        with pytest.raises(ForeignBatch):
+            decode_batch(data, bytes.fromhex(ours), "n2")
+    else:
+        assert decode_batch(data, bytes.fromhex(ours), "n2").moves_only == (theirs != ours)
 
 
 def test_who_comes_back_or_begins_anew_is_told_again() -> None:

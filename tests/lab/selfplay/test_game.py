@@ -7,6 +7,7 @@ import random
 import numpy as np
 import pytest
 
+from lab.selfplay import teacher as teacher_module
 from lab.selfplay.game import _is_over, below
 from lab.selfplay.shard import ENTERING, PLAYED_OUT, UNUSUAL, TeacherGame
 from lab.selfplay.state import ADJUDICATED, DECLARED, MATE_END, MOVE_LIMIT, PERPETUAL, REPEATED, new_record
@@ -18,6 +19,11 @@ from worker.score import MATE_BOUND
 from worker.search.state import ThreadState
 from worker.shogi import Position, Repetition
 from worker.shogi.pieces import SQUARES
+
+STARTS = (
+    "lns2g1nl/1r2g1kb1/p1ppsp1pp/1p2p1p2/9/1PP5P/PS1PPPPP1/1BG1G2R1/LN2K1SNL b - 21",
+    "l5snl/1rgs1k3/n3ppgpp/p1pp2p2/9/PpPP5/1P2PPPPP/LGBS2K2/1N3GSNL b Br 33",
+)
 
 
 def final_position(game: TeacherGame) -> Position:
@@ -82,6 +88,25 @@ def test_a_game_is_adjudicated_by_scores_and_spares_mates() -> None:
         position = final_position(game)
         assert position.record.ksq[0] % 9 > 4 > position.record.ksq[1] % 9, "no king is beyond the middle"
         assert sum(position.piece_on(sq) != 0 for sq in range(81)) > 24
+
+
+def test_games_start_at_positions_of_a_file() -> None:
+    starts = [Position.startpos().sfen(), *STARTS]
+    settings = tiny(games=6, plies_from=0, plies_to=0, entering=0, max_moves=8, starts="these")
+    teacher = Teacher(default_network(), "net", settings)
+    shard = teacher.make_shard(0, starts=starts)
+    boards = {unpacked_position(game.start).sfen().rsplit(" ", 1)[0] for game in games_of(shard)}
+    assert boards <= {start.rsplit(" ", 1)[0] for start in starts} and len(boards) > 1
+    assert {game.move_number for game in games_of(shard)} <= {1, 21, 33}
+    assert teacher.make_shard(0, starts=starts).to_bytes() == shard.to_bytes()
+
+
+def test_positions_at_which_no_game_can_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(teacher_module, "_MOST_REJECTED", 50)
+    teacher = Teacher(default_network(), "net", tiny(games=1, plies_from=0, plies_to=0, entering=0, scale=100.0))
+    won = "4k4/9/9/9/9/9/9/9/RR2K4 b 2B4G4S4N4L18P 1"
+    with pytest.raises(ValueError, match="50 positions in a row"):
+        teacher.make_shard(0, starts=[won])
 
 
 def test_games_that_are_played_out_have_no_other_end() -> None:

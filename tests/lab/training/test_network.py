@@ -20,11 +20,11 @@ import torch
 from lab.training import generation0
 from lab.training.batches import START, BatchNumber, make_batch
 from lab.training.corpus import Corpus
-from lab.training.features import mirrored_tables, row_tables
-from lab.training.net_facts import evaluator_raw, float_raw, rounding_error
+from lab.training.features import TRAINABLE, mirrored_tables, row_tables
+from lab.training.net_facts import evaluator_raw
 from lab.training.network import trainer as trainer_module
 from lab.training.network.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
-from lab.training.network.model import FACTOR, Model, SparseSums, device_sums, find_device
+from lab.training.network.model import FACTOR, Model, SparseSums, device_sums, find_device, rounding_error
 from lab.training.network.resident import Resident
 from lab.training.network.trainer import Outcome, Row, Trainer, TrainingError, loss_of, teaches
 from lab.training.train_settings import CHECKPOINT, CHECKPOINT_BEFORE, Schedule, TrainSettings
@@ -71,7 +71,9 @@ def test_a_quantised_pass_is_the_evaluator_to_the_last_bit(features: Any, factor
     assert np.abs(raw - expected).max() < 0.01
     assert expected.std() > 100
     assert np.abs(loose - expected).max() > 1, "floating point rounds nothing"
-    assert np.allclose(loose, float_raw(model.net(), row_tables(features), records), atol=1)
+    assert rounding_error(model.net(), to_file(model.net(), architecture), records, 1) == pytest.approx(
+        np.sqrt(np.mean((loose - expected) ** 2)), rel=0.01
+    )
 
 
 def test_generation_0_is_the_same_in_integers_and_floating_point(corpus: Corpus) -> None:
@@ -281,10 +283,17 @@ def test_devices_that_are_not_here_are_named() -> None:
 
 
 def test_all_feature_sets_that_can_be_trained_have_limits_that_keep_sums_in_int16() -> None:
-    from lab.training.weights import FACTOR_LIMIT, TRANSFORMER_BIAS_LIMIT, TRANSFORMER_LIMIT
+    from lab.training.weights import (
+        FACTOR_LIMIT,
+        SFNN_TRANSFORMER_LIMIT,
+        TRANSFORMER_BIAS_LIMIT,
+        TRANSFORMER_LIMIT,
+    )
 
-    most = max(row_tables(one).active for name, one in FEATURE_SETS.items() if "Relative" not in name)
-    assert round((TRANSFORMER_LIMIT + FACTOR_LIMIT) * 127) * most + round(TRANSFORMER_BIAS_LIMIT * 127) < 1 << 15
+    most = max(row_tables(one).active for one in TRAINABLE.values())
+    for limit, times in ((TRANSFORMER_LIMIT, 1), (SFNN_TRANSFORMER_LIMIT, 2)):
+        total = round((limit + FACTOR_LIMIT) * 127) * most + round(TRANSFORMER_BIAS_LIMIT * 127)
+        assert times * total < 1 << 15
 
 
 # ---- Positions in a GPU's memory (the same code runs on the CPU)

@@ -16,7 +16,7 @@ from rsshogi.core import Board
 from lab.selfplay.walk import QUIET_SCORE
 from lab.training import psv
 from lab.training.corpus import Corpus, CorpusError, Replayer, Split, shard_files
-from lab.training.psv import PSV_DTYPE, Block, PsvError, blocks
+from lab.training.psv import PSV_DTYPE, Block, PsvError, blocks, sample
 from lab.training.replay import TRAINING, VALIDATION
 from worker.nnue.reference import piece_list
 from worker.shogi import Position, move_to_usi
@@ -63,6 +63,33 @@ def quiet(position: Position, move: str, score: int) -> bool:
     target = (int(move[2]) - 1) * 9 + "abcdefghi".index(move[3])
     captures = "*" not in move and position.piece_on(target) != 0
     return not (position.in_check() or captures or move.endswith("+") or abs(score) >= QUIET_SCORE)
+
+
+def test_a_sample_has_different_positions_of_the_file(file: Path) -> None:
+    known = {position.sfen() for position, *_ in told()}
+    found = sample(file, 100, 1)
+    assert len(set(found)) == 100
+    assert set(found) <= known
+    assert sample(file, 40, 1) == found[:40], "more games go on with the same"
+    assert sample(file, 100, 2) != found
+    everything = sample(file, 10 * COUNT, 1)
+    playable = {sfen for sfen in known if not Position.from_sfen(sfen).is_mated()}
+    assert set(everything) <= playable and len(everything) > 0.9 * len({Position.from_sfen(s).key for s in playable})
+
+
+def test_what_is_no_sample(file: Path, tmp_path: Path) -> None:
+    cut = tmp_path / "cut.psv"
+    cut.write_bytes(file.read_bytes()[:-1])
+    with pytest.raises(PsvError, match="59,999 bytes: a PSV file has 40 for each position"):
+        sample(cut, 10, 1)
+    rubbish = tmp_path / "rubbish.psv"
+    rubbish.write_bytes(bytes(range(40)) * 2000)
+    with pytest.raises(PsvError, match="1000 of 1000 entries are no positions of 40 pieces"):
+        sample(rubbish, 500, 1)
+    empty = tmp_path / "empty.psv"
+    empty.write_bytes(b"")
+    with pytest.raises(PsvError, match="0 bytes"):
+        sample(empty, 500, 1)
 
 
 def test_the_layout_is_the_fields() -> None:

@@ -21,6 +21,7 @@ from master.player.events import GameEvent, GameOutcome, MovePlayed, Note
 from master.player.instructions import AskBook, BookAnswer, Login, PlayerSettings
 from master.practice.server import PracticeServer, ServerOptions
 from master.practice.server_room import RoomOptions
+from tests.master.loops import in_loop
 from tests.master.scripted import ScriptedSearcher
 from worker.book import BookSettings
 from worker.nnue.format import write_network
@@ -58,29 +59,26 @@ async def play(
     return await play_game(address, login, searcher, settings, [events.append])
 
 
-def test_books_in_a_game(tmp_path: Path) -> None:
+@in_loop
+async def test_books_in_a_game(tmp_path: Path) -> None:
     behind = Position.startpos()
     behind.push_all(("7g7f", "3c3d"))
     entries = sorted((f"sfen {STARTPOS}\n7g7f 3c3d 30 20 5\n", f"sfen {behind.sfen()}\n2g2f none 25 20 5\n"))
     (tmp_path / "book.db").write_text("".join(entries))
     hanging: list[GameEvent] = []
     played: list[GameEvent] = []
-
-    async def main() -> None:
-        service = BookService(OpeningSettings((tmp_path / "book.db",), BookSettings()))
-        service.open()
-        async with PracticeServer(ServerOptions(port=0, room=RoomOptions(max_moves=6))) as server:
-            address = ServerAddress(*server.address)
-            async with asyncio.TaskGroup() as group:
-                mine = group.create_task(play(address, "B", service, tmp_path / "records", played))
-                group.create_task(play(address, "W", Hanging(), tmp_path / "records", hanging))
-        await service.close()
-        record = Record.from_csa_file(str(mine.result().record_path))
-        assert record.moves[0].move.to_usi() == "7g7f"
-        assert record.moves[0].engine_info.eval == 30
-        assert record.moves[0].comment == "book: book.db"
-
-    uvloop.run(main())
+    service = BookService(OpeningSettings((tmp_path / "book.db",), BookSettings()))
+    service.open()
+    async with PracticeServer(ServerOptions(port=0, room=RoomOptions(max_moves=6))) as server:
+        address = ServerAddress(*server.address)
+        async with asyncio.TaskGroup() as group:
+            mine = group.create_task(play(address, "B", service, tmp_path / "records", played))
+            group.create_task(play(address, "W", Hanging(), tmp_path / "records", hanging))
+    await service.close()
+    record = Record.from_csa_file(str(mine.result().record_path))
+    assert record.moves[0].move.to_usi() == "7g7f"
+    assert record.moves[0].engine_info.eval == 30
+    assert record.moves[0].comment == "book: book.db"
     moves = [event for event in played if isinstance(event, MovePlayed)]
     assert (moves[0].usi, moves[0].comment.book) == ("7g7f", "book.db")
     assert [move.comment.book for move in moves if move.mine][1:] == ["", ""]  # the opponent does not follow the book
@@ -89,18 +87,15 @@ def test_books_in_a_game(tmp_path: Path) -> None:
     assert len(moves) == 6
 
 
-def test_a_book_that_cannot_be_asked(tmp_path: Path) -> None:
+@in_loop
+async def test_a_book_that_cannot_be_asked(tmp_path: Path) -> None:
     events: list[GameEvent] = []
     book = Failing()
-
-    async def main() -> None:
-        async with PracticeServer(ServerOptions(port=0, room=RoomOptions(max_moves=2))) as server:
-            address = ServerAddress(*server.address)
-            async with asyncio.TaskGroup() as group:
-                group.create_task(play(address, "B", book, tmp_path, events))
-                group.create_task(play(address, "W", Failing(), tmp_path, []))
-
-    uvloop.run(main())
+    async with PracticeServer(ServerOptions(port=0, room=RoomOptions(max_moves=2))) as server:
+        address = ServerAddress(*server.address)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(play(address, "B", book, tmp_path, events))
+            group.create_task(play(address, "W", Failing(), tmp_path, []))
     assert [event.comment.book for event in events if isinstance(event, MovePlayed)] == ["", ""]
     assert book.heard == events  # it hears all that observers hear
 

@@ -8,19 +8,7 @@ from dataclasses import replace
 import pytest
 
 from cluster.api import Decision
-from master.book.lessons import (
-    BookSearch,
-    GameNotes,
-    Lesson,
-    OwnMove,
-    PositionKey,
-    StudySettings,
-    book_search_of,
-    earlier_lesson,
-    find_turn,
-    judged,
-    plan_lessons,
-)
+from master.book import lessons
 from master.book.service import Speed
 from master.csa.summary import GameSummary
 from master.player.events import Clocks, GameBegan, MoveComment, MovePlayed, ThinkingBegan
@@ -34,15 +22,18 @@ def test_a_transposition_has_the_same_key() -> None:
     for moves in ("7g7f 3c3d 2g2f 8c8d", "2g2f 8c8d 7g7f 3c3d", "7g7f 3c3d 2g2f 8c8d 1g1f 1c1d"):
         position = Position.startpos()
         position.push_all(moves.split())
-        keys.add(PositionKey.of(position.sfen()))
+        keys.add(lessons.PositionKey.of(position.sfen()))
     assert len(keys) == 2
 
 
 def test_colours_are_one() -> None:
     start = Position.startpos()
     turned = Position.from_sfen(STARTPOS.replace(" b ", " w "))
-    assert PositionKey.of(start.sfen()).text == PositionKey.of(turned.sfen()).text
-    assert (PositionKey.of(start.sfen()).flipped, PositionKey.of(turned.sfen()).flipped) == (False, True)
+    assert lessons.PositionKey.of(start.sfen()).text == lessons.PositionKey.of(turned.sfen()).text
+    assert (lessons.PositionKey.of(start.sfen()).flipped, lessons.PositionKey.of(turned.sfen()).flipped) == (
+        False,
+        True,
+    )
 
 
 CLOCKS = Clocks((1, 1), 0)
@@ -54,14 +45,14 @@ def decision(move: str, score: int | None = 30, nodes: int = 500_000, source: st
 
 class Game:
     def __init__(self, summary: GameSummary) -> None:
-        self.notes = GameNotes()
+        self.notes = lessons.GameNotes()
         self.position = Position.startpos()
         self.colour = summary.my_colour
         self.notes.take(GameBegan(summary, STARTPOS, CLOCKS))
 
     def play(
         self, usi: str, decided: Decision | None = None, score: int | None = None, book: str = ""
-    ) -> OwnMove | None:
+    ) -> lessons.OwnMove | None:
         colour = self.position.turn
         mine = colour == self.colour
         ply = self.position.move_number
@@ -77,7 +68,7 @@ class Game:
 def test_moves_with_their_history() -> None:
     game = Game(BLACK)
     first = game.play("7g7f", decision("7g7f"), score=30)
-    assert first == OwnMove(1, STARTPOS, (), "7g7f", BookSearch("7g7f", 30, 9, 0.5, ("7g7f",)), 30)
+    assert first == lessons.OwnMove(1, STARTPOS, (), "7g7f", lessons.BookSearch("7g7f", 30, 9, 0.5, ("7g7f",)), 30)
     assert game.play("3c3d") is None
     second = game.play("2g2f", decision("2g2f", -5), score=-5)
     assert second is not None
@@ -100,10 +91,10 @@ def test_a_move_that_nothing_decided_on_has_no_search() -> None:
 
 
 def test_what_is_no_search() -> None:
-    assert book_search_of(decision("7g7f", None)) is None
-    assert book_search_of(decision("7g7f", nodes=0)) is None
-    assert book_search_of(decision("7g7f", source="forced")) is None
-    assert book_search_of(decision("7g7f", source="fallback")) is None
+    assert lessons.book_search_of(decision("7g7f", None)) is None
+    assert lessons.book_search_of(decision("7g7f", nodes=0)) is None
+    assert lessons.book_search_of(decision("7g7f", source="forced")) is None
+    assert lessons.book_search_of(decision("7g7f", source="fallback")) is None
 
 
 def test_speed() -> None:
@@ -116,12 +107,12 @@ def test_speed() -> None:
     assert speed.nps == 1.8e6
 
 
-def game(scores: Sequence[int | None], seconds: float = 1.0) -> list[OwnMove]:
+def game(scores: Sequence[int | None], seconds: float = 1.0) -> list[lessons.OwnMove]:
     """Own moves at plies 1, 3, 5 …; the positions are names here."""
     own = []
     for index, score in enumerate(scores):
-        search = None if score is None else BookSearch("7g7f", score, 8, seconds, ("7g7f",))
-        own.append(OwnMove(2 * index + 1, f"position {index}", ("x",) * (2 * index), "7g7f", search, score))
+        search = None if score is None else lessons.BookSearch("7g7f", score, 8, seconds, ("7g7f",))
+        own.append(lessons.OwnMove(2 * index + 1, f"position {index}", ("x",) * (2 * index), "7g7f", search, score))
     return own
 
 
@@ -139,27 +130,29 @@ def game(scores: Sequence[int | None], seconds: float = 1.0) -> list[OwnMove]:
     ],
 )
 def test_the_turn(scores: Sequence[int | None], turn: int | None) -> None:
-    assert find_turn(game(scores), 300) == turn
+    assert lessons.find_turn(game(scores), 300) == turn
 
 
-def plan(own: list[OwnMove], reason: str = "RESIGN", known: dict[str, float] | None = None, **more: float) -> list:
-    found = plan_lessons(STARTPOS, own, reason, known or {}, StudySettings(**more))  # type: ignore[arg-type]
+def plan(
+    own: list[lessons.OwnMove], reason: str = "RESIGN", known: dict[str, float] | None = None, **more: float
+) -> list:
+    found = lessons.plan_lessons(STARTPOS, own, reason, known or {}, lessons.StudySettings(**more))  # type: ignore[arg-type]
     return [(lesson.ply, lesson.seconds) for lesson in found]
 
 
 def test_pieces_add_up_and_the_move_of_most_of_the_time_is_taken() -> None:
     pieces = (
-        BookSearch("2g2f", 10, 12, 3.0, ("2g2f",), studied=True),
-        BookSearch("7g7f", -20, 9, 2.0, ("7g7f",), studied=True),
-        BookSearch("7g7f", -40, 11, 2.5, ("7g7f", "3c3d"), studied=True),
+        lessons.BookSearch("2g2f", 10, 12, 3.0, ("2g2f",), studied=True),
+        lessons.BookSearch("7g7f", -20, 9, 2.0, ("7g7f",), studied=True),
+        lessons.BookSearch("7g7f", -40, 11, 2.5, ("7g7f", "3c3d"), studied=True),
     )
-    lesson = Lesson(STARTPOS, (), STARTPOS, 1, 8.0)
+    lesson = lessons.Lesson(STARTPOS, (), STARTPOS, 1, 8.0)
     for piece in pieces:
         lesson = lesson.with_piece(piece)
     assert lesson.with_piece(None).left_seconds == 0.5
     assert lesson.with_piece(pieces[0]).left_seconds == 0.0
-    assert judged(lesson.pieces) == replace(pieces[2], seconds=3.0)
-    assert judged(()) is None
+    assert lessons.judged(lesson.pieces) == replace(pieces[2], seconds=3.0)
+    assert lessons.judged(()) is None
 
 
 def test_the_moves_before_the_turn_get_twice_the_time() -> None:
@@ -182,14 +175,14 @@ def test_searched_for_long_enough_the_moves_before_are_taken() -> None:
 
 
 def test_a_position_that_was_bad_already_leads_further_back() -> None:
-    lesson = Lesson(STARTPOS, ("7g7f", "3c3d", "2g2f", "8c8d"), "position 2", 5, 2.0)
-    before = BookSearch("2g2f", 40, 9, 1.5, ("2g2f",))
-    settings = StudySettings()
+    lesson = lessons.Lesson(STARTPOS, ("7g7f", "3c3d", "2g2f", "8c8d"), "position 2", 5, 2.0)
+    before = lessons.BookSearch("2g2f", 40, 9, 1.5, ("2g2f",))
+    settings = lessons.StudySettings()
 
-    def following(score: int, known: BookSearch | None = before) -> Lesson | None:
-        return earlier_lesson(lesson, BookSearch("2f2e", score, 10, 2.0), "position 1", known, settings)
+    def following(score: int, known: lessons.BookSearch | None = before) -> lessons.Lesson | None:
+        return lessons.earlier_lesson(lesson, lessons.BookSearch("2f2e", score, 10, 2.0), "position 1", known, settings)
 
-    assert following(-300) == Lesson(STARTPOS, ("7g7f", "3c3d"), "position 1", 3, 3.0)
+    assert following(-300) == lessons.Lesson(STARTPOS, ("7g7f", "3c3d"), "position 1", 3, 3.0)
     assert following(-299) is None
     assert following(-900, None) is None
     assert following(-900, replace(before, studied=True)) is None

@@ -7,37 +7,27 @@ from pathlib import Path
 
 import pytest
 
+from master.book import importing
 from master.book.dbfile import WrittenMove, read_positions, write_positions
-from master.book.importing import (
-    BookPly,
-    CandidateRules,
-    GameFilter,
-    Skipped,
-    Tally,
-    count_records,
-    find_records,
-    read_games,
-    value_of_wins,
-)
 from tests.master.book.games import LINE, record
 from worker.book import Book, BookError, BookMove
 from worker.shogi import STARTPOS, Position
 
-RULES = GameFilter(min_plies=4, plies=8)
+RULES = importing.GameFilter(min_plies=4, plies=8)
 
 
 ILLEGAL = record().replace("+2726FU", "+2724FU")
 
 
-def read(tmp_path: Path, text: str, rules: GameFilter = RULES) -> list[BookPly] | Skipped:
+def read(tmp_path: Path, text: str, rules: importing.GameFilter = RULES) -> list[importing.BookPly] | importing.Skipped:
     path = tmp_path / "game.csa"
     path.write_text(text)
-    (game,) = read_games(path, rules)
+    (game,) = importing.read_games(path, rules)
     return game if isinstance(game, list) else game[0]
 
 
 def test_a_game(tmp_path: Path) -> None:
-    plies = read(tmp_path, record(scores=(55, -12)), GameFilter(min_plies=4, plies=3))
+    plies = read(tmp_path, record(scores=(55, -12)), importing.GameFilter(min_plies=4, plies=3))
     assert isinstance(plies, list)
     assert [(ply.move, ply.ply, ply.won, ply.score) for ply in plies] == [
         ("7g7f", 1, 0.0, 55),  # white wins: black is to move after the line, and resigns
@@ -50,42 +40,44 @@ def test_a_game(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "rules", "why"),
     [
-        (ILLEGAL, RULES, Skipped.UNREADABLE),
-        ("no record", RULES, Skipped.UNREADABLE),
-        ("V2.2\nPI\n+\n%TORYO\n", RULES, Skipped.EMPTY),
-        (record(end="%CHUDAN"), RULES, Skipped.UNFINISHED),
-        (record(summary="'summary:time up:ABC win:DEF lose"), RULES, Skipped.UNFINISHED),
-        (record(), GameFilter(min_plies=9), Skipped.SHORT),
-        (record(), GameFilter(min_rating=3100, min_plies=4), Skipped.RATING),
-        (record(rates=None), GameFilter(min_rating=3100, min_plies=4), Skipped.RATING),
-        (record(), GameFilter(max_gap=500, min_plies=4), Skipped.GAP),
-        (record(scores=(0, 0, 0, -700)), RULES, Skipped.ONE_SIDED),
+        (ILLEGAL, RULES, importing.Skipped.UNREADABLE),
+        ("no record", RULES, importing.Skipped.UNREADABLE),
+        ("V2.2\nPI\n+\n%TORYO\n", RULES, importing.Skipped.EMPTY),
+        (record(end="%CHUDAN"), RULES, importing.Skipped.UNFINISHED),
+        (record(summary="'summary:time up:ABC win:DEF lose"), RULES, importing.Skipped.UNFINISHED),
+        (record(), importing.GameFilter(min_plies=9), importing.Skipped.SHORT),
+        (record(), importing.GameFilter(min_rating=3100, min_plies=4), importing.Skipped.RATING),
+        (record(rates=None), importing.GameFilter(min_rating=3100, min_plies=4), importing.Skipped.RATING),
+        (record(), importing.GameFilter(max_gap=500, min_plies=4), importing.Skipped.GAP),
+        (record(scores=(0, 0, 0, -700)), RULES, importing.Skipped.ONE_SIDED),
     ],
 )
-def test_games_that_are_left_out(tmp_path: Path, text: str, rules: GameFilter, why: Skipped) -> None:
+def test_games_that_are_left_out(
+    tmp_path: Path, text: str, rules: importing.GameFilter, why: importing.Skipped
+) -> None:
     assert read(tmp_path, text, rules) is why
 
 
 @pytest.mark.parametrize(
     ("text", "rules"),
     [
-        (record(), GameFilter(min_rating=3000, max_gap=600, min_plies=4)),
-        (record(scores=(0, 0, 0, 0, 0, 0, 0, 900)), GameFilter(min_plies=4, plies=7)),
-        (record(scores=(0, 900)), GameFilter(min_plies=4, one_sided=None)),
+        (record(), importing.GameFilter(min_rating=3000, max_gap=600, min_plies=4)),
+        (record(scores=(0, 0, 0, 0, 0, 0, 0, 900)), importing.GameFilter(min_plies=4, plies=7)),
+        (record(scores=(0, 900)), importing.GameFilter(min_plies=4, one_sided=None)),
     ],
 )
-def test_games_that_are_taken(tmp_path: Path, text: str, rules: GameFilter) -> None:
+def test_games_that_are_taken(tmp_path: Path, text: str, rules: importing.GameFilter) -> None:
     assert isinstance(read(tmp_path, text, rules), list)
 
 
 def test_every_game_of_a_file_counts_and_a_broken_or_empty_one_is_named(tmp_path: Path) -> None:
     path = tmp_path / "games.csa"
     path.write_text("/\n".join((record(), ILLEGAL, "V2.2\nPI\n+\n", record(["2g2f", LINE[1], LINE[0], LINE[3]]))))
-    with Tally(CandidateRules(min_games=1)) as tally:
-        summary = count_records([path], RULES, tally, False, jobs=1)
+    with importing.Tally(importing.CandidateRules(min_games=1)) as tally:
+        summary = importing.count_records([path], RULES, tally, False, jobs=1)
         found = dict(tally.positions())
     assert (summary.files, summary.games) == (1, 2)
-    assert summary.skipped == {Skipped.UNREADABLE: 1, Skipped.EMPTY: 1}
+    assert summary.skipped == {importing.Skipped.UNREADABLE: 1, importing.Skipped.EMPTY: 1}
     assert [fault.rsplit("/", 1)[1] for fault in summary.faults] == [
         "games.csa, line 38: move 3 is not legal",
         "games.csa, game 3: no moves in it",
@@ -106,13 +98,15 @@ GAMES = (record(), record(), record([*LINE[:2], "2h6h", *LINE[3:4]]), record(["7
 
 def test_a_book_is_counted_and_sorted(tmp_path: Path) -> None:
     out = tmp_path / "out.db"
-    with Tally(CandidateRules(min_games=1)) as tally:
-        summary = count_records(find_records([folder(tmp_path, GAMES)]), RULES, tally, False, jobs=1)
+    with importing.Tally(importing.CandidateRules(min_games=1)) as tally:
+        summary = importing.count_records(
+            importing.find_records([folder(tmp_path, GAMES)]), RULES, tally, False, jobs=1
+        )
         assert write_positions(out, tally.positions()) == 9
     assert summary.games == 3
-    assert summary.skipped == {Skipped.SHORT: 1, Skipped.UNREADABLE: 1}
+    assert summary.skipped == {importing.Skipped.SHORT: 1, importing.Skipped.UNREADABLE: 1}
     book = Book(out, on_the_fly=True)  # refuses what is not sorted
-    assert book.find(STARTPOS) == [BookMove("7g7f", "3c3d", value_of_wins(3, 0), 0, 3)]
+    assert book.find(STARTPOS) == [BookMove("7g7f", "3c3d", importing.value_of_wins(3, 0), 0, 3)]
     behind = Position.startpos()
     behind.push_all(LINE[:2])
     assert [(entry.move, entry.ponder, entry.count) for entry in book.find(behind.sfen())] == [
@@ -124,8 +118,8 @@ def test_a_book_is_counted_and_sorted(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("least", "moves"), [(1, {"2g2f", "2h6h"}), (2, {"2g2f"}), (3, set())])
 def test_moves_of_few_games_are_left_out(tmp_path: Path, least: int, moves: set[str]) -> None:
-    with Tally(CandidateRules(min_games=least)) as tally:
-        count_records(find_records([folder(tmp_path, GAMES)]), RULES, tally, False, jobs=1)
+    with importing.Tally(importing.CandidateRules(min_games=least)) as tally:
+        importing.count_records(importing.find_records([folder(tmp_path, GAMES)]), RULES, tally, False, jobs=1)
         behind = Position.startpos()
         behind.push_all(LINE[:2])
         found = {sfen: {move.entry.move for move in candidates} for sfen, candidates in tally.positions()}
@@ -134,8 +128,8 @@ def test_moves_of_few_games_are_left_out(tmp_path: Path, least: int, moves: set[
 
 def test_scores_and_wins(tmp_path: Path) -> None:
     games = (record(scores=(10, -30)), record(scores=(40,)), record())
-    with Tally(CandidateRules(by_scores=True, min_wins=0.5, depth=16)) as tally:
-        count_records(find_records([folder(tmp_path, games)]), RULES, tally, False, jobs=1)
+    with importing.Tally(importing.CandidateRules(by_scores=True, min_wins=0.5, depth=16)) as tally:
+        importing.count_records(importing.find_records([folder(tmp_path, games)]), RULES, tally, False, jobs=1)
         found = {move.entry.move: move.entry for _, moves in tally.positions() for move in moves}
     assert set(found) == {"3c3d", "8c8d", "8d8e", "4a3b"}  # white won
     assert found["3c3d"] == BookMove("3c3d", "2g2f", 30, 16, 3)
@@ -144,8 +138,8 @@ def test_scores_and_wins(tmp_path: Path) -> None:
 def test_colours_merged(tmp_path: Path) -> None:
     """White's 3c3d against 7g7f is black's 7g7f against 3c3d."""
     games = (record(), record(["2g2f", *LINE[1:2], "7g7f", *LINE[3:4]]))
-    with Tally(CandidateRules(min_games=1, merge_colours=True)) as tally:
-        count_records(find_records([folder(tmp_path, games)]), RULES, tally, True, jobs=1)
+    with importing.Tally(importing.CandidateRules(min_games=1, merge_colours=True)) as tally:
+        importing.count_records(importing.find_records([folder(tmp_path, games)]), RULES, tally, True, jobs=1)
         found = dict(tally.positions())
     assert all(" b " in sfen and int(sfen.split()[3]) % 2 == 1 for sfen in found)
     turned = Position.startpos()
@@ -157,12 +151,12 @@ def test_colours_merged(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_processes_count_as_one_does(tmp_path: Path) -> None:
-    paths = find_records([folder(tmp_path, GAMES * 90)])
+    paths = importing.find_records([folder(tmp_path, GAMES * 90)])
     found = []
     for jobs in (1, 2):
         steps: list[int] = []
-        with Tally(CandidateRules()) as tally:
-            summary = count_records(paths, RULES, tally, False, jobs, steps.append)
+        with importing.Tally(importing.CandidateRules()) as tally:
+            summary = importing.count_records(paths, RULES, tally, False, jobs, steps.append)
             found.append((list(tally.positions()), summary.games, summary.skipped))
         assert steps == sorted(steps) and steps[-1] == len(paths)
     assert found[0] == found[1]

@@ -28,6 +28,7 @@ from master.player.events import (
 )
 from master.player.instructions import AskBook, BookAnswer
 from tests.answers import make_decision
+from tests.master.loops import in_loop
 from tests.master.player.table import BLACK
 from worker.book import BookError, BookSettings
 from worker.shogi import STARTPOS, Position
@@ -64,19 +65,17 @@ def game(scores: tuple[int, ...], conclusion: Conclusion = Conclusion.LOSE, reas
     return events
 
 
-def test_a_lost_game_is_remembered_and_leaves_lessons(tmp_path: Path) -> None:
-    async def main() -> None:
-        service = BookService(learn=tmp_path / "learned.sqlite")
-        service.open()
-        for event in game((10, 0, -350, -800)):
-            service.observe(event)
-        lesson = await service.next_lesson()
-        assert lesson is not None
-        assert (lesson.ply, lesson.seconds, lesson.moves) == (5, 2.0, ("7g7f", "3c3d", "2g2f", "8c8d"))
-        assert service.nps == 2e6
-        await service.close()
-
-    run(main())
+@in_loop
+async def test_a_lost_game_is_remembered_and_leaves_lessons(tmp_path: Path) -> None:
+    service = BookService(learn=tmp_path / "learned.sqlite")
+    service.open()
+    for event in game((10, 0, -350, -800)):
+        service.observe(event)
+    lesson = await service.next_lesson()
+    assert lesson is not None
+    assert (lesson.ply, lesson.seconds, lesson.moves) == (5, 2.0, ("7g7f", "3c3d", "2g2f", "8c8d"))
+    assert service.nps == 2e6
+    await service.close()
     with LearnedBook(tmp_path / "learned.sqlite") as book:
         assert book.search_of(STARTPOS) == BookSearch("7g7f", 10, 9, 1.0, ("7g7f",))
         stats = book.stats()
@@ -93,71 +92,63 @@ def test_a_lost_game_is_remembered_and_leaves_lessons(tmp_path: Path) -> None:
         (Conclusion.LOSE, "RESIGN", 2),
     ],
 )
-def test_only_what_was_lost_on_the_board_is_studied(
+@in_loop
+async def test_only_what_was_lost_on_the_board_is_studied(
     tmp_path: Path, conclusion: Conclusion, reason: str, lessons: int
 ) -> None:
-    async def main() -> None:
-        service = BookService(learn=tmp_path / "learned.sqlite")
-        service.open()
-        for event in game((0, 20), conclusion, reason):
-            service.observe(event)
-        await service.close()
-
-    run(main())
+    service = BookService(learn=tmp_path / "learned.sqlite")
+    service.open()
+    for event in game((0, 20), conclusion, reason):
+        service.observe(event)
+    await service.close()
     with LearnedBook(tmp_path / "learned.sqlite") as book:
         assert book.stats().lessons == lessons
 
 
-def test_what_was_learned_is_answered_by_the_measured_speed(tmp_path: Path) -> None:
-    async def main() -> None:
-        service = BookService(learn=tmp_path / "learned.sqlite")
-        service.open()
-        for event in game((10,), Conclusion.WIN):
-            service.observe(event)
-        # A reference second, and two million nodes a second: more than half a second's search.
-        assert await ask(service, replace(QUESTION, soft_ms=499)) == BookAnswer("7g7f", "learned", 10, 9, ("7g7f",))
-        assert await ask(service, replace(QUESTION, soft_ms=500)) is None
-        await service.close()
-
-    run(main())
+@in_loop
+async def test_what_was_learned_is_answered_by_the_measured_speed(tmp_path: Path) -> None:
+    service = BookService(learn=tmp_path / "learned.sqlite")
+    service.open()
+    for event in game((10,), Conclusion.WIN):
+        service.observe(event)
+    # A reference second, and two million nodes a second: more than half a second's search.
+    assert await ask(service, replace(QUESTION, soft_ms=499)) == BookAnswer("7g7f", "learned", 10, 9, ("7g7f",))
+    assert await ask(service, replace(QUESTION, soft_ms=500)) is None
+    await service.close()
 
 
-def test_a_book_that_hangs_holds_up_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def main() -> None:
-        released = threading.Event()
-        service = BookService(learn=tmp_path / "learned.sqlite")
-        service.open()
-        assert service._opening is not None
-        monkeypatch.setattr(service._opening, "reply", lambda *_: released.wait(10))
-        answers: list[object] = []
-        service.ask(QUESTION, answers.append)
-        for event in game((10, -400)):
-            service.observe(event)
-        await asyncio.sleep(0)
-        assert answers == []
-        released.set()
-        assert await service.next_lesson() is not None  # all of it was done, in its order
-        assert answers == [True]
-        await service.close()
-
-    run(main())
+@in_loop
+async def test_a_book_that_hangs_holds_up_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    released = threading.Event()
+    service = BookService(learn=tmp_path / "learned.sqlite")
+    service.open()
+    assert service._opening is not None
+    monkeypatch.setattr(service._opening, "reply", lambda *_: released.wait(10))
+    answers: list[object] = []
+    service.ask(QUESTION, answers.append)
+    for event in game((10, -400)):
+        service.observe(event)
+    await asyncio.sleep(0)
+    assert answers == []
+    released.set()
+    assert await service.next_lesson() is not None  # all of it was done, in its order
+    assert answers == [True]
+    await service.close()
 
 
-def test_a_book_that_fails_has_no_move(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def main() -> None:
-        service = BookService(learn=tmp_path / "learned.sqlite")
-        service.open()
-        assert service._opening is not None
-        for error in (BookError("damaged"), RuntimeError("worse")):
+@in_loop
+async def test_a_book_that_fails_has_no_move(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    service = BookService(learn=tmp_path / "learned.sqlite")
+    service.open()
+    assert service._opening is not None
+    for error in (BookError("damaged"), RuntimeError("worse")):
 
-            def fail(*_: object, error: Exception = error) -> None:
-                raise error
+        def fail(*_: object, error: Exception = error) -> None:
+            raise error
 
-            monkeypatch.setattr(service._opening, "reply", fail)
-            assert await ask(service) is None
-        await service.close()
-
-    run(main())
+        monkeypatch.setattr(service._opening, "reply", fail)
+        assert await ask(service) is None
+    await service.close()
 
 
 def test_a_file_that_cannot_be_read_leaves_nothing_open(tmp_path: Path) -> None:

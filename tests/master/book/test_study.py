@@ -6,7 +6,7 @@ import asyncio
 import itertools
 from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
@@ -17,6 +17,7 @@ from master.book.service import BookService
 from master.book.study import Studied, StudyingSearcher
 from master.player.events import GameFound, LoggedIn
 from tests.answers import make_decision
+from tests.master.loops import in_loop
 from tests.master.player.table import BLACK
 from tests.master.scripted import BrokenSearcher, ScriptedSearcher, first_legal
 from worker.shogi import STARTPOS, Position
@@ -51,8 +52,9 @@ class Study:
         self.searcher.on_studied = self.studied.append
         self.decisions: list[Decision] = []
 
-    async def open(self) -> None:
+    async def __aenter__(self) -> Self:
         await self.searcher.open(Listener())
+        return self
 
     def decide(self, nodes: int = 5_000_000) -> None:
         """The running search ends."""
@@ -62,7 +64,7 @@ class Study:
         move, _ = first_legal(position)
         self.inner.decide(make_decision(request.search_id, move, -50, 12, (move,), nodes, 900, "split"))
 
-    async def close(self) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.searcher.close()
         await self.service.close()
 
@@ -75,12 +77,10 @@ async def until(condition: Callable[[], object]) -> None:
     raise AssertionError("it does not come")
 
 
-def test_all_lessons_in_their_order(tmp_path: Path) -> None:
+@in_loop
+async def test_all_lessons_in_their_order(tmp_path: Path) -> None:
     wanted = lessons(tmp_path / "l.sqlite")
-
-    async def main() -> None:
-        study = Study(tmp_path / "l.sqlite", by_nodes=True)
-        await study.open()
+    async with Study(tmp_path / "l.sqlite", by_nodes=True) as study:
         assert await study.searcher.study() == 3
         assert [(request.moves, request.nodes) for request in study.inner.requests] == [
             (moves, 2_000_000) for moves in LINES
@@ -88,9 +88,6 @@ def test_all_lessons_in_their_order(tmp_path: Path) -> None:
         assert [studied.lesson for studied in study.studied] == wanted
         assert study.decisions == []  # no game hears of them
         assert await study.searcher.study() == 0
-        await study.close()
-
-    run(main())
     with LearnedBook(tmp_path / "l.sqlite") as book:
         assert book.next_lesson() is None
         search = book.search_of(STARTPOS)
@@ -98,43 +95,33 @@ def test_all_lessons_in_their_order(tmp_path: Path) -> None:
         assert search.studied
 
 
-def test_a_bad_position_leads_back_to_the_move_before_it(tmp_path: Path) -> None:
+@in_loop
+async def test_a_bad_position_leads_back_to_the_move_before_it(tmp_path: Path) -> None:
     made = lessons(tmp_path / "l.sqlite")
     with LearnedBook(tmp_path / "l.sqlite") as book:
         for lesson in made:
             book.finish_lesson(lesson, None)
         book.keep(STARTPOS, BookSearch("2g2f", 30, 8, 0.5, ("2g2f",)))
         book.add_game(FinishedGame("a", "b", 0, "LOSE", "RESIGN"), made[1:2])
-
-    async def main() -> None:
-        study = Study(tmp_path / "l.sqlite", lambda position: (first_legal(position)[0], -400), by_nodes=True)
-        await study.open()
+    async with Study(tmp_path / "l.sqlite", lambda position: (first_legal(position)[0], -400), by_nodes=True) as study:
         assert await study.searcher.study() == 2
         assert [(request.moves, request.nodes) for request in study.inner.requests] == [
             (LINES[1], 2_000_000),
             ((), 1_000_000),
         ]
-        await study.close()
-
-    run(main())
 
 
 @pytest.mark.parametrize(("nps", "time_ms"), [(None, 2000), (4e6, 500)])
-def test_time_by_the_fleets_speed(tmp_path: Path, nps: float | None, time_ms: int) -> None:
+@in_loop
+async def test_time_by_the_fleets_speed(tmp_path: Path, nps: float | None, time_ms: int) -> None:
     lessons(tmp_path / "l.sqlite")
     if nps is not None:
         with LearnedBook(tmp_path / "l.sqlite") as book:
             book.set_nps(nps)
-
-    async def main() -> None:
-        study = Study(tmp_path / "l.sqlite")
-        await study.open()
+    async with Study(tmp_path / "l.sqlite") as study:
         await study.searcher.study()
         assert study.inner.requests[0].soft_ms == time_ms
         assert study.inner.requests[0].nodes is None
-        await study.close()
-
-    run(main())
 
 
 @pytest.mark.parametrize(
@@ -147,14 +134,12 @@ def test_time_by_the_fleets_speed(tmp_path: Path, nps: float | None, time_ms: in
         ([(0, 0, None)], 1),  # the only legal move
     ],
 )
-def test_a_fleet_that_is_slower_than_expected_searches_again(
+@in_loop
+async def test_a_fleet_that_is_slower_than_expected_searches_again(
     tmp_path: Path, found: list[tuple[int, int, int | None]], searches: int
 ) -> None:
     lessons(tmp_path / "l.sqlite")
-
-    async def main() -> None:
-        study = Study(tmp_path / "l.sqlite", choose=None)
-        await study.open()
+    async with Study(tmp_path / "l.sqlite", choose=None) as study:
         study.searcher.begin()
         for number, (nodes, elapsed_ms, score) in enumerate(found, start=1):
             await until(lambda number=number: len(study.inner.requests) == number)
@@ -166,17 +151,12 @@ def test_a_fleet_that_is_slower_than_expected_searches_again(
         times = [request.soft_ms for request in study.inner.requests[:searches]]
         assert times == [2000, 8000, 6000][:searches]  # what was searched counts
         study.searcher.interrupt()
-        await study.close()
-
-    run(main())
 
 
-def test_a_game_that_is_found_stops_the_study(tmp_path: Path) -> None:
+@in_loop
+async def test_a_game_that_is_found_stops_the_study(tmp_path: Path) -> None:
     lessons(tmp_path / "l.sqlite")
-
-    async def main() -> None:
-        study = Study(tmp_path / "l.sqlite", choose=None)
-        await study.open()
+    async with Study(tmp_path / "l.sqlite", choose=None) as study:
         study.searcher.observe(LoggedIn("a"))
         await until(lambda: study.inner.requests)
         study.searcher.observe(GameFound(BLACK))
@@ -192,9 +172,6 @@ def test_a_game_that_is_found_stops_the_study(tmp_path: Path) -> None:
         await until(lambda: len(study.inner.requests) == 3)
         study.decide()
         study.searcher.interrupt()
-        await study.close()
-
-    run(main())
     with LearnedBook(tmp_path / "l.sqlite") as book:
         search = book.search_of(STARTPOS)
         assert search is not None
@@ -202,14 +179,12 @@ def test_a_game_that_is_found_stops_the_study(tmp_path: Path) -> None:
         assert book.stats().lessons == 2
 
 
-def test_a_game_that_is_found_while_the_disk_is_slow_gets_the_searcher(
+@in_loop
+async def test_a_game_that_is_found_while_the_disk_is_slow_gets_the_searcher(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lessons(tmp_path / "l.sqlite")
-
-    async def main() -> None:
-        study = Study(tmp_path / "l.sqlite", choose=None)
-        await study.open()
+    async with Study(tmp_path / "l.sqlite", choose=None) as study:
         learned, answers = study.service.learned, asyncio.Event()
 
         async def slow(*words: Any, **more: Any) -> int:
@@ -225,26 +200,18 @@ def test_a_game_that_is_found_while_the_disk_is_slow_gets_the_searcher(
         answers.set()
         await study.searcher.new_game()
         assert len(study.inner.requests) == 1
-        await study.close()
-
-    run(main())
 
 
 @pytest.mark.parametrize(("source", "nodes"), [("fallback", 40_000), ("none", 0)])
-def test_a_lesson_that_no_node_has_searched_stays(tmp_path: Path, source: str, nodes: int) -> None:
+@in_loop
+async def test_a_lesson_that_no_node_has_searched_stays(tmp_path: Path, source: str, nodes: int) -> None:
     lessons(tmp_path / "l.sqlite")
-
-    async def main() -> None:
-        study = Study(tmp_path / "l.sqlite", choose=None)
-        await study.open()
+    async with Study(tmp_path / "l.sqlite", choose=None) as study:
         studying = asyncio.create_task(study.searcher.study())
         await until(lambda: study.inner.requests)
         study.inner.decide(make_decision(1, "1g1f", 0, 3, ("1g1f",), nodes, 2000, source))
         assert await studying == 0
         assert len(study.inner.requests) == 1
-        await study.close()
-
-    run(main())
     with LearnedBook(tmp_path / "l.sqlite") as book:
         assert book.stats().lessons == len(LINES)
 
@@ -256,20 +223,18 @@ def test_a_lesson_that_is_longer_than_any_gap_goes_on_from_gap_to_gap(tmp_path: 
     wanted = [10_000, 6_000, 3_000]
 
     async def gap(nodes: int, move: str, time_ms: int, last: bool) -> None:
-        study = Study(tmp_path / "l.sqlite", choose=None)
-        await study.open()
-        study.searcher.observe(LoggedIn("a"))
-        await until(lambda: study.inner.requests)
-        request = study.inner.requests[0]
-        assert (request.moves, request.soft_ms) == (lesson.moves, time_ms)
-        if not last:
-            study.searcher.observe(GameFound(BLACK))
-        decision = make_decision(request.search_id, move, -30, 20, (move,), nodes, time_ms, "split")
-        study.inner.decide(decision)
-        await until(lambda: study.studied)
-        assert study.studied[0].finished == last
-        await study.searcher.new_game()
-        await study.close()
+        async with Study(tmp_path / "l.sqlite", choose=None) as study:
+            study.searcher.observe(LoggedIn("a"))
+            await until(lambda: study.inner.requests)
+            request = study.inner.requests[0]
+            assert (request.moves, request.soft_ms) == (lesson.moves, time_ms)
+            if not last:
+                study.searcher.observe(GameFound(BLACK))
+            decision = make_decision(request.search_id, move, -30, 20, (move,), nodes, time_ms, "split")
+            study.inner.decide(decision)
+            await until(lambda: study.studied)
+            assert study.studied[0].finished == last
+            await study.searcher.new_game()
         with LearnedBook(tmp_path / "l.sqlite") as book:
             book.set_nps(1e6)
 
@@ -280,28 +245,21 @@ def test_a_lesson_that_is_longer_than_any_gap_goes_on_from_gap_to_gap(tmp_path: 
         assert book.stats().lessons == 2
 
 
-def test_found_before_it_has_begun(tmp_path: Path) -> None:
+@in_loop
+async def test_found_before_it_has_begun(tmp_path: Path) -> None:
     lessons(tmp_path / "l.sqlite")
-
-    async def main() -> None:
-        study = Study(tmp_path / "l.sqlite", choose=None)
-        await study.open()
+    async with Study(tmp_path / "l.sqlite", choose=None) as study:
         study.searcher.observe(LoggedIn("a"))
         study.searcher.observe(GameFound(BLACK))
         await study.searcher.new_game()
         assert study.inner.requests == []
-        await study.close()
-
-    run(main())
 
 
-def test_a_games_search_goes_before(tmp_path: Path) -> None:
+@in_loop
+async def test_a_games_search_goes_before(tmp_path: Path) -> None:
     """Without `new_game` in between: the lesson's decision is not waited for, and reaches nobody."""
     lessons(tmp_path / "l.sqlite")
-
-    async def main() -> None:
-        study = Study(tmp_path / "l.sqlite", choose=None)
-        await study.open()
+    async with Study(tmp_path / "l.sqlite", choose=None) as study:
         study.searcher.begin()
         await until(lambda: study.inner.requests)
         listener = SearchListener(on_decision=study.decisions.append)
@@ -310,19 +268,14 @@ def test_a_games_search_goes_before(tmp_path: Path) -> None:
         study.decide()
         assert [decision.search_id for decision in study.decisions] == [100]
         assert study.studied == []
-        await study.close()
-
-    run(main())
     with LearnedBook(tmp_path / "l.sqlite") as book:
         assert book.stats().lessons == 3
 
 
-def test_cancelled_it_keeps_what_was_found(tmp_path: Path) -> None:
+@in_loop
+async def test_cancelled_it_keeps_what_was_found(tmp_path: Path) -> None:
     lessons(tmp_path / "l.sqlite")
-
-    async def main() -> None:
-        study = Study(tmp_path / "l.sqlite", choose=None)
-        await study.open()
+    async with Study(tmp_path / "l.sqlite", choose=None) as study:
         task = asyncio.create_task(study.searcher.study())
         await until(lambda: study.inner.requests)
         task.cancel()
@@ -330,9 +283,6 @@ def test_cancelled_it_keeps_what_was_found(tmp_path: Path) -> None:
         study.decide(nodes=400_000)
         with pytest.raises(asyncio.CancelledError):
             await task
-        await study.close()
-
-    run(main())
     with LearnedBook(tmp_path / "l.sqlite") as book:
         search = book.search_of(STARTPOS)
         assert search is not None
@@ -340,21 +290,18 @@ def test_cancelled_it_keeps_what_was_found(tmp_path: Path) -> None:
         assert book.stats().lessons == 3
 
 
-def test_a_searcher_that_fails_leaves_the_queue_as_it_is(tmp_path: Path) -> None:
+@in_loop
+async def test_a_searcher_that_fails_leaves_the_queue_as_it_is(tmp_path: Path) -> None:
     lessons(tmp_path / "l.sqlite")
-
-    async def main() -> None:
-        service = BookService(learn=tmp_path / "l.sqlite")
-        service.open()
-        searcher = StudyingSearcher(BrokenSearcher(), service, itertools.count(1).__next__)
-        await searcher.open(Listener())
-        with pytest.raises(FleetError):
-            await searcher.study()
-        searcher.begin()
-        await asyncio.sleep(0.05)
-        await searcher.close()
-        await service.close()
-
-    run(main())
+    service = BookService(learn=tmp_path / "l.sqlite")
+    service.open()
+    searcher = StudyingSearcher(BrokenSearcher(), service, itertools.count(1).__next__)
+    await searcher.open(Listener())
+    with pytest.raises(FleetError):
+        await searcher.study()
+    searcher.begin()
+    await asyncio.sleep(0.05)
+    await searcher.close()
+    await service.close()
     with LearnedBook(tmp_path / "l.sqlite") as book:
         assert book.stats().lessons == 3

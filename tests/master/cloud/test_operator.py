@@ -192,6 +192,17 @@ def test_what_a_killed_command_left_is_in_the_plan(tmp_path: Path, capsys: pytes
     assert "`gougi fleet up` (me@here) was killed" in shown and "- remove   SecurityGroups sg-3" in shown
 
 
+@pytest.mark.parametrize(
+    ("nodes", "warned"),
+    [(16, ""), (17, "more than 16 nodes were only simulated"), (257, "more than 256 nodes were never tried")],
+)
+def test_a_fleet_larger_than_any_that_was_tried_is_warned_of(tmp_path: Path, nodes: int, warned: str) -> None:
+    owner = Owner(tmp_path)
+    owner.plan(nodes, tell=owner.told.append)
+    said = [line for line in owner.told if "simulated" in line or "never tried" in line]
+    assert [warned] * bool(warned) == [re.findall("more than .*(?=:)", line)[0] for line in said]
+
+
 class Killed(Planned):
     def apply(self, file: str, _tell: object) -> None:
         raise TerraformKilled("terraform apply: without a word")

@@ -8,13 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from master.config import (
-    ConfigError,
-    csa_password,
-    effective,
-    load_config,
-    sample,
-)
+from master.config import ConfigError, csa_password, effective, load_config, sample
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -4,25 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from master.csa.events import (
-    BadOffer,
-    Complaint,
-    Ended,
-    Event,
-    GameOffered,
-    GameStarted,
-    KeepAlive,
-    LoggedOut,
-    LoginOk,
-    LoginRefused,
-    MoveMade,
-    Notice,
-    OfferRejected,
-    Result,
-    Severity,
-    SpecialMade,
-    Unexpected,
-)
+from master.csa import events as server
 from master.csa.protocol import MAX_LINE, CsaProtocol, ProtocolError, State
 from tests.master.csa.transcripts import NAMES, load, server_lines, summary_lines
 
@@ -69,7 +51,7 @@ def say(csa: CsaProtocol, line: str) -> str | None:
 @pytest.mark.parametrize("name", NAMES)
 def test_replays_every_recorded_session(name: str) -> None:
     csa = CsaProtocol()
-    events: list[Event] = []
+    events: list[server.Event] = []
     refused = []
     for said in load(name):
         if said.who == "C":
@@ -86,16 +68,16 @@ def test_replays_every_recorded_session(name: str) -> None:
         elif said.who == "S":
             events += csa.receive(said.text)
     assert refused == REFUSED.get(name, [])
-    surprises = [event.line for event in events if isinstance(event, Unexpected)]
+    surprises = [event.line for event in events if isinstance(event, server.Unexpected)]
     assert surprises == SURPRISES.get(name, [])
 
     lines = list(server_lines(name))
     results = [line[1:] for line in lines if line in ("#WIN", "#LOSE", "#DRAW", "#CENSORED")]
     reasons = [line[1:] for line in lines if line.startswith("#") and line[1:] not in results and line[1] != "#"]
-    ended = [event for event in events if isinstance(event, Ended)]
+    ended = [event for event in events if isinstance(event, server.Ended)]
     assert [(event.result.value, event.reason) for event in ended] == list(zip(results, reasons, strict=True))
-    moves = [event for event in events if isinstance(event, MoveMade)]
-    in_summaries = sum(len(event.summary.moves) for event in events if isinstance(event, GameOffered))
+    moves = [event for event in events if isinstance(event, server.MoveMade)]
+    in_summaries = sum(len(event.summary.moves) for event in events if isinstance(event, server.GameOffered))
     assert len(moves) == sum(line[0] in "+-" and len(line) > 1 for line in lines if line) - in_summaries
     assert [f"{event.csa},T{event.consumed_ms // 1000}" for event in moves] == [
         line for line in lines if line[:1] in ("+", "-") and len(line) > 1
@@ -105,13 +87,13 @@ def test_replays_every_recorded_session(name: str) -> None:
 def playing(name: str = "01_fischer_toryo.black") -> CsaProtocol:
     csa = CsaProtocol()
     csa.login("alice", "test-60-5F-B,pwa")
-    assert csa.receive("LOGIN:alice OK") == [LoginOk("alice")]
+    assert csa.receive("LOGIN:alice OK") == [server.LoginOk("alice")]
     for line in summary_lines(name):
         csa.receive(line)
     agree = csa.agree()
     assert csa.summary is not None
     assert agree == f"AGREE {csa.summary.game_id}"
-    assert csa.receive(f"START:{csa.summary.game_id}") == [GameStarted(csa.summary.game_id)]
+    assert csa.receive(f"START:{csa.summary.game_id}") == [server.GameStarted(csa.summary.game_id)]
     return csa
 
 
@@ -120,14 +102,14 @@ def test_a_game() -> None:
     assert csa.my_turn
     assert csa.move("+7776FU", "'* 123 -3334FU") == "+7776FU,'* 123 -3334FU"
     assert not csa.my_turn
-    assert csa.receive("+7776FU,T3") == [MoveMade("+7776FU", 0, True, 3000)]
+    assert csa.receive("+7776FU,T3") == [server.MoveMade("+7776FU", 0, True, 3000)]
     assert not csa.my_turn
-    assert csa.receive("-3334FU,T0.5") == [MoveMade("-3334FU", 1, False, 500)]
+    assert csa.receive("-3334FU,T0.5") == [server.MoveMade("-3334FU", 1, False, 500)]
     assert csa.my_turn
     assert csa.resign() == "%TORYO"
-    assert csa.receive("%TORYO") == [SpecialMade("%TORYO", 0)]
+    assert csa.receive("%TORYO") == [server.SpecialMade("%TORYO", 0)]
     assert csa.receive("#RESIGN") == []
-    assert csa.receive("#LOSE") == [Ended(Result.LOSE, "RESIGN")]
+    assert csa.receive("#LOSE") == [server.Ended(server.Result.LOSE, "RESIGN")]
     assert csa.logout() == "LOGOUT"
 
 
@@ -137,25 +119,28 @@ def test_a_game() -> None:
 def test_times_of_moves(times: str, consumed_ms: int) -> None:
     csa = playing()
     csa.move("+7776FU")
-    assert csa.receive("+7776FU" + times) == [MoveMade("+7776FU", 0, True, consumed_ms)]
+    assert csa.receive("+7776FU" + times) == [server.MoveMade("+7776FU", 0, True, consumed_ms)]
 
 
 def test_empty_lines_may_stand_anywhere() -> None:
     csa = CsaProtocol()
     csa.login("alice", "pw")
-    events: list[Event] = []
+    events: list[server.Event] = []
     for line in ["LOGIN:alice OK", *summary_lines("24_buoy.black")]:
         events += csa.receive("")
         events += csa.receive(line)
-    assert [event for event in events if event != KeepAlive()] == [LoginOk("alice"), GameOffered(csa.summary)]
+    assert [event for event in events if event != server.KeepAlive()] == [
+        server.LoginOk("alice"),
+        server.GameOffered(csa.summary),
+    ]
 
 
 def test_login_refused_and_tried_again() -> None:
     csa = CsaProtocol()
     csa.login("alice", "wrong")
-    assert csa.receive("LOGIN:incorrect") == [LoginRefused("LOGIN:incorrect")]
+    assert csa.receive("LOGIN:incorrect") == [server.LoginRefused("LOGIN:incorrect")]
     assert csa.receive("type 'LOGIN name password' or 'LOGIN name password x1'") == [
-        Notice("type 'LOGIN name password' or 'LOGIN name password x1'")
+        server.Notice("type 'LOGIN name password' or 'LOGIN name password x1'")
     ]
     assert csa.login("alice", "right") == "LOGIN alice right"
 
@@ -166,11 +151,11 @@ def test_a_bad_offer_can_only_be_rejected() -> None:
     csa.receive("LOGIN:alice OK")
     lines = [line for line in summary_lines("24_buoy.black") if not line.startswith("Your_Turn")]
     events = [event for line in lines for event in csa.receive(line)]
-    assert events == [BadOffer("Your_Turn is missing")]
+    assert events == [server.BadOffer("Your_Turn is missing")]
     with pytest.raises(ProtocolError):
         csa.agree()
     assert csa.reject() == "REJECT"
-    assert csa.receive("REJECT:id by alice")[0] == OfferRejected("id", "alice")
+    assert csa.receive("REJECT:id by alice")[0] == server.OfferRejected("id", "alice")
     assert csa.state is State.WAITING
 
 
@@ -189,7 +174,9 @@ def test_the_server_gives_up_waiting() -> None:
     csa = CsaProtocol()
     csa.login("alice", "pw")
     events = [event for line in server_lines("30_floodgate.alice") for event in csa.receive(line)]
-    assert events[-1] == OfferRejected("test+floodgate-300-10F+alice+bob+20261121082800", "the Server (timed out)")
+    assert events[-1] == server.OfferRejected(
+        "test+floodgate-300-10F+alice+bob+20261121082800", "the Server (timed out)"
+    )
 
 
 def test_no_line_that_breaks_the_protocol() -> None:
@@ -214,10 +201,10 @@ def test_no_line_that_breaks_the_protocol() -> None:
     csa.logout()
     with pytest.raises(ProtocolError, match="logged out"):
         csa.move("+2726FU")
-    assert csa.receive("LOGOUT:completed") == [LoggedOut()]
-    assert csa.receive("%TORYO") == [SpecialMade("%TORYO", 0)]
+    assert csa.receive("LOGOUT:completed") == [server.LoggedOut()]
+    assert csa.receive("%TORYO") == [server.SpecialMade("%TORYO", 0)]
     csa.receive("#RESIGN")
-    assert csa.receive("#LOSE") == [Ended(Result.LOSE, "RESIGN")]
+    assert csa.receive("#LOSE") == [server.Ended(server.Result.LOSE, "RESIGN")]
     with pytest.raises(ProtocolError, match="is over"):
         csa.move("+2726FU")
 
@@ -250,7 +237,7 @@ def test_surprises_leave_the_state_as_it_was(line: str) -> None:
     csa = playing()
     before = repr(csa)
     events = csa.receive(line)
-    assert [type(event) for event in events] == [Unexpected]
+    assert [type(event) for event in events] == [server.Unexpected]
     assert repr(csa) == before
 
 
@@ -258,8 +245,8 @@ def test_the_servers_board_counts() -> None:
     csa = playing()
     csa.move("+7776FU")
     events = csa.receive("+2726FU,T0")
-    assert events[0] == MoveMade("+2726FU", 0, True, 0)
-    assert isinstance(events[1], Unexpected)
+    assert events[0] == server.MoveMade("+2726FU", 0, True, 0)
+    assert isinstance(events[1], server.Unexpected)
     assert csa.turn == 1
 
 
@@ -268,11 +255,11 @@ def test_a_complaint_takes_the_hope_of_a_game_only_from_who_waits_for_one() -> N
     csa = CsaProtocol()
     csa.login("alice", "floodgate-300-10F-B,trip")
     csa.receive("LOGIN:alice OK")
-    assert csa.receive(f"##[ERROR] {text}") == [Complaint(text, Severity.PERMANENT)]
-    assert csa.receive("##[ERROR]") == [Complaint("", Severity.IGNORABLE)]
+    assert csa.receive(f"##[ERROR] {text}") == [server.Complaint(text, server.Severity.PERMANENT)]
+    assert csa.receive("##[ERROR]") == [server.Complaint("", server.Severity.IGNORABLE)]
     assert csa.state is State.WAITING
-    assert playing().receive(f"##[ERROR] {text}") == [Complaint(text, Severity.IGNORABLE)]
-    assert csa.receive("##[CHAT] hello") == [Notice("##[CHAT] hello")]
+    assert playing().receive(f"##[ERROR] {text}") == [server.Complaint(text, server.Severity.IGNORABLE)]
+    assert csa.receive("##[CHAT] hello") == [server.Notice("##[CHAT] hello")]
 
 
 WORDS = st.sampled_from(

@@ -62,10 +62,7 @@ def test_time_per_side_and_units() -> None:
 
 def test_a_common_time_block_holds_for_the_side_without_its_own() -> None:
     lines = [*BUOY, "BEGIN Time+", "Total_Time:1", "END Time+"]
-    assert parse_summary(lines).time == (
-        TimeControl(total_ms=1000),
-        TimeControl(total_ms=60_000, increment_ms=5_000),
-    )
+    assert parse_summary(lines).time == (TimeControl(total_ms=1000), TimeControl(total_ms=60_000, increment_ms=5_000))
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
-import uvloop
 from rsshogi.record import Record
 
 from cluster.api import Listener
@@ -22,10 +20,6 @@ from tests.master.scripted import ScriptedSearcher
 from worker.clock import ClockSettings
 
 FAST = PlayerSettings(clock=ClockSettings(network_margin_ms=200, most_reserve_ms=50), guard_ms=50)
-
-
-def run(main: Coroutine[Any, Any, None]) -> None:
-    uvloop.run(asyncio.wait_for(main, 30))
 
 
 def server(room: RoomOptions | None = None, records: Path | None = None) -> PracticeServer:

@@ -26,6 +26,7 @@ from master.practice.server_room import RoomOptions
 from tests.answers import make_progress
 from tests.master.csa.peer import free_port
 from tests.master.game.playing import FAST
+from tests.master.loops import in_loop
 from tests.master.scripted import BrokenSearcher, ScriptedSearcher
 
 pytestmark = pytest.mark.timeout(60)
@@ -86,10 +87,7 @@ async def play(
 def test_a_searcher_that_blocks_loses_no_game_on_time() -> None:
     async def main(address: ServerAddress) -> None:
         seen: list[GameEvent] = []
-        games = (
-            play(address, "alice", Stuck(), observers=[seen.append]),
-            play(address, "bob", ScriptedSearcher(None)),
-        )
+        games = (play(address, "alice", Stuck(), observers=[seen.append]), play(address, "bob", ScriptedSearcher(None)))
         for (outcome,) in await asyncio.gather(*games):
             assert outcome.reason == "MAX_MOVES"
         moves = [event for event in seen if isinstance(event, MovePlayed)]
@@ -153,7 +151,8 @@ def test_a_search_that_is_refused_costs_no_time() -> None:
         run(main(address))
 
 
-def test_a_thread_that_a_dead_disk_holds_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+@in_loop
+async def test_a_thread_that_a_dead_disk_holds_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     released, held = threading.Event(), threading.Event()
 
     async def write(_stop: asyncio.Event) -> list[GameOutcome]:
@@ -161,25 +160,20 @@ def test_a_thread_that_a_dead_disk_holds_is_left_behind(monkeypatch: pytest.Monk
         released.wait(30)
         return []
 
-    async def main() -> None:
-        monkeypatch.setattr(connection_thread, "LEAVE_S", 0.05)
-        games = asyncio.create_task(connection_thread._ConnectionThread().run(write))
-        await asyncio.to_thread(held.wait)
-        games.cancel()
-        with pytest.raises(asyncio.CancelledError), capture_logs() as logs:
-            await games
-        assert [entry["event"] for entry in logs] == ["connection_left_behind"]
-        released.set()
-
-    run(main())
+    monkeypatch.setattr(connection_thread, "LEAVE_S", 0.05)
+    games = asyncio.create_task(connection_thread._ConnectionThread().run(write))
+    await asyncio.to_thread(held.wait)
+    games.cancel()
+    with pytest.raises(asyncio.CancelledError), capture_logs() as logs:
+        await games
+    assert [entry["event"] for entry in logs] == ["connection_left_behind"]
+    released.set()
 
 
-def test_errors_come_back() -> None:
-    async def main() -> None:
-        nowhere = ServerAddress("127.0.0.1", free_port())
-        with pytest.raises(CsaConnectionError, match="refuses the connection"):
-            await play(nowhere, "alice", ScriptedSearcher(), backoff=Backoff(first_s=0.01, attempts=2))
-        with pytest.raises(LoginRefusedError):
-            await play(nowhere, "not a name", ScriptedSearcher())
-
-    run(main())
+@in_loop
+async def test_errors_come_back() -> None:
+    nowhere = ServerAddress("127.0.0.1", free_port())
+    with pytest.raises(CsaConnectionError, match="refuses the connection"):
+        await play(nowhere, "alice", ScriptedSearcher(), backoff=Backoff(first_s=0.01, attempts=2))
+    with pytest.raises(LoginRefusedError):
+        await play(nowhere, "not a name", ScriptedSearcher())

@@ -19,6 +19,7 @@ from master.player.instructions import Login
 from master.practice.server import PracticeServer, ServerOptions
 from master.practice.server_room import RoomOptions
 from tests.master.csa.peer import free_port
+from tests.master.loops import in_loop
 from tests.master.scripted import ScriptedSearcher
 
 pytestmark = pytest.mark.timeout(60)
@@ -42,91 +43,80 @@ def server(port: int = 0, **room: Any) -> PracticeServer:
     return PracticeServer(ServerOptions(port=port, room=RoomOptions(max_moves=4, **room)))
 
 
-def test_game_after_game() -> None:
-    async def main() -> None:
-        async with server() as host, asyncio.TaskGroup() as group:
-            tasks = [group.create_task(loop(host.address, name, count=3)) for name in ("alice", "bob")]
-            alice, bob = [await task for task in tasks]
-        assert [outcome.reason for outcome in alice] == ["MAX_MOVES"] * 3
-        colours = [outcome.summary.my_colour for outcome in alice if outcome.summary is not None]
-        assert set(colours) == {0, 1}
-        assert len({outcome.summary.game_id for outcome in bob if outcome.summary is not None}) == 3
-
-    run(main())
+@in_loop
+async def test_game_after_game() -> None:
+    async with server() as host, asyncio.TaskGroup() as group:
+        tasks = [group.create_task(loop(host.address, name, count=3)) for name in ("alice", "bob")]
+        alice, bob = [await task for task in tasks]
+    assert [outcome.reason for outcome in alice] == ["MAX_MOVES"] * 3
+    colours = [outcome.summary.my_colour for outcome in alice if outcome.summary is not None]
+    assert set(colours) == {0, 1}
+    assert len({outcome.summary.game_id for outcome in bob if outcome.summary is not None}) == 3
 
 
-def test_stopped_while_waiting_for_a_game() -> None:
-    async def main() -> None:
-        stop = asyncio.Event()
+@in_loop
+async def test_stopped_while_waiting_for_a_game() -> None:
+    stop = asyncio.Event()
 
-        def watch(event: GameEvent) -> None:
-            if isinstance(event, LoggedIn):
-                stop.set()
+    def watch(event: GameEvent) -> None:
+        if isinstance(event, LoggedIn):
+            stop.set()
 
-        async with server() as host:
-            assert await loop(host.address, "alice", stop=stop, observers=[watch]) == []
-
-    run(main())
+    async with server() as host:
+        assert await loop(host.address, "alice", stop=stop, observers=[watch]) == []
 
 
-def test_stopped_during_a_game_which_is_played_to_its_end() -> None:
-    async def main() -> None:
-        stop = asyncio.Event()
+@in_loop
+async def test_stopped_during_a_game_which_is_played_to_its_end() -> None:
+    stop = asyncio.Event()
 
-        def watch(event: GameEvent) -> None:
-            if isinstance(event, MovePlayed):
-                stop.set()
+    def watch(event: GameEvent) -> None:
+        if isinstance(event, MovePlayed):
+            stop.set()
 
-        async with server() as host, asyncio.TaskGroup() as group:
-            other = group.create_task(loop(host.address, "bob", stop=stop))
-            (outcome,) = await loop(host.address, "alice", stop=stop, observers=[watch])
-            assert outcome.reason == "MAX_MOVES"
-            assert len(await other) == 1
-
-    run(main())
+    async with server() as host, asyncio.TaskGroup() as group:
+        other = group.create_task(loop(host.address, "bob", stop=stop))
+        (outcome,) = await loop(host.address, "alice", stop=stop, observers=[watch])
+        assert outcome.reason == "MAX_MOVES"
+        assert len(await other) == 1
 
 
-def test_a_server_that_comes_late_and_one_that_restarts() -> None:
-    async def main() -> None:
-        port = free_port()
-        in_game = asyncio.Event()
+@in_loop
+async def test_a_server_that_comes_late_and_one_that_restarts() -> None:
+    port = free_port()
+    in_game = asyncio.Event()
 
-        def watch(event: GameEvent) -> None:
-            if isinstance(event, MovePlayed) and event.ply == 2:
-                in_game.set()
+    def watch(event: GameEvent) -> None:
+        if isinstance(event, MovePlayed) and event.ply == 2:
+            in_game.set()
 
-        stop = asyncio.Event()
-        games = [
-            asyncio.create_task(loop(("127.0.0.1", port), name, stop=stop, observers=[watch]))
-            for name in ("alice", "bob")
-        ]
-        await asyncio.sleep(0.2)
-        for _ in range(2):
-            in_game.clear()
-            async with server(port):
-                await in_game.wait()
+    stop = asyncio.Event()
+    games = [
+        asyncio.create_task(loop(("127.0.0.1", port), name, stop=stop, observers=[watch])) for name in ("alice", "bob")
+    ]
+    await asyncio.sleep(0.2)
+    for _ in range(2):
         in_game.clear()
         async with server(port):
             await in_game.wait()
-            stop.set()
-            outcomes = [outcome for game in games for outcome in await game]
-        assert {outcome.conclusion for outcome in outcomes} <= {
-            Conclusion.INTERRUPTED,
-            Conclusion.DISCONNECTED,
-            Conclusion.CENSORED,
-        }
-        assert len(outcomes) >= 6
+    in_game.clear()
+    async with server(port):
+        await in_game.wait()
+        stop.set()
+        outcomes = [outcome for game in games for outcome in await game]
+    assert {outcome.conclusion for outcome in outcomes} <= {
+        Conclusion.INTERRUPTED,
+        Conclusion.DISCONNECTED,
+        Conclusion.CENSORED,
+    }
+    assert len(outcomes) >= 6
 
-    run(main())
 
-
-def test_the_first_refused_login_ends_it() -> None:
-    async def main() -> None:
-        async with server(passwords={"alice": "other"}) as host:
-            with pytest.raises(LoginRefusedError):
-                await loop(host.address, "alice", count=1)
-
-    run(main())
+@in_loop
+async def test_the_first_refused_login_ends_it() -> None:
+    async with server(passwords={"alice": "other"}) as host:
+        with pytest.raises(LoginRefusedError):
+            await loop(host.address, "alice", count=1)
 
 
 def test_a_name_that_still_plays_after_a_crash_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,7 +140,8 @@ def test_a_name_that_still_plays_after_a_crash_is_tried_again(monkeypatch: pytes
     assert refused > 2
 
 
-def test_a_fault_of_ours_does_not_end_the_other_games(monkeypatch: pytest.MonkeyPatch) -> None:
+@in_loop
+async def test_a_fault_of_ours_does_not_end_the_other_games(monkeypatch: pytest.MonkeyPatch) -> None:
     played = game_loop.play_game
     faults = 0
 
@@ -162,13 +153,9 @@ def test_a_fault_of_ours_does_not_end_the_other_games(monkeypatch: pytest.Monkey
         return await played(*arguments, **more)
 
     monkeypatch.setattr(game_loop, "play_game", faulty)
-
-    async def main() -> None:
-        async with server() as host, asyncio.TaskGroup() as group:
-            tasks = [group.create_task(loop(host.address, name, count=1)) for name in ("alice", "bob")]
-            assert [(await task)[0].reason for task in tasks] == ["MAX_MOVES"] * 2
-
-    run(main())
+    async with server() as host, asyncio.TaskGroup() as group:
+        tasks = [group.create_task(loop(host.address, name, count=1)) for name in ("alice", "bob")]
+        assert [(await task)[0].reason for task in tasks] == ["MAX_MOVES"] * 2
     assert faults == 3
 
 
@@ -201,77 +188,51 @@ def test_a_connection_that_stood_for_long_begins_the_row_anew(monkeypatch: pytes
     assert len(logins) == 9
 
 
-def test_a_server_that_does_not_answer_a_login(monkeypatch: pytest.MonkeyPatch) -> None:
+@in_loop
+async def test_a_server_that_does_not_answer_a_login(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(game, "LOGIN_S", 0.05)
 
     async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
         writer.close()
 
-    async def main() -> None:
-        async with await asyncio.start_server(silent, "127.0.0.1", 0) as host:
-            with pytest.raises(CsaConnectionError, match="no answer to the login"):
-                await loop(host.sockets[0].getsockname(), "alice", backoff=Backoff(attempts=1))
-
-    run(main())
+    async with await asyncio.start_server(silent, "127.0.0.1", 0) as host:
+        with pytest.raises(CsaConnectionError, match="no answer to the login"):
+            await loop(host.sockets[0].getsockname(), "alice", backoff=Backoff(attempts=1))
 
 
-def test_cancelled_during_a_game() -> None:
-    async def main() -> None:
-        begun = asyncio.Event()
-
-        def watch(event: GameEvent) -> None:
-            if isinstance(event, MovePlayed):
-                begun.set()
-
-        async with server() as host:
-            tasks = [asyncio.create_task(loop(host.address, name, observers=[watch])) for name in ("alice", "bob")]
-            await begun.wait()
-            for task in tasks:
-                task.cancel()
-            results = await asyncio.gather(*tasks, return_exceptions=True)
-            assert all(isinstance(result, asyncio.CancelledError) for result in results)
-
-    run(main())
+@in_loop
+async def test_of_two_players_with_one_name_one_gives_up_and_the_other_plays() -> None:
+    async with server() as host:
+        rivals = {asyncio.create_task(loop(host.address, "alice", count=1)) for _ in range(2)}
+        (ended,), (left,) = await asyncio.wait(rivals, return_when=asyncio.FIRST_EXCEPTION)
+        error = ended.exception()
+        assert isinstance(error, NameTakenError)
+        assert str(error) == (
+            f"{ServerAddress(*host.address)} closed the connection 8 times in a row while 'alice' waited for a game"
+            ": it seems that another player logs in with this name and password; end it, or take another name"
+        )
+        (outcome,) = await loop(host.address, "bob", count=1)
+        assert outcome.reason == "MAX_MOVES"
+        assert [outcome.reason for outcome in await left] == ["MAX_MOVES"]
 
 
-def test_of_two_players_with_one_name_one_gives_up_and_the_other_plays() -> None:
-    async def main() -> None:
-        async with server() as host:
-            rivals = {asyncio.create_task(loop(host.address, "alice", count=1)) for _ in range(2)}
-            (ended,), (left,) = await asyncio.wait(rivals, return_when=asyncio.FIRST_EXCEPTION)
-            error = ended.exception()
-            assert isinstance(error, NameTakenError)
-            assert str(error) == (
-                f"{ServerAddress(*host.address)} closed the connection 8 times in a row while 'alice' waited for a game"
-                ": it seems that another player logs in with this name and password; end it, or take another name"
-            )
-            (outcome,) = await loop(host.address, "bob", count=1)
-            assert outcome.reason == "MAX_MOVES"
-            assert [outcome.reason for outcome in await left] == ["MAX_MOVES"]
-
-    run(main())
-
-
-def test_a_name_that_still_plays_behind_a_dropped_connection_is_tried_on(monkeypatch: pytest.MonkeyPatch) -> None:
+@in_loop
+async def test_a_name_that_still_plays_behind_a_dropped_connection_is_tried_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """However long ago the first login was."""
     answers = iter([b"LOGIN:alice OK\n", *[b"LOGIN:incorrect\n"] * 5])
     monkeypatch.setattr(game_loop, "REFUSED_S", 0.0)
+    stop = asyncio.Event()
 
-    async def main() -> None:
-        stop = asyncio.Event()
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readline()
+        if (line := next(answers, None)) is None:
+            stop.set()
+        else:
+            writer.write(line)
+            await writer.drain()
+        writer.close()
 
-        async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            await reader.readline()
-            if (line := next(answers, None)) is None:
-                stop.set()
-            else:
-                writer.write(line)
-                await writer.drain()
-            writer.close()
-
-        async with await asyncio.start_server(answer, "127.0.0.1", 0) as host:
-            assert await loop(host.sockets[0].getsockname(), "alice", stop=stop) == []
-
-    run(main())
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as host:
+        assert await loop(host.sockets[0].getsockname(), "alice", stop=stop) == []
     assert next(answers, None) is None

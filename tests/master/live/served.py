@@ -11,6 +11,7 @@ from concurrent.futures import Future
 from types import TracebackType
 from typing import Any, Self
 
+from master.live.asking import Asker
 from master.live.facts import Fact
 from master.live.page import Site
 from master.live.server import Hub, listen, make_app, make_server
@@ -20,8 +21,9 @@ from tests.master.live.told import HEAD
 class Served:
     """A context manager: ``site`` is shown at ``port`` of loopback."""
 
-    def __init__(self, site: Site | None = None, token: str = "") -> None:
+    def __init__(self, site: Site | None = None, token: str = "", asker: Asker | None = None) -> None:
         self.site = site or Site(HEAD)
+        self._asker = asker
         self._token = token
         self._begun: Future[tuple[asyncio.AbstractEventLoop, Hub]] = Future()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), daemon=True)
@@ -42,7 +44,7 @@ class Served:
 
     async def _serve(self) -> None:
         hub = Hub(self.site)
-        self._server = make_server(make_app(hub, self._token))
+        self._server = make_server(make_app(hub, self._token, self._asker))
         self._server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
         self._begun.set_result((asyncio.get_running_loop(), hub))
         await self._server.serve(sockets=[self.sock])

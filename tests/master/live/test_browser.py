@@ -13,11 +13,14 @@ import pytest
 from master.analysis.files import write_game
 from master.analysis.report import ReportSettings
 from master.live.facts import Fact, Teller, fleet_fact
+from master.live.page import Site
 from master.live.sources import facts_of
 from master.player.events import GameBegan, GameEvent
 from tests.master.analysis.browser import SIDEWAYS, Browser, installed
 from tests.master.analysis.records import blunder_report
 from tests.master.live.served import Served
+from tests.master.live.test_asking import Searcher, made
+from tests.master.live.told import HEAD
 from tests.master.ui.shown import CLOCKS, GAME, SUMMARY
 from worker.shogi import STARTPOS
 
@@ -26,7 +29,7 @@ pytestmark = [
     pytest.mark.skipif(not installed(), reason="no browser: apt-get install chromium chromium-driver (.ci/run does)"),
 ]
 EVIL = "<img src=x onerror=\"document.title='caught'\">"
-LEFT, RIGHT, HOME, END = "\ue012", "\ue014", "\ue011", "\ue010"
+LEFT, RIGHT, HOME, END, ESCAPE = "\ue012", "\ue014", "\ue011", "\ue010", "\ue00c"
 
 
 def wait_for(what: Callable[[], Any], timeout_s: float = 60) -> Any:
@@ -143,6 +146,76 @@ def test_an_annotated_record_its_mistakes_and_its_keys(tmp_path: Path) -> None:
         wait_for(lambda: browser.run(SIDEWAYS) == [390, []])
         browser.press("?")
         assert "next, previous mistake" in browser.text("#keys")
+        assert browser.complaints() == []
+
+
+def cell(browser: Browser, name: str) -> None:
+    """Click a square of the board, or a piece in hand."""
+    browser.run(f"""document.querySelector('#board [data-cell="{name}"]').dispatchEvent(
+        new MouseEvent("click", {{ bubbles: true }}))""")
+
+
+def test_a_readers_own_moves_and_variations(tmp_path: Path) -> None:
+    """A record, and an engine that answers: all that it finds can be clicked through."""
+    searcher = Searcher()
+    write_game(tmp_path, "game", blunder_report(), ReportSettings("Gougi", "50000 nodes a position"))
+    head = {**HEAD, "asks": True}
+    with Served(Site(head), asker=made(searcher)) as served, Browser(tmp_path / "profile") as browser:
+        browser.resize(1440, 1250)
+        browser.open(f"http://127.0.0.1:{served.port}/")
+        served.take(*facts_of(tmp_path / "game.annotated.csa"))
+        wait_for(lambda: count(browser, "#moves .row") == 5)
+        browser.press(HOME)
+        browser.press("a")
+        wait_for(lambda: count(browser, "#answer li") == 3)
+        assert browser.text("#answer li b") == "+50"
+        assert browser.text("#answer li .win") == "☗ 52%"
+        assert count(browser, "#board .arrow") == 2 and count(browser, "#board .arrow.second") == 1
+        browser.click("#answer li button:last-child")
+        assert browser.text("#where") == "variation, move 2 from 0"
+        assert browser.run("return document.querySelector('#board .last.to').dataset.square") == "3d"
+        browser.press(LEFT)
+        assert browser.text("#where") == "variation, move 1 from 0"
+        assert count(browser, "#board .arrow") == 1, "the variation's next move"
+
+        cell(browser, "3c")
+        assert count(browser, "#board .goal") == 1
+        cell(browser, "5e")
+        assert count(browser, "#board .goal") == 0, "no goal of the pawn"
+        for square in ("3c", "3d"):
+            cell(browser, square)
+        assert browser.text("#where") == "variation, move 2 from 0"
+        wait_for(lambda: count(browser, "#answer .empty") or count(browser, "#answer li"))
+        cell(browser, "8h")
+        cell(browser, "2b")
+        assert browser.text("#promote") == "promote"
+        browser.click("#promote")
+        assert browser.text("#where") == "variation, move 3 from 0"
+        assert count(browser, "#board .piece.promoted") == 1
+        wait_for(lambda: len(searcher.searched) == 3)
+        assert searcher.searched[-1].split()[:3] == [
+            "lnsgkgsnl/1r5+B1/pppppp1pp/6p2/9/2P6/PP1PPPPPP/7R1/LNSGKGSNL", "w", "B",
+        ]  # fmt: skip
+        wait_for(lambda: "there is no legal move" not in browser.text("#answer"))
+        browser.press(ESCAPE)
+        assert browser.text("#where") == "start"
+        browser.resize(390, 1500)
+        wait_for(lambda: browser.run(SIDEWAYS) == [390, []])
+        assert browser.complaints() == []
+
+
+def test_without_an_engine_nobody_may_move(tmp_path: Path) -> None:
+    with Served() as served, Browser(tmp_path / "profile") as browser:
+        told = Told(served)
+        browser.open(f"http://127.0.0.1:{served.port}/")
+        told(*GAME[1:4])
+        wait_for(lambda: count(browser, "[data-leaf]") == 2)
+        assert count(browser, "#board [data-cell]") == 0 and count(browser, "#ask") == 0
+        browser.click("#pv button")
+        assert browser.text("#where") == "variation, move 1 from 0"
+        assert count(browser, '#pv [aria-current="true"]') == 1
+        browser.click("#leave")
+        assert browser.text("#where") == "start"
         assert browser.complaints() == []
 
 

@@ -15,13 +15,7 @@ from master.config import MetricsConfig
 from master.csa.summary import GameSummary
 from master.logs.game_metrics import GAME, GameMetrics
 from master.logs.log import open_log
-from master.player.events import (
-    Clocks,
-    GameBegan,
-    LineMeasured,
-    MoveComment,
-    MovePlayed,
-)
+from master.player.events import Clocks, GameBegan, LineMeasured, MoveComment, MovePlayed
 from tests.master.command import ROOT
 from worker.clock.timecontrol import TimeControl
 from worker.shogi import STARTPOS

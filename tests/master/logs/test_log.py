@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 from pathlib import Path
-from threading import Event
 
 import pytest
 import structlog
@@ -78,33 +77,6 @@ def test_no_error_ends_the_writer(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
             structlog.get_logger("game").info(event)
     assert LogFile.emit is emit
     assert [json.loads(line)["event"] for line in path.read_text().splitlines()] == ["kept"]
-
-
-def test_the_end_does_not_wait_for_packing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All lines are still in the queue when the end begins."""
-    ending = Event()
-    emit, stop_packing = LogFile.emit, LogFile.stop_packing
-
-    def held(file: LogFile, record: logging.LogRecord) -> None:
-        ending.wait()
-        emit(file, record)
-
-    def stop(file: LogFile) -> None:
-        stop_packing(file)
-        ending.set()
-
-    monkeypatch.setattr(LogFile, "emit", held)
-    monkeypatch.setattr(LogFile, "stop_packing", stop)
-    try:
-        with open_log(tmp_path, file_level="info", console_level="error", console=pytest.fail, part_bytes=1_000):
-            for number in range(50):
-                structlog.get_logger("game").info("move", number=number)
-    finally:
-        ending.set()
-    files = list(tmp_path.iterdir())
-    assert len(files) > 2
-    assert {file.suffix for file in files} == {".jsonl"}
-    assert sum(len(file.read_text().splitlines()) for file in files) == 50
 
 
 def test_a_disk_that_refuses_at_the_very_end_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

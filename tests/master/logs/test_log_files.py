@@ -128,8 +128,7 @@ def refuse(*_: object, **__: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "event", "files"),
-    [("rename", "log_not_set_aside", [f"{NAME}.jsonl"]), ("unlink", "log_not_packed", None)],
+    ("call", "event", "files"), [("rename", "log_not_set_aside", [f"{NAME}.jsonl"]), ("unlink", "log_not_packed", None)]
 )
 def test_a_rotation_that_fails_costs_no_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, event: str, files: list[str] | None
@@ -152,31 +151,6 @@ def test_a_disk_that_packs_no_file_leaves_it_as_it_is(tmp_path: Path, monkeypatc
     assert names(tmp_path) == [f"{NAME}.0001.jsonl", f"{NAME}.jsonl"]
     assert [event for event, _ in log.told] == ["log_not_packed"]
     assert numbers(log.path) == list(range(30))
-
-
-@pytest.mark.parametrize("when", ["before", "in work"])
-def test_where_it_is_waited_for_parts_are_left_unpacked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str
-) -> None:
-    log = Written(tmp_path, part_bytes=150_000)
-    pieces: list[bytes] = []
-    write = gzip.GzipFile.write
-
-    def stopping(packed: gzip.GzipFile, piece: bytes) -> int:
-        log.file.stop_packing()
-        pieces.append(piece)
-        return write(packed, piece)
-
-    if when == "before":
-        log.file.stop_packing()
-        monkeypatch.setattr(gzip, "GzipFile", refuse)
-    else:
-        monkeypatch.setattr(gzip.GzipFile, "write", stopping)
-    log.lines(range(4_000))
-    assert names(tmp_path) == [f"{NAME}.0001.jsonl", f"{NAME}.0002.jsonl", f"{NAME}.jsonl"]
-    assert numbers(log.path) == list(range(4_000))
-    assert len(pieces) == (when == "in work")
-    assert log.told == []
 
 
 @pytest.mark.parametrize("at_once", [1, 7, 30, 60])
@@ -225,7 +199,7 @@ def test_it_is_cut_as_a_file_is_opened(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_a_part_is_packed_as_it_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = Written(tmp_path, part_bytes=2_000)
-    log.file.stop_packing()
+    monkeypatch.setattr(log.file, "_pack", lambda _: None)
     log.lines(range(50))
     opened = Path.open
 

@@ -7,11 +7,7 @@ from dataclasses import replace
 
 from cluster.api import Decision, Known, Pondered, PonderSearch, Progress, SearchRequest, StartSearch, StopSearch
 from master.csa.summary import GameSummary, format_summary, parse_summary
-from master.player.events import (
-    GameEvent,
-    GameOutcome,
-    Note,
-)
+from master.player.events import GameEvent, GameOutcome, Note
 from master.player.inputs import Connected, Input, PonderFound, Prepared, ServerLine
 from master.player.instructions import Emit, Finish, Instruction, Login, PlayerSettings, Send
 from master.player.player import Player

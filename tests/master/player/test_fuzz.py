@@ -15,23 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cluster.api import Listener, StartSearch
+from master.csa import SIGNS
 from master.csa.client import CsaConnectionError
 from master.csa.lines import LineProtocol
 from master.csa.login import ServerAddress
-from master.csa.position import SIGNS
 from master.csa.protocol import MAX_LINE
 from master.game.driver import GameSettings, LoginRefusedError, play_game
+from master.player import inputs
 from master.player.events import GameBegan, MovePlayed, Note
-from master.player.inputs import (
-    Connected,
-    ConnectionLost,
-    GiveUp,
-    Input,
-    Prepared,
-    SearchFailed,
-    ServerLine,
-    Tick,
-)
 from master.player.instructions import Emit, Finish, Login, PlayerSettings, Send
 from master.player.player import Player
 from tests.answers import make_decision, make_progress
@@ -78,8 +69,7 @@ class Watched:
 
     def __init__(self) -> None:
         self.player = Player(
-            Login("alice", "test,secret"),
-            PlayerSettings(resign_score=None, ponder=True, validate=True),
+            Login("alice", "test,secret"), PlayerSettings(resign_score=None, ponder=True, validate=True)
         )
         self.bytes = LineProtocol(self._line, lambda _: None)
         self.now = 1_000.0
@@ -90,9 +80,9 @@ class Watched:
         self.search_id = 1
         self.said: list[str] = []
         self.finished = False
-        self.tell(Connected())
+        self.tell(inputs.Connected())
 
-    def tell(self, event: Input) -> None:
+    def tell(self, event: inputs.Input) -> None:
         for instruction in self.player.handle(event, self.now):
             assert not self.finished
             match instruction:
@@ -123,7 +113,7 @@ class Watched:
         self.bytes.data_received(data[at:])
 
     def _line(self, line: str) -> None:
-        self.tell(ServerLine(line))
+        self.tell(inputs.ServerLine(line))
 
     def _judge(self, line: str, shown: str) -> None:
         match = LINE.fullmatch(shown)
@@ -195,8 +185,7 @@ def mutated(line: bytes, choice: int) -> bytes:
     return bytes(data)
 
 
-@pytest.mark.slow
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(
     st.sampled_from(PLAIN),
     st.one_of(st.just(-1), st.just(-1), st.integers(0, 50)),
@@ -211,7 +200,7 @@ def test_whatever_the_server_says(name: str, head: int, steps: list[tuple[str, i
     for line in lines[:head]:
         watched.hear(line + b"\n", cuts)
         if line == b"END Game_Summary":
-            watched.tell(Prepared())
+            watched.tell(inputs.Prepared())
     left = lines[head:]
     for kind, value in steps:
         watched.now += 40
@@ -233,20 +222,20 @@ def test_whatever_the_server_says(name: str, head: int, steps: list[tuple[str, i
             case "decide":
                 watched.decide(number)
             case "prepared":
-                watched.tell(Prepared())
+                watched.tell(inputs.Prepared())
             case "tick":
                 watched.now += 1000 * (number % 50)
-                watched.tell(Tick())
+                watched.tell(inputs.Tick())
             case "progress":
                 pv = ("7g7f", "5e5d")[number % 2 :]
                 progress = make_progress(watched.search_id, 5, 3, 12, pv, 100, agreement=number % 11 / 10)
                 watched.tell(progress)
             case "fail":
-                watched.tell(SearchFailed(watched.search_id, "broken"))
+                watched.tell(inputs.SearchFailed(watched.search_id, "broken"))
             case "lost" if number % 8 == 0:  # now and then, for nothing follows
-                watched.tell(ConnectionLost("gone"))
+                watched.tell(inputs.ConnectionLost("gone"))
             case "abort" if number % 8 == 0:
-                watched.tell(GiveUp("enough"))
+                watched.tell(inputs.GiveUp("enough"))
 
 
 @pytest.mark.timeout(60)
@@ -283,7 +272,7 @@ def test_any_bytes_over_tcp() -> None:
                 return
 
     async def main() -> None:
-        for seed in range(60):
+        for seed in range(20):
             await asyncio.wait_for(one(random.Random(seed)), 10)
 
     uvloop.run(main())

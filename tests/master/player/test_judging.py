@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import random
-from collections import Counter
 from dataclasses import replace
 
 import pytest
-from rsshogi.core import Board
 
 from cluster.api import Decision
 from cluster.network.messages import LONGEST_GAME
@@ -17,7 +14,7 @@ from master.player.judging import Judge, Judgement, Verdict
 from tests.answers import make_decision
 from tests.master.csa.transcripts import summary_lines
 from worker.score import MATE, mated_in
-from worker.shogi import Position, SfenError, move_to_usi
+from worker.shogi import Position, move_to_usi
 
 SUMMARY = replace(parse_summary(summary_lines("01_fischer_toryo.black")[1:-1]), max_moves=320)
 SETTINGS = PlayerSettings(resign_score=2000, resign_moves=3, last_plies=30)
@@ -26,9 +23,6 @@ MATED = "4k4/4G4/4P4/9/9/9/9/9/4K4 w - 1"
 MATES = "4k4/9/4P4/9/9/9/9/9/4K4 b G 1"
 """G*5b mates."""
 ENTERED = "K1RRBB3/GGSS5/NNL6/9/9/9/9/9/8k b 8P 1"
-
-IN_CAMP = ["R", "+R", "B", "+B", "G", "S", "+P", "+P", "+L", "+N", "+S"]
-TOTALS = {"R": 2, "B": 2, "G": 4, "S": 4, "N": 4, "L": 4, "P": 18}
 
 
 def decision(move: str = "7g7f", score: int | None = 0) -> Decision:
@@ -43,100 +37,26 @@ def verdicts(judge: Judge, *scores: int | None, plies: int = 100) -> list[Verdic
     return [judge.after_search(decision(score=score), START, plies) for score in scores]
 
 
-def entering(rng: random.Random) -> str:
-    """A position of a king that has entered or nearly so, about the number of pieces and points that the rule wants."""
-    grid = {(file, rank): "" for file in range(9) for rank in range(9)}
-    left = Counter(TOTALS)
-
-    def put(piece: str, ranks: range) -> None:
-        empty = [square for square, there in grid.items() if not there and square[1] in ranks]
-        kind = piece[-1].upper()
-        if kind != "K":
-            if not left[kind]:
-                return
-            left[kind] -= 1
-        grid[rng.choice(empty)] = piece
-
-    put("K", range(4) if rng.random() < 0.3 else range(3))
-    put("k", range(4, 9))
-    for _ in range(rng.choice([9, 10, 10, 10, 11, 12])):
-        put(rng.choice(IN_CAMP), range(3))
-    for _ in range(rng.randint(0, 3)):
-        put(rng.choice(IN_CAMP), range(3, 7))
-    for _ in range(rng.randint(0, 3)):
-        put(rng.choice(["g", "s", "r", "b"]), range(9))
-    hand = ""
-    for kind in "RBGSNLP":
-        count = min(left[kind], rng.choice([0, 0, 1, 2] if kind in "RBG" else [0, 1, 2, 4, 9]))
-        hand += (str(count) if count > 1 else "") + kind if count else ""
-    rows = []
-    for rank in range(9):
-        row, gap = "", 0
-        for file in range(9):
-            piece = grid[file, rank]
-            gap = 0 if piece else gap + 1
-            row = row + piece if piece else (row[:-1] if gap > 1 else row) + str(gap)
-        rows.append(row)
-    sfen = f"{'/'.join(rows)} b {hand or '-'} 1"
-    return sfen if rng.random() < 0.5 else turned(sfen)
-
-
-def turned(sfen: str) -> str:
-    """The same position with the colours exchanged."""
-    board, _, hand, number = sfen.split()
-    squares = board.replace("+", "+ ").split("/")
-    rows = ["".join(reversed(_pieces(row.replace(" ", "")))) for row in reversed(squares)]
-    return f"{'/'.join(rows).swapcase()} w {hand.swapcase()} {number}"
-
-
-def _pieces(row: str) -> list[str]:
-    pieces: list[str] = []
-    for letter in row:
-        if pieces and pieces[-1] == "+":
-            pieces[-1] += letter
-        else:
-            pieces.append(letter)
-    return pieces
-
-
 # Declaring
 
 
-def may_declare(sfen: str, more: int = 0) -> bool:
-    """The 27 points (and ``more``), counted over rsshogi's board, whose own `can_declare_win` knows no rule in Python
-    and is never true."""
-    board = Board(sfen)
-    black = sfen.split()[1] == "b"
-    own = [
-        (str(piece).upper(), square.to_usi()) for square, piece in board.iter_pieces() if str(piece).isupper() == black
-    ]
-    camp = [kind for kind, square in own if square[1] in ("abc" if black else "ghi")]
-    others = [kind[-1] for kind in camp if kind != "K"]
-    held = [kind for kind, count in board.hand_counts(board.turn).items() for _ in range(count)]
-    points = sum(5 if kind in "RB" else 1 for kind in others + held)
-    return "K" in camp and len(others) >= 10 and points >= (28 if black else 27) + more and not board.is_in_check()
-
-
-def test_it_declares_exactly_where_it_is_right() -> None:
-    rng, seen, close = random.Random(27), Counter[bool](), Counter[tuple[int, bool]]()
-    sides = (judge(), judge(my_colour=1))
-    while seen.total() < 1500:
-        sfen = entering(rng)
-        try:
-            position = Position.from_sfen(sfen)
-        except SfenError:
-            continue  # the king that is not to move stands in check
-        right = may_declare(sfen)
-        if position.is_mated():
-            continue
-        seen[right] += 1
-        close[position.turn, right] += may_declare(sfen, more=1 if right else -1) != right
-        referee = sides[position.turn]
-        assert (referee.before_search(position, 100).verdict is Verdict.DECLARE) == right, sfen
-        expected = Verdict.DECLARE if right else Verdict.DISBELIEVE
-        assert referee.after_search(decision("win"), position, 100) is expected, sfen
-    assert min(seen.values()) > 200
-    assert min(close.values()) > 10  # a point more or less, and it were otherwise
+@pytest.mark.parametrize(
+    ("sfen", "right"),
+    [
+        (ENTERED, True),
+        ("2SGKGS2/1R5B1/PPPP5/9/9/9/9/9/4k4 b R5P 1", True),
+        ("2SGKGS2/1R5B1/PPPP5/9/9/9/9/9/4k4 b R4P 1", False),  # 27 points
+        ("4K4/9/9/9/9/9/pppp5/1r5b1/2sgkgs2 w r4p 1", True),  # white needs no more
+        ("4K4/9/9/9/9/9/pppp5/1r5b1/2sgkgs2 w r3p 1", False),
+    ],
+)
+def test_it_declares_exactly_where_it_is_right(sfen: str, right: bool) -> None:
+    """`tests.worker.shogi.test_position` has the rule itself."""
+    position = Position.from_sfen(sfen)
+    referee = judge(my_colour=position.turn)
+    assert (referee.before_search(position, 100).verdict is Verdict.DECLARE) == right
+    expected = Verdict.DECLARE if right else Verdict.DISBELIEVE
+    assert referee.after_search(decision("win"), position, 100) is expected
 
 
 # Resigning

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from cluster.api import Decision, Progress, RetimeSearch
 from master.csa.summary import GameSummary, format_summary, parse_summary
@@ -21,13 +19,12 @@ from master.player.events import (
     MovePlayed,
     ThinkingBegan,
 )
-from master.player.inputs import ConnectionLost, GiveUp, Prepared, SearchFailed, Tick
-from master.player.instructions import PlayerSettings, PrepareSearcher, Send
+from master.player.inputs import GiveUp, Prepared
+from master.player.instructions import PrepareSearcher, Send
 from tests.master.csa.transcripts import NAMES, server_lines, summary_lines
-from tests.master.player.table import BLACK, WHITE, Table, decision, progress
-from worker.clock import ClockSettings
+from tests.master.player.table import BLACK, WHITE, Table, progress
 from worker.clock.timecontrol import TimeControl
-from worker.shogi import Position, move_to_csa
+from worker.shogi import Position, move_to_usi
 
 
 def test_voters_that_do_not_agree_get_more_time() -> None:
@@ -184,79 +181,10 @@ def test_replays_every_recorded_game(name: str) -> None:
             if mine is not None and line == mine:
                 board = Position.from_sfen(table.requests[-1].sfen)
                 board.push_all(table.requests[-1].moves)
-                usi = next(
-                    text
-                    for text in map(_usi, board.legal_moves())
-                    if board.parse_usi(text) == board.parse_csa(mine[:7])
-                )
-                assert table.decide(usi).startswith(mine[:7])
+                assert table.decide(move_to_usi(board.parse_csa(mine[:7]))).startswith(mine[:7])
         table.hear(line)
         if line == "END Game_Summary" and table.player.outcome is None:
             table.tell(Prepared())
     results = [line[1:] for line in lines if line in ("#WIN", "#LOSE", "#DRAW", "#CENSORED")]
     if results:
         assert table.outcome.conclusion.value == results[0]
-
-
-def _usi(move: int) -> str:
-    from worker.shogi import move_to_usi
-
-    return move_to_usi(move)
-
-
-STEPS = st.one_of(
-    st.sampled_from(
-        ["prepared", "tick", "abort", "lost", "decide", "decide badly", "progress", "fail", "echo", "reply"]
-    ),
-    st.sampled_from([line for line in format_summary(BLACK) if line[0] == "P"][:3]),
-    st.sampled_from(["", "#WIN", "#RESIGN", "LOGOUT:completed", f"START:{BLACK.game_id}", "REJECT:x by y", "##[x]"]),
-    st.text(max_size=12),
-)
-
-
-@settings(max_examples=150)
-@given(st.booleans(), st.integers(0, 2), st.lists(STEPS, max_size=40), st.randoms(use_true_random=False))
-def test_whatever_happens_only_legal_lines_go_out(black: bool, head: int, steps: list[str], random: object) -> None:
-    table = Table(PlayerSettings(clock=ClockSettings(), resign_score=None))
-    summary = BLACK if black else WHITE
-    board = Position.startpos()
-    for line in ["LOGIN:alice OK", *format_summary(summary)][: (0, 1, 99)[head]]:
-        table.hear(line)
-    for step in steps:
-        table.now += 50
-        lines_before = len(table.lines)
-        search_id = table.requests[-1].search_id if table.requests else 1
-        if step == "prepared":
-            table.tell(Prepared())
-        elif step == "tick":
-            table.now += 30_000
-            table.tell(Tick())
-        elif step == "abort":
-            table.tell(GiveUp("stop"))
-        elif step == "lost":
-            table.tell(ConnectionLost("gone"))
-        elif step == "decide":
-            table.tell(decision(search_id, _usi(random.choice(board.legal_moves()))))  # type: ignore[attr-defined]
-        elif step == "decide badly":
-            table.tell(decision(search_id, "5e5d"))
-        elif step == "progress":
-            table.tell(progress(search_id, "7g7f"))
-        elif step == "fail":
-            table.tell(SearchFailed(search_id, "broken"))
-        elif step == "echo":
-            sent = table.player.protocol.sent
-            if sent is not None and sent[0] in "+-":
-                table.hear(f"{sent},T0")
-                board.push_csa(sent)
-        elif step == "reply":
-            moves = board.legal_moves()
-            if table.player.protocol.state.value == "playing" and board.turn != summary.my_colour and moves:
-                move = random.choice(moves)  # type: ignore[attr-defined]
-                table.hear(f"{move_to_csa(move)},T0")
-                board.push(move)
-        else:
-            table.hear(step)
-        for line in table.lines[lines_before:]:
-            if line[0] in "+-":
-                board.parse_csa(line[:7])
-    assert sum(line == "LOGOUT" for line in table.lines) <= 1

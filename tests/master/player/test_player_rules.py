@@ -8,9 +8,7 @@ import pytest
 
 from cluster.api import RetimeSearch
 from master.csa.summary import format_summary
-from master.player.events import (
-    Conclusion,
-)
+from master.player.events import Conclusion
 from master.player.inputs import ConnectionLost, LineSent, Prepared, Tick
 from master.player.instructions import PlayerSettings
 from tests.answers import make_progress

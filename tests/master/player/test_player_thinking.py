@@ -10,12 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cluster.api import PonderSearch, StartSearch
-from master.player.events import (
-    Conclusion,
-    MoveComment,
-    MovePlayed,
-    ThinkingBegan,
-)
+from master.player.events import Conclusion, MoveComment, MovePlayed, ThinkingBegan
 from master.player.inputs import BookReplied, ConnectionLost, GiveUp, Tick
 from master.player.instructions import AskBook, BookAnswer, Emit, PlayerSettings, Send
 from tests.answers import make_known

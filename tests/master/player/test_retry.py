@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from master.game.loop import Backoff, Rivalry, ShownOut
+from master.game.loop import CERTAIN, Backoff, times_shown_out
 
 
 def test_delays_grow_and_end() -> None:
@@ -21,27 +21,12 @@ def test_delays_grow_and_end() -> None:
         assert longest / 2 <= delay <= longest
 
 
-def test_a_name_that_is_shown_out_again_and_again() -> None:
-    shown_out = ShownOut(suspected=3, certain=5)
-    assert [shown_out.again(1.0) for _ in range(5)] == [
-        Rivalry.NONE,
-        Rivalry.NONE,
-        Rivalry.SUSPECTED,
-        Rivalry.NONE,
-        Rivalry.CERTAIN,
-    ]
-    assert shown_out.times == 5
-
-
-def test_a_long_wait_or_anything_else_begins_anew() -> None:
+def test_a_long_wait_begins_the_row_anew() -> None:
     """A server that is restarted once a day, or a line that drops now and then, is no rival."""
-    shown_out = ShownOut(suspected=2, certain=3)
-    assert [shown_out.again(waited_s) for waited_s in (1.0, 1800.0, 1.0, 1800.0)] == [Rivalry.NONE] * 4
-    for _ in range(10):
-        shown_out.again(1.0)
-        shown_out.over()
-        assert shown_out.times == 0
-    assert shown_out.again(1.0) is Rivalry.NONE
+    times = 0
+    for waited_s, expected in ((1.0, 1), (1.0, 2), (1800.0, 0), (1.0, 1)):
+        times = times_shown_out(times, waited_s)
+        assert times == expected
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -51,7 +36,7 @@ def test_of_two_gougis_one_gives_up_within_minutes_and_the_other_stays(seed: int
     backoff = Backoff(attempts=None)
     comes_at = {"first": 0.0, "second": rng.uniform(0, 1800)}
     since = dict.fromkeys(comes_at, 0.0)
-    rows = {name: ShownOut() for name in comes_at}
+    rows = dict.fromkeys(comes_at, 0)
     failures = dict.fromkeys(comes_at, 0)
     inside = ""
     while len(comes_at) or not inside:
@@ -61,7 +46,8 @@ def test_of_two_gougis_one_gives_up_within_minutes_and_the_other_stays(seed: int
         if not loser:
             continue
         waited_s = now - since[loser]
-        if rows[loser].again(waited_s) is Rivalry.CERTAIN:
+        rows[loser] = times_shown_out(rows[loser], waited_s)
+        if rows[loser] >= CERTAIN:
             break
         failures[loser] = 1 if waited_s >= 60 else failures[loser] + 1
         delay_s = backoff.delay_s(failures[loser], rng)

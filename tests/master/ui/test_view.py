@@ -8,19 +8,14 @@ from dataclasses import replace
 
 import pytest
 
-from master.player.events import (
-    Conclusion,
-    GameBegan,
-    GameEnded,
-    GameOutcome,
-    ThinkingBegan,
-)
+from master.player.events import Conclusion, GameBegan, GameEnded, GameOutcome, ThinkingBegan
 from master.records.notation import Notation
 from master.ui.console import Console
 from master.ui.lines import LineView, own_result_words
 from master.ui.model import GameView, SeriesView
 from master.ui.screen import GameScreen
 from master.ui.show import Show
+from tests.master.loops import in_loop
 from tests.master.ui.shown import CLOCKS, DECISION, GAME, PROGRESS, SUMMARY, after
 from worker.shogi import STARTPOS
 
@@ -176,25 +171,22 @@ def test_the_move_limit_may_have_a_winner(conclusion: Conclusion, winner: int | 
 
 
 @pytest.mark.parametrize(("terminal", "stderr_too"), [(False, False), (True, False), (True, True)])
-def test_warnings_go_to_stderr(terminal: bool, stderr_too: bool) -> None:
+@in_loop
+async def test_warnings_go_to_stderr(terminal: bool, stderr_too: bool) -> None:
     """Even if the full screen is on: at once if that does not disturb it, otherwise after it."""
     out, err = io.StringIO(), io.StringIO()
-
-    async def main() -> None:
-        console = Console(file=out, width=100, height=40, force_terminal=terminal, color_system=None)
-        warnings = Console(file=err, force_terminal=stderr_too, color_system=None)
-        async with Show(console, warnings) as show:
-            show.warn("warning: before")
-            assert err.getvalue() == "warning: before\n"
-            for event in GAME[:4]:
-                show.observe(event)
-            show.warn("warning: [during] the game")
-            assert ("during" in err.getvalue()) == (not stderr_too)
-            assert ("warning: [during] the game" in show.view.notes) == terminal
-            show.observe(GAME[-1])
-            show.say("the result")
-
-    asyncio.run(main())
+    console = Console(file=out, width=100, height=40, force_terminal=terminal, color_system=None)
+    warnings = Console(file=err, force_terminal=stderr_too, color_system=None)
+    async with Show(console, warnings) as show:
+        show.warn("warning: before")
+        assert err.getvalue() == "warning: before\n"
+        for event in GAME[:4]:
+            show.observe(event)
+        show.warn("warning: [during] the game")
+        assert ("during" in err.getvalue()) == (not stderr_too)
+        assert ("warning: [during] the game" in show.view.notes) == terminal
+        show.observe(GAME[-1])
+        show.say("the result")
     assert err.getvalue() == "warning: before\nwarning: [during] the game\n"
     assert "before" not in out.getvalue()
     assert "the result" in out.getvalue()

@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from cluster.api import (
-    Decision,
-    Known,
-    Pondered,
-    PonderSearch,
-    SearchRequest,
-    StartSearch,
-)
+from cluster.api import Decision, Known, Pondered, PonderSearch, SearchRequest, StartSearch
 from master.usi.front import FleetFront
 from master.usi.options import FleetOptions, FleetPlan, Instruction
 from tests.answers import make_decision, make_progress

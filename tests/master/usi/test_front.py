@@ -14,15 +14,7 @@ from tests.master.usi.bench import PLAN, Bench, decision, thinking
 from tests.usi_bench import TIMES
 from worker.book import BookReply
 from worker.shogi import STARTPOS
-from worker.usi.events import (
-    Failed,
-    GuiGone,
-    GuiLine,
-    NewGame,
-    Prepare,
-    Prepared,
-    Quit,
-)
+from worker.usi.events import Failed, GuiGone, GuiLine, NewGame, Prepare, Prepared, Quit
 
 
 class TestReady:

@@ -78,11 +78,7 @@ class TestReport:
         assert vote_line([]) == ""
 
 
-ALONE = {
-    "Stochastic_Ponder",
-    "GenerateAllLegalMoves",
-    "RootMateSearchNodesLimit",
-}
+ALONE = {"Stochastic_Ponder", "GenerateAllLegalMoves", "RootMateSearchNodesLimit"}
 """Options of the single engine alone; ``docs/reference/usi.md`` says why the fleet has none of them."""
 TOGETHER = {"Nodes", "Mode", "Vote"}
 OTHERWISE = {"Threads", "EnteringKingRule"}

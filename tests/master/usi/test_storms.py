@@ -15,11 +15,7 @@ from tests.usi_bench import LINES
 from worker.mate import MateResult, MateStatus
 from worker.usi.events import Failed, GuiLine, MateSolved, Prepare, Prepared, SendToGui, SolveMate, Tick
 
-OPTIONS = (
-    "setoption name Nodes value 3",
-    "setoption name Nodes value many",
-    "setoption name MultiPV value 2",
-)
+OPTIONS = ("setoption name Nodes value 3", "setoption name Nodes value many", "setoption name MultiPV value 2")
 
 
 class Storm:

@@ -24,6 +24,7 @@ from worker.nnue.features import (
     HALF_KP,
     HALF_KP_VM,
     HALF_RELATIVE_KP,
+    K_A2,
     K_P,
     FeatureSet,
 )
@@ -52,6 +53,7 @@ NETWORKS = (
     Architecture(K_P, 128, 1, 40),
     Architecture(K_P, 384, 24, 8),
     Architecture(K_P, 1024, 64, 96),
+    Architecture(K_A2, 256, 32, 32),
 )
 EVERY_GAMES = 14
 """Step through the real games: each of these networks evaluates every fourteenth, and each begins with another."""

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 from lab.training import generation0
-from worker.engine import Limits, SharesTable
+from worker.engine import MOVES_MEANING, Limits, SharesTable
 from worker.nnue import Network, default_network, portable
 from worker.nnue.kernels import kernels
 from worker.nnue.network import default_file
 from worker.rules import EnteringKingRule, Rules
+from worker.score import NO_SCORE
 from worker.search.engine import NumbaEngine
-from worker.search.tt import entry_bound, entry_depth
+from worker.search.tt import UNSEARCHED, entry_bound, entry_depth, entry_eval, entry_score, probe
 from worker.shogi import STARTPOS
 
 
@@ -51,6 +52,8 @@ def test_the_meaning_is_that_of_the_network_and_the_rules() -> None:
     assert engine.entries_meaning() == meaning, "a search brings these with it, to every node the same"
     engine.rules = Rules(entering=EnteringKingRule.TRY)
     assert engine.entries_meaning() != meaning
+    scaled = NumbaEngine(hash_mb=1, eval_file=file, fv_scale=17)
+    assert scaled.entries_meaning()[:MOVES_MEANING] == meaning[:MOVES_MEANING], "its moves can be used"
     other = NumbaEngine(hash_mb=1)
     other._network.layers[0][0][0] += 1
     assert other.entries_meaning() != meaning
@@ -64,3 +67,27 @@ def test_the_meaning_does_not_depend_on_the_cpu(monkeypatch: pytest.MonkeyPatch)
     assert any(not np.array_equal(a[1], b[1]) for a, b in zip(layers, elsewhere.layers, strict=True))
     here._network = elsewhere
     assert here.entries_meaning() == meaning
+
+
+def test_of_another_network_only_moves_enter_the_table() -> None:
+    """No score, no evaluation, no bound; entries of one's own search stay as they are."""
+    ours, theirs = NumbaEngine(hash_mb=4), NumbaEngine(hash_mb=4, fv_scale=40)
+    table = ours._threads[0].record
+    for engine, depth in ((ours, 5), (theirs, 8)):
+        engine.share(1)
+        search(engine, depth)
+    entries = theirs.take_entries()
+    own = {int(key): probe(table, key) for key in ours.take_entries()[:, 0]}
+    before = {int(key): probe(table, key) for key in entries[:, 0]}
+    used = ours.absorb_moves(entries)
+    assert used > 20
+    new = {int(key): (probe(table, key), word) for key, word in entries if before[int(key)] == 0}
+    found = [(word, theirs_word) for word, theirs_word in new.values() if word != 0]
+    assert len(found) >= 0.9 * used
+    for word, theirs_word in found:
+        assert int(word) & 0xFFFF == int(theirs_word) & 0xFFFF != 0
+        facts = entry_bound(word), entry_depth(word), entry_eval(word), entry_score(word, 0)
+        assert facts[:3] == (0, UNSEARCHED, NO_SCORE)
+    same = [probe(table, np.uint64(key)) == word for key, word in own.items()]
+    assert np.mean(same) > 0.95, "but those for which a full cluster had no room"
+    assert search(ours, 6) > 0

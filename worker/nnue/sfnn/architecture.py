@@ -22,12 +22,11 @@ from worker.nnue.features import (
     HALF_KA_HM2,
     HALF_KP,
     HALF_KP_VM,
+    K_A2,
     K_P,
-    PIECE_NUMBERS,
     FeatureSet,
 )
 from worker.nnue.sfnn.stacks import StackRule, parse_stacks
-from worker.shogi.pieces import SQUARES
 
 
 @dataclass(frozen=True)
@@ -38,8 +37,7 @@ class Input:
         key: the key in an architecture's name.
         name: the name in the file's header.
         rows: of the feature transformer in the file.
-        features: the set by whose numbers the rows in memory are found. Rows of ``K+A2`` are converted to ``K+P``: a
-            king's row there is the sum of its two here.
+        features: the set.
     """
 
     key: str
@@ -47,9 +45,6 @@ class Input:
     rows: int
     features: FeatureSet
 
-
-K_A2: Final = Input("ka2", "K+A2", PIECE_NUMBERS + 3 * SQUARES, K_P)
-"""All pieces, with both kings on one plane, followed by a separate plane for each king."""
 
 INPUTS: Final = {
     key: Input(key, features.name, features.dimensions, features)
@@ -61,8 +56,9 @@ INPUTS: Final = {
         "kp": K_P,
         "halfka1": HALF_KA1,
         "halfkahm1": HALF_KA_HM1,
+        "ka2": K_A2,
     }.items()
-} | {K_A2.key: K_A2}
+}
 """The input features by key."""
 _BY_ROWS: Final = {chosen.rows: chosen for chosen in INPUTS.values()}
 
@@ -128,7 +124,7 @@ class SfnnArchitecture:
 
     @property
     def features(self) -> FeatureSet:
-        """The set by whose numbers the rows in memory are found."""
+        """The features."""
         return self.inputs.features
 
     @property

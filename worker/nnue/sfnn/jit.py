@@ -3,13 +3,13 @@ neither compiles this code nor is affected when it changes."""
 
 from __future__ import annotations
 
-import fcntl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 from worker.jit import cache_dir, jit_of
+from worker.locks import lock
 
 _HERE: Final = Path(__file__).parent
 COMPILED: Final = ("kernel.py", "leb128.py", "portable.py", "state.py", "vector.py")
@@ -27,6 +27,6 @@ def one_at_a_time() -> Iterator[None]:
     """
     folder = cache_dir() / FOLDER
     folder.mkdir(exist_ok=True)
-    with (folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with (folder / "lock").open("w") as file:
+        lock(file)
         yield

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from worker.nnue.features import PIECE_NUMBERS
 from worker.nnue.reference import Ints, make_index, piece_list
-from worker.nnue.sfnn.architecture import K_A2, SfnnArchitecture
+from worker.nnue.sfnn.architecture import SfnnArchitecture
 from worker.nnue.sfnn.file import Progress, SfnnFile
 from worker.nnue.sfnn.stacks import stack_index
 from worker.shogi.pieces import SQUARES
@@ -32,13 +32,8 @@ def active_rows(
     king_squares: Sequence[int],
 ) -> Ints:
     """Every row of the file that a position activates; arguments as in `worker.nnue.reference.active_rows`."""
-    pieces = piece_list(perspective, board, hands)
-    if arch.inputs is K_A2:
-        kings = pieces[pieces >= PIECE_NUMBERS]
-        merged = np.where(pieces >= PIECE_NUMBERS + SQUARES, pieces - SQUARES, pieces)
-        return np.concatenate([merged, kings + SQUARES])
     king = _seen(king_squares[perspective], perspective)
-    return make_index(arch.features.name, king, pieces)
+    return make_index(arch.features.name, king, piece_list(perspective, board, hands))
 
 
 def _seen(square: int, perspective: int) -> int:

@@ -18,7 +18,7 @@ from worker.jit import HAS_AVX2
 from worker.jit.memory import CACHE_LINE, aligned_zeros
 from worker.nnue.features import PIECE_NUMBERS
 from worker.nnue.sfnn import portable, vector
-from worker.nnue.sfnn.architecture import K_A2, SfnnArchitecture
+from worker.nnue.sfnn.architecture import SfnnArchitecture
 from worker.nnue.sfnn.file import SfnnFile
 from worker.nnue.sfnn.reference import seen_inputs
 from worker.nnue.sfnn.stacks import HAND_POINTS, HAND_RULES, HAND_ZONES, KING_RULES, progress_thresholds
@@ -193,15 +193,3 @@ class SfnnState:
         for name, size in zip(("products", "sums_at", "values1", "values2"), rounded, strict=True):
             self.memory[name] = address
             address += size
-
-
-def merged_rows(source: SfnnFile) -> npt.NDArray[np.int16]:
-    """The rows of the feature transformer in the order of ``architecture.features``."""
-    if source.architecture.inputs is not K_A2:
-        return source.transformer_weight
-    rows, kings = source.transformer_weight, PIECE_NUMBERS + SQUARES
-    plane = rows[PIECE_NUMBERS:kings]
-    # Both kings are on one plane, and each is on its own: sums wrap around as the accumulator's do.
-    return np.concatenate(
-        [rows[:PIECE_NUMBERS], plane + rows[kings : kings + SQUARES], plane + rows[kings + SQUARES :]]
-    )

@@ -199,7 +199,7 @@ def test_a_progress_that_is_none() -> None:
 
 
 def test_the_trainers_reader_says_that_it_is_not_for_it() -> None:
-    with pytest.raises(NetworkFileError, match="Gougi plays with it, but does not train it"):
+    with pytest.raises(NetworkFileError, match="an SFNN network, which this command does not take"):
         parse_network(written(SMALL)[1])
 
 

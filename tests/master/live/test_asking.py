@@ -1,0 +1,103 @@
+"""Questions about a position: who may ask, what comes back, and which question goes first."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from master.live.asking import Asker, OvertakenError
+from tests.master.live.served import Served
+from worker.engine import Bound, EngineError, Limits, SearchInfo, SearchResult
+from worker.shogi import STARTPOS
+
+WHITE = "lnsgkgsnl/1r5b1/ppppppppp/9/9/2P6/PP1PPPPPP/1B5R1/LNSGKGSNL w - 2"
+
+
+class Searcher:
+    """An engine whose searches last until they are stopped, if it is told so."""
+
+    name, can_split, rules = "searcher", True, None
+
+    def __init__(self, waits: bool = False) -> None:
+        self.waits = waits
+        self.begun = threading.Event()
+        self.searched: list[str] = []
+        self.closed = False
+        self._stopped = threading.Event()
+
+    def set_position(self, sfen: str, moves: Any = ()) -> None:
+        if len(sfen.split()) != 4:
+            raise EngineError(f"no SFEN: {sfen}")
+        self._sfen = sfen
+        self._stopped.clear()
+
+    def go(self, limits: Limits, on_info: Any = None) -> SearchResult:
+        self.searched.append(self._sfen)
+        self.begun.set()
+        if self.waits:
+            assert self._stopped.wait(20)
+        line = SearchInfo(3, 3, 50, Bound.EXACT, 100, 1, 0, ("7g7f", "3c3d"))
+        return SearchResult("7g7f", None, 100, 1, (line,) * limits.multipv)
+
+    def stop(self) -> None:
+        self._stopped.set()
+
+    def new_game(self) -> None:
+        pass
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def made(searcher: Searcher) -> Asker:
+    return Asker(lambda: searcher)  # type: ignore[arg-type,return-value]
+
+
+@pytest.mark.parametrize(("sfen", "score"), [(STARTPOS, 50), (WHITE, -50)])
+def test_scores_are_from_blacks_view(sfen: str, score: int) -> None:
+    found = asyncio.run(made(Searcher()).ask(sfen))
+    assert found["move"] == "7g7f" and found["nodes"] == 100
+    assert found["lines"] == [{"score": score, "depth": 3, "pv": ["7g7f", "3c3d"]}] * 3
+
+
+def test_the_newest_question_ends_the_search_and_goes_first() -> None:
+    searcher = Searcher(waits=True)
+
+    async def main() -> list[Any]:
+        asker = made(searcher)
+        first = asyncio.create_task(asker.ask(STARTPOS))
+        await asyncio.to_thread(searcher.begun.wait, 20)
+        searcher.begun.clear()
+        second = asyncio.create_task(asker.ask("overtaken - - 1"))
+        await asyncio.sleep(0)
+        third = asyncio.create_task(asker.ask(WHITE))
+        await asyncio.to_thread(searcher.begun.wait, 20)
+        searcher.stop()
+        answers = await asyncio.gather(first, second, third, return_exceptions=True)
+        asker.close()
+        return answers
+
+    first, second, third = asyncio.run(main())
+    assert first["lines"] and third["lines"]
+    assert isinstance(second, OvertakenError)
+    assert searcher.searched == [STARTPOS, WHITE]
+    assert searcher.closed
+
+
+def test_only_the_page_itself_may_ask() -> None:
+    place = f"/ask?sfen={quote(STARTPOS)}"
+    with Served() as served:
+        assert served.get(place, **{"X-Gougi": "1"}).status == 403, "there is no engine"
+    searcher = Searcher()
+    with Served(asker=made(searcher)) as served:
+        assert served.get(place).status == 403
+        assert searcher.searched == []
+        assert served.get(place, "POST", **{"X-Gougi": "1"}).status == 405
+        answer = served.get(place, **{"X-Gougi": "1"})
+        assert answer.status == 200 and b'"pv":["7g7f","3c3d"]' in answer.read()
+        answer = served.get("/ask?sfen=nonsense", **{"X-Gougi": "1"})
+        assert answer.status == 422 and answer.read() == b"no SFEN: nonsense"
