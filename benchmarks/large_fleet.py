@@ -234,7 +234,7 @@ class LargeFleet(FleetSearcher):
         """Let the nodes of these groups connect."""
         self.started = time.monotonic()
         for group in groups:
-            specs = [(node_id, self._spec(node_id, 1).address) for node_id in self.groups[group]]
+            specs = [(node_id, self.spec(node_id, 1, None).address) for node_id in self.groups[group]]
             self._processes[group][1].send(specs)
 
     def kill(self, groups: Iterable[int]) -> None:
@@ -307,7 +307,11 @@ async def measure(nodes: int, processes: int, hz: float, rounds: int, steady_s: 
             since = time.monotonic()
             fleet.kill(dead)
             decision = await decided
-            await watch.until(lambda since=since: killed <= watch.lost(since).keys())
+
+            def are_lost(since: float = since) -> bool:
+                return killed <= watch.lost(since).keys()
+
+            await watch.until(are_lost)
             figures["lost, s"].add(max(watch.lost(since)[node_id] for node_id in killed))
             figures["decision, ms"].add(decision.elapsed_ms)
             figures["votes"].add(sum(ballot.members for ballot in decision.ballots))
