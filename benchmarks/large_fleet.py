@@ -28,6 +28,7 @@ import resource
 import secrets
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from typing import Annotated, Any
@@ -266,6 +267,9 @@ class Watch:
                 found.setdefault(str(fields["node"]), when - since)
         return found
 
+    def has_lost(self, nodes: set[str], since: float) -> bool:
+        return nodes <= self.lost(since).keys()
+
     async def until(self, condition: Callable[[], bool]) -> float:
         async with asyncio.timeout(_PATIENCE_S):
             while not condition():
@@ -307,11 +311,7 @@ async def measure(nodes: int, processes: int, hz: float, rounds: int, steady_s: 
             since = time.monotonic()
             fleet.kill(dead)
             decision = await decided
-
-            def are_lost(since: float = since) -> bool:
-                return killed <= watch.lost(since).keys()
-
-            await watch.until(are_lost)
+            await watch.until(partial(watch.has_lost, killed, since))
             figures["lost, s"].add(max(watch.lost(since)[node_id] for node_id in killed))
             figures["decision, ms"].add(decision.elapsed_ms)
             figures["votes"].add(sum(ballot.members for ballot in decision.ballots))

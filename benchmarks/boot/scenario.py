@@ -214,8 +214,11 @@ class Scenario:
         node = self.machines["node"]
         before = self._nodes()
         assert before, "no node process says that it is there"
-        node.run("pkill", "-KILL", "raylet")
-        until("another raylet is there", 60, lambda: node.run("pgrep", "-x", "raylet", code=None))
+        killed = node.run("pgrep", "-x", "raylet")
+        node.run("pkill", "-KILL", "-x", "raylet")
+        until("another raylet is there", 60, lambda: node.run("pgrep", "-x", "raylet", code=None) not in ("", killed))
+        healthy = ("/opt/gougi/release/deploy/scripts/healthcheck.sh", "node")
+        until("it answers", 60, lambda: not node.run(*healthy))
         known = until("Ray knows the worker again", 120, self._ray_nodes)
         assert self._nodes() == before, "the nodes did not outlive their raylet"
         return known
