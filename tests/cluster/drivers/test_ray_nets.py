@@ -8,8 +8,8 @@ import pytest
 
 from benchmarks.random_networks import random_network
 from cluster.node import sent_nets
-from tests.cluster.drivers.test_ray_hosts import HEALTH_CHECKS, Fleet
 from tests.cluster.namespaces import Host, why_not
+from tests.cluster.ray_hosts import HEALTH_CHECKS, Fleet
 from worker.nnue.architecture import Architecture
 from worker.nnue.features import HALF_KP
 from worker.nnue.format import write_network
