@@ -7,7 +7,6 @@ not at all. A process that fetches a network locks its name, so the machine's ot
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import os
 import shutil
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from worker.files import described
+from worker.locks import lock
 from worker.trust import only_ours
 
 CHUNK_BYTES: Final = 8 << 20
@@ -128,8 +128,8 @@ def keep_net(net: SentNet, chunks: Iterable[bytes]) -> Path:
     folder = _cache()
     try:
         only_ours(folder)
-        with (folder / f"{net.key}.lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with (folder / f"{net.key}.lock").open("w") as file:
+            lock(file)
             found = found_net(net)
             if found is None:
                 found = _fetch(net, iter(chunks), folder)

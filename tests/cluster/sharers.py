@@ -89,7 +89,7 @@ class Sharer:
         self.sharing.close()
 
 
-def until(condition: Callable[[], bool], timeout_s: float = 10.0) -> None:
+def until(condition: Callable[[], bool], timeout_s: float = 60.0) -> None:
     """Wait for what other threads and processes do."""
     end = time.monotonic() + timeout_s
     while not condition():

@@ -11,7 +11,6 @@ import asyncio
 import itertools
 import pickle
 import random
-import selectors
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -33,31 +32,12 @@ from cluster.network.messages import Begun, Done, Hello, Report
 from cluster.node.process import NodeSpec
 from tests.cluster.engines import endless_engine
 from tests.cluster.storm import Storm, root_of
+from tests.cluster.virtual_loop import VirtualLoop
 from worker.engine import Bound
 
 _STEP_S = 0.05
 _ACTORS = 100_000
 """More than one life of Ray has."""
-
-
-class VirtualLoop(asyncio.SelectorEventLoop):
-    """Its clock jumps to whatever is due next."""
-
-    def __init__(self) -> None:
-        self._now = 0.0
-        selector = selectors.DefaultSelector()
-        select = selector.select
-
-        def jump(timeout: float | None = None) -> Any:
-            assert timeout is not None, "nothing will ever happen again"
-            self._now += timeout
-            return select(0)
-
-        vars(selector)["select"] = jump
-        super().__init__(selector)
-
-    def time(self) -> float:
-        return self._now
 
 
 @dataclass

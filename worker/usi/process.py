@@ -215,10 +215,11 @@ _SECRETS = frozenset({"GOUGI_CSA_PASSWORD", "GOUGI_PAGE_TOKEN", "RAY_AUTH_TOKEN"
 """Environment variables that must not reach a third-party program."""
 
 
-# Ctrl-C must not reach it; but on POSIX it stays in our session, so it ends with the session.
-_APART: Final[dict[str, Any]] = (
-    {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP} if sys.platform == "win32" else {"process_group": 0}
-)
+def _apart() -> dict[str, Any]:
+    """Ctrl-C must not reach the engine; but on POSIX it stays in our session, so it ends with the session."""
+    if sys.platform == "win32":
+        return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
+    return {"process_group": 0}
 
 
 class UsiProcess:
@@ -248,7 +249,7 @@ class UsiProcess:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 cwd=folder,
-                **_APART,
+                **_apart(),
                 env={name: value for name, value in os.environ.items() if name not in _SECRETS},
             )
         except (OSError, ValueError) as error:

@@ -80,12 +80,10 @@ def test_the_second_signal_does_not_wait(tmp_path: Path) -> None:
         await asyncio.sleep(60)"""
     program = begin(tmp_path, f"{STUBBORN}\n    await asyncio.sleep(0.5)\n    {body}")
     assert program.stdout is not None
-    while program.stdout.readline() != "ready\n":
-        pass
+    assert any("ready" in line for line in program.stdout)
     time.sleep(1)
     os.kill(program.pid, signal.SIGINT)
-    while program.stdout.readline() != "cleaning\n":
-        pass
+    assert any("cleaning" in line for line in program.stdout)
     os.kill(program.pid, signal.SIGINT)
     assert program.communicate(timeout=10)[0] == ""
     assert program.returncode == 130

@@ -18,8 +18,8 @@ from master.live.sources import facts_of
 from master.player.events import GameBegan, GameEvent
 from tests.master.analysis.browser import SIDEWAYS, Browser, installed
 from tests.master.analysis.records import blunder_report
+from tests.master.live.asked import Searcher, made
 from tests.master.live.served import Served
-from tests.master.live.test_asking import Searcher, made
 from tests.master.live.told import HEAD
 from tests.master.ui.shown import CLOCKS, GAME, SUMMARY
 from worker.shogi import STARTPOS
