@@ -7,7 +7,7 @@ locals {
   token_arn          = "${local.parameter_arn}${local.token_parameter}"
   password_arns      = var.csa_password_parameter == "" ? [] : ["${local.parameter_arn}${var.csa_password_parameter}"]
   assume_ec2         = jsonencode({ Version = "2012-10-17", Statement = [{ Effect = "Allow", Action = "sts:AssumeRole", Principal = { Service = "ec2.amazonaws.com" } }] })
-  read_prefixes      = [for prefix in ["release", "config", "nets"] : "${local.store_arn}/${prefix}/*"]
+  read_prefixes      = [for prefix in ["release", "config", "nets", "code"] : "${local.store_arn}/${prefix}/*"]
   kms_statement_list = var.kms_key_arn == null ? [] : [{ Sid = "Key", Effect = "Allow", Action = ["kms:Decrypt", "kms:GenerateDataKey"], Resource = var.kms_key_arn }]
   # To write the token: of a parameter of the standard tier the writer encrypts.
   kms_statement_head = var.kms_key_arn == null ? [] : [{ Sid = "KeyForToken", Effect = "Allow", Action = ["kms:Encrypt"], Resource = var.kms_key_arn }]
@@ -31,7 +31,7 @@ locals {
     { Sid = "MakeToken", Effect = "Allow", Action = ["ssm:GetParameter", "ssm:PutParameter"], Resource = [local.token_arn] },
     { Sid = "Books", Effect = "Allow", Action = ["s3:GetObject"], Resource = ["${local.store_arn}/books/*"] },
     # keep-records.sh.
-    { Sid = "Keep", Effect = "Allow", Action = ["s3:PutObject"], Resource = [for prefix in ["records", "logs", "books"] : "${local.store_arn}/${prefix}/*"] },
+    { Sid = "Keep", Effect = "Allow", Action = ["s3:PutObject"], Resource = [for prefix in ["records", "logs", "books", "code"] : "${local.store_arn}/${prefix}/*"] },
     # `gougi fleet keep`: what becomes of a worker follows from what it says of itself.
     { Sid = "Reports", Effect = "Allow", Action = ["s3:GetObject"], Resource = ["${local.store_arn}/fleet/machines/*"] },
     { Sid = "EndTheFleet", Effect = "Allow", Action = ["autoscaling:SetDesiredCapacity", "autoscaling:DeleteScheduledAction"], Resource = [local.asg_arn] },

@@ -61,6 +61,7 @@ class Scenario:
             self.ray_knows_the_worker,
             self.a_game_is_played_by_the_worker,
             self.the_owner_sees_it_ready,
+            self.a_later_worker_need_not_compile,
             self.secrets_stand_nowhere,
             self.a_bad_worker_gets_nothing,
             self.a_raylet_that_is_killed_comes_back,
@@ -178,6 +179,23 @@ class Scenario:
         until("the worker is ready", 120, lambda: self.owner.status()["ready"] == 1)
         keys = until("record and log are in the bucket", 120, lambda: self.owner.in_bucket("records/"))
         return f"{self.owner.status()['nps']:,} nodes/s; in the bucket: {', '.join(keys)}"
+
+    def a_later_worker_need_not_compile(self) -> str:
+        """The worker takes the head's code from the bucket, as at its first boot, into an empty cache."""
+        self.machines["head"].systemctl("start", "gougi-records")
+        (pack,) = until("the head's code is in the bucket", 120, lambda: self.owner.in_bucket("code/"))
+        node = self.machines["node"]
+        fetch = (
+            '. /etc/gougi/fleet.env && aws s3 sync --only-show-errors --region "$FLEET_REGION" '
+            '"s3://$FLEET_BUCKET/$FLEET_NAME/code/" /var/lib/gougi/code/'
+        )
+        node.run("sh", "-c", fetch)
+        fresh = "--setenv=GOUGI_CACHE_DIR=/var/cache/gougi/fresh"
+        since = time.monotonic()
+        words = ("--uid=gougi", fresh, "sh", "-c", "/opt/gougi/release/deploy/scripts/warm.sh 2>&1")
+        said = node.run("systemd-run", "--quiet", "--pipe", "--wait", *words, timeout_s=120.0 * PATIENCE)
+        assert "compiling" not in said, said
+        return f"{pack}: {time.monotonic() - since:.0f} s"
 
     def secrets_stand_nowhere(self) -> str:
         head, node = self.machines["head"], self.machines["node"]

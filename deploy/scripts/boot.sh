@@ -29,6 +29,12 @@ install -m 0644 "$release"/deploy/systemd/*.service "$release"/deploy/systemd/*.
 cp -r "$release"/deploy/systemd/gougi-*.service.d /etc/systemd/system/
 systemd-tmpfiles --create /etc/tmpfiles.d/gougi.conf
 
+if [ "$FLEET_ROLE" = node ]; then
+  # What the head compiled, if it is there already; warm.sh tries it.
+  aws s3 sync --only-show-errors --region "$FLEET_REGION" "s3://$FLEET_BUCKET/$FLEET_NAME/code/" "$STATE/code/" ||
+    note "no compiled code from the bucket"
+fi
+
 systemctl daemon-reload
 systemctl enable --now --no-block "${units[@]}"
 note "$FLEET_NAME: $FLEET_ROLE installed; started ${units[*]}"

@@ -114,6 +114,7 @@ def test_a_worker(machine: FirstBoot) -> None:
         "daemon-reload",
         "enable --now --no-block gougi-node.service gougi-spot-watch.service",
     ]
+    assert any("/gougi/code/" in line for line in machine.said("fetched")), "nothing that the head compiled"
     units = set(machine.said("units"))
     assert {path.name for path in (DEPLOY / "systemd").glob("gougi-*")} <= units
     files = machine.said("files")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -182,6 +183,29 @@ def test_a_container_that_still_compiles_ends_at_once(tmp_path: Path) -> None:
     compiles = 'trap "echo end >>log; exit 143" TERM; echo warm >>log; while :; do sleep 0.05; done'
     ended = _stopped(tmp_path, "warm", warm=compiles, drain="echo drain >>log", ray="echo ray >>log")
     assert ended == (143, ["warm", "drain", "end"])
+
+
+@pytest.mark.parametrize(
+    ("role", "files", "asked"),
+    [
+        ("node", [], ["warm"]),
+        ("node", ["code"], ["warm --unpack code"]),
+        ("node", ["code", "misfit"], ["warm --unpack code", "warm"]),
+        ("head", [], ["warm", "warm --pack kept/code"]),
+        ("head", ["kept/code"], ["warm"]),
+        ("", [], ["warm"]),
+    ],
+)
+def test_a_worker_takes_what_the_head_compiled(tmp_path: Path, role: str, files: list[str], asked: list[str]) -> None:
+    stand_in(tmp_path, "gougi", f'echo "$*" >>{tmp_path}/asked; [ "$2" != --unpack ] || [ ! -e {tmp_path}/misfit ]')
+    for name in files:
+        path = tmp_path / "misfit" if name == "misfit" else tmp_path / name / "searcher.pack"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    env = {"PATH": os.environ["PATH"], "GOUGI": str(tmp_path / "bin" / "gougi"), "STATE": str(tmp_path)}
+    subprocess.run([SCRIPTS / "warm.sh"], env={**env, "FLEET_ROLE": role}, check=True, timeout=60)
+    lines = (tmp_path / "asked").read_text().splitlines()
+    assert lines == [re.sub(r"(\S*code)$", rf"{tmp_path}/\1/searcher.pack", line) for line in asked]
 
 
 def _until(true: Callable[[], bool]) -> None:
