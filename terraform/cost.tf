@@ -1,9 +1,9 @@
-# What an hour costs, and when the fleet ends by itself.
+# The cost of an hour, and the fleet's automatic end.
 
 locals {
   prices = jsondecode(file("${path.module}/prices.json"))
 
-  # Within a family AWS asks the same for each vCPU; where the table does not know the family or the region: null.
+  # Within a family each vCPU costs the same. null: the table has no price for this family or region.
   price = {
     for type, facts in data.aws_ec2_instance_type.this : type => try(
       var.usd_per_hour[type], local.prices.per_vcpu[split(".", type)[0]][local.region] * facts.default_vcpus, null
@@ -27,8 +27,8 @@ locals {
   stop_at          = timeadd(plantimestamp(), "${floor(local.stop_after_hours * 60)}m")
 }
 
-# The clock starts when this is made or replaced: with the fleet, with other hours, with another price cap or, where there
-# is a cap, another size.
+# The clock starts when this is made or replaced: with the fleet, with other hours, with another price cap and, if there is
+# a cap, with another size.
 resource "terraform_data" "clock" {
   triggers_replace = local.stop_after_hours
 
@@ -44,14 +44,14 @@ resource "terraform_data" "clock" {
   }
 }
 
-# An action that was carried out is gone at AWS, so that the next apply makes it anew. The head looks for it, and shuts
-# itself down where it finds none; where it ends the fleet for another reason, it removes it (deploy/scripts/end-fleet.sh).
+# AWS removes an action that it has carried out, and the next apply makes it again. The head looks for the action and shuts
+# itself down if there is none. If it ends the fleet for another reason, it removes the action (deploy/scripts/end-fleet.sh).
 resource "aws_autoscaling_schedule" "stop" {
   scheduled_action_name  = "stop"
   autoscaling_group_name = aws_autoscaling_group.workers.name
   start_time             = local.stop_at
   min_size               = 0
-  max_size               = -1 # as it is
+  max_size               = -1 # unchanged
   desired_capacity       = 0
 
   lifecycle {
@@ -71,7 +71,7 @@ resource "aws_budgets_budget" "month" {
 
   cost_filter {
     name   = "TagKeyValue"
-    values = [format("user:gougi-fleet$%s", var.name)] # "$$" before a brace would be taken for an escape
+    values = [format("user:gougi-fleet$%s", var.name)] # "$$" before a brace would be an escape
   }
 
   dynamic "notification" {

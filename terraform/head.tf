@@ -5,8 +5,8 @@ data "aws_ssm_parameter" "image" {
   name  = var.image
 }
 
-# The image is chosen once, and again with another release or another variable: a newer image at AWS must not replace
-# machines in the middle of a game because somebody scaled.
+# The image is chosen once, and again with another release or another variable. Otherwise a newer image at AWS would replace
+# machines in the middle of a game when somebody scales the fleet.
 resource "terraform_data" "image" {
   input            = startswith(var.image, "/") ? nonsensitive(data.aws_ssm_parameter.image[0].value) : var.image
   triggers_replace = [var.image, local.release_sha]
@@ -27,7 +27,7 @@ locals {
     name        = var.name
     region      = local.region
     bucket      = local.bucket
-    release_key = aws_s3_object.release.key # nothing boots before it is there
+    release_key = aws_s3_object.release.key # no machine boots before the object exists
     release_sha = local.release_sha
     asg         = local.asg_name
     token       = local.token_parameter
@@ -48,7 +48,7 @@ resource "aws_instance" "head" {
   iam_instance_profile                 = aws_iam_instance_profile.head.name
   key_name                             = var.ssh == null ? null : var.ssh.key_name
   ebs_optimized                        = true
-  instance_initiated_shutdown_behavior = "stop" # what is on its disk stays when it ends by itself
+  instance_initiated_shutdown_behavior = "stop" # its disk survives its own shutdown
   user_data = templatefile(local.machine_template, merge(local.machine_facts, {
     role     = "head"
     head     = "127.0.0.1"
@@ -71,17 +71,17 @@ resource "aws_instance" "head" {
     kms_key_id  = var.kms_key_arn
   }
 
-  # A stopped instance reads back "no public address", which would replace a head that ended by itself, and its disk
+  # A stopped instance is read back with "no public address", which would replace a head that shut itself down, and its disk
   # (terraform-provider-aws, issues 33775 and 37238).
   lifecycle {
     ignore_changes = [associate_public_ip_address]
   }
 
-  # The first boot fetches these, and has to be allowed to.
+  # The first boot fetches these and needs the permission.
   depends_on = [aws_s3_object.release, aws_s3_object.config, aws_s3_object.master_env, aws_iam_role_policy.head, aws_route_table_association.head, aws_vpc_security_group_egress_rule.head]
 }
 
-# A head that ended by itself is started by the next apply.
+# The next apply starts a head that shut itself down.
 resource "aws_ec2_instance_state" "head" {
   instance_id = aws_instance.head.id
   state       = "running"

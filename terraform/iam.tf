@@ -1,4 +1,4 @@
-# What the machines may do in the account: no more than their work asks for.
+# The machines' rights in the account: no more than their work needs.
 
 locals {
   asg_name           = "${var.name}-workers"
@@ -9,10 +9,10 @@ locals {
   assume_ec2         = jsonencode({ Version = "2012-10-17", Statement = [{ Effect = "Allow", Action = "sts:AssumeRole", Principal = { Service = "ec2.amazonaws.com" } }] })
   read_prefixes      = [for prefix in ["release", "config", "nets", "code"] : "${local.store_arn}/${prefix}/*"]
   kms_statement_list = var.kms_key_arn == null ? [] : [{ Sid = "Key", Effect = "Allow", Action = ["kms:Decrypt", "kms:GenerateDataKey"], Resource = var.kms_key_arn }]
-  # To write the token: of a parameter of the standard tier the writer encrypts.
+  # To write the token: the writer encrypts a parameter of the standard tier.
   kms_statement_head = var.kms_key_arn == null ? [] : [{ Sid = "KeyForToken", Effect = "Allow", Action = ["kms:Encrypt"], Resource = var.kms_key_arn }]
 
-  # Session Manager without the policy that AWS offers for it, which lets a machine read every parameter of the account.
+  # Session Manager without AWS's own policy for it, which lets a machine read every parameter of the account.
   statements_of_all = concat([
     {
       Sid      = "SessionManager"
@@ -21,9 +21,9 @@ locals {
       Resource = "*"
     },
     { Sid = "Read", Effect = "Allow", Action = ["s3:GetObject"], Resource = local.read_prefixes },
-    # The first boot, where it fails.
+    # The log of a failed first boot.
     { Sid = "Failure", Effect = "Allow", Action = ["s3:PutObject"], Resource = ["${local.store_arn}/fleet/failures/*"] },
-    # Without it S3 says of an object that is not there that it is forbidden.
+    # Without it S3 answers "forbidden" for an object that does not exist.
     { Sid = "List", Effect = "Allow", Action = ["s3:ListBucket"], Resource = [local.bucket_arn] },
   ], local.kms_statement_list)
 
@@ -32,7 +32,7 @@ locals {
     { Sid = "Books", Effect = "Allow", Action = ["s3:GetObject"], Resource = ["${local.store_arn}/books/*"] },
     # keep-records.sh.
     { Sid = "Keep", Effect = "Allow", Action = ["s3:PutObject"], Resource = [for prefix in ["records", "logs", "books", "code"] : "${local.store_arn}/${prefix}/*"] },
-    # `gougi fleet keep`: what becomes of a worker follows from what it says of itself.
+    # `gougi fleet keep` decides about a worker by its report.
     { Sid = "Reports", Effect = "Allow", Action = ["s3:GetObject"], Resource = ["${local.store_arn}/fleet/machines/*"] },
     { Sid = "EndTheFleet", Effect = "Allow", Action = ["autoscaling:SetDesiredCapacity", "autoscaling:DeleteScheduledAction"], Resource = [local.asg_arn] },
     { Sid = "KeepTheGroup", Effect = "Allow", Action = ["autoscaling:CompleteLifecycleAction", "autoscaling:SetInstanceHealth", "autoscaling:SuspendProcesses"], Resource = [local.asg_arn] },
@@ -43,7 +43,7 @@ locals {
 
   worker_statements = concat(local.statements_of_all, [
     { Sid = "Token", Effect = "Allow", Action = ["ssm:GetParameter"], Resource = [local.token_arn] },
-    # `gougi fleet watch` says how the machine is.
+    # `gougi fleet watch` reports the machine's state.
     { Sid = "Report", Effect = "Allow", Action = ["s3:PutObject"], Resource = ["${local.store_arn}/fleet/machines/*"] },
   ])
 }

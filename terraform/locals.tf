@@ -1,4 +1,4 @@
-# What follows from the variables.
+# Values derived from the variables.
 
 data "aws_caller_identity" "current" {}
 data "aws_partition" "current" {}
@@ -28,12 +28,12 @@ locals {
   region    = data.aws_region.current.name
   account   = data.aws_caller_identity.current.account_id
 
-  # The region's own zones, not local ones (us-west-2-lax-1a), which lack some of what a fleet needs.
+  # Only the region's own zones: local zones (us-west-2-lax-1a) lack services that a fleet needs.
   offered = setintersection([for offer in data.aws_ec2_instance_type_offerings.this : toset(offer.locations)]...)
   zones   = sort([for zone in local.offered : zone if can(regex("^${local.region}[a-z]$", zone))])
   zone    = var.availability_zone != null ? var.availability_zone : try(local.zones[0], null)
 
-  # A node's share of the smallest machine: all threads, half the memory for the table (in MiB); the other half is for the
+  # A node's share of the smallest machine: its threads, and half of its memory for the table (MiB). The other half is for
   # networks, Python, Ray and the system.
   vcpus   = min([for type in var.instance_types : data.aws_ec2_instance_type.this[type].default_vcpus]...)
   memory  = min([for type in var.instance_types : data.aws_ec2_instance_type.this[type].memory_size]...)
@@ -46,15 +46,15 @@ locals {
   # AWS rounds the on-demand share of the rest up.
   spot_nodes = var.on_demand_nodes == null ? 0 : floor((var.nodes - local.on_demand_nodes) * var.spot_percent / 100)
 
-  # Ports inside the fleet, as in the scripts: Ray's are fixed by deploy/scripts/ray.sh, the report port by master.sh; nodes
-  # that share their tables listen on any free port, which is one of the kernel's ephemeral range.
+  # Ports inside the fleet, the same as in the scripts: deploy/scripts/ray.sh fixes Ray's, master.sh the report port. Nodes
+  # that share their tables listen on any free port of the kernel's ephemeral range.
   fleet_ports = {
     ray-and-reports = { from = 6379, to = 6390 }
     ray-workers     = { from = 10002, to = 10999 }
     table-sharing   = { from = 32768, to = 60999 }
   }
 
-  # Ray's head asks each machine for a sign of life; of many it asks less often. Gougi's own heartbeats are faster in any case.
+  # Ray's head checks each machine's health, less often if there are many. Gougi's own heartbeats are faster in any case.
   ray_health = var.nodes < 64 ? "" : <<-EOT
     RAY_health_check_period_ms=1000
     RAY_health_check_timeout_ms=1500

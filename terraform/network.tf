@@ -1,7 +1,7 @@
-# One zone: traffic between zones costs 0.01 US dollars a GB at either end, and a node that shares its table sends
-# 8 MB/s. The head has a public address, for it plays on a server in the Internet; nobody can connect to it. The workers
-# have no route to the Internet (only its names: the VPC's DNS answers for all): S3 through a gateway endpoint (free), SSM
-# through interface endpoints, which cost less than a NAT gateway, and let nothing through but to this bucket and account.
+# One zone: traffic between zones costs 0.01 US dollars a GB at either end, and a node that shares its table sends 8 MB/s.
+# The head has a public address, because it plays on a server in the Internet; nobody can connect to it. The workers have no
+# route to the Internet, though the VPC's DNS resolves its names. They reach S3 through a gateway endpoint (free) and SSM
+# through interface endpoints, which cost less than a NAT gateway and admit only this bucket and this account.
 
 locals {
   make_network     = var.network == null
@@ -9,7 +9,7 @@ locals {
   head_subnet_id   = local.make_network ? aws_subnet.head[0].id : var.network.head_subnet_id
   worker_subnet_id = local.make_network ? aws_subnet.workers[0].id : var.network.worker_subnet_id
 
-  # In a network of our own the head's address is fixed, so that workers find the one that replaces it.
+  # In our own network the head's address is fixed, so workers find its replacement.
   head_cidr    = cidrsubnet(var.vpc_cidr, 4, 0)
   workers_cidr = cidrsubnet(var.vpc_cidr, 4, 1)
   head_fixed   = local.make_network ? cidrhost(local.head_cidr, 10) : null
@@ -21,11 +21,11 @@ resource "aws_vpc" "this" {
   count                = local.make_network ? 1 : 0
   cidr_block           = var.vpc_cidr
   enable_dns_support   = true
-  enable_dns_hostnames = true # names of the endpoints
+  enable_dns_hostnames = true # for the endpoints' names
   tags                 = merge(local.tags, { Name = var.name })
 }
 
-# Whoever forgets to name a security group gets one that allows nothing.
+# A machine without a named security group gets this one, which allows nothing.
 resource "aws_default_security_group" "none" {
   count   = local.make_network ? 1 : 0
   vpc_id  = aws_vpc.this[0].id
@@ -135,7 +135,7 @@ resource "aws_vpc_endpoint" "interface" {
   private_dns_enabled = true
   tags                = merge(local.tags, { Name = "${var.name}-${each.value}" })
 
-  # Keys of somebody else's account, brought to a worker, get nothing out of the fleet this way.
+  # Credentials of another account that are brought to a worker cannot carry data out this way.
   policy = jsonencode({
     Version = "2012-10-17"
     Statement = [{

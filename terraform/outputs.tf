@@ -1,5 +1,5 @@
-# What `gougi fleet` and a person need to know of a fleet. Nothing here is secret. A root module that calls this one passes
-# all of it on as one output: `output "fleet" { value = module.fleet }`.
+# Facts about a fleet, for `gougi fleet` and for people. None is secret. A root module that calls this one passes them on as
+# one output: `output "fleet" { value = module.fleet }`.
 
 output "name" {
   description = "Name of the fleet: the value of the tag `gougi-fleet` on all that belongs to it."

@@ -1,4 +1,4 @@
-# Who may talk to whom. Nothing is open to the world; DNS, time and instance metadata are not subject to security groups.
+# Permitted connections. Nothing is open to the world. Security groups do not apply to DNS, time and instance metadata.
 
 resource "aws_security_group" "fleet" {
   name        = "${var.name}-fleet"
@@ -87,7 +87,7 @@ resource "aws_vpc_security_group_egress_rule" "workers_endpoints" {
   tags                         = local.tags
 }
 
-# Where S3 and SSM are in an existing network, we cannot know.
+# In an existing network we cannot know the addresses of S3 and SSM.
 resource "aws_vpc_security_group_egress_rule" "workers_https" {
   count             = local.make_network ? 0 : 1
   security_group_id = aws_security_group.workers.id

@@ -1,4 +1,4 @@
-# The bucket, what the machines fetch from it, and the secrets. All that is the fleet's has its name before it: fleets may
+# The bucket, the objects that machines fetch from it, and the secrets. Each fleet has a folder with its name, so fleets can
 # share a bucket.
 
 locals {
@@ -44,7 +44,7 @@ resource "aws_s3_bucket_server_side_encryption_configuration" "this" {
   }
 }
 
-# A book that learns is written over: the versions of a month stay.
+# A book that learns is overwritten; its versions are kept for a month.
 resource "aws_s3_bucket_versioning" "this" {
   count  = local.make_bucket ? 1 : 0
   bucket = aws_s3_bucket.this[0].id
@@ -100,7 +100,7 @@ resource "aws_s3_object" "release" {
 
   depends_on = [aws_s3_bucket_server_side_encryption_configuration.this]
 
-  # With another release the machines that boot meanwhile find theirs, until the group knows of the new one.
+  # With another release, machines that boot in the meantime still find theirs, until the group uses the new one.
   lifecycle {
     create_before_destroy = true
   }
@@ -116,7 +116,7 @@ resource "aws_s3_object" "config" {
   depends_on = [aws_s3_bucket_server_side_encryption_configuration.this]
 }
 
-# What the master needs to know of the workers, fetched at each of its starts, and what their number asks of Ray.
+# Facts about the workers that the master fetches at each start, and Ray's settings for their number.
 resource "aws_s3_object" "master_env" {
   # checkov:skip=CKV_AWS_186: encrypted with the bucket's key
   bucket  = local.bucket
@@ -127,8 +127,8 @@ resource "aws_s3_object" "master_env" {
   depends_on = [aws_s3_bucket_server_side_encryption_configuration.this]
 }
 
-# Terraform owns the parameter, so that it goes with the fleet; its value is made by the head's first boot. `value_wo` is
-# never in plan or state.
+# Terraform owns the parameter and removes it with the fleet; the head's first boot makes its value. `value_wo` is never in
+# plan or state.
 resource "aws_ssm_parameter" "ray_token" {
   # checkov:skip=CKV_AWS_337: encrypted with AWS's key for SSM, or with kms_key_arn where there is one
   name             = local.token_parameter

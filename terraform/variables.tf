@@ -1,4 +1,4 @@
-# Everything that a fleet's owner may decide. What a run of `gougi fleet` changes by itself is `nodes` alone.
+# The choices of a fleet's owner. `gougi fleet` itself changes only `nodes`.
 
 # --- What the fleet is ---------------------------------------------------------------------------------------------------
 

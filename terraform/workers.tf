@@ -13,7 +13,7 @@ resource "aws_launch_template" "worker" {
   image_id      = terraform_data.image.output
   instance_type = var.instance_types[0]
   ebs_optimized = true
-  # A worker that ends itself is of no use (its first boot failed): the group makes another.
+  # A worker that shuts itself down has failed its first boot; the group makes another.
   instance_initiated_shutdown_behavior = "terminate"
   user_data = base64encode(templatefile(local.machine_template, merge(local.machine_facts, {
     role     = "node"
@@ -69,15 +69,15 @@ resource "aws_autoscaling_group" "workers" {
   placement_group           = var.placement_group ? aws_placement_group.workers[0].id : null
   health_check_type         = "EC2"
   health_check_grace_period = 300
-  capacity_rebalance        = true # a spot worker at risk gets its successor before it goes
-  # Whoever scales waits until the nodes are joined and warm, not only started; see gougi fleet.
+  capacity_rebalance        = true # a spot worker at risk gets its successor before it ends
+  # `gougi fleet` itself waits until the nodes have joined and are warm.
   wait_for_capacity_timeout = "0"
   termination_policies      = ["OldestLaunchTemplate", "NewestInstance"]
   enabled_metrics           = ["GroupInServiceInstances", "GroupPendingInstances", "GroupTerminatingInstances"]
 
   mixed_instances_policy {
     instances_distribution {
-      # Nothing here may follow from the number of nodes: a change of this policy starts an instance refresh.
+      # Nothing here may depend on the number of nodes: a change of this policy starts an instance refresh.
       on_demand_base_capacity                  = var.on_demand_nodes == null ? 0 : var.on_demand_nodes
       on_demand_percentage_above_base_capacity = var.on_demand_nodes == null ? 100 : 100 - var.spot_percent
       on_demand_allocation_strategy            = "prioritized"
@@ -100,13 +100,13 @@ resource "aws_autoscaling_group" "workers" {
     }
   }
 
-  # Another release goes through the fleet a few machines at a time.
+  # Another release replaces a few machines at a time.
   instance_refresh {
     strategy = "Rolling"
 
     preferences {
       min_healthy_percentage = 90
-      instance_warmup        = 0 # the hook below has waited for it
+      instance_warmup        = 0 # the hook below waits instead
     }
   }
 
@@ -119,7 +119,7 @@ resource "aws_autoscaling_group" "workers" {
     }
   }
 
-  # A worker's boot needs these; at the end they go after the workers.
+  # A worker's boot needs these, and they are destroyed after the workers.
   depends_on = [
     aws_s3_object.config,
     aws_s3_object.master_env,
@@ -131,9 +131,9 @@ resource "aws_autoscaling_group" "workers" {
   ]
 }
 
-# A worker that is to go waits in this hook while it drains (less than a second, once it knows): it reads its target state
-# from the metadata service, so that it needs neither a permission nor a way to the auto-scaling API. The head lets it go
-# (master/cloud/keep.py); where it does not, the hook runs out.
+# A worker that must end waits in this hook while it drains (less than a second after it knows). It reads its target state
+# from the metadata service, so it needs neither a permission nor access to the auto-scaling API. The head completes the
+# hook (master/cloud/keep.py); otherwise the hook times out.
 resource "aws_autoscaling_lifecycle_hook" "drain" {
   name                   = "drain"
   autoscaling_group_name = aws_autoscaling_group.workers.name
@@ -142,8 +142,8 @@ resource "aws_autoscaling_lifecycle_hook" "drain" {
   default_result         = "CONTINUE"
 }
 
-# A new worker counts when it can search, and the head says so then: before, the group ends no other machine for it, and a
-# refresh goes on with none. Without a head it counts after the time that the slowest boot takes.
+# A new worker counts when it can search: then the head completes this hook. Until then the group ends no other machine for
+# it, and a refresh does not go on. Without a head it counts after the time of the slowest boot.
 resource "aws_autoscaling_lifecycle_hook" "joined" {
   name                   = "joined"
   autoscaling_group_name = aws_autoscaling_group.workers.name

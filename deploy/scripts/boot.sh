@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# A machine's first boot, as root, once the release is in /opt/gougi/release: install it, and start what its role asks for.
+# A machine's first boot, as root, after the release was unpacked to /opt/gougi/release: install it, and start the units of
+# the machine's role.
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 read_facts
@@ -14,9 +15,9 @@ case "$FLEET_ROLE" in
   *) die "FLEET_ROLE: expected head or node, not $FLEET_ROLE" ;;
 esac
 
-# Amazon Linux has an older Python of its own.
+# Amazon Linux comes with an older Python.
 command -v python3.11 >/dev/null || again 120 dnf --quiet --assumeyes install python3.11
-# gougi: player and searcher; gougi-ray: Ray's head; gougi-keep: who speaks with AWS on the head.
+# gougi runs the player and the searcher, gougi-ray Ray's head, gougi-keep the service on the head that calls AWS.
 for user in gougi gougi-ray gougi-keep; do
   id "$user" >/dev/null 2>&1 || useradd --system --home-dir "$STATE" --shell /sbin/nologin "$user"
 done
@@ -30,7 +31,7 @@ cp -r "$release"/deploy/systemd/gougi-*.service.d /etc/systemd/system/
 systemd-tmpfiles --create /etc/tmpfiles.d/gougi.conf
 
 if [ "$FLEET_ROLE" = node ]; then
-  # What the head compiled, if it is there already; warm.sh tries it.
+  # The code that the head compiled, if it has reached the bucket; warm.sh tries it.
   aws s3 sync --only-show-errors --region "$FLEET_REGION" "s3://$FLEET_BUCKET/$FLEET_NAME/code/" "$STATE/code/" ||
     note "no compiled code from the bucket"
 fi

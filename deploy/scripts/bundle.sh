@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Make a release: what a machine without a way to the Internet installs. Run from a checkout, on the user's machine.
+# Make a release, which a machine without Internet access can install. Run this from a checkout, on the user's machine.
 #
 #   deploy/scripts/bundle.sh OUT.tar
 #
-# In it: deploy/, the lock file, its wheels for CPython 3.11 on x86-64 Linux, each with its hash, and gougi's own wheel.
-# The same checkout gives the same bytes: a release is known by its hash.
+# It contains deploy/, the lock file, its wheels for CPython 3.11 on x86-64 Linux, each with its hash, and gougi's own wheel.
+# The same checkout gives the same bytes, so the hash identifies a release.
 set -euo pipefail
 [ $# = 1 ] || { echo "usage: bundle.sh OUT.tar" >&2; exit 2; }
 out=$(realpath -m "$1")

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# What a container of gougi is.
+# The entry point of gougi's container.
 #
 #   container.sh head              Ray's head
 #   container.sh node ADDRESS N    a worker: compiles the searcher, then joins the head with N node processes
-#   container.sh health            whether Ray here answers (head or worker)
+#   container.sh health            check that Ray answers here (head or worker)
 #   container.sh COMMAND…          anything else: gougi COMMAND…
 #
-# The token is a file, RAY_AUTH_TOKEN_PATH. SIGTERM to a worker sends its node processes away first.
+# The token is in a file, RAY_AUTH_TOKEN_PATH. After SIGTERM a worker first dismisses its node processes.
 set -euo pipefail
 scripts=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 
@@ -16,8 +16,8 @@ case "${1:-}" in
     "$scripts/healthcheck.sh" node
     ;;
   node)
-    # Bash is process 1 here, which hears only the signals that it has a trap for, and only in `wait`. It passes SIGTERM on
-    # when the nodes are dismissed; while the searcher is compiled there are none.
+    # Bash is process 1 here. It gets only the signals that it has a trap for, and only during `wait`. It passes SIGTERM on
+    # after the nodes are dismissed; while the searcher compiles there are none.
     child='' ended=''
     pass_on() { [ -z "$ended" ] || [ -z "$child" ] || kill -TERM "$child" 2>/dev/null || true; }
     trap 'ended=yes; "$scripts/drain.sh" || true; pass_on' TERM

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Send this machine's node processes away, and wait until the master has dealt their work to others (at most 5 s): before
-# the unit or the pod that runs Ray is stopped. They say how they are in $GOUGI_RUN_DIR (cluster/machine/presence.py).
+# Dismiss this machine's node processes, and wait until the master has dealt their work to others (at most 5 s). Run it
+# before the unit or the container that runs Ray is stopped. Nodes report their state in $GOUGI_RUN_DIR
+# (cluster/machine/presence.py).
 set -euo pipefail
 shopt -s nullglob
 run=${GOUGI_RUN_DIR:?}
@@ -9,7 +10,7 @@ pids=()
 for file in "$run"/node-*.json; do
   pid=${file##*/node-}
   pid=${pid%.json}
-  # Only what is there and ours; a file may outlive its process.
+  # Only live processes of this user: a file may outlive its process.
   if [ -O "/proc/$pid" ] && kill -TERM "$pid" 2>/dev/null; then pids+=("$pid"); fi
 done
 for _ in {1..50}; do

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# As root: configuration and networks from the bucket, on the head books too. At each boot, and before each start of the
-# master.
+# As root: fetch configuration and networks from the bucket, on the head also books. Runs at each boot and before each start
+# of the master.
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 read_facts
@@ -11,18 +11,18 @@ s3 cp "s3://$FLEET_BUCKET/$FLEET_NAME/config/gougi.toml" /etc/gougi/gougi.toml
 s3 cp "s3://$FLEET_BUCKET/$FLEET_NAME/config/master.env" /etc/gougi/master.env
 chmod 0644 /etc/gougi/gougi.toml /etc/gougi/master.env
 mkdir -p "$STATE/nets" "$STATE/books"
-# Setup and the master's start may both be here.
+# Setup and the master's start may run this at the same time.
 exec 9>"$STATE/.fetching"
 flock 9
-# What a download left that was broken off; not a file with a date.
+# Remove what an interrupted download left, but no file that ends in a date.
 find "$STATE/nets" "$STATE/books" -type f -regextype posix-extended -regex '.*\.[0-9A-Fa-f]{8}' ! -regex '.*\.[0-9]{8}' -delete
-# Exact: else one of the same size that is newer in the bucket would stay there.
+# Exact: otherwise sync skips a newer file of the same size.
 s3 sync "s3://$FLEET_BUCKET/$FLEET_NAME/nets/" "$STATE/nets/" --exact-timestamps
 
 chown -R gougi:gougi "$STATE/nets" "$STATE/books"
 [ "$FLEET_ROLE" = head ] || exit 0
-# A book that is here stays: it may have learned what did not reach the bucket. A write-ahead log belongs to the one state
-# of its book that it was written for, and never travels.
+# A book that is here stays: it may have learned something that has not reached the bucket. A write-ahead log belongs to one
+# state of its book, so it is never copied.
 left_out=(--exclude '*-wal' --exclude '*-shm' --exclude '*.lock')
 while IFS= read -r -d '' book; do
   left_out+=(--exclude "${book//[/[[]}")

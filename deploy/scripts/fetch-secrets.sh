@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# Each boot, as root: the secrets from SSM Parameter Store into files in memory: Ray's token, which gougi may
-# read, and the password, which systemd hands to the master alone (LoadCredential). No secret is
-# ever an argument of a program or a line of a log. The head makes the token of Ray where there is none yet; a worker
-# waits for it.
+# At each boot, as root: copy the secrets from SSM Parameter Store into files in memory. Gougi may read Ray's token; systemd
+# gives the password to the master alone (LoadCredential). No secret is ever an argument of a program or in a log. If there
+# is no token yet, the head makes it; a worker waits for it.
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 read_facts
@@ -12,7 +11,7 @@ parameter() {
   aws ssm get-parameter --region "$FLEET_REGION" --name "$1" --with-decryption --query Parameter.Value --output text
 }
 
-# The builtins printf and read are no processes: nothing of what they get is in the process list.
+# printf and read are builtins, not processes, so their arguments are not in the process list.
 keep() {
   local new
   new=$(mktemp "$RUN/.new.XXXXXX")
@@ -22,7 +21,7 @@ keep() {
   mv "$new" "$RUN/$1"
 }
 
-# By a file in memory: the command reads its input twice, so that a pipe would be empty the second time.
+# A file in memory, because the command reads its input twice and a pipe would be empty the second time.
 put_token() {
   local asked
   asked=$(mktemp "$RUN/.asked.XXXXXX")
@@ -32,7 +31,7 @@ put_token() {
   rm -f "$asked"
 }
 
-# What is read may be older than what was put: whatever is put again is the same token.
+# A read may return an older value than the last put, so every put writes the same token.
 made=
 token_is_made() {
   token=$(parameter "$FLEET_TOKEN_PARAMETER") || return 1

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Exit code 0: Ray's port on this machine answers.
+# Exit code 0 if Ray's port on this machine answers.
 #
 #   healthcheck.sh head | node
 set -euo pipefail

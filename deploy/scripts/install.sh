@@ -3,7 +3,7 @@
 #
 #   install.sh RELEASE VENV
 #
-# RELEASE is an unpacked bundle; nothing comes from a network.
+# RELEASE is an unpacked bundle. Nothing is downloaded.
 set -euo pipefail
 [ $# = 2 ] || { echo "usage: install.sh RELEASE VENV" >&2; exit 2; }
 release=$1 venv=$2
@@ -15,6 +15,6 @@ python3.11 -m venv --clear "$venv"
 pip=("$venv/bin/python" -m pip --disable-pip-version-check --no-cache-dir --quiet)
 "${pip[@]}" install --no-compile --no-index --find-links "$release/wheels" --require-hashes --requirement "$release/requirements.lock"
 "${pip[@]}" install --no-compile --no-index --no-deps "${own[0]}"
-# Two thirds of an installation's processor time, which pip would take one core for. What cannot be compiled is never run.
+# Bytecode is two thirds of an installation's CPU time, and pip would use one core. Files that do not compile are never run.
 "$venv/bin/python" -m compileall -q -j 0 "$venv"/lib/python3.11/site-packages >/dev/null || true
 "$venv/bin/gougi" --version

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# On the head, when the master has ended: whole copies of the books that learn from games; keep-records.sh takes them.
+# On the head, after the master has ended: copy the books that learn from games, for keep-records.sh.
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 [ -d "$STATE/books" ] || exit 0

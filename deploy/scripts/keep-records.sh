@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# On the head: game records, logs, books and the compiled searcher to the bucket. Every five minutes (gougi-records.timer),
-# when the master has ended, and at a shutdown.
+# On the head: copy game records, logs, books and the compiled searcher to the bucket. Runs every five minutes
+# (gougi-records.timer), after the master has ended, and at a shutdown.
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 read_facts

@@ -1,24 +1,24 @@
 # shellcheck shell=bash
-# What the scripts of a machine share; sourced, not run. Sets strict mode.
+# Functions that the scripts share. Source it. It sets strict mode.
 set -euo pipefail
 
 VENV=/opt/gougi/venv
 STATE=/var/lib/gougi
 RUN=/run/gougi
-# For those who source this.
+# For the scripts that source this.
 export VENV STATE RUN
 
 note() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; }
 die() { note "$*"; exit 1; }
 
-# What terraform said of this machine; see deploy/cloud-init.
+# Read the facts that terraform wrote for this machine; see deploy/cloud-init.
 read_facts() {
   [ -r /etc/gougi/fleet.env ] || die "/etc/gougi/fleet.env: cannot read it; cloud-init writes it"
   # shellcheck source=/dev/null
   . /etc/gougi/fleet.env
 }
 
-# This machine's address inside the fleet, as Ray finds it too.
+# Print this machine's address inside the fleet, the same that Ray finds.
 own_address() {
   local addresses
   read -r -a addresses <<<"$(hostname -I)"
@@ -26,7 +26,7 @@ own_address() {
   printf '%s' "${addresses[0]}"
 }
 
-# Try something again and again, with longer pauses: again SECONDS COMMAND…
+# Retry a command with growing pauses: again SECONDS COMMAND…
 again() {
   local until=$((SECONDS + $1)) pause=1
   shift

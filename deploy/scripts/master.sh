@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# The player, on the head: the games that the configuration names, then it ends (and systemd starts it again).
+# The player, on the head. It plays the games of the configuration and ends; systemd starts it again.
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
-# Missing, it is not yet there (gougi-setup is tried again); gougi itself would call that a fault of the configuration, and
-# its exit code 2 would be the last word.
+# A missing file may still come, because gougi-setup is retried. gougi itself would report a faulty configuration and exit
+# with 2, after which systemd does not start it again.
 password=${CREDENTIALS_DIRECTORY:-$RUN}/csa-password # systemd gives it to this unit alone
 [ -r "$password" ] || die "$password: no password there that can be read"
-# What follows from the workers: threads and table. Written by terraform.
+# Threads and table of a node, which depend on the workers. Terraform writes it.
 set -a
 # shellcheck source=/dev/null
 [ ! -r /etc/gougi/master.env ] || . /etc/gougi/master.env

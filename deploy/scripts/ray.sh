@@ -1,22 +1,22 @@
 #!/usr/bin/env bash
-# Ray on this machine, in the foreground, until it ends or is ended.
+# Run Ray on this machine in the foreground.
 #
 #   ray.sh head              the head: no search
 #   ray.sh node ADDRESS N    a worker that joins the head at ADDRESS with N node processes
 #
-# All ports are fixed: terraform/locals.tf lets these through inside the fleet, and no others. RAY_AUTH_MODE,
-# RAY_AUTH_TOKEN_PATH and the health checks come from the environment (systemd/ray.env).
+# All ports are fixed: terraform/locals.tf opens exactly these inside the fleet. RAY_AUTH_MODE, RAY_AUTH_TOKEN_PATH and the
+# health checks come from the environment (systemd/ray.env).
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 [ "${RAY_AUTH_MODE:-}" = token ] || die "RAY_AUTH_MODE is not token: Ray would let everybody in"
-# Ray's head gets it from systemd.
+# systemd gives the token to Ray's head.
 [ -z "${CREDENTIALS_DIRECTORY:-}" ] || export RAY_AUTH_TOKEN_PATH=$CREDENTIALS_DIRECTORY/ray-token
-# Terraform's settings for the number of machines, over those of systemd/ray.env.
+# Terraform's settings for this number of machines replace those of systemd/ray.env.
 set -a
 # shellcheck source=/dev/null
 [ ! -r /etc/gougi/master.env ] || . /etc/gougi/master.env
 set +a
-# Made by gougi-setup, which may fail and be tried again: so is this.
+# gougi-setup makes it. If that fails it is retried, and so is this.
 [ -r "${RAY_AUTH_TOKEN_PATH:-}" ] || die "${RAY_AUTH_TOKEN_PATH:-RAY_AUTH_TOKEN_PATH}: no token there that can be read"
 
 common=(

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# When gougi-node is stopped: send the nodes away, then end all that would outlive Ray (the unit has KillMode=process). Not
-# when Ray has ended by itself, which leaves no MAINPID: then the nodes search on, and join the next one.
+# When gougi-node is stopped: dismiss the nodes, then end everything that would outlive Ray (the unit has KillMode=process).
+# If Ray ended by itself, there is no MAINPID; then the nodes go on searching and join the next raylet.
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 [ -n "${MAINPID:-}" ] || exit 0

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Each boot, as root: what of the kernel the search asks for.
+# At each boot, as root: kernel settings for the search.
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-# Huge pages: numpy asks for them (madvise) for large arrays, and the transposition table is one. Random reads of 512 MB
-# take 15 % less time with them (docs/notebook/fleet.md). "always" would only spread them to programs that gain nothing.
+# Huge pages: numpy asks for them (madvise) for large arrays such as the transposition table. Random reads of 512 MB take
+# 15 % less time with them (docs/notebook/fleet.md). "always" would also give them to programs that gain nothing.
 huge=/sys/kernel/mm/transparent_hugepage
 if [ -w "$huge/enabled" ]; then
   echo madvise >"$huge/enabled"

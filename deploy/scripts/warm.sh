@@ -9,7 +9,7 @@ theirs=$state/code/searcher.pack ours=$state/kept/code/searcher.pack
 if [ -r "$theirs" ] && "$gougi" warm --unpack "$theirs"; then exit 0; fi
 [ "${FLEET_ROLE:-}" = head ] || exec "$gougi" warm
 "$gougi" warm
-# keep-records.sh takes it to the bucket, for workers that join later.
+# keep-records.sh copies it to the bucket, for workers that join later.
 if [ ! -e "$ours" ]; then
   mkdir -p "${ours%/*}"
   "$gougi" warm --pack "$ours" || echo "warm.sh: the compiled code stays here" >&2

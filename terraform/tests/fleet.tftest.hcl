@@ -1,4 +1,4 @@
-# How the fleet follows from its variables: sizes, costs, its end. Run by `terraform test`, without AWS.
+# Sizes, costs and end of the fleet as its variables set them. Run by `terraform test`, without AWS.
 
 mock_provider "aws" {
   source = "./tests/mocks"

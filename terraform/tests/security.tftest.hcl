@@ -1,4 +1,4 @@
-# What the machines, the network and the roles keep closed. Run by `terraform test`, without AWS.
+# Limits of the machines, the network and the roles. Run by `terraform test`, without AWS.
 
 mock_provider "aws" {
   source = "./tests/mocks"

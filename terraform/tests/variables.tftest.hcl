@@ -1,4 +1,4 @@
-# What is not accepted. Run by `terraform test`, without AWS.
+# Values that are rejected. Run by `terraform test`, without AWS.
 
 mock_provider "aws" {
   source = "./tests/mocks"

@@ -1,5 +1,5 @@
-# Two workers that stay and six on spot, of several types with the same number of threads: a spot worker that is taken away
-# drains first, and the group starts another, of the type of which there is most.
+# Two on-demand workers and six on spot, of several types with the same number of threads. A spot worker that AWS takes away
+# drains first, and the group starts another of the type with the most capacity.
 
 terraform {
   required_version = ">= 1.11"
@@ -62,7 +62,7 @@ module "fleet" {
   on_demand_nodes        = 2
   spot_percent           = 100
   spot_max_usd_per_hour  = 0.5
-  placement_group        = false # close together there is less spot capacity
+  placement_group        = false # a placement group has less spot capacity
   release_file           = var.release_file
   config_file            = var.config_file
   csa_password_parameter = var.csa_password_parameter

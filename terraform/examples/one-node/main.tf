@@ -58,7 +58,7 @@ module "fleet" {
   name                   = "gougi-one"
   nodes                  = var.nodes
   instance_types         = ["c7i.4xlarge"]
-  placement_group        = false # there is nobody to stand close to
+  placement_group        = false # one machine needs none
   release_file           = var.release_file
   config_file            = var.config_file
   csa_password_parameter = var.csa_password_parameter

@@ -1,5 +1,5 @@
-# Sixteen compute-optimised machines close together, on-demand, as Yomita ran: for a tournament, where a node that is taken
-# away in the middle of a game costs more than spot saves.
+# Sixteen compute-optimised on-demand machines in a placement group, as Yomita ran. For a tournament, in which the loss of a
+# node in the middle of a game costs more than spot saves.
 
 terraform {
   required_version = ">= 1.11"
