@@ -2,7 +2,7 @@
 # one output: `output "fleet" { value = module.fleet }`.
 
 output "name" {
-  description = "Name of the fleet: the value of the tag `gougi-fleet` on all that belongs to it."
+  description = "Name of the fleet: the value of the tag `gougi-fleet` on all its parts."
   value       = var.name
 }
 
@@ -12,17 +12,17 @@ output "region" {
 }
 
 output "zone" {
-  description = "The zone of all machines; null in a network that was there before. gougi fleet keeps it as availability_zone for as long as the fleet is there."
+  description = "The zone of all machines; null in an existing network. gougi fleet keeps it as availability_zone while the fleet exists."
   value       = local.make_network ? local.zone : null
 }
 
 output "tags" {
-  description = "The tags on everything of the fleet; what still carries `gougi-fleet` after a destroy was left behind."
+  description = "The tags of all the fleet's resources. A resource that still has the tag `gougi-fleet` after a destroy was left behind."
   value       = local.tags
 }
 
 output "nodes" {
-  description = "How many worker machines are asked for."
+  description = "Number of worker machines requested."
   value       = var.nodes
 }
 
@@ -32,7 +32,7 @@ output "asg_name" {
 }
 
 output "lifecycle_hook_name" {
-  description = "The hook that holds a worker that is to go until it has drained."
+  description = "The hook that holds a worker until it has drained."
   value       = aws_autoscaling_lifecycle_hook.drain.name
 }
 
@@ -42,7 +42,7 @@ output "stop_action_name" {
 }
 
 output "stop_after_hours" {
-  description = "Hours after which the fleet ends by itself: auto_stop_hours, or sooner where price_cap_usd asks for it."
+  description = "Hours after which the fleet ends by itself: auto_stop_hours, or fewer if price_cap_usd requires it."
   value       = local.stop_after_hours
 }
 
@@ -67,7 +67,7 @@ output "bucket_is_own" {
 }
 
 output "parameters" {
-  description = "Names (not values) of the secrets in SSM Parameter Store: ray_token, which the head's first boot makes, and csa_password, null where the head plays on no server."
+  description = "Names (not values) of the secrets in SSM Parameter Store: ray_token, which the head's first boot makes, and csa_password, null if the head plays on no server."
   value = {
     ray_token    = aws_ssm_parameter.ray_token.name
     csa_password = var.csa_password_parameter == "" ? null : var.csa_password_parameter
@@ -80,12 +80,12 @@ output "session_command" {
 }
 
 output "log_command" {
-  description = "What the head's services say, as they say it."
+  description = "The live log of the head's services."
   value       = "aws ssm start-session --region ${data.aws_region.current.name} --target ${aws_instance.head.id} --document-name AWS-StartInteractiveCommand --parameters 'command=[\"sudo journalctl -f -u gougi-*\"]'"
 }
 
 output "scale_command" {
-  description = "Put the number of nodes behind it; run it in the folder of the root module."
+  description = "Append the number of nodes, and run it in the folder of the root module."
   value       = "terraform apply -var nodes="
 }
 
@@ -95,16 +95,16 @@ output "vpc_id" {
 }
 
 output "usd_per_hour" {
-  description = "What an hour costs at on-demand prices, in US dollars: of the head, of one node (the dearest type), of what stands beside them (endpoints, the head's address), and of all at the size now. A price that is not known is null; spot nodes cost less."
+  description = "Cost of an hour at on-demand prices, in US dollars: of the head, of one node (the most expensive type), of endpoints and the head's address, and the total at the present size. An unknown price is null; spot nodes cost less."
   value       = local.usd_per_hour
 }
 
 output "unpriced" {
-  description = "Types of machine whose price is not known: neither prices.json nor usd_per_hour has it."
+  description = "Instance types without a known price: neither prices.json nor usd_per_hour has it."
   value       = local.unpriced
 }
 
 output "spot_nodes" {
-  description = "How many of the nodes are spot."
+  description = "Number of spot nodes."
   value       = local.spot_nodes
 }

@@ -3,7 +3,7 @@
 # --- What the fleet is ---------------------------------------------------------------------------------------------------
 
 variable "name" {
-  description = "Name of the fleet: in the names and the tag `gougi-fleet` of all that belongs to it. Two fleets of one account need two names."
+  description = "Name of the fleet. It is part of the names of all its parts, and the value of their tag `gougi-fleet`. Two fleets of one account need two names."
   type        = string
   default     = "gougi"
 
@@ -14,7 +14,7 @@ variable "name" {
 }
 
 variable "nodes" {
-  description = "How many worker machines search. 0 keeps the head alone."
+  description = "Number of worker machines, which search. 0 keeps only the head."
   type        = number
   default     = 1
 
@@ -25,7 +25,7 @@ variable "nodes" {
 }
 
 variable "instance_types" {
-  description = "Types of the workers, the preferred one first. More than one where spot capacity matters: all of about the same speed, for the threads and the table of a node follow the smallest."
+  description = "Types of the workers, the preferred one first. Several give more spot capacity. Choose types of about the same speed: the smallest sets the threads and the table of all nodes."
   type        = list(string)
   default     = ["c7i.4xlarge", "c6i.4xlarge"]
 
@@ -51,7 +51,7 @@ variable "head_instance_type" {
 }
 
 variable "searchers_per_machine" {
-  description = "Node processes on each worker machine; threads and memory are shared out evenly among them."
+  description = "Number of node processes on each worker machine, which share its threads and memory evenly."
   type        = number
   default     = 1
 
@@ -64,7 +64,7 @@ variable "searchers_per_machine" {
 # --- What it may cost ----------------------------------------------------------------------------------------------------
 
 variable "on_demand_nodes" {
-  description = "So many workers, the first ones, are on-demand; null: all of them."
+  description = "Number of workers that are on-demand, before any is spot. null: all."
   type        = number
   default     = null
 
@@ -75,7 +75,7 @@ variable "on_demand_nodes" {
 }
 
 variable "spot_percent" {
-  description = "Of the workers beyond on_demand_nodes, how many in a hundred are spot."
+  description = "Percentage of spot machines among the workers beyond on_demand_nodes."
   type        = number
   default     = 100
 
@@ -86,7 +86,7 @@ variable "spot_percent" {
 }
 
 variable "spot_max_usd_per_hour" {
-  description = "The most that an hour of one spot worker may cost, in US dollars; null: its on-demand price."
+  description = "The highest price of an hour of one spot worker, in US dollars. null: its on-demand price."
   type        = number
   default     = null
 
@@ -97,7 +97,7 @@ variable "spot_max_usd_per_hour" {
 }
 
 variable "usd_per_hour" {
-  description = "On-demand prices, instance type to US dollars an hour, over those in prices.json (which names its source and date). Give them where yours differ or a type is missing."
+  description = "On-demand prices by instance type, in US dollars an hour, which replace those in prices.json (it names its source and date). Set them if yours differ or a type is missing."
   type        = map(number)
   default     = {}
 
@@ -108,7 +108,7 @@ variable "usd_per_hour" {
 }
 
 variable "auto_stop_hours" {
-  description = "So many hours after an apply that (re)starts the clock the fleet ends by itself: workers to 0, the head stopped. AWS's own scheduler ends the workers, so it holds with a dead head too."
+  description = "Hours after which the fleet ends by itself, from the apply that started or restarted the clock: no workers, the head stopped. AWS's own scheduler ends the workers, even if the head is dead."
   type        = number
   default     = 12
 
@@ -119,7 +119,7 @@ variable "auto_stop_hours" {
 }
 
 variable "price_cap_usd" {
-  description = "The most that one run may cost, in US dollars: auto_stop_hours is cut so that the fleet at its size now, at on-demand prices, cannot pass it. null: no cap but the hours. Disks, addresses and traffic are not in it."
+  description = "The highest cost of one run, in US dollars. auto_stop_hours is shortened so that the fleet at its present size and at on-demand prices cannot exceed it. null: only the hours limit it. Disks, addresses and traffic are not counted."
   type        = number
   default     = null
 
@@ -130,7 +130,7 @@ variable "price_cap_usd" {
 }
 
 variable "budget" {
-  description = "AWS Budgets mails `email` when the fleet's month (by its tag, which has to be activated as cost allocation tag) passes 80 % of usd, and when the forecast passes it. null: no budget."
+  description = "AWS Budgets mails `email` when the fleet's cost of the month exceeds 80 % of usd, and when the forecast exceeds usd. It counts by the fleet's tag, which must be activated as a cost allocation tag. null: no budget."
   type        = object({ usd = number, email = string })
   default     = null
 
@@ -143,7 +143,7 @@ variable "budget" {
 # --- What runs on it -----------------------------------------------------------------------------------------------------
 
 variable "release_file" {
-  description = "The release that the machines install: the file that deploy/scripts/bundle.sh makes. Its hash is in its key, so that a new one replaces the workers, one after the other."
+  description = "The release that the machines install, made by deploy/scripts/bundle.sh. Its hash is in its key, so a new release replaces the workers one after another."
   type        = string
 
   validation {
@@ -153,7 +153,7 @@ variable "release_file" {
 }
 
 variable "config_file" {
-  description = "The gougi.toml of the master. It holds no secret (gougi refuses one there). Number of nodes, address, ports, threads and table are set by the fleet."
+  description = "The gougi.toml of the master. It contains no secret (gougi refuses one there). The fleet sets number of nodes, address, ports, threads and table."
   type        = string
 
   validation {
@@ -163,7 +163,7 @@ variable "config_file" {
 }
 
 variable "csa_password_parameter" {
-  description = "Name of a SecureString that exists in SSM Parameter Store, with the password of the tournament server. Empty: the head plays on no server."
+  description = "Name of an existing SecureString in SSM Parameter Store with the password of the tournament server. Empty: the head plays on no server."
   type        = string
   default     = ""
 
@@ -185,7 +185,7 @@ variable "csa_port" {
 }
 
 variable "image" {
-  description = "The machines' image: an AMI's id, or the SSM parameter that names one (then the newest at each apply). Amazon Linux 2023 on x86-64: its packages come through the S3 endpoint, so that workers need no way to the Internet."
+  description = "The machines' image: the id of an AMI, or an SSM parameter that names one. Amazon Linux 2023 on x86-64: its packages come through the S3 endpoint, so workers need no Internet access."
   type        = string
   default     = "/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-x86_64"
 
@@ -215,13 +215,13 @@ variable "availability_zone" {
 }
 
 variable "placement_group" {
-  description = "Whether the workers stand close together (a cluster placement group): microseconds less between them, and less often machines to be had."
+  description = "Whether the workers are in a cluster placement group: microseconds less latency, but less capacity."
   type        = bool
   default     = false
 }
 
 variable "vpc_cidr" {
-  description = "Addresses of the VPC that is made."
+  description = "Address block of the VPC."
   type        = string
   default     = "10.81.0.0/16"
 
@@ -232,7 +232,7 @@ variable "vpc_cidr" {
 }
 
 variable "network" {
-  description = "An existing network instead of one that is made. The head's subnet must reach the tournament server, S3 and SSM, the workers' S3 and SSM."
+  description = "An existing network, instead of a new one. The head's subnet must reach the tournament server, S3 and SSM, the workers' S3 and SSM."
   type = object({
     vpc_id           = string
     head_subnet_id   = string
@@ -257,7 +257,7 @@ variable "ssh" {
 }
 
 variable "kms_key_arn" {
-  description = "A KMS key of yours for disks, bucket and the token. null: AWS's own keys for these services, which cost nothing."
+  description = "Your own KMS key for disks, bucket and token. null: AWS's keys for these services, which cost nothing."
   type        = string
   default     = null
 
@@ -270,19 +270,19 @@ variable "kms_key_arn" {
 # --- What stays ----------------------------------------------------------------------------------------------------------
 
 variable "bucket" {
-  description = "An existing bucket for releases, books, nets, records and logs; it stays when the fleet goes. Several fleets may share it: each keeps to the folder with its name. null: one is made, and goes with the fleet."
+  description = "An existing bucket for releases, books, networks, records and logs. It stays when the fleet is removed. Several fleets may share it; each uses the folder with its name. null: a new one, which is removed with the fleet."
   type        = string
   default     = null
 }
 
 variable "bucket_force_destroy" {
-  description = "Whether the bucket that is made may be destroyed with what is in it. Applied first, then in force at the destroy; without it a bucket with records stops the destroy."
+  description = "Whether `destroy` may remove the fleet's own bucket with its content. Apply it before you destroy. Without it a bucket with records stops the destroy."
   type        = bool
   default     = false
 }
 
 variable "tags" {
-  description = "Tags of everything, beside `gougi-fleet`."
+  description = "Tags of all resources, in addition to `gougi-fleet`."
   type        = map(string)
   default     = {}
 
