@@ -189,11 +189,12 @@ class Scenario:
             '. /etc/gougi/fleet.env && aws s3 sync --only-show-errors --region "$FLEET_REGION" '
             '"s3://$FLEET_BUCKET/$FLEET_NAME/code/" /var/lib/gougi/code/'
         )
-        node.run("sh", "-c", fetch)
+        run = ("systemd-run", "--quiet", "--pipe", "--wait")
+        node.run(*run, "sh", "-c", fetch)
         fresh = "--setenv=GOUGI_CACHE_DIR=/var/cache/gougi/fresh"
         since = time.monotonic()
         words = ("--uid=gougi", fresh, "sh", "-c", "/opt/gougi/release/deploy/scripts/warm.sh 2>&1")
-        said = node.run("systemd-run", "--quiet", "--pipe", "--wait", *words, timeout_s=120.0 * PATIENCE)
+        said = node.run(*run, *words, timeout_s=120.0 * PATIENCE)
         assert "compiling" not in said, said
         return f"{pack}: {time.monotonic() - since:.0f} s"
 
