@@ -239,6 +239,9 @@ class Scenario:
         healthy = ("/opt/gougi/release/deploy/scripts/healthcheck.sh", "node")
         until("it answers", 60, lambda: not node.run(*healthy))
         known = until("Ray knows the worker again", 120, self._ray_nodes)
+        # A Ray that is still starting ignores SIGTERM, so the next step would find a unit that failed to stop.
+        started = "Ray runtime started"
+        until("Ray has started again", 60, lambda: node.journal("gougi-node").count(started) > 1)
         assert self._nodes() == before, "the nodes did not outlive their raylet"
         return known
 
