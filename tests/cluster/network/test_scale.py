@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cluster.network.messages import COMMON, Job, Report
@@ -29,13 +29,14 @@ def test_a_score_keeps_its_chance_to_win(scale: Scale, score: int) -> None:
 
 
 @given(st.lists(st.tuples(SCALES, st.sampled_from("abc"), st.floats(-3, 3)), min_size=1, max_size=6))
+@example([(Scale(500.0), "a", 1.357421875)])  # halfway between two centipawns
 def test_equal_chances_vote_alike(voters: list[tuple[Scale, str, float]]) -> None:
     """The outcome is that of voters with one scale and the same chances (odds of e to the power of the number)."""
     told, wanted = [], []
     for number, (scale, move, odds) in enumerate(voters):
         own = round(odds * scale.win_scale)
         told.append(make_ballot(f"n{number}", move, scale.common(own), 20, 1000))
-        wanted.append(make_ballot(f"n{number}", move, round(own / scale.win_scale * WIN_SCALE), 20, 1000))
+        wanted.append(make_ballot(f"n{number}", move, round(own * WIN_SCALE / scale.win_scale), 20, 1000))
     for vote in Vote:
         assert count(told, vote) == count(wanted, vote)
 

@@ -58,7 +58,8 @@ def test_the_default_scale_is_that_of_the_network_that_ships() -> None:
 
 def test_a_folder_without_shards_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["selfplay", "stats", str(tmp_path)]) == 1
-    assert capsys.readouterr().err == f"gougi: {tmp_path}: no shards of gougi selfplay in it\n"
+    said = capsys.readouterr().err  # on a new machine after the compiler's progress
+    assert said.endswith(f"gougi: {tmp_path}: no shards of gougi selfplay in it\n")
 
 
 @pytest.mark.slow
