@@ -109,7 +109,7 @@ else
 	$(WHEEL) "$$work" .; $(BIN)/python -m zipfile -e "$$work"/*.whl "$$work/wheel"; \
 	for level in $(LEVELS); do \
 	    GOUGI_CPU="$$level" GOUGI_CACHE_DIR="$$work/cache" PYTHONPATH="$$work/wheel" \
-	        $(BIN)/python -m gougi warm --pack "$$work/packs/$${level:-own}.pack"; \
+	        $(BIN)/python -P -m gougi warm --pack "$$work/packs/$${level:-own}.pack"; \
 	done; \
 	GOUGI_WHEEL_PACKS="$$work/packs" $(WHEEL) dist .
 endif
