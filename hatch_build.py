@@ -67,7 +67,7 @@ class Renamer:
             place: its path, for errors.
 
         Raises:
-                RenameError: ``import worker.x`` would bind another name than it says; write ``import worker.x as y``.
+            RenameError: ``import worker.x`` would bind another name than it says; write ``import worker.x as y``.
         """
         lines = text.encode().splitlines(keepends=True)
         for line, column in sorted(self._places(ast.parse(text), lines, place), reverse=True):
@@ -107,12 +107,19 @@ def _is_ours(module: str) -> bool:
 
 
 def packed(folder: Path) -> dict[str, bytes]:
-    """The packs of a folder by their places in the wheel, each named for its folder of compiled code."""
+    """The packs of a folder by their places in the wheel, each named for its folder of compiled code.
+
+    Raises:
+        FileNotFoundError: there are none.
+        ValueError: one has the code of the repository's packages, not of the wheel's.
+    """
     found = {}
     for file in sorted(folder.glob("*.pack")):
         with zipfile.ZipFile(file) as archive:
-            name = json.loads(archive.read("pack.json"))["folder"]
-        found[f"{TOP}/worker/compiled/{name}.pack"] = file.read_bytes()
+            index = json.loads(archive.read("pack.json"))
+        if (ours := index["facts"]["name of the packages"]) != f"{TOP}.worker":
+            raise ValueError(f"{file}: code of {ours}, which a wheel cannot use: compile what a wheel installs")
+        found[f"{TOP}/worker/compiled/{index['folder']}.pack"] = file.read_bytes()
     if not found:
         raise FileNotFoundError(f"{PACKS}: {folder}: no *.pack there")
     return found

@@ -81,7 +81,13 @@ def test_packs_have_the_name_by_which_they_are_found(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"no \*\.pack there"):
         packed(tmp_path)
     with zipfile.ZipFile(tmp_path / "own.pack", "w") as archive:
-        archive.writestr("pack.json", json.dumps({"folder": "jit-0123"}))
+        index = {"folder": "jit-0123", "facts": {"name of the packages": "worker"}}
+        archive.writestr("pack.json", json.dumps(index))
+    with pytest.raises(ValueError, match=r"own\.pack: code of worker, which a wheel cannot use"):
+        packed(tmp_path)
+    with zipfile.ZipFile(tmp_path / "own.pack", "w") as archive:
+        index["facts"] = {"name of the packages": "gougi.worker"}
+        archive.writestr("pack.json", json.dumps(index))
     assert packed(tmp_path) == {"gougi/worker/compiled/jit-0123.pack": (tmp_path / "own.pack").read_bytes()}
     assert f"{SHIPPED.name}/jit-0123{SUFFIX}" == "compiled/jit-0123.pack", "where an installed Gougi looks"
 
