@@ -1,4 +1,4 @@
-"""Plain error messages for files, and atomic replacement of a file."""
+"""Plain error messages for files, atomic replacement of a file, and the cache folder."""
 
 from __future__ import annotations
 
@@ -23,6 +23,12 @@ _REASONS: Final = {
 }
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT)
 _SQLITE_FULL: Final = 13
+
+
+def cache_folder() -> Path:
+    """The user's folder for what Gougi can make or fetch again: ``GOUGI_CACHE_DIR``, or ``gougi`` in the system's."""
+    named, system = os.environ.get("GOUGI_CACHE_DIR"), os.environ.get("XDG_CACHE_HOME")
+    return Path(named) if named else (Path(system) if system else Path(os.path.expanduser("~")) / ".cache") / "gougi"
 
 
 def reason(error: Exception) -> str:

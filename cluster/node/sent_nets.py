@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
 
-from worker.files import described
+from worker.files import cache_folder, described
 from worker.locks import lock
 from worker.trust import only_ours
 
@@ -104,7 +104,7 @@ def found_net(net: SentNet) -> Path | None:
     with contextlib.suppress(OSError):
         if _has(same.parent, net) and all(_sha256(same.with_name(file.name)) == file.sha256 for file in net.files):
             return same
-    copy = _cache() / net.key
+    copy = cache_folder() / _FOLDER / net.key
     with contextlib.suppress(OSError):
         if _has(copy, net):
             os.utime(copy)
@@ -125,7 +125,7 @@ def keep_net(net: SentNet, chunks: Iterable[bytes]) -> Path:
     Raises:
         NetNotKept: its SHA-256 is another one, the disk is full, or the folder cannot be used.
     """
-    folder = _cache()
+    folder = cache_folder() / _FOLDER
     try:
         only_ours(folder)
         with (folder / f"{net.key}.lock").open("w") as file:
@@ -182,13 +182,6 @@ def _prune(folder: Path, current: str) -> None:
             if now_s - path.stat().st_mtime > limit_s:
                 shutil.rmtree(path, ignore_errors=True)
                 path.with_name(f"{path.name}.lock").unlink(missing_ok=True)
-
-
-def _cache() -> Path:
-    """The folder of copies, in the cache folder (`worker.jit.cache`, which would load the compiler)."""
-    named, home = os.environ.get("GOUGI_CACHE_DIR"), os.environ.get("XDG_CACHE_HOME")
-    usual = Path(home) if home else Path(os.path.expanduser("~")) / ".cache"
-    return (Path(named) if named else usual / "gougi") / _FOLDER
 
 
 def _sha256(path: Path) -> str:

@@ -25,6 +25,7 @@ import numba
 import numpy as np
 from numba.core.caching import IndexDataCacheFile
 
+from worker.files import cache_folder
 from worker.jit.cpu import TARGET
 from worker.jit.options import (
     OPTIONS,
@@ -125,10 +126,7 @@ def _find_cache() -> Path:
     Raises:
         OSError: no folder can be used; it says why the usual one cannot.
     """
-    named = os.environ.get("GOUGI_CACHE_DIR")
-    xdg = os.environ.get("XDG_CACHE_HOME")
-    usual = Path(named) if named else (Path(xdg) if xdg else Path(os.path.expanduser("~")) / ".cache") / "gougi"
-    name = f"jit-{_fingerprint()}"
+    usual, name = cache_folder(), f"jit-{_fingerprint()}"
     try:
         return _usable(usual / name)
     except OSError as error:
