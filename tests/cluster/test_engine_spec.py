@@ -80,7 +80,7 @@ class TestWhoGetsWhat:
 
 
 class TestScales:
-    """Where a node's scale comes from."""
+    """A node's scale is that of its kind, or is derived from its network."""
 
     def test_a_fleet_of_one_engine_is_not_converted(self) -> None:
         fleet = FleetSpec((EngineSpec(fv_scale=32, win_scale=600),))

@@ -251,17 +251,17 @@ def test_a_place_takes_no_number_of_a_node_that_lives_elsewhere() -> None:
     asyncio.run(play())
 
 
+async def _until_a_node_is_kept(log: Log) -> None:
+    supervisor = NodePlacement(ADDRESS, log)
+    supervisor.open()
+    await until(lambda: FakeRay.lives and FakeRay.lives[0].kept)
+    await supervisor.close()
+
+
 def test_a_supervisor_whose_call_fails_gives_its_place_back() -> None:
     FakeRay.fates, FakeRay.machines, FakeRay.faults = [opens], 1, ["no fork server"]
     log = Log()
-
-    async def play() -> None:
-        supervisor = NodePlacement(ADDRESS, log)
-        supervisor.open()
-        await until(lambda: FakeRay.lives and FakeRay.lives[0].kept)
-        await supervisor.close()
-
-    asyncio.run(play())
+    asyncio.run(_until_a_node_is_kept(log))
     assert log.named("supervisor_lost") == ["no fork server"]
 
 
@@ -270,14 +270,7 @@ def test_a_node_begins_when_its_machine_has_its_network() -> None:
     FakeRay.fates, FakeRay.machines, FakeRay.full_disks = [opens], 1, ["no space left on the disk"]
     log = Log()
     log.net = "/nets/nn.bin"
-
-    async def play() -> None:
-        supervisor = NodePlacement(ADDRESS, log)
-        supervisor.open()
-        await until(lambda: FakeRay.lives and FakeRay.lives[0].kept)
-        await supervisor.close()
-
-    asyncio.run(play())
+    asyncio.run(_until_a_node_is_kept(log))
     assert log.named("failed") == ["node-1: no space left on the disk"]
     assert log.named("net_there") == ["node-1"]
     assert FakeRay.nets == ["/there/nets/nn.bin"]

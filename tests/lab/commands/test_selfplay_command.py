@@ -8,7 +8,7 @@ import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -32,18 +32,9 @@ TINY = ("--nodes", "60", "--shard", "6", "--hash", "1")
     ],
 )
 def test_errors_are_one_line_and_leave_no_folder(
-    arguments: Sequence[str],
-    words: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    arguments: Sequence[str], words: str, refusal: Callable[..., str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "broken.bin").write_bytes(b"no network")
-    assert run(["selfplay", *arguments, "--out", "games"]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert words in line and line.startswith("gougi: ")
-    assert not (tmp_path / "games").exists()
+    assert words in refusal("selfplay", *arguments, "--out", "games")
 
 
 def test_the_default_scale_is_that_of_the_network_that_ships() -> None:
