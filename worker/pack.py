@@ -1,7 +1,7 @@
 """Compiled code in one file, a pack: another machine that unpacks it does not have to compile.
 
 A pack is a ZIP file with the content of one folder of compiled code (`worker.jit.cache`) and ``pack.json``: the
-folder's name, the facts behind that name in words, and a SHA-256 of each file. The name is a hash of the sources, the
+folder's name, the facts from which it is made, and a SHA-256 of each file. The name is a hash of the sources, the
 versions of numba, llvmlite, numpy and Python, the system and the CPU level. So a pack for anything else is refused.
 
 numba unpickles what it loads: a pack is a program. Take it only from where you would take Gougi.

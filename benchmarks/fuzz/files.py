@@ -120,7 +120,8 @@ class Records(Target):
 class Network(Target):
     """A network's file of either family, or ``progress.bin``, cut off, with some of its bytes changed.
 
-    The first byte selects the file; two bytes say how many bytes it lacks at its end, three where the rest stands.
+    The first byte selects the file. The next two are the number of bytes cut off its end, the next three the offset of
+    the rest of the input in it.
     """
 
     name = "nets"

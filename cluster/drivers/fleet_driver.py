@@ -69,8 +69,8 @@ class FleetSearcher(HostedSearcher):
             machine; picklable. Its ``net``: the path of the node's network on its machine, if the master sent it there.
         fallback: how the master's own machine makes the fallback's engine.
         report_port: the port to which nodes connect; 0: any free port. Set it if a firewall has to allow it.
-        advertise: ``host:port`` to announce to the nodes, if they cannot reach the master by its own address. metrics:
-        receives all measurements of the fleet.
+        advertise: ``host:port`` to announce to the nodes, if they cannot reach the master by its own address.
+        metrics: receives all measurements of the fleet.
         at_most: the number of nodes for which this machine has processors; the rest of ``nodes`` is left out. None: no
             limit.
         kinds: the engines of the nodes and the fallback; ``engine`` and ``fallback`` may make others instead.

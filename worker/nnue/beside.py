@@ -53,7 +53,7 @@ def beside_path(net: Path) -> Path:
 
 
 def paths_beside(net: Path) -> list[Path]:
-    """Where the files would stand that change how a network file is loaded."""
+    """The paths of all files that would change how a network file is loaded, whether they exist or not."""
     return [beside_path(net), net.with_name(_YANEURAOU), net.with_name(PROGRESS_NAME)]
 
 

@@ -102,7 +102,7 @@ class _Reader:
         return NetworkFileError(self.file, self.at if at is None else at, problem)
 
     def take(self, size: int, what: str) -> int:
-        """Move past ``size`` bytes and return the offset where they start."""
+        """Move past ``size`` bytes and return the offset of the first one."""
         start = self.at
         if start + size > len(self.data):
             raise self.error(f"file ends inside {what}: expected {size} bytes from byte {start}", len(self.data))
