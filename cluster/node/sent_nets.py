@@ -23,7 +23,6 @@ from worker.trust import only_ours
 
 CHUNK_BYTES: Final = 8 << 20
 """The most bytes that are read, sent or written at a time."""
-_FOLDER: Final = "sent-nets"
 _LEFT: Final = 2
 """Number of networks that are kept, however long they have been unused."""
 _UNUSED_S: Final = 30 * 86_400
@@ -97,6 +96,11 @@ class SentNet:
         return sum(-(-file.size // CHUNK_BYTES) for file in self.files)
 
 
+def copies_folder() -> Path:
+    """The folder of this machine's copies; it may not exist yet."""
+    return cache_folder() / "sent-nets"
+
+
 def found_net(net: SentNet) -> Path | None:
     """The network's file on this machine: at the master's path with the same content, or its copy; None: it has
     none."""
@@ -104,7 +108,7 @@ def found_net(net: SentNet) -> Path | None:
     with contextlib.suppress(OSError):
         if _has(same.parent, net) and all(_sha256(same.with_name(file.name)) == file.sha256 for file in net.files):
             return same
-    copy = cache_folder() / _FOLDER / net.key
+    copy = copies_folder() / net.key
     with contextlib.suppress(OSError):
         if _has(copy, net):
             os.utime(copy)
@@ -125,7 +129,7 @@ def keep_net(net: SentNet, chunks: Iterable[bytes]) -> Path:
     Raises:
         NetNotKept: its SHA-256 is another one, the disk is full, or the folder cannot be used.
     """
-    folder = cache_folder() / _FOLDER
+    folder = copies_folder()
     try:
         only_ours(folder)
         with (folder / f"{net.key}.lock").open("w") as file:

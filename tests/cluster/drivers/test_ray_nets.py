@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.random_networks import random_network
-from cluster.node import sent_nets
+from cluster.node.sent_nets import copies_folder
 from tests.cluster.namespaces import Host, why_not
 from tests.cluster.ray_hosts import HEALTH_CHECKS, Fleet
 from worker.nnue.architecture import Architecture
@@ -27,7 +27,7 @@ class NetFleet(Fleet):
         for name in HEALTH_CHECKS:  # on a busy machine a raylet that answers late begins anew, and no machine dies here
             del self.environment[name]
         self.environment["RAY_raylet_start_wait_time_s"] = "120"
-        self.copies = sent_nets._cache()
+        self.copies = copies_folder()
         self.copies.mkdir(0o700, exist_ok=True)
 
     def at_host(self, host: Host) -> None:
