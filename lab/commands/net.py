@@ -77,10 +77,10 @@ def calibrate(
 ) -> None:
     """Measure the FV_SCALE with which a network's scores fit the search.
 
-    The network plays quick games against itself. They show how often a score wins, and thus by what its output is to be
-    divided so that it wins as often as that score of our own network. The result lies beside the network from then on
-    (nn.bin.toml) and is used for it by every engine of Gougi, unless the option FV_SCALE or the configuration says
-    otherwise. It takes a few minutes.
+    The network plays quick games against itself. They show how often a score wins, and from that the divisor by which
+    it wins as often as the same score of our own network. The result lies beside the network from then on (nn.bin.toml)
+    and is used for it by every engine of Gougi, unless the option FV_SCALE or the configuration says otherwise. It
+    takes a few minutes.
 
     Examples:
 

@@ -93,7 +93,7 @@ def show(
 
 
 def _print_search(console: Console, name: str, position: Position, search: BookSearch | None) -> None:
-    """Print what the learned book has about the position."""
+    """Print the learned book's entry of a position."""
     from master.records.notation import pv_text, score_text
 
     if search is None:
@@ -154,7 +154,7 @@ def stats(
     ] = None,
     config: ConfigFile = None,
 ) -> None:
-    """Count what is in a book.
+    """Print statistics of a book.
 
     It counts positions, or, of a book that learns, searches, games and lessons that are left to study.
 
@@ -257,7 +257,7 @@ def learn(
     """Study lost games now, as gougi play does between its games.
 
     A lesson is a position before the turn of a lost game. It is searched for twice as long as it has been searched
-    already. Ctrl-C stops at once; what is left stays in the queue, and the same command goes on with it.
+    already. Ctrl-C stops at once; the rest stays in the queue, and the same command continues with it.
 
     Examples:
 

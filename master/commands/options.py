@@ -57,7 +57,7 @@ FvScale = Annotated[
     typer.Option(
         min=1,
         metavar="N",
-        help="Raw output of the network for one centipawn. Default: what is known of the network, else 16.",
+        help="Raw output of the network for one centipawn. Default: the network's own value if known, else 16.",
     ),
 ]
 

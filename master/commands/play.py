@@ -128,7 +128,7 @@ def play(
     Ctrl-C ends a game in good order, and writes its record; on a server it resigns the game. gougi stop lets the
     running game end and starts no other. If the terminal is closed, a game on a server goes on; an embedded one ends.
 
-    A live page shows the game, and what the fleet thinks, in a browser; the command prints its address. --page off
+    A live page shows the game and the fleet's search in a browser; the command prints its address. --page off
     switches it off.
 
     The password comes from GOUGI_CSA_PASSWORD or from a file that only its owner can read, never from an option.
@@ -170,5 +170,5 @@ def _parse_time(text: str) -> tuple[int, int]:
     if not plus or not total.isascii() or not total.isdigit() or not increment.isascii() or not increment.isdigit():
         raise CommandError(f"--time: {text!r}: expected whole seconds as TOTAL+INCREMENT, such as 10+1")
     if len(total) > 5 or len(increment) > 5 or int(total) + int(increment) < 1:
-        raise CommandError(f"--time: {text!r}: expected 1 to 99999 seconds in all")
+        raise CommandError(f"--time: {text!r}: expected a total of 1 to 99999 seconds")
     return int(total), int(increment)

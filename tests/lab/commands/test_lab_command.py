@@ -33,7 +33,7 @@ def run(*arguments: str) -> object:
         (("--nodes", "0"), "0 nodes"),
         (("--games", "5"), "even number"),
         (("--against", "soon"), "against soon"),
-        (("--against", "2x", "--table", "table.json"), "over one node .1x., and this is against 2x"),
+        (("--against", "2x", "--table", "table.json"), "over one node .1x.; these games were against 2x"),
         (("--sprt", "5"), "--sprt 5: expected two numbers"),
         (("--sprt", "5,5"), "elo0"),
     ],

@@ -57,5 +57,5 @@ def test_a_sample_of_the_teacher_games_is_read_whole() -> None:
 
 
 def test_another_number_of_games_is_refused(shard: Shard) -> None:
-    with pytest.raises(ShardError, match="not what its header says"):
+    with pytest.raises(ShardError, match="its header says otherwise"):
         games_of(Shard({**shard.header, "games": 4}, shard.payload))

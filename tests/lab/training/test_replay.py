@@ -200,8 +200,8 @@ def test_what_is_broken_is_named() -> None:
         (changed(0, b"\xff" * 32), "game 0: its start is no position"),
         (changed(40, struct.pack("<H", 0x7FFF)), "game 0: move 1 is not legal"),
         (changed(40 + 4 * first + 40 + 2, struct.pack("<H", 0)), "game 1: move 2 is not legal"),
-        (Shard({**shard.header, "games": 4}, shard.payload), "not what its header says"),
-        (Shard({**shard.header, "positions": 5}, shard.payload), "not what its header says"),
+        (Shard({**shard.header, "games": 4}, shard.payload), "its header says otherwise"),
+        (Shard({**shard.header, "positions": 5}, shard.payload), "its header says otherwise"),
     ):
         with pytest.raises(ShardError, match=words):
             replayer.records(broken, TRAINING)

@@ -251,7 +251,7 @@ def test_behind_a_damaged_part_it_goes_on(tmp_path: Path, damage: str) -> None:
     lost = len(held) - len(set(held) & set(read))
     assert lost > 0
     assert read == [number for number in range(70) if number not in held[len(held) - lost :]]
-    assert gaps == [f"{part}: damaged or cut short behind line {len(held) - lost}"]
+    assert gaps == [f"{part}: damaged or cut short after line {len(held) - lost}"]
 
 
 def test_a_part_that_is_gone_is_told(tmp_path: Path) -> None:
