@@ -1,8 +1,9 @@
-"""A machine's first boot, whole, in a mount namespace: what cloud-init runs, `boot.sh`, `install.sh`, users and units.
+"""A machine's whole first boot in a mount namespace: the commands of cloud-init, `boot.sh`, `install.sh`, users and
+units.
 
 Real: the scripts, the user, the folders, the virtual environment, pip and its hashes. Stand-ins: AWS's command line,
-which gives a release of two empty wheels, and systemctl and shutdown, which note what they are asked. Machines that
-boot systemd and a whole release: ``python -m benchmarks.boot``.
+which gives a release of two empty wheels, and systemctl and shutdown, which record their arguments. ``python -m
+benchmarks.boot`` has machines that boot systemd and a whole release.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ exit $code
 
 
 def _wheel(folder: Path, name: str) -> Path:
-    """An installable package with a program of its name, which says it."""
+    """An installable package with a program of its name, which prints the name."""
     files = {
         f"{name}_main.py": f"def main():\n    print('{name} 1.0')\n",
         f"{name}-1.0.dist-info/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n",
@@ -63,7 +64,7 @@ def _wheel(folder: Path, name: str) -> Path:
 
 
 class FirstBoot:
-    """A machine that has not booted yet; its release can be spoiled before."""
+    """A machine before its first boot; its release can be damaged."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -80,7 +81,7 @@ class FirstBoot:
         (folder / "bin" / "python3.11").symlink_to(Path(sys._base_executable).resolve())  # type: ignore[attr-defined]
 
     def run(self, sha: str = "", **facts: str) -> subprocess.CompletedProcess[str]:
-        """Boot. ``sha``: of the release, where it is to be another than its own."""
+        """Boot. ``sha``: the expected hash of the release, if it should differ."""
         with tarfile.open(self.folder / "release.tar", "w") as archive:
             archive.add(self.release, ".")
         own = hashlib.sha256((self.folder / "release.tar").read_bytes()).hexdigest()
@@ -114,7 +115,7 @@ def test_a_worker(machine: FirstBoot) -> None:
         "daemon-reload",
         "enable --now --no-block gougi-node.service gougi-spot-watch.service",
     ]
-    assert any("/gougi/code/" in line for line in machine.said("fetched")), "nothing that the head compiled"
+    assert any("/gougi/code/" in line for line in machine.said("fetched")), "no code that the head compiled"
     units = set(machine.said("units"))
     assert {path.name for path in (DEPLOY / "systemd").glob("gougi-*")} <= units
     files = machine.said("files")

@@ -1,4 +1,4 @@
-"""The end of the fleet, run for real against programs that note what they were asked."""
+"""The end of the fleet, run for real against programs that record their arguments."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import pytest
 
 from tests.deploy.machine import facts_at, script_at, stand_in
 
-# Answers each question for the scheduled action with the next word of the file `left`; what `refuses` names fails.
+# Answers each question for the scheduled action with the next word of the file `left`; requests that `refuses` names
+# fail.
 AWS = r"""
 at=$(dirname "$(dirname "$0")")
 echo "$2" >>"$at/asked"

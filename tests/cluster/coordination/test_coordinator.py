@@ -28,7 +28,7 @@ class TestForced:
         bench.feed(StartSearch(SearchRequest(1, sfen, soft_ms=1000, hard_ms=2000)))
         assert [decision.move for decision in bench.decisions] == [move]
         assert bench.decisions[0].source == "forced"
-        assert (bench.decisions[0].pv, bench.decisions[0].score) == ((), None), "no search stands behind it"
+        assert (bench.decisions[0].pv, bench.decisions[0].score) == ((), None), "no search supports it"
         assert not bench.jobs
         assert not bench.coordinator.searching
 
@@ -340,7 +340,7 @@ class TestBorder:
 
 
 def test_a_search_is_reported_though_nothing_changes() -> None:
-    """Its time is decided anew with each report, and a change of the best move fades."""
+    """Each report is a chance to change its time: a change of the best move fades."""
     bench = Bench(1)
     bench.feed(StartSearch(replace(TIMED, soft_ms=20_000, hard_ms=60_000)))
     assert not [i for _ in range(30) for i in bench.tick(100) if isinstance(i, Progress)]

@@ -165,7 +165,7 @@ class TestDeadline:
 
 
 ROOK_TO_TAKE = "4k4/9/9/4r4/9/9/4R4/9/3K5 b - 1"
-"""The rook on 5d can be taken by the one on 5g, with check; the first legal move is another."""
+"""The rook on 5d can be taken by the rook on 5g, with check; the first legal move is another one."""
 
 
 class TestNobodyHasAnAnswer:
@@ -206,7 +206,7 @@ class TestLoss:
         bench.feed(NodeLost("n1", "died"))
         bench.feed(NodeJoined("n1"), 100)
         bench.report("n1", 5, 30, "2g2f")
-        bench.report("n1", 4, 20, "5g5f")  # its last word, whatever it calls its depth
+        bench.report("n1", 4, 20, "5g5f")  # its last report, at any depth
         bench.feed(StopSearch(1))
         assert (bench.decisions[0].move, bench.decisions[0].depth) == ("5g5f", 4)
 

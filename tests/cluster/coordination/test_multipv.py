@@ -1,4 +1,4 @@
-"""Several lines: merged from all nodes, by depth within an engine, by score between moves."""
+"""Several lines, merged from all nodes: by depth within an engine, by score between moves."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class TestCoordinator:
         assert decision.lines == (root_line(40, 9, ("2g2f", "8c8d")), root_line(30, 8, ("7g7f", "3c3d")))
 
     def test_the_answer_heads_the_lines_and_these_are_in_the_order_of_their_scores(self) -> None:
-        """Two nodes of three vote for a move that the third, as deep, finds worse than another."""
+        """Two of three nodes vote for a move that the third, at the same depth, finds worse than another."""
         bench = Bench(3)
         bench.feed(StartSearch(SearchRequest(1, STARTPOS, multipv=3)))
         for name in ("n1", "n2"):
@@ -139,7 +139,7 @@ class TestCoordinator:
 
 @pytest.mark.usefixtures("warm")
 def test_a_real_searcher_knows_the_move_limit_and_the_value_of_a_draw() -> None:
-    """With the next move the game is drawn, whatever it is: its score is the value of that draw."""
+    """Any next move draws the game: its score is the value of that draw."""
 
     async def play() -> list[Decision]:
         searcher, heard = LocalSearcher(lambda: NumbaEngine(hash_mb=1), Settings(validate=True)), Heard()

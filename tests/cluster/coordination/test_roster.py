@@ -1,4 +1,4 @@
-"""The speed of nodes, and the choice of those that can share out a tree."""
+"""The speed of nodes, and the choice of those that can share a tree."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class TestSpeeds:
 
 
 def searching(settings: Settings, *facts: NodeJoined) -> Bench:
-    """A search of these nodes."""
+    """A search by these nodes."""
     bench = Bench(0, settings)
     for fact in facts:
         bench.feed(fact)

@@ -147,12 +147,12 @@ def test_the_settings_become_the_strategy_s() -> None:
     mine = replace(AUTO, stop_grace_ms=7)
     found = resolved(mine, TABLE, 4, 4000)
     assert (found.mode, found.vote, found.ballot_depth_slack) == (Mode.CONSULT, Vote.WEIGHTED, 3)
-    assert found.stop_grace_ms == 7, "what the strategy does not name stays"
+    assert found.stop_grace_ms == 7, "settings that the strategy does not name stay"
     assert resolved(AUTO, TABLE, 16, 4000).mode is Mode.SPLIT
 
 
 def test_whoever_names_a_vote_gets_it() -> None:
-    """A vote that was measured has only the split as an alternative; for one that was not, the best mode is chosen."""
+    """For a measured vote, the only alternative is the split; for another vote, the best mode is chosen."""
     majority = replace(VOTE, strategy="consult:majority", elo=180.0, low=120.0)
     table = (SPLIT, VOTE, majority)
     chosen = {vote: resolved(replace(AUTO, vote=vote), table, 4, 4000) for vote in (None, *Vote)}
@@ -183,7 +183,7 @@ def test_a_table_comes_back_as_it_was_written(tmp_path: Path) -> None:
     again = replace(SPLIT, elo=None, low=200.0, high=None)
     write_table(path, [*TABLE, again])
     found = read_table(path)
-    assert set(found) == {again, *TABLE[1:]}, "of the same thing the last measurement stays"
+    assert set(found) == {again, *TABLE[1:]}, "of two measurements of one strategy, the later one counts"
 
 
 @pytest.mark.parametrize(

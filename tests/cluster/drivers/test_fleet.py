@@ -14,7 +14,7 @@ def hello(node_id: str = "n1", incarnation: str = "a") -> Hello:
 
 
 def looking(fleet: Fleet, until: int, step: int = 100) -> list[object]:
-    """Looks for the silent as a driver does."""
+    """Looks for silent nodes as a driver does."""
     changes: list[object] = []
     for now in range(step, until + 1, step):
         changes += fleet.expire(now)
@@ -59,11 +59,11 @@ def test_the_next_look_is_when_the_first_node_would_be_lost() -> None:
     assert [fleet.next_look_ms(now) for now in (300, 600, 650, 799, 900)] == [200, 200, 150, 1, 1]
     looking(fleet, 800)
     assert fleet.live == ("n2",)
-    assert fleet.next_look_ms(1000) == 100, "who is lost is not looked for"
+    assert fleet.next_look_ms(1000) == 100, "a lost node is not checked again"
 
 
 def test_a_life_that_comes_back_late_takes_nobodys_place() -> None:
-    """It was cut off while its engine was made; the node began on another machine, and its greeting comes again."""
+    """It was cut off while its engine was made. The node started on another machine; then the old greeting arrives."""
     fleet = Fleet()
     assert fleet.began(Begun("n1", "a")) == []
     assert fleet.began(Begun("n1", "b")) == []

@@ -1,4 +1,4 @@
-"""A machine's way out: who is asked to leave, when, and when the machine may go. Virtual time."""
+"""A machine's departure: the nodes that are asked to leave, when, and when the machine may go. Virtual time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batches, rates and who hears whom: all without a socket."""
+"""Batches, rates and the choice of listeners: all without a socket."""
 
 from __future__ import annotations
 
@@ -113,8 +113,8 @@ def test_a_refusal_says_what_and_where(data: bytes, why: str) -> None:
 
 @given(shallow_rate=st.floats(1, 1e9), ratio=st.floats(1.3, 2.9), limit=st.floats(1e4, 1e8))
 def test_the_depth_settles_within_the_rate(shallow_rate: float, ratio: float, limit: float) -> None:
-    """A search that writes ``shallow_rate`` bytes a second at depth 2, and at each depth more the ratio-th part of it
-    (measured: 1.7)."""
+    """A search that writes ``shallow_rate`` bytes a second at depth 2, and at each further depth the ratio-th part of
+    it (measured: 1.7)."""
     chosen = ShareDepth(SHALLOWEST)
 
     def rate(depth: int) -> float:
@@ -176,7 +176,7 @@ def test_what_is_missing_is_counted() -> None:
     assert [lost("a", 0), lost("a", 1)] == [0, 0]
 
 
-# --- who hears whom
+# --- listeners
 
 
 @given(count=st.integers(1, 1000), most=st.integers(2, 20), data=st.data())
@@ -275,7 +275,7 @@ def test_who_hears_whom(nodes: list[tuple[str, str]]) -> None:
 
 @given(st.sampled_from("0123456789abcdef"), st.integers(0, 31))
 def test_a_batch_of_another_network_has_only_moves(digit: str, at: int) -> None:
-    """Wherever the meanings differ, its entries are never taken as our own."""
+    """If the meanings differ, its entries are never taken as our own."""
     ours = "7" * 32
     theirs = ours[:at] + digit + ours[at + 1 :]
     data = encode_batch("n2/ab", bytes.fromhex(theirs), 0, entries((1, 2)))

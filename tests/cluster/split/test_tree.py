@@ -111,7 +111,7 @@ class TestMerge:
 
     @given(st.data())
     def test_with_unknown_leaves_the_bound_is_true(self, data: st.DataObject) -> None:
-        """Whatever the unknown leaves turn out to be, an exact score is exact and a lower bound is not too high."""
+        """For any values of the unknown leaves, an exact score is exact and a lower bound is not too high."""
         tree = data.draw(trees())
         known: dict[Leaf, TreeLine] = {}
         everything: dict[Leaf, TreeLine] = {}
@@ -163,7 +163,7 @@ class TestInherit:
         assert inherit(tree, old, replies, MARGIN)[leaf] == old["7g7f", "8c8d"]
 
     def test_moves_of_which_nothing_is_known_are_no_better_than_the_whole(self) -> None:
-        """The reply 3c3d was found best at depth 10; so for the opponent the others leave no less than 50."""
+        """The reply 3c3d was found best at depth 10; so the other replies leave the opponent no less than 50."""
         reply, rest = Leaf(("7g7f",), ("3c3d",)), Leaf(("7g7f",), (), ("3c3d",))
         tree = Split((), (Split(("7g7f",), (reply, rest)), OTHERS))
         known = {("7g7f",): line(50, "7g7f", "3c3d", "2g2f")}
@@ -185,7 +185,7 @@ class TestBestFirst:
         assert best_first(known, ("b",), MARGIN) == [line(5, "b", "x")]
 
     def test_what_is_known_of_a_move_counts_before_lines_through_it(self) -> None:
-        """One reply after which 7g7f is fine, however deep it was searched, says little of 7g7f."""
+        """One reply after which 7g7f is fine, at any depth, says little about 7g7f."""
         known = {("a", "x"): line(300, "a", "x", depth=20), ("a",): line(-40, "a", "y", depth=9)}
         assert best_first(known, (), MARGIN) == [known["a",]]
         del known["a",]
@@ -218,4 +218,4 @@ def test_a_proven_win_gives_way_to_another_one_alone() -> None:
     assert not replaces(deeper, mate)
     assert replaces(mate, deeper)
     assert replaces(replace(mate, depth=5, score=mate_in(5)), mate)
-    assert replaces(deeper, replace(mate, score=mated_in(6))), "of a loss a deeper search may know better"
+    assert replaces(deeper, replace(mate, score=mated_in(6))), "a deeper search may find an escape"
