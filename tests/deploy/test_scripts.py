@@ -1,4 +1,4 @@
-"""The scripts of a machine, run for real against programs that note what they were asked."""
+"""The scripts of a machine, run for real against programs that record their arguments."""
 
 from __future__ import annotations
 
@@ -215,8 +215,8 @@ def _until(true: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
-# A stand-in for the AWS command: notes its arguments, and keeps the parameter in a file. The first two reads after the
-# first write find what stood there before.
+# A stand-in for the AWS command: records its arguments, and keeps the parameter in a file. The first two reads after
+# the first write return the old content.
 AWS = r"""
 printf '%s\n' "$*" >>/run/asked
 case "$2" in
@@ -269,7 +269,7 @@ def test_the_token_is_made_once_and_stands_in_no_argument(tmp_path: Path, role: 
     assert token not in ran.stderr
     put = [json.loads(line) for line in (tmp_path / "put").read_text().splitlines()] if role == "head" else []
     assert any("put-parameter" in line for line in asked) == (role == "head")
-    # After a read that was too old it puts the same again; under the key that terraform gave the parameter.
+    # After a read that was too old it puts the same value again, under the key that terraform gave the parameter.
     assert len(put) == (2 if role == "head" else 0)
     assert {each["Value"] for each in put} <= {token}
     assert {each.get("KeyId") for each in put} <= {key or None}

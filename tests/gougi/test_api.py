@@ -1,4 +1,4 @@
-"""The Python API: its documented examples run as they stand, and its errors name what is wrong."""
+"""The Python API: its documented examples run as written, and its errors name the fault."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``gougi lab`` as a user meets it: its errors, whole laboratories, Ctrl-C and going on."""
+"""``gougi lab`` for a user: its errors, whole laboratories, Ctrl-C and a second run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.master.command import Running, gougi
 
 TINY = ("--budget", "200", "--games", "4", "--max-moves", "40", "--hash", "1")
 SPLIT = "split+min_split_nodes=100"
-"""The budget of these tests is one at which all would consult."""
+"""These tests use a budget at which all nodes would consult."""
 
 
 def run(*arguments: str) -> object:

@@ -1,4 +1,4 @@
-"""``gougi selfplay`` as a user meets it: its errors, games, a kill and going on, a full disk, and counts."""
+"""``gougi selfplay`` for a user: its errors, games, a kill and a second run, a full disk, and counts."""
 
 from __future__ import annotations
 

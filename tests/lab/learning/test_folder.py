@@ -68,7 +68,7 @@ def test_a_run_of_another_machine_is_taken_over_without_its_games(tmp_path: Path
     (folder.path / "generation-2" / "games").mkdir(parents=True)
     assert folder.with_games() == {2}
 
-    # The same command goes on, also from a file that the run itself wrote.
+    # The same command continues, also from a file that the run itself wrote.
     begun = ledger.begun(2).with_piece(2, 60.0)
     folder.keep(begun)
     for file in (tmp_path / "learn.json", folder.ledger_path):

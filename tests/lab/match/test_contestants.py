@@ -1,4 +1,4 @@
-"""The contestants as the command line names them."""
+"""The contestants by their names on the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The referee of a match; and what a search reached, by its lines."""
+"""The referee of a match; and the depth and nodes of a search, from its lines."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class TestScores:
         referee = Referee(SETTINGS, STARTPOS)
         for ply, score in enumerate((1500, -1500, 1500, -1500)):
             play(referee, SHUFFLE[ply], score=score)
-        # White has told its second score with its move: it is black's turn, and black has won.
+        # White has reported its second score with its move: it is black's turn, and black has won.
         assert referee.ending is None
         ending = play(referee, SHUFFLE[0], score=1500)
         assert ending == Ending("RESIGN", 0, "both see black far ahead")

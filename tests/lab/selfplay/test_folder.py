@@ -1,4 +1,4 @@
-"""The folder of teacher games: what is in it is looked at before more is added."""
+"""The folder of teacher games: its content is checked before more is added."""
 
 from __future__ import annotations
 

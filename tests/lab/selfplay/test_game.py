@@ -1,4 +1,4 @@
-"""Games of self-play: their ends are those of the rules, and nothing of them is left to chance."""
+"""Self-play games: they end by the rules, and the seed determines everything."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STARTS = (
 
 
 def final_position(game: TeacherGame) -> Position:
-    """Play a game again, each move looked at by the rules."""
+    """Replay a game, with each move checked by the rules."""
     position = unpacked_position(game.start, game.move_number)
     moves = [int(move) for move in game.moves]
     for move in moves[:-1] if game.end == ADJUDICATED else moves:
@@ -65,7 +65,7 @@ def test_every_end_is_one_of_the_rules() -> None:
 
 @pytest.mark.parametrize("more", [(), ("5a4a",)])
 def test_who_repeats_by_checks_alone_has_lost(more: tuple[str, ...]) -> None:
-    """Black's rook gave all the checks, whoever is to move."""
+    """Black's rook gave all the checks, with either side to move."""
     position, sp = Position.from_sfen("4k4/9/9/9/9/9/9/4R4/3K5 w - 1"), new_record()
     position.push_all((*("5a4a", "5h4h", "4a5a", "4h5h") * 3, *more))
     sp.most_moves = 512

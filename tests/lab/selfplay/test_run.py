@@ -23,7 +23,7 @@ from tests.lab.selfplay.terms import NET, terms
 
 
 def kill_the_first(running: Callable[[], list[int]]) -> threading.Thread:
-    """Kill the first process that ``running`` finds, by a thread."""
+    """Kill, from a thread, the first process that ``running`` finds."""
 
     def kill() -> None:
         while not (found := running()):
@@ -36,12 +36,12 @@ def kill_the_first(running: Callable[[], list[int]]) -> threading.Thread:
 
 
 def children() -> list[int]:
-    """The processes of this machine in which shards are made now."""
+    """The processes of this machine that now make shards."""
     return [child.pid for child in multiprocessing.active_children() if child.pid]
 
 
 def makers() -> list[int]:
-    """The processes in which tasks run now."""
+    """The processes that now run tasks."""
     found = []
     for pid in family(os.getpid()):
         with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""One game, and many over processes, with engines that are quick and alike every time."""
+"""One game, and many over processes, with engines that are quick and deterministic."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ class TestArena:
         game = ScheduledGame(Point("consult:majority+ponder=1", 2), 1)
         found = arena.play(game, STARTPOS)
         assert len(found.moves) == 14
-        assert all(5 <= side.moves <= 7 for side in (found.a, found.b)), "who has one move does not search"
+        assert all(5 <= side.moves <= 7 for side in (found.a, found.b)), "with only one legal move there is no search"
         assert 0 < found.a.hits <= 7
         assert found.b.hits == 0
         assert arena.play(game, STARTPOS) == found
@@ -143,5 +143,5 @@ class TestProcesses:
 
 
 def hash_engine(_variety: Variety, _number: int) -> HashEngine:
-    """For other processes, which make their engine by name."""
+    """For other processes, which import their engine by name."""
     return HashEngine()

@@ -1,4 +1,4 @@
-"""The opponent, the settings of a laboratory, and which games are played in which order."""
+"""The opponent, the settings of a laboratory, and the order of its games."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A search that is driven by node counts is the search that it would be at one go."""
+"""A search that is driven by node counts gives the same result as a search in one go."""
 
 from __future__ import annotations
 

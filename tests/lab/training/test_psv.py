@@ -1,4 +1,4 @@
-"""The field's files of positions: read as rsshogi writes them, trained on, and told apart from other files."""
+"""The common file format of positions (PackedSfenValue): read as rsshogi writes it, trained on, and recognised."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def told() -> Told:
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same as rsshogi packs them; results as the field has them."""
+    """The same as rsshogi packs them, with results in the usual encoding."""
     entries = np.zeros(COUNT, PSV_DTYPE)
     for entry, (position, move, score, result) in zip(entries, told(), strict=True):
         board = Board(position.sfen())
@@ -70,7 +70,7 @@ def test_a_sample_has_different_positions_of_the_file(file: Path) -> None:
     found = sample(file, 100, 1)
     assert len(set(found)) == 100
     assert set(found) <= known
-    assert sample(file, 40, 1) == found[:40], "more games go on with the same"
+    assert sample(file, 40, 1) == found[:40], "more games continue with the same settings"
     assert sample(file, 100, 2) != found
     everything = sample(file, 10 * COUNT, 1)
     playable = {sfen for sfen in known if not Position.from_sfen(sfen).is_mated()}
@@ -117,7 +117,7 @@ def test_every_quiet_position_is_there_once(file: Path) -> None:
 
 
 def test_a_block_begins_anywhere(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks change nothing but the sources; each is known again."""
+    """The size of a block changes only the sources; each is recognised again."""
     split = Split(0.3)
     whole = Corpus.index(shard_files([file]), split)
     scores = sorted(whole.validation_records(10**6)["score"])

@@ -1,4 +1,4 @@
-"""`gougi fleet` as a user types it, where something is missing: one line that says what to do."""
+"""`gougi fleet` with something missing: one line that names the remedy."""
 
 from __future__ import annotations
 

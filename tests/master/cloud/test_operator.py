@@ -1,4 +1,4 @@
-"""The operator's steps, terraform and AWS played: plans and their numbers, a new size, the wait for nodes."""
+"""The operator's steps, with simulated terraform and AWS: plans and their numbers, a new size, the wait for nodes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def change(address: str, *actions: str, **more: object) -> dict[str, object]:
 
 
 class Planned:
-    """Terraform, as far as a plan asks for it."""
+    """The part of terraform that a plan needs."""
 
     def __init__(self) -> None:
         self.changes = [change("aws_instance.head", "create")]
@@ -65,7 +65,7 @@ class Planned:
 
 
 class Keeps:
-    """What is kept, in memory."""
+    """The kept facts, in memory."""
 
     def __init__(self) -> None:
         self.kept = Kept()
@@ -234,7 +234,7 @@ def test_a_plan_that_was_not_applied_goes_also_of_a_killed_command(tmp_path: Pat
         ({False: 19}, {}, ["the fleet needs 20 vCPUs, and the account's quota in us-east-1 is 19: ask for more"]),
         ({False: 5, True: 5}, {"on_demand_nodes": 0}, ["needs 16 vCPUs, and .* is 5: .* > All Standard Spot Instance"]),
         ({}, {}, []),  # these credentials may not ask
-        ({False: 1}, {"instance_types": ["c7i.metal-24xl"]}, []),  # its name does not say how many it has
+        ({False: 1}, {"instance_types": ["c7i.metal-24xl"]}, []),  # its name does not tell the number
     ],
 )
 def test_a_quota_that_is_too_small_is_said_before_anything_is_made(
@@ -311,7 +311,7 @@ def test_whoever_scales_changes_nothing_else_of_the_group(tmp_path: Path, after:
 
 
 def test_a_fleet_that_is_gone_has_no_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever had the folder before may have ended it."""
+    """The previous owner of the folder may have ended it."""
     owner = Owner(tmp_path)
     monkeypatch.setattr(Owner, "facts", Operator.facts)
     monkeypatch.setattr(Account, "region", "us-east-1")

@@ -1,4 +1,4 @@
-"""A command's life: signals, and processes that must not outlive it. Each case runs in a process of its own."""
+"""A command's life: signals, and processes that must not outlive it. Each case runs in a separate process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a login is made of, what the server says to it, and what it offers."""
+"""The parts of a login, the server's answers, and the offers."""
 
 from __future__ import annotations
 

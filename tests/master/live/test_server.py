@@ -1,4 +1,4 @@
-"""The page's server over real TCP: what it sends, whom it lets in, and whom it drops."""
+"""The page's server over real TCP: its answers, and the clients that it admits and drops."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def note_fact(text: str, at: float) -> Fact:
 
 
 def test_a_viewer_misses_what_is_old() -> None:
-    """However much happens between two states, the newest comes, once."""
+    """However many events come between two states, the newest state is sent, once."""
     with Served() as served:
         stream = states(served.get("/events"))
         next(stream)

@@ -66,7 +66,7 @@ def test_a_full_disk_costs_lines_and_no_more(tmp_path: Path) -> None:
         log.lines(range(3, 8))
     log.lines(range(8, 10))
     gaps: list[str] = []
-    assert numbers(log.path, gaps.append) == [0, 1, 2, -5, 8, 9], "the log says itself where it has a gap"
+    assert numbers(log.path, gaps.append) == [0, 1, 2, -5, 8, 9], "the log itself reports its gaps"
     assert gaps == [f"{log.path}: 5 lines are missing before line 4: the disk did not take them"]
     assert [event for event, _ in log.told] == ["log_not_written", "log_lines_lost"]
     assert "File too large" in str(log.told[0][1]["error"])
@@ -155,7 +155,7 @@ def test_a_disk_that_packs_no_file_leaves_it_as_it_is(tmp_path: Path, monkeypatc
 
 @pytest.mark.parametrize("at_once", [1, 7, 30, 60])
 def test_it_is_read_while_it_is_cut(tmp_path: Path, at_once: int) -> None:
-    """``at_once``: so many lines are written for each that is read; a part takes 19."""
+    """``at_once``: lines written for each line that is read; a part takes 19."""
     log = Written(tmp_path, part_bytes=2_000)
     log.lines(range(5))
     read: list[int] = []

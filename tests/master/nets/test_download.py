@@ -1,4 +1,4 @@
-"""Downloads from a server that cuts, lies, and cannot send parts: the file is whole and right, or there is none."""
+"""Downloads from a server that cuts, lies, and cannot send parts: the file is complete and right, or there is none."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def site() -> Iterator[Site]:
 
 
 def fetch(site: Site, part: Path, size: int | None = None) -> list[float]:
-    """Download, and give how long it would have waited between its tries."""
+    """Download, and return the waits between the tries."""
     waits: list[float] = []
     with held(part), pytest.MonkeyPatch.context() as patched:
         patched.setattr("time.sleep", waits.append)

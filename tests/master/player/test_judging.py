@@ -1,4 +1,4 @@
-"""The rules of a game around the search."""
+"""The player's decisions by the rules: declaration, resignation, move limit."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_nobody_resigns_near_the_limit() -> None:
 )
 def test_a_resignation_needs_a_score_that_says_why(score: int | None, plies: int, expected: Verdict) -> None:
     referee = judge()
-    referee.after_search(decision(score=-3000), START, 90)  # what was before is no reason
+    referee.after_search(decision(score=-3000), START, 90)  # earlier scores are no reason
     assert referee.after_search(decision("resign", score), START, plies) is expected
 
 

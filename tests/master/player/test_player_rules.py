@@ -47,7 +47,7 @@ def test_a_score_that_falls_buys_time() -> None:
 
 
 def test_the_line_is_measured() -> None:
-    """Every echo comes 700 ms after our line: whole seconds are aimed at with that margin."""
+    """Every echo comes 700 ms after our line: whole seconds are the target, with that margin."""
     table = Table().begin(replace(BLACK, max_moves=None))
     for number in range(20):
         table.decide(("2h3h", "3h2h")[number % 2])
@@ -107,7 +107,7 @@ def test_a_server_that_plays_for_us_at_the_limit_leaves_nothing_to_wait_for() ->
     table.now += 2000
     assert table.tell(Tick()) == []
     table.hear("-8384FU,T0")
-    assert len(table.requests) == 1  # the search from before the limit: this one is waited at again
+    assert len(table.requests) == 1  # the search from before the limit: the player waits for it again
     assert table.player.deadline_ms is not None
 
 

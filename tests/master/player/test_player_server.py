@@ -1,4 +1,4 @@
-"""A server that does something else, a player that gives up, and searchers that fail."""
+"""A server with unexpected answers, a player that gives up, and searchers that fail."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_nobody_waits_for_a_game_that_cannot_come(text: str, conclusion: Conclus
     assert table.lines[-1] == "LOGOUT"
 
 
-# Another game than the one that was asked for
+# Another game than the requested one
 
 
 def asking(game: str) -> Table:
@@ -116,7 +116,7 @@ def test_who_waits_before_he_leaves_hears_of_the_opponents_end(ending: list[str]
 
 
 def test_leaving_on_the_opponents_turn_is_a_loss() -> None:
-    """Nothing more is heard of the game: the server resigns for us when the opponent has moved."""
+    """No more lines of the game come: the server resigns for us when the opponent has moved."""
     table = Table().begin(WHITE)
     assert table.tell(Leave()) != []  # a driver that does not wait
     table = Table().begin(WHITE)

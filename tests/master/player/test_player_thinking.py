@@ -141,7 +141,7 @@ BOOKS = ("book", "book badly", "no book", "old book")
 @settings(max_examples=40)
 @given(st.lists(st.sampled_from(["tick", "decide", "reply", *BOOKS]), max_size=50), st.randoms(use_true_random=False))
 def test_whatever_the_book_says_a_turn_ends(steps: list[str], random: Random) -> None:
-    """Only legal moves go out, and on our turn something is always awaited by a deadline."""
+    """Only legal moves go out, and on our turn there is always a deadline."""
     table = Table(PlayerSettings(book_ms=300, resign_score=None)).begin()
     board = Position.startpos()
     for step in steps:

@@ -77,7 +77,7 @@ def test_the_wide_screen_shows_it_all() -> None:
 
 @pytest.mark.parametrize("notation", Notation)
 def test_a_screen_has_one_notation(notation: Notation) -> None:
-    """Last move, variations, votes and what the nodes search."""
+    """Last move, variations, votes and the nodes' jobs."""
     csa, usi, japanese = "7776FU", "7g7f", "☗７六歩"
     for count in (5, 6):
         view = GameView(now=lambda: 0.0, notation=notation)
@@ -218,7 +218,7 @@ def test_a_show_from_beginning_to_end(terminal: bool) -> None:
     assert terminal or "\x1b" not in text
 
 
-# How far it is
+# Progress
 
 
 def test_how_far_the_game_is() -> None:
