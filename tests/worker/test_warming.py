@@ -1,4 +1,4 @@
-"""Compiling in a process of its own: it can be ended at any moment, and says what went wrong."""
+"""Compiling in a separate process: it can be ended at any moment, and reports its error."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ CONTROLS = {
 def test_the_last_seconds_are_kept_for_what_goes_wrong() -> None:
     clock = GameClock((CONTROLS["blitz"],) * 2, SETTINGS)
     clock.remaining_ms[0] = 2_500
-    assert clock.budget(0.0, ply=60).soft_ms == 1_700  # what the increment pays for
+    assert clock.budget(0.0, ply=60).soft_ms == 1_700  # the part that the increment pays for
 
 
 def test_the_whole_second_is_used() -> None:
@@ -51,7 +51,7 @@ def test_what_a_move_was_never_given_teaches_nothing() -> None:
 
 @pytest.mark.parametrize("roundup", [False, True])
 def test_a_worse_line_never_makes_moves_leave_later_where_little_is_left(roundup: bool) -> None:
-    """The delay that was seen may be more than a unit."""
+    """The measured delay may be more than a unit."""
     budgets = []
     for worst_ms in (0.0, 300.0, 500.0, 700.0, 720.0, 1_500.0):
         clock = GameClock((TimeControl(total_ms=900_000, roundup=roundup),) * 2, SETTINGS)
@@ -189,12 +189,12 @@ def test_time_that_was_stretched_is_not_owed_by_the_next_move() -> None:
     spent = plain.remaining_ms[0] - stretched.remaining_ms[0]
     assert spent > 5_000
     after, before = stretched.budget(0.0, ply=42).soft_ms, plain.budget(0.0, ply=42).soft_ms
-    # By the smaller share of what is left, and because moves seem to need more than thought; not by what was spent.
+    # A smaller share of the rest, and moves that seem to need more than their time; not the time spent.
     assert 0 <= before - after <= 0.2 * before < spent
 
 
 def test_where_all_moves_are_easy_the_plan_is_kept_to() -> None:
-    """Every move is stretched by 0.85: the clock finds that this is what moves need, and aims higher."""
+    """Every move is stretched by 0.85: the clock learns that moves need this much, and aims higher."""
     control = TimeControl(total_ms=100_000_000)
     clock = GameClock((control,) * 2, SETTINGS)
     aims = []

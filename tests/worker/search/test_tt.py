@@ -1,4 +1,4 @@
-"""The transposition table keeps what was stored, and nothing that was torn."""
+"""The transposition table keeps stored entries, and no torn ones."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_a_shallow_bound_leaves_a_deep_entry_its_word_and_gives_it_its_move() ->
     assert entry_depth(np.uint64(probe(th, key))) == 9
     th.tt_generation += 1
     store(th, key, 0, second, -50, -50, 3, LOWER, 0)
-    assert entry_depth(np.uint64(probe(th, key))) == 3, "what an earlier search found does not keep its place"
+    assert entry_depth(np.uint64(probe(th, key))) == 3, "an entry of an earlier search does not keep its place"
 
 
 @pytest.mark.parametrize("megabytes", [0, -3])

@@ -39,9 +39,7 @@ class TestPositions:
     @pytest.mark.parametrize("hands", ["2P2bP2p", "Pp2Pp2b", "2b3P2p", "PPPbbpp"])
     def test_hands_are_added_up_in_any_order(self, hands: str) -> None:
         bench = thinking(position=f"position sfen 4k4/9/9/9/9/9/9/9/4K4 w {hands}")
-        assert bench.search.sfen == "4k4/9/9/9/9/9/9/9/4K4 w 3P2b2p 1", (
-            "whoever comes next need not read more than usual"
-        )
+        assert bench.search.sfen == "4k4/9/9/9/9/9/9/9/4K4 w 3P2b2p 1", "the next user need not read more than usual"
 
     @pytest.mark.parametrize(
         "fault", ["sfen 9/9/9 b - 1", "startpos moves 7g7e", "sfen 4k4/9/9/9/9/9/9/9/4K4 b 10P9P 1"]
@@ -327,7 +325,7 @@ class TestPonder:
         assert bench.search.moves == ("7g7f", "3c3d")
         assert bench.search.limits.movetime_ms is not None
         bench.find("8c8d", search=blind)
-        assert bench.take() == [], "it is nobody's move"
+        assert bench.take() == [], "it is neither side's move"
         bench.find("2g2f")
         assert bench.moves() == ["bestmove 2g2f"]
 
