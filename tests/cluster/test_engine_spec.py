@@ -137,7 +137,7 @@ class TestNetworks:
     @pytest.mark.parametrize(
         "spec", [EngineSpec(eval_file="no/such.bin"), EngineSpec(dropout=0.9), EngineSpec(threads=0)]
     )
-    def test_what_cannot_be_made(self, spec: EngineSpec) -> None:
+    def test_engines_that_cannot_be_made(self, spec: EngineSpec) -> None:
         with pytest.raises(EngineError):
             spec.build()
 

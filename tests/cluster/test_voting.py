@@ -64,13 +64,13 @@ def test_a_known_win_beats_all_and_the_shorter_one_another(vote: Vote) -> None:
 
 
 @every_rule
-def test_who_sees_himself_mated_has_no_vote_while_another_is_open(vote: Vote) -> None:
+def test_a_voter_that_is_mated_has_no_vote_while_another_is_open(vote: Vote) -> None:
     mated = [ballot("a", mated_in(6), 30, 10**6) for _ in range(3)]
     assert count([*mated, ballot("b", -2500, 5, 10)], vote).ballot.move == ("a" if vote is Vote.MAJORITY else "b")
 
 
 @every_rule
-def test_where_all_are_mated_the_longest_defence_is_played(vote: Vote) -> None:
+def test_if_all_are_mated_the_longest_defence_is_played(vote: Vote) -> None:
     ballots = [ballot("a", mated_in(6)), ballot("a", mated_in(6)), ballot("b", mated_in(8))]
     assert count(ballots, vote).ballot.move == ("a" if vote is Vote.MAJORITY else "b")
 

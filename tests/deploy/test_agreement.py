@@ -122,7 +122,7 @@ def test_every_unit_is_started_and_described() -> None:
 
 
 @pytest.mark.parametrize("unit", sorted(UNITS))
-def test_a_unit_runs_what_is_there_as_who_it_should_be(unit: str) -> None:
+def test_a_unit_runs_an_existing_program_as_the_right_user(unit: str) -> None:
     lines = [line for key, found in UNITS[unit].items() if key.startswith("Exec") for line in found]
     for program in (line.split()[0].lstrip("-+!@:") for line in lines):
         if program.startswith(SCRIPTS_AT):
@@ -156,7 +156,7 @@ def test_exit_codes() -> None:
     assert {one for pair in said for one in pair if one} == {code}
 
 
-def test_only_who_needs_the_machines_role_reaches_the_metadata_service() -> None:
+def test_only_users_that_need_the_machines_role_reach_the_metadata_service() -> None:
     """Otherwise code on a worker, a Ray task on the head, or an attack through a worker's answer could use the role."""
     closed = {unit for unit in UNITS if _words(unit, "IPAddressDeny") == ["169.254.169.254", "fd00:ec2::254"]}
     assert closed == {f"gougi-{name}.service" for name in ("head", "master", "node", "warm")}
@@ -178,7 +178,7 @@ def test_rays_head_has_no_secret_but_its_token() -> None:
     }
 
 
-def test_who_runs_ray_owns_its_folder() -> None:
+def test_the_user_of_ray_owns_its_folder() -> None:
     """A worker's Ray uses the folder that the head's Ray has, and another user runs it there."""
     (folder,) = re.findall(r"--temp-dir \"\$\{RAY_FOLDER:-\$STATE/(\w+)\}\"", SCRIPTS["ray.sh"])
     for unit in ("gougi-head.service", "gougi-node.service"):
@@ -362,7 +362,7 @@ def _calls_of_cloud(method: str) -> set[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_a_machine_may_do_what_it_has_to_and_no_more(role: str) -> None:
+def test_a_machine_has_the_rights_it_needs_and_no_more(role: str) -> None:
     asked, allowed = _asked(role), _allowed(role)
     assert len(asked) > 6, "the check has become blind"
     refused = {(action, on) for action, on in asked if not any(action == a and fnmatchcase(on, b) for a, b in allowed)}
@@ -443,7 +443,7 @@ def test_facts_of_a_machine_that_are_read_are_written() -> None:
         assert value(own, "role") == f'"{role}"'
 
 
-def test_machines_fetch_what_terraform_puts() -> None:
+def test_machines_fetch_the_objects_that_terraform_puts() -> None:
     storage = TERRAFORM["storage"]
     objects = (block(storage, f'resource "aws_s3_object" "{name}"') for name in ("config", "master_env"))
     put = {value(each, "key").strip('"').replace("${var.name}", "$FLEET_NAME") for each in objects}

@@ -142,7 +142,7 @@ def test_a_book_that_is_here_is_not_written_over_and_a_new_one_comes(head: Head)
     assert (head.books / "standard.db").exists()
 
 
-def test_a_book_goes_up_again_only_where_it_changed_and_at_the_next_time_where_the_way_was_closed(head: Head) -> None:
+def test_a_changed_book_is_uploaded_again_and_a_failed_upload_is_repeated(head: Head) -> None:
     (head.books / "standard.db").write_text("#YANEURAOU-DB2016 1.00\n")
     head.learn(3, "in order")
     (head.folder / "down").touch()
@@ -181,7 +181,7 @@ def test_a_newer_network_of_the_same_size_comes(head: Head) -> None:
     assert (head.folder / "copied").read_text().split().count("my.bin") == 2, "an unchanged one stays"
 
 
-def test_what_a_broken_download_left_is_no_book(head: Head) -> None:
+def test_a_partial_download_is_no_book(head: Head) -> None:
     for name in ("own.db.1a2B3c4D", "own.db.20261126"):
         (head.books / name).write_text("half of it, or an old one")
     assert head.run("fetch-files.sh").returncode == 0

@@ -123,7 +123,7 @@ def test_a_worker(machine: FirstBoot) -> None:
 
 
 @pytest.mark.parametrize(("password", "player"), [("", False), ("/gougi/floodgate", True)])
-def test_a_head_starts_the_player_only_where_it_has_a_password(machine: FirstBoot, password: str, player: bool) -> None:
+def test_a_head_starts_the_player_only_if_it_has_a_password(machine: FirstBoot, password: str, player: bool) -> None:
     (machine.release / "deploy" / "scripts" / "install.sh").write_text("#!/bin/sh\n")
     assert machine.run(role="head", password=password).returncode == 0
     started = "enable --now --no-block gougi-head.service gougi-keep.service gougi-records.timer gougi-stop.timer"

@@ -196,7 +196,7 @@ def test_a_container_that_still_compiles_ends_at_once(tmp_path: Path) -> None:
         ("", [], ["warm"]),
     ],
 )
-def test_a_worker_takes_what_the_head_compiled(tmp_path: Path, role: str, files: list[str], asked: list[str]) -> None:
+def test_a_worker_takes_the_heads_compiled_code(tmp_path: Path, role: str, files: list[str], asked: list[str]) -> None:
     stand_in(tmp_path, "gougi", f'echo "$*" >>{tmp_path}/asked; [ "$2" != --unpack ] || [ ! -e {tmp_path}/misfit ]')
     for name in files:
         path = tmp_path / "misfit" if name == "misfit" else tmp_path / name / "searcher.pack"

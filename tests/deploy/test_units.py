@@ -67,7 +67,7 @@ def test_no_unit_is_given_up_because_another_failed_once(unit: str) -> None:
         ("gougi-keep.service", "--no-block start gougi-end.service"),  # nor ends a fleet after a slow stop
     ],
 )
-def test_what_follows_the_end_of_a_service(tmp_path: Path, unit: str, then: str, code: str) -> None:
+def test_units_after_the_end_of_a_service(tmp_path: Path, unit: str, then: str, code: str) -> None:
     text = (DEPLOY / "systemd" / unit).read_text()
     (line,) = re.findall(r"^ExecStopPost=\+(.*)$", text, re.MULTILINE)
     stand_in(tmp_path, "systemctl", f'echo "$*" >>{tmp_path}/asked')
@@ -79,7 +79,7 @@ def test_what_follows_the_end_of_a_service(tmp_path: Path, unit: str, then: str,
     assert (said.read_text().splitlines() if said.exists() else []) == ([then] if code == "10" else [])
 
 
-def test_who_fetches_books_may_take_its_time() -> None:
+def test_fetching_books_may_take_long() -> None:
     for path in (DEPLOY / "systemd").glob("*.service"):
         text = path.read_text()
         if "/fetch-files.sh" in text:
@@ -128,12 +128,12 @@ ROOTS = {
 
 
 @pytest.mark.parametrize("service", [*ROOTS, "gougi-node.service"])
-def test_what_is_roots_can_do_its_work_and_no_more(machine: Path, service: str) -> None:
+def test_roots_services_can_do_their_work_and_no_more(machine: Path, service: str) -> None:
     asked = set().union(*ROOTS.values())
     assert _exposing(machine, service) & asked == ROOTS.get(service, set())
 
 
-def test_no_unit_sets_what_the_hardening_sets_after_it() -> None:
+def test_no_unit_sets_a_value_that_the_hardening_sets_after_it() -> None:
     """A drop-in is read after the unit's own file, so a setting of both has no effect there."""
 
     def keys(path: Path) -> set[str]:
@@ -154,7 +154,7 @@ def test_a_service_without_hardening_is_found(machine: Path) -> None:
     assert _exposed(machine, "gougi-node.service").returncode != 0
 
 
-def test_ray_on_a_machine_has_what_it_has_in_the_image() -> None:
+def test_ray_on_a_machine_has_the_variables_of_the_image() -> None:
     image = re.findall(r"\b(RAY_\w+)=(\S+)", (DEPLOY / "Dockerfile").read_text())
     assert {"RAY_AUTH_MODE", "RAY_GRACEFUL_SHUTDOWN_DRAIN_TIMEOUT_S"} <= dict(image).keys()
     machine = (DEPLOY / "systemd" / "ray.env").read_text().splitlines()

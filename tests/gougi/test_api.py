@@ -24,7 +24,7 @@ def test_the_documented_examples(
     assert capsys.readouterr().out
 
 
-def test_what_is_public() -> None:
+def test_the_public_names() -> None:
     assert all(getattr(gougi, name).__module__ == "gougi.api" for name in gougi.__all__)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         gougi.nothing  # noqa: B018

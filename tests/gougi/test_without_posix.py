@@ -58,7 +58,7 @@ def run(planted: dict[str, str], cwd: Path, *words: str, text: str = "") -> str:
         ("import subprocess; subprocess.Popen(['true'], start_new_session=True)", "ValueError"),
     ],
 )
-def test_what_windows_lacks_is_missed(planted: dict[str, str], script: str, error: str) -> None:
+def test_missing_parts_of_windows_are_missing(planted: dict[str, str], script: str, error: str) -> None:
     """Otherwise the other tests here would prove nothing."""
     script = f"exec({script!r}, {{'__name__': 'worker.x'}})"
     done = subprocess.run([sys.executable, "-c", script], env=planted, capture_output=True, text=True, check=False)

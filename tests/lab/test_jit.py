@@ -39,7 +39,7 @@ def imported(source: Path) -> set[Path]:
     return found
 
 
-def test_what_compiled_code_imports_is_in_a_fingerprint() -> None:
+def test_imports_of_compiled_code_are_in_a_fingerprint() -> None:
     known = {path for room in _COMPILED_ROOMS for path in (WORKER / room).rglob("*.py")}
     known |= {WORKER / name for name in OUTSIDE} | set(SOURCES) | {LAB / "jit.py"}
     compiled = [source for source in LAB.rglob("*.py") if "@jit(" in source.read_text()]

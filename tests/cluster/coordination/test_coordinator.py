@@ -234,7 +234,7 @@ class TestDecision:
         bench.tick(100)
         assert len(bench.decisions) == 1
 
-    def test_a_new_start_decides_what_still_runs(self) -> None:
+    def test_a_new_start_decides_the_running_search(self) -> None:
         bench = Bench()
         bench.split()
         bench.feed(StartSearch(replace(TIMED, search_id=2)))
@@ -365,7 +365,7 @@ def test_progress_is_published_at_most_ten_times_a_second() -> None:
     assert [(view.node_id, view.job) for view in progress.fleet] == [("n1", "7g7f"), ("n2", "others")]
 
 
-def test_what_happened_to_a_node_and_to_a_search() -> None:
+def test_the_history_of_a_node_and_of_a_search() -> None:
     bench = Bench(2)
     bench.feed(StartSearch(TIMED))
     job = bench.job("n2")
@@ -388,7 +388,7 @@ def test_what_happened_to_a_node_and_to_a_search() -> None:
     assert bench.coordinator.history(999) == []
 
 
-def test_its_state_is_what_runs() -> None:
+def test_its_state_names_the_running_search() -> None:
     bench = Bench(2)
     states = [bench.coordinator.state]
     ponder = PonderSearch(replace(TIMED, search_id=2, moves=("7g7f",), soft_ms=None, hard_ms=None))

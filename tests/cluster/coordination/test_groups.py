@@ -99,7 +99,7 @@ def test_a_presearch_that_is_left_with_one_node_ends_in_a_voter() -> None:
     assert [ballot.voter for ballot in bench.decisions[0].ballots] == ["group-1", "n3"]
 
 
-def test_what_a_group_that_is_not_counted_searched_is_wasted() -> None:
+def test_the_search_of_an_uncounted_group_is_wasted() -> None:
     bench = two_groups()
     bench.report("n1", 20, 30, "7g7f")
     bench.report("n3", 8, 90, "2g2f")

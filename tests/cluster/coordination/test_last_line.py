@@ -47,7 +47,7 @@ def test_a_bound_gives_way_to_the_last_exact_line(bound: Bound, score: int) -> N
     assert [ballot.score for ballot in decision.ballots] == [score, score], "the vote counts the known scores"
 
 
-def test_another_nodes_exact_line_serves_where_the_voter_has_none() -> None:
+def test_another_nodes_exact_line_serves_if_the_voter_has_none() -> None:
     bench = voting(3)
     bench.report("n1", 10, 25, *WHOLE)
     bench.report("n1", 11, 60, "2g2f", "8c8d", bound=Bound.LOWER)
@@ -163,7 +163,7 @@ class TestWasted:
         bench.done("n2", 300)
         assert [(decision.nodes, decision.wasted) for decision in bench.decisions] == [(1500 + 200 + 300, 500)]
 
-    def test_what_a_lost_voter_said_still_counts(self) -> None:
+    def test_a_lost_voters_ballot_still_counts(self) -> None:
         bench = Bench(settings=replace(SETTINGS, mode=Mode.CONSULT))
         bench.feed(StartSearch(TIMED))
         bench.report("n1", 5, 30, "7g7f")
@@ -198,7 +198,7 @@ class TestCounting:
         bench.feed(StopSearch(1))
         assert [decision.nodes for decision in bench.decisions] == [500 + 9000 + 7000 + 1000]
 
-    def test_behind_the_decision_it_is_logged_what_was_searched_in_all(self) -> None:
+    def test_after_the_decision_the_total_of_the_search_is_logged(self) -> None:
         bench = Bench(2, settings=replace(SETTINGS, mode=Mode.CONSULT))
         bench.feed(StartSearch(TIMED))
         jobs = [bench.job(node_id) for node_id in ("n1", "n2")]

@@ -41,7 +41,7 @@ class TestMerge:
         assert shown(merged) == [("2g2f", 11, 35), ("7g7f", 12, 30), ("6g6f", 12, 1)]
         assert best_lines({"a": found}, 2, SLACK) == merged[:2]
 
-    def test_a_line_far_behind_says_nothing_any_more_except_a_mate(self) -> None:
+    def test_a_much_shallower_line_counts_only_if_it_is_a_mate(self) -> None:
         found = [line(12, 30, "7g7f"), line(9, 300, "2g2f"), line(3, mate_in(3), "6g6f")]
         assert [name for name, _, _ in shown(best_lines({"a": found}, 5, SLACK))] == ["6g6f", "7g7f"]
 

@@ -114,7 +114,7 @@ class TestPlayoff:
         bench.tick((request_.soft_ms or 1000) - 25)
         assert searched(bench) == {(): 2}
 
-    def test_who_agrees_has_none_until_he_disagrees(self) -> None:
+    def test_a_voter_that_agrees_has_none_until_it_disagrees(self) -> None:
         bench = voted(agree=True)
         bench.tick(800)
         assert searched(bench) == {(): 4}
@@ -130,7 +130,7 @@ class TestPlayoff:
         bench.tick(700)
         assert searched(bench) == {("7g7f",): 1, ("2g2f",): 1, (): 1}
 
-    def test_a_move_that_is_far_behind_is_not_nominated(self) -> None:
+    def test_a_much_worse_move_is_not_nominated(self) -> None:
         bench = voted(8, replace(SETTINGS, playoff=replace(SETTINGS.playoff, lead=0.25)))
         bench.tick(800)
         assert searched(bench) == {(): 8}
@@ -185,7 +185,7 @@ class TestFaults:
         bench.jobs[failed] = None
         assert searched(bench) == {("7g7f",): 2, ("2g2f",): 1}
 
-    def test_a_stop_takes_what_is_known(self) -> None:
+    def test_a_stop_takes_the_best_known_move(self) -> None:
         bench = voted()
         bench.tick(700)
         bench.feed(StopSearch(1))
@@ -234,7 +234,7 @@ class TestRules:
         assert len(nominees(ballots, "5g5f", PlayoffSettings(lead=0.25))) == 4
         assert [one.move for one in nominees(ballots, "6g6f", PlayoffSettings(lead=0.1))] == ["6g6f", "5g5f"]
 
-    def test_who_can_stay_stays(self) -> None:
+    def test_a_node_that_can_stay_stays(self) -> None:
         a, b = Nominee("7g7f", 3, line("7g7f", 10, 0)), Nominee("2g2f", 1, line("2g2f", 10, 0))
         dealt = Playoff((a, b)).deal({"n1": "2g2f", "n2": "2g2f", "n3": None, "n4": "7g7f"})
         assert {node_id: one.move for node_id, one in dealt.items()} == {

@@ -211,7 +211,7 @@ async def search(searcher: FleetSearcher, heard: Heard, number: int, soft_ms: in
     await heard.decision(timeout_s=15)
 
 
-def test_the_nodes_use_what_the_others_found() -> None:
+def test_the_nodes_use_each_others_entries() -> None:
     async def play() -> None:
         heard = Heard()
 

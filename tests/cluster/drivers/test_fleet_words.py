@@ -37,7 +37,7 @@ def test_a_process_in_whose_place_there_is_another_is_told_to_end() -> None:
     assert channel.sent == [("node-1/a", End(again=False))]
 
 
-def test_who_was_sent_away_and_missed_it_is_told_again() -> None:
+def test_a_dismissed_node_that_missed_it_is_dismissed_again() -> None:
     searcher, channel = fleet("a")
     for word in (Leave("node-1", "SIGTERM"), Heartbeat("node-1", "a", 5, False), Leave("node-1", "SIGTERM")):
         searcher._receive("node-1/a", word)

@@ -22,7 +22,7 @@ class Nowhere:
         pass
 
 
-def test_each_search_is_told_where_it_was_started(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_search_reports_to_its_starter(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(host_module, "now_ms", lambda: 1_000_000)
     first: list[int] = []
     second: list[int] = []

@@ -142,7 +142,7 @@ class SlowlyLostRay(GrowingRay):
         raise RayLost("no answer for 10 s")
 
 
-def test_what_comes_while_ray_is_asked_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_result_that_comes_while_ray_is_asked_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(task_pool, "RayProcess", SlowlyLostRay)
     heard = Heard()
     with pytest.raises(FleetError, match="Ray is gone: no answer for 10 s"):

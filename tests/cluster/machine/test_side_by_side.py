@@ -67,7 +67,7 @@ def test_a_task_is_taken_after_the_result_before_it() -> None:
     assert results == [0, 10, 20]
 
 
-def test_all_places_go_on_where_there_are_tasks_again() -> None:
+def test_all_workers_go_on_when_there_are_tasks_again() -> None:
     """A game that ends late may reopen a test that was decided; then two workers play again, not one."""
     results: list[int] = []
     both = threading.Barrier(2)
@@ -145,7 +145,7 @@ def test_answers_words_and_errors() -> None:
     assert not multiprocessing.active_children()
 
 
-def test_its_death_is_told_to_who_listens() -> None:
+def test_its_death_is_reported_to_the_listener() -> None:
     process = WorkProcess(work)
     process.order("die")
     with pytest.raises(ProcessDied, match=r"died \(-9\)"):

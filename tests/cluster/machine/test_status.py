@@ -142,7 +142,7 @@ def test_a_folder_that_others_can_write_to_is_not_used() -> None:
     file.close()
 
 
-def test_what_the_process_tells_of_itself_is_in_the_status(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_process_facts_are_in_the_status(capsys: pytest.CaptureFixture[str]) -> None:
     file = published([])
     status.tell(page="http://127.0.0.1:4082/")
     file._thread.submit(lambda: None).result(30)

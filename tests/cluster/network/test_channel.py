@@ -50,7 +50,7 @@ def test_both_directions() -> None:
     asyncio.run(run())
 
 
-def test_a_message_that_fails_does_not_hold_up_those_behind_it() -> None:
+def test_a_message_that_fails_does_not_hold_up_the_next_ones() -> None:
     """They came together: the system signals them only once."""
 
     async def run() -> None:

@@ -164,7 +164,7 @@ def job(**fields: object) -> bytes:
         (b"\x82\xa4kind\xa6report\xa7node_id\xa2\xff\xff", "no msgpack"),
     ],
 )
-def test_refusals_name_what_and_where(data: bytes, word: str) -> None:
+def test_refusals_name_the_fault_and_the_place(data: bytes, word: str) -> None:
     with pytest.raises(MessageError, match=word):
         decode(data)
 

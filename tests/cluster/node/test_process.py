@@ -18,7 +18,7 @@ from cluster.node.process import ALONE, NodeSpec, run_node
 from tests.cluster.engines import HashEngine
 
 
-def test_who_is_left_alone_sweeps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_node_left_alone_removes_its_masters_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Master and fork server were killed at once: no other process would remove the master's file."""
 
     async def address_of_a_dead_master() -> NodeSpec:

@@ -301,7 +301,7 @@ def test_a_starving_node_says_how_much_it_has_once_a_minute() -> None:
 
 
 @pytest.mark.parametrize(("ran_s", "percent"), [(3.04, None), (2.96, 74), (0.04, 1)])
-def test_where_the_line_is(ran_s: float, percent: int | None) -> None:
+def test_the_place_of_the_line(ran_s: float, percent: int | None) -> None:
     assert CoreShare().note(ran_s, 4.0 - ran_s, 0.0) == percent
 
 

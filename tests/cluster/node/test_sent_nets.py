@@ -123,7 +123,7 @@ def test_nodes_that_start_together_fetch_once(net: SentNet) -> None:
     assert len(said) == 4 and len(set(said)) == 2
 
 
-def test_what_nobody_used_for_a_month_goes(net: SentNet, cache: Path) -> None:
+def test_copies_unused_for_a_month_go(net: SentNet, cache: Path) -> None:
     """The last two copies stay; files of a dead process go after a day."""
     month_ago = time.time() - 31 * 86_400
     for name in ("a", "b", "c", ".part-x"):

@@ -84,7 +84,7 @@ def test_the_end_of_a_search_is_reported_and_its_last_entries_go_out(start: Star
     assert (taken.lost, taken.refused, sent.dropped) == (0, 0, 0)
 
 
-def test_at_rest_a_table_still_takes_what_others_find(start: Start) -> None:
+def test_at_rest_a_table_still_takes_others_entries(start: Start) -> None:
     a, b = start("a", "b")
     connect(a, b)
     b.stop()
@@ -119,7 +119,7 @@ def test_a_peer_that_dies_is_forgotten_and_its_successor_heard(start: Start) -> 
     connect(a, c, successor)
 
 
-def test_who_is_not_named_any_more_is_not_heard(start: Start) -> None:
+def test_a_node_no_longer_named_is_not_heard(start: Start) -> None:
     a, b, c = start("a", "b", "c")
     connect(a, b, c)
     c.hear(b)
@@ -153,7 +153,7 @@ def test_the_rate_is_kept_and_the_depth_follows(start: Start) -> None:
     assert said.bytes_out <= 100_000 * (said.time_ms / 1000 + 0.3)
 
 
-def test_what_earlier_searches_wrote_is_no_part_of_a_searchs_rate(start: Start) -> None:
+def test_entries_of_earlier_searches_are_no_part_of_a_searchs_rate(start: Start) -> None:
     a, b = start("a", "b")
     connect(a, b, bytes_per_s=40_000)
     for number in range(1, 21):
@@ -167,7 +167,7 @@ def test_what_earlier_searches_wrote_is_no_part_of_a_searchs_rate(start: Start) 
     assert a.table.min_depth == 2
 
 
-def test_nothing_is_collected_where_nobody_listens(start: Start) -> None:
+def test_nothing_is_collected_without_listeners(start: Start) -> None:
     a, b = start("a", "b")
     a.search()
     assert a.table.min_depth is None
@@ -177,7 +177,7 @@ def test_nothing_is_collected_where_nobody_listens(start: Start) -> None:
     until(lambda: a.table.min_depth is None)
 
 
-def test_who_is_not_named_does_not_listen_and_who_has_not_the_key_is_not_heard(start: Start) -> None:
+def test_an_unnamed_node_does_not_listen_and_one_without_the_key_is_not_heard(start: Start) -> None:
     a, b = start("a", "b")
     (stranger,) = start("s", strange=True)
     stranger.hear(a, b)

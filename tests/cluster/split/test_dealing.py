@@ -137,7 +137,7 @@ class TestSmallFleets:
         assert labels(tree) == ["a1 b1 c1", "a1 b1 others", "others"]
         check_tree(tree, forced)
 
-    def test_what_ends_the_game_is_no_position_to_split(self) -> None:
+    def test_a_game_end_is_no_position_to_split(self) -> None:
         def mated(path: tuple[str, ...]) -> tuple[str, ...]:
             return names(path) if not path else ()
 

@@ -46,7 +46,7 @@ def test_each_position_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> Non
     assert evaluation.survey() == {(): best, ("a",): best, ("a", "r"): best}
 
 
-def test_where_nothing_is_proven_a_move_is_worth_at_most_its_value() -> None:
+def test_without_a_proof_a_move_is_worth_at_most_its_value() -> None:
     """Its refutation may be among the unknown leaves: it may not count as equally good."""
     evaluation = TreeEvaluation(
         TREE, {A_R_X: TreeLine(10, 50, Bound.UPPER, ("a", "r", "x")), OTHERS: KNOWN[OTHERS]}, MARGIN
@@ -70,7 +70,7 @@ def test_others_are_tested_against_the_best() -> None:
     assert windows(TreeEvaluation(THREE, known, MARGIN)) == {BEST: Window(), SECOND: Window(40), REST: Window(40)}
 
 
-def test_who_took_over_is_not_tested() -> None:
+def test_a_move_that_took_over_is_not_tested() -> None:
     known = {BEST: line(50, "a"), SECOND: line(60, "b")}
     assert windows(TreeEvaluation(THREE, known, MARGIN)) == {BEST: Window(50), SECOND: Window(), REST: Window(50)}
 
@@ -105,7 +105,7 @@ def test_down_the_tree() -> None:
 
 
 @given(st.data())
-def test_what_the_windows_leave_out_decides_nothing(data: st.DataObject) -> None:
+def test_scores_outside_the_windows_decide_nothing(data: st.DataObject) -> None:
     """The tree has the same move's score for any end of the leaves' searches, with scores outside of their windows
     replaced by the window's edge, as bounds."""
     tree = data.draw(trees())

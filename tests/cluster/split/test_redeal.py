@@ -77,7 +77,7 @@ class TestDecided:
     def test_a_bound_below_the_best_at_more_depth(self, found: TreeLine, decided: bool) -> None:
         assert is_decided(B, TreeEvaluation(THREE, {B: found}, MARGIN), self.best, 2) is decided
 
-    def test_what_is_played_is_not(self) -> None:
+    def test_the_played_move_is_not(self) -> None:
         found = line(30, "a", bound=Bound.UPPER, depth=20)
         assert not is_decided(A, TreeEvaluation(THREE, {A: found}, MARGIN), self.best, 2)
         assert not is_decided(
@@ -98,7 +98,7 @@ class TestLostWindow:
         assert not window_is_lost(job(alpha=40), B, found, Window(alpha=30), 10)
         assert not window_is_lost(job(alpha=40), B, found, Window(alpha=60), 10)
 
-    def test_what_is_exact_loses_nothing(self) -> None:
+    def test_an_exact_score_loses_nothing(self) -> None:
         assert not window_is_lost(job(alpha=40), B, line(45, "b"), OPEN, 10)
         assert not window_is_lost(job(alpha=40), B, None, OPEN, 10)
         assert not window_is_lost(job(), B, line(30, "b", bound=Bound.UPPER), OPEN, 10)
@@ -111,11 +111,11 @@ class TestLostWindow:
 
 
 class TestMatch:
-    def test_near_to_what_was_searched(self) -> None:
+    def test_near_to_the_last_leaf(self) -> None:
         free = [(OTHERS, 0), (B, 0), (A, 0)]
         assert match(free, [A_R, A_REST, Leaf(ignore=("a",))]) == [2, 0, 1]
 
-    def test_who_found_a_move_among_the_others_gets_it(self) -> None:
+    def test_the_node_that_found_a_move_among_the_others_gets_it(self) -> None:
         assert match([(A, 0), (Leaf(ignore=("a",)), 0)], [Leaf(moves=("c",)), Leaf(ignore=("c",))]) == [1, 0]
 
     def test_fast_nodes_first(self) -> None:
@@ -354,7 +354,7 @@ class TestEnd:
         bench.report(first, 9, -30, "3c3d")
         assert {bench.job(node).job_id for node in ("n1", "n2")} == ids, "no redeal after the end"
 
-    def test_what_was_searched_to_its_depth_is_not_dealt_again(self) -> None:
+    def test_a_leaf_searched_to_its_depth_is_not_dealt_again(self) -> None:
         bench = Bench(2, EAGER)
         bench.split(SearchRequest(1, STARTPOS, soft_ms=1000, hard_ms=3000, depth=10))
         bench.report("n2", 9, 10, "2g2f", bound=Bound.UPPER)

@@ -152,7 +152,7 @@ def replies(path: tuple[str, ...]) -> tuple[str, ...]:
 
 
 class TestInherit:
-    def test_a_new_tree_knows_what_the_old_one_knew(self) -> None:
+    def test_a_new_tree_keeps_the_old_ones_results(self) -> None:
         old = {("7g7f",): line(30, "7g7f"), ("2g2f",): line(10, "2g2f"), ("5g5f",): line(-20, "5g5f")}
         assert inherit(TWO, old, replies, MARGIN) == {BEST: old["7g7f",], OTHERS: old["2g2f",]}
 
@@ -179,12 +179,12 @@ class TestBestFirst:
         known["b",] = line(10, "b")
         assert best_first(known, (), MARGIN)[0].pv == ("b",)
 
-    def test_what_is_played_is_the_incumbent(self) -> None:
+    def test_the_played_move_is_the_incumbent(self) -> None:
         known = {("a",): line(0, "a"), (): line(5, "b", "x")}
         assert [entry.pv[0] for entry in best_first(known, (), MARGIN)] == ["b", "a"]
         assert best_first(known, ("b",), MARGIN) == [line(5, "b", "x")]
 
-    def test_what_is_known_of_a_move_counts_before_lines_through_it(self) -> None:
+    def test_a_moves_own_score_counts_before_lines_through_it(self) -> None:
         """One reply after which 7g7f is fine, at any depth, says little about 7g7f."""
         known = {("a", "x"): line(300, "a", "x", depth=20), ("a",): line(-40, "a", "y", depth=9)}
         assert best_first(known, (), MARGIN) == [known["a",]]

@@ -54,7 +54,7 @@ def test_the_strategies_are_named(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_the_same_seed_plays_the_same_games_whatever_the_concurrency_and_after_ctrl_c(tmp_path: Path) -> None:
+def test_the_same_seed_plays_the_same_games_at_any_concurrency_and_after_ctrl_c(tmp_path: Path) -> None:
     words = ("lab", *TINY, "--nodes", "1,2", "--strategy", SPLIT, "--games", "8", "--json")
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     done = gougi(*words, "--concurrency", "1", "--out", str(whole), cwd=tmp_path)

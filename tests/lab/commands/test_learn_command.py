@@ -64,7 +64,7 @@ def test_errors_are_one_line_and_leave_no_folder(
     assert words in refusal("learn", "--out", "run", *arguments)
 
 
-def test_without_torch_one_line_says_what_to_install(
+def test_without_torch_one_line_names_the_extra(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
@@ -72,7 +72,7 @@ def test_without_torch_one_line_says_what_to_install(
     assert "gougi learn needs PyTorch" in capsys.readouterr().err
 
 
-def test_show_of_what_is_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_show_of_a_folder_that_is_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["learn", "show", str(tmp_path)]) == 2
     assert "no run of gougi learn in it" in capsys.readouterr().err
     (tmp_path / "learn.json").write_text('{"version": 7}')

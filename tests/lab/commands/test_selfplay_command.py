@@ -54,7 +54,7 @@ def test_a_folder_without_shards_is_named(tmp_path: Path, capsys: pytest.Capture
 
 
 @pytest.mark.slow
-def test_the_same_games_whatever_the_processes_and_more_of_them_later(tmp_path: Path) -> None:
+def test_the_same_games_with_any_processes_and_more_of_them_later(tmp_path: Path) -> None:
     for folder, processes in (("one", "1"), ("two", "2")):
         words = ("selfplay", *TINY, "--games", "13", "--processes", processes, "--out", folder, "--json")
         done = gougi(*words, cwd=tmp_path)

@@ -45,7 +45,7 @@ def games(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder_of(tmp_path_factory.mktemp("games") / "games", shards=3, games=12)
 
 
-def test_without_torch_one_line_says_what_to_install(
+def test_without_torch_one_line_names_the_extra(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)

@@ -49,7 +49,7 @@ def test_promotion(tmp_path: Path) -> None:
         assert folder.best_path.read_bytes() == (folder.path / "nets" / "generation-1.bin").read_bytes() == BEST
 
 
-def test_the_mean_is_promoted_where_several_nets_were_trained(tmp_path: Path) -> None:
+def test_the_mean_is_promoted_if_several_nets_were_trained(tmp_path: Path) -> None:
     folder = opened(tmp_path / "run")
     folder.open(None, FIRST)
     one = with_generation(Ledger("0" * 64), trainings=2).generations[0]

@@ -148,7 +148,7 @@ def test_a_net_that_the_gate_refuses_plays_no_match_and_teaches_nobody() -> None
     assert [one.teacher for one in ledger.generations] == [0, 0, 0] and ledger.best == 0
 
 
-def test_a_gate_that_stood_open_goes_on_where_it_may_have_more_games() -> None:
+def test_an_undecided_gate_continues_if_it_may_have_more_games() -> None:
     ledger = with_generation(EMPTY, verdict="open", los=0.9)  # 50 games
     as_it_was, more = (Recipe(match_games=0, gate_games=games) for games in (50, 400))
     here = frozenset({1})
@@ -211,7 +211,7 @@ def test_a_net_that_is_made_stays_as_it_is_if_the_recipe_changes() -> None:
     assert next_step(two, NO_MATCHES, 2) == Step(2, Kind.BLEND), "the mean of all that are there"
 
 
-def test_no_matches_where_none_are_wanted() -> None:
+def test_no_matches_if_none_are_wanted() -> None:
     assert next_step(with_generation(EMPTY), replace(PLAN, match_games=0), 1) is None
 
 

@@ -46,7 +46,7 @@ def test_begun_twice_is_begun_once() -> None:
         ({"generations": 5}, "no ledger"),
     ],
 )
-def test_what_is_no_ledger_is_refused(change: dict[str, Any], words: str) -> None:
+def test_an_invalid_ledger_is_refused(change: dict[str, Any], words: str) -> None:
     with pytest.raises(LedgerError, match=words):
         from_json({**EMPTY.as_json(), **change})
     with pytest.raises(LedgerError, match="no ledger"):

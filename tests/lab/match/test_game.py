@@ -24,7 +24,7 @@ def play(moves: Sequence[str], scores: Sequence[int | None] = (), max_moves: int
     return outcome
 
 
-def test_who_resigns_has_lost() -> None:
+def test_a_side_that_resigns_has_lost() -> None:
     assert play(["7g7f", "resign"]) == Outcome(0, "resignation", ("7g7f",))
 
 

@@ -213,7 +213,7 @@ def started(common: list[str], tmp_path: Path) -> Iterator[Running]:
     running.kill()
 
 
-def test_an_interruption_keeps_what_was_played(started: Running, folder: Path) -> None:
+def test_an_interruption_keeps_the_finished_games(started: Running, folder: Path) -> None:
     started.wait_for("2/40 games")
     started.process.send_signal(signal.SIGTERM)
     assert started.end() == 130
@@ -277,7 +277,7 @@ class TestReport:
     def games(self, points: float, count: int) -> list[PlayedGame]:
         return [PlayedGame(number, points, "RESIGN", "", 50) for number in range(1, count + 1)]
 
-    def test_json_whatever_the_result(self) -> None:
+    def test_json_for_any_result(self) -> None:
         for points, count in ((1.0, 40), (0.0, 40), (0.5, 2), (0.5, 0)):
             found = facts(self.settings, self.games(points, count))
             json.loads(json.dumps(found, allow_nan=False))

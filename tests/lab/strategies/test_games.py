@@ -115,7 +115,7 @@ class TestArena:
         assert (game.end, game.points) == ("mate", 0.0)
 
     @pytest.mark.usefixtures("warm")
-    def test_who_ponders_searches_on_the_opponents_time(self) -> None:
+    def test_a_pondering_side_searches_on_the_opponents_time(self) -> None:
         settings = LabSettings(400, max_moves=14)
         arena = Arena(settings, EngineMaker(EngineSpec(hash_mb=1)))
         game = ScheduledGame(Point("consult:majority+ponder=1", 2), 1)
@@ -129,7 +129,7 @@ class TestArena:
 
 
 class TestProcesses:
-    def test_the_games_are_the_same_whatever_the_number_of_processes(self) -> None:
+    def test_the_games_are_the_same_for_any_number_of_processes(self) -> None:
         def key(record: GameResult) -> tuple[Point, int]:
             return record.game.point, record.game.number
 

@@ -154,7 +154,7 @@ ALIKE = tuple(EngineSpec(hash_mb=4, number=number) for number in range(3))
 
 
 @pytest.mark.usefixtures("warm")
-def test_nodes_tell_each_other_what_they_find_and_do_it_alike_every_time() -> None:
+def test_nodes_share_entries_in_the_same_way_every_time() -> None:
     request = SearchRequest(1, STARTPOS, ("7g7f", "3c3d"), nodes=5000)
     found = []
     for _ in range(2):
@@ -205,7 +205,7 @@ def known_reply(fleet: VirtualFleet) -> tuple[tuple[str, ...], str]:
 
 
 @pytest.mark.usefixtures("warm")
-def test_a_ponder_hit_goes_on_with_what_was_searched() -> None:
+def test_a_ponder_hit_continues_the_ponder_search() -> None:
     fleet, engines = sharing_fleet(2, ALIKE)
     moves, _ = known_reply(fleet)
     fleet.ponder(SearchRequest(2, STARTPOS, moves), for_ms=700)
@@ -253,7 +253,7 @@ class LateEngine(HashEngine):
         return replace(found, lines=tuple(replace(line, time_ms=line.time_ms + 1) for line in found.lines))
 
 
-def test_what_is_reported_does_not_depend_on_the_clock() -> None:
+def test_reports_do_not_depend_on_the_clock() -> None:
     told = [
         JobRun(VirtualNode("n1", engine), Job(1, 2, STARTPOS, nodes=1000), 0).advance(100)
         for engine in (HashEngine(), LateEngine())

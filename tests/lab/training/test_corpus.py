@@ -79,7 +79,7 @@ def _pool():  # type: ignore[no-untyped-def]
 
 
 @pytest.mark.usefixtures("small_chunks")
-def test_the_order_goes_on_from_any_batch_whatever_the_threads(tmp_path: Path) -> None:
+def test_the_order_goes_on_from_any_batch_with_any_threads(tmp_path: Path) -> None:
     corpus = corpus_of(folder_of(tmp_path, shards=5))
     whole = first_batches(corpus, corpus.training // 25)
     assert whole[-1].after.epoch >= 1
@@ -229,7 +229,7 @@ def test_a_chunk_of_trees_has_so_many_positions_at_most(trees: Path, monkeypatch
 
 
 @pytest.mark.parametrize("fault", ["cut", "changed", "other", "gone"])
-def test_a_file_of_trees_that_is_not_what_it_was_is_named(fault: str, trees: Path, tmp_path: Path) -> None:
+def test_a_changed_file_of_trees_is_named(fault: str, trees: Path, tmp_path: Path) -> None:
     folder = tmp_path / "games"
     shutil.copytree(trees, folder)
     corpus = corpus_of(folder, use="tree")

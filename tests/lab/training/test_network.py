@@ -105,7 +105,7 @@ def test_slopes_of_the_compiled_sums_are_those_of_torch(threads: int, corpus: Co
         assert float(one.abs().sum()) > 1
 
 
-def test_the_loss_is_0_where_both_agree_and_cross_entropy_else() -> None:
+def test_the_loss_is_0_if_both_agree_and_cross_entropy_else() -> None:
     labels = torch.tensor([0.0, 0.25, 0.5, 1.0])
     logits = torch.tensor([-20.0, math.log(0.25 / 0.75), 0.0, 20.0])
     assert torch.allclose(loss_of(logits / 3, labels, 3.0), torch.zeros(4), atol=1e-6)

@@ -77,7 +77,7 @@ def test_a_sample_has_different_positions_of_the_file(file: Path) -> None:
     assert set(everything) <= playable and len(everything) > 0.9 * len({Position.from_sfen(s).key for s in playable})
 
 
-def test_what_is_no_sample(file: Path, tmp_path: Path) -> None:
+def test_entries_that_are_no_sample(file: Path, tmp_path: Path) -> None:
     cut = tmp_path / "cut.psv"
     cut.write_bytes(file.read_bytes()[:-1])
     with pytest.raises(PsvError, match="59,999 bytes: a PSV file has 40 for each position"):

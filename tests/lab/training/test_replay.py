@@ -208,7 +208,7 @@ def test_what_is_broken_is_named() -> None:
             replayer.records(broken, TRAINING)
 
 
-def test_factors_group_what_is_of_one_kind() -> None:
+def test_factors_group_features_of_one_kind() -> None:
     kinds = factors(FEATURE_SETS["K+P"])
     # Hands 14 and number 0, 18 kinds on the board, two kings.
     assert len(np.unique(kinds)) == kinds.max() + 1 == 1 + 14 + 18 + 2

@@ -91,7 +91,7 @@ def test_both_vectors_are_whole_on_either_side_and_right_on_the_average() -> Non
         assert spread == pytest.approx(sum(2 * wanted.perturbation(one, k) for k in part) / 2000, rel=0.1)
 
 
-def test_ranges_are_kept_whatever_wins() -> None:
+def test_ranges_are_kept_for_any_winner() -> None:
     for sign in (1, -1):
         spsa = Spsa(settings(300, rate=5.0))
 

@@ -56,12 +56,12 @@ def test_the_same_drop_is_worse_in_an_even_position_than_in_a_won_one() -> None:
     assert judged(Evaluation(1500, "2g2f"), 1500).quality is Quality.BLUNDER
 
 
-def test_the_first_choice_loses_nothing_whatever_comes_behind() -> None:
+def test_the_first_choice_loses_nothing_for_any_score_after_it() -> None:
     move = judged(Evaluation(100, "7g7f"), 900)
     assert (move.quality, move.loss, move.loss_cp, move.after) == (Quality.BEST, 0.0, 0, -900)
 
 
-def test_a_missed_mate_is_told_even_where_the_game_stays_won() -> None:
+def test_a_missed_mate_is_reported_even_if_the_game_stays_won() -> None:
     move = judged(Evaluation(mate_in(5), "2g2f"), -MOST_CP)
     assert move.missed_mate
     assert move.loss_cp == 0, "beyond the limit nothing is lost"

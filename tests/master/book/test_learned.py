@@ -90,7 +90,7 @@ def test_what_comes_of_a_lesson_is_after_the_others_of_its_game(tmp_path: Path) 
         assert book.next_lesson() == older
 
 
-def test_nothing_is_lost_where_the_process_dies(tmp_path: Path) -> None:
+def test_nothing_is_lost_if_the_process_dies(tmp_path: Path) -> None:
     path, later = tmp_path / "learned.sqlite", tmp_path / "later.sqlite"
     with LearnedBook(path) as book:
         book.keep(STARTPOS, SEARCH)

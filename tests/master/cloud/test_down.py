@@ -161,7 +161,7 @@ def test_a_book_of_the_fleet_before_stays_beside_the_new_one(played: Played) -> 
     assert found == {"learned.sqlite": b"a day", "learned.sqlite.1": b"years", "learned.sqlite.2": b"weeks"}
 
 
-def test_where_the_fleet_is_stands_in_the_folder_from_the_first_change_on(played: Played) -> None:
+def test_the_folder_names_the_fleets_region_from_the_first_change_on(played: Played) -> None:
     operator = owner(played)
     planned = operator.plan(1, tell=lambda _text: None)
     assert operator.location() is None
@@ -171,7 +171,7 @@ def test_where_the_fleet_is_stands_in_the_folder_from_the_first_change_on(played
     assert owner(played).location() == LOCATION
 
 
-def test_what_is_left_is_looked_for_and_removed_where_the_fleet_was(
+def test_remains_are_found_and_removed_in_the_fleets_region(
     played: Played, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     owner(played).keeper.write(Kept(location=LOCATION))

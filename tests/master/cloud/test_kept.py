@@ -98,7 +98,7 @@ def test_a_lock_of_ones_own_that_was_killed_is_opened_and_no_other(keeper: InBuc
 
 
 @pytest.mark.slow
-def test_a_bucket_counts_only_where_it_is_the_accounts_own(keeper: InBucket) -> None:
+def test_a_bucket_of_another_account_does_not_count(keeper: InBucket) -> None:
     """Anybody can take its name first; moto ignores the expected owner of a request."""
     asked: list[str] = []
     events = keeper._s3.meta.events

@@ -42,7 +42,7 @@ def plan(folder: Path) -> object:
         return found
 
 
-def test_machines_behind_their_security_groups(tmp_path: Path) -> None:
+def test_machines_in_their_security_groups(tmp_path: Path) -> None:
     if why := stand_in.why_not() or no_namespaces() or no_packet_filter():
         pytest.skip(why)
     planned = plan(tmp_path)

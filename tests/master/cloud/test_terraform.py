@@ -120,7 +120,7 @@ def test_a_signal_to_end_waits_until_terraform_is_done() -> None:
     assert done and signal.getsignal(signal.SIGTERM) == before
 
 
-def test_terraform_is_waited_for_where_nobody_reads_the_progress_any_more(tmp_path: Path) -> None:
+def test_terraform_is_waited_for_even_if_nobody_reads_the_progress(tmp_path: Path) -> None:
     hook = {"resource": {"addr": "aws_vpc.this"}, "action": "create"}
     line = json.dumps({"type": "apply_start", "hook": hook})
     path = script(tmp_path, f"echo '{line}'; echo '{line}'; sleep 0.3; touch ended")
@@ -185,13 +185,13 @@ def test_an_error_without_json_is_told_too(tmp_path: Path) -> None:
         program(tmp_path, code=1, error="Error: Failed to query available provider packages").init()
 
 
-def test_where_nothing_was_made_ready_there_is_no_state(tmp_path: Path) -> None:
+def test_without_a_bucket_there_is_no_state(tmp_path: Path) -> None:
     assert program(tmp_path, "{}").state() == ""
     (tmp_path / ".terraform").mkdir()
     assert program(tmp_path, "{}").state() == "{}\n"
 
 
-def test_terraform_goes_on_where_the_command_is_killed(tmp_path: Path) -> None:
+def test_terraform_goes_on_if_the_command_is_killed(tmp_path: Path) -> None:
     """It writes to a file: a pipe without a reader would end it before it has recorded its resources."""
     line = json.dumps({"type": "apply_start", "hook": {"resource": {"addr": "aws_vpc.this"}}})
     script(tmp_path, f"touch begun; for _ in {{1..5}}; do sleep 0.1; echo '{line}' || exit 1; done; touch ended")

@@ -44,7 +44,7 @@ def test_option_environment_file_default(tmp_path: Path, monkeypatch: pytest.Mon
     assert (config.engine.threads, config.engine.hash_mb, config.csa.name) == (4, 32, "filed")
 
 
-def test_where_the_file_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_place_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path / "home" / "gougi" / "gougi.toml", "[cluster]\nnodes = 3\n")
     assert load_config().cluster.nodes == 3
     write(tmp_path / "gougi.toml", "[cluster]\nnodes = 4\n")

@@ -135,7 +135,7 @@ def test_pairing() -> None:
     assert len({game.game_id for game in hall.room.games}) == 3
 
 
-def test_sides_alternate_where_nobody_asks() -> None:
+def test_sides_alternate_by_default() -> None:
     hall = Hall()
     names = []
     for number in range(0, 8, 2):
@@ -216,7 +216,7 @@ def test_a_flag_is_noticed_when_it_falls() -> None:
 
 
 @pytest.mark.parametrize("last", ["%TORYO", "+7775FU", "%CHUDAN", "", "+7776FU"])
-def test_who_has_left_loses_whatever_the_other_one_does(last: str) -> None:
+def test_a_player_who_has_left_loses_in_any_case(last: str) -> None:
     """As on the real server, even if the other one resigns or loses on time."""
     hall = Hall(room.RoomOptions(max_moves=1))
     hall.start("test-2-3")

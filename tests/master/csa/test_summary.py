@@ -36,7 +36,7 @@ def test_both_readings_of_who_is_to_move(to_move: str) -> None:
 
 
 @pytest.mark.parametrize("to_move", ["To_Move:-", "To_Move:+"])
-def test_both_readings_where_white_begins(to_move: str) -> None:
+def test_both_readings_if_white_begins(to_move: str) -> None:
     handicapped = [line.replace("+KA", " * ").replace("+HI", " * ") for line in changed("To_Move:-", to_move)]
     start = handicapped.index("+")
     handicapped[start : start + 4] = ["-", "-3334FU,T1"]

@@ -112,7 +112,7 @@ def in_parts(log: Path, folder: Path) -> tuple[Path, list[Path]]:
     return path, sorted(folder.glob("*.gz"))
 
 
-def test_behind_a_gap_no_game_goes_on(log: Path, tmp_path: Path) -> None:
+def test_after_a_gap_no_game_goes_on(log: Path, tmp_path: Path) -> None:
     path, parts = in_parts(log, tmp_path)
     parts[1].write_bytes(parts[1].read_bytes()[:-100])
     gaps: list[str] = []

@@ -141,7 +141,7 @@ def test_it_ends_with_its_master() -> None:
         time.sleep(0.05)
 
 
-def test_where_there_can_be_no_page() -> None:
+def test_machines_without_a_page() -> None:
     with fed(host="192.0.2.1", token="a-token-of-24-characters") as (_page, told):
         assert "192.0.2.1:0: " in told.troubles.get(timeout=60)
     assert told.urls.empty()

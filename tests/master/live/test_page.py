@@ -31,7 +31,7 @@ def test_a_whole_game() -> None:
     assert [entry["plies"] for entry in found.section("games", None)["games"]] == [2]
 
 
-def test_a_search_while_it_runs_and_behind_it() -> None:
+def test_a_search_while_it_runs_and_after_it() -> None:
     running = site(*GAME[:4]).section("thoughts", "1")["thoughts"]
     assert running[1] is None
     assert (running[0]["ply"], running[0]["depth"], running[0]["score"], running[0]["done"]) == (0, 14, 55, False)
@@ -57,7 +57,7 @@ def test_the_age_of_a_nodes_report() -> None:
     assert thought["heard"] == {"node-1": 1005, "node-2": 1003}
 
 
-def test_the_opponents_thoughts_where_it_is_here_too() -> None:
+def test_the_opponents_thoughts_if_it_runs_here_too() -> None:
     found = site(*GAME[:6])
     opponent = Teller(thoughts_only=True)
     events = (

@@ -95,7 +95,7 @@ def test_a_disk_that_answers_with_an_error_for_a_while(
     assert log.told[1][1] == {"lines": 3}
 
 
-def test_no_line_is_written_behind_half_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_line_is_written_after_half_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = Written(tmp_path)
     log.lines(range(3))
     monkeypatch.setattr(os, "truncate", refuse)
@@ -166,7 +166,7 @@ def test_it_is_read_while_it_is_cut(tmp_path: Path, at_once: int) -> None:
     assert read == list(range(5 + 120 // at_once * at_once))
 
 
-def test_a_reader_that_comes_again_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reader_that_comes_again_continues(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log, place, read = Written(tmp_path, part_bytes=2_000), Place(), list[str]()
     for number in range(0, 120, 8):
         log.lines(range(number, number + 8))
@@ -229,7 +229,7 @@ def test_what_a_crash_leaves_is_read_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", ["cut", "empty", "no gzip", "unpacked"])
-def test_behind_a_damaged_part_it_goes_on(tmp_path: Path, damage: str) -> None:
+def test_after_a_damaged_part_it_goes_on(tmp_path: Path, damage: str) -> None:
     log = Written(tmp_path, part_bytes=2_000)
     log.lines(range(70))
     part = tmp_path / f"{NAME}.0002.jsonl.gz"

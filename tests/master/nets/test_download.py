@@ -41,7 +41,7 @@ def test_a_whole_file_at_once(site: Site, tmp_path: Path) -> None:
     assert site.asked == [None]
 
 
-def test_a_cut_download_goes_on_where_it_was(site: Site, tmp_path: Path) -> None:
+def test_a_cut_download_resumes(site: Site, tmp_path: Path) -> None:
     site.cuts = [300_000, 5, 200_000]
     assert fetch(site, tmp_path / "x.part") == [1, 1, 1]
     assert (tmp_path / "x.part").read_bytes() == CONTENT

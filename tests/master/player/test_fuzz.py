@@ -192,7 +192,7 @@ def mutated(line: bytes, choice: int) -> bytes:
     st.lists(STEPS, min_size=10, max_size=60),
     st.lists(st.integers(1, 40), max_size=4),
 )
-def test_whatever_the_server_says(name: str, head: int, steps: list[tuple[str, int | bytes]], cuts: list[int]) -> None:
+def test_any_server_lines(name: str, head: int, steps: list[tuple[str, int | bytes]], cuts: list[int]) -> None:
     watched = Watched()
     lines = [line.encode() for line in server_lines(name)]
     if head < 0:  # most games begin before the first fault

@@ -119,7 +119,7 @@ def test_a_mate_by_the_last_move_is_played_without_a_search() -> None:
     assert not table.pondered
 
 
-def test_where_no_move_was_reported_by_the_deadline_one_is_chosen_by_material() -> None:
+def test_if_no_move_was_reported_by_the_deadline_one_is_chosen_by_material() -> None:
     table = Table().begin(replace(BLACK, start_sfen="4k4/9/9/4r4/9/9/4R4/9/3K5 b - 1"))
     table.tell(Tick(), table.now + 10**6)
     assert table.lines[-1].startswith("+5754HI")
@@ -204,7 +204,7 @@ def test_declares_in_a_handicap_game_by_the_rule_that_is_set() -> None:
         assert table.lines[-1] != "%KACHI" and table.requests[-1].entering is expected
 
 
-def test_declares_never_where_the_rule_is_not_offered() -> None:
+def test_declares_never_if_the_rule_is_not_offered() -> None:
     table = Table().begin(replace(BLACK, start_sfen=ENTERED, declaration=""))
     assert table.requests[-1].entering is EnteringKingRule.NONE
     line = table.decide("win", None)

@@ -83,7 +83,7 @@ def test_a_node_that_is_killed_costs_no_game(start: Start, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("moment", ["starting node-1", "  2 "])
-def test_ctrl_c_leaves_nothing_behind(start: Start, tmp_path: Path, moment: str) -> None:
+def test_ctrl_c_leaves_no_process(start: Start, tmp_path: Path, moment: str) -> None:
     running = start("--time", "1+1")
     running.wait_for(moment)
     running.press_ctrl_c()

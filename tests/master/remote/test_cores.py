@@ -146,7 +146,7 @@ def begun(seed: int = 1, **settings: float) -> World:
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_each_line_arrives_once_and_in_order_whatever_is_cut(seed: int) -> None:
+def test_each_line_arrives_once_and_in_order_after_any_cut(seed: int) -> None:
     world = begun(seed)
     rng = world.rng
     told, answers = ["usi", "setoption name Threads value 2", "isready"], ["usiok", "readyok"]

@@ -121,7 +121,7 @@ def test_the_opponents_search_is_a_side_of_its_own() -> None:
     assert view.sides[1].sfen == after("7g7f")
 
 
-def test_an_opponent_that_hears_of_the_move_first_thinks_about_the_position_behind_it() -> None:
+def test_an_opponent_that_gets_the_move_first_thinks_about_the_position_after_it() -> None:
     view, lines = GameView(), list[str]()
     plain = LineView(view, lines.append)
     for event in GAME[:5]:

@@ -219,12 +219,12 @@ class TestGo:
         bench.send("stop")
         assert len(bench.moves()) == 1
 
-    def test_where_nothing_is_known_the_move_is_chosen_by_material(self) -> None:
+    def test_if_nothing_is_known_the_move_is_chosen_by_material(self) -> None:
         bench = thinking("go btime 1000", "position sfen 4k4/9/9/4r4/9/9/4R4/9/3K5 b - 1")
         bench.feed(Failed(bench.request.search_id, "no fleet"))
         assert bench.moves() == ["bestmove 5g5d"]
 
-    def test_a_lost_position_is_resigned_where_that_is_wanted(self) -> None:
+    def test_a_lost_position_is_resigned_if_the_option_is_on(self) -> None:
         for value, answer in (("600", "bestmove resign"), ("601", "bestmove 7g7f ponder 3c3d")):
             bench = Bench()
             bench.send(f"setoption name ResignValue value {value}", "position startpos", "go depth 3")

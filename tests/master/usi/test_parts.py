@@ -56,7 +56,7 @@ class TestReport:
             "info depth 11 seldepth 31 multipv 2 score mate -4 nodes 5000 nps 80 hashfull 200 time 250 pv 2g2f",
         ]
 
-    def test_lines_come_at_intervals_and_only_where_they_say_something(self) -> None:
+    def test_lines_come_at_intervals_and_only_with_news(self) -> None:
         reporter = Reporter(300)
         progress = Progress(search_id=1, nodes=9, lines=self.LINES[:1])
         other = replace(progress, lines=self.LINES[1:])

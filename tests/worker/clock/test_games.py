@@ -56,7 +56,7 @@ def test_games_that_do_not_end_are_not_lost_on_time(name: str, link: str) -> Non
 
 
 @pytest.mark.parametrize("name", ["WCSC 15m+5F", "10s+1F", "sudden death 15m", "15m, rounded up", "60s+1F, in ms"])
-def test_nothing_is_left_over_where_the_game_ends_at_the_limit(name: str) -> None:
+def test_nothing_is_left_over_if_the_game_ends_at_the_limit(name: str) -> None:
     rng = random.Random(name)
     games = [play(CONTROLS[name], LINKS["near"], "even", rng, max_moves=80) for _ in range(10)]
     assert not any(game.flag_fell for game in games)
@@ -79,7 +79,7 @@ def either(
 
 
 @pytest.mark.parametrize("name", CONTROLS)
-def test_no_flag_falls_where_every_move_is_thought_on_to_the_end(name: str) -> None:
+def test_no_flag_falls_if_every_move_takes_its_full_time(name: str) -> None:
     rng = random.Random(name)
     for number in range(4):
         link = list(LINKS.values())[number % len(LINKS)]

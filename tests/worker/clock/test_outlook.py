@@ -101,7 +101,7 @@ def test_all_of_it_multiplies() -> None:
         max_size=20,
     ),
 )
-def test_whatever_is_seen_the_stretch_has_bounds(score: int | None, seen: list[Signs]) -> None:
+def test_the_stretch_has_bounds_for_any_signs(score: int | None, seen: list[Signs]) -> None:
     watch = Watch(score)
     for signs in sorted(seen, key=lambda signs: signs.elapsed_ms):
         assert 0.3 <= watch.see(signs).stretch <= 10 * 2.0 * 1.6

@@ -74,7 +74,7 @@ def holding(control: TimeControl, *delays_ms: float, ply: int = 0, max_moves: in
     "control",
     [TimeControl(60_000, 10_000), TimeControl(60_000, 0, 5_000), TimeControl(), TimeControl(10_000, 0, 1_000)],
 )
-def test_nothing_is_due_where_what_comes_anew_pays(control: TimeControl) -> None:
+def test_nothing_is_due_if_the_increment_pays(control: TimeControl) -> None:
     held = holding(control)
     assert (held.cost_ms, held.due_ms) == (None, 0.0)
 

@@ -93,7 +93,7 @@ def play(
     spend=st.sampled_from([iterate, to_the_end]),
     seed=st.integers(0, 1 << 30),
 )
-def test_no_flag_falls_where_the_delays_are_those_of_the_option(
+def test_no_flag_falls_if_the_delays_are_those_of_the_option(
     total: int, increment: int, byoyomi: int, whole: bool, delay: int, spend: Spend, seed: int
 ) -> None:
     """``NetworkDelay`` 100 ms above the worst delay of the line: engine and machine have their delays too."""

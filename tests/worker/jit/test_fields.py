@@ -64,7 +64,7 @@ def test_fields_hold_what_was_written() -> None:
     assert compiled.tobytes() == plain.tobytes()
 
 
-def test_an_index_outside_of_a_field_is_refused_where_that_is_asked_for(tmp_path: Path) -> None:
+def test_an_index_outside_of_a_field_is_refused_in_checking_mode(tmp_path: Path) -> None:
     script = tmp_path / "outside.py"
     script.write_text(OUTSIDE)
     told = subprocess.run(

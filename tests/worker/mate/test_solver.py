@@ -263,7 +263,7 @@ def test_what_history_forbids_is_no_way_to_the_mate(monkeypatch: pytest.MonkeyPa
     assert MateSolver(1).solve(position).status is MateStatus.NO_MATE
 
 
-def test_where_no_move_checks_no_memory_is_cleared(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_if_no_move_checks_no_memory_is_cleared(monkeypatch: pytest.MonkeyPatch) -> None:
     """One begins beside each main search. If it ends at once, it must not drive the main search out of the caches."""
     solver = MateSolver(1, keep=True)
     solver.solve(Position.from_sfen(KEMURI), max_nodes=100)

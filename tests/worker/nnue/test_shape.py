@@ -123,7 +123,7 @@ def test_strings_that_describe_nothing(text: str) -> None:
     ],
 )
 @pytest.mark.parametrize("text", [FIXED_256, FIXED_32, "what anybody writes"])
-def test_the_size_decides_where_the_header_lies(shape: Architecture, text: str) -> None:
+def test_the_size_decides_if_the_header_is_wrong(shape: Architecture, text: str) -> None:
     assert choose(file_of(text, shape)) == shape
     assert choose(file_of(text, shape, hashes=True)) == shape
 

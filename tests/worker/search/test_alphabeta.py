@@ -63,7 +63,7 @@ def test_a_table_move_of_a_line_gets_a_ply(score: int, depth: int, worth: bool) 
 
 
 @pytest.mark.parametrize(("beyond", "trusted"), [(None, True), (-350, True), (250, False)])
-def test_a_deep_cut_off_by_the_table_needs_the_entry_behind_its_move(
+def test_a_deep_cut_off_by_the_table_needs_the_entry_after_its_move(
     thread: SearchThread, beyond: int | None, trusted: bool
 ) -> None:
     """``beyond``: the score of that entry, from the other side."""

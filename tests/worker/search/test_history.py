@@ -66,7 +66,7 @@ def test_a_quiet_move_is_learned_after_the_moves_before_it() -> None:
     assert read(int(th.row[at - 2]) + 2 * slot_of(move)) == none, "nothing is learned after no move"
 
 
-def test_a_move_that_left_nothing_is_learned_after_the_one_before_even_where_its_bonus_is_none() -> None:
+def test_a_move_that_left_nothing_is_learned_after_the_one_before_even_without_a_bonus() -> None:
     state = ThreadState()
     begin_search(state.record)
     th = state.record

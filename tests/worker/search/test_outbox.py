@@ -51,7 +51,7 @@ def test_only_what_is_deep_enough_goes_out_and_each_position_once() -> None:
     assert len(outbox.take()) == 0
 
 
-def test_whoever_does_not_share_writes_nothing() -> None:
+def test_a_node_that_does_not_share_writes_nothing() -> None:
     th = thread_on(TranspositionTable(1))
     outbox = Outbox(th.record)
     put(th.record, 111, 60)

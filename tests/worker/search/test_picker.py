@@ -49,7 +49,7 @@ def test_every_move_once_and_the_table_move_first() -> None:
             assert moves[0] == table_move
 
 
-def test_every_legal_move_where_that_is_asked_for() -> None:
+def test_every_legal_move_on_request() -> None:
     state = ThreadState()
     state.record.every_move = 1
     for position in positions(8, 150):
@@ -104,7 +104,7 @@ def entries(record: Any, at: int, end: int) -> list[tuple[int, int]]:
     return [(int(entry) >> 32, int(entry) & (1 << 21) - 1) for entry in record.moves[at:end]]
 
 
-def test_quiet_moves_come_by_score_and_where_that_is_equal_as_they_stand() -> None:
+def test_quiet_moves_come_by_score_and_equal_ones_in_list_order() -> None:
     rng = random.Random(9)
     record = Position.startpos().record
     for _ in range(300):

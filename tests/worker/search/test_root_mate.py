@@ -80,7 +80,7 @@ def mate_found(rules: Rules, nodes: int) -> tuple[int, ...]:
 
 
 @pytest.mark.parametrize("limits", [Limits(nodes=100_000), Limits(depth=10), Limits(movetime_ms=100, multipv=2)])
-def test_where_it_does_not_run(engine: NumbaEngine, limits: Limits) -> None:
+def test_cases_without_the_mate_search(engine: NumbaEngine, limits: Limits) -> None:
     fresh(engine, MATE_IN_17).go(limits)
     assert not found_beside(engine)
 

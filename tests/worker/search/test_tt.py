@@ -51,7 +51,7 @@ def test_what_is_stored_comes_back() -> None:
         assert entry_move(position.record, data) == move
 
 
-def test_a_mate_counts_from_where_it_is_met() -> None:
+def test_a_mate_score_counts_from_the_node_that_reads_it() -> None:
     th = thread_on(TranspositionTable(1)).record
     key = np.uint64(12345)
     store(th, key, 4, 0, MATE - 10, 0, 3, 3, 0)  # mate at ply 10, seen from ply 4: six plies away

@@ -93,7 +93,7 @@ def test_an_empty_window_is_refused(engine: NumbaEngine) -> None:
         engine.go(Limits(depth=1, alpha=5, beta=5))
 
 
-def test_a_useless_move_is_searched_where_no_other_is_left(engine: NumbaEngine) -> None:
+def test_a_useless_move_is_searched_if_no_other_is_left(engine: NumbaEngine) -> None:
     """A search does not consider a declined promotion, unless there is no other move."""
     position = Position.from_sfen("9/9/4P4/9/9/9/9/9/K7k b - 1")
     others = tuple(text for text in map(move_to_usi, position.legal_moves()) if text != "5c5b")

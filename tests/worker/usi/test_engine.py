@@ -97,7 +97,7 @@ def test_position_limits_and_options_reach_the_engine(make: Make, tmp_path: Path
     assert engine.go(Limits(nodes=1, ignoremoves=("5i5h", "5i4i"))).bestmove in {"5i6i", "5i4h", "5i6h"}
 
 
-def test_rules_of_a_search_become_options_where_the_engine_has_them(make: Make, tmp_path: Path) -> None:
+def test_rules_of_a_search_become_options_if_the_engine_has_them(make: Make, tmp_path: Path) -> None:
     log = tmp_path / "heard"
     engine = make("log", str(log), options={"DrawValueBlack": "-7"})
 

@@ -77,7 +77,7 @@ class TestReady:
             ("usinewgame", [NewGame]),
         ],
     )
-    def test_whatever_needs_the_engine_builds_it(self, line: str, does: list[type]) -> None:
+    def test_any_use_of_the_engine_builds_it(self, line: str, does: list[type]) -> None:
         bench = Bench(ready=False)
         bench.send(line)
         assert [type(found) for found in bench.done] == [Prepare]
@@ -85,7 +85,7 @@ class TestReady:
         assert bench.take() == [], "nobody asked whether it is ready"
         assert [type(found) for found in bench.done[1:]] == does
 
-    def test_another_engine_is_built_where_an_option_asks_for_it(self) -> None:
+    def test_another_engine_is_built_if_an_option_asks_for_it(self) -> None:
         bench = Bench()
         bench.send("setoption name MultiPV value 2", "isready")
         bench.feed(Prepared())
@@ -173,7 +173,7 @@ class TestGo:
             assert (limits.movetime_ms, limits.nodes, limits.depth) == wanted, go
             assert not thinking(go).search.asks
 
-    def test_it_ends_between_iterations_where_the_time_is_up(self) -> None:
+    def test_it_ends_between_iterations_when_the_time_is_up(self) -> None:
         bench = thinking()
         assert bench.iterate(1)
         assert not bench.iterate(50_000)
