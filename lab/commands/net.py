@@ -15,11 +15,12 @@ from lab.commands.options import TeacherGames
 from master.commands.checks import Kind, only
 from master.commands.common import FAILED, CommandError, EndsOn, interruptible
 from master.commands.options import Architecture, Json
-from master.commands.plain import PlainCommand
+from master.commands.plain import PlainCommand, PlainGroup
 from master.nets.command import get, list_nets
 from worker.files import described
 
 app = typer.Typer(
+    cls=PlainGroup,
     rich_markup_mode=None,
     add_completion=False,
     no_args_is_help=True,

@@ -13,7 +13,7 @@ from master.commands.book_import import SQLITE, import_
 from master.commands.checks import Kind, check_fleet, check_folder, only
 from master.commands.common import FAILED, INTERRUPTED, CommandError, EndsOn, compile_searcher
 from master.commands.options import Address, LearnedFile, Nodes, Single
-from master.commands.plain import PlainCommand
+from master.commands.plain import PlainCommand, PlainGroup
 from master.commands.players import choice_settings, learned_path, study_settings
 from master.commands.settings import ConfigFile, load
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 
 app = typer.Typer(
+    cls=PlainGroup,
     help="""Make opening books, look at them, and learn from lost games.
 
     The section [book] of the configuration says how the player uses its books. docs/how-to/books.md explains them.

@@ -32,7 +32,7 @@ PageOption = Annotated[
 ]
 
 NOTATIONS = "japanese|usi"
-NOTATION_HELP = "Moves on the terminal, as ☗７六歩 or as 7g7f. Default: japanese."
+NOTATION_HELP = "Moves on the terminal, as ☗７六歩 or as 7g7f."
 
 NetFile = Annotated[
     Path | None,

@@ -116,7 +116,7 @@ def play(
         typer.Option(metavar="TOTAL+INC", help="Embedded game: time of each side, and increment, in whole seconds."),
     ] = "10+1",
     max_moves: Annotated[int, typer.Option(min=1, metavar="N", help="Embedded game: n" + MAX_MOVES_HELP[1:])] = 160,
-    notation: Annotated[str | None, typer.Option(metavar=NOTATIONS, help=NOTATION_HELP)] = None,
+    notation: Annotated[str | None, typer.Option(metavar=NOTATIONS, help=f"{NOTATION_HELP} Default: japanese.")] = None,
     plain: Annotated[bool, typer.Option("--plain", help="Lines of text instead of the live screen.")] = False,
     page: PageOption = None,
     config: ConfigFile = None,

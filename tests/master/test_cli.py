@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.cells import cell_len
 from typer.main import get_command
 
 from benchmarks.random_networks import random_network
@@ -72,20 +73,22 @@ def test_help_imports_nothing_heavy(tmp_path: Path) -> None:
 
 
 def leaves(group: Any, *before: str) -> Iterator[tuple[str, ...]]:
-    """The words of all commands, those of groups too."""
+    """The words of all commands, groups and their commands included."""
     for name, made in group.commands.items():
+        yield (*before, name)
         if hasattr(made, "commands"):
             yield from leaves(made, *before, name)
-        else:
-            yield (*before, name)
 
 
 @pytest.mark.parametrize("words", list(leaves(get_command(app))), ids=" ".join)
 def test_the_help_of_a_command_begins_with_an_example(
-    words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+    words: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """No line is cut, or wider than a terminal of 80 columns."""
+    monkeypatch.setenv("COLUMNS", "80")
     assert run([*words, "--help"]) == 0
     usage, _, title, _, example, *rest = capsys.readouterr().out.splitlines()
+    assert not [line for line in rest if cell_len(line) > 80 or line.endswith("...")]
     assert usage.startswith(f"Usage: gougi {' '.join(words)}")
     assert title == "  Examples:"
     assert f"gougi {' '.join(words)}" in example
