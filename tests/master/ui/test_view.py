@@ -75,6 +75,15 @@ def test_the_wide_screen_shows_it_all() -> None:
         assert words in text, words
 
 
+def test_a_screen_of_80_columns_cuts_only_variations_and_notes() -> None:
+    view = GameView(now=lambda: 0.0)
+    for event in GAME[:5]:
+        view.observe(event)
+    lines = drawn(view, 80, 24)
+    assert all("☖" in line for line in lines if "…" in line)
+    assert "612.3k" in " ".join(lines) and "decided by split" in " ".join(lines)
+
+
 @pytest.mark.parametrize("notation", Notation)
 def test_a_screen_has_one_notation(notation: Notation) -> None:
     """Last move, variations, votes and the nodes' jobs."""
