@@ -52,7 +52,7 @@ function playerCard(player, mark) {
 }
 
 function playersCard(marks) {
-  const note = data.noStrength || say("Strength: the level of our own searcher whose moves lose the same, by score band; intervals are 95 % of the moves' chance only. The judge is that same searcher, at small effort: what it cannot see is not judged. docs/how-to/analysis.md says what the estimate is worth.");
+  const note = data.noStrength || say("Strength: the level of our own searcher whose moves lose the same, by score band; intervals are 95 % of the moves' chance only. The judge is that same searcher, at small effort: mistakes beyond its sight are not counted. docs/how-to/analysis.md explains the limits of the estimate.");
   return el("section", { class: "card" }, el("h2", {}, say("Players")),
     el("div", { class: "players" }, data.players.map((player, index) => playerCard(player, marks[index] || ""))), el("p", { class: "note" }, note));
 }

@@ -63,8 +63,8 @@ def test_bad_moves_and_what_was_better_are_searched_again(
     moves = told["games"][0]["moves"]
     assert moves[1]["quality"] == "mistake" and moves[1]["sureness"] == "sure"
     assert set(again) >= {1, 2} and again == sorted(again, reverse=True)
-    assert "5 times as much for what is told" in told["effort"]
-    assert "No strength: it was measured with 50000 nodes a position in all, not with 100." in told["no_strength"]
+    assert "5 times as many for reported moves" in told["effort"]
+    assert "No strength: it was measured with a total of 50000 nodes a position, not with 100." in told["no_strength"]
     searcher.requests.clear()
     assert run("one.csa", "--json") == 0
     assert searcher.requests == [], "both searches are kept"
