@@ -126,7 +126,7 @@ def test_ctrl_c_keeps_what_was_searched(searcher: ScriptedSearcher, capsys: pyte
 
     searcher.choose = interrupted
     assert run("one.csa") == 130
-    assert "the same command goes on" in capsys.readouterr().err
+    assert "the same command continues" in capsys.readouterr().err
     kept = len(Path("analysis/positions.jsonl").read_text().splitlines())
     assert kept in (2, 3)
     searcher.choose = first_legal
