@@ -1,4 +1,4 @@
-"""Feature numbers are the field's, and the tables of compiled code give them."""
+"""Feature numbers are the standard ones, and the tables of compiled code give them."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def test_rows_by_attackers() -> None:
 
 
 def test_no_two_things_share_a_number() -> None:
-    """Besides the gold movers, which do."""
+    """Except the gold movers, which share theirs."""
     board = [piece for colour in (0, 16) for piece in range(colour, colour + 16) if piece & 15 in (*BOARD_BASE, KING)]
     for perspective in range(2):
         numbers = [board_number(K_P, perspective, piece, sq) for piece in board for sq in range(81)]

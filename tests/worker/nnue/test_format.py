@@ -1,4 +1,4 @@
-"""Network files: what is written is read again; anything broken is refused with words that help."""
+"""Network files: a written file is read again; a broken one is refused with a helpful message."""
 
 from __future__ import annotations
 
