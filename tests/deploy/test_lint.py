@@ -61,7 +61,7 @@ def test_a_machine_that_cannot_be_installed_ends_itself(tmp_path: Path, role: st
     (tmp_path / "var/log/cloud-init-output.log").write_text("no way\n")
     (tmp_path / "var/lib/cloud/data/instance-id").write_text("i-1\n")
     (tmp_path / "etc").mkdir()
-    facts = {"ROLE": role, "REGION": "r", "BUCKET": "b", "NAME": "n", "RELEASE": "r"}
+    facts = {"ROLE": role, "REGION": "r", "BUCKET": "b", "NAME": "n", "RELEASE": "r", "RELEASE_SHA256": "0"}
     (tmp_path / "etc" / "fleet.env").write_text("".join(f"FLEET_{name}={fact}\n" for name, fact in facts.items()))
     programs = {
         "aws": f'echo "$@" >>{tmp_path}/tries; exit 1',

@@ -146,7 +146,7 @@ def test_no_unit_sets_a_value_that_the_hardening_sets_after_it() -> None:
 
 
 def test_boot_installs_every_drop_in() -> None:
-    assert "/deploy/systemd/gougi-*.service.d /etc/systemd/system/" in (DEPLOY / "scripts" / "boot.sh").read_text()
+    assert '"$units"/gougi-*.service.d /etc/systemd/system/' in (DEPLOY / "scripts" / "install.sh").read_text()
 
 
 def test_a_service_without_hardening_is_found(machine: Path) -> None:

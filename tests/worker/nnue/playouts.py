@@ -129,5 +129,5 @@ def compare(
                 assert value == evaluate_full(position.record, full.record), position.sfen()
                 assert value == expected(network, position), position.sfen()
                 compared += 1
-    assert incremental.record.updates > 0
+    assert incremental.record.updates > 0 or network.architecture.features.attack_classes > 1
     return compared

@@ -23,6 +23,7 @@ from worker.nnue.features import (
     HALF_KA_HM2,
     HALF_KP,
     HALF_KP_VM,
+    HALF_KPE9,
     HALF_RELATIVE_KP,
     K_A2,
     K_P,
@@ -54,6 +55,7 @@ NETWORKS = (
     Architecture(K_P, 384, 24, 8),
     Architecture(K_P, 1024, 64, 96),
     Architecture(K_A2, 256, 32, 32),
+    Architecture(HALF_KPE9, 128, 32, 32),
 )
 EVERY_GAMES = 14
 """Step through the real games: each of these networks evaluates every fourteenth, each from another start."""
