@@ -167,7 +167,7 @@ function showGame() {
     if (move) {
       const words = move.quality === "forced" ? say("the only legal move") : move.quality === "best" ? say("the analysis' first choice") : !move.better ? say("as good as the first choice") : `${move.name ? move.name + ": " : ""}${say("loses {share} ({cp} cp)", { share: percent(move.loss), cp: move.lossCp })}${sure(move)}`;
       parts.push(el("div", { class: move.quality }, words + (move.missed ? say("; missed a mate") : "") + (move.allowed ? say("; allows a mate") : "")));
-      const facts = [move.ms === null ? "" : seconds(move.ms), move.own === null ? "" : say("the player saw {score}", { score: (move.own > 0 ? "+" : "") + move.own })].filter(Boolean).join(", ");
+      const facts = [move.ms === null ? "" : seconds(move.ms), move.own === null ? "" : say("the player's score {score} cp", { score: (move.own > 0 ? "+" : "") + move.own })].filter(Boolean).join(", ");
       if (facts) parts.push(el("div", { class: "facts" }, facts));
       const before = data.positions[ply - 1 - first];
       if (before.words && move.better) parts.push(line(say("Better was, {score}", { score: move.better }), ply - 1, before, before.pv, before.words));
