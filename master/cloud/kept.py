@@ -1,7 +1,7 @@
 """Facts about a fleet that commands keep for the next one: terraform's state, number of nodes, location.
 
 They are in an S3 bucket, which the first `gougi fleet up` creates and which outlives the fleet, so that another machine
-can continue (`InBucket`). If the folder has a root module of the user's, that module decides where terraform keeps the
+can continue (`InBucket`). If the folder has a root module of the user's, that module chooses terraform's place for the
 state, and the rest is in the folder (`InFolder`).
 """
 
@@ -31,7 +31,7 @@ _FILE: Final = "fleet.json"
 
 
 class KeptError(Exception):
-    """The kept facts cannot be read, or another command holds them; the text says what to do."""
+    """The kept facts cannot be read, or another command holds them; the text names the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def _decode(raw: bytes, where: str) -> Kept:
     try:
         return msgspec.json.decode(raw, type=Kept)
     except msgspec.MsgspecError as error:
-        raise KeptError(f"{where}: not what gougi fleet wrote there: {error}") from error
+        raise KeptError(f"{where}: changed since gougi fleet wrote it: {error}") from error
 
 
 class InFolder:

@@ -97,7 +97,7 @@ def escaping(found: dict[str, bytes]) -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (lambda found: found.update({next(iter(CODE)): b"evil"}), "is not what was packed"),
+        (lambda found: found.update({next(iter(CODE)): b"evil"}), "has changed since it was packed"),
         (lambda found: found.pop(next(iter(CODE))), "There is no item named"),
         (lambda found: found.pop("pack.json"), "There is no item named"),
         (lambda found: found.update({"pack.json": b"{"}), "damaged"),

@@ -90,7 +90,7 @@ function showGame() {
     el("button", { onclick: step(1), title: say("on (→)") }, "▶"), el("button", { onclick: () => go(last), title: say("last position (End)") }, "▶|"), where);
   const copied = el("span", { class: "copied", role: "status" });
   const key = (name, words, act) => el("button", { "data-key": name, onclick: act }, el("kbd", {}, name.toUpperCase()), words);
-  // The keys, and what they do: to read and to press, on a phone too.
+  // The keys and their effects, also as buttons for a phone.
   const acts = {
     n: [say("next mistake"), () => mistake(1)], p: [say("previous mistake"), () => mistake(-1)],
     f: [say("flip the board"), () => { flipped = !flipped; drawBoardBox(); }], c: [say("copy SFEN"), copy],

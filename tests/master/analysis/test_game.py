@@ -88,7 +88,7 @@ def test_errors_name_file_and_line(name: str, text: str, words: str) -> None:
     [
         ("x.csa", CSA[: CSA.index("22UM")], 2, "x.csa, line 13: the record breaks off there; the 2 moves before it"),
         ("x.csa", CSA[: CSA.index("+8822UM") + 6], 2, "x.csa, line 13: the record breaks off there"),
-        ("x.csa", CSA[: CSA.index("-3122GI")], 3, "x.csa: no ending behind move 3: the record may be cut short"),
+        ("x.csa", CSA[: CSA.index("-3122GI")], 3, "x.csa: no ending after move 3: the record may be cut short"),
         ("x.csa", CSA + "/\n" + CSA[: CSA.index("+8822UM") + 4], 2, "x.csa, line 31: the record breaks off there"),
         ("x.kif", KIF[: KIF.index("７六歩(77)") + 2], 1, "x.kif, line 7: the record breaks off there; the 1 moves"),
     ],

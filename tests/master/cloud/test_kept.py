@@ -115,7 +115,7 @@ def test_beside_a_root_module_of_ones_own_it_is_in_the_folder(tmp_path: Path) ->
     keeper.write(Kept(2, LOCATION))
     assert InFolder(tmp_path, lambda: json.dumps(STATE)).read() == Kept(2, LOCATION)
     (tmp_path / "fleet.json").write_text("many")
-    with pytest.raises(KeptError, match=r"fleet\.json: not what gougi fleet wrote there"):
+    with pytest.raises(KeptError, match=r"fleet\.json: changed since gougi fleet wrote it"):
         keeper.read()
     keeper.remove()
     assert keeper.read() == Kept()

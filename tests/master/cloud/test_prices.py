@@ -155,4 +155,4 @@ def test_a_price_that_the_table_lacks_is_said(
     monkeypatch.setenv("GOUGI_FLEET_REGION", "me-south-1")
     assert offline("--dir", str(tmp_path / "fleet")) == 0
     said = capsys.readouterr().out
-    assert "what an hour costs is not known: no price of c7i.4xlarge, c7i.xlarge; give it in [fleet] variables" in said
+    assert "the cost of an hour is not known: no price of c7i.4xlarge, c7i.xlarge; give it in [fleet] variables" in said

@@ -241,7 +241,7 @@ def test_what_a_reader_has_to_know_of_a_record_stands_in_the_events(tmp_path: Pa
     for fact in facts_of(record):
         site.take(fact)
     (entry,) = site.section("log", None)["entries"]
-    assert "no ending behind move 2" in entry["fields"]["text"]
+    assert "no ending after move 2" in entry["fields"]["text"]
 
 
 @pytest.mark.parametrize(

@@ -178,7 +178,7 @@ def test_a_reader_that_comes_again_continues(tmp_path: Path, monkeypatch: pytest
     assert [json.loads(line)["number"] for _, _, line in read_lines(log.path, no_gap, place)] == [120, 121]
 
 
-@pytest.mark.parametrize("moment", ["before the open", "behind the open"])
+@pytest.mark.parametrize("moment", ["before the open", "after the open"])
 def test_it_is_cut_as_a_file_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str) -> None:
     log = Written(tmp_path, part_bytes=2_000)
     log.lines(range(15))
@@ -189,7 +189,7 @@ def test_it_is_cut_as_a_file_is_opened(tmp_path: Path, monkeypatch: pytest.Monke
         if moment == "before the open":
             log.lines(range(15, 50))
         file = opened(path, mode)
-        if moment == "behind the open":
+        if moment == "after the open":
             log.lines(range(15, 50))
         return file
 

@@ -214,14 +214,14 @@ def test_a_show_from_beginning_to_end(terminal: bool) -> None:
             show.warn("warning: something")
             await asyncio.sleep(0.25)
             show.observe(GAME[-1])
-            show.say("behind the game")
+            show.say("after the game")
         return stream.getvalue()
 
     text = asyncio.run(main())
     assert "starting node-1" in text
     assert "warning: something" in text
     assert "☗ anna wins by resignation after 2 moves" in text
-    assert text.rstrip().endswith("behind the game")
+    assert text.rstrip().endswith("after the game")
     entered, left = text.count("\x1b[?1049h"), text.count("\x1b[?1049l")
     assert entered == left == int(terminal)
     assert terminal or "\x1b" not in text
