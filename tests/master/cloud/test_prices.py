@@ -132,7 +132,7 @@ def test_what_is_missing_is_said(
     (tmp_path / "main.tf").touch()
     monkeypatch.setenv("AWS_REGION", TOKYO)
     assert offline("--dir", str(tmp_path)) == 2
-    assert "only terraform knows: leave out --offline" in capsys.readouterr().err
+    assert "only terraform knows the cost of its own root module (*.tf): leave out --offline" in capsys.readouterr().err
 
 
 def test_a_profile_names_the_region(
