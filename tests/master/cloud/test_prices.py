@@ -73,7 +73,7 @@ def offline(*words: str) -> int:
         ({"head_instance_type": "c7i.2xlarge"}, 16, ("c7i.8xlarge",), (0.45, 1.80, 29.24)),
     ],
 )
-def test_it_is_what_terraform_counts(
+def test_it_equals_terraforms_count(
     variables: dict[str, object], nodes: int, types: tuple[str, ...], usd: tuple[float, float, float]
 ) -> None:
     found = estimate(FleetConfig(instance_types=types, variables=variables), nodes, TOKYO).usd_per_hour

@@ -49,7 +49,7 @@ def test_one_game(searcher: ScriptedSearcher, capsys: pytest.CaptureFixture[str]
     assert {request.nodes for request in searcher.requests} == {50_000}
 
 
-def test_bad_moves_and_what_was_better_are_searched_again(
+def test_bad_moves_and_better_ones_are_searched_again(
     searcher: ScriptedSearcher, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def throws_away(position: Position) -> tuple[str, int | None]:
@@ -118,7 +118,7 @@ def signals_restored() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("signals_restored")
-def test_ctrl_c_keeps_what_was_searched(searcher: ScriptedSearcher, capsys: pytest.CaptureFixture[str]) -> None:
+def test_ctrl_c_keeps_finished_searches(searcher: ScriptedSearcher, capsys: pytest.CaptureFixture[str]) -> None:
     def interrupted(position: Position) -> tuple[str, int | None]:
         if position.move_number == 3:
             os.kill(os.getpid(), signal.SIGINT)

@@ -31,7 +31,7 @@ class Clock:
         return self.now
 
 
-def test_the_pace_of_what_was_done_since() -> None:
+def test_the_pace_since_the_first_call() -> None:
     pace = Pace()
     pace.begin(100, 10.0)
     pace.begin(0, 0.0)

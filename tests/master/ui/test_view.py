@@ -98,7 +98,7 @@ def test_a_screen_has_one_notation(notation: Notation) -> None:
         assert (text.count(usi) + text.count(japanese)) >= 4, text
 
 
-def test_what_a_node_searches_in_words() -> None:
+def test_a_nodes_job_in_words() -> None:
     job = Notation.JAPANESE.job
     assert job(STARTPOS, "7g7f 3c3d") == "☗７六歩 ☖３四歩"
     assert job(STARTPOS, "7g7f 3c3d/8c8d") == "☗７六歩 ☖３四歩/☖８四歩"
@@ -109,7 +109,7 @@ def test_what_a_node_searches_in_words() -> None:
     assert Notation.USI.job(STARTPOS, "7g7f 3c3d/8c8d") == "7g7f 3c3d/8c8d"
 
 
-def test_the_narrow_screen_shows_what_counts() -> None:
+def test_the_narrow_screen_shows_the_essentials() -> None:
     view = GameView()
     for event in GAME:
         view.observe(event)
