@@ -193,7 +193,7 @@ class _Events(Response):
 
     def _behind(self) -> bool:
         """Whether there is anything new for the viewer."""
-        return self._hub.closing or self._cursor.behind(self._hub.site)
+        return self._hub.closing or self._cursor.lags(self._hub.site)
 
     def _message(self, first: bool) -> str:
         site = self._hub.site

@@ -105,8 +105,8 @@ function paint() {
   if ($("where").textContent !== where) $("copied").textContent = "";
   $("where").textContent = where;
   $("side").replaceChildren(...side.bar(ply, board.position));
-  const behind = branch ? branch.moves.slice(0, branch.count) : [];
-  $("answer").replaceChildren(...(answer === undefined ? [] : answerPanel(answer, board, (moves, count) => side.show(ply, [...behind, ...moves], behind.length + count), null)));
+  const played = branch ? branch.moves.slice(0, branch.count) : [];
+  $("answer").replaceChildren(...(answer === undefined ? [] : answerPanel(answer, board, (moves, count) => side.show(ply, [...played, ...moves], played.length + count), null)));
   $("search").replaceChildren(...searchPanel(about.thought, about.colour, before, live(), (moves, count) => side.show(about.ply, moves, count), branch));
   $("votes").replaceChildren(...votesPanel(about.thought, before));
   fill($("tree"), ...treePanel(about.thought, about.colour, before, now()));

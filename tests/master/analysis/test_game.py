@@ -45,7 +45,7 @@ def test_kif_in_any_encoding_with_a_handicap_and_a_branch(encoding: str) -> None
     assert found.names == ("安奈", "弁太")
     assert found.start_sfen.split()[1] == "w"
     assert [move.usi for move in found.moves] == ["7a6b", "7g7f", "5c5d"]
-    assert [move.score for move in found.moves] == [None, 700, 650], "black's view, whoever moved"
+    assert [move.score for move in found.moves] == [None, 700, 650], "black's view after either side's move"
     assert (found.winner, found.ending) == (None, "INTERRUPT")
 
 

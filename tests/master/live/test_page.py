@@ -139,13 +139,13 @@ def test_quick_searches_reach_a_viewer_that_missed_them() -> None:
 def test_a_cursor_gives_the_news() -> None:
     found = site(*GAME[:4])
     cursor = Cursor("latest")
-    assert cursor.behind(found)
+    assert cursor.lags(found)
     key, names = cursor.next(found)
     assert key == "1" and set(names) == {"fleet", "log", "games", "game", "thoughts", "ended"}
-    assert cursor.next(found) == ("1", []) and not cursor.behind(found)
+    assert cursor.next(found) == ("1", []) and not cursor.lags(found)
     for fact in facts((GAME[1], *GAME[4:6]), begin=2000)[1:]:
         found.take(fact)
-    assert cursor.behind(found)
+    assert cursor.lags(found)
     assert set(cursor.next(found)[1]) == {"game", "thoughts", "ended", "fleet"}
 
 
