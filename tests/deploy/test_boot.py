@@ -1,7 +1,8 @@
-"""A machine's first boot, whole, in a mount namespace: what cloud-init runs, `boot.sh`, `install.sh`, users and units.
+"""A machine's whole first boot in a mount namespace: the commands of cloud-init, `boot.sh`, `install.sh`, users and
+units.
 
 Real: the scripts, the user, the folders, the virtual environment. Stand-ins: AWS's command line, which gives a release
-with one small package, and systemctl and shutdown, which note what they are asked. Machines that boot systemd and a
+with one small package, and systemctl and shutdown, which record their arguments. Machines that boot systemd and a
 whole release: ``python -m benchmarks.boot``.
 """
 
@@ -42,7 +43,7 @@ exit $code
 
 
 class FirstBoot:
-    """A machine that has not booted yet; its release can be spoiled before."""
+    """A machine before its first boot; its release can be damaged."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -59,7 +60,7 @@ class FirstBoot:
         (folder / "bin" / "python3.11").symlink_to(Path(sys._base_executable).resolve())  # type: ignore[attr-defined]
 
     def run(self, sha: str = "", **facts: str) -> subprocess.CompletedProcess[str]:
-        """Boot. ``sha``: of the release, where it is to be another than its own."""
+        """Boot. ``sha``: the expected hash of the release, if it should differ."""
         with tarfile.open(self.folder / "release.tar", "w:gz") as archive:
             archive.add(self.folder / "all", ".")
         own = hashlib.sha256((self.folder / "release.tar").read_bytes()).hexdigest()
@@ -93,7 +94,7 @@ def test_a_worker(machine: FirstBoot) -> None:
         "daemon-reload",
         "enable --now --no-block gougi-node.service gougi-spot-watch.service",
     ]
-    assert any("/gougi/code/" in line for line in machine.said("fetched")), "nothing that the head compiled"
+    assert any("/gougi/code/" in line for line in machine.said("fetched")), "no code that the head compiled"
     units = set(machine.said("units"))
     assert {path.name for path in (DEPLOY / "systemd").glob("gougi-*")} <= units
     files = machine.said("files")
@@ -101,7 +102,7 @@ def test_a_worker(machine: FirstBoot) -> None:
 
 
 @pytest.mark.parametrize(("password", "player"), [("", False), ("/gougi/floodgate", True)])
-def test_a_head_starts_the_player_only_where_it_has_a_password(machine: FirstBoot, password: str, player: bool) -> None:
+def test_a_head_starts_the_player_only_if_it_has_a_password(machine: FirstBoot, password: str, player: bool) -> None:
     (machine.scripts / "install.sh").write_text("#!/bin/sh\n")
     assert machine.run(role="head", password=password).returncode == 0
     started = "enable --now --no-block gougi-head.service gougi-keep.service gougi-records.timer gougi-stop.timer"

@@ -1,4 +1,4 @@
-"""Scripts, image and cloud-init, by the tools that know them."""
+"""Scripts, image and cloud-init, checked by their linters."""
 
 from __future__ import annotations
 
@@ -76,6 +76,6 @@ def test_a_machine_that_cannot_be_installed_ends_itself(tmp_path: Path, role: st
     assert ran.returncode == 1
     assert (tmp_path / "asked").read_text().split() == ["-P", when]
     *tries, last = (tmp_path / "tries").read_text().splitlines()
-    assert len(tries) == 7, "the role or the endpoint may be a moment behind"
+    assert len(tries) == 7, "the role or the endpoint may appear a moment later"
     assert last.endswith("/run/first-boot.txt s3://b/n/fleet/failures/i-1.txt")
     assert (tmp_path / "run" / "first-boot.txt").read_text() == "no way\n"

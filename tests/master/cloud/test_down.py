@@ -1,4 +1,4 @@
-"""`gougi fleet down` where terraform has lost its outputs, or its patience: on AWS's stand-in, terraform played."""
+"""`gougi fleet down` after terraform has lost its outputs or ran out of time: AWS's stand-in, simulated terraform."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ BUCKET_ADDRESS, HEAD_ADDRESS = "module.fleet.aws_s3_bucket.this[0]", "module.fle
 
 
 class Played:
-    """Terraform with a fleet that is a bucket and a head; its outputs are gone."""
+    """Terraform with a fleet of a bucket and a head; its outputs are gone."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -165,7 +165,7 @@ def test_a_book_of_the_fleet_before_stays_beside_the_new_one(played: Played) -> 
     assert found == {"learned.sqlite": b"a day", "learned.sqlite.1": b"years", "learned.sqlite.2": b"weeks"}
 
 
-def test_where_the_fleet_is_stands_in_the_bucket_from_the_first_change_on(
+def test_the_bucket_names_the_fleets_place_from_the_first_change_on(
     played: Played, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(FleetFolder, "prepare", lambda *_, **__: None)
@@ -179,7 +179,7 @@ def test_where_the_fleet_is_stands_in_the_bucket_from_the_first_change_on(
     assert owner(played).location() == LOCATION
 
 
-def test_what_is_left_is_looked_for_and_removed_where_the_fleet_was(
+def test_remains_are_found_and_removed_in_the_fleets_region(
     played: Played, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     owner(played).keeper.write(Kept(location=LOCATION))
@@ -200,7 +200,7 @@ def test_what_is_left_is_looked_for_and_removed_where_the_fleet_was(
 def test_a_signal_to_end_leaves_the_bucket_as_it_is(
     played: Played, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Though terraform fails, and the end would go on by emptying it."""
+    """Even if terraform fails, after which the end would continue by emptying it."""
     owner(played).keeper.write(Kept(location=LOCATION))
     apply = played.apply
 
