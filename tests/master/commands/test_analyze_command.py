@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
 import os
 import signal
@@ -158,7 +157,7 @@ def test_what_two_clusters_or_versions_have_found_is_kept_apart(
         assert len(cluster.requests) == again
         effort.append(json.loads(capsys.readouterr().out)["effort"])
     assert [text.rpartition(" on each of ")[2] for text in effort] == ["16 nodes", "4 nodes", "16 nodes"]
-    monkeypatch.setattr(importlib.metadata, "version", lambda _: "99.0")
+    monkeypatch.setattr("master.analysis.run.VERSION", "99.0")
     assert run("one.csa", "--address", "head:6379", "--json") == 0
     assert len(cluster.requests) == 5
     assert json.loads(capsys.readouterr().out)["engine"].startswith("Gougi 99.0 with")
