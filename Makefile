@@ -8,7 +8,7 @@
 #   make torch                         PyTorch for `gougi train` and its tests, which are skipped without it
 #   make wheel [COMPILED=1]             a wheel in dist; with compiled code for this machine's CPU level and AVX2
 #   make lock                           make the lock files again, from pyproject.toml
-#   make clean                          remove the environment and what the tools left behind
+#   make clean                          remove the environment and the tools' caches
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -17,7 +17,7 @@ SHELL := /bin/bash
 
 VENV := .venv
 BIN := $(VENV)/bin
-# The stamps' names hold a hash of what was installed, because file times mean nothing after a clone or a checkout.
+# The stamps' names hold a hash of the installed packages, because file times mean nothing after a clone or a checkout.
 hash = $(shell sha256sum <$(1) | cut -c1-16)
 LOCKED := $(VENV)/.lock-$(call hash,requirements-dev.lock)
 STAMP := $(VENV)/.project-$(call hash,pyproject.toml)
@@ -98,7 +98,7 @@ $(STAMP): $(LOCKED)
 	@rm -f $(VENV)/.project-*
 	@touch $(STAMP)
 
-# Compiled code holds the names of its modules, so it is made with what a wheel installs, not with this folder's sources.
+# Compiled code holds the names of its modules, so it is made by an installed wheel, not from this folder's sources.
 LEVELS ?= "" avx2
 WHEEL = $(BIN)/python -m build --wheel --no-isolation --outdir
 wheel: $(STAMP)

@@ -118,7 +118,7 @@ def packed(folder: Path) -> dict[str, bytes]:
         with zipfile.ZipFile(file) as archive:
             index = json.loads(archive.read("pack.json"))
         if (ours := index["facts"]["name of the packages"]) != f"{TOP}.worker":
-            raise ValueError(f"{file}: code of {ours}, which a wheel cannot use: compile what a wheel installs")
+            raise ValueError(f"{file}: code of {ours}; a wheel needs code of what it installs")
         found[f"{TOP}/worker/compiled/{index['folder']}.pack"] = file.read_bytes()
     if not found:
         raise FileNotFoundError(f"{PACKS}: {folder}: no *.pack there")
@@ -160,6 +160,6 @@ class WheelHook(BuildHookInterface):  # type: ignore[type-arg]
                     group[name] = f"{TOP}.{target}"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
-        """Remove what `initialize` wrote."""
+        """Remove the files that `initialize` wrote."""
         if version == "standard":
             self._staged.cleanup()

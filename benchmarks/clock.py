@@ -6,8 +6,8 @@ Virtual time; the server's arithmetic is `worker.clock.timecontrol`. Only one si
 delays every move in both directions, the searcher is late by some milliseconds and sometimes misses the player's
 deadline, and a simulated search reports its best move, score and vote. There are four kinds of games, also with
 simulated lengths: even ones (90 to 256 plies, most near 130), ones that are lost (from ply 40 to 100 on the score falls
-for 12 to 35 own moves, to -5000, where we resign after four moves), won ones (the same for the other side), and stuck
-ones, which are lost but do not end: at -3500 they last for 30 to 80 more own moves.
+for 12 to 35 own moves, to -5000; we resign after four moves at that score), won ones (the same for the other side), and
+stuck ones, which are lost but do not end: at -3500 they last for 30 to 80 more own moves.
 
 **Used** is the time that the server charged. **Usable** adds the time that it could have charged if our line had left
 at the hard limit: in the last turn of the game, and in each turn that wasted byoyomi (no main time was left after it).

@@ -8,7 +8,7 @@ mean square of the difference between both nets' chances to win, over positions 
         --out runs/distil --positions 250000,1000000,4000000 --samples 4000000 \
         --train "--batch 4096" --train "--batch 4096 --exponent 2.5"
 
-``--out`` keeps the labelled positions and each training; the same command continues where it stopped.
+``--out`` keeps the labelled positions and each training; the same command continues an interrupted run.
 """
 
 from __future__ import annotations
@@ -95,8 +95,8 @@ def main() -> None:
     parser.add_argument("--pupil", type=Path, required=True)
     parser.add_argument("--teacher", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--positions", default="1000000", help="of the training, with commas between them")
-    parser.add_argument("--samples", default="4000000", help="learned from in all, with commas between them")
+    parser.add_argument("--positions", default="1000000", help="positions of each training, separated by commas")
+    parser.add_argument("--samples", default="4000000", help="total samples of each training, separated by commas")
     parser.add_argument("--scale", type=float, default=1006.0, help="centipawns to a logistic unit")
     parser.add_argument("--train", action="append", help="options of gougi train; each is a row of the table")
     arguments = parser.parse_args()

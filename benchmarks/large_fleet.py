@@ -114,7 +114,7 @@ class SimulatedNode:
         self.job = None
 
     def step(self, now: float) -> float:
-        """Do what is due; returns when the next thing is."""
+        """Handle all due events; returns the time of the next one."""
         if now >= self.beat_due:
             self.beat_due = now + _HEARTBEAT_S
             self.say(Heartbeat(self.node_id, self.incarnation, self.accepted, self.job is None))

@@ -211,7 +211,7 @@ def show_line(plan: Plan) -> list[Round]:
     with tempfile.TemporaryDirectory() as folder:
         uvloop.run(play_rounds(plan, Path(folder) / "learned.sqlite", tell))
     changed = next((number for number, played in enumerate(rounds, start=1) if played.leaves(rounds[0])), None)
-    print(f"the first game's line is left in round {changed}; {time.monotonic() - began:.0f} s in all", flush=True)
+    print(f"the first game's line is left in round {changed}; {time.monotonic() - began:.0f} s altogether", flush=True)
     return rounds
 
 

@@ -21,7 +21,7 @@ CLASSICAL = {
 KOTOBUKI = "g3p3+r/3lPG3/1s4ppp/1l1B4P/L2b1kPl1/3+p3+R+p/3+p2+s1S/+NP+p1gS3/1g+p2P3 b 4P3n 1"
 """Ito Kanju, Shogi Zuko 100 (1755): 611 plies."""
 KEMURI = "k1+P4n1/2L+P2sL1/r4+P+P1P/+BpP+Pl1+Rg1/NP1S+PP+p1g/2L+p1g+P1+P/Ps1G1+P1N1/1sN1P4/B8 b - 1"
-"""Zuko 99, where all pieces go up in smoke: 117 plies."""
+"""Zuko 99: all pieces go up in smoke, 117 plies."""
 
 _KINGS = (*[(0, 0)] * 2, *[(8, 0)] * 2, (1, 0), (7, 0), (1, 1), (7, 2), (4, 0), (8, 8))
 

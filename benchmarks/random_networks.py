@@ -8,13 +8,16 @@ A trained network is a little faster: fewer of its neurons are active, and the f
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from worker.nnue.architecture import Architecture, named
-from worker.nnue.features import HALF_KP, PIECE_NUMBERS
+from worker.nnue.features import HALF_KP, PIECE_NUMBERS, FeatureSet
 from worker.nnue.format import NetworkFile, serialise_network
 from worker.nnue.sfnn.architecture import SfnnArchitecture, is_sfnn_name, parse_sfnn_name
 from worker.nnue.sfnn.file import Progress, SfnnFile, serialise_sfnn
@@ -24,15 +27,25 @@ HALF_KP_256: Final = Architecture(HALF_KP, width=256, hidden1=32, hidden2=32)
 _ROWS: Final = 256
 
 
+def _fill(
+    weight: npt.NDArray[np.int16], features: FeatureSet, values: npt.NDArray[np.int16], draw: Callable[..., Any]
+) -> None:
+    """Draw a transformer's weights from ``values`` by random bytes, some rows at a time: HalfKP has 32 million weights
+    and more. Rows of further classes of attacks are those of the first, each for another piece."""
+    size = features.class_rows if features.attack_classes > 1 else len(weight)
+    for start in range(0, size, _ROWS):
+        rows = weight[start : min(start + _ROWS, size)]
+        np.take(values, draw(rows.shape, np.uint8), out=rows, mode="clip")
+    for start in range(size, len(weight), size):
+        weight[start : start + size] = np.roll(weight[:size], 997 * start // size, axis=0)
+
+
 def random_network(architecture: Architecture, seed: int = 0) -> NetworkFile:
     """A network whose activations spread over their range, as a trained one's do. The same for the same arguments."""
     generator = np.random.default_rng(seed)
     transformer_weight = np.empty((architecture.features.dimensions, architecture.width), np.int16)
-    # Random bytes draw from a table of normal values, some rows at a time: HalfKP has 32 million weights and more.
     values = np.rint(generator.normal(0, 12, 256)).astype(np.int16)
-    for start in range(0, len(transformer_weight), _ROWS):
-        rows = transformer_weight[start : start + _ROWS]
-        np.take(values, generator.integers(0, 256, rows.shape, np.uint8), out=rows, mode="clip")
+    _fill(transformer_weight, architecture.features, values, partial(generator.integers, 0, 256))
     transformer_bias = np.rint(generator.normal(30, 20, architecture.width)).astype(np.int16)
     biases, weights = [], []
     for outputs, inputs in architecture.layers:
@@ -51,9 +64,7 @@ def random_sfnn(architecture: SfnnArchitecture, seed: int = 0) -> SfnnFile:
     generator = np.random.RandomState(seed)
     values = np.rint(generator.normal(0, 12, 256)).astype(np.int16)
     transformer_weight = np.empty((architecture.inputs.rows, architecture.width), np.int16)
-    for start in range(0, len(transformer_weight), _ROWS):
-        rows = transformer_weight[start : start + _ROWS]
-        np.take(values, generator.randint(0, 256, rows.shape, np.uint8), out=rows, mode="clip")
+    _fill(transformer_weight, architecture.features, values, partial(generator.randint, 0, 256))
     transformer_bias = np.rint(generator.normal(30, 20, architecture.width)).astype(np.int16)
     stacks, biases, weights = architecture.stacks, [], []
     for (outputs, inputs), strength in zip(architecture.layers, (300, 300, 100), strict=True):

@@ -222,7 +222,7 @@ def main(
         mine = ours(text, written.kind)
         results = {name: foreign.read(name, text, written.kind) for name in _knowing(written)}
         if not damage:
-            results["what was written"] = truth
+            results["the games as written"] = truth
         # cshogi writes some KI2 moves that fit two pieces; its own reader refuses them too.
         ambiguous = written.kind == "ki2" and mine is None and results.get("cshogi") is None
         faults += not damage and mine != truth and not ambiguous

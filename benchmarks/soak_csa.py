@@ -279,7 +279,7 @@ async def soak(
 
 
 def main(
-    games: Annotated[int, typer.Option(min=1, help="Games to play in all.")] = 200,
+    games: Annotated[int, typer.Option(min=1, help="Total number of games.")] = 200,
     pairs: Annotated[int, typer.Option(min=1, help="Games at once.")] = 4,
     seed: Annotated[int, typer.Option(help="Seed of the line's delays and cuts.")] = 1,
     drop_every: Annotated[float, typer.Option(help="Mean seconds between dropped connections; 0: none.")] = 20.0,

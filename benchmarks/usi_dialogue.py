@@ -23,7 +23,7 @@ LATE_MS = 50.0
 
 
 class SoakError(Exception):
-    """The engine did something that it must not do; the text says what."""
+    """The engine broke the protocol; the text says how."""
 
 
 @dataclass
@@ -196,10 +196,10 @@ class Dialogue:
         rule = self.options.get("EnteringKingRule", "CSARule27")
         if best == "resign":
             if not scene.board.is_mated():
-                raise SoakError(f"resigns where it has legal moves: {scene.command!r}")
+                raise SoakError(f"resigns although it has legal moves: {scene.command!r}")
         elif best == "win":
             if not scene.may_declare(rule):
-                raise SoakError(f"declares a win by {rule} where it may not: {scene.command!r}")
+                raise SoakError(f"declares a win by {rule} that does not apply: {scene.command!r}")
         else:
             scene.check_pv([best, *ponder])
             if scene.searchmoves and best not in scene.searchmoves and rule != "TryRule":

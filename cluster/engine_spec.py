@@ -45,7 +45,7 @@ class Networks:
 
 @dataclass(frozen=True, slots=True)
 class EngineSpec:
-    """Our own searcher. Modules are imported where they are used because importing them compiles code: a master that
+    """Our own searcher. Modules are imported at first use because importing them compiles code: a master that
     only drives other engines need not wait for that."""
 
     hash_mb: int = 64

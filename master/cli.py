@@ -28,7 +28,7 @@ COMMANDS: Final = {
     "stop": ("master.commands.status:stop", "Let a player of yours end after its game."),
     "book": ("master.commands.book:app", "Make opening books, look at them, and learn from lost games."),
     "fleet": ("master.commands.fleet:app", "Make, use and remove a fleet of machines on AWS."),
-    "config": ("master.commands.settings:config", "Print the configuration in force, and where each value comes from."),
+    "config": ("master.commands.settings:config", "Print the configuration in force, and the source of each value."),
     "perft": ("master.commands.engine:perft", "Count the legal move sequences of N plies: a test of the rules."),
     "eval": ("master.commands.engine:evaluate", "Evaluate positions with the network, without a search."),
     "bench": ("master.commands.engine:bench", "Search fixed positions to a fixed depth."),

@@ -1,4 +1,4 @@
-"""Answers of a fleet as tests make them up: of one line, by its depth, score and variation."""
+"""Made-up answers of a fleet: one line each, with depth, score and variation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def make_ballot(voter: str, move: str, score: int, depth: int, nodes: int = 0, m
 
 
 def _answer(move: str, score: int | None, depth: int, pv: tuple[str, ...], **more: Any) -> Answer:
-    """Without a score no search supports the move."""
+    """Without a score, the move has no search to support it."""
     return Answer(move=move, lines=() if score is None else (root_line(score, depth, pv or (move,)),), **more)
 
 
@@ -50,7 +50,7 @@ def make_progress(
     fleet: tuple[NodeView, ...] = (),
     agreement: float = 1.0,
 ) -> Progress:
-    """With no ``pv`` nothing is known yet."""
+    """Without ``pv``, no line is known yet."""
     found = _answer(pv[0], score, depth, pv, agreement=agreement) if pv else Answer()
     return Progress.of(found, search_id=search_id, elapsed_ms=elapsed_ms, nodes=nodes, fleet=fleet)
 

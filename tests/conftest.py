@@ -10,7 +10,7 @@ import pytest
 from hypothesis import settings
 
 # A test's outcome must not depend on how busy the machine is. In CI the same cases come each time, so that a change is
-# judged by itself; new ones are looked for at every other run, and by the thousand by `benchmarks.fuzz`.
+# judged by itself. Every other run looks for new ones, and `benchmarks.fuzz` does so by the thousand.
 settings.register_profile("gougi", deadline=None, derandomize="CI" in os.environ, max_examples=40)
 settings.load_profile("gougi")
 
@@ -24,13 +24,12 @@ LONG = (
     "worker/mate/test_solver.py",
     "worker/nnue/test_exact.py",
 )
-"""Files that take half a minute with hardly any of their tests being slow."""
+"""Files that take half a minute although hardly any of their tests are slow."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Bring the files with slow tests to the front, and of these those whose tests may take the longest: with several
-    files at a time no long one is left over for the end. The order within a file stays.
-    """
+    """Bring the files with slow tests to the front, the longest of them first: with several files at a time, no long
+    one is left over for the end. The order within a file stays."""
     longest = {Path(__file__).parent / name: 1.0 for name in LONG}
     for item in items:
         if item.get_closest_marker("slow"):
@@ -41,9 +40,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="module", autouse=True)
 def own_environment() -> Iterator[None]:
-    """Each file finds the environment as the suite began with: Ray's driver, opened in this process, leaves its own
-    variables there (a token's file, time limits), and the next file's Ray would take them.
-    """
+    """Each file gets the environment with which the suite began. Ray's driver, opened in this process, leaves its own
+    variables there (a token's file, time limits), and the next file's Ray would take them."""
     before = dict(os.environ)
     yield
     for name in os.environ.keys() - before.keys() - {"PYTEST_CURRENT_TEST"}:

@@ -1,4 +1,4 @@
-"""Rules for the whole tree: arrows between the rooms, declared dependencies, nothing of one machine in it."""
+"""Rules for the whole tree: import directions, declared dependencies, no facts of one machine."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_no_file_is_left_open_or_too_long() -> None:
 
 
 def test_no_test_imports_another() -> None:
-    """A module of its own holds what two of them share."""
+    """A shared part is in a separate module."""
     found = [
         f"{path.relative_to(ROOT)}: {node.module}"
         for path in tracked("tests/*.py", "benchmarks/*.py")
@@ -108,10 +108,10 @@ def test_no_test_imports_another() -> None:
 
 
 def test_benchmarks_import_no_tests() -> None:
-    """Tests import benchmarks, so that is the way of the arrow.
+    """Tests import benchmarks, so benchmarks import no tests.
 
-    Apart are long tests that are started by hand: of whole machines, whose stand-ins lie with the tests, of killed
-    commands, and of storms.
+    Exceptions are long tests that are started by hand: of whole machines, whose stand-ins are among the tests, of
+    killed commands, and of random faults.
     """
     found = {
         path.relative_to(ROOT).parts[1]

@@ -1,4 +1,4 @@
-"""The wheel: it works without a clone, in an environment that has what it asks for and nothing else."""
+"""The wheel: it works without a clone, in an environment with its dependencies and nothing else."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("run('日', '-m', 'worker.jit.cache')", "run('日', '-m', 'gougi.worker.jit.cache')"),
         ('PLACE = {"config": "master.cli:config"}', 'PLACE = {"config": "gougi.master.cli:config"}'),
         ('files("worker.jit")', 'files("gougi.worker.jit")'),
-        # Words and names of files that only look like ours.
+        # Words and file names that only look like ours.
         ('a = "lab.json", "master", "worker.jit is here", "worker.net"', None),
         ('"""Of worker.jit.cache."""', None),
     ],
@@ -89,11 +89,11 @@ def test_packs_have_the_name_by_which_they_are_found(tmp_path: Path) -> None:
         index["facts"] = {"name of the packages": "gougi.worker"}
         archive.writestr("pack.json", json.dumps(index))
     assert packed(tmp_path) == {"gougi/worker/compiled/jit-0123.pack": (tmp_path / "own.pack").read_bytes()}
-    assert f"{SHIPPED.name}/jit-0123{SUFFIX}" == "compiled/jit-0123.pack", "where an installed Gougi looks"
+    assert f"{SHIPPED.name}/jit-0123{SUFFIX}" == "compiled/jit-0123.pack", "the folder that an installed Gougi uses"
 
 
 def required(name: str) -> set[str]:
-    """All that a distribution asks for, and what that asks for, without extras."""
+    """All dependencies of a distribution, direct and indirect, without extras."""
     found: set[str] = set()
     waiting = [name]
     while waiting:
@@ -107,7 +107,7 @@ def required(name: str) -> set[str]:
 
 
 def link(name: str, into: Path) -> None:
-    """Have the files of an installed distribution in another environment too."""
+    """Make the files of an installed distribution available in another environment."""
     ours = Path(sysconfig.get_path("purelib"))
     tops = {Path(str(file)).parts[0] for file in distribution(name).files or ()}
     for top in tops - {"..", "__pycache__"}:
@@ -118,7 +118,7 @@ def link(name: str, into: Path) -> None:
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An environment with the wheel and what it asks for: no Ray, no boto3, nothing of the tests."""
+    """An environment with the wheel and its dependencies: no Ray, no boto3, no test packages."""
     folder = tmp_path_factory.mktemp("installed")
     build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder), str(ROOT)]
     subprocess.run(build, check=True, capture_output=True, timeout=240)
@@ -160,7 +160,7 @@ def test_nothing_but_our_name_is_installed(installed: Path, tmp_path: Path) -> N
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_it_plays_without_a_clone(installed: Path, tmp_path: Path) -> None:
-    """Against itself, both sides over USI; what it compiles for that is its own, not the repository's."""
+    """Against itself, both sides over USI; its compiled code is its own, not the repository's."""
     gougi = str(installed / "gougi")
     assert run([gougi, "--version"], tmp_path).stdout == f"gougi {distribution('gougi').version}\n"
     warm = run([gougi, "warm"], tmp_path, timeout_s=700)

@@ -1,4 +1,4 @@
-"""Another user of this machine, for tests of what he can do."""
+"""Another user of this machine, for tests of that user's rights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A GUI for the USI front in virtual time, for any searcher, and the lines of a GUI that says anything."""
+"""A GUI for the USI front in virtual time, for any searcher, and random GUI lines."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LINES = (
     "",
     "bestmove 7g7f",
 )
-"""Lines for a storm, right and wrong. Each searcher's test adds options."""
+"""Random lines, right and wrong. Each searcher's test adds options."""
 
 
 class UsiBench:

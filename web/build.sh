@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Makes what the live page has from others: master/live/static/vendor/tsshogi.js, with its licence; and what the tests
-# have: tests/master/records/tsshogi.mjs. Needs Node.js 20; run it once a version (web/package.json), and commit what it
-# makes. Nothing of it is needed to run Gougi.
+# Builds the live page's library master/live/static/vendor/tsshogi.js, with its licence, and the tests' module
+# tests/master/records/tsshogi.mjs. Needs Node.js 20. Run it once per version (web/package.json), and commit the files.
+# Nothing of it is needed to run Gougi.
 set -euo pipefail
 cd "$(dirname "$0")"
 npm ci --no-fund --no-audit

@@ -1,2 +1,2 @@
-// What the live page takes from tsshogi.
+// The parts of tsshogi that the live page uses.
 export { Color, Move, PieceType, Position, Square, formatMove } from "tsshogi";

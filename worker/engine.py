@@ -145,7 +145,8 @@ MOVES_MEANING: Final = 16
 
 @runtime_checkable
 class SharesTable(Protocol):
-    """An engine that can share its table in a fleet, so that other nodes need not search again what one has found.
+    """An engine that can share its table in a fleet, so that other nodes need not search again the positions that one
+    has searched.
 
     Works only between engines of the same build: the entries mean nothing to others.
     """

@@ -25,7 +25,8 @@ _SQLITE_FULL: Final = 13
 
 
 def cache_folder() -> Path:
-    """The user's folder for what Gougi can make or fetch again: ``GOUGI_CACHE_DIR``, or ``gougi`` in the system's."""
+    """The user's folder for files that Gougi can make or fetch again: ``GOUGI_CACHE_DIR``, or ``gougi`` in the
+    system's."""
     named, system = os.environ.get("GOUGI_CACHE_DIR"), os.environ.get("XDG_CACHE_HOME")
     return Path(named) if named else (Path(system) if system else Path(os.path.expanduser("~")) / ".cache") / "gougi"
 

@@ -4,7 +4,7 @@ A pack is a ZIP file with the content of one folder of compiled code (`worker.ji
 folder's name, the facts from which it is made, and a SHA-256 of each file. The name is a hash of the sources, the
 versions of numba, llvmlite, numpy and Python, the system and the CPU level. So a pack for anything else is refused.
 
-numba unpickles what it loads: a pack is a program. Take it only from where you would take Gougi.
+numba unpickles what it loads: a pack is a program. Take it only from a source from which you would take Gougi.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class PackError(Exception):
 
 
 def facts() -> dict[str, str]:
-    """What decides which compiled code this Gougi can use, in words."""
+    """The facts that decide which compiled code this Gougi can use, in words."""
     return {
         "name of the packages": _OURS,
         "sources": source_digest()[:16],
@@ -91,7 +91,8 @@ def _files(folder: Path) -> list[Path]:
 
 
 def unpack(file: Path) -> bool:
-    """Put the code of a pack to where this Gougi looks for it. Nothing changes if the pack is damaged or does not fit.
+    """Put the code of a pack into the folder in which this Gougi looks for it. Nothing changes if the pack is damaged
+    or does not fit.
 
     Returns:
         Whether it was missing here.

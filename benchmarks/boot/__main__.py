@@ -3,8 +3,8 @@
     python -m benchmarks.boot [--folder F] [--release TAR]
 
 Real: terraform, its user data, cloud-init, the release and its installation, systemd with our units as process 1 of
-each machine, AWS's command line, Ray, the searcher, a game on a practice server. Stand-ins: AWS is moto, behind TLS and
-its own names; the metadata service; Debian 12 for Amazon Linux 2023; a container for a machine
+each machine, AWS's command line, Ray, the searcher, a game on a practice server. Stand-ins: AWS is moto, with TLS and
+AWS's own names; the metadata service; Debian 12 for Amazon Linux 2023; a container for a machine
 (`benchmarks.boot.machine`).
 
 Root, debootstrap, systemd-nspawn and terraform with the provider's mirror are needed, and the first time Debian's
@@ -39,7 +39,7 @@ def main(
         Path | None, typer.Option(help="Release that the machines install. Default: made of this checkout.")
     ] = None,
 ) -> None:
-    """Boot a fleet and check what it does; exit code 1 if a check fails."""
+    """Boot a fleet and check it; exit code 1 if a check fails."""
     missing = [name for name in _PROGRAMS if shutil.which(name) is None]
     if os.geteuid() != 0 or missing:
         raise SystemExit(f"benchmarks.boot: needs root, and on the PATH: {' '.join(missing or _PROGRAMS)}")

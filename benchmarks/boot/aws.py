@@ -1,4 +1,4 @@
-"""AWS for machines that are booted here: moto behind TLS and AWS's own names, and each machine's metadata service.
+"""AWS for machines that are booted here: moto with TLS and AWS's own names, and each machine's metadata service.
 
 In a separate network (``unshare --net``): the addresses are those of the fleet's VPC and of EC2.
 """

@@ -1,4 +1,4 @@
-"""What code on a worker can do with the fleet's token: run its own programs on any machine, through Ray.
+"""An attack from a worker: with the fleet's token, run programs on any machine through Ray.
 
     python bad_worker.py RAY-ADDRESS MASTER-PID HOST-ADDRESS…
 

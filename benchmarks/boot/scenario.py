@@ -7,6 +7,7 @@ import logging
 import subprocess
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -46,7 +47,7 @@ class Scenario:
         nspawn = Path("/run/systemd/nspawn")
         nspawn.mkdir(parents=True, exist_ok=True)
         subprocess.run(["mount", "-t", "tmpfs", "none", str(nspawn)], check=True)
-        self.root, self.folder = root, folder
+        self.root, self.release, self.folder = root, release, folder
         self.aws = Aws(folder)
         self.owner = Owner(folder, release, self.aws.url)
         self.machines: dict[str, Machine] = {}
@@ -61,7 +62,8 @@ class Scenario:
             self.ray_knows_the_worker,
             self.a_game_is_played_by_the_worker,
             self.the_owner_sees_it_ready,
-            self.a_later_worker_need_not_compile,
+            self.a_later_worker_searches,
+            self.a_worker_from_an_image_searches,
             self.secrets_stand_nowhere,
             self.a_bad_worker_gets_nothing,
             self.a_raylet_that_is_killed_comes_back,
@@ -180,23 +182,41 @@ class Scenario:
         keys = until("record and log are in the bucket", 120, lambda: self.owner.in_bucket("records/"))
         return f"{self.owner.status()['nps']:,} nodes/s; in the bucket: {', '.join(keys)}"
 
-    def a_later_worker_need_not_compile(self) -> str:
-        """The worker takes the head's code from the bucket, as at its first boot, into an empty cache."""
+    def a_later_worker_searches(self) -> str:
+        """It takes the head's code from the bucket, as all workers but the first ones do."""
         self.machines["head"].systemctl("start", "gougi-records")
-        (pack,) = until("the head's code is in the bucket", 120, lambda: self.owner.in_bucket("code/"))
-        node = self.machines["node"]
-        fetch = (
-            '. /etc/gougi/fleet.env && aws s3 sync --only-show-errors --region "$FLEET_REGION" '
-            '"s3://$FLEET_BUCKET/$FLEET_NAME/code/" /var/lib/gougi/code/'
-        )
-        run = ("systemd-run", "--quiet", "--pipe", "--wait")
-        node.run(*run, "sh", "-c", fetch)
-        fresh = "--setenv=GOUGI_CACHE_DIR=/var/cache/gougi/fresh"
+        until("the head's code is in the bucket", 120, lambda: self.owner.in_bucket("code/"))
+        return self._joins(self._later("later", "10.81.16.251"))
+
+    def a_worker_from_an_image_searches(self) -> str:
+        """Its image is made as deploy/image.pkr.hcl makes one, with the head's code for what has to be compiled."""
+        machine = self._later("imaged", "10.81.16.252")
+        cache = Path("var/cache/gougi")
+        subprocess.run(["cp", "-a", self.machines["head"].disk / cache, machine.disk / cache], check=True)
+        machine.provision(self.release)
+        return self._joins(machine)
+
+    def _later(self, name: str, address: str) -> Machine:
+        """Another worker, which is off."""
+        first = self.machines["node"].instance
+        known = self.aws.metadata.machines
+        known[address] = {**known[first.address], "meta-data/instance-id": f"i-{name}"}
+        return self._make(name, replace(first, id=f"i-{name}", address=address))
+
+    def _joins(self, machine: Machine) -> str:
+        """Boot a worker. Returns the seconds until its node has searched, from its start and from its units' start."""
         since = time.monotonic()
-        words = ("--uid=gougi", fresh, "sh", "-c", "/opt/gougi/release/deploy/scripts/warm.sh 2>&1")
-        said = node.run(*run, *words, timeout_s=120.0 * PATIENCE)
+        machine.boot()
+        until("its unit is active", 300, lambda: machine.systemctl("is-active", "gougi-setup") != "inactive")
+        installed = time.monotonic()
+        until("its node has searched", 300, lambda: machine.run("ls", "/run/gougi/nodes"))
+        done = time.monotonic()
+        said = machine.journal("gougi-warm")
         assert "compiling" not in said, said
-        return f"{pack}: {time.monotonic() - since:.0f} s"
+        machine.systemctl("poweroff")
+        assert machine.wait_off(60) == 0
+        until("Ray has only the first worker", 120, self._ray_nodes)
+        return f"{done - since:.0f} s from its start, {done - installed:.0f} s from its units"
 
     def secrets_stand_nowhere(self) -> str:
         head, node = self.machines["head"], self.machines["node"]

@@ -10,7 +10,7 @@ FIXTURES = Path(__file__).parents[2] / "tests" / "fixtures"
 
 
 class Target(ABC):
-    """One place where bytes from outside come in.
+    """One entry point for bytes from outside.
 
     `one` catches the errors that the reader documents, so any other exception is a fault.
     """

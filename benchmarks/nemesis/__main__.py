@@ -146,7 +146,7 @@ class Nemesis:
         left, spent = player.left_behind(_GONE_S)
         self.gone_s.append(spent)
         for line in left:
-            self._found(f"left behind: {line}")
+            self._found(f"left over: {line}")
         player.destroy()
 
     def _wait_until_whole(self, what: str, patience_s: float) -> None:

@@ -18,7 +18,7 @@ from worker.shogi import Position
 
 
 class PlayerError(Exception):
-    """The player did not start or did not end; the text says what did not happen."""
+    """The player did not start or did not end; the text names the missing event."""
 
 
 class PlayerProcess:
@@ -153,7 +153,7 @@ class PlayerProcess:
             time.sleep(0.1)
 
     def destroy(self) -> None:
-        """Remove everything of it, whatever happened."""
+        """Remove all its files and processes, also after an error."""
         import signal
 
         send(list(marked(self.mark)), signal.SIGCONT)

@@ -24,7 +24,7 @@ class NodeJoined:
     nps: int = 0
     """Nodes a second in a short search; 0: unknown."""
     beside_master: bool = False
-    """Whether it runs on the master's own machine, where the fallback competes with it for CPU."""
+    """Whether it runs on the master's own machine, so that the fallback competes with it for CPU."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,7 @@ class Pondering:
         root: the root of ``request``; it has legal moves.
         replay: for the replies' roots, see `Root`.
         hints: known lines for the opponent's position.
-        expected: a reply that counts as likely as the likeliest, whatever the lines say; empty: none.
+        expected: a reply that counts as likely as the likeliest, regardless of the lines; empty: none.
     """
 
     def __init__(

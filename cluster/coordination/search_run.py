@@ -300,7 +300,7 @@ class SearchRun:
                 group.job_ended(assignment)
                 self._split.reconsider(group, now_ms)
 
-    # --- what is due ----------------------------------------------------------------------------------------------
+    # --- due events -----------------------------------------------------------------------------------------------
 
     def advance(self, now_ms: int) -> None:
         """Do everything that is due because of the time or the last event."""

@@ -210,7 +210,7 @@ class Search:
             and (request.depth is None or request.depth >= settings.min_split_depth)
         )
 
-    # --- what is known --------------------------------------------------------------------------------------------
+    # --- known results -------------------------------------------------------------------------------------------
 
     def changed(self, *lines: TreeLine) -> None:
         """Note that a group's lines have changed, ``lines`` among them."""

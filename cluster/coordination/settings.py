@@ -66,7 +66,7 @@ class Settings:
     groups: int = 4
     """Voters in ``TIERS``, their nodes as even as possible; 4 is Gikou's figure. Fewer if there are fewer nodes."""
     vote: Vote | None = None
-    """The rule that counts ballots, whatever the mode. None: in ``AUTO`` the one measured as best; else
+    """The rule that counts ballots, in any mode. None: in ``AUTO`` the one measured as best; else
     `USUAL_VOTE`."""
     takeover: TakeoverMargin = field(default_factory=TakeoverMargin)
     dealing: Dealing = field(default_factory=Dealing)

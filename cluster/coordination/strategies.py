@@ -75,7 +75,7 @@ def strategy(text: str) -> Strategy:
         vote = Vote(vote_name) if colon else None if mode is Mode.AUTO else USUAL_VOTE
     except ValueError:
         raise StrategyError(
-            f"no strategy {head!r}: there are auto, {', '.join(offered())}; other modes take a vote behind a colon too"
+            f"no strategy {head!r}: there are auto, {', '.join(offered())}; other modes take a vote after a colon too"
         ) from None
     settings, variety, share_depth, ponder = Settings(mode=mode, vote=vote), Variety(), SharingSettings().depth, False
     names = [f"{mode}:{vote}" if colon or mode is Mode.CONSULT else str(mode)]

@@ -332,7 +332,7 @@ class FleetSearcher(HostedSearcher):
         while True:
             try:
                 self._apply(self._fleet.expire(now_ms()))
-            except Exception:  # whatever goes wrong with one node, the next one is checked too
+            except Exception:  # after any error of one node, the next one is checked too
                 _log.exception("a node's loss could not be handled")
             await asyncio.sleep(self._fleet.next_look_ms(now_ms()) / 1000)
 
@@ -376,7 +376,7 @@ class FleetSearcher(HostedSearcher):
         if self._fleet.peer(message.node_id) != peer:
             return
         if isinstance(message, Starves):
-            # The fallback must take only what the nodes leave.
+            # The fallback must take only CPU time that the nodes leave.
             if message.node_id != FALLBACK:
                 self.log("node_starves", node=message.node_id, percent=message.percent, cores=message.cores)
         elif self._host is not None:

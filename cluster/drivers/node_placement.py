@@ -102,7 +102,7 @@ class NodePlacement:
             try:
                 async with asyncio.timeout(_OPENING_S):
                     facts = await ray.open()
-            except Exception as error:  # whatever happened, the next attempt may succeed
+            except Exception as error:  # after any error, the next attempt may succeed
                 self._master.log("ray_failed", why=str(error) or f"no answer for {_OPENING_S:.0f} s")
                 if isinstance(error, RayRefused):
                     self._master.ray_refused(str(error))

@@ -202,7 +202,7 @@ class RayCluster:
         return str(found)
 
     async def _put(self, net: SentNet) -> list[Any]:
-        """References to all chunks of a network in Ray's object store, which moves to disk what does not fit."""
+        """References to all chunks of a network in Ray's object store, which moves them to disk if they do not fit."""
         import ray
 
         def put(number: int) -> Any:
@@ -316,7 +316,7 @@ def _refused(error: BaseException) -> bool:
 
 
 def _reason(error: RayError) -> str:
-    """The error in short. Ray explains at length what may have killed a process; only its death is certain."""
+    """The error in short. Ray lists at length the possible causes of a process's death; only the death is certain."""
     died = ("worker process has died", "worker died unexpectedly")  # for an actor, for a task
     return "its process died" if any(words in str(error) for words in died) else _last_line(error)
 

@@ -110,7 +110,7 @@ def main() -> None:
     from ray._private.state import GlobalState
     from ray._raylet import GcsClientOptions  # type: ignore[attr-defined]
 
-    # Pass the address as given: Ray replaces the loopback address by this machine's address, where its head need not
+    # Pass the address as given: Ray replaces the loopback address by this machine's address, at which its head need not
     # listen.
     address = sys.argv[1] if sys.argv[1] != "auto" else services.canonicalize_bootstrap_address_or_die(None)
     state = GlobalState()

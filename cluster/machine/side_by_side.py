@@ -127,7 +127,7 @@ class WorkProcess:
         self._process.kill()
 
     def close(self) -> None:
-        """End the process, whatever it is doing."""
+        """End the process at once."""
         self._process.kill()
         self._process.join()
         self.connection.close()

@@ -63,7 +63,7 @@ REDEALS: Final = (
 NODE_STATES: Final = ("starting", "ready", "lost")
 ENTRIES: Final = ("sent", "received", "used", "dropped")
 
-NODES: Final = Metric("gougi_nodes", Kind.GAUGE, "Nodes of the fleet, by what is known of them.", ("state",))
+NODES: Final = Metric("gougi_nodes", Kind.GAUGE, "Nodes of the fleet, by state.", ("state",))
 RAY_UP: Final = Metric("gougi_ray_up", Kind.GAUGE, "1 while the fleet's Ray is there, else 0. Only with an address.")
 SEARCHING: Final = Metric("gougi_searching", Kind.GAUGE, "1 while the fleet searches for a move, else 0.")
 NPS: Final = Metric("gougi_nps", Kind.GAUGE, "Nodes a second of all live nodes in the running search, or the last one.")
@@ -120,7 +120,7 @@ JOBS_FAILED: Final = Metric("gougi_jobs_failed_total", Kind.COUNTER, "Jobs that 
 REFUSED: Final = Metric(
     "gougi_messages_refused_total", Kind.COUNTER, "Reports and messages of nodes, or of strangers, that were refused."
 )
-PONDER_HITS: Final = Metric("gougi_ponder_hits_total", Kind.COUNTER, "Searches that went on from what was pondered.")
+PONDER_HITS: Final = Metric("gougi_ponder_hits_total", Kind.COUNTER, "Searches that continued a ponder search.")
 PONDER_MISSES: Final = Metric("gougi_ponder_misses_total", Kind.COUNTER, "Searches after pondering on other replies.")
 SHARED_BYTES: Final = Metric(
     "gougi_shared_bytes_total",

@@ -6,7 +6,7 @@ directions, so orders keep their order.
 
 **Keys.** Every connection is CURVE-encrypted. The master makes key pairs each time it opens: its own, whose public half
 tells nodes that they talk to their master; one for each node, which admits a peer and identifies it; and the fleet's,
-by which nodes recognize each other (`cluster.sharing.node`). Nodes get what they need (`ChannelAddress`) from the
+by which nodes recognize each other (`cluster.sharing.node`). Nodes get the address and keys (`ChannelAddress`) from the
 process that starts them, never through an argument or a log.
 
 A peer's name is its `Begun.peer`, and precedes each of its messages. It contains the node's id, which must match the
@@ -37,7 +37,7 @@ from worker.threads import show_name
 _log = logging.getLogger(__name__)
 
 _QUEUE = 10_000
-"""The most messages that wait for one peer; if a peer is further behind, further messages are lost."""
+"""The most messages that wait for one peer; beyond it, messages are lost."""
 _UNREAD = 1000
 """The most messages of one peer that wait to be read, at either end; further ones wait at the sender."""
 _AT_ONCE = 50

@@ -345,7 +345,7 @@ def decode(data: bytes) -> Message:
 
 
 def _described(error: msgspec.ValidationError, data: bytes) -> str:
-    """The error as text: kind and field, then what is wrong with its value."""
+    """The error as text: kind, field, and the fault of its value."""
     found = _PLACE.fullmatch(str(error))
     what, where = (found["what"], found["where"]) if found else (str(error), "")
     kind = "message"

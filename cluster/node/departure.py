@@ -1,5 +1,5 @@
-"""The departure of a cloud machine: EC2's notices about it (`InstanceMetadata`), when it has to go, and what to do
-before that (`Departure`, which is pure; times are arguments in milliseconds).
+"""The departure of a cloud machine: EC2's notices about it (`InstanceMetadata`), when it has to go, and the steps to
+take before that (`Departure`, which is pure; times are arguments in milliseconds).
 
 There are three notices (EC2's names and their meaning: "Spot Instance interruption notices", "EC2 instance rebalance
 recommendations", "Retrieve the target lifecycle state through instance metadata", AWS manuals):

@@ -2,7 +2,7 @@
 
 `NodeRunner` is the same in a node's process (`cluster.node.process`), in the fallback's and in the local driver.
 
-**No stop is lost, whatever the order.** Jobs and stops carry the job's id, which rises over a master's life. A stop
+**No stop is lost, in any order.** Jobs and stops carry the job's id, which rises over a master's life. A stop
 ends its job and every earlier one, even one that arrives after the stop. The engine's position is set (which clears the
 engine's own stop flag) under the same lock as incoming stops.
 
@@ -199,7 +199,7 @@ class NodeRunner:
         self.engine.set_position(job.sfen, job.moves)
 
     def _attempt(self, step: Callable[[], None]) -> str:
-        """Try ``step`` of the engine; returns what went wrong, or ``""``."""
+        """Try ``step`` of the engine; returns the error, or ``""``."""
         try:
             step()
         except EngineError as error:

@@ -1,4 +1,4 @@
-"""Networks that the master sends to machines which lack them: one copy for each machine, whatever its nodes.
+"""Networks that the master sends to machines which lack them: one copy for each machine, for all its nodes.
 
 The copy is a folder in the user's cache folder, named by a hash of its files. It appears there complete and checked, or
 not at all. A process that fetches a network locks its name, so the machine's other nodes wait and find it.
@@ -177,7 +177,7 @@ def _write(file: NetFile, stream: IO[bytes], chunks: Iterator[bytes]) -> None:
 
 
 def _prune(folder: Path, current: str) -> None:
-    """Remove copies that no node asked for in a month, except the last few, and what dead processes left."""
+    """Remove copies that no node asked for in a month, except the last few, and files that dead processes left."""
     now_s, found = time.time(), [path for path in folder.iterdir() if path.is_dir()]
     parts = [path for path in found if path.name.startswith(_PART)]
     copies = sorted(set(found) - set(parts) - {folder / current}, key=lambda path: path.stat().st_mtime)

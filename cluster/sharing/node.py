@@ -4,7 +4,7 @@ entries every few milliseconds during a search.
 It uses ZeroMQ publish and subscribe, separate from the channel and not through the master: one socket to which others
 listen, and one for each node that it listens to. Each node proves its name by its own key, at both ends of a connection
 (CURVE): a peer that the master did not name may not listen, and an impostor gets no listeners. Only `wait` blocks: a
-listener that falls behind loses batches, without effect on others.
+slow listener loses batches, without effect on others.
 """
 
 from __future__ import annotations
@@ -272,7 +272,7 @@ one spends less on it."""
 _JUDGE_S: Final = 0.1
 """Seconds between two checks of the depth."""
 _REPORT_S: Final = 5.0
-"""Seconds between two reports of a long search about what was shared; its end always reports."""
+"""Seconds between two reports of a long search about sharing; its end always reports."""
 _MOST_COMPLAINTS: Final = 100
 
 

@@ -1,4 +1,4 @@
-"""Sharing of transposition-table entries between nodes: what to send, in which format, and to which nodes. Pure.
+"""Sharing of transposition-table entries between nodes: which entries to send, in which format, to which nodes. Pure.
 
 Every few milliseconds a searching node sends the entries that it wrote, from some depth on, to its listeners, and takes
 over the entries that it receives (Stockfish's MPI cluster did so with depth over 3 and truncated keys; ours are whole).

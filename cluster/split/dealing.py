@@ -181,18 +181,19 @@ class _Dealer:
         return weights
 
 
-def likelihood(behind: float, temperature: float) -> float:
-    """The weight of a move that is ``behind`` (0 or less) centipawns behind the best one; 1: equally likely.
+def likelihood(difference: float, temperature: float) -> float:
+    """The weight of a move whose score differs by ``difference`` (0 or less) centipawns from the best; 1: equally
+    likely.
 
     A known loss has weight 0; beside a known win all other moves have weight 0.
     """
-    if behind >= 0:
+    if difference >= 0:
         return 1.0
-    if behind <= -MATE_BOUND // 2:
+    if difference <= -MATE_BOUND // 2:
         return 0.0
     if math.isinf(temperature):
         return 1.0
-    return math.exp(behind / temperature) if temperature > 0 else 0.0
+    return math.exp(difference / temperature) if temperature > 0 else 0.0
 
 
 def highest_averages(

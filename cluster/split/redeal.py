@@ -5,7 +5,7 @@ A tree is dealt with the results at that time. Then, during the search
 - another move becomes preferred, at the root or along its principal variation;
 - the score of a move rises so far that the move is in contention;
 - the best score falls, so the leaves that were tested against it proved too little (`window_is_lost`);
-- a leaf is so far behind, at more depth than the best one, that it is decided for now (`is_decided`): its node is
+- a leaf is so much worse than the best one, at more depth, that it is decided for now (`is_decided`): its node is
   needed elsewhere, and returns when the best leaf has reached the same depth.
 
 Then it is dealt again, with the results by then; leaves that stay continue on their nodes. Each new job costs its node

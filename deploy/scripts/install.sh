@@ -1,20 +1,24 @@
 #!/usr/bin/env bash
-# Install a release in a virtual environment, each package with the hash that the lock file names.
-#
-#   install.sh RELEASE VENV
-#
-# RELEASE is an unpacked bundle. Nothing is downloaded.
-set -euo pipefail
-[ $# = 2 ] || { echo "usage: install.sh RELEASE VENV" >&2; exit 2; }
-release=$1 venv=$2
-shopt -s nullglob
-own=("$release"/wheels/gougi-*.whl)
-[ "${#own[@]}" = 1 ] || { echo "install.sh: $release/wheels: expected one gougi-*.whl, found ${#own[@]}" >&2; exit 1; }
+# As root, in an unpacked release: Python, the users, and the units. A machine's first boot runs it, and image.sh.
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+units=$(cd "$(dirname "${BASH_SOURCE[0]}")/../systemd" && pwd)
 
-python3.11 -m venv --clear "$venv"
-pip=("$venv/bin/python" -m pip --disable-pip-version-check --no-cache-dir --quiet)
-"${pip[@]}" install --no-compile --no-index --find-links "$release/wheels" --require-hashes --requirement "$release/requirements.lock"
-"${pip[@]}" install --no-compile --no-index --no-deps "${own[0]}"
-# Bytecode is two thirds of an installation's CPU time, and pip would use one core. Files that do not compile are never run.
-"$venv/bin/python" -m compileall -q -j 0 "$venv"/lib/python3.11/site-packages >/dev/null || true
-"$venv/bin/gougi" --version
+# Amazon Linux comes with an older Python. dnf waits for one that is at work already.
+command -v python3.11 >/dev/null || again 120 dnf --quiet --assumeyes install python3.11
+python3.11 -m venv --without-pip "$VENV"
+packages=$VENV/lib/python3.11/site-packages
+# A release that another Python made has no bytecode.
+[ -d "$packages/gougi/__pycache__" ] || python3.11 -m compileall -q -j 0 "$packages" >/dev/null || true
+"$VENV/bin/gougi" --version
+
+# gougi runs the player and the searcher, gougi-ray Ray's head, gougi-keep the service on the head that calls AWS.
+for user in gougi gougi-ray gougi-keep; do
+  id "$user" >/dev/null 2>&1 || useradd --system --home-dir "$STATE" --shell /sbin/nologin "$user"
+done
+install -d -m 0755 /etc/gougi
+install -m 0644 "$units/ray.env" /etc/gougi/ray.env
+install -m 0644 "$units/gougi.tmpfiles.conf" /etc/tmpfiles.d/gougi.conf
+install -m 0644 "$units"/*.service "$units"/*.timer /etc/systemd/system/
+cp -r "$units"/gougi-*.service.d /etc/systemd/system/
+systemd-tmpfiles --create /etc/tmpfiles.d/gougi.conf

@@ -43,7 +43,7 @@ class Cells:
 
 
 def view_at(log: Path, player: str, ply: int) -> GameView:
-    """The screen's model as it was when move ``ply`` was made, or at the end where the game has fewer moves."""
+    """The screen's model as it was when move ``ply`` was made, or at the end if the game has fewer moves."""
     [game] = [entry for entry in read_log(log, print) if entry.game_id and entry.name == player]
     again = Replay(game)
     now_s = 0.0

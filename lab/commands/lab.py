@@ -53,7 +53,7 @@ def lab(
 
     To play real processes on a real clock, use gougi match: gougi match "gougi usi --nodes 2" gougi --byoyomi 0.3
 
-    FOLDER gets a line for each game, and the result. Ctrl-C keeps what was played; the same command
+    FOLDER gets a line for each game, and the result. Ctrl-C keeps all finished games; the same command
     goes on from there, also with more games, nodes or strategies.
 
     Examples:

@@ -72,9 +72,10 @@ def match(
     """Play games between A and B, and say how much stronger A is.
 
     Give --nodes, --depth, --byoyomi or --time. The match plays each opening twice, with colours swapped. FOLDER gets a
-    CSA record of every game, the openings and result.json. Ctrl-C keeps what was played; the same command goes on from
-    there, also with more games or another --concurrency. A player that crashes, makes an illegal move or oversteps its
-    time loses the game, and the match goes on. docs/how-to/match.md explains the figures, and how to set up YaneuraOu.
+    CSA record of every game, the openings and result.json. Ctrl-C keeps all finished games; the same command continues
+    from there, also with more games or another --concurrency. A player that crashes, makes an illegal move or oversteps
+    its time loses the game, and the match goes on. docs/how-to/match.md explains the figures, and how to set up
+    YaneuraOu.
 
     Examples:
 

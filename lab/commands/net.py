@@ -15,11 +15,12 @@ from lab.commands.options import TeacherGames
 from master.commands.checks import Kind, only
 from master.commands.common import FAILED, CommandError, EndsOn, interruptible
 from master.commands.options import Architecture, Json
-from master.commands.plain import PlainCommand
+from master.commands.plain import PlainCommand, PlainGroup
 from master.nets.command import get, list_nets
 from worker.files import described
 
 app = typer.Typer(
+    cls=PlainGroup,
     rich_markup_mode=None,
     add_completion=False,
     no_args_is_help=True,
@@ -77,10 +78,10 @@ def calibrate(
 ) -> None:
     """Measure the FV_SCALE with which a network's scores fit the search.
 
-    The network plays quick games against itself. They show how often a score wins, and thus by what its output is to be
-    divided so that it wins as often as that score of our own network. The result lies beside the network from then on
-    (nn.bin.toml) and is used for it by every engine of Gougi, unless the option FV_SCALE or the configuration says
-    otherwise. It takes a few minutes.
+    The network plays quick games against itself. They show how often a score wins, and from that the divisor by which
+    it wins as often as the same score of our own network. The result lies beside the network from then on (nn.bin.toml)
+    and is used for it by every engine of Gougi, unless the option FV_SCALE or the configuration says otherwise. It
+    takes a few minutes.
 
     Examples:
 

@@ -9,7 +9,7 @@ import typer
 
 Resign = Annotated[
     int,
-    typer.Option(min=0, metavar="CP", help="Centipawns behind at which a side loses, if both sides see it. 0: never."),
+    typer.Option(min=0, metavar="CP", help="A side loses if both sides' scores agree that it is worse by this much."),
 ]
 ResignMoves = Annotated[
     int,

@@ -235,7 +235,7 @@ def _plies(text: str) -> tuple[int, int]:
 
 @app.command(cls=PlainCommand)
 def stats(folder: TeacherGamesFolder, as_json: Json = False) -> None:
-    """Count what is in the games.
+    """Print statistics of the games.
 
     It counts lengths, ends, starts and results, and the share of the positions that training keeps, and fits the scale.
 

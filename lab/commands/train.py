@@ -83,7 +83,7 @@ def train(
     ] = 0.0,
     scale: Annotated[
         float | None,
-        typer.Option(metavar="CP", help="Centipawns to one logistic unit. Default: what the games fit."),
+        typer.Option(metavar="CP", help="Centipawns to one logistic unit. Default: fitted to the games."),
     ] = None,
     quantised: Annotated[
         float,
@@ -193,7 +193,7 @@ def train(
 def shape_of(
     source: AnyFile | None, features: str | None, width: int | None, hidden: str | None, architecture: str | None = None
 ) -> dict[str, Any]:
-    """The requested shape; where options are missing, that of the starting net, if there is one.
+    """The requested shape; the starting net, if there is one, supplies missing options.
 
     Raises:
         ValueError: ``architecture`` is no name of one.

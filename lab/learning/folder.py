@@ -58,7 +58,7 @@ class LearnFolder(RunFolder):
         return ledger
 
     def take_over(self, history: Path, best: bytes, default: bytes) -> Ledger:
-        """Begin where a run of another machine ended, with its ledger and its best net, without its games.
+        """Continue a run of another machine, with its ledger and its best net, without its games.
 
         A last generation whose gate has not decided starts over: its games and nets are not here. If this folder's run
         began in this way, it continues.

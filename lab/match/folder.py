@@ -1,4 +1,4 @@
-"""The folder of games: openings, and a line for each result. A later run continues where the last one ended."""
+"""The folder of games: openings, and a line for each result. A later run continues from the last result."""
 
 from __future__ import annotations
 

@@ -193,7 +193,7 @@ class Pace:
 
 @dataclass(frozen=True, slots=True)
 class MatchSettings:
-    """Everything that decides how a match runs. Two runs in one folder must agree in all of it except `FREE`."""
+    """Everything that decides how a match runs. Two runs in one folder must agree in every field except `FREE`."""
 
     players: tuple[Contestant, Contestant]
     pace: Pace
@@ -204,8 +204,8 @@ class MatchSettings:
     max_moves: int = 320
     """The ply after which a game is drawn, counted from move 1 of the opening."""
     resign_cp: int = 2000
-    """A side loses if it is this far behind on `resign_moves` consecutive moves of a side; 0: games are played to the
-    end."""
+    """A side loses if both sides' scores say that it is worse by this much on `resign_moves` consecutive moves of a
+    side; 0: games are played to the end."""
     resign_moves: int = 3
     opening_file: str | None = None
     """`lab.match.openings.NATURAL` for those that ship with the package."""

@@ -98,7 +98,7 @@ class Shard:
             positions += length
             yield TeacherGame(start, number, result, end, flags, plies, moves, scores)
         if (games, positions) != (self.header["games"], self.header["positions"]):
-            raise ShardError(f"{games} games and {positions} positions, and not what its header says")
+            raise ShardError(f"{games} games and {positions} positions; its header says otherwise")
 
     def to_bytes(self) -> bytes:
         """The file. The same games and header give the same bytes."""

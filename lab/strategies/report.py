@@ -97,7 +97,7 @@ def check_for_table(settings: LabSettings) -> None:
     """Raises LabError: a table of strategies has no entry for this opponent."""
     if settings.against != "1x":
         raise LabError(
-            f"a table holds what a strategy is worth over one node (1x), and this is against {settings.against}"
+            f"a table holds the gain of a strategy over one node (1x); these games were against {settings.against}"
         )
 
 

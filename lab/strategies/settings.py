@@ -69,7 +69,7 @@ class Opponent:
 
 @dataclass(frozen=True, slots=True)
 class LabSettings:
-    """Two runs in one folder must agree in all of it. The numbers of games, strategies and nodes may grow.
+    """Two runs in one folder must agree in every field. The numbers of games, strategies and nodes may grow.
 
     Raises (constructor):
         LabError: a value is out of range, or the opponent cannot be read.

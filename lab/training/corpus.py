@@ -141,7 +141,7 @@ class Replayer:
         if -kept in _FAULTS:
             raise ShardError(f"game {game}: {_FAULTS[-kept].format(move + 1)}")
         if kept < 0 or (games, positions) != (shard.header["games"], shard.header["positions"]):
-            raise ShardError(f"{games} games and {positions} positions, and not what its header says")
+            raise ShardError(f"{games} games and {positions} positions; its header says otherwise")
         return found[:kept].copy()
 
     def tree_records(self, tree: Tree, part: int) -> Records:

@@ -35,10 +35,10 @@ from worker.shogi.pieces import KING, MAX_IN_GAME, SQUARES, WHITE
 TRAINABLE: Final = {
     name: found
     for name, found in FEATURE_SETS.items()
-    if found.king_rule is not KingRule.RELATIVE and found is not K_A2
+    if found.king_rule is not KingRule.RELATIVE and found is not K_A2 and found.attack_classes == 1
 }
 """Feature sets by name in which every piece except the kings has one row, and a king at most one. Squares relative to
-the king exclude hands."""
+the king exclude hands, and HalfKPE9's rows depend on attacks."""
 
 _MIRRORED: Final = np.uint64(1 << 63)
 _MIRROR: Final = np.array([mirrored_square(square) for square in range(SQUARES)])

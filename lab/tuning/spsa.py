@@ -102,7 +102,7 @@ class Pair:
     plus: tuple[int, ...]
     minus: tuple[int, ...]
     flips: tuple[int, ...]
-    """1 where `plus` is the upper value, else -1."""
+    """1 if `plus` is the upper value, else -1."""
 
 
 class Spsa:

@@ -42,7 +42,7 @@ class GameSettings:
 
 @dataclass(frozen=True, slots=True)
 class TuneSettings:
-    """Everything that decides how a run goes. Two runs of one folder must agree in all of it."""
+    """Everything that decides how a run goes. Two runs of one folder must agree in every field."""
 
     spsa: SpsaSettings
     games: GameSettings

@@ -22,7 +22,7 @@ class WrittenMove(NamedTuple):
 
 
 def is_sqlite(path: Path) -> bool:
-    """Whether a file is a book that learns (`master.book.learned`), whatever its name. Raises OSError."""
+    """Whether a file is a book that learns (`master.book.learned`), by its content. Raises OSError."""
     try:
         with path.open("rb") as file:
             return file.read(len(_SQLITE)) == _SQLITE

@@ -111,7 +111,7 @@ def _prepare(connection: sqlite3.Connection, path: Path, write: bool) -> None:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     (count,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     if version not in (0, VERSION):
-        other = "a newer one" if version > VERSION else "the one that wrote it, and export what it has"
+        other = "a newer one" if version > VERSION else "the one that wrote it, and export its moves"
         raise BookError(f"book {path}: version {version} of the tables; this Gougi knows {VERSION}: take {other}")
     if version == 0 and (count or not write):
         raise BookError(f"book {path}: an SQLite file, but no learned book of Gougi")

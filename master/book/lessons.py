@@ -6,7 +6,7 @@ reference seconds took a fleet of 4 Mn/s five seconds. This makes searches on di
 **Method II** selects own moves of a lost game to be searched again. The **turn** (turning point) is the first own move
 at which the evaluation is bad and stays so. The mistake was made before it, so the turn and the own moves before it are
 searched again, the nearest first, each for twice its previous time. The better evaluation of a longer search moves the
-turn towards its cause: if a position turns out to be bad already, whatever is played, the own move before it is studied
+turn towards its cause: if a position turns out to be bad for every move, the own move before it is studied
 too, and so on.
 
 A lesson may be longer than any gap between two games. So it is searched in **pieces**, whose times add up until the

@@ -138,7 +138,7 @@ class StudyingSearcher(api.Searcher):
             return finished
 
     async def _study_one(self, lesson: Lesson) -> bool:
-        """Search one lesson, from where it was left. Returns whether it was finished."""
+        """Search one lesson, after the pieces already done. Returns whether it was finished."""
         left = round(lesson.left_seconds, 3)
         log.info("lesson_begun", ply=lesson.ply, seconds=round(lesson.seconds, 3), left=left, sfen=lesson.sfen)
         nps = self._service.nps or REFERENCE_NPS

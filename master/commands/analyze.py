@@ -51,7 +51,7 @@ def analyze(
             min=1,
             max=100,
             metavar="TIMES",
-            help="Effort of the second search of bad moves and what was better, in times the first; 1: none.",
+            help="Effort of the second search of bad moves and better ones, in times the first; 1: none.",
         ),
     ] = 5,
     first: Annotated[int, typer.Option("--from", min=1, metavar="N", help="First move to judge.")] = 1,
@@ -73,7 +73,7 @@ def analyze(
         typer.Option(metavar="FILE", help="Write the bad moves as next-move problems for ShogiHome (.json) too."),
     ] = None,
     reuse: Annotated[
-        bool, typer.Option("--reuse", help="Keep positions for all analyses, and use what earlier ones have found.")
+        bool, typer.Option("--reuse", help="Keep positions for all analyses, and use the results of earlier ones.")
     ] = False,
     page: Annotated[
         str | None,
@@ -91,7 +91,7 @@ def analyze(
     in any browser, without a network), NAME.annotated.csa and NAME.annotated.kif. For several games it also gets
     index.html, with each player's rates over all of them. docs/how-to/analysis.md explains the figures.
 
-    Ctrl-C keeps what was searched: the same command goes on from there.
+    Ctrl-C keeps all finished searches; the same command continues from there.
 
     Examples:
 
@@ -185,7 +185,7 @@ def _run(analysis: Analysis, single: bool, as_json: bool) -> int:
     except FleetError as error:
         raise CommandError(str(error), FAILED) from error
     except Interrupted:
-        tell(say("interrupted: the same command goes on with what is in {out}", out=analysis.out))
+        tell(say("interrupted: the same command continues from {out}", out=analysis.out))
         return INTERRUPTED
     _tell(analysis, reports, calibration, as_json)
     print(say("report: {page}", page=page), file=sys.stderr if as_json else sys.stdout)

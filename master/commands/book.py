@@ -13,7 +13,7 @@ from master.commands.book_import import SQLITE, import_
 from master.commands.checks import Kind, check_fleet, check_folder, only
 from master.commands.common import FAILED, INTERRUPTED, CommandError, EndsOn, compile_searcher
 from master.commands.options import Address, LearnedFile, Nodes, Single
-from master.commands.plain import PlainCommand
+from master.commands.plain import PlainCommand, PlainGroup
 from master.commands.players import choice_settings, learned_path, study_settings
 from master.commands.settings import ConfigFile, load
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 
 app = typer.Typer(
+    cls=PlainGroup,
     help="""Make opening books, look at them, and learn from lost games.
 
     The section [book] of the configuration says how the player uses its books. docs/how-to/books.md explains them.
@@ -93,7 +94,7 @@ def show(
 
 
 def _print_search(console: Console, name: str, position: Position, search: BookSearch | None) -> None:
-    """Print what the learned book has about the position."""
+    """Print the learned book's entry of a position."""
     from master.records.notation import pv_text, score_text
 
     if search is None:
@@ -154,7 +155,7 @@ def stats(
     ] = None,
     config: ConfigFile = None,
 ) -> None:
-    """Count what is in a book.
+    """Print statistics of a book.
 
     It counts positions, or, of a book that learns, searches, games and lessons that are left to study.
 
@@ -257,7 +258,7 @@ def learn(
     """Study lost games now, as gougi play does between its games.
 
     A lesson is a position before the turn of a lost game. It is searched for twice as long as it has been searched
-    already. Ctrl-C stops at once; what is left stays in the queue, and the same command goes on with it.
+    already. Ctrl-C stops at once; the rest stays in the queue, and the same command continues with it.
 
     Examples:
 

@@ -143,7 +143,7 @@ def _import_records(sources: list[Path], out: Path, rules: GameFilter, candidate
             summary = count_records(paths, rules, tally, candidates.merge_colours, jobs, bar.show)
         _tell_games(summary)
         if not summary.games:
-            raise CommandError(f"no game is left of {len(paths)}: see what was left out, and why")
+            raise CommandError(f"none of {len(paths)} games can be used: see the reasons above")
         _write(out, tally.positions())
 
 

@@ -177,7 +177,8 @@ def warm(
 
     If everything is compiled already, it does nothing. The compiled code goes to GOUGI_CACHE_DIR (default:
     ~/.cache/gougi), and is for this CPU level, these sources, and these versions of Python, numba, llvmlite and numpy.
-    A file for anything else is refused. Take such a file only from where you would take Gougi: it is a program.
+    A file for anything else is refused. Take such a file only from a source that you trust with your account: it is a
+    program.
 
     Examples:
 

@@ -25,7 +25,7 @@ from master.commands.fleet_shared import (
     show_plan,
 )
 from master.commands.options import Json
-from master.commands.plain import PlainCommand
+from master.commands.plain import PlainCommand, PlainGroup
 from master.commands.settings import ConfigFile
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from master.cloud.plan import Facts, FleetPlan
 
 app = typer.Typer(
+    cls=PlainGroup,
     name="fleet",
     help="""Make, use and remove a fleet of machines on AWS.
 

@@ -254,9 +254,9 @@ def watch(
 ) -> int:
     """Show games and fleets in a browser.
 
-    The live page shows what another gougi plays or has played. From a log (gougi-….jsonl) it shows the moves, the
-    fleet's events, and each search as it ended; it follows a log that is still being written. From a record (CSA, KIF,
-    KI2, JKF) it shows moves and scores. With a folder, or without an argument, it follows the newest log there and
+    The live page shows the games that another gougi plays or has played. From a log (gougi-….jsonl) it shows the moves,
+    the fleet's events, and each search as it ended; it follows a log that is still being written. From a record (CSA,
+    KIF, KI2, JKF) it shows moves and scores. With a folder, or without an argument, it follows the newest log there and
     shows the fleets of this machine, between games too. Ctrl-C ends it.
 
     Move a piece on the board to try a move of your own: a searcher of this machine answers, with the network of the

@@ -32,7 +32,7 @@ PageOption = Annotated[
 ]
 
 NOTATIONS = "japanese|usi"
-NOTATION_HELP = "Moves on the terminal, as ☗７六歩 or as 7g7f. Default: japanese."
+NOTATION_HELP = "Moves on the terminal, as ☗７六歩 or as 7g7f."
 
 NetFile = Annotated[
     Path | None,
@@ -57,7 +57,7 @@ FvScale = Annotated[
     typer.Option(
         min=1,
         metavar="N",
-        help="Raw output of the network for one centipawn. Default: what is known of the network, else 16.",
+        help="Raw output of the network for one centipawn. Default: the network's own value if known, else 16.",
     ),
 ]
 

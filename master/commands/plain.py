@@ -11,26 +11,44 @@ from typer.core import TyperCommand, TyperGroup
 from master.words import fault
 
 _BRACKETS: Final = re.compile(r"\{([^{}]+)\}(\.\.\.)?|\[(\[.+\][^\[\]]*)\](\.\.\.)?")
-_TYPE: Final = re.compile(r"^(  \S.*?) <[^<>]+>( *)", re.MULTILINE)
+_TYPE: Final = re.compile(r" <[^<>]+>$")
+_NO_BREAK: Final = "\xa0"
 _EXAMPLES: Final = re.compile(r"^  Examples?:\n(?:\n|    .*\n)+", re.MULTILINE)
 _BETWEEN: Final = re.compile(r"\b(-?[\d.]+)<=x<=(-?[\d.]+)")
 _FROM: Final = re.compile(r"\bx>=(-?[\d.]+)")
 
 
-class PlainCommand(TyperCommand):
-    """A command whose help begins with its examples, and shows arguments by their names alone, and ranges in words."""
+class _PlainHelp:
+    """A help that begins with its examples, and shows arguments by their names alone, and ranges in words."""
 
     def get_help(self, ctx: Any) -> str:
         """The help, ready to print."""
-        return _plain_help(super().get_help(ctx))
+        usage, break_, rest = super().get_help(ctx).partition("\n")  # type: ignore[misc]
+        if examples := _EXAMPLES.search(rest):
+            rest = f"\n{examples[0].strip(chr(10))}\n{rest[: examples.start()]}{rest[examples.end() :]}"
+        return (plain_usage(usage) + break_ + rest).replace(_NO_BREAK, " ")
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the options and arguments. The formatter must measure the final words, or its lines are too long."""
+        write = formatter.write_dl
+        formatter.write_dl = lambda rows: write([(_TYPE.sub("", term), plain_ranges(text)) for term, text in rows])
+        super().format_options(ctx, formatter)  # type: ignore[misc]
+        formatter.write_dl = write
 
 
-class PlainGroup(TyperGroup):
-    """A group of commands whose own help has the same form."""
+class PlainCommand(_PlainHelp, TyperCommand):
+    """A command with such a help."""
 
-    def get_help(self, ctx: Any) -> str:
-        """The help, ready to print."""
-        return _plain_help(super().get_help(ctx))
+
+class PlainGroup(_PlainHelp, TyperGroup):
+    """A group of commands with such a help, and with whole lines about its commands."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write a line, or more, for each command."""
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [(word, self.commands[word].get_short_help_str(200)) for word in self.list_commands(ctx)]
+            )
 
 
 def plain_usage(text: str) -> str:
@@ -39,15 +57,8 @@ def plain_usage(text: str) -> str:
 
 
 def plain_ranges(text: str) -> str:
-    """A help text with ranges in words: ``1 or more`` for ``x>=1``."""
-    return _FROM.sub(r"\1 or more", _BETWEEN.sub(r"\1 to \2", text))
-
-
-def _plain_help(text: str) -> str:
-    usage, break_, rest = text.partition("\n")
-    if examples := _EXAMPLES.search(rest):
-        rest = f"\n{examples[0].strip(chr(10))}\n{rest[: examples.start()]}{rest[examples.end() :]}"
-    return plain_usage(usage) + break_ + plain_ranges(_TYPE.sub(lambda found: found[1] + found[2], rest))
+    """A help text with ranges in words, each of which stays on one line: ``1 or more`` for ``x>=1``."""
+    return _FROM.sub(rf"\1{_NO_BREAK}or{_NO_BREAK}more", _BETWEEN.sub(rf"\1{_NO_BREAK}to{_NO_BREAK}\2", text))
 
 
 def complaint(error: Exception) -> str:

@@ -116,7 +116,7 @@ def play(
         typer.Option(metavar="TOTAL+INC", help="Embedded game: time of each side, and increment, in whole seconds."),
     ] = "10+1",
     max_moves: Annotated[int, typer.Option(min=1, metavar="N", help="Embedded game: n" + MAX_MOVES_HELP[1:])] = 160,
-    notation: Annotated[str | None, typer.Option(metavar=NOTATIONS, help=NOTATION_HELP)] = None,
+    notation: Annotated[str | None, typer.Option(metavar=NOTATIONS, help=f"{NOTATION_HELP} Default: japanese.")] = None,
     plain: Annotated[bool, typer.Option("--plain", help="Lines of text instead of the live screen.")] = False,
     page: PageOption = None,
     config: ConfigFile = None,
@@ -128,7 +128,7 @@ def play(
     Ctrl-C ends a game in good order, and writes its record; on a server it resigns the game. gougi stop lets the
     running game end and starts no other. If the terminal is closed, a game on a server goes on; an embedded one ends.
 
-    A live page shows the game, and what the fleet thinks, in a browser; the command prints its address. --page off
+    A live page shows the game and the fleet's search in a browser; the command prints its address. --page off
     switches it off.
 
     The password comes from GOUGI_CSA_PASSWORD or from a file that only its owner can read, never from an option.
@@ -170,5 +170,5 @@ def _parse_time(text: str) -> tuple[int, int]:
     if not plus or not total.isascii() or not total.isdigit() or not increment.isascii() or not increment.isdigit():
         raise CommandError(f"--time: {text!r}: expected whole seconds as TOTAL+INCREMENT, such as 10+1")
     if len(total) > 5 or len(increment) > 5 or int(total) + int(increment) < 1:
-        raise CommandError(f"--time: {text!r}: expected 1 to 99999 seconds in all")
+        raise CommandError(f"--time: {text!r}: expected a total of 1 to 99999 seconds")
     return int(total), int(increment)

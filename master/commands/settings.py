@@ -35,12 +35,12 @@ def load(file: Path | None, options: dict[str, dict[str, Any]] | None = None) ->
 
 def config(
     file: ConfigFile = None,
-    changed: Annotated[bool, typer.Option("--changed", help="Only what is not the default.")] = False,
+    changed: Annotated[bool, typer.Option("--changed", help="Only values that differ from the default.")] = False,
     sample: Annotated[
         bool, typer.Option("--sample", help="A file with every key, its meaning and its default, to edit.")
     ] = False,
 ) -> None:
-    """Print the configuration in force, and where each value comes from.
+    """Print the configuration in force, and the source of each value.
 
     A value comes from the environment, the file, or it is the default; a command's options go before them. Passwords
     are left out.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def status(
     address: Annotated[
         str | None,
-        typer.Option(metavar="HOST:PORT", help="A Ray cluster to ask, or auto. Default: what runs here."),
+        typer.Option(metavar="HOST:PORT", help="A Ray cluster to ask, or auto. Default: processes of this machine."),
     ] = None,
     as_json: Json = False,
 ) -> int:

@@ -63,7 +63,7 @@ def usi(
     ends with the GUI. Nodes, threads, table, network, mode and vote are options of the engine; their defaults come from
     the configuration. "gougi usi --single" is one searcher, without a fleet.
 
-    A live page shows in a browser what the fleet thinks; an info string gives its address. --page off switches it off.
+    A live page shows the fleet's search in a browser; an info string gives its address. --page off switches it off.
 
     Examples:
 

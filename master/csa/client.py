@@ -1,7 +1,7 @@
 """The connection to a CSA server: keep-alive, the line's delay, clear errors.
 
 `master.csa.protocol` decides the content. Nothing here waits: a received line is passed on at once, and a line to send
-is written at once, whatever the cluster or the disk is doing.
+is written at once, even if the cluster or the disk is busy.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ _FORM: Final = "a game name is NAME-TOTAL-BYOYOMI or NAME-TOTAL-INCREMENTF, in s
 _NEVER: Final = {
     # The server's message, and advice for the user.
     "you are not allowed to specify teban": "leave -B or -W out of the game name",
-    "random turn preference is not allowed": "put -B or -W behind the game name",
+    "random turn preference is not allowed": "put -B or -W after the game name",
     "bad game option": "after the game name, write -B, -W or nothing",
     "bad game name": _FORM,
     "game name should consist of three parts": _FORM,

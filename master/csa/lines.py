@@ -21,7 +21,7 @@ class LineProtocol(asyncio.Protocol):
     """Calls back with each line (without its LF or CRLF), and once when the connection is over.
 
     Bytes that are not UTF-8 become U+FFFD. Of a line longer than `MAX_LINE`, the first ``MAX_LINE + 1`` characters are
-    passed on, so that the reader can refuse it, and the rest is dropped: memory stays bounded whatever the peer sends.
+    passed on, so that the reader can refuse it, and the rest is dropped: memory stays bounded against any peer.
     """
 
     def __init__(

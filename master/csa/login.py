@@ -108,7 +108,7 @@ class GameName:
         )
 
     def allows(self, offered: TimeControl) -> bool:
-        """Whether ``offered`` is what the name says.
+        """Whether ``offered`` agrees with the name.
 
         A game with a leading zero in its byoyomi (``test-900-060``) never is. Shogi-server counts it in seconds, in
         whole multiples of those 60, but announces a unit of one minute (``StopWatchClock`` in its ``time_clock.rb``). A

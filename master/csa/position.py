@@ -36,7 +36,7 @@ def sfen_from_csa(lines: Iterable[str], move_number: int = 1) -> str:
     block, turn = _Block(), None
     for line in lines:
         if turn is not None:
-            raise CsaPositionError(f"{line!r} stands behind the side to move")
+            raise CsaPositionError(f"{line!r} after the side to move")
         if line in ("+", "-"):
             turn = SIGNS.index(line)
         else:

@@ -264,7 +264,7 @@ class CsaProtocol:
         mine = colour == self.summary.my_colour
         events: list[server.Event] = [server.MoveMade(match[1], colour, mine, self._consumed(match[2], colour))]
         if mine:
-            # The server's board is authoritative, whatever we remember.
+            # The server's board is authoritative, not our copy.
             if match[1] != self.sent:
                 events.append(server.Unexpected(line, f"we sent {self.sent}"))
             self.sent = None

@@ -31,7 +31,7 @@ class RecordWriter:
     """Writes records in a thread of its own, in order and with a short delay: neither a slow disk nor the text of a
     long game costs time on the clock, or delays the search of the next move.
 
-    If the disk falls behind, only the latest state of a record is written. A write error is logged once while it
+    If the disk is too slow, only the latest state of a record is written. A write error is logged once while it
     persists; the game goes on.
     """
 

@@ -94,7 +94,8 @@ def read_lines(path: Path, gap: Callable[[str], None], place: Place | None = Non
         path: any of its files, whether it exists or not: the parts that were set aside count.
         gap: callback, called in sequence with the file and the reason when lines are missing between the lines before
             and after the call. If the disk did not take them, a line `LINES_LOST` follows.
-        place: where to begin, for a caller that returns when the log has grown. It is moved past each line that is
+        place: the first line to read, for a caller that returns when the log has grown. It is moved past each line that
+        is
             yielded. None: the beginning.
 
     Raises:
@@ -128,7 +129,7 @@ def read_lines(path: Path, gap: Callable[[str], None], place: Place | None = Non
             except (EOFError, zlib.error, gzip.BadGzipFile):
                 damaged = True
         if damaged or (number < _LAST and not whole):
-            gap(f"{file}: damaged or cut short behind line {count}")
+            gap(f"{file}: damaged or cut short after line {count}")
         if number < _LAST:
             at.part, at.lines = number, 0
         elif (behind := _next(path, at.part)) is None or behind[0] == _LAST:

@@ -27,7 +27,7 @@ GAMES: Final = Metric(
 MOVES: Final = Metric("gougi_own_moves_total", Kind.COUNTER, "Own moves that the server has confirmed.")
 BOOK_MOVES: Final = Metric("gougi_book_moves_total", Kind.COUNTER, "Of these: from a book.")
 CLOCK_USED: Final = Metric(
-    "gougi_clock_used_seconds", Kind.HISTOGRAM, "What the server charged for an own move.", buckets=MOVE_S
+    "gougi_clock_used_seconds", Kind.HISTOGRAM, "Time that the server charged for an own move.", buckets=MOVE_S
 )
 CLOCK_LEFT: Final = Metric(
     "gougi_clock_left_seconds", Kind.GAUGE, "Main time left after the last move, by side.", ("side",)
@@ -35,7 +35,7 @@ CLOCK_LEFT: Final = Metric(
 FLAG_MARGIN: Final = Metric(
     "gougi_flag_margin_seconds",
     Kind.GAUGE,
-    "What was left before the flag, byoyomi and increment counted, when the last own move was charged.",
+    "Time left before the flag, byoyomi and increment counted, when the last own move was charged.",
 )
 FLAG_MARGIN_LEAST: Final = Metric(
     "gougi_flag_margin_least_seconds", Kind.GAUGE, "The least of these in the running game, or in the last one."

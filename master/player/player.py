@@ -17,7 +17,7 @@ states and the transitions between them are in `master.player.states`::
        └─ nothing by the hard deadline, or nothing that is legal ─► the best move known, or one by material alone
 
 Invariants: a line is sent only if `master.csa.protocol` allows it; only legal moves are sent; each of our turns ends
-by the hard deadline, whatever the searcher does; a decision counts only for the running search. Times are milliseconds
+by the hard deadline, even if the searcher fails; a decision counts only for the running search. Times are milliseconds
 of any steady clock.
 """
 

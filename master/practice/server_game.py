@@ -281,7 +281,7 @@ class ServerGame:
         self.phase = Phase.OVER
         said: list[SendToSide] = []
         if all(self._gone) != any(self._gone):
-            # One side has left: it loses, whatever the other one does, even if that resigns or loses on time.
+            # One side has left: it loses, even if the other one resigns or loses on time meanwhile.
             left = 0 if self._gone[0] else 1
             said += [] if reason == "RESIGN" else self._both("%TORYO")
             reason, winner, comment = "RESIGN", left ^ 1, self._gone[left]

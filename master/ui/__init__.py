@@ -1,1 +1,1 @@
-"""The view of a game in the terminal. `model` collects what happens, `screen` and `lines` show it."""
+"""The view of a game in the terminal. `model` collects the events, `screen` and `lines` show them."""

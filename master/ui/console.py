@@ -20,7 +20,7 @@ class Console(rich.console.Console):
         super().__init__(**{"markup": False, "emoji": False, **options})
 
     def say(self, line: str) -> None:
-        """A line of text unchanged, whatever its length."""
+        """A line of text unchanged, of any length."""
         self.print(line, highlight=False, soft_wrap=True)
 
     def on_broken_pipe(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 import rich.console
@@ -28,6 +29,8 @@ TALL: Final = 32
 """Height in rows from which everything fits below the board."""
 REFRESH_S: Final = 0.2
 _BAR: Final = 16
+_ONE_LINE: Final = 64
+"""Width in columns from which a bar has all its words beside it."""
 
 
 class GameScreen:
@@ -46,9 +49,10 @@ class GameScreen:
         kanji = shows_kanji(console.encoding)
         black, white = (Text(hand_text(position, colour, kanji)) for colour in (0, 1))
         board = Group(white, board_text(position, view.last_square, kanji), black)
-        panels: list[RenderableType] = [*self._progress(), self._clocks(), self._last_move(), *self._sides()]
+        room = width if width < WIDE else width - BOARD_COLUMNS - 2
+        panels: list[RenderableType] = [*self._progress(room), self._clocks(), self._last_move(), *self._sides()]
         if width >= WIDE or height >= TALL:
-            panels += self._fleet(width if width < WIDE else width - BOARD_COLUMNS - 2)
+            panels += self._fleet(room)
         if view.page:
             panels.append(Text(say("live page: {url}", url=view.page), style="dim", overflow="ellipsis", no_wrap=True))
         panels += [Text(note, style="yellow", overflow="ellipsis", no_wrap=True) for note in tuple(view.notes)]
@@ -65,19 +69,20 @@ class GameScreen:
         """The view for a terminal that is too narrow for a board."""
         return [self._clocks(), self._last_move(), *self._sides()]
 
-    def _progress(self) -> list[RenderableType]:
+    def _progress(self, width: int) -> list[RenderableType]:
         """The progress of the game, and of the series that it belongs to, with the time left."""
         view, series = self.view, self._series
+        gap = "  " if width >= _ONE_LINE else "\n"
         bars: list[RenderableType] = []
         if series is not None and series.total is not None and series.total > 1:
             left = series.left_s
             words = say("{done} of {total} games", done=series.done, total=series.total)
-            words += "" if left is None or not left else "  " + say("{time} left", time=span(left))
+            words += "" if left is None or not left else gap + say("{time} left", time=span(left))
             bars.append(_bar(series.done, series.total, words))
         if view.most_plies and view.outcome is None:
             words = say("move {ply} of at most {most}", ply=view.ply, most=view.most_plies)
             if (left := view.left_at_most_s()) is not None:
-                words += "  " + say("at most {time} left", time=span(left))
+                words += gap + say("at most {time} left", time=span(left))
             bars.append(_bar(view.ply, view.most_plies, words))
         return bars
 
@@ -103,11 +108,8 @@ class GameScreen:
         return Text(say("move {ply}: {move}  ({seconds} s)", ply=view.ply, move=move, seconds=seconds) + delay)
 
     def _sides(self) -> list[RenderableType]:
-        return [
-            text
-            for colour in (self.view.my_colour, self.view.my_colour ^ 1)
-            if (text := side_text(self.view.sides[colour], colour, self.view.notation)) is not None
-        ]
+        colours = (self.view.my_colour, self.view.my_colour ^ 1)
+        return [text for colour in colours for text in _side(self.view.sides[colour], colour, self.view.notation)]
 
     def _fleet(self, width: int) -> list[RenderableType]:
         side = self.view.sides[self.view.my_colour]
@@ -123,19 +125,19 @@ class GameScreen:
 def _bar(done: float, total: float, words: str) -> Table:
     line = Table.grid(padding=(0, 1))
     line.add_column(width=_BAR)
-    line.add_column(no_wrap=True, overflow="ellipsis")
-    line.add_row(ProgressBar(total, min(done, total), _BAR), Text(words, no_wrap=True, overflow="ellipsis"))
+    line.add_column()
+    line.add_row(ProgressBar(total, min(done, total), _BAR), Text(words))
     return line
 
 
-def side_text(side: SideView, colour: int, notation: Notation = Notation.JAPANESE) -> Text | None:
-    """``☗ depth 14  +120  1.2M nodes`` and the variation below; None if nothing was thought yet."""
+def _side(side: SideView, colour: int, notation: Notation) -> Iterator[Text]:
+    """``☗ depth 14  score +120  1.2M nodes …``, which a narrow panel wraps, and the variation, which it cuts."""
     source = side.decision or side.progress
     if source is None:
-        return None
+        return
     nps = source.nodes * 1000 // max(1, source.elapsed_ms)
     words = say(
-        "{side} depth {depth}  score {score}  nodes {nodes}  {nps}/s  {seconds} s",
+        "{side} depth {depth}  score {score}  {nodes} nodes  {nps}/s  {seconds} s",
         side=SIDES[colour],
         depth=source.depth,
         score=score_text(source.score, colour),
@@ -143,10 +145,10 @@ def side_text(side: SideView, colour: int, notation: Notation = Notation.JAPANES
         nps=count_text(nps),
         seconds=f"{source.elapsed_ms / 1000:.1f}",
     )
-    text = Text(words, no_wrap=True, overflow="ellipsis")
+    yield Text(words)
     if source.pv:
-        text.append("\n  " + notation.line(side.sfen, source.pv, side.before, 8), style="dim")
-    return text
+        line = notation.line(side.sfen, source.pv, side.before, 8)
+        yield Text(f"  {line}", style="dim", no_wrap=True, overflow="ellipsis")
 
 
 def _fleet_table(fleet: tuple[NodeView, ...], side: SideView, colour: int, width: int, notation: Notation) -> Table:
@@ -177,6 +179,4 @@ def _votes(side: SideView, decision: Decision, colour: int, notation: Notation) 
         f"{vote.voter} {notation.move(side.sfen, vote.move, side.before)} {score_text(vote.score, colour)}"
         for vote in decision.ballots
     )
-    return Text(
-        say("decided by {source}: {votes}", source=decision.source, votes=votes), overflow="ellipsis", no_wrap=True
-    )
+    return Text(say("decided by {source}: {votes}", source=decision.source, votes=votes))

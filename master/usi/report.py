@@ -17,7 +17,7 @@ _REFRESH_MS: Final = 1000
 """The longest interval after which a line is repeated for its nodes and time, if nothing else in it has changed."""
 
 _WITHOUT_NODES: Final = {
-    "fallback": later("no node had an answer: this is what the master's own search found"),
+    "fallback": later("no node had an answer: this move is from the master's own search"),
     "none": later("no node had an answer: this is a legal move, by material alone"),
 }
 """The meaning of the move, by `cluster.api.Decision.source`."""

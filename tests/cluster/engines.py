@@ -1,4 +1,4 @@
-"""A deterministic engine for the cluster's tests: real moves, scores out of a hash, time and nodes as asked for."""
+"""A deterministic engine for the cluster's tests: real moves, hashed scores, time and nodes as requested."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class HashEngine:
 
 
 class DeafEngine(HashEngine):
-    """Searches nothing, says nothing, and heeds no stop for a while."""
+    """Searches nothing, reports nothing, and ignores stops for a while."""
 
     def go(self, limits: Limits, on_info: InfoCallback | None = None) -> SearchResult:
         time.sleep(0.5)
@@ -114,13 +114,13 @@ class DeafEngine(HashEngine):
 
 
 def endless_engine(_number: int = 0, places: int = 0) -> HashEngine:
-    """For other processes, which make their engine by name: searches until it is stopped, a depth every 10 ms. Its name
-    says how many nodes its machine runs."""
+    """For other processes, which import their engine by name: searches until stopped, a depth every 10 ms. Its name
+    gives the number of nodes on its machine."""
     engine = HashEngine(pace_s=0.01, max_depth=100_000)
     engine.name = f"hash, one of {places}" if places else "hash"
     return engine
 
 
 def broken_engine(*_: object) -> HashEngine:
-    """Cannot be made."""
+    """Fails to start."""
     raise EngineError("no such net: x.bin")

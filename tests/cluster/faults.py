@@ -1,7 +1,7 @@
-"""Faults of the nodes of an `OpenFleet`, for the fault matrix. Each is real: signals and cables.
+"""Faults of the nodes of an `OpenFleet`, for the fault matrix. Each is real: signals and cut connections.
 
-A fault is an async context manager. Before it yields, all that it needs is there; then `Fault.strike` makes it happen,
-at once; afterwards all is as it was, or comes back by itself.
+A fault is an async context manager. It prepares before it yields; then `Fault.strike` causes the fault at once. At its
+exit everything is restored, or comes back by itself.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ class Fault:
     loses: tuple[str, ...] = ()
     """The nodes that are lost by it."""
     because: str = ""
-    """Part of the reason that the log gives for each of them."""
+    """Part of the logged reason of each loss."""
     told: tuple[tuple[str, dict[str, object]], ...] = ()
-    """Other events that the log then has, with some of their fields."""
+    """Other logged events, with some of their fields."""
 
     async def explained(self, fleet: OpenFleet) -> None:
-        """Wait until the log says what happened."""
+        """Wait until the log has the cause."""
         for node in self.loses:
             assert self.because in str((await fleet.event("node_lost", node=node))["reason"])
         for name, fields in self.told:

@@ -1,7 +1,7 @@
-"""A node that listens and does not read, as one at rest, while the node that it listens to goes: a program of its own,
-for what it must not do is end.
+"""A node that listens without reading, as an idle one does, while the node that it listens to goes. It is a separate
+program because it must not crash.
 
-Prints ``alive`` if it has outlived that by three seconds.
+Prints ``alive`` if it has survived that by three seconds.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ def listen(keys: ChannelAddress) -> None:
         url = peer.stdout.readline().strip()
         link = ShareLink(keys)
         link.listen_to([Source("n1", url, keys.client_public.decode())])
-        time.sleep(2.0)  # its queue, and the system's buffers, are full long before
+        time.sleep(2.0)  # its queue and the system's buffers are full long before
         peer.kill()
     time.sleep(3.0)
-    assert link.receive(), "nothing had come: the queue cannot have been full"
+    assert link.receive(), "nothing arrived, so the queue cannot have been full"
     link.close()
     print("alive", flush=True)
 

@@ -1,4 +1,4 @@
-"""A listener that keeps what it hears, and lets a test wait for it."""
+"""A listener that keeps all events, and lets a test wait for one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Heard:
         return [fields for found, fields in self.events if found == name]
 
     def forget(self) -> None:
-        """Start anew; who said ``node_ready``, and what Ray is like, is still known."""
+        """Forget all events except ``node_ready`` and the state of Ray."""
         self.decisions.clear()
         self.progress.clear()
         self.pondered.clear()
@@ -39,7 +39,7 @@ class Heard:
                 await self._changed.wait()
 
     async def decision(self, count: int = 1, timeout_s: float = 5.0) -> Decision:
-        """The ``count``-th decision, once it is there."""
+        """The ``count``-th decision, as soon as it is there."""
         await self.until(lambda: len(self.decisions) >= count, timeout_s)
         return self.decisions[count - 1]
 

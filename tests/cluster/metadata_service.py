@@ -1,7 +1,7 @@
-"""A stand-in for EC2's instance metadata service, version 2: in this process, or as a program of its own.
+"""A stand-in for EC2's instance metadata service, version 2: in this process, or as a separate program.
 
-As a program: ``python -m tests.cluster.metadata_service HOST PORT`` reads lines ``PATH VALUE`` (``PATH`` alone: nothing
-is there any more), and says ``set`` after each.
+As a program, ``python -m tests.cluster.metadata_service HOST PORT`` reads lines ``PATH VALUE`` (``PATH`` alone removes
+the value), and prints ``set`` after each.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ TOKEN = "a-session-token"
 
 
 class MetadataService:
-    """Answers ``values`` by path below ``/latest/meta-data/`` to whoever has fetched a session token.
+    """Serves ``values`` by path below ``/latest/meta-data/`` to clients with a session token.
 
-    For several machines there is ``machines``: what each is told, by its address, and by the path below ``/VERSION/``;
-    a path with a slash at its end lists what is there.
+    For several machines there is ``machines``: the values of each, by its address, and by the path below ``/VERSION/``.
+    A path with a slash at its end lists its children.
     """
 
     def __init__(self, host: str = "127.0.0.1", port: int = 0) -> None:
@@ -43,7 +43,7 @@ class MetadataService:
                     self._answer(404 if value is None else 200, value or "")
 
             def log_message(self, format: str, *_arguments: object) -> None:
-                """Nothing is printed."""
+                """Prints nothing."""
 
             def _answer(self, code: int, text: str) -> None:
                 self.send_response(code)

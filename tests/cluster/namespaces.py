@@ -1,7 +1,7 @@
 """Several hosts on one machine, for the tests: Linux namespaces, joined by a switch with a cable to each.
 
-A host has its own network, host name, shared memory and a folder of its own (`Network.folder`, the same path on all of
-them); the rest of the file system is the machine's. Nothing outside is touched, and all is gone when it is closed.
+A host has its own network, host name, shared memory and folder (`Network.folder`, the same path on all of them); the
+rest of the file system is the machine's. Nothing outside is changed, and all of it is removed at the end.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _HOLD = "echo ready; exec cat >/dev/null"
 
 
 def why_not() -> str:
-    """The reason why there can be no such hosts here; empty: there can."""
+    """The reason why such hosts are impossible here; empty: they are possible."""
     if os.geteuid() != 0:
         return "hosts as network namespaces: only root can make them"
     command = (
@@ -54,7 +54,7 @@ class Host:
     def start(
         self, command: Sequence[str], environment: Mapping[str, str], *, piped: bool = False
     ) -> subprocess.Popen[str]:
-        """Run ``command`` on this host; ``piped``: with its standard input and output in our hands."""
+        """Run ``command`` on this host; ``piped``: with pipes for its standard input and output."""
         stream = subprocess.PIPE if piped else subprocess.DEVNULL
         return subprocess.Popen(
             [*self.enter(), *command],
@@ -88,7 +88,7 @@ class Host:
         _let_go(self._holder)
 
     def enter(self) -> list[str]:
-        """The words before a command that make it run on this host."""
+        """The prefix that runs a command on this host."""
         return ["nsenter", "--target", str(self._holder.pid), "--net", "--mount", "--uts", "--"]
 
 

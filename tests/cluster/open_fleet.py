@@ -21,7 +21,7 @@ _T = TypeVar("_T")
 
 
 class OpenFleet:
-    """A searcher, what it said, and the proxy through which its nodes reach it."""
+    """A searcher, its events, and the proxy through which its nodes reach it."""
 
     def __init__(self, runner: asyncio.Runner, searcher: FleetSearcher, heard: Heard, proxy: Proxy) -> None:
         self.searcher = searcher
@@ -32,7 +32,7 @@ class OpenFleet:
         self._request: SearchRequest | None = None
 
     def run(self, scenario: Coroutine[Any, Any, _T]) -> _T:
-        """Run a test's own part; what was said before it is forgotten."""
+        """Run one test's part; earlier events are forgotten."""
         self.heard.forget()
         return self._runner.run(scenario)
 
@@ -44,22 +44,22 @@ class OpenFleet:
         return self._last_id
 
     def ponder(self, *moves: str) -> None:
-        """Search on the time of the opponent, who is to move after ``moves``."""
+        """Search on the opponent's time; the opponent is to move after ``moves``."""
         self._last_id += 1
         self.searcher.ponder(SearchRequest(self._last_id, STARTPOS, moves))
 
     def admit(self, node_id: str) -> ChannelAddress:
-        """The door for a node of that id."""
+        """The channel's address for a node of that id."""
         assert self.searcher._channel is not None
         return self.searcher._channel.admit(node_id)
 
     def pid(self, node_id: str) -> int:
-        """The process of the node's last life."""
+        """The process of the node's last incarnation."""
         return next(int(str(f["pid"])) for f in reversed(self.heard.named("node_ready")) if f["node"] == node_id)
 
     @property
     def ray(self) -> dict[str, Any]:
-        """The fleet's facts of the Ray that runs now, as `cluster.drivers.ray_cluster.RayFacts` has them."""
+        """The fleet's facts of the current Ray, as `cluster.drivers.ray_cluster.RayFacts` has them."""
         return self.heard.named("ray_started")[-1]
 
     @property
@@ -68,7 +68,7 @@ class OpenFleet:
         return [node_id for node_id in self.searcher.live if node_id.startswith("node-")]
 
     async def event(self, name: str, timeout_s: float = 5.0, **fields: object) -> dict[str, Any]:
-        """The first event of that name with these fields, once it is there."""
+        """The first event of that name with these fields, as soon as it is there."""
 
         def found() -> list[dict[str, object]]:
             return [event for event in self.heard.named(name) if fields.items() <= event.items()]
@@ -80,7 +80,7 @@ class OpenFleet:
         return found()[0]
 
     def dealt_after_the_loss_of(self, node_id: str) -> dict[str, str]:
-        """The leaf of each node when the root was dealt again right after that loss."""
+        """Each node's leaf after the redeal that followed that loss."""
         names = [(name, fields.get("node")) for name, fields in self.heard.events]
         since = names.index(("node_lost", node_id))
         leaves: list[Any] = [fields["leaves"] for name, fields in self.heard.events[since:] if name == "dealt"]
@@ -88,11 +88,11 @@ class OpenFleet:
         return dict(leaves[0])
 
     async def there(self, condition: Callable[[], bool], timeout_s: float = 60.0) -> None:
-        """Wait for something about the fleet's members."""
+        """Wait for a state of the fleet's members."""
         await self.heard.until(condition, timeout_s)
 
     async def decision(self) -> Decision:
-        """The search's end, checked for what must hold whatever happened: it is in time, and its line is legal."""
+        """The search's end, checked for the invariants: it is in time, and its line is legal."""
         request = self._request
         assert request is not None
         await self.heard.until(lambda: any(made.search_id == request.search_id for made in self.heard.decisions))
@@ -105,7 +105,7 @@ class OpenFleet:
 
 @contextlib.contextmanager
 def open_fleet(nodes: int, settings: Settings, address: str | None = None) -> Iterator[OpenFleet]:
-    """Open a fleet of that many nodes of this machine, or of what Ray offers at that address; close it at the end."""
+    """Open a fleet of that many nodes on this machine or on the Ray cluster at that address; close it at the end."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     proxy = Proxy(port)

@@ -1,4 +1,4 @@
-"""Processes, as several tests look at them."""
+"""Processes: checks that several tests share."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from pathlib import Path
 
 
 def alive(pid: int) -> bool:
-    """Whether the process runs (one that is dead and only waits to be collected does not)."""
+    """Whether the process runs (a zombie does not)."""
     with contextlib.suppress(OSError):
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     return False
 
 
 def family(pid: int) -> set[int]:
-    """The process and all that descend from it."""
+    """The process and all its descendants."""
     children: dict[int, list[int]] = {}
     for path in Path("/proc").iterdir():
         if path.name.isdigit():

@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 class Proxy:
-    """Forwards every connection to ``port`` of this machine; on a thread of its own, so that nobody holds it up.
+    """Forwards every connection to ``port`` of this machine, on its own thread, so that nobody holds it up.
 
     A cut link passes nothing on and loses nothing, as TCP does over a cable that is put back in time.
     """
@@ -20,7 +20,7 @@ class Proxy:
     def __init__(self, port: int) -> None:
         self._port = port
         self._whole: dict[int, asyncio.Event] = {}
-        """Whether a link passes something on, by the port from which the node connected."""
+        """Whether a link is open, by the port from which the node connected."""
         self._loop = asyncio.new_event_loop()
         listener = socket.create_server(("127.0.0.1", 0))
         self.address = f"127.0.0.1:{listener.getsockname()[1]}"
@@ -34,7 +34,7 @@ class Proxy:
             self._loop.call_soon_threadsafe(whole.clear)
 
     def mend(self, pid: int) -> None:
-        """As it was; what was held back arrives now."""
+        """The link passes everything again; the data held back arrives now."""
         for whole in self._links(pid):
             self._loop.call_soon_threadsafe(whole.set)
 

@@ -1,4 +1,4 @@
-"""Ray's head on this machine, by `ray start --head`, for the tests: with a token, and started again if it ends."""
+"""Ray's head on this machine, by `ray start --head`, for the tests: with a token, and restarted if it ends."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ RAY = Path(sys.executable).with_name("ray")
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The head and what is needed to reach it."""
+    """The head, and the address and token of its cluster."""
 
     address: str
     token: str
     folder: Path
     session: int
-    """That of the loop that starts it, and of all of Ray's processes."""
+    """Process group of the loop that starts it, and of all of Ray's processes."""
 
     def pids(self, word: str) -> list[int]:
         """Ray's processes with that word in their command."""
         return [pid for pid in sorted(in_session(self.session)) if word in command_of(pid)]
 
     def kill(self, word: str) -> list[int]:
-        """Kill them. Returns which they were."""
+        """Kill them. Returns their ids."""
         pids = self.pids(word)
         for pid in pids:
             os.kill(pid, signal.SIGKILL)
@@ -50,7 +50,7 @@ def _free_ports(count: int) -> list[int]:
 
 @contextlib.contextmanager
 def ray_head(places: int) -> Iterator[Head]:
-    """Start it with room for that many nodes, and let this process know its token; end all of it at the end."""
+    """Start it with that many slots, and give this process its token; end all of it at the end."""
     token = secrets.token_hex(32)
     port, agent = _free_ports(2)
     given = {
@@ -70,7 +70,7 @@ def ray_head(places: int) -> Iterator[Head]:
         options += f" --node-ip-address=127.0.0.1 --temp-dir={folder} --num-cpus=0 --include-dashboard=false --block"
         resources = f'--resources={{"searcher": {places}}}'
         command = [str(RAY), "start", "--head", *options.split(), "--object-store-memory=80000000", resources]
-        # A file: a raylet's end prints 20 kB of its log, and a pipe that nobody reads would hold up the fourth start.
+        # A file: a raylet's end prints 20 kB of its log, and an unread pipe would hold up the fourth start.
         said = Path(folder) / "start.log"
         with said.open("wb") as output:
             loop = subprocess.Popen(

@@ -1,7 +1,7 @@
-"""Hosts of a fleet, with a real Ray node in each: for the tests.
+"""Hosts of a fleet, with a real Ray node in each, for the tests.
 
 The hosts are namespaces of this machine (`tests.cluster.namespaces`). The first holds Ray's head and the master; the
-others are worker machines, on each of which a loop stands for systemd's ``Restart=always``.
+others are worker machines, each with a loop in place of systemd's ``Restart=always``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ HEALTH_CHECKS = {
     "RAY_health_check_timeout_ms": "400",
     "RAY_health_check_failure_threshold": "3",
 }
-"""As docs/how-to/several-machines.md has them for several hosts."""
+"""As docs/how-to/several-machines.md gives them for several hosts."""
 WITHOUT_HEAD = {"RAY_gcs_rpc_server_reconnect_timeout_s": "4"}
 """Seconds that a raylet waits for a head that is gone; Ray's default is a minute, too long for a test."""
 
@@ -61,7 +61,7 @@ class Fleet:
         self._news = threading.Condition()
 
     def open(self, joins: Sequence[int] = (1, 1), net: str = "") -> None:
-        """Start the head, machines with so many places each, and the master; the nodes take the network ``net``."""
+        """Start the head, machines with so many slots each, and the master; the nodes take the network ``net``."""
         self.start_head()
         for places in joins:
             self.join(places)
@@ -90,17 +90,17 @@ class Fleet:
         )
 
     def kill_head(self) -> None:
-        """Kill all of Ray on the first host, the loop that would start it again too. The master is there as before."""
+        """Kill all of Ray on the first host, with the loop that would restart it. The master is there as before."""
         service = self._head_service.pid
         for pid in self.head.processes():
             if os.getsid(pid) == service:
                 os.kill(pid, signal.SIGKILL)
-        # Ray starts no second head if it finds processes of one; it looks for them in all of this machine's hosts.
+        # Ray starts no second head if it finds processes of one; it searches all of this machine's hosts.
         forget = ["rm", f"{self.network.folder}/ray_current_cluster"]
         assert self.head.start(forget, self.environment).wait(5) == 0
 
     def join(self, places: int = 1) -> Host:
-        """Another machine with places for nodes."""
+        """Another machine with slots for nodes."""
         host = self.network.add()
         self.at_host(host)
         self._ray_start(host, f"--address={self.address}", f'--resources={{"searcher": {places}}}')
@@ -115,7 +115,7 @@ class Fleet:
         self.master.stdin.flush()
 
     def begin(self, soft_ms: int | None = SOFT_MS, hard_ms: int | None = HARD_MS) -> int:
-        """Begin a search. What was said before is forgotten, but who is ready."""
+        """Begin a search. Earlier messages are forgotten, except which nodes are ready."""
         self._last_id += 1
         with self._news:
             self._said = [said for said in self._said if said["what"] == "node_ready"]
@@ -129,7 +129,7 @@ class Fleet:
         return number
 
     def wait(self, condition: Callable[[Said], bool], timeout_s: float = 5.0) -> Said:
-        """The first that the master said for which that holds."""
+        """The master's first message that satisfies the condition."""
 
         def found() -> Said | None:
             return next((said for said in self._said if condition(said)), None)
@@ -147,12 +147,12 @@ class Fleet:
         )
 
     def has(self, what: str, **fields: object) -> bool:
-        """Whether the master has said that, since the search began."""
+        """Whether the master has sent that message since the search began."""
         with self._news:
             return any(said["what"] == what and fields.items() <= said.items() for said in self._said)
 
     def decision(self) -> Said:
-        """The search's end, checked for what must hold whatever happened."""
+        """The search's end, checked for the invariants."""
         decision = self.event("decision", search_id=self._last_id)
         started = self.event("search_started", search_id=self._last_id)
         assert decision["when_ms"] - started["when_ms"] <= HARD_MS
@@ -175,11 +175,12 @@ class Fleet:
         self.decision()
 
     def searched_by(self, hosts: int) -> None:
-        """Wait until so many nodes take part in the search that runs."""
+        """Wait until so many nodes take part in the current search."""
         self.wait(lambda said: said["what"] == "progress" and len(said["busy"]) >= hosts)
 
     def joined(self, hosts: Sequence[Host], since_ms: int) -> None:
-        """Wait until a node of each has joined, and has its part of the tree. Before, it votes from the presearch."""
+        """Wait until a node of each has joined, and has its part of the tree. Before that, it votes from the
+        presearch."""
         times = []
         for host in hosts:
             ready = self.event("node_ready", 45, after_ms=since_ms, host=host.name)
@@ -187,7 +188,7 @@ class Fleet:
         self.event("dealt", after_ms=max(times))
 
     def lost(self, since_ms: int, node: str, why: str) -> Said:
-        """The loss of that node, and that its part of the tree is dealt to others. Prints how long both took."""
+        """The loss of that node, after which its part of the tree is dealt to others. Prints how long both took."""
         lost = self.event("node_lost", node=node)
         dealt = self.event("dealt", after_ms=lost["when_ms"], why=f"{node} lost")
         assert why in lost["reason"]

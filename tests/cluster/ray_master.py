@@ -1,6 +1,6 @@
-"""A master in a process of its own, for tests that run it elsewhere: opens a fleet at an address, does as it is told.
+"""A master as a separate program, for tests on another host: it opens a fleet at an address and obeys its input.
 
-Reads JSON lines ``{"do": "start", …}``; writes JSON lines with what happened and when (``when_ms``: the machine's
+Reads JSON lines ``{"do": "start", …}``; writes JSON lines with each event and its time (``when_ms``: the machine's
 monotonic clock, which all namespaces share). Ends with its standard input.
 """
 

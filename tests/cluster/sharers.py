@@ -1,4 +1,4 @@
-"""Nodes that share tables, each of which is a dictionary: for the tests."""
+"""Nodes that share tables, each of which is a dictionary, for the tests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MEANING = "0123456789abcdef" * 2
 
 
 class DictTable:
-    """A `worker.engine.SharesTable` to look into."""
+    """A `worker.engine.SharesTable` with a readable content."""
 
     def __init__(self, meaning: str = MEANING) -> None:
         self.known: dict[int, int] = {}
@@ -28,10 +28,10 @@ class DictTable:
         self._meaning = meaning
         self._waiting: list[Entries] = []
         self.lock = threading.Lock()
-        """Who holds it lets the node stand still."""
+        """While a test holds it, the node stands still."""
 
     def put(self, entries: Entries) -> None:
-        """As if a search had written them."""
+        """Store them as a search would."""
         with self.lock:
             self._waiting.append(entries)
 
@@ -52,12 +52,12 @@ class DictTable:
         return len(new)
 
     def absorb_moves(self, entries: Entries) -> int:
-        """A move is known as a word below 0."""
+        """A word below 0 stands for a move."""
         return self.absorb_entries(np.stack((entries[:, 0].astype(np.int64), -entries[:, 1].astype(np.int64)), axis=1))
 
 
 class Sharer:
-    """One node; it joins the fleet. ``called``: what it says that it is, in the place of its name."""
+    """One node that joins the fleet. ``called``: the name that it claims, instead of its own."""
 
     def __init__(self, name: str, fleet: list[Sharer], meaning: str = MEANING, called: str = "") -> None:
         keys = ChannelAddress("tcp://127.0.0.1:9", b"unused", *zmq.curve_keypair())
@@ -80,7 +80,7 @@ class Sharer:
         self._searching.clear()
 
     def hear(self, *others: Sharer, bytes_per_s: int = 10_000_000) -> None:
-        """Listen to these, and let whoever belongs to the fleet listen."""
+        """Listen to these, and let every member of the fleet listen."""
         names, urls, keys = ([getattr(other, part) for other in others] for part in ("name", "url", "key"))
         listeners = tuple(other.key for other in self._fleet)
         self.sharing.take(Peers(tuple(urls), tuple(names), tuple(keys), listeners, bytes_per_s))
@@ -90,7 +90,7 @@ class Sharer:
 
 
 def until(condition: Callable[[], bool], timeout_s: float = 60.0) -> None:
-    """Wait for what other threads and processes do."""
+    """Wait for other threads and processes."""
     end = time.monotonic() + timeout_s
     while not condition():
         assert time.monotonic() < end, "waited in vain"

@@ -1,8 +1,8 @@
 """A node's part in sharing as a program, for tests that run it on another host (`tests.cluster.namespaces`).
 
-Its name and keys, and those of all others, come as a line of JSON over standard input; each further line is a list of
-the numbers and URLs of those to listen to. It prints its own URL, and then a line for each entry that it takes: who
-stored it, and a number that rises.
+Its name and keys, and those of all others, come as a line of JSON over standard input. Each further line is a list of
+the numbers and URLs to listen to. It prints its own URL, and then a line for each received entry: its source, and a
+rising number.
 """
 
 from __future__ import annotations

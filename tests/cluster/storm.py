@@ -1,4 +1,5 @@
-"""A coordinator under fire, and the checks that hold all the time: each search has one decision, legal and in time."""
+"""Random events for a coordinator, and the checks that hold all the time: each search has one decision, legal and in
+time."""
 
 from __future__ import annotations
 
@@ -43,7 +44,7 @@ def root_of(sfen: str, moves: tuple[str, ...]) -> Root:
 
 @dataclass
 class Storm:
-    """A coordinator under fire, and the checks that hold all the time."""
+    """Random events for a coordinator, and the checks that hold all the time."""
 
     coordinator: Coordinator
     beside_master: bool = False
@@ -131,7 +132,7 @@ class Storm:
         depth = rng.choice([None, None, 1, 8])
         multipv = rng.choice([1, 1, 1, 3])
         pondered = self.pondering
-        if pondered is not None and rng.random() < 0.8:  # the opponent replies, as is likely or as he likes
+        if pondered is not None and rng.random() < 0.8:  # the opponent plays the likely reply, or any other
             ply = len(pondered.moves)
             jobs = [job for job in self.jobs.values() if job.search_id == pondered.search_id]
             replies = [job.moves[ply] for job in jobs if len(job.moves) > ply]
@@ -220,7 +221,7 @@ class Storm:
                 self.start(rng)
 
     def calm(self) -> None:
-        """Nothing comes any more but time: a search with limits ends."""
+        """Only time passes: a search with limits ends."""
         while self.running is not None:
             wake = self.coordinator.wake_ms(self.now)
             if wake is None:

@@ -1,8 +1,8 @@
-"""Supervision in virtual time: the real `NodePlacement`, `Fleet` and coordinator; machines, fork servers, supervisors
-and Ray are made of events, from a seed. A minute costs some tenths of a second; the same seed is the same storm.
+"""Supervision in virtual time: the real `NodePlacement`, `Fleet` and coordinator, on simulated machines, fork servers,
+supervisors and Ray, from a seed. A minute costs some tenths of a second; the same seed gives the same faults.
 
-What is real: who is asked for, adopted, numbered, superseded, dealt again. What is played: how long each thing takes,
-and when it dies.
+Real are all decisions: which nodes are requested, adopted, numbered, superseded, dealt again. Simulated are the
+duration of each step and the time of each death.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from worker.engine import Bound
 
 _STEP_S = 0.05
 _ACTORS = 100_000
-"""More than one life of Ray has."""
+"""More than the number of Ray's restarts."""
 
 
 @dataclass
 class Node:
-    """A node's process in its fork server's hands, and what follows it there."""
+    """A node's process under its fork server, and its next incarnations."""
 
     node_id: str
     supervisor: int | None = None
@@ -64,13 +64,13 @@ class Machine:
     up: bool = True
     """Started by Ray. Its nodes survive its end."""
     frozen_until: float = 0.0
-    """Nothing of it is heard, and it hears nothing: stopped, or cut off."""
+    """It sends nothing and receives nothing: stopped, or cut off."""
     supervisor: int | None = None
     nodes: dict[str, Node] = field(default_factory=dict)
 
 
 class World:
-    """A `cluster.drivers.node_placement.Master`, and all that it sees."""
+    """A `cluster.drivers.node_placement.Master`, and its whole surroundings."""
 
     def __init__(self, seed: int, machines: int) -> None:
         self.rng = random.Random(seed)
@@ -80,10 +80,10 @@ class World:
         self.machines = [Machine(f"m{number}") for number in range(machines)]
         self.ray: VirtualRay | None = None
         self.asked: dict[str, int] = {}
-        """Which supervisor was told to keep which node."""
+        """The supervisor that was told to keep each node."""
         self.rays = itertools.count(1)
         self.ray_fails = 0
-        """So many of the next attempts."""
+        """The number of next attempts that fail."""
         self.happened: set[str] = set()
         self.said: list[str] = []
         self.failed: list[BaseException] = []
@@ -150,7 +150,7 @@ class World:
             machine.nodes.pop(node.node_id, None)
 
     async def _live(self, machine: Machine, node: Node, life: int) -> None:
-        """One life of a node: what it says to the master."""
+        """One incarnation of a node: its messages to the master."""
         await self._heard(machine)
         if node.life == life and node.alive:
             self.apply(self.fleet.began(Begun(node.node_id, str(life))))
@@ -194,7 +194,7 @@ class World:
     # Time
 
     async def keep_time(self) -> None:
-        """The master's own loop: it looks for the silent, and its coordinator's times come."""
+        """The master's own loop: it checks for silent nodes, and drives its coordinator's timers."""
         while True:
             await asyncio.sleep(_STEP_S)
             self.apply(self.fleet.expire(self.now_ms))
@@ -215,7 +215,7 @@ class World:
     # Faults
 
     def strike(self) -> None:
-        """One fault, whatever else is going on."""
+        """One fault, during any other."""
         machine = self.rng.choice(self.machines)
         fault = self.rng.choice(
             [
@@ -244,7 +244,7 @@ class World:
             self.ray.end_supervisor(machine.supervisor)
 
     def _raylet_dies(self, machine: Machine) -> None:
-        """Its supervisor with it; the raylet is back after a while, the node lives all the time."""
+        """Its supervisor dies too; the raylet is back after a while, the node lives all the time."""
         self._supervisor_dies(machine)
         machine.up = False
         self.loop.call_later(self.rng.uniform(1.0, 6.0), setattr, machine, "up", True)
@@ -258,7 +258,7 @@ class World:
         machine.frozen_until = self.loop.time() + self.rng.uniform(0.1, 5.0)
 
     def _cut_off(self, machine: Machine) -> None:
-        """Ray loses it, and the master too; another machine may take its place, before it is back with its node."""
+        """Ray loses it, and so does the master; another machine may take its slot before it is back with its node."""
         seconds = self.rng.uniform(1.0, 15.0)
         self._raylet_dies(machine)
         machine.frozen_until = self.loop.time() + seconds
@@ -270,7 +270,7 @@ class World:
             self.machines.append(Machine(f"m{self._lives}-{len(self.machines)}"))
 
     def _goes(self, machine: Machine) -> None:
-        """For ever, with all that is on it."""
+        """It goes for ever, with everything on it."""
         if len(self.machines) > 2:
             self.machines.remove(machine)
             self._supervisor_dies(machine)
@@ -294,10 +294,10 @@ class World:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    # What must hold
+    # Invariants
 
     def whole(self) -> list[str]:
-        """Describe each fault of the fleet some time after the last disturbance; empty: the fleet is whole."""
+        """Describe each defect of the fleet some time after the last fault; empty: the fleet is whole."""
         wrong = []
         for machine in self.machines:
             living = [node for node in machine.nodes.values() if node.alive]
@@ -314,7 +314,7 @@ class World:
 
 
 class VirtualRay:
-    """One life of Ray's process, as `cluster.drivers.ray_process.RayProcess` has it."""
+    """One incarnation of Ray's process, as `cluster.drivers.ray_process.RayProcess` has it."""
 
     world: World
 
@@ -343,7 +343,7 @@ class VirtualRay:
         return self._actors
 
     async def placed(self, actor: int) -> int:
-        """It waits for a machine that has no supervisor."""
+        """Wait for a machine without a supervisor."""
         while True:
             await self._takes(0.02, 0.3, actor)
             for machine in self.world.machines:
@@ -353,7 +353,7 @@ class VirtualRay:
                     return 1
 
     async def orphan(self, actor: int) -> str:
-        """It adopts a node of its machine that has no supervisor."""
+        """Adopt a node of its machine that has no supervisor."""
         await self._takes(0.05, 1.0, actor)
         for node in self._at[actor].nodes.values():
             if node.supervisor is None:
@@ -416,7 +416,7 @@ class VirtualRay:
         return self._number * _ACTORS + actor
 
     async def _takes(self, least_s: float, most_s: float, actor: int = 0) -> None:
-        """Go on after a while, if Ray, and the actor, lives then."""
+        """Go on after a while, if Ray and the actor live then."""
         await asyncio.sleep(self.world.rng.uniform(least_s, most_s))
         if self._over.is_set():
             raise RayLost("its raylet died")
@@ -439,7 +439,7 @@ def _none_failed(world: World) -> None:
 
 
 def _still_run(*tasks: asyncio.Task[None]) -> None:
-    """None of these ever ends of itself; what it failed of is raised."""
+    """None of these ever ends by itself; the error of one that did is raised."""
     for task in tasks:
         assert not task.done() or task.result(), "a task has ended"
 
@@ -477,10 +477,11 @@ async def _storm(seed: int, faults: int, patience_s: float) -> World:
 
 
 def storm(seed: int, faults: int = 30, patience_s: float = 60.0) -> World:
-    """One storm of so many faults; afterwards the fleet must be whole within ``patience_s`` of virtual time.
+    """One run with so many faults; afterwards the fleet must be whole within ``patience_s`` of virtual time.
 
     Raises:
-        AssertionError: something that must hold does not; the text names the seed.
+
+    AssertionError: an invariant is broken; the text names the seed.
     """
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
         return runner.run(_storm(seed, faults, patience_s))

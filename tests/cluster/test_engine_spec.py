@@ -1,4 +1,4 @@
-"""Which engine a node gets: a value by the node's number."""
+"""The choice of a node's engine: a value by the node's number."""
 
 from __future__ import annotations
 
@@ -87,7 +87,8 @@ class TestScales:
         assert fleet.scale_of(0) == fleet.scale_of(None) == COMMON
 
     def test_each_kind_has_its_own(self) -> None:
-        """Ours; its raw output divided by half as much; a USI engine as told, and one that nobody knows."""
+        """Ours; its raw output divided by half as much; a USI engine with a known scale, and one with an unknown
+        one."""
         kinds = (EngineSpec(), EngineSpec(fv_scale=8), replace(USI, win_scale=600.0), USI, EngineSpec(win_scale=500.0))
         fleet = FleetSpec(kinds, fallback=EngineSpec(fv_scale=32))
         scales = [fleet.scale_of(number).win_scale for number in range(5)]
@@ -136,7 +137,7 @@ class TestNetworks:
     @pytest.mark.parametrize(
         "spec", [EngineSpec(eval_file="no/such.bin"), EngineSpec(dropout=0.9), EngineSpec(threads=0)]
     )
-    def test_what_cannot_be_made(self, spec: EngineSpec) -> None:
+    def test_engines_that_cannot_be_made(self, spec: EngineSpec) -> None:
         with pytest.raises(EngineError):
             spec.build()
 

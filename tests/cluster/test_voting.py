@@ -1,4 +1,4 @@
-"""Votes: the contract of `cluster.voting`, asked of every rule that there is, and what is each rule's own."""
+"""Votes: the contract of `cluster.voting`, checked for every rule, and the special cases of each rule."""
 
 from __future__ import annotations
 
@@ -64,13 +64,13 @@ def test_a_known_win_beats_all_and_the_shorter_one_another(vote: Vote) -> None:
 
 
 @every_rule
-def test_who_sees_himself_mated_has_no_vote_while_another_is_open(vote: Vote) -> None:
+def test_a_voter_that_is_mated_has_no_vote_while_another_is_open(vote: Vote) -> None:
     mated = [ballot("a", mated_in(6), 30, 10**6) for _ in range(3)]
     assert count([*mated, ballot("b", -2500, 5, 10)], vote).ballot.move == ("a" if vote is Vote.MAJORITY else "b")
 
 
 @every_rule
-def test_where_all_are_mated_the_longest_defence_is_played(vote: Vote) -> None:
+def test_if_all_are_mated_the_longest_defence_is_played(vote: Vote) -> None:
     ballots = [ballot("a", mated_in(6)), ballot("a", mated_in(6)), ballot("b", mated_in(8))]
     assert count(ballots, vote).ballot.move == ("a" if vote is Vote.MAJORITY else "b")
 
@@ -108,7 +108,7 @@ def test_no_ballots_are_no_vote(vote: Vote) -> None:
 
 @every_rule
 def test_the_list_of_rules_is_one(vote: Vote) -> None:
-    """Configuration and USI option offer it, the two pages about them name it, and a function counts by it."""
+    """The configuration and the USI option offer it, the two pages about them name it, and a function counts by it."""
     assert ClusterConfig(vote=vote.value).vote == vote
     assert vote in FleetOptions(PLAN).table["Vote"].choices
     assert f"| `{vote}` |" in (DOCS / "explanation/deciding.md").read_text()
@@ -126,7 +126,7 @@ def test_majority() -> None:
     [
         ([ballot("a", 0, 10, 100), ballot("b", 0, 11, 100)], "b", 11 / 21),
         ([ballot("a", 0, 10, 400), ballot("b", 0, 11, 100)], "a", 40 / 51),
-        # At equal depth, one that is 14 points above the worst weighs as much as two of the worst.
+        # At equal depth, a ballot that is 14 points above the worst weighs as much as two of the worst.
         ([ballot("a", 16, 10), ballot("b", 0, 10), ballot("b", 0, 10)], "a", 30 / 58),
         ([ballot("a", 12, 10), ballot("b", 0, 10), ballot("b", 0, 10)], "b", 28 / 54),
         ([ballot("a", 0, 0, 0), ballot("b", 0, 1, 1), ballot("b", 0, 0, 0)], "b", 2 / 3),

@@ -8,7 +8,7 @@ from typing import Any
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
-    """Its clock jumps to whatever is due next."""
+    """Its clock jumps to the next timer."""
 
     def __init__(self) -> None:
         self._now = 0.0

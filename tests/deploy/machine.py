@@ -1,4 +1,4 @@
-"""A machine's scripts in a folder of a test's: their places are there too, and their programs stand-ins."""
+"""A machine's scripts in a test's folder, with stand-ins for their programs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ SCRIPTS = Path(__file__).parents[2] / "deploy" / "scripts"
 
 
 def script_at(folder: Path, script: str, **places: Path) -> Path:
-    """A copy of a script, for which /etc is the folder; of `lib.sh` with other values of its variables."""
+    """A copy of a script with the folder in place of /etc; a copy of `lib.sh` with other values of its variables."""
     text = (SCRIPTS / script).read_text().replace("/etc/gougi", str(folder / "etc"))
     for name, value in places.items():
         text, found = re.subn(rf"^{name}=.*$", f"{name}={value}", text, flags=re.MULTILINE)

@@ -1,4 +1,4 @@
-"""The files of deploy/ as a machine gets them, and the programs that judge them."""
+"""The files of deploy/ as a machine gets them, and the programs that check them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DEPLOY = ROOT / "deploy"
 
 
 def tool(name: str) -> str:
-    """A program of the environment's, or of the system's."""
+    """A program of the environment or of the system."""
     own = Path(sys.executable).with_name(name)
     found = str(own) if own.exists() else shutil.which(name)
     if found is None:

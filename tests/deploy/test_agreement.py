@@ -1,6 +1,6 @@
 """Terraform, units, scripts, docs and code of a fleet's machines agree: ports, units, exit codes, permissions, names.
 
-They are read as text, for nothing else sees all of them.
+The test reads them as text, because no other tool sees all of them.
 """
 
 from __future__ import annotations
@@ -81,7 +81,8 @@ OTHERS: Final = {
     "gougi-keep.service": "gougi-keep",
     "gougi-records.service": "gougi-keep",
 }
-"""Who is not gougi: Ray's head, which runs what anybody with the token wants, and who has the machine's role there."""
+"""Users other than gougi: Ray's head, which runs the code of anybody with the token, and users with the machine's
+role."""
 
 
 def _words(unit: str, key: str) -> list[str]:
@@ -89,7 +90,7 @@ def _words(unit: str, key: str) -> list[str]:
 
 
 def _starts(unit: str) -> set[str]:
-    """The units that a unit brings with it: wants, is the timer of, or starts by itself."""
+    """The units that a unit starts: by Wants=, as a timer, or by its command."""
     lines = [line for key, found in UNITS[unit].items() if key.startswith("Exec") for line in found]
     at_end = re.findall(r"systemctl (?:--no-block )?start ([\w.-]+)", " ".join(lines))
     timed = [unit.replace(".timer", ".service")] if unit.endswith(".timer") else []
@@ -97,7 +98,7 @@ def _starts(unit: str) -> set[str]:
 
 
 def _units_of(machine: str) -> set[str]:
-    """The units that run on a machine: those that boot.sh starts, and what these bring."""
+    """The units that run on a machine: those that boot.sh starts, and those that they start."""
     lists = {"head": r"(?:head\)\s+units=|units\+=)\(([^)]*)\)", "node": r"node\)\s+units=\(([^)]*)\)"}
     left = {unit for found in re.findall(lists[machine], SCRIPTS["boot.sh"]) for unit in found.split()}
     reached = set[str]()
@@ -121,7 +122,7 @@ def test_every_unit_is_started_and_described() -> None:
 
 
 @pytest.mark.parametrize("unit", sorted(UNITS))
-def test_a_unit_runs_what_is_there_as_who_it_should_be(unit: str) -> None:
+def test_a_unit_runs_an_existing_program_as_the_right_user(unit: str) -> None:
     lines = [line for key, found in UNITS[unit].items() if key.startswith("Exec") for line in found]
     for program in (line.split()[0].lstrip("-+!@:") for line in lines):
         if program.startswith(SCRIPTS_AT):
@@ -155,9 +156,8 @@ def test_exit_codes() -> None:
     assert {one for pair in said for one in pair if one} == {code}
 
 
-def test_only_who_needs_the_machines_role_reaches_the_metadata_service() -> None:
-    """Code on a worker, a Ray task on the head, or what a worker's answer does to the master, would get what the role
-    may."""
+def test_only_users_that_need_the_machines_role_reach_the_metadata_service() -> None:
+    """Otherwise code on a worker, a Ray task on the head, or an attack through a worker's answer could use the role."""
     closed = {unit for unit in UNITS if _words(unit, "IPAddressDeny") == ["169.254.169.254", "fd00:ec2::254"]}
     assert closed == {f"gougi-{name}.service" for name in ("head", "master", "node", "warm")}
 
@@ -178,7 +178,7 @@ def test_rays_head_has_no_secret_but_its_token() -> None:
     }
 
 
-def test_who_runs_ray_owns_its_folder() -> None:
+def test_the_user_of_ray_owns_its_folder() -> None:
     """A worker's Ray uses the folder that the head's Ray has, and another user runs it there."""
     (folder,) = re.findall(r"--temp-dir \"\$\{RAY_FOLDER:-\$STATE/(\w+)\}\"", SCRIPTS["ray.sh"])
     for unit in ("gougi-head.service", "gougi-node.service"):
@@ -187,8 +187,8 @@ def test_who_runs_ray_owns_its_folder() -> None:
 
 
 def test_the_player_reaches_rays_head_of_another_user() -> None:
-    """It connects by Ray's sockets, and Ray's driver looks for the raylet among the processes (found by
-    `benchmarks.boot`: without either it waits for a minute, and says that there is no cluster)."""
+    """It connects by Ray's sockets, and Ray's driver looks for the raylet among the processes. (Found by
+    `benchmarks.boot`: without either, it waits for a minute and reports that there is no cluster.)"""
     for unit, line in (("gougi-head", "UMask=0007"), ("gougi-master", "ProtectProc=default")):
         assert line in text(f"deploy/systemd/{unit}.service.d/ray.conf").splitlines()
     assert "hardening.conf" < "ray.conf", "systemd reads drop-ins by their names"
@@ -200,7 +200,7 @@ def test_the_nodes_outlive_their_raylet() -> None:
 
 
 def test_timers() -> None:
-    """Their intervals are those that the reference names."""
+    """Their intervals agree with the reference."""
     docs = text("docs/reference/aws.md")
     assert "`gougi-records` every five minutes" in docs and "The head checks the time every 5 minutes" in docs
     assert _words("gougi-records.timer", "OnUnitInactiveSec") == ["5min"]
@@ -208,12 +208,14 @@ def test_timers() -> None:
 
 
 def test_packages_are_installed_by_their_hashes() -> None:
-    (line,) = [line for line in SCRIPTS["install.sh"].splitlines() if "requirements.lock" in line]
-    assert "--no-index" in line and "--require-hashes" in line
+    (command,) = [
+        each for each in re.sub(r"\\\n", "", SCRIPTS["bundle.sh"]).splitlines() if "requirements.lock" in each
+    ]
+    assert "--require-hashes" in command and "--no-deps" in command
 
 
 def test_folders_and_their_owner() -> None:
-    (users,) = re.findall(r"^for user in (.+); do$", SCRIPTS["boot.sh"], re.MULTILINE)
+    (users,) = re.findall(r"^for user in (.+); do$", SCRIPTS["install.sh"], re.MULTILINE)
     assert users.split() == ["gougi", *dict.fromkeys(OTHERS.values())]
     made = dict[str, str]()
     for line in text("deploy/systemd/gougi.tmpfiles.conf").splitlines():
@@ -226,13 +228,13 @@ def test_folders_and_their_owner() -> None:
     ray = dict(line.split("=", 1) for line in text("deploy/systemd/ray.env").splitlines() if "=" in line)
     used |= {places["STATE"], places["RUN"], ray["GOUGI_CACHE_DIR"], ray["GOUGI_RUN_DIR"]}
     assert used == made.keys()
-    # Who owns a folder can put something else in the place of what is in it.
+    # The owner of a folder can replace its files.
     others = {places["STATE"]: "root:root", places["RUN"]: "root:root"}
     assert made == dict.fromkeys(used, "gougi:gougi") | others
     assert ray["RAY_AUTH_TOKEN_PATH"].rpartition("/")[0] == places["RUN"]
     assert f"keep {ray['RAY_AUTH_TOKEN_PATH'].rpartition('/')[2]} " in SCRIPTS["fetch-secrets.sh"]
     image = text("deploy/Dockerfile")
-    assert f"COPY --from=build {places['VENV']} {places['VENV']}" in image
+    assert f"COPY venv {places['VENV']}" in image
     for script in re.findall(rf"{SCRIPTS_AT}/([\w-]+\.sh)", image):
         assert script in SCRIPTS
 
@@ -277,11 +279,11 @@ SESSION_MANAGER: Final = {
     ("ssm:UpdateInstanceInformation", "*"),
     *((f"ssmmessages:{verb}{kind}Channel", "*") for verb in ("Create", "Open") for kind in ("Control", "Data")),
 }
-"""What the agent of Session Manager asks for: a shell without an open port."""
+"""The rights of Session Manager's agent: a shell without an open port."""
 
 
 def _statements(text: str) -> dict[str, tuple[list[str], str]]:
-    """Sid -> actions and resources, as they stand there."""
+    """Sid -> actions and resources, as written."""
     found: dict[str, tuple[list[str], str]] = {}
     for part in re.split(r"(?=\bSid\s*=)", text)[1:]:
         actions = re.search(r"\bAction\s*=\s*(\[[^\]]*\]|\"[^\"]*\")", part)
@@ -292,7 +294,8 @@ def _statements(text: str) -> dict[str, tuple[list[str], str]]:
 
 
 def _resources(expression: str) -> list[str]:
-    """Terraform's words for resources -> kinds of them, and patterns for keys in the fleet's folder of the bucket."""
+    """Terraform's expressions for resources -> kinds of them, and patterns for keys in the fleet's folder of the
+    bucket."""
     read = quoted(re.findall(r"read_prefixes\s*=\s*\[for prefix in (\[.*?\])", TERRAFORM["iam"])[0])
     known = {
         '"*"': ["*"],
@@ -318,7 +321,8 @@ def _allowed(role: str) -> set[tuple[str, str]]:
 
 
 def _asked(role: str) -> set[tuple[str, str]]:
-    """What the scripts and the code on a machine of this role ask AWS for: action, and kind of resource or key."""
+    """The requests to AWS of the scripts and the code on a machine of this role: action, and kind of resource or
+    key."""
     found = set[tuple[str, str]]()
     for script, said in {**SCRIPTS, "machine.yaml.tftpl": TEMPLATE}.items():
         if script in HEADS_SCRIPTS and role == "worker":
@@ -345,7 +349,7 @@ def _asked(role: str) -> set[tuple[str, str]]:
 
 
 def _calls_of_cloud(method: str) -> set[tuple[str, str]]:
-    """The calls of AWS in a method of `Cloud`, and in those of its own that it calls."""
+    """The AWS calls of a method of `Cloud`, and of its own methods that it calls."""
     module = ast.parse(text("master/cloud/cloud.py"))
     (function,) = (node for node in ast.walk(module) if isinstance(node, ast.FunctionDef) and node.name == method)
     body = ast.unparse(function)
@@ -360,7 +364,7 @@ def _calls_of_cloud(method: str) -> set[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_a_machine_may_do_what_it_has_to_and_no_more(role: str) -> None:
+def test_a_machine_has_the_rights_it_needs_and_no_more(role: str) -> None:
     asked, allowed = _asked(role), _allowed(role)
     assert len(asked) > 6, "the check has become blind"
     refused = {(action, on) for action, on in asked if not any(action == a and fnmatchcase(on, b) for a, b in allowed)}
@@ -393,7 +397,7 @@ def test_a_worker_has_a_way_to_all_that_it_may_do() -> None:
     assert value(gateway, "route_table_ids") == "[aws_route_table.head[0].id, aws_route_table.workers[0].id]"
     through = _statements(gateway)
     assert through["FleetBucket"][1] == '[local.bucket_arn, "${local.bucket_arn}/*"]'
-    # Of which the first boot installs Python: Amazon Linux 2023's, in any region.
+    # The first boot installs Python from this bucket: Amazon Linux 2023's, in any region.
     assert through["Packages"] == (["s3:GetObject"], '"arn:${local.partition}:s3:::al2023-repos-${local.region}-*/*"')
     image = quoted(value(block(TERRAFORM["variables"], 'variable "image"'), "default"))
     assert image == ["/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-x86_64"]
@@ -441,12 +445,12 @@ def test_facts_of_a_machine_that_are_read_are_written() -> None:
         assert value(own, "role") == f'"{role}"'
 
 
-def test_machines_fetch_what_terraform_puts() -> None:
+def test_machines_fetch_the_objects_that_terraform_puts() -> None:
     storage = TERRAFORM["storage"]
     objects = (block(storage, f'resource "aws_s3_object" "{name}"') for name in ("config", "master_env"))
-    put = {value(each, "key").strip('"').replace("${var.name}", "$FLEET_NAME") for each in objects}
-    fetched = set(re.findall(r'cp "s3://\$FLEET_BUCKET/(\$FLEET_NAME/config/[\w.]+)"', SCRIPTS["fetch-files.sh"]))
-    assert fetched == put
+    put = {value(each, "key").strip('"') for each in objects}
+    assert 's3 cp --recursive "s3://$FLEET_BUCKET/$FLEET_NAME/config/" /etc/gougi/' in SCRIPTS["fetch-files.sh"]
+    assert put == {"${var.name}/config/gougi.toml", "${var.name}/config/master.env"}
     assert quoted(value(storage, "release_key")) == ["${var.name}/release/${local.release_sha}.tar"]
     content = value(block(storage, 'resource "aws_s3_object" "master_env"'), "content")
     assert re.findall(r"(GOUGI_\w+)=", content) == ["GOUGI_ENGINE_THREADS", "GOUGI_ENGINE_HASH_MB"]

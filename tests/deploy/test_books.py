@@ -1,4 +1,4 @@
-"""The learned book on its way to the bucket and back: real SQLite, a folder for the bucket."""
+"""The learned book on its way to the bucket and back: real SQLite, a folder as the bucket."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import pytest
 
 from tests.deploy.machine import facts_at, script_at, stand_in
 
-# `aws s3 cp` and `aws s3 sync`, as the scripts use them. A sync copies what is missing or of another size; up what is
-# newer here, and down what is older in the bucket (awscli/customizations/s3/syncstrategy/base.py), or with
-# --exact-timestamps of another time.
+# `aws s3 cp` and `aws s3 sync`, as the scripts use them. A sync copies files that are missing or differ in size.
+# Upwards it also copies files that are newer here, and downwards those that are older in the bucket
+# (awscli/customizations/s3/syncstrategy/base.py) or, with --exact-timestamps, of another time.
 AWS = """
 import fnmatch, os, pathlib, shutil, sys
 words, at = sys.argv[1:], pathlib.Path(__file__).parents[1]
@@ -47,7 +47,7 @@ for path in (path for path in source.rglob("*") if path.is_file()):
     print(name, file=open(at / "copied", "a"))
 """
 
-# A master that learns, and ends: in order, or not.
+# A master that learns, and ends cleanly or not.
 LEARN = """
 import os, sqlite3, sys
 book = sqlite3.connect(sys.argv[1])
@@ -63,7 +63,7 @@ book.close()
 
 
 class Head:
-    """The head's disk, and the bucket beside it."""
+    """The head's disk, and the bucket."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -84,7 +84,7 @@ class Head:
         subprocess.run([sys.executable, "-c", LEARN, self.books / "own.db", str(rows), end], check=end != "crash")
 
     def end(self) -> subprocess.CompletedProcess[str]:
-        """What follows the master's end; the first script that fails, else the last."""
+        """Run the scripts after the master's end; returns the first one that fails, else the last."""
         copied, kept = self.run("keep-books.sh"), self.run("keep-records.sh")
         return kept if copied.returncode == 0 else copied
 
@@ -142,7 +142,7 @@ def test_a_book_that_is_here_is_not_written_over_and_a_new_one_comes(head: Head)
     assert (head.books / "standard.db").exists()
 
 
-def test_a_book_goes_up_again_only_where_it_changed_and_at_the_next_time_where_the_way_was_closed(head: Head) -> None:
+def test_a_changed_book_is_uploaded_again_and_a_failed_upload_is_repeated(head: Head) -> None:
     (head.books / "standard.db").write_text("#YANEURAOU-DB2016 1.00\n")
     head.learn(3, "in order")
     (head.folder / "down").touch()
@@ -178,10 +178,10 @@ def test_a_newer_network_of_the_same_size_comes(head: Head) -> None:
     for _ in range(2):
         assert head.run("fetch-files.sh").returncode == 0
         assert here.read_text() == "new"
-    assert (head.folder / "copied").read_text().split().count("my.bin") == 2, "one that has not changed stays"
+    assert (head.folder / "copied").read_text().split().count("my.bin") == 2, "an unchanged one stays"
 
 
-def test_what_a_broken_download_left_is_no_book(head: Head) -> None:
+def test_a_partial_download_is_no_book(head: Head) -> None:
     for name in ("own.db.1a2B3c4D", "own.db.20261126"):
         (head.books / name).write_text("half of it, or an old one")
     assert head.run("fetch-files.sh").returncode == 0

@@ -1,20 +1,19 @@
-"""A machine's first boot, whole, in a mount namespace: what cloud-init runs, `boot.sh`, `install.sh`, users and units.
+"""A machine's whole first boot in a mount namespace: the commands of cloud-init, `boot.sh`, `install.sh`, users and
+units.
 
-Real: the scripts, the user, the folders, the virtual environment, pip and its hashes. Stand-ins: AWS's command line,
-which gives a release of two empty wheels, and systemctl and shutdown, which note what they are asked. Machines that
-boot systemd and a whole release: ``python -m benchmarks.boot``.
+Real: the scripts, the user, the folders, the virtual environment. Stand-ins: AWS's command line, which gives a release
+with one small package, and systemctl and shutdown, which record their arguments. Machines that boot systemd and a
+whole release: ``python -m benchmarks.boot``.
 """
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import os
 import shutil
 import subprocess
 import sys
 import tarfile
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -23,6 +22,7 @@ import yaml
 from tests.deploy.machine import stand_in
 from tests.deploy.rendered import DEPLOY, rendered
 
+VENV = "/opt/gougi/venv"
 INSIDE = """
 cp -a /etc {tmp}/etc
 mount --bind {tmp}/etc /etc
@@ -42,37 +42,17 @@ exit $code
 """
 
 
-def _wheel(folder: Path, name: str) -> Path:
-    """An installable package with a program of its name, which says it."""
-    files = {
-        f"{name}_main.py": f"def main():\n    print('{name} 1.0')\n",
-        f"{name}-1.0.dist-info/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n",
-        f"{name}-1.0.dist-info/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-        f"{name}-1.0.dist-info/entry_points.txt": f"[console_scripts]\n{name} = {name}_main:main\n",
-    }
-    record = "".join(
-        f"{path},sha256={base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).decode().rstrip('=')},{len(text)}\n"
-        for path, text in files.items()
-    )
-    record += f"{name}-1.0.dist-info/RECORD,,\n"
-    wheel = folder / f"{name}-1.0-py3-none-any.whl"
-    with zipfile.ZipFile(wheel, "w") as archive:
-        for path, text in {**files, f"{name}-1.0.dist-info/RECORD": record}.items():
-            archive.writestr(path, text)
-    return wheel
-
-
 class FirstBoot:
-    """A machine that has not booted yet; its release can be spoiled before."""
+    """A machine before its first boot; its release can be damaged."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.release = folder / "release"
-        (self.release / "wheels").mkdir(parents=True)
-        shutil.copytree(DEPLOY, self.release / "deploy")
-        _wheel(self.release / "wheels", "gougi")
-        needed = hashlib.sha256(_wheel(self.release / "wheels", "needed").read_bytes()).hexdigest()
-        (self.release / "requirements.lock").write_text(f"needed==1.0 --hash=sha256:{needed}\n")
+        self.scripts = folder / "all" / "release" / "deploy" / "scripts"
+        shutil.copytree(DEPLOY, self.scripts.parent)
+        package = folder / "all" / "venv" / "lib" / "python3.11" / "site-packages" / "gougi"
+        package.mkdir(parents=True)
+        (package / "__main__.py").write_text("print('gougi 1.0 in', __import__('sys').prefix)\n")
+        stand_in(folder / "all" / "venv", "gougi", f"cd / && exec {VENV}/bin/python -m gougi")
         stand_in(folder, "systemctl", f'echo "$*" >>{folder}/asked')
         stand_in(folder, "shutdown", f'echo "shutdown $*" >>{folder}/asked')
         stand_in(folder, "aws", f'echo "$*" >>{folder}/fetched; cp {folder}/release.tar "${{@: -1}}"')
@@ -80,9 +60,9 @@ class FirstBoot:
         (folder / "bin" / "python3.11").symlink_to(Path(sys._base_executable).resolve())  # type: ignore[attr-defined]
 
     def run(self, sha: str = "", **facts: str) -> subprocess.CompletedProcess[str]:
-        """Boot. ``sha``: of the release, where it is to be another than its own."""
-        with tarfile.open(self.folder / "release.tar", "w") as archive:
-            archive.add(self.release, ".")
+        """Boot. ``sha``: the expected hash of the release, if it should differ."""
+        with tarfile.open(self.folder / "release.tar", "w:gz") as archive:
+            archive.add(self.folder / "all", ".")
         own = hashlib.sha256((self.folder / "release.tar").read_bytes()).hexdigest()
         files = yaml.safe_load(rendered(release_sha=sha or own, **facts))["write_files"]
         for file, name in zip(files, ("fleet.env", "first-boot"), strict=True):
@@ -109,12 +89,12 @@ def machine(tmp_path: Path) -> FirstBoot:
 def test_a_worker(machine: FirstBoot) -> None:
     ran = machine.run()
     assert ran.returncode == 0, ran.stderr
-    assert "gougi 1.0" in ran.stdout
+    assert f"gougi 1.0 in {VENV}" in ran.stdout
     assert machine.said("asked") == [
         "daemon-reload",
         "enable --now --no-block gougi-node.service gougi-spot-watch.service",
     ]
-    assert any("/gougi/code/" in line for line in machine.said("fetched")), "nothing that the head compiled"
+    assert any("/gougi/code/" in line for line in machine.said("fetched")), "no code that the head compiled"
     units = set(machine.said("units"))
     assert {path.name for path in (DEPLOY / "systemd").glob("gougi-*")} <= units
     files = machine.said("files")
@@ -122,15 +102,15 @@ def test_a_worker(machine: FirstBoot) -> None:
 
 
 @pytest.mark.parametrize(("password", "player"), [("", False), ("/gougi/floodgate", True)])
-def test_a_head_starts_the_player_only_where_it_has_a_password(machine: FirstBoot, password: str, player: bool) -> None:
-    (machine.release / "deploy" / "scripts" / "install.sh").write_text("#!/bin/sh\n")
+def test_a_head_starts_the_player_only_if_it_has_a_password(machine: FirstBoot, password: str, player: bool) -> None:
+    (machine.scripts / "install.sh").write_text("#!/bin/sh\n")
     assert machine.run(role="head", password=password).returncode == 0
     started = "enable --now --no-block gougi-head.service gougi-keep.service gougi-records.timer gougi-stop.timer"
     assert machine.said("asked")[-1] == started + " gougi-master.service" * player
 
 
 def test_a_boot_that_failed_is_tried_again(machine: FirstBoot) -> None:
-    install = machine.release / "deploy" / "scripts" / "install.sh"
+    install = machine.scripts / "install.sh"
     install.write_text(f"#!/bin/sh\n[ -e {machine.folder}/up ]\n")
     (machine.folder / "again").touch()
     assert machine.run(role="head").returncode == 0

@@ -1,4 +1,4 @@
-"""The end of the fleet, run for real against programs that note what they were asked."""
+"""The end of the fleet, run for real against programs that record their arguments."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import pytest
 
 from tests.deploy.machine import facts_at, script_at, stand_in
 
-# Answers each question for the scheduled action with the next word of the file `left`; what `refuses` names fails.
+# Answers each question for the scheduled action with the next word of the file `left`; requests that `refuses` names
+# fail.
 AWS = r"""
 at=$(dirname "$(dirname "$0")")
 echo "$2" >>"$at/asked"
@@ -45,7 +46,7 @@ def test_the_clock_goes_with_the_fleet_that_ends_before_its_time(tmp_path: Path)
     assert _end(tmp_path) == [ZERO, TAKE, *CLOSE]
 
 
-def test_the_clock_stays_where_the_workers_do(tmp_path: Path) -> None:
+def test_the_clock_stays_if_the_workers_do(tmp_path: Path) -> None:
     assert _end(tmp_path, refuses=ZERO) == [ZERO, *CLOSE]
 
 
@@ -61,7 +62,7 @@ def test_a_clock_that_cannot_be_taken_away_holds_nothing_up(tmp_path: Path) -> N
         ("0 0", [LOOK, WAIT, LOOK, ZERO, *CLOSE]),
     ],
 )
-def test_the_time_is_over_only_where_the_action_stays_away(tmp_path: Path, left: str, asked: list[str]) -> None:
+def test_the_time_is_over_only_if_the_action_stays_away(tmp_path: Path, left: str, asked: list[str]) -> None:
     assert _end(tmp_path, "when-due", left=left) == asked
 
 

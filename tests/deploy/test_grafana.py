@@ -37,7 +37,7 @@ needs_prometheus = pytest.mark.skipif(
 
 
 def queries() -> dict[str, str]:
-    """The dashboard's queries, by panel and reference; its variables as Grafana would fill them in."""
+    """The dashboard's queries, by panel and reference, with its variables filled in as Grafana does."""
     found = {
         f"{panel['title']} {target['refId']}": target["expr"]
         for panel in DASHBOARD["panels"]
@@ -79,7 +79,7 @@ def test_promtool_accepts_rules_and_configuration() -> None:
 
 @needs_prometheus
 def test_when_alerts_fire(tmp_path: Path) -> None:
-    """Some rules over made-up histories, by Prometheus' own judge."""
+    """Some rules over made-up histories, checked by promtool."""
     shutil.copy(GRAFANA / "alerts.yml", tmp_path)
     (tmp_path / "tests.yml").write_text((Path(__file__).parent / "alert_cases.yml").read_text())
     ran = subprocess.run(
@@ -147,7 +147,7 @@ def watched(tmp_path: Path) -> Iterator[tuple[Running, Prometheus, int]]:
 
 
 def _answers(prometheus: Prometheus, open_queries: dict[str, str]) -> dict[str, str]:
-    """The queries that brought nothing, or nothing but what is no number, so far."""
+    """The queries with no answer so far, or only NaN."""
     return {
         name: query
         for name, query in open_queries.items()
@@ -169,7 +169,7 @@ def test_every_query_brings_data_from_a_real_game(watched: tuple[Running, Promet
     said = [json.loads(line) for line in log.read_text().splitlines()]
     [pid] = [one["pid"] for one in said if one["event"] == "node_ready" and one["node"] == "node-2"]
     os.kill(pid, signal.SIGKILL)
-    # A game without an address has no Ray, so that nothing says whether it is up.
+    # A game without an address has no Ray, so no metric tells whether it is up.
     missing = {name: query for name, query in queries().items() if "gougi_ray_up" not in query}
     deadline = time.monotonic() + 120
     while missing and time.monotonic() < deadline:

@@ -1,4 +1,4 @@
-"""Scripts, image and cloud-init, by the tools that know them."""
+"""Scripts, image and cloud-init, checked by their linters."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_a_machine_that_cannot_be_installed_ends_itself(tmp_path: Path, role: st
     (tmp_path / "var/log/cloud-init-output.log").write_text("no way\n")
     (tmp_path / "var/lib/cloud/data/instance-id").write_text("i-1\n")
     (tmp_path / "etc").mkdir()
-    facts = {"ROLE": role, "REGION": "r", "BUCKET": "b", "NAME": "n", "RELEASE": "r"}
+    facts = {"ROLE": role, "REGION": "r", "BUCKET": "b", "NAME": "n", "RELEASE": "r", "RELEASE_SHA256": "0"}
     (tmp_path / "etc" / "fleet.env").write_text("".join(f"FLEET_{name}={fact}\n" for name, fact in facts.items()))
     programs = {
         "aws": f'echo "$@" >>{tmp_path}/tries; exit 1',
@@ -76,6 +76,6 @@ def test_a_machine_that_cannot_be_installed_ends_itself(tmp_path: Path, role: st
     assert ran.returncode == 1
     assert (tmp_path / "asked").read_text().split() == ["-P", when]
     *tries, last = (tmp_path / "tries").read_text().splitlines()
-    assert len(tries) == 7, "the role or the endpoint may be a moment behind"
+    assert len(tries) == 7, "the role or the endpoint may appear a moment later"
     assert last.endswith("/run/first-boot.txt s3://b/n/fleet/failures/i-1.txt")
     assert (tmp_path / "run" / "first-boot.txt").read_text() == "no way\n"

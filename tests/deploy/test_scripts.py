@@ -1,4 +1,4 @@
-"""The scripts of a machine, run for real against programs that note what they were asked."""
+"""The scripts of a machine, run for real against programs that record their arguments."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ def test_a_container_that_still_compiles_ends_at_once(tmp_path: Path) -> None:
         ("", [], ["warm"]),
     ],
 )
-def test_a_worker_takes_what_the_head_compiled(tmp_path: Path, role: str, files: list[str], asked: list[str]) -> None:
+def test_a_worker_takes_the_heads_compiled_code(tmp_path: Path, role: str, files: list[str], asked: list[str]) -> None:
     stand_in(tmp_path, "gougi", f'echo "$*" >>{tmp_path}/asked; [ "$2" != --unpack ] || [ ! -e {tmp_path}/misfit ]')
     for name in files:
         path = tmp_path / "misfit" if name == "misfit" else tmp_path / name / "searcher.pack"
@@ -215,8 +215,8 @@ def _until(true: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
-# A stand-in for the AWS command: notes its arguments, and keeps the parameter in a file. The first two reads after the
-# first write find what stood there before.
+# A stand-in for the AWS command: records its arguments, and keeps the parameter in a file. The first two reads after
+# the first write return the old content.
 AWS = r"""
 printf '%s\n' "$*" >>/run/asked
 case "$2" in
@@ -269,7 +269,7 @@ def test_the_token_is_made_once_and_stands_in_no_argument(tmp_path: Path, role: 
     assert token not in ran.stderr
     put = [json.loads(line) for line in (tmp_path / "put").read_text().splitlines()] if role == "head" else []
     assert any("put-parameter" in line for line in asked) == (role == "head")
-    # After a read that was too old it puts the same again; under the key that terraform gave the parameter.
+    # After a read that was too old it puts the same value again, under the key that terraform gave the parameter.
     assert len(put) == (2 if role == "head" else 0)
     assert {each["Value"] for each in put} <= {token}
     assert {each.get("KeyId") for each in put} <= {key or None}

@@ -1,4 +1,4 @@
-"""The systemd units, as systemd itself judges them."""
+"""The systemd units, as systemd itself checks them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_EXPOSED = "26"
 
 @pytest.fixture
 def machine(tmp_path: Path) -> Path:
-    """A machine's file system, as far as its units look at it."""
+    """A machine's file system, with the parts that its units need."""
     system = Path("/lib/systemd/system")
     if not system.is_dir():
         pytest.skip("systemd is not installed: units are not checked here")
@@ -52,11 +52,11 @@ def test_systemd_accepts_the_units(machine: Path) -> None:
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_no_unit_is_given_up_because_another_failed_once(unit: str) -> None:
-    """`Requires=` on a service that fails once ends the job that waits for it, and no Restart= brings it back."""
+    """If a service in `Requires=` fails once, the job that waits for it ends, and no Restart= brings it back."""
     text = (DEPLOY / "systemd" / unit).read_text()
     assert re.findall(r"^(?:Requires|Requisite|BindsTo|PartOf)=.*$", text, re.MULTILINE) == []
     named = set(re.findall(r"gougi-[a-z-]+\.(?:service|timer)", text))
-    assert named <= set(UNITS), "systemd says nothing of a unit that is wanted and is not there"
+    assert named <= set(UNITS), "systemd reports no unit that is wanted and missing"
 
 
 @pytest.mark.parametrize("code", ["10", "0", "1", "9", "KILL"])
@@ -64,10 +64,10 @@ def test_no_unit_is_given_up_because_another_failed_once(unit: str) -> None:
     ("unit", "then"),
     [
         ("gougi-spot-watch.service", "--no-block stop gougi-node.service"),  # no node joins a machine that was released
-        ("gougi-keep.service", "--no-block start gougi-end.service"),  # and no fleet ends where a stop took too long
+        ("gougi-keep.service", "--no-block start gougi-end.service"),  # nor ends a fleet after a slow stop
     ],
 )
-def test_what_follows_the_end_of_a_service(tmp_path: Path, unit: str, then: str, code: str) -> None:
+def test_units_after_the_end_of_a_service(tmp_path: Path, unit: str, then: str, code: str) -> None:
     text = (DEPLOY / "systemd" / unit).read_text()
     (line,) = re.findall(r"^ExecStopPost=\+(.*)$", text, re.MULTILINE)
     stand_in(tmp_path, "systemctl", f'echo "$*" >>{tmp_path}/asked')
@@ -79,7 +79,7 @@ def test_what_follows_the_end_of_a_service(tmp_path: Path, unit: str, then: str,
     assert (said.read_text().splitlines() if said.exists() else []) == ([then] if code == "10" else [])
 
 
-def test_who_fetches_books_may_take_its_time() -> None:
+def test_fetching_books_may_take_long() -> None:
     for path in (DEPLOY / "systemd").glob("*.service"):
         text = path.read_text()
         if "/fetch-files.sh" in text:
@@ -101,7 +101,7 @@ def test_the_services_are_hardened(machine: Path, service: str) -> None:
 
 
 def _exposing(machine: Path, service: str) -> set[str]:
-    """The names of what systemd finds open in a service: the capabilities and calls that it has, the places it sees."""
+    """The names of systemd's findings about a service: its capabilities, its system calls, the folders it sees."""
     options = ["--offline=true", f"--root={machine}", "--json=short", "--no-pager"]
     ran = subprocess.run(
         [tool("systemd-analyze"), "security", *options, service], capture_output=True, text=True, check=True
@@ -109,7 +109,7 @@ def _exposing(machine: Path, service: str) -> set[str]:
     return {str(fact["json_field"]) for fact in json.loads(ran.stdout) if fact["set"] is False}
 
 
-# What the services that are root's have to be able to do, and no other may.
+# The rights that root's services need, and no other service may have.
 ROOTS = {
     "gougi-setup.service": {
         "CapabilityBoundingSet_CAP_CHOWN_FSETID_SETFCAP",
@@ -128,13 +128,13 @@ ROOTS = {
 
 
 @pytest.mark.parametrize("service", [*ROOTS, "gougi-node.service"])
-def test_what_is_roots_can_do_its_work_and_no_more(machine: Path, service: str) -> None:
+def test_roots_services_can_do_their_work_and_no_more(machine: Path, service: str) -> None:
     asked = set().union(*ROOTS.values())
     assert _exposing(machine, service) & asked == ROOTS.get(service, set())
 
 
-def test_no_unit_sets_what_the_hardening_sets_after_it() -> None:
-    """A drop-in is read after the unit's own file: what that sets would have no effect."""
+def test_no_unit_sets_a_value_that_the_hardening_sets_after_it() -> None:
+    """A drop-in is read after the unit's own file, so a setting of both has no effect there."""
 
     def keys(path: Path) -> set[str]:
         return set(re.findall(r"^(\w+)=", path.read_text(), re.MULTILINE))
@@ -146,7 +146,7 @@ def test_no_unit_sets_what_the_hardening_sets_after_it() -> None:
 
 
 def test_boot_installs_every_drop_in() -> None:
-    assert "/deploy/systemd/gougi-*.service.d /etc/systemd/system/" in (DEPLOY / "scripts" / "boot.sh").read_text()
+    assert '"$units"/gougi-*.service.d /etc/systemd/system/' in (DEPLOY / "scripts" / "install.sh").read_text()
 
 
 def test_a_service_without_hardening_is_found(machine: Path) -> None:
@@ -154,7 +154,7 @@ def test_a_service_without_hardening_is_found(machine: Path) -> None:
     assert _exposed(machine, "gougi-node.service").returncode != 0
 
 
-def test_ray_on_a_machine_has_what_it_has_in_the_image() -> None:
+def test_ray_on_a_machine_has_the_variables_of_the_image() -> None:
     image = re.findall(r"\b(RAY_\w+)=(\S+)", (DEPLOY / "Dockerfile").read_text())
     assert {"RAY_AUTH_MODE", "RAY_GRACEFUL_SHUTDOWN_DRAIN_TIMEOUT_S"} <= dict(image).keys()
     machine = (DEPLOY / "systemd" / "ray.env").read_text().splitlines()

@@ -25,7 +25,7 @@ def chapters(text: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def told(text: str) -> list[str]:
-    """The chapters of a page that start a Ray which tells its makers about it."""
+    """The chapters of a page that start a Ray with usage statistics."""
     return [
         title
         for title, blocks in chapters(text)
@@ -44,7 +44,7 @@ def test_no_page_starts_a_ray_that_tells(page: Path) -> None:
 
 @pytest.mark.parametrize("role", [["head"], ["node", "192.0.2.1", "2"]], ids=lambda role: role[0])
 def test_the_machines_script_starts_none(role: list[str], tmp_path: Path) -> None:
-    """The script gives Ray, for which `echo` stands here, the setting by itself: the environment has none."""
+    """The script passes the setting to Ray (here `echo`) by itself: the environment has none."""
     (tmp_path / "token").write_text("x")
     own = {"RAY": "/bin/echo", "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(tmp_path / "token")}
     own |= {"RAY_NODE_ADDRESS": "192.0.2.2", "PATH": os.environ["PATH"]}
@@ -62,7 +62,7 @@ def test_the_units_the_image_and_our_own_driver_say_so_as_well() -> None:
 
 
 def test_ray_is_started_by_nothing_else_that_is_shipped() -> None:
-    """A new way to start Ray has to be looked at here."""
+    """A new way to start Ray has to be checked here."""
     known = {"ray.sh"}
     files = [path for folder in (DEPLOY, ROOT / "terraform") for path in folder.rglob("*") if path.is_file()]
     shipped = [path for path in files if ".terraform" not in path.parts]

@@ -1,4 +1,4 @@
-"""Files of the documentation that code, tests, units and README name: each is there, with the heading that is named."""
+"""Files of the documentation that code, tests, units and README name: each exists, with the heading that is named."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def files() -> list[Path]:
 
 
 def missing(text: str) -> list[str]:
-    """Paths below docs/ that a text names, and that are not there."""
+    """Paths below docs/ that a text names and that do not exist."""
     return [name for name in NAMED.findall(text) if not (ROOT / name).exists()]
 
 
 def anchors(page: str) -> set[str]:
-    """The names that a page's headings have in a link, as GitHub and MkDocs make them."""
+    """The anchors of a page's headings, as GitHub and MkDocs make them."""
     headings = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```", "", page, flags=re.MULTILINE | re.DOTALL), re.MULTILINE)
     return {re.sub(r"[^\w -]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
 

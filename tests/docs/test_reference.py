@@ -1,4 +1,4 @@
-"""Pages of the reference that are made from the code: all of it is in them, with meaning and limits."""
+"""Pages of the reference that are made from the code: they have every entry, with meaning and limits."""
 
 from __future__ import annotations
 

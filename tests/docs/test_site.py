@@ -1,4 +1,4 @@
-"""The site as a reader has it: built strictly, opened from the disk, without a request to any other host."""
+"""The site in a browser: built strictly, opened from the disk, without a request to any other host."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @contextmanager
 def recorder() -> Iterator[tuple[str, list[str]]]:
-    """A proxy that refuses everything: its address, and the first line of each request that came."""
+    """A proxy that refuses everything: its address, and the first line of each request."""
     requests: list[str] = []
 
     def serve() -> None:
@@ -68,7 +68,7 @@ def recorder() -> Iterator[tuple[str, list[str]]]:
 
 
 def of_pages(requests: list[str]) -> list[str]:
-    """The requests without those that the browser makes of itself, whatever it shows."""
+    """The requests without those that the browser makes by itself, for any page."""
     own = r"\.google(apis)?\.com\b|\bgvt1\.com\b|\bstart\.duckduckgo\.com\b"
     return [line for line in requests if not re.search(own, line)]
 

@@ -1,4 +1,4 @@
-"""A process for which this machine is like Windows, as far as our own code asks; loaded by `sitecustomize`.
+"""A process for which this machine is like Windows, as far as our own code can see; loaded by `sitecustomize`.
 
 Our code finds the platform ``win32``, a `msvcrt`, and none of the modules, functions, signals and files that only POSIX
 has. The standard library and other packages find this machine as it is.
@@ -42,7 +42,7 @@ SOCKET = {"AF_UNIX", "socketpair", "SCM_RIGHTS", "AF_NETLINK"}
 
 
 def is_ours(frame: types.FrameType | None) -> bool:
-    """Whether a frame is of our own code."""
+    """Whether a frame belongs to our own code."""
     if frame is None:
         return False
     name = str(frame.f_globals.get("__name__"))
@@ -50,7 +50,7 @@ def is_ours(frame: types.FrameType | None) -> bool:
 
 
 def hide(module: types.ModuleType, missing: set[str], other: dict[str, object] | None = None) -> None:
-    """Let our own code not find some names of a module, and find other values of some."""
+    """Hide some names of a module from our own code, and give it other values of some."""
 
     class Seen(types.ModuleType):
         def __getattribute__(self, name: str) -> Any:
@@ -64,7 +64,7 @@ def hide(module: types.ModuleType, missing: set[str], other: dict[str, object] |
 
 
 def msvcrt() -> types.ModuleType:
-    """Its locks, by those of this machine."""
+    """Its locks, made from this machine's."""
     module = types.ModuleType("msvcrt")
 
     def locking(number: int, mode: int, size: int) -> None:
@@ -79,7 +79,7 @@ def msvcrt() -> types.ModuleType:
 
 
 def plant() -> None:
-    """Make this process such a one."""
+    """Make this process such a process."""
     usual = builtins.__import__
 
     def importing(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:
@@ -112,7 +112,7 @@ def plant() -> None:
 
 
 def _processes_of_windows() -> None:
-    """`subprocess.Popen` with the arguments that it has there."""
+    """`subprocess.Popen` with the arguments that it has on Windows."""
     usual = subprocess.Popen.__init__
 
     def begin(self: Any, *words: Any, creationflags: int = 0, **named: Any) -> None:

@@ -1,4 +1,4 @@
-"""The Python API: its documented examples run as they stand, and its errors name what is wrong."""
+"""The Python API: its documented examples run as written, and its errors name the fault."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_the_documented_examples(
     assert capsys.readouterr().out
 
 
-def test_what_is_public() -> None:
+def test_the_public_names() -> None:
     assert all(getattr(gougi, name).__module__ == "gougi.api" for name in gougi.__all__)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         gougi.nothing  # noqa: B018

@@ -38,7 +38,7 @@ def test_by_default_it_is_one_searcher(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("where", ["file", "environment", "arguments"])
-def test_it_is_the_fleet_where_it_is_told_so(where: str, tmp_path: Path) -> None:
+def test_it_is_the_fleet_if_so_configured(where: str, tmp_path: Path) -> None:
     if where == "file":
         (tmp_path / "gougi.toml").write_text("[usi]\nfleet = true\n")
     words = ["--nodes", "1"] if where == "arguments" else []

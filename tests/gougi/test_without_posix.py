@@ -1,4 +1,4 @@
-"""The single engine and its commands without anything of POSIX, on the portable build (`tests.gougi.no_posix`)."""
+"""The single engine and its commands without any part of POSIX, on the portable build (`tests.gougi.no_posix`)."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def run(planted: dict[str, str], cwd: Path, *words: str, text: str = "") -> str:
         ("import subprocess; subprocess.Popen(['true'], start_new_session=True)", "ValueError"),
     ],
 )
-def test_what_windows_lacks_is_missed(planted: dict[str, str], script: str, error: str) -> None:
-    """Else the other tests here would show nothing."""
+def test_missing_parts_of_windows_are_missing(planted: dict[str, str], script: str, error: str) -> None:
+    """Otherwise the other tests here would prove nothing."""
     script = f"exec({script!r}, {{'__name__': 'worker.x'}})"
     done = subprocess.run([sys.executable, "-c", script], env=planted, capture_output=True, text=True, check=False)
     assert done.stderr.splitlines()[-1].startswith(error), done.stderr

@@ -1,4 +1,4 @@
-"""The laboratory's compiled code: its cache must hold nothing of sources that have changed."""
+"""The laboratory's compiled code: its cache must hold no code of changed sources."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WORKER = Path(worker.__path__[0])
 
 
 def imported(source: Path) -> set[Path]:
-    """The modules of ours that a source imports from, and packages for names that are none."""
+    """Our modules that a source imports from, and packages if a name is no module."""
     found: set[Path] = set()
     for node in ast.walk(ast.parse(source.read_text())):
         if not isinstance(node, ast.ImportFrom) or (node.module or "").partition(".")[0] not in ("worker", "lab"):
@@ -39,7 +39,7 @@ def imported(source: Path) -> set[Path]:
     return found
 
 
-def test_what_compiled_code_imports_is_in_a_fingerprint() -> None:
+def test_imports_of_compiled_code_are_in_a_fingerprint() -> None:
     known = {path for room in _COMPILED_ROOMS for path in (WORKER / room).rglob("*.py")}
     known |= {WORKER / name for name in OUTSIDE} | set(SOURCES) | {LAB / "jit.py"}
     compiled = [source for source in LAB.rglob("*.py") if "@jit(" in source.read_text()]
@@ -69,7 +69,7 @@ def test_its_code_lies_in_a_folder_of_its_own() -> None:
 
 
 def called(function: Any, seen: set[Any]) -> None:
-    """Add what a compiled function calls, and itself."""
+    """Add a compiled function and all that it calls."""
     if function not in seen:
         seen.add(function)
         for name in function.py_func.__code__.co_names:
@@ -79,7 +79,7 @@ def called(function: Any, seen: set[Any]) -> None:
 
 
 def test_the_warm_up_compiles_all_that_python_calls() -> None:
-    """Else every process compiles it for itself."""
+    """Otherwise every process compiles it for itself."""
     warm: set[Any] = set()
     for stages in (worker.warm._STAGES, lab.selfplay.run._STAGES, lab.training.run._STAGES):
         for _, function, _ in stages:
@@ -93,7 +93,7 @@ def test_the_warm_up_compiles_all_that_python_calls() -> None:
 
 
 def _has_own_folder(source: Path) -> bool:
-    """Whether its code is compiled apart from the laboratory's other code, and its text is in that fingerprint."""
+    """Whether it is compiled apart from the laboratory's other code, with its own text in the fingerprint."""
     return "(*SOURCES, Path(__file__))" in source.read_text()
 
 

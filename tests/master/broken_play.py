@@ -1,4 +1,4 @@
-"""``gougi play`` with a fleet that turns out to be none: when the file ``broken`` is there, or in the first search.
+"""``gougi play`` with a fleet that breaks: when the file ``broken`` is there, or in the first search.
 
 ``python -m tests.master.broken_play waiting|searching WORDS``.
 """
@@ -19,7 +19,7 @@ WHY = "no Ray cluster at 10.0.0.1:6379: its token is not ours (RAY_AUTH_TOKEN)"
 
 
 class LateFault(ScriptedSearcher):
-    """Breaks when it is told to."""
+    """Breaks on demand."""
 
     def __init__(self, when: str) -> None:
         super().__init__(delay_s=0.1)

@@ -1,4 +1,4 @@
-"""Runs the ``gougi`` command as a user would: another process, its own folder, nothing of this machine's settings."""
+"""Runs the ``gougi`` command for a test: another process, its own folder, no settings of this machine."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _forks: Server | None = None
 
 
 def environment(home: Path, extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """This process's environment without settings of Gougi's; the compiled code's cache keeps its place."""
+    """This process's environment without settings of Gougi's; the compiled code's cache stays in place."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("GOUGI_")}
     if "GOUGI_CACHE_DIR" in os.environ:
         kept["GOUGI_CACHE_DIR"] = os.environ["GOUGI_CACHE_DIR"]
     usual = {
-        "GOUGI_PAGE_LISTEN": "off",  # the tests of the live page say otherwise
-        "GOUGI_CLUSTER_OVERSUBSCRIBE": "true",  # as many nodes as a test asks for, on any machine
+        "GOUGI_PAGE_LISTEN": "off",  # the tests of the live page set it themselves
+        "GOUGI_CLUSTER_OVERSUBSCRIBE": "true",  # any number of nodes, on any machine
     }
     return {**kept, **usual, "PYTHONPATH": str(ROOT), "XDG_CONFIG_HOME": str(home), **(extra or {})}
 
@@ -60,7 +60,7 @@ def gougi(
     reads, writes = os.pipe()
     with open(reads) as given, tempfile.TemporaryFile("w+") as said, tempfile.TemporaryFile("w+") as errors:
         with open(writes, "w") as giving:
-            giving.write(text or "")  # a pipe holds more than any test gives
+            giving.write(text or "")  # a pipe holds more than any test sends
         streams = [given.fileno(), (stdout or said).fileno(), errors.fileno()]
         code = server.run(words, cwd, begins_with, streams, timeout_s)
         said.seek(0)
@@ -69,7 +69,7 @@ def gougi(
 
 
 def _server() -> Server:
-    """Find or start this process's server of forks."""
+    """Find or start this process's fork server for commands."""
     global _forks
     if _forks is None or not _forks.usable:
         _forks = Server(ROOT, environment(ROOT))
@@ -77,7 +77,7 @@ def _server() -> Server:
 
 
 class Running:
-    """``gougi WORDS`` in a process group of its own, as a shell starts it, with its output at hand while it runs."""
+    """``gougi WORDS`` in a new process group, as a shell starts it, with its output available while it runs."""
 
     def __init__(
         self, words: Sequence[str], cwd: Path, env: Mapping[str, str] | None = None, stdin: int = subprocess.DEVNULL
@@ -105,7 +105,7 @@ class Running:
         return "\n".join(self.lines)
 
     def wait_for(self, text: str, timeout_s: float = 200) -> str:
-        """Wait for a line that holds ``text``; returns it."""
+        """Wait for a line that contains ``text``; returns it."""
         deadline = time.monotonic() + timeout_s
         with self._changed:
             while True:
@@ -128,14 +128,14 @@ class Running:
         return code
 
     def left_behind(self, patience_s: float = 1.0) -> dict[int, str]:
-        """Processes that came of this one and are still there: id and command line."""
+        """Descendants of this process that still run: id and command line."""
         deadline = time.monotonic() + patience_s
         while (found := self._marked()) and time.monotonic() < deadline:
             time.sleep(0.05)
         return found
 
     def kill(self) -> None:
-        """End whatever is left, for the next test."""
+        """End all that is left, for the next test."""
         for pid in (self.process.pid, *self._marked()):
             try:
                 os.kill(pid, signal.SIGKILL)

@@ -1,9 +1,9 @@
 """``gougi`` as a process that is forked from one which has the libraries, our modules and the compiled searcher loaded:
-most of a short command's time.
+loading takes most of a short command's time.
 
-The command begins where ``python -m gougi`` does: a process of its own with its own arguments, environment, folder and
-streams, that ends as every other. What the interpreter, a library or one of our modules reads of the environment once
-is that of the server: see `Server.fits`.
+The command begins like ``python -m gougi``: as a separate process with its own arguments, environment, folder and
+streams, and with a normal end. Values that the interpreter, a library or one of our modules reads once from the
+environment are those of the server: see `Server.fits`.
 
 As a program it is the server: it takes requests from the socket whose number is its argument.
 """
@@ -49,7 +49,7 @@ MODULES: Final = (
     "master.game.loop",
     "worker.mate",
 )
-"""Of ours: those that many commands import, with what they import."""
+"""Our modules that many commands import, with their imports."""
 _HEADER: Final = 8
 _READ_ONCE: Final = (
     *("PYTHON", "NUMBA", "LD_", "LC_", "LANG", "MALLOC"),  # by the interpreter or a library
@@ -80,7 +80,7 @@ class Server:
             )
 
     def fits(self, environment: Mapping[str, str]) -> bool:
-        """Whether a command in that environment would begin as one of its own interpreter."""
+        """Whether a command with that environment would read the same variables."""
         return _at_start(environment) == self._at_start
 
     def run(
@@ -123,7 +123,7 @@ class Server:
 
     @property
     def usable(self) -> bool:
-        """Whether it lives: it is a process as others, and a test that ends processes may have ended it."""
+        """Whether it lives: another test that ends processes may have ended it."""
         return self._socket.fileno() >= 0 and self._process.poll() is None
 
     def _number(self) -> int:
@@ -140,14 +140,14 @@ def _exactly(connection: socket.socket, number: int) -> bytes:
 
 
 def _compile() -> None:
-    """Compile something: with the first function numba makes its compiler ready, which takes as long as its import."""
+    """Compile something: at the first function numba prepares its compiler, which takes as long as its import."""
     import numba
 
     numba.njit("int64(int64)")(lambda number: number)
 
 
 def _load_the_searcher() -> None:
-    """Have its compiled code in memory, unless it is still to be compiled: not every command needs it."""
+    """Load its compiled code, unless it is still to be compiled: not every command needs it."""
     from worker.jit import cache_dir
     from worker.search.bench import run_bench
 
@@ -179,7 +179,7 @@ def _serve(connection: socket.socket) -> None:
 
 
 def _become(words: list[str], cwd: str, environment: dict[str, str], streams: list[int]) -> NoReturn:
-    """Go on as ``python -m gougi WORDS`` would."""
+    """Continue as ``python -m gougi WORDS``."""
     for number, descriptor in enumerate(streams):
         os.dup2(descriptor, number)
         os.close(descriptor)

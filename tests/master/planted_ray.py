@@ -1,4 +1,4 @@
-"""A `ray` that stands in the way of the real one and says who loads it."""
+"""A `ray` that shadows the real one and records the processes that load it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ raise ImportError("nobody loads Ray here")
 
 
 class Planted:
-    """The `ray` that tells, and what it told."""
+    """The recording `ray`, and its records."""
 
     def __init__(self, folder: Path) -> None:
         package, self._file = folder / "first" / "ray", folder / "loaded"

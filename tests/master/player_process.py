@@ -1,4 +1,4 @@
-"""A player in a process of its own, which a test can kill or stop: one game on a server, with a scripted searcher.
+"""A player in a separate process, which a test can kill or stop: one game on a server, with a scripted searcher.
 
 ``python -m tests.master.player_process HOST:PORT NAME RECORDS``. Ends as ``gougi play`` does: 130 after a signal.
 """

@@ -1,4 +1,4 @@
-"""Searchers for tests of the master: they answer what a test wants, when it wants it."""
+"""Searchers with scripted answers, for tests of the master."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class ScriptedSearcher:
         self.games = 0
         self.listener = api.Listener()
         self.searches: dict[int, api.SearchListener] = {}
-        """By search id, who hears of it."""
+        """The callback of each search id."""
         self.knows: api.Known | None = None
         """The result that pondering finds at once for every reply; None: nothing."""
 

@@ -1,4 +1,4 @@
-"""Runs a program at a real pseudo-terminal, and says what a person saw there."""
+"""Runs a program at a real pseudo-terminal, and returns the visible output."""
 
 from __future__ import annotations
 
@@ -35,15 +35,16 @@ class Seen:
 
     @property
     def redrawn(self) -> bool:
-        """Whether something was drawn over: the cursor went up, or a line was cleared."""
+        """Whether anything was redrawn: the cursor went up, or a line was cleared."""
         return re.search(r"\x1b\[[0-9]*[AK]", self.raw) is not None
 
 
 class Terminal:
-    """A program whose three standard streams, and controlling terminal, are a terminal of its own.
+    """A program whose three standard streams, and controlling terminal, are a separate terminal.
 
     Args:
-        reads: whether somebody reads what the program writes; else the terminal stands still, as after Ctrl-S.
+
+    reads: whether the program's output is read; else the terminal stands still, as after Ctrl-S.
     """
 
     def __init__(
@@ -105,7 +106,7 @@ class Terminal:
         os.write(self._ours, text.encode())
 
     def hang_up(self) -> None:
-        """Close it, as a window that is closed or an ssh that drops: the kernel sends SIGHUP. Twice does no harm."""
+        """Close it, like a closed window or a dropped ssh: the kernel sends SIGHUP. A second call does no harm."""
         if not self._closed.is_set():
             self._closed.set()
             if self._reader.is_alive():

@@ -1,4 +1,4 @@
-"""The ``gougi`` command as a user types it: answers, errors in one line, exit codes."""
+"""The ``gougi`` command: answers, errors in one line, exit codes."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.cells import cell_len
 from typer.main import get_command
 
 from benchmarks.random_networks import random_network
@@ -34,7 +35,7 @@ Here = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Here:
-    """Runs ``gougi WORDS`` in this process, in a folder of its own."""
+    """Runs ``gougi WORDS`` in this process, in a temporary folder."""
     monkeypatch.chdir(tmp_path)
     for name in {**os.environ, **environment(tmp_path)}:
         if name.startswith(("GOUGI_", "XDG_CONFIG")) and name != "GOUGI_CACHE_DIR":
@@ -72,20 +73,22 @@ def test_help_imports_nothing_heavy(tmp_path: Path) -> None:
 
 
 def leaves(group: Any, *before: str) -> Iterator[tuple[str, ...]]:
-    """The words of all commands, those of groups too."""
+    """The words of all commands, groups and their commands included."""
     for name, made in group.commands.items():
+        yield (*before, name)
         if hasattr(made, "commands"):
             yield from leaves(made, *before, name)
-        else:
-            yield (*before, name)
 
 
 @pytest.mark.parametrize("words", list(leaves(get_command(app))), ids=" ".join)
 def test_the_help_of_a_command_begins_with_an_example(
-    words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+    words: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """No line is cut, or wider than a terminal of 80 columns."""
+    monkeypatch.setenv("COLUMNS", "80")
     assert run([*words, "--help"]) == 0
     usage, _, title, _, example, *rest = capsys.readouterr().out.splitlines()
+    assert not [line for line in rest if cell_len(line) > 80 or line.endswith("...")]
     assert usage.startswith(f"Usage: gougi {' '.join(words)}")
     assert title == "  Examples:"
     assert f"gougi {' '.join(words)}" in example
@@ -145,7 +148,7 @@ def test_eval_with_a_broken_net(here: Here, tmp_path: Path) -> None:
 
 
 def test_a_net_whose_header_lies(here: Here, tmp_path: Path) -> None:
-    """The size tells the shape; the folder stands for its net; a wrong name is refused with what would fit."""
+    """The size gives the shape; a folder stands for its net; the error about a wrong name lists the possible ones."""
     shape = Architecture(K_P, 256, 8, 64)
     data = serialise_network(random_network(shape))
     truth, lie = str(shape).encode(), b"Features=HalfKP(Friend)[125388->256x2],Network=what a trainer writes"
@@ -191,7 +194,7 @@ def test_usi_single(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("words", [["usi", "--single"], ["usi"]])
 def test_usiok_waits_for_nothing_that_is_compiled(tmp_path: Path, words: list[str]) -> None:
-    """With a numba that never finishes loading."""
+    """Even if numba never finishes loading."""
     (tmp_path / "slow").mkdir()
     (tmp_path / "slow" / "numba.py").write_text("import time\ntime.sleep(1000)\n")
     env = {"PYTHONPATH": f"{tmp_path / 'slow'}:{ROOT}"}

@@ -1,4 +1,4 @@
-"""A process whose disk does not answer: it says what that has cost, and ends."""
+"""A process whose disk does not answer: it reports the loss, and ends."""
 
 from __future__ import annotations
 

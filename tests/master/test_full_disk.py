@@ -44,7 +44,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def told(result: subprocess.CompletedProcess[str], what: str = "") -> None:
-    """The error is one line that names what could not be written."""
+    """The error is one line that names the unwritten file."""
     assert "Traceback" not in result.stderr and "Exception ignored" not in result.stderr, result.stderr
     assert result.returncode == DISK_FULL, result.stderr
     (line,) = [line for line in result.stderr.splitlines() if line.startswith("gougi: ")]
@@ -176,7 +176,7 @@ def test_the_file_in_which_games_are_counted_is_named() -> None:
 
 @needs_mounts
 def test_the_folder_of_compiled_code(tmp_path: Path) -> None:
-    """With one small function to compile: it is the same way for all."""
+    """With one small function to compile: the path is the same for all."""
     program = (sys.executable, "-m", "tests.master.tiny_warm")
     result = in_full_folder("warm", tmp_path, program, GOUGI_CACHE_DIR=str(tmp_path / "full"))
     *_, last = result.stderr.splitlines()
@@ -195,7 +195,7 @@ def test_a_folder_of_compiled_code_that_refuses_a_part_of_it(tmp_path: Path, mon
 
 @needs_mounts
 def test_nowhere_to_keep_compiled_code(tmp_path: Path) -> None:
-    """The error says what is wrong with the folder that was asked for."""
+    """The error gives the fault of the requested folder."""
     if ROOT.is_relative_to("/tmp") or ROOT.is_relative_to("/var/tmp"):
         pytest.skip("the repository itself would be covered")
     mounts = "".join(f"mount -t tmpfs -o ro none {folder} && " for folder in ("/tmp", "/var/tmp"))
@@ -210,7 +210,7 @@ def test_nowhere_to_keep_compiled_code(tmp_path: Path) -> None:
 
 
 def test_a_cache_folder_that_cannot_be(tmp_path: Path) -> None:
-    """Another one is used, and that is told."""
+    """Another one is used, with a message."""
     (tmp_path / "file").write_text("")
     env = {**environment(tmp_path), "GOUGI_CACHE_DIR": str(tmp_path / "file" / "cache"), "TMPDIR": str(tmp_path)}
     command = [sys.executable, "-c", "from worker.jit import cache_dir; cache_dir()"]

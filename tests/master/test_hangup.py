@@ -1,4 +1,4 @@
-"""The terminal of a player is closed, or what reads its output ends: a game on a server goes on to its end."""
+"""The terminal of a player is closed, or the reader of its output ends: a game on a server continues to its end."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def assert_whole(folder: Path) -> None:
 
 
 def number_of(folder: Path) -> int:
-    """The number of the process that keeps its log there."""
+    """The id of the process that keeps its log there."""
     return int(next(folder.glob("*.jsonl")).stem.rpartition("-")[2])
 
 
 def test_a_game_on_a_server_outlives_terminal_and_reader(tmp_path: Path) -> None:
-    """anna's terminal is closed, and bert's output is read for two lines only. He would play game after game; SIGUSR1
-    lets the one that runs be the last."""
+    """anna's terminal is closed, and bert's output is read for two lines only. He would play game after game; after
+    SIGUSR1 the running game is his last."""
     server = Running(["serve", "--port", "0", "--max-moves", str(MOVES), "--records", "server"], tmp_path)
     try:
         address = server.wait_for("listening on").split()[2].rstrip(";")
@@ -87,7 +87,7 @@ def test_an_embedded_game_ends_in_good_order(tmp_path: Path) -> None:
 
 
 def processes_end(pid: int) -> None:
-    """Fail unless the process is gone within seconds (a dead one that nobody has asked for counts as gone)."""
+    """Fail unless the process is gone within seconds (a zombie counts as gone)."""
     for _ in range(200):
         try:
             if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":

@@ -1,4 +1,4 @@
-"""Messages in the user's language: every one that `say` is given has its Japanese, with the same fields."""
+"""Messages in the user's language: every message for `say` has a Japanese text with the same fields."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ TOLD = [
     *(MASTER / name for name in ("csa/login.py", "csa/client.py", "practice/server.py", "cloud/player.py")),
     *(ROOT / "worker" / "usi" / name for name in ("options.py", "words.py")),
 ]
-"""Files with errors that a command, or a GUI, tells in one line."""
+"""Files whose errors a command or a GUI shows in one line."""
 _PLACE = re.compile(r"--[a-z-]+|\[[a-z]+\]|^[a-z]+: W$|W")
 """The part of an error that names the place, which is the same in all languages."""
 
@@ -74,8 +74,8 @@ def messages() -> set[str]:
 
 
 def page_messages() -> set[str]:
-    """The texts that the analysis' HTML page gives to its `say`, and those of the report that the code gives to
-    `page_say` or to what it calls ``text``."""
+    """The texts for `say` of the analysis' HTML page, and those of the report that the code gives to `page_say` or to a
+    function named ``text``."""
     found = {*BANDS, *ENDINGS.values(), *(kind.value for kind in Sureness)}  # by their names
     for path in (MASTER / "analysis" / "page").glob("*.js"):
         for quoted in re.findall(r'\bsay\(("(?:[^"\\]|\\.)*")', path.read_text(encoding="utf-8")):
@@ -109,7 +109,7 @@ def own_messages(package: str) -> set[str]:
 
 
 def errors() -> Iterator[str]:
-    """Errors as they may look: those that the code puts together, with a word for each field."""
+    """Possible errors: the texts that the code composes, with a word for each field."""
     yield from (words.format_map(defaultdict(lambda: "W")) for words in EXPECTED.values())
     yield from REASONS.values()
     for path in TOLD:
@@ -121,7 +121,7 @@ def errors() -> Iterator[str]:
 
 
 def sample(node: ast.expr) -> str:
-    """A text of that form; empty: it is put together elsewhere."""
+    """A text of that form; empty: it is composed elsewhere."""
     match node:
         case ast.Constant(str(text)):
             return text

@@ -1,5 +1,4 @@
-"""A fault that waiting cannot repair ends `gougi play` even if it is noticed late: at once, or after the running
-game."""
+"""A permanent fault ends `gougi play` even if it is noticed late: at once, or after the running game."""
 
 from __future__ import annotations
 

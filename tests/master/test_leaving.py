@@ -1,4 +1,4 @@
-"""A player's process that is stopped in the middle of a game: what its record says is what the server makes of it."""
+"""A player's process that is stopped in the middle of a game: its record agrees with the server's result."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.timeout(120)
 
 @pytest.mark.parametrize(("number", "moves_in_time"), [(signal.SIGTERM, True), (signal.SIGINT, False)])
 def test_a_signal_in_a_game_is_a_loss(tmp_path: Path, number: signal.Signals, moves_in_time: bool) -> None:
-    """It comes on the opponent's turn, who moves at once or only when the player is gone."""
+    """The signal comes on the opponent's turn; the opponent moves at once, or only after the player is gone."""
 
     async def main() -> tuple[list[str], Path]:
         ends: list[str] = []

@@ -1,4 +1,4 @@
-"""Errors of the command line and of values, in plain words; help without types; inputs that no command can read."""
+"""Errors of the command line and of values, in plain words; help without types; unreadable inputs."""
 
 from __future__ import annotations
 

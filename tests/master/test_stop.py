@@ -1,4 +1,4 @@
-"""``gougi stop``: players end after their game; and what a series of games says in the end."""
+"""``gougi stop``: players end after their game; and the final summary of a series of games."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever others write, the terminal gets no commands from them: servers, opponents, nodes, engines, files."""
+"""No text from outside can send commands to the terminal: from servers, opponents, nodes, engines, files."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_tables_panels_and_progress_are_clean_and_have_their_colours() -> None:
     console.print(HOSTILE, markup=False, highlight=False, soft_wrap=True)
     with Progress(console=console) as bar:
         bar.add_task(HOSTILE, total=1)
-        print(HOSTILE)  # which rich takes to itself meanwhile
+        print(HOSTILE)  # which rich keeps for itself meanwhile
     text = stream.getvalue()
     assert "\x1b[31m" in text
     assert commands(OWN.sub("", text).replace("\r", "")) == []
@@ -91,7 +91,7 @@ def test_tables_panels_and_progress_are_clean_and_have_their_colours() -> None:
 
 @pytest.mark.parametrize("text", ["[/]", "[red]x", "[link=http://192.0.2.1/]x[/link]", ":skull:"])
 def test_no_text_is_taken_for_markup(text: str) -> None:
-    """A node that is called so would end the screen, or make a link on it."""
+    """Otherwise a node with such a name would end the screen, or make a link on it."""
     stream = io.StringIO()
     console = Console(file=stream, force_terminal=True, color_system="truecolor", width=200, highlight=False)
     table = Table(text, box=None)
@@ -155,7 +155,7 @@ END Game_Summary
 
 
 def test_a_servers_lines_in_the_log_and_on_the_screen(tmp_path: Path) -> None:
-    """A real connection to a server that says such things wherever it may say anything."""
+    """A real connection to a server that sends such text in every place."""
     stream = io.StringIO()
     said = clean(HOSTILE).replace("\\u", "\x9b").replace("y", HOSTILE.replace("\r", ""))
 

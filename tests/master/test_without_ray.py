@@ -1,6 +1,6 @@
-"""On one machine nothing of Ray is loaded, in any process: here a `ray` stands in the way that says who loads it.
+"""On one machine no process loads any part of Ray: here a recording `ray` shadows the real one.
 
-`tests.master.practice.test_embedded` has a whole game of this kind, with a node that is made anew.
+`tests.master.practice.test_embedded` has a whole game of this kind, with a restarted node.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def planted(tmp_path: Path) -> Planted:
 
 
 def test_who_loads_ray_is_found(planted: Planted, tmp_path: Path) -> None:
-    """With an address it is loaded: else the other tests here would show nothing."""
+    """With an address Ray is loaded; otherwise the other tests here would prove nothing."""
     with socket.create_server(("127.0.0.1", 0)) as somebody:
         command = [*GOUGI, "status", "--address", f"127.0.0.1:{somebody.getsockname()[1]}"]
         assert (

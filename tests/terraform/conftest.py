@@ -19,7 +19,7 @@ MIRRORS = ("/opt/tf-plugins", "/usr/local/share/tf-plugins", "/usr/share/tf-plug
 
 
 class Terraform:
-    """Runs terraform with the mirror alone: nothing is fetched, nobody is told."""
+    """Runs terraform with the mirror alone, without any network access."""
 
     def __init__(self, scratch: Path, mirror: str) -> None:
         rc = scratch / "terraform.rc"
@@ -68,7 +68,7 @@ def terraform(tmp_path_factory: pytest.TempPathFactory) -> Terraform:
 
 
 def _sources(folder: Path) -> Path:
-    """A copy of the module and what it takes from deploy/, without what terraform keeps beside it."""
+    """A copy of the module and its files from deploy/, without terraform's own files."""
     ignore = shutil.ignore_patterns(".terraform", ".terraform.lock.hcl", "*.tfstate*")
     shutil.copytree(MODULE, folder / "terraform", ignore=ignore)
     shutil.copytree(ROOT / "deploy", folder / "deploy")
@@ -85,7 +85,7 @@ def initialised(terraform: Terraform, tmp_path_factory: pytest.TempPathFactory) 
 
 @pytest.fixture
 def planted(initialised: Path, tmp_path: Path) -> Callable[..., Path]:
-    """Makes a copy of the module with errors: (file, what stands there, what is to stand there)."""
+    """Makes a copy of the module with errors: (file, old text, new text)."""
 
     def plant(*errors: tuple[str, str, str]) -> Path:
         module = _sources(tmp_path)

@@ -1,4 +1,4 @@
-"""The module, as far as terraform can say without AWS; and that our promises find an error that is planted."""
+"""The module, as far as terraform can check it without AWS; and a proof that our tests find planted errors."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _runs() -> int:
 
 
 def test_each_validation_is_tried() -> None:
-    """A run expects that a bad value is refused, so that no validation can go unseen."""
+    """A run expects that a bad value is refused, so no validation is left untested."""
     text = (MODULE / "variables.tf").read_text()
     validated = [part.split('"')[0] for part in text.split('\nvariable "')[1:] if "validation {" in part]
     tried = re.findall(r"var\.(\w+)", (MODULE / "tests" / "variables.tftest.hcl").read_text())
@@ -45,7 +45,8 @@ def test_each_validation_is_tried() -> None:
 
 @pytest.mark.slow
 def test_workers_boot_after_what_they_fetch(terraform: Terraform, planted: Plant) -> None:
-    """By ways of their own: not only because they need the head's address, and the head needs the same."""
+    """By their own dependencies: not only because they need the head's address, and the head needs the same
+    resources."""
     graph = terraform.done(planted(("workers.tf", "local.head_address", '"10.81.0.10"')), "graph")
     edges: dict[str, set[str]] = {}
     for line in graph.splitlines():
@@ -68,7 +69,7 @@ def test_workers_boot_after_what_they_fetch(terraform: Terraform, planted: Plant
 
 def test_what_terraform_cannot_tell_without_aws() -> None:
     """A release that is gone before the next one is there; a head that is replaced because it was stopped, or because
-    AWS has a newer image; a clock that each plan starts anew."""
+    AWS has a newer image; a clock that restarts at each plan."""
     for file, resource, lifecycle in (
         ("storage.tf", "aws_s3_object.release", "create_before_destroy = true"),
         ("head.tf", "aws_instance.head", "ignore_changes = [associate_public_ip_address]"),

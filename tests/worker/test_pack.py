@@ -1,4 +1,4 @@
-"""Packs of compiled code: what fits comes out as it was, and nothing else ever does."""
+"""Packs of compiled code: a fitting pack is unpacked unchanged, and no other pack ever is."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_a_cut_pack_changes_nothing(file: Path, folder: Path, cut: int) -> None:
 def test_a_wheels_pack_is_found_by_its_name(file: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packs, "SHIPPED", file.parent)
     assert unpack_shipped() == ""
-    assert content(folder) == {}, "there is none of that name"
+    assert content(folder) == {}, "none has that name"
     file.rename(file.parent / "jit-0123.pack")
     assert unpack_shipped() == ""
     assert (folder / "complete").exists()
@@ -138,7 +138,7 @@ def test_a_wheels_pack_is_found_by_its_name(file: Path, folder: Path, monkeypatc
 
 @pytest.mark.slow
 def test_another_machine_need_not_compile(tmp_path: Path) -> None:
-    """As a user does it: what one cache has comes into an empty one, and searches the same tree from there."""
+    """As for a user: one cache's code goes into an empty one, and searches the same tree from there."""
     from tests.master.command import gougi
     from worker.search.bench import run_bench
     from worker.warm import warm_up

@@ -59,7 +59,7 @@ def test_a_thread_that_shares_its_core_waits() -> None:
 
 
 def test_what_stays_is_out_of_the_collectors_rounds() -> None:
-    """In this process thousands of objects are loaded code; a full round must not look at them in mid-game."""
+    """In this process thousands of objects are loaded code; a full round must not visit them in mid-game."""
     gc.unfreeze()  # by another test
     before = len(gc.get_objects())
     spare_the_collector()

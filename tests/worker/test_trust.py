@@ -1,4 +1,4 @@
-"""Whom a folder is trusted to, as real files of real users."""
+"""The users who may own a trusted folder, with real files of real users."""
 
 from __future__ import annotations
 

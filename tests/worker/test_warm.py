@@ -1,4 +1,4 @@
-"""After the warm-up nothing compiles any more, whatever of the searcher is used."""
+"""After the warm-up nothing compiles any more, in any use of the searcher."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from tests.worker.warmed import copy_of_the_warmed, run
 from worker.jit import cache
 
-# In a process of its own: this one has compiled things for other tests.
+# In a separate process: this one has compiled code for other tests.
 SCRIPT = """
 from worker.warm import warm_up
 warm_up()

@@ -1,4 +1,4 @@
-"""Compiling in a process of its own: it can be ended at any moment, and says what went wrong."""
+"""Compiling in a separate process: it can be ended at any moment, and reports its error."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_what_was_ended_does_not_begin(cold: Path) -> None:
     assert not cold.exists()
 
 
-def test_where_all_is_compiled_no_process_begins(cold: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_if_all_is_compiled_no_process_begins(cold: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cold.mkdir()
     (cold / "complete").touch()
     os.utime(cold, (time.time() - 200_000,) * 2)

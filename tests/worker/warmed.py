@@ -1,4 +1,4 @@
-"""The cache of compiled code as the warm-up of the searcher left it, for tests of what is warmed."""
+"""The cache of compiled code directly after the searcher's warm-up, for tests of its content."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from worker.jit import cache
 
 
 def copy_of_the_warmed(to: Path) -> dict[str, str]:
-    """Copy the cache without what tests have added since its warm-up; returns the environment that finds the copy."""
+    """Copy the cache without later additions by tests; returns the environment that finds the copy."""
     warm.warm_up()
     whole = cache.cache_dir()
     done = (whole / "complete").stat().st_mtime_ns
 
     def later(folder: str, names: list[str]) -> set[str]:
-        """Files that came after the warm-up, other warm-ups' marks, and those that others are writing now."""
+        """Files that came after the warm-up, other warm-ups' marks, and files that others are writing now."""
         code = {name for name in names if name.endswith(("nbi", "nbc"))}
         newer = {name for name in code if (Path(folder) / name).stat().st_mtime_ns > done}
         return newer | {name for name in names if ".tmp." in name or name.startswith("complete-")}
@@ -29,7 +29,7 @@ def copy_of_the_warmed(to: Path) -> dict[str, str]:
 
 
 def run(script: str, variables: dict[str, str], *arguments: str) -> str:
-    """Run a script in a process of its own, which has compiled nothing yet; returns what it prints."""
+    """Run a script in a separate process, which has compiled nothing yet; returns its output."""
     environment = {**os.environ, **variables}
     words = [sys.executable, "-c", script, *arguments]
     done = subprocess.run(words, capture_output=True, text=True, timeout=280, check=False, env=environment)

@@ -34,9 +34,10 @@ in the next moves."""
 class Delays:
     """The delays of one connection, in milliseconds: the usual one, and the worst to expect.
 
-    The usual one is robust: one move in ten may take any time without changing it. It is for the soft time, where
+    The usual one is robust: one move in ten may take any time without changing it. It is for the soft time, after which
     lateness costs a second, and includes how late the searcher answers after the soft time. The worst one is for the
-    hard limit, where lateness costs the game; it includes how late we are after the hard limit, and decays slowly.
+    hard limit, after which lateness costs the game; it includes how late we are after the hard limit, and decays
+    slowly.
     """
 
     def __init__(self, start_ms: float) -> None:

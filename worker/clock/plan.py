@@ -1,6 +1,6 @@
 """The spread of the main time over a game: pure arithmetic over plies.
 
-The shape is YaneuraOu's trapezoid: little in the opening, where a book or a standard move would do as well; a rise
+The shape is YaneuraOu's trapezoid: little in the opening, in which a book or a standard move would do as well; a rise
 until the fight begins; a plateau; and a fall to a tail for very long games. A move's share is the trapezoid's weight at
 this ply divided by the sum of its weights from here on, so saved or overdrawn time is spread over all later moves.
 """

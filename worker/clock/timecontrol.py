@@ -73,8 +73,8 @@ class ClockSettings:
     reserve_share: float = 0.1
     """Share of the time at stake that the hard limit keeps back, up to ``most_reserve_ms``."""
     most_kept: float = 1.0
-    """The hard limit keeps back no more than this share of the time at stake, margin included, whatever the delays. At
-    1 the margin is kept back even if that leaves no time: the operator has chosen it for such a time control."""
+    """The hard limit keeps back no more than this share of the time at stake, margin included, however long the delays.
+    At 1 the margin is kept back even if that leaves no time: the operator has chosen it for such a time control."""
     slow_mover: int = 100
     """Time for a move, in percent of its planned share of the main time."""
     untouched_ms: int = 2500
@@ -82,6 +82,6 @@ class ClockSettings:
     or a slow line holds up.
     """
     least_ms: int = 20
-    """The shortest search, whatever the clock shows."""
+    """The shortest search, for any time on the clock."""
     unlimited_ms: int = 10_000
     """The time for a move of a game without time limit."""

@@ -60,8 +60,8 @@ PLAIN_SOURCES: Final = frozenset(
 )
 """Sources in the compiled packages that compiled code does not depend on: when they change, the cache stays valid."""
 
-APART: Final = "nnue/sfnn/"
-"""Sources whose compiled code has its own folder within this one (`worker.nnue.sfnn.jit`)."""
+APART: Final = ("nnue/sfnn/", "nnue/attacked.py")
+"""Sources whose compiled code has its own folder within this one (`worker.nnue.apart`)."""
 
 OUTSIDE: Final = ("score.py",)
 """Sources outside these packages whose constants are part of compiled code."""

@@ -33,22 +33,22 @@ def accumulator(nn: Any, ply: int, perspective: int) -> Any:
 
 
 @jit()
-def _key_address(nn: Any, ply: int, perspective: int) -> Any:
+def key_address(nn: Any, ply: int, perspective: int) -> Any:
     return nn.keys + ((ply & (SLOTS - 1)) * 2 + perspective) * 8
 
 
 @jit()
-def _mark_valid(pos: Any, nn: Any, ply: int, perspective: int) -> None:
-    st64(_key_address(nn, ply, perspective), np.int64(pos.st_key[ply]))
+def mark_valid(pos: Any, nn: Any, ply: int, perspective: int) -> None:
+    st64(key_address(nn, ply, perspective), np.int64(pos.st_key[ply]))
 
 
 @jit()
-def _is_valid(pos: Any, nn: Any, ply: int, perspective: int) -> Any:
-    return ldu64(_key_address(nn, ply, perspective)) == pos.st_key[ply]
+def is_valid(pos: Any, nn: Any, ply: int, perspective: int) -> Any:
+    return ldu64(key_address(nn, ply, perspective)) == pos.st_key[ply]
 
 
 @jit()
-def _king_place(pos: Any, nn: Any, perspective: int) -> Any:
+def king_place(pos: Any, nn: Any, perspective: int) -> Any:
     """The addresses (int64) of the own king's block of rows, and of the board pieces' numbers for that block.
 
     A side without a king gets those of a king on square 0.
@@ -58,12 +58,12 @@ def _king_place(pos: Any, nn: Any, perspective: int) -> Any:
 
 
 @jit()
-def _piece_row(nn: Any, block: int, numbers: int, piece: int, square: int) -> Any:
+def piece_row(nn: Any, block: int, numbers: int, piece: int, square: int) -> Any:
     return block + ld16(numbers + (piece * SQUARES + square) * 2) * nn.row_bytes
 
 
 @jit()
-def _hand_row(nn: Any, block: int, perspective: int, holder: int, index: int) -> Any:
+def hand_row(nn: Any, block: int, perspective: int, holder: int, index: int) -> Any:
     """The address (int64) of the row of a piece in hand; ``holder``: colour * 8 + type."""
     number = ld16(nn.tables + HANDS_OFFSET + (perspective * 16 + holder) * 2)
     return block + (number + index) * nn.row_bytes
@@ -75,7 +75,7 @@ def refresh(pos: Any, nn: Any, perspective: int) -> None:
 
     The stored entry has an accumulator, a board and hands. Every piece that differs is removed or added.
     """
-    block, numbers = _king_place(pos, nn, perspective)
+    block, numbers = king_place(pos, nn, perspective)
     kept = nn.kept + (perspective * SQUARES + max(pos.ksq[perspective], 0)) * nn.kept_bytes
     board = kept + nn.row_bytes
     hands = board + BOARD_BYTES
@@ -94,32 +94,32 @@ def refresh(pos: Any, nn: Any, perspective: int) -> None:
                 square = first + np.int64(shift >> np.uint64(3))
                 piece = np.int64((before >> shift) & np.uint64(255))
                 if piece != 0:
-                    st64(removed, _piece_row(nn, block, numbers, piece, square))
+                    st64(removed, piece_row(nn, block, numbers, piece, square))
                     removed += 8
                 piece = np.int64((now >> shift) & np.uint64(255))
                 if piece != 0:
-                    st64(added, _piece_row(nn, block, numbers, piece, square))
+                    st64(added, piece_row(nn, block, numbers, piece, square))
                     added += 8
     for holder in range(16):
         held = pos.hand[holder]
         before_held = ldu8(hands + holder)
         if held != before_held:
             for index in range(held, before_held):
-                st64(removed, _hand_row(nn, block, perspective, holder, index))
+                st64(removed, hand_row(nn, block, perspective, holder, index))
                 removed += 8
             for index in range(before_held, held):
-                st64(added, _hand_row(nn, block, perspective, holder, index))
+                st64(added, hand_row(nn, block, perspective, holder, index))
                 added += 8
             st8(hands + holder, held)
     target = accumulator(nn, pos.ply, perspective)
     kernels.change_rows(target, kept, nn.row_bytes, nn.rows, added, first_removed, removed)
-    _mark_valid(pos, nn, pos.ply, perspective)
+    mark_valid(pos, nn, pos.ply, perspective)
     nn.refreshes += 1
 
 
 @jit()
 def _update(pos: Any, nn: Any, block: int, numbers: int, ply: int, perspective: int) -> None:
-    """Compute the accumulator of ``ply + 1`` from that of ``ply``; the own king has stayed in its `_king_place`."""
+    """Compute the accumulator of ``ply + 1`` from that of ``ply``; the own king has stayed in its `king_place`."""
     source = accumulator(nn, ply, perspective)
     target = accumulator(nn, ply + 1, perspective)
     move = pos.st_move[ply]
@@ -130,19 +130,19 @@ def _update(pos: Any, nn: Any, block: int, numbers: int, ply: int, perspective: 
         square = move & 127
         origin = (move >> 7) & 127
         hand = (piece >> 4) * 8
-        added = _piece_row(nn, block, numbers, piece | ((move >> 11) & 8), square)
+        added = piece_row(nn, block, numbers, piece | ((move >> 11) & 8), square)
         if move & DROP_BIT:
-            removed = _hand_row(nn, block, perspective, hand + origin, pos.st_hand[ply])
+            removed = hand_row(nn, block, perspective, hand + origin, pos.st_hand[ply])
         else:
-            removed = _piece_row(nn, block, numbers, piece, origin)
+            removed = piece_row(nn, block, numbers, piece, origin)
         captured = pos.st_captured[ply]
         if captured == 0:
             kernels.exchange_row(target, source, nn.row_bytes, added, removed)
         else:
-            added2 = _hand_row(nn, block, perspective, hand + (captured & 7), pos.st_hand[ply])
-            removed2 = _piece_row(nn, block, numbers, captured, square)
+            added2 = hand_row(nn, block, perspective, hand + (captured & 7), pos.st_hand[ply])
+            removed2 = piece_row(nn, block, numbers, captured, square)
             kernels.exchange_two_rows(target, source, nn.row_bytes, added, added2, removed, removed2)
-    _mark_valid(pos, nn, ply + 1, perspective)
+    mark_valid(pos, nn, ply + 1, perspective)
     nn.updates += 1
 
 
@@ -152,7 +152,7 @@ def ensure(pos: Any, nn: Any, perspective: int) -> None:
     ply = pos.ply
     own_king = (perspective << 4) | KING
     nearest = ply
-    while not _is_valid(pos, nn, nearest, perspective):
+    while not is_valid(pos, nn, nearest, perspective):
         if nearest == 0 or ply - nearest == _WALK:
             refresh(pos, nn, perspective)
             return
@@ -161,7 +161,7 @@ def ensure(pos: Any, nn: Any, perspective: int) -> None:
             refresh(pos, nn, perspective)
             return
     if nearest < ply:
-        block, numbers = _king_place(pos, nn, perspective)
+        block, numbers = king_place(pos, nn, perspective)
         while nearest < ply:
             _update(pos, nn, block, numbers, nearest, perspective)
             nearest += 1
@@ -177,6 +177,9 @@ def _output(pos: Any, nn: Any) -> Any:
 @jit()
 def prepare(pos: Any, nn: Any) -> None:
     """Compute the position's accumulators now: the evaluations of its children need them too."""
+    if nn.attacked != 0:
+        call_at(nn.attacked, record_address(pos), record_address(nn))
+        return
     for perspective in range(2):
         ensure(pos, nn, perspective)
 
@@ -192,7 +195,11 @@ def evaluate(pos: Any, nn: Any) -> Any:
 def evaluate_full(pos: Any, nn: Any) -> Any:
     """The same value as `evaluate` (int64), computed from all pieces without earlier accumulators."""
     for perspective in range(2):
-        refresh(pos, nn, perspective)
+        if nn.attacked == 0:
+            refresh(pos, nn, perspective)
+        else:
+            st64(key_address(nn, pos.ply, perspective), ~np.int64(pos.st_key[pos.ply]))
+    prepare(pos, nn)
     return _output(pos, nn)
 
 

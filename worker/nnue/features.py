@@ -14,8 +14,9 @@ numbers when the king is on files 6 to 9. If squares are relative to the king, a
 the corner 9九; other king squares shift all pieces by the same number of rows, and pieces in hand have no feature.
 
 Sources: YaneuraOu ``evaluate.h``, ``eval/nnue/features`` (``half_kp``, ``half_kp_vm``, ``half_ka1``, ``half_ka2``,
-``half_ka_hm1``, ``half_ka_hm2``, ``half_relative_kp``, ``k``, ``p``) and ``architectures/nnue_arch_gen.py``; checked
-against ``shared/nets/kp256_reference.bin``, in which the rows that no position can reach are all zero.
+``half_ka_hm1``, ``half_ka_hm2``, ``half_kpe9``, ``half_relative_kp``, ``k``, ``p``) and
+``architectures/nnue_arch_gen.py``; checked against ``shared/nets/kp256_reference.bin``, in which the rows that no
+position can reach are all zero.
 """
 
 from __future__ import annotations
@@ -107,12 +108,15 @@ class FeatureSet:
         hash: the word that identifies it in network files (``kHashValue``).
         king_rule: the effect of the own king's square.
         king_planes: 0: kings are not pieces; 1: both kings share 81 numbers; 2: own king, then the enemy's; 3: `K_A2`.
+        attack_classes: 9: a piece on the board has one of nine rows, by the number of attackers of its square
+            (`worker.nnue.attacked`); 1: it has one row.
     """
 
     name: str
     hash: int
     king_rule: KingRule
     king_planes: int
+    attack_classes: int = 1
 
     @property
     def king_rows(self) -> bool:
@@ -127,10 +131,15 @@ class FeatureSet:
         return PIECE_NUMBERS + self.king_planes * SQUARES
 
     @property
-    def dimensions(self) -> int:
-        """Rows of the feature transformer in the file."""
+    def class_rows(self) -> int:
+        """Number of rows of all blocks, once for each class of attacks."""
         blocks = {KingRule.SQUARE: SQUARES, KingRule.MIRRORED: _MIRRORED_FILES * _FILE}
         return self.block_rows * blocks.get(self.king_rule, 1)
+
+    @property
+    def dimensions(self) -> int:
+        """Rows of the feature transformer in the file."""
+        return self.class_rows * self.attack_classes
 
     @property
     def no_feature(self) -> int:
@@ -161,6 +170,7 @@ K_A2: Final = FeatureSet(
 )
 """As K+P. In the file both kings also share 81 rows, which stand before those of each (`merged_rows`)."""
 HALF_KP: Final = FeatureSet("HalfKP(Friend)", 0x5D69D5B8, KingRule.SQUARE, king_planes=0)
+HALF_KPE9: Final = FeatureSet("HalfKPE9(Friend)", HALF_KP.hash, KingRule.SQUARE, king_planes=0, attack_classes=9)
 HALF_KP_VM: Final = FeatureSet("HalfKP_vm(Friend)", 0x0B6B1D9A, KingRule.MIRRORED, king_planes=0)
 HALF_RELATIVE_KP: Final = FeatureSet("HalfRelativeKP(Friend)", 0xF9180918, KingRule.RELATIVE, king_planes=0)
 HALF_KA1: Final = FeatureSet("HalfKA1(Friend)", 0x5F134CB8, KingRule.SQUARE, king_planes=2)
@@ -170,7 +180,18 @@ HALF_KA_HM2: Final = FeatureSet("HalfKA_hm2(Friend)", 0x7F234CB8, KingRule.MIRRO
 
 FEATURE_SETS: Final = {
     features.name: features
-    for features in (K_P, HALF_KP, HALF_KP_VM, HALF_RELATIVE_KP, HALF_KA1, HALF_KA2, HALF_KA_HM1, HALF_KA_HM2, K_A2)
+    for features in (
+        K_P,
+        HALF_KP,
+        HALF_KP_VM,
+        HALF_RELATIVE_KP,
+        HALF_KA1,
+        HALF_KA2,
+        HALF_KA_HM1,
+        HALF_KA_HM2,
+        K_A2,
+        HALF_KPE9,
+    )
 }
 
 

@@ -86,7 +86,7 @@ def _products_by_activity(source: SfnnFile) -> npt.NDArray[np.intp]:
         position = Position.from_sfen(text)
         board, hands = position.record.board, (position.hand(0), position.hand(1))
         for side in range(2):
-            rows = sfnn_reference.active_rows(source.architecture, side, board, hands, position.record.ksq)
+            rows = active_rows(source.architecture.features, side, board, hands, position.record.ksq)
             both = sfnn_reference.accumulator(source, rows).reshape(2, half) > 0
             active += both[0] & both[1]
     return np.argsort(active, kind="stable")

@@ -17,6 +17,8 @@ BOARD_BYTES: Final = 88
 """Bytes of a stored board: one per piece, rounded up to whole words of eight."""
 HANDS_BYTES: Final = 16
 """Bytes of the stored hands."""
+ATTACKS_BYTES: Final = 64
+"""Bytes of the stored attacks (`worker.nnue.attacked`)."""
 
 NN_DTYPE: Final = np.dtype(
     [
@@ -37,13 +39,17 @@ NN_DTYPE: Final = np.dtype(
         ("hidden2", np.int64),
         ("king_rows", np.int64),  # 1: a move of the own king changes every row
         ("fv_scale", np.int64),  # raw output per centipawn; may be changed between searches
+        # If rows depend on attacks: the address of the function that computes both accumulators, else 0, and the bytes
+        # from the rows of one class of attacks to those of the next.
+        ("attacked", np.int64),  # int64 (int64 address of the position's Record, int64 address of this Record)
+        ("class_bytes", np.int64),
         # If other layers follow the accumulators: the address of their function, else 0, and of its data.
         ("output", np.int64),  # int64 (int64 address of the position's Record, int64 address of this Record)
         ("sfnn", np.int64),  # `worker.nnue.sfnn.state.SF_DTYPE`
         # Addresses of the thread's own buffers.
         ("accumulators", np.int64),  # int16 [SLOTS][perspective 2][width]
         ("keys", np.int64),  # uint64 [SLOTS][perspective 2]
-        ("kept", np.int64),  # [perspective 2][own king's square]: int16 [width], board, hands (`accumulator.refresh`)
+        ("kept", np.int64),  # [perspective 2][own king's square]: int16 [width], board, hands, attacks
         ("kept_bytes", np.int64),  # of one of these
         ("rows", np.int64),  # int64 [2][MAX_ACTIVE]: addresses of the rows that a refresh adds and subtracts
         ("activations", np.int64),  # clipped accumulators

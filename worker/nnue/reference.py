@@ -17,7 +17,22 @@ import numpy.typing as npt
 
 from worker.nnue.features import BOARD_BASE, HAND_BASE, FeatureSet
 from worker.nnue.format import NetworkFile
-from worker.shogi.pieces import KING
+from worker.shogi.pieces import (
+    BISHOP,
+    DRAGON,
+    GOLD,
+    HORSE,
+    KING,
+    KNIGHT,
+    LANCE,
+    PAWN,
+    PRO_KNIGHT,
+    PRO_LANCE,
+    PRO_PAWN,
+    PRO_SILVER,
+    ROOK,
+    SILVER,
+)
 
 _ACTIVATION_MAX = 127
 _WEIGHT_SHIFT = 6
@@ -36,6 +51,21 @@ for _kind, _bases in {**BOARD_BASE, KING: (_FE_END, _E_KING)}.items():
             _BOARD[_perspective, _colour << 4 | _kind] = _bases[_colour != _perspective]
 
 Ints = npt.NDArray[np.int64]
+
+_STRAIGHT = ((0, -1), (0, 1), (-1, 0), (1, 0))
+_DIAGONAL = ((-1, -1), (1, -1), (-1, 1), (1, 1))
+_GOLD = (*_STRAIGHT, (-1, -1), (1, -1))
+_STEPS = {
+    PAWN: ((0, -1),),
+    KNIGHT: ((-1, -2), (1, -2)),
+    SILVER: (*_DIAGONAL, (0, -1)),
+    **dict.fromkeys((GOLD, PRO_PAWN, PRO_LANCE, PRO_KNIGHT, PRO_SILVER), _GOLD),
+    KING: (*_STRAIGHT, *_DIAGONAL),
+    HORSE: _STRAIGHT,
+    DRAGON: _DIAGONAL,
+}
+"""Steps of a black piece by type, in files and ranks."""
+_SLIDES = {LANCE: ((0, -1),), BISHOP: _DIAGONAL, HORSE: _DIAGONAL, ROOK: _STRAIGHT, DRAGON: _STRAIGHT}
 
 
 def piece_list(perspective: int, board: npt.ArrayLike, hands: Sequence[Sequence[int]]) -> Ints:
@@ -107,6 +137,33 @@ def make_index(name: str, king: int, pieces: Ints) -> Ints:
     raise ValueError(f"no features {name}")
 
 
+def attackers(board: npt.ArrayLike) -> Ints:
+    """The number of pieces that attack each square, int64 [colour 2][square 81]."""
+    codes = np.asarray(board)[:81].tolist()
+    counts = np.zeros((2, 81), np.int64)
+    for square, code in enumerate(codes):
+        kind, colour = code & 15, code >> 4
+        for moves, reach in ((_STEPS, 1), (_SLIDES, 8)):
+            for file_step, rank_step in moves.get(kind, ()):
+                file, rank = divmod(square, 9)
+                for _ in range(reach):
+                    file, rank = file + file_step, rank + (rank_step if colour == 0 else -rank_step)
+                    if not (0 <= file < 9 and 0 <= rank < 9):
+                        break
+                    counts[colour, 9 * file + rank] += 1
+                    if codes[9 * file + rank]:
+                        break
+    return counts
+
+
+def attack_classes(perspective: int, board: npt.ArrayLike, pieces: Ints) -> Ints:
+    """3 * own + enemy attackers, two at most, of each piece's square; 0 for pieces in hand. ``pieces`` as `piece_list`
+    gives them."""
+    counts = attackers(board).clip(0, 2)[:, :: 1 if perspective == 0 else -1]
+    classes = 3 * counts[perspective] + counts[1 - perspective]
+    return np.where(pieces < _FE_HAND_END, 0, classes[(pieces - _FE_HAND_END) % 81])
+
+
 def active_rows(
     features: FeatureSet,
     perspective: int,
@@ -123,7 +180,11 @@ def active_rows(
     """
     square = max(int(king_squares[perspective]), 0)
     king = square if perspective == 0 else 80 - square
-    return make_index(features.name, king, piece_list(perspective, board, hands))
+    pieces = piece_list(perspective, board, hands)
+    if features.attack_classes == 1:
+        return make_index(features.name, king, pieces)
+    pieces = pieces[pieces < _FE_END]
+    return _FE_END * (81 * attack_classes(perspective, board, pieces) + king) + pieces
 
 
 def forward(network: NetworkFile, own: npt.NDArray[np.int16], enemy: npt.NDArray[np.int16]) -> int:

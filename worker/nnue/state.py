@@ -15,7 +15,7 @@ import numpy as np
 from worker.jit.memory import CACHE_LINE, aligned_zeros
 from worker.nnue.kernels import kernels
 from worker.nnue.network import Network
-from worker.nnue.record import BOARD_BYTES, HANDS_BYTES, MAX_ACTIVE, NN_DTYPE, SLOTS
+from worker.nnue.record import ATTACKS_BYTES, BOARD_BYTES, HANDS_BYTES, MAX_ACTIVE, NN_DTYPE, SLOTS
 from worker.shogi.pieces import SQUARES
 
 _UNUSED_KEY: Final = (1 << 64) - 1
@@ -33,7 +33,8 @@ class NnueState:
     def __init__(self, network: Network) -> None:
         self.network: Final = network
         features, width = network.architecture.features, len(network.transformer_bias)
-        kept_bytes = -(-(2 * width + BOARD_BYTES + HANDS_BYTES) // CACHE_LINE) * CACHE_LINE
+        attacks_bytes = ATTACKS_BYTES if features.attack_classes > 1 else 0
+        kept_bytes = -(-(2 * width + BOARD_BYTES + HANDS_BYTES + attacks_bytes) // CACHE_LINE) * CACHE_LINE
         sizes = {
             "accumulators": SLOTS * 2 * 2 * width,
             "keys": SLOTS * 2 * 8,
@@ -69,6 +70,11 @@ class NnueState:
         self.record.width = width
         self.record.row_bytes = 2 * width
         self.record.king_rows = features.king_rows
+        if features.attack_classes > 1:
+            # Imported here: without such a network none of it is compiled.
+            from worker.nnue.attacked import address
+
+            self.record.attacked, self.record.class_bytes = address(), features.class_rows * 2 * width
         if network.stacks is None:
             for number, (bias, weight) in enumerate(network.layers, 1):
                 self.record[f"bias{number}"] = bias.ctypes.data

@@ -1,6 +1,6 @@
 """The net being trained: its forward pass in floating point, or with the evaluator's integers, and its gradients.
 
-Both are computed in the evaluator's units, where an activation of 1 is 127: whole numbers of this size are exact in
+Both are computed in the evaluator's units, in which an activation of 1 is 127: whole numbers of this size are exact in
 float32, so that a pass with rounded weights gives the evaluator's output to the last bit.
 """
 

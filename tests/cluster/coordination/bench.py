@@ -1,4 +1,4 @@
-"""A coordinator on the bench: a test is its clock, its nodes and its master."""
+"""A coordinator on a test bench: the test plays its clock, its nodes and its master."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ DECLARABLE = "+P+P+P+PK+P+P+P+P/+P+P+P6/9/9/9/9/9/9/4k4 b 2R2B4G4S4N4L 1"
 
 
 class Bench:
-    """A coordinator, its clock and what it said."""
+    """A coordinator, its clock, and its instructions so far."""
 
     def __init__(self, nodes: int = 2, settings: Settings = SETTINGS, fallback: bool = False) -> None:
         self.coordinator = Coordinator(settings)
@@ -41,7 +41,7 @@ class Bench:
         self.decisions: list[Decision] = []
         self.out: list[Instruction] = []
         self.pondered = Pondered(0, {})
-        """The last word of pondering."""
+        """The final answer of a ponder search."""
         for number in range(1, nodes + 1):
             self.feed(NodeJoined(f"n{number}"))
         if fallback:
@@ -86,7 +86,7 @@ class Bench:
         return [i.fields for i in self.out if isinstance(i, LogEvent) and i.name == name]
 
     def split(self, request: SearchRequest = TIMED) -> None:
-        """Start, and go through the presearch: 7g7f is ranked first."""
+        """Start a search and finish its presearch: 7g7f is ranked first."""
         self.feed(StartSearch(request))
         self.report("n1", 5, 30, "7g7f", "3c3d")
         self.tick(300)

@@ -1,4 +1,4 @@
-"""Checks of what must hold in a coordinator after every event; a breach is a fault of ours."""
+"""Invariants of a coordinator, checked after every event."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from tests.cluster.split.trees import check_tree
 
 
 def check(coordinator: Coordinator) -> None:
-    """Raises AssertionError with the first invariant that does not hold."""
+    """Raises AssertionError at the first broken invariant."""
     run, pondering = coordinator.run, coordinator.ponders
     assert coordinator.searching == (run is not None), f"{coordinator.state.name} is not what runs"
     assert coordinator.pondering == (pondering is not None), f"{coordinator.state.name} is not what runs"
     if run is not None:
-        assert pondering is None, "a search, and pondering beside it"
+        assert pondering is None, "a search and pondering at the same time"
         _check_search(run.search, coordinator.roster)
     elif pondering is not None:
         searches = [run.search for run in pondering.active()]
@@ -33,7 +33,7 @@ def check(coordinator: Coordinator) -> None:
 
 
 def _check_search(search: Search, live: Collection[str]) -> None:
-    """Raises AssertionError with the first invariant that does not hold. ``live``: the nodes that can search now."""
+    """Raises AssertionError at the first broken invariant. ``live``: the nodes that can search now."""
     root = search.root
     for assignment in search.assignments.values():
         assert assignment.alive == (assignment.node_id in live), f"{assignment.node_id}: alive is {assignment.alive}"
@@ -44,13 +44,13 @@ def _check_search(search: Search, live: Collection[str]) -> None:
             assert root.legal_part(line.pv) == line.pv, f"{assignment.node_id}: PV is not legal"
         groups = [group for group in search.groups if assignment in group.assignments]
         assert groups == [search.group_of(assignment)], f"{assignment.node_id} is in {len(groups)} groups"
-    assert sum(len(group.assignments) for group in search.groups) == len(search.assignments), "a group holds a stranger"
+    assert sum(len(group.assignments) for group in search.groups) == len(search.assignments), "unknown node in a group"
     presearching = [group for group in search.groups if group.phase is Phase.PRESEARCH]
-    assert set(search.presearching) == set(presearching), "the groups in presearch were not counted"
+    assert set(search.presearching) == set(presearching), "wrong count of groups in presearch"
     names = [group.name for group in search.groups]
     assert len(names) == len(set(names)), f"two groups have one name: {names}"
     assert search.busy() == any(assignment.busy for assignment in search.assignments.values()), (
-        "the busy were not counted"
+        "wrong count of busy nodes"
     )
     _check_fallback(search)
     for group in search.groups:

@@ -28,7 +28,7 @@ class TestForced:
         bench.feed(StartSearch(SearchRequest(1, sfen, soft_ms=1000, hard_ms=2000)))
         assert [decision.move for decision in bench.decisions] == [move]
         assert bench.decisions[0].source == "forced"
-        assert (bench.decisions[0].pv, bench.decisions[0].score) == ((), None), "no search stands behind it"
+        assert (bench.decisions[0].pv, bench.decisions[0].score) == ((), None), "no search supports it"
         assert not bench.jobs
         assert not bench.coordinator.searching
 
@@ -234,7 +234,7 @@ class TestDecision:
         bench.tick(100)
         assert len(bench.decisions) == 1
 
-    def test_a_new_start_decides_what_still_runs(self) -> None:
+    def test_a_new_start_decides_the_running_search(self) -> None:
         bench = Bench()
         bench.split()
         bench.feed(StartSearch(replace(TIMED, search_id=2)))
@@ -340,7 +340,7 @@ class TestBorder:
 
 
 def test_a_search_is_reported_though_nothing_changes() -> None:
-    """Its time is decided anew with each report, and a change of the best move fades."""
+    """Each report is a chance to change its time: a change of the best move fades."""
     bench = Bench(1)
     bench.feed(StartSearch(replace(TIMED, soft_ms=20_000, hard_ms=60_000)))
     assert not [i for _ in range(30) for i in bench.tick(100) if isinstance(i, Progress)]
@@ -365,7 +365,7 @@ def test_progress_is_published_at_most_ten_times_a_second() -> None:
     assert [(view.node_id, view.job) for view in progress.fleet] == [("n1", "7g7f"), ("n2", "others")]
 
 
-def test_what_happened_to_a_node_and_to_a_search() -> None:
+def test_the_history_of_a_node_and_of_a_search() -> None:
     bench = Bench(2)
     bench.feed(StartSearch(TIMED))
     job = bench.job("n2")
@@ -388,7 +388,7 @@ def test_what_happened_to_a_node_and_to_a_search() -> None:
     assert bench.coordinator.history(999) == []
 
 
-def test_its_state_is_what_runs() -> None:
+def test_its_state_names_the_running_search() -> None:
     bench = Bench(2)
     states = [bench.coordinator.state]
     ponder = PonderSearch(replace(TIMED, search_id=2, moves=("7g7f",), soft_ms=None, hard_ms=None))

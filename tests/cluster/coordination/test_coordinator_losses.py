@@ -52,7 +52,7 @@ class TestDeadline:
         bench.feed(NodeLost("n1", "test"))
         assert (bench.job(FALLBACK).nodes, bench.job(FALLBACK).background) == (None, False)
 
-    def test_the_fallback_does_nothing_where_the_nodes_beside_it_answer(self) -> None:
+    def test_the_fallback_does_nothing_if_the_nodes_beside_it_answer(self) -> None:
         bench = Bench(0, fallback=True)
         bench.feed(NodeJoined("n1", beside_master=True))
         bench.feed(StartSearch(TIMED))
@@ -74,7 +74,7 @@ class TestDeadline:
         assert (bench.job(FALLBACK).nodes, bench.job(FALLBACK).background) == (None, False)
 
     @pytest.mark.parametrize("left", [0, 1])
-    def test_the_fallback_waits_no_longer_where_the_last_node_beside_it_goes(self, left: int) -> None:
+    def test_the_fallback_waits_no_longer_after_the_last_node_beside_it(self, left: int) -> None:
         bench = Bench(left, fallback=True)
         bench.feed(NodeJoined("beside", beside_master=True))
         bench.feed(StartSearch(TIMED))
@@ -165,7 +165,7 @@ class TestDeadline:
 
 
 ROOK_TO_TAKE = "4k4/9/9/4r4/9/9/4R4/9/3K5 b - 1"
-"""The rook on 5d can be taken by the one on 5g, with check; the first legal move is another."""
+"""The rook on 5d can be taken by the rook on 5g, with check; the first legal move is another one."""
 
 
 class TestNobodyHasAnAnswer:
@@ -179,7 +179,7 @@ class TestNobodyHasAnAnswer:
         assert bench.decisions[1].move in ("6i6h", "6i7h")
 
     @pytest.mark.parametrize("who", ["n1", FALLBACK])
-    def test_whoever_has_reported_is_heard_though_he_is_gone(self, who: str) -> None:
+    def test_a_lost_nodes_report_still_counts(self, who: str) -> None:
         bench = Bench(1, fallback=True)
         bench.feed(StartSearch(TIMED))
         bench.report(who, 1, -50, "6g6f")
@@ -189,7 +189,7 @@ class TestNobodyHasAnAnswer:
 
 
 class TestLoss:
-    def test_a_vote_outlives_the_life_of_its_node(self) -> None:
+    def test_a_vote_outlives_its_node(self) -> None:
         bench = Bench(1)
         bench.feed(StartSearch(TIMED))
         bench.report("n1", 24, 40, "7g7f", "3c3d")
@@ -206,7 +206,7 @@ class TestLoss:
         bench.feed(NodeLost("n1", "died"))
         bench.feed(NodeJoined("n1"), 100)
         bench.report("n1", 5, 30, "2g2f")
-        bench.report("n1", 4, 20, "5g5f")  # its last word, whatever it calls its depth
+        bench.report("n1", 4, 20, "5g5f")  # its last report, at any depth
         bench.feed(StopSearch(1))
         assert (bench.decisions[0].move, bench.decisions[0].depth) == ("5g5f", 4)
 

@@ -1,4 +1,4 @@
-"""The coordinator in storms: whatever comes in whatever order, each search has one decision, legal and in time."""
+"""The coordinator under random events in random order: each search has one decision, legal and in time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.cluster.storm import NODES, Storm
 )
 @example(
     seed=103920, beside_master=False, vote=Vote.MAJORITY, groups=2, playoff=0.0
-)  # a presearch ends when its nodes are gone
+)  # a presearch ends if its nodes are gone
 @settings(max_examples=25)
 def test_one_legal_decision_in_time(
     mode: Mode, seed: int, beside_master: bool, vote: Vote, groups: int, playoff: float

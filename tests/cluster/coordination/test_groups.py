@@ -1,4 +1,4 @@
-"""Two tiers: groups that share out a tree each, and vote. Event by event, through the coordinator."""
+"""Two tiers: each group splits a tree, and the groups vote. Event by event, through the coordinator."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TWO = replace(SETTINGS, mode=Mode.TIERS, groups=2)
 
 
 def two_groups(request: SearchRequest = TIMED) -> Bench:
-    """n1 and n2 against n3 and n4, both past their presearch: 7g7f is first in one, 2g2f in the other."""
+    """n1 and n2 against n3 and n4, both past their presearch: 7g7f is first in one group, 2g2f in the other."""
     bench = Bench(4, TWO)
     bench.feed(StartSearch(request))
     bench.report("n1", 5, 30, "7g7f")
@@ -99,7 +99,7 @@ def test_a_presearch_that_is_left_with_one_node_ends_in_a_voter() -> None:
     assert [ballot.voter for ballot in bench.decisions[0].ballots] == ["group-1", "n3"]
 
 
-def test_what_a_group_that_is_not_counted_searched_is_wasted() -> None:
+def test_the_search_of_an_uncounted_group_is_wasted() -> None:
     bench = two_groups()
     bench.report("n1", 20, 30, "7g7f")
     bench.report("n3", 8, 90, "2g2f")
@@ -113,7 +113,7 @@ def test_the_groups_of_two_engines_have_names_of_their_own() -> None:
         bench.feed(NodeJoined(name, engine))
     bench.feed(StartSearch(replace(TIMED, soft_ms=5000, hard_ms=9000)))
     for name, engine in (("x2", "X"), ("y2", "Y")):
-        bench.feed(NodeJoined(name, engine))  # `Settings.validate` looks at the names
+        bench.feed(NodeJoined(name, engine))  # `Settings.validate` checks the names
     for lone, new, move in (("x1", "x2", "7g7f"), ("y1", "y2", "2g2f")):
         bench.report(lone, 5, 30, move)
         bench.report(new, 5, 30, move)

@@ -1,4 +1,4 @@
-"""The line that a search over the fleet ends with: exact, of the move that is played, however its nodes were cut."""
+"""The last line of a fleet search: exact, for the move that is played, at any point where its nodes were stopped."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ def test_a_bound_gives_way_to_the_last_exact_line(bound: Bound, score: int) -> N
     decision = bench.decisions[0]
     line = decision.lines[0]
     assert (decision.move, line.depth, line.score, line.bound, line.pv) == ("7g7f", 10, 20, Bound.EXACT, WHOLE)
-    assert [ballot.score for ballot in decision.ballots] == [score, score], "the vote counts what is known"
+    assert [ballot.score for ballot in decision.ballots] == [score, score], "the vote counts the known scores"
 
 
-def test_another_nodes_exact_line_serves_where_the_voter_has_none() -> None:
+def test_another_nodes_exact_line_serves_if_the_voter_has_none() -> None:
     bench = voting(3)
     bench.report("n1", 10, 25, *WHOLE)
     bench.report("n1", 11, 60, "2g2f", "8c8d", bound=Bound.LOWER)
@@ -59,7 +59,8 @@ def test_another_nodes_exact_line_serves_where_the_voter_has_none() -> None:
 
 
 def test_the_last_exact_line_of_a_job_does_not_lessen_its_vote() -> None:
-    """A node that ends in a bound reports its exact line once more, which is older, and the vote goes by depth."""
+    """A node whose last line is a bound reports its exact line once more. That line is older, and the vote goes by
+    depth."""
     bench = voting(nodes=1000)
     for node in ("n1", "n2"):
         bench.report(node, 12, 30, *WHOLE)
@@ -121,7 +122,7 @@ def test_a_bound_is_shown_and_recorded_as_nothing_else() -> None:
 @pytest.mark.usefixtures("warm")
 @pytest.mark.parametrize("multipv", [1, 3])
 def test_positions_through_a_real_searcher(multipv: int) -> None:
-    """Wherever the limit falls: by nodes, of which about a third fall within a fail-high or a fail-low."""
+    """At any node limit; about a third of the limits fall inside a fail-high or a fail-low."""
 
     async def play() -> None:
         searcher, heard = LocalSearcher(lambda: NumbaEngine(hash_mb=8), Settings(validate=True)), Heard()
@@ -162,7 +163,7 @@ class TestWasted:
         bench.done("n2", 300)
         assert [(decision.nodes, decision.wasted) for decision in bench.decisions] == [(1500 + 200 + 300, 500)]
 
-    def test_what_a_lost_voter_said_still_counts(self) -> None:
+    def test_a_lost_voters_ballot_still_counts(self) -> None:
         bench = Bench(settings=replace(SETTINGS, mode=Mode.CONSULT))
         bench.feed(StartSearch(TIMED))
         bench.report("n1", 5, 30, "7g7f")
@@ -173,7 +174,7 @@ class TestWasted:
 
 
 class TestCounting:
-    """The benches' nodes report 100 nodes a millisecond."""
+    """The bench's nodes report 100 nodes a millisecond."""
 
     def test_no_more_than_was_asked_for(self) -> None:
         bench = Bench(1)
@@ -197,7 +198,7 @@ class TestCounting:
         bench.feed(StopSearch(1))
         assert [decision.nodes for decision in bench.decisions] == [500 + 9000 + 7000 + 1000]
 
-    def test_behind_the_decision_it_is_logged_what_was_searched_in_all(self) -> None:
+    def test_after_the_decision_the_total_of_the_search_is_logged(self) -> None:
         bench = Bench(2, settings=replace(SETTINGS, mode=Mode.CONSULT))
         bench.feed(StartSearch(TIMED))
         jobs = [bench.job(node_id) for node_id in ("n1", "n2")]

@@ -1,4 +1,4 @@
-"""Several lines: merged from all nodes, by depth within an engine, by score between moves."""
+"""Several lines, merged from all nodes: by depth within an engine, by score between moves."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class TestMerge:
         assert shown(merged) == [("2g2f", 11, 35), ("7g7f", 12, 30), ("6g6f", 12, 1)]
         assert best_lines({"a": found}, 2, SLACK) == merged[:2]
 
-    def test_a_line_far_behind_says_nothing_any_more_except_a_mate(self) -> None:
+    def test_a_much_shallower_line_counts_only_if_it_is_a_mate(self) -> None:
         found = [line(12, 30, "7g7f"), line(9, 300, "2g2f"), line(3, mate_in(3), "6g6f")]
         assert [name for name, _, _ in shown(best_lines({"a": found}, 5, SLACK))] == ["6g6f", "7g7f"]
 
@@ -78,7 +78,7 @@ class TestCoordinator:
         assert decision.lines == (root_line(40, 9, ("2g2f", "8c8d")), root_line(30, 8, ("7g7f", "3c3d")))
 
     def test_the_answer_heads_the_lines_and_these_are_in_the_order_of_their_scores(self) -> None:
-        """Two nodes of three vote for a move that the third, as deep, finds worse than another."""
+        """Two of three nodes vote for a move that the third, at the same depth, finds worse than another."""
         bench = Bench(3)
         bench.feed(StartSearch(SearchRequest(1, STARTPOS, multipv=3)))
         for name in ("n1", "n2"):
@@ -139,7 +139,7 @@ class TestCoordinator:
 
 @pytest.mark.usefixtures("warm")
 def test_a_real_searcher_knows_the_move_limit_and_the_value_of_a_draw() -> None:
-    """With the next move the game is drawn, whatever it is: its score is the value of that draw."""
+    """Any next move draws the game: its score is the value of that draw."""
 
     async def play() -> list[Decision]:
         searcher, heard = LocalSearcher(lambda: NumbaEngine(hash_mb=1), Settings(validate=True)), Heard()

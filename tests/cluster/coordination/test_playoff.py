@@ -1,4 +1,4 @@
-"""The playoff after a vote, event by event: when it begins, who searches what, who wins, and what goes wrong in it."""
+"""The playoff after a vote, event by event: its start, its nodes, its winner, and its failures."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def line(move: str, depth: int, score: int) -> TreeLine:
 
 
 def voted(nodes: int = 4, settings: Settings = SETTINGS, *, agree: bool = False) -> Bench:
-    """Every node has voted, at depth 10: the last for 2g2f, if it does not agree with the others' 7g7f."""
+    """Every node has voted at depth 10: the last one for 2g2f unless it agrees with the others' 7g7f."""
     bench = Bench(nodes, settings)
     bench.feed(StartSearch(TIMED))
     for number in range(1, nodes + 1):
@@ -34,14 +34,14 @@ def voted(nodes: int = 4, settings: Settings = SETTINGS, *, agree: bool = False)
 
 
 def searched(bench: Bench) -> Counter[tuple[str, ...]]:
-    """How many nodes search which moves of the root."""
+    """The number of nodes that search each set of root moves."""
     return Counter(job.searchmoves for job in bench.jobs.values() if job is not None)
 
 
 class TestPlayoff:
     def test_the_last_part_of_the_time_goes_to_the_moves_voted_for(self) -> None:
         bench = voted()
-        assert bench.coordinator.wake_ms(bench.now) == bench.now + 100  # a progress
+        assert bench.coordinator.wake_ms(bench.now) == bench.now + 100  # a progress message
         bench.tick(699)
         assert searched(bench) == {(): 4}
         bench.tick(1)
@@ -55,7 +55,7 @@ class TestPlayoff:
             move = bench.job(f"n{number}").searchmoves[0]
             bench.report(f"n{number}", 12, {"7g7f": 20, "2g2f": 25}[move], move)
         assert bench.coordinator.run is not None
-        assert line("2g2f", 12, 25) in list(bench.coordinator.run.search.lines()), "pondering goes on from it"
+        assert line("2g2f", 12, 25) in list(bench.coordinator.run.search.lines()), "pondering starts from it"
         bench.tick(300)
         decision = bench.decisions[0]
         assert (decision.move, decision.source, decision.depth, decision.score) == ("2g2f", "playoff", 12, 25)
@@ -114,7 +114,7 @@ class TestPlayoff:
         bench.tick((request_.soft_ms or 1000) - 25)
         assert searched(bench) == {(): 2}
 
-    def test_who_agrees_has_none_until_he_disagrees(self) -> None:
+    def test_a_voter_that_agrees_has_none_until_it_disagrees(self) -> None:
         bench = voted(agree=True)
         bench.tick(800)
         assert searched(bench) == {(): 4}
@@ -130,7 +130,7 @@ class TestPlayoff:
         bench.tick(700)
         assert searched(bench) == {("7g7f",): 1, ("2g2f",): 1, (): 1}
 
-    def test_a_move_that_is_far_behind_is_not_nominated(self) -> None:
+    def test_a_much_worse_move_is_not_nominated(self) -> None:
         bench = voted(8, replace(SETTINGS, playoff=replace(SETTINGS.playoff, lead=0.25)))
         bench.tick(800)
         assert searched(bench) == {(): 8}
@@ -185,7 +185,7 @@ class TestFaults:
         bench.jobs[failed] = None
         assert searched(bench) == {("7g7f",): 2, ("2g2f",): 1}
 
-    def test_a_stop_takes_what_is_known(self) -> None:
+    def test_a_stop_takes_the_best_known_move(self) -> None:
         bench = voted()
         bench.tick(700)
         bench.feed(StopSearch(1))
@@ -234,7 +234,7 @@ class TestRules:
         assert len(nominees(ballots, "5g5f", PlayoffSettings(lead=0.25))) == 4
         assert [one.move for one in nominees(ballots, "6g6f", PlayoffSettings(lead=0.1))] == ["6g6f", "5g5f"]
 
-    def test_who_can_stay_stays(self) -> None:
+    def test_a_node_that_can_stay_stays(self) -> None:
         a, b = Nominee("7g7f", 3, line("7g7f", 10, 0)), Nominee("2g2f", 1, line("2g2f", 10, 0))
         dealt = Playoff((a, b)).deal({"n1": "2g2f", "n2": "2g2f", "n3": None, "n4": "7g7f"})
         assert {node_id: one.move for node_id, one in dealt.items()} == {

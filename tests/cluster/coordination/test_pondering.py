@@ -1,4 +1,4 @@
-"""Multi-ponder, event by event: who ponders on what, a hit, a miss, losses and joins."""
+"""Multi-ponder, event by event: the nodes' ponder moves, a hit, a miss, losses and joins."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CONSULT = replace(SETTINGS, mode=Mode.CONSULT)
 
 
 def replies(bench: Bench) -> dict[str, list[str]]:
-    """Which nodes search after which reply."""
+    """The nodes that search after each reply."""
     found: dict[str, list[str]] = {}
     for node_id, job in bench.jobs.items():
         if job is not None:
@@ -34,7 +34,7 @@ def replies(bench: Bench) -> dict[str, list[str]]:
 
 
 def pondering(nodes: int = 4, settings: Settings = SETTINGS, fallback: bool = False) -> Bench:
-    """After a scouting that found 3c3d likelier than 8c8d."""
+    """After scouting found 3c3d likelier than 8c8d."""
     bench = Bench(nodes, settings, fallback)
     bench.feed(PonderSearch(PONDER))
     bench.report("n1", 5, 10, "3c3d", "2g2f", multipv=1)
@@ -45,7 +45,7 @@ def pondering(nodes: int = 4, settings: Settings = SETTINGS, fallback: bool = Fa
 
 
 def voters_expecting(*expected: str) -> Bench:
-    """Pondering on 7g7f, after a search in which each voter expected a reply of its own."""
+    """Pondering on 7g7f, after a search in which each voter expected a different reply."""
     bench = Bench(len(expected), CONSULT)
     bench.feed(StartSearch(TIMED))
     for number, reply in enumerate(expected, start=1):
@@ -80,7 +80,7 @@ class TestDealing:
         assert bench.job("n1").searchmoves == ("2g2f",)
         assert bench.job("n1").moves == ("7g7f", "3c3d")
 
-    def test_the_last_search_says_what_is_likely(self) -> None:
+    def test_the_last_search_gives_the_likely_replies(self) -> None:
         bench = Bench(1)
         bench.feed(StartSearch(TIMED))
         bench.report("n1", 9, 30, "7g7f", "3c3d", "2g2f")
@@ -88,17 +88,17 @@ class TestDealing:
         bench.feed(PonderSearch(PONDER))
         assert bench.job("n1").moves == ("7g7f", "3c3d")
 
-    def test_an_expected_reply_is_among_them_whatever_is_known(self) -> None:
+    def test_an_expected_reply_is_always_among_them(self) -> None:
         bench = Bench(1)
         bench.feed(PonderSearch(PONDER, "9c9d"))
-        assert replies(bench) == {"9c9d": ["n1"]}, "no scouting where there is something to ponder on"
+        assert replies(bench) == {"9c9d": ["n1"]}, "no scouting if there is a reply to ponder on"
         bench = Bench(3, CONSULT)
         bench.feed(StartSearch(TIMED))
         bench.report("n1", 9, 30, "7g7f", "3c3d")
         bench.report("n2", 9, 930, "7g7f", "8c8d")
         bench.feed(StopSearch(1))
         bench.feed(PonderSearch(PONDER, "9c9d"))
-        assert replies(bench) == {"9c9d": ["n1", "n2"], "3c3d": ["n3"]}, "as much as the likeliest, and it comes first"
+        assert replies(bench) == {"9c9d": ["n1", "n2"], "3c3d": ["n3"]}, "as likely as the likeliest, and first"
         bench.feed(StartSearch(replace(HIT, moves=("7g7f", "9c9d"))))
         assert bench.events("ponder_hit")
 
@@ -115,13 +115,13 @@ class TestDealing:
     def test_bounds_on_replies_that_nobody_would_play_are_no_hints(self) -> None:
         bench = Bench(1)
         bench.feed(StartSearch(TIMED))
-        bench.report("n1", 9, 30, "7g7f", "3c3d", bound=Bound.LOWER)  # for the opponent: at most
+        bench.report("n1", 9, 30, "7g7f", "3c3d", bound=Bound.LOWER)  # the opponent's time, at most
         bench.feed(StopSearch(1))
         bench.feed(PonderSearch(PONDER))
         assert bench.job("n1").moves == ("7g7f",)
 
     def test_the_reply_to_the_move_that_was_decided_is_a_hint(self) -> None:
-        """It was found by a root searcher, and is in no leaf of the tree."""
+        """A root searcher found it; no leaf of the tree has it."""
         bench = Bench(2, replace(SETTINGS, root_share=0.3))
         bench.split()
         bench.report("n1", 8, 30, "7g7f", "3c3d")
@@ -143,8 +143,8 @@ class TestDealing:
         assert bench.jobs["n1"] is None
         assert bench.coordinator.wake_ms(bench.now) is None
 
-    def test_where_the_likely_reply_leaves_no_choice_another_is_looked_for(self) -> None:
-        """After R*2a our king has one square; most other replies leave it three."""
+    def test_if_the_likely_reply_leaves_no_choice_another_is_pondered(self) -> None:
+        """After R*2a our king has one square; after most other replies it has three."""
         bench = Bench(1)
         bench.feed(PonderSearch(SearchRequest(1, "k8/9/9/9/9/9/9/9/8K w r 1"), "R*2a"))
         assert bench.job("n1").moves == ()
@@ -153,7 +153,7 @@ class TestDealing:
         assert bench.job("n1").moves == ("9a9b",)
 
     @pytest.mark.parametrize("sfen", [MATED, DECLARABLE])
-    def test_nothing_is_pondered_where_the_game_is_over(self, sfen: str) -> None:
+    def test_nothing_is_pondered_after_the_game(self, sfen: str) -> None:
         bench = Bench()
         bench.feed(PonderSearch(SearchRequest(1, sfen)))
         assert not bench.jobs
@@ -176,7 +176,7 @@ class TestDealing:
 class TestHit:
     @pytest.mark.parametrize(("depth", "score"), [(40, mated_in(6)), (238, 0)])
     def test_a_job_that_has_searched_all_there_is_ends_the_search_at_a_hit(self, depth: int, score: int) -> None:
-        """Nobody searches any more, and nothing would be waited for; until the hit the node is left alone."""
+        """No node searches any more, and there is nothing to wait for; the node stays idle until the hit."""
         bench = pondering(1)
         bench.report("n1", depth, score, "2g2f")
         job = bench.job("n1")
@@ -232,7 +232,7 @@ class TestHit:
         before = {node: bench.jobs[node] for node in ("n1", "n2", "n3")}
         bench.feed(StartSearch(replace(HIT, soft_ms=300, hard_ms=400)))
         assert {node: bench.jobs[node] for node in before} == before
-        assert (bench.job("n4").searchmoves, bench.job("n4").ignoremoves) == ((), ()), "it searches all"
+        assert (bench.job("n4").searchmoves, bench.job("n4").ignoremoves) == ((), ()), "the whole fleet searches it"
         assert not bench.events("dealt")
 
     def test_a_lone_node_goes_on_while_those_that_join_rank_the_moves(self) -> None:
@@ -251,7 +251,7 @@ class TestHit:
         bench.tick(900)
         assert (bench.decisions[0].move, bench.decisions[0].depth) == ("6i7h", 10)
 
-    def test_what_is_known_is_told_before_the_start(self) -> None:
+    def test_results_are_reported_before_the_start(self) -> None:
         bench = pondering()
         assert bench.pondered.replies == {}, "nothing is known yet"
         bench.report("n1", 6, 20, "2g2f")
@@ -266,7 +266,7 @@ class TestHit:
         found = make_known("2g2f", 20, 6, 600 + 100_000, 1300, 975)
         assert known == replace(found, source="split", ballots=known.ballots)
 
-    def test_what_is_known_is_told_again_when_it_changes_and_each_second(self) -> None:
+    def test_results_are_reported_when_they_change_and_each_second(self) -> None:
         bench = pondering()
         told: list[int] = []
         began = bench.now
@@ -302,7 +302,7 @@ class TestHit:
         bench.feed(StartSearch(replace(HIT, nodes=5000)))
         assert (bench.decisions[1].move, bench.decisions[1].nodes) == ("2g2f", 5000)
 
-    def test_with_little_time_all_search_the_reply_where_each_searches_all(self) -> None:
+    def test_with_little_time_all_search_the_reply_if_each_searches_all(self) -> None:
         bench = pondering(4, CONSULT)
         bench.tick(1000)
         assert {reply: len(nodes) for reply, nodes in replies(bench).items()} == {"3c3d": 3, "8c8d": 1}
@@ -370,7 +370,7 @@ class TestFaults:
         assert (bench.decisions[0].move, bench.decisions[0].score) == ("2g2f", 44)
         assert bench.decisions[0].pondered_ms > 0
 
-    def test_a_node_that_comes_back_goes_where_it_was(self) -> None:
+    def test_a_node_that_comes_back_gets_its_reply_again(self) -> None:
         bench = pondering()
         bench.feed(NodeLost("n4", "died"))
         bench.jobs["n4"] = None
@@ -379,13 +379,13 @@ class TestFaults:
         bench.feed(NodeJoined("n2"))
         assert "n2" in replies(bench)["3c3d"]
 
-    def test_a_new_node_goes_where_it_is_wanted_most(self) -> None:
+    def test_a_new_node_gets_the_reply_that_needs_it_most(self) -> None:
         bench = pondering()
         for number in range(5, 9):
             bench.feed(NodeJoined(f"n{number}"))
         assert {reply: len(nodes) for reply, nodes in replies(bench).items()} == {"3c3d": 5, "8c8d": 3}
 
-    def test_the_first_node_begins_what_nobody_could(self) -> None:
+    def test_the_first_node_begins_the_waiting_search(self) -> None:
         bench = Bench(0)
         bench.feed(PonderSearch(PONDER))
         assert bench.coordinator.pondering

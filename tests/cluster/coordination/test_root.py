@@ -1,4 +1,4 @@
-"""The root: legal moves, and the check of variations from elsewhere."""
+"""The root: legal moves, and the check of variations that others send."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_legal_moves() -> None:
 )
 def test_variations_end_at_the_first_illegal_move(pv: tuple[str, ...], length: int) -> None:
     start = root()
-    for _ in range(2):  # the second time from the memory
+    for _ in range(2):  # the second time from the cache
         assert start.legal_part(pv) == pv[:length]
     assert start.legal_part(("2g2f",)) == ("2g2f",)
 

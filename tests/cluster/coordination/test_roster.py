@@ -1,4 +1,4 @@
-"""The speed of nodes, and the choice of those that can share out a tree."""
+"""The speed of nodes, and the choice of those that can share a tree."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def roster(*facts: NodeJoined) -> Roster:
 
 
 class TestSpeeds:
-    def test_what_nodes_say_counts_until_they_are_measured(self) -> None:
+    def test_a_nodes_own_speed_counts_until_it_is_measured(self) -> None:
         nodes = roster(NodeJoined("a", nps=100), NodeJoined("b", nps=200), NodeJoined("c", nps=400))
         assert nodes.speeds == {"a": 0.5, "b": 1.0, "c": 2.0}
         nodes.measured("a", nodes=800, time_ms=1000)
@@ -56,7 +56,7 @@ class TestSpeeds:
 
 
 def searching(settings: Settings, *facts: NodeJoined) -> Bench:
-    """A search of these nodes."""
+    """A search by these nodes."""
     bench = Bench(0, settings)
     for fact in facts:
         bench.feed(fact)
@@ -76,7 +76,7 @@ OWN = [NodeJoined(f"n{number}", "gougi", nps=nps) for number, nps in enumerate((
 
 
 @pytest.mark.parametrize("mode", [Mode.SPLIT, Mode.TIERS])
-def test_who_cannot_split_searches_whole_and_votes(mode: Mode) -> None:
+def test_a_node_that_cannot_split_searches_whole_and_votes(mode: Mode) -> None:
     fleet = searching(Settings(mode=mode, groups=2, root_share=0, validate=True), USI, *OWN)
     assert fleet.job("usi").multipv == 1
     assert all(fleet.job(node.node_id).multipv > 1 for node in OWN) or mode is Mode.TIERS

@@ -45,7 +45,7 @@ def test_a_vote_that_is_left_out_is_the_default() -> None:
     assert strategy("auto:weighted").settings == Settings(vote=Vote.WEIGHTED)
 
 
-def test_settings_behind_the_name() -> None:
+def test_settings_after_the_name() -> None:
     found = strategy("split+presearch_share=0.2+takeover.margin=40")
     assert found.name == "split+presearch_share=0.2+takeover.margin=40"
     assert found.settings == replace(
@@ -55,7 +55,7 @@ def test_settings_behind_the_name() -> None:
     assert "validate" not in adjustable()
 
 
-def test_how_voters_differ_stands_behind_the_name_too() -> None:
+def test_the_difference_of_voters_follows_the_name_too() -> None:
     found = strategy("consult:majority+dropout=0.05+ballot_depth_slack=6+noise=20+depths=1+seed=3")
     assert found.name == "consult:majority+dropout=0.05+ballot_depth_slack=6+noise=20+depths=1+seed=3"
     assert found.variety == Variety(dropout=0.05, noise=20.0, depths=True, seed=3)
@@ -64,7 +64,7 @@ def test_how_voters_differ_stands_behind_the_name_too() -> None:
     assert {"dropout", "noise", "depths", "seed"} <= set(adjustable())
 
 
-def test_who_ponders_says_so() -> None:
+def test_a_pondering_node_says_so() -> None:
     found = strategy("split+ponder=1")
     assert (found.name, found.ponder, found.settings) == ("split+ponder=1", True, strategy("split").settings)
     assert not strategy("split+ponder=0").ponder
@@ -94,7 +94,7 @@ def test_who_ponders_says_so() -> None:
         ("consult+noise=loud", "noise: could not convert"),
     ],
 )
-def test_errors_say_what_is_wrong(text: str, words: str) -> None:
+def test_errors_name_the_fault(text: str, words: str) -> None:
     with pytest.raises(StrategyError, match=words.replace("+", r"\+")):
         strategy(text)
 
@@ -124,7 +124,7 @@ AUTO = Settings(mode=Mode.AUTO)
         (16, 10_000_000, TABLE[4]),
     ],
 )
-def test_the_nearest_measurement_says_what_is_best(nodes: int, budget: int, chosen: Measured) -> None:
+def test_the_nearest_measurement_gives_the_best(nodes: int, budget: int, chosen: Measured) -> None:
     assert choose(TABLE, nodes, budget) == chosen
 
 
@@ -147,12 +147,12 @@ def test_the_settings_become_the_strategy_s() -> None:
     mine = replace(AUTO, stop_grace_ms=7)
     found = resolved(mine, TABLE, 4, 4000)
     assert (found.mode, found.vote, found.ballot_depth_slack) == (Mode.CONSULT, Vote.WEIGHTED, 3)
-    assert found.stop_grace_ms == 7, "what the strategy does not name stays"
+    assert found.stop_grace_ms == 7, "settings that the strategy does not name stay"
     assert resolved(AUTO, TABLE, 16, 4000).mode is Mode.SPLIT
 
 
-def test_whoever_names_a_vote_gets_it() -> None:
-    """A vote that was measured has only the split as an alternative; for one that was not, the best mode is chosen."""
+def test_a_named_vote_is_used() -> None:
+    """For a measured vote, the only alternative is the split; for another vote, the best mode is chosen."""
     majority = replace(VOTE, strategy="consult:majority", elo=180.0, low=120.0)
     table = (SPLIT, VOTE, majority)
     chosen = {vote: resolved(replace(AUTO, vote=vote), table, 4, 4000) for vote in (None, *Vote)}
@@ -183,7 +183,7 @@ def test_a_table_comes_back_as_it_was_written(tmp_path: Path) -> None:
     again = replace(SPLIT, elo=None, low=200.0, high=None)
     write_table(path, [*TABLE, again])
     found = read_table(path)
-    assert set(found) == {again, *TABLE[1:]}, "of the same thing the last measurement stays"
+    assert set(found) == {again, *TABLE[1:]}, "of two measurements of one strategy, the later one counts"
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_a_table_comes_back_as_it_was_written(tmp_path: Path) -> None:
         ({"elo": "high"}, r"got `str` - at `\$.points\[0\].elo`"),
     ],
 )
-def test_what_is_wrong_in_a_table_is_said(change: dict[str, object], words: str, tmp_path: Path) -> None:
+def test_a_fault_in_a_table_is_reported(change: dict[str, object], words: str, tmp_path: Path) -> None:
     path = tmp_path / "table.json"
     path.write_text(json.dumps({"points": [{**asdict(SPLIT), **change}]}))
     with pytest.raises(TableError, match=words):
@@ -205,7 +205,7 @@ def test_what_is_wrong_in_a_table_is_said(change: dict[str, object], words: str,
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"points": 3}', "{"])
-def test_what_is_no_table_is_said(text: str, tmp_path: Path) -> None:
+def test_an_invalid_table_is_reported(text: str, tmp_path: Path) -> None:
     path = tmp_path / "table.json"
     path.write_text(text)
     with pytest.raises(TableError, match=r"table\.json"):

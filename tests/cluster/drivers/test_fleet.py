@@ -14,7 +14,7 @@ def hello(node_id: str = "n1", incarnation: str = "a") -> Hello:
 
 
 def looking(fleet: Fleet, until: int, step: int = 100) -> list[object]:
-    """Looks for the silent as a driver does."""
+    """Looks for silent nodes as a driver does."""
     changes: list[object] = []
     for now in range(step, until + 1, step):
         changes += fleet.expire(now)
@@ -59,11 +59,11 @@ def test_the_next_look_is_when_the_first_node_would_be_lost() -> None:
     assert [fleet.next_look_ms(now) for now in (300, 600, 650, 799, 900)] == [200, 200, 150, 1, 1]
     looking(fleet, 800)
     assert fleet.live == ("n2",)
-    assert fleet.next_look_ms(1000) == 100, "who is lost is not looked for"
+    assert fleet.next_look_ms(1000) == 100, "a lost node is not checked again"
 
 
-def test_a_life_that_comes_back_late_takes_nobodys_place() -> None:
-    """It was cut off while its engine was made; the node began on another machine, and its greeting comes again."""
+def test_an_old_incarnation_that_comes_back_takes_no_slot() -> None:
+    """It was cut off while its engine was made. The node started on another machine; then the old greeting arrives."""
     fleet = Fleet()
     assert fleet.began(Begun("n1", "a")) == []
     assert fleet.began(Begun("n1", "b")) == []
@@ -157,7 +157,7 @@ def test_a_node_that_has_lived_may_live_again() -> None:
     assert not faults.broken
 
 
-def test_of_a_cluster_all_machines_must_lack_what_is_needed() -> None:
+def test_a_need_of_a_cluster_is_missing_only_if_all_machines_lack_it() -> None:
     faults = Faults(local=False)
     faults.came_up(FALLBACK)
     faults.failed("node-1", "no such net: x.bin", None)
@@ -169,7 +169,7 @@ def test_of_a_cluster_all_machines_must_lack_what_is_needed() -> None:
     assert faults.broken == "no node can start: node-2: no such net: x.bin"
 
 
-def test_one_machine_that_lacks_what_the_others_have_is_no_fault_of_the_fleet() -> None:
+def test_a_need_that_one_machine_lacks_is_no_fault_of_the_fleet() -> None:
     faults = Faults(local=False)
     faults.failed("node-1", "no such net: x.bin", 2)
     faults.came_up("node-2")

@@ -47,7 +47,7 @@ def shared() -> Iterator[OpenFleet]:
 
 @pytest.fixture
 def fleet(shared: OpenFleet) -> OpenFleet:
-    """The shared fleet, with two nodes and the fallback at least."""
+    """The shared fleet, with at least two nodes and the fallback."""
     shared.run(shared.there(lambda: len(shared.nodes) >= 2 and "fallback" in shared.searcher.live))
     return shared
 
@@ -74,7 +74,7 @@ def test_stop_in_the_middle_of_a_search(fleet: OpenFleet) -> None:
         assert not fleet.heard.decisions
         fleet.searcher.stop(number)
         assert len(fleet.heard.decisions) == 1
-        # The nodes are free at once: the next search gets going.
+        # The nodes are free at once: the next search starts.
         fleet.start(500, 2000)
         assert (await fleet.decision()).depth > 5
 
@@ -114,7 +114,7 @@ async def at_the_deadline(fleet: OpenFleet, fault: Fault) -> Decision:
 
 
 async def pondering(fleet: OpenFleet, fault: Fault) -> Decision:
-    """While the opponent thinks; the actual reply is, if there is one, that of the lost node."""
+    """A ponder search; the opponent then plays the lost node's reply, if there is one."""
     fleet.ponder("7g7f")
     event = await fleet.event("pondering")
     replies: dict[str, list[str]] = event["replies"]
@@ -164,7 +164,7 @@ def test_a_node_made_anew_knows_how_many_share_its_machine(fleet: OpenFleet) -> 
 
 
 def test_the_fork_server_dies(fleet: OpenFleet) -> None:
-    """The nodes live on, and the next one makes them anew as the first did."""
+    """The nodes live on, and the next fork server starts new ones as the first did."""
 
     async def play() -> None:
         await fleet.there(lambda: len(fleet.nodes) == 3)

@@ -1,4 +1,4 @@
-"""A fleet of one machine starts nothing of Ray, and one of several machines does not wait for it."""
+"""A fleet of one machine starts no part of Ray, and a fleet of several machines does not wait for it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(120), pytest.mark.usefixture
 
 
 class RefusesUs:
-    """A `RayProcess` of a cluster whose token is another."""
+    """A `RayProcess` of a cluster with another token."""
 
     def __init__(self, _address: str) -> None:
         self.pid = 0
@@ -55,7 +55,7 @@ def test_nodes_without_a_processor_are_left_out_and_told() -> None:
 
 
 def test_a_cluster_that_is_not_there_yet_is_not_waited_for() -> None:
-    """The master's own engine plays; sound moves, and in time."""
+    """The master's own engine plays sound moves in time."""
 
     async def play() -> None:
         searcher, heard = FleetSearcher(address="127.0.0.1:1", engine=endless_engine, fallback=endless_engine), Heard()
@@ -108,7 +108,7 @@ def test_a_token_that_is_refused_late_is_told_and_the_search_goes_on(monkeypatch
         searcher.stop(1)
         assert (await heard.decision()).source == "fallback"
         await searcher.close()
-        assert len(heard.named("fleet_broken")) == 1, "said once, however often Ray is tried"
+        assert len(heard.named("fleet_broken")) == 1, "logged once, however often Ray is tried"
 
     asyncio.run(play())
 
@@ -120,8 +120,7 @@ def test_an_address_that_is_none_is_an_error() -> None:
 
 
 async def why_it_cannot_begin(searcher: FleetSearcher) -> str:
-    """The reason that `FleetSearcher.open` raises; or, where it had begun before the reason was known, what it tells
-    then."""
+    """The error of `FleetSearcher.open`; or, if it had returned before the error was known, the later message."""
     heard = Heard()
     try:
         await searcher.open(heard.listener())
@@ -136,15 +135,14 @@ async def why_it_cannot_begin(searcher: FleetSearcher) -> str:
 
 @pytest.mark.parametrize("which", ["node", "fallback"])
 def test_an_engine_that_cannot_be_made_says_why(which: str) -> None:
-    """Which of the two is there first, the engine that works or the word of the one that does not, is left to
-    chance."""
+    """The working engine and the message of the broken one may come in either order."""
     engines = (broken_engine, endless_engine) if which == "node" else (endless_engine, broken_engine)
     why = asyncio.run(why_it_cannot_begin(FleetSearcher(1, None, *engines)))
     assert re.search(rf"{which}.* cannot start: .*no such net: x\.bin", why)
 
 
 def test_a_process_that_hangs_counts_as_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever it was asked for gets an answer, and it can be ended."""
+    """Every request gets an answer, and the fleet can be closed."""
     monkeypatch.setattr(ray_process, "_PING_S", 0.05)
     monkeypatch.setattr(ray_process, "_ANSWER_S", 0.5)
 
@@ -176,7 +174,7 @@ def fleet() -> Iterator[OpenFleet]:
 
 
 def listening(pids: set[int]) -> dict[str, int]:
-    """The addresses, with ports, at which processes listen, and which process does."""
+    """The addresses with ports at which processes listen, and the process of each."""
     sockets = {}
     for pid in pids:
         for descriptor in Path(f"/proc/{pid}/fd").iterdir():
@@ -213,7 +211,7 @@ async def search(searcher: FleetSearcher, heard: Heard, number: int, soft_ms: in
     await heard.decision(timeout_s=15)
 
 
-def test_the_nodes_use_what_the_others_found() -> None:
+def test_the_nodes_use_each_others_entries() -> None:
     async def play() -> None:
         heard = Heard()
 
@@ -232,7 +230,7 @@ def test_the_nodes_use_what_the_others_found() -> None:
         try:
             await heard.until(lambda: any(event["listen_to"] == 2 for event in heard.named("sharing")))
             await search(searcher, heard, 1)
-            # On a busy machine they do not all say so at once.
+            # On a busy machine their messages do not all come at once.
             await heard.until(lambda: total("nodes") == 3)
             assert total("entries_in") > 1000
             assert total("bytes_in_per_s") > 16 * 1000

@@ -1,4 +1,4 @@
-"""The master's words to processes that were replaced or sent away, without Ray."""
+"""The master's messages to processes that were replaced or dismissed, without Ray."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.cluster.engines import endless_engine
 
 
 class Channel:
-    """Keeps what is sent."""
+    """Keeps all sent messages."""
 
     def __init__(self) -> None:
         self.sent: list[tuple[str, Order]] = []
@@ -22,7 +22,7 @@ class Channel:
 
 
 def fleet(*lives: str) -> tuple[FleetSearcher, Channel]:
-    """A master that has heard of these lives of one node."""
+    """A master that has heard of these incarnations of one node."""
     searcher, channel = FleetSearcher(engine=endless_engine, fallback=endless_engine), Channel()
     searcher._channel = cast(ChannelServer, channel)
     for life in lives:
@@ -37,7 +37,7 @@ def test_a_process_in_whose_place_there_is_another_is_told_to_end() -> None:
     assert channel.sent == [("node-1/a", End(again=False))]
 
 
-def test_who_was_sent_away_and_missed_it_is_told_again() -> None:
+def test_a_dismissed_node_that_missed_it_is_dismissed_again() -> None:
     searcher, channel = fleet("a")
     for word in (Leave("node-1", "SIGTERM"), Heartbeat("node-1", "a", 5, False), Leave("node-1", "SIGTERM")):
         searcher._receive("node-1/a", word)

@@ -1,4 +1,4 @@
-"""The host's timer: what becomes due while an event is handled is not passed over."""
+"""The host's timer: a deadline that passes while an event is handled is not missed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Nowhere:
         pass
 
 
-def test_each_search_is_told_where_it_was_started(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_search_reports_to_its_starter(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(host_module, "now_ms", lambda: 1_000_000)
     first: list[int] = []
     second: list[int] = []
@@ -56,7 +56,7 @@ def test_a_deadline_that_passes_while_an_event_is_handled_is_kept(monkeypatch: p
         host.handle(NodeJoined("node-1"))
 
         def slow_now() -> int:
-            # Between the two looks at the clock within `handle` the loop was held up for ten seconds.
+            # Between the two readings of the clock within `handle`, the loop was held up for ten seconds.
             clock[0] += 10_000
             return clock[0]
 

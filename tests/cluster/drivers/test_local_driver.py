@@ -168,7 +168,7 @@ def test_a_ponder_hit_keeps_the_search() -> None:
 
 
 def test_a_job_without_a_limit_that_has_searched_all_there_is_is_done() -> None:
-    """An analysis of a mate: nobody searches on, nobody is asked again, and the answer comes with the stop."""
+    """An analysis of a mate: no node searches on, none is asked again, and the answer comes with the stop."""
     mate_in_one = "8k/9/6G1P/9/9/9/9/9/4K4 b G2r2b2g4s4n4l17p 1"
 
     async def play() -> None:

@@ -31,7 +31,7 @@ def installed() -> str:
 def children(pid: int) -> list[int]:
     found = []
     for status in Path("/proc").glob("[0-9]*/status"):
-        # Somebody else's process may end while its file is read.
+        # Another user's process may end while its file is read.
         with contextlib.suppress(OSError):
             if f"\nPPid:\t{pid}\n" in status.read_text():
                 found.append(int(status.parent.name))
@@ -39,7 +39,7 @@ def children(pid: int) -> list[int]:
 
 
 def test_our_searcher_and_gpsusi_decide_by_vote() -> None:
-    """Also after gpsusi was killed in the middle of a search: that one goes on without it, a later one with it."""
+    """Then gpsusi is killed in the middle of a search: that search continues without it, a later one with it."""
     usi = UsiSpec((installed(),), (("BookDepth", "0"), ("Thread", "1")))
     fleet = FleetSpec((EngineSpec(hash_mb=4), usi))
     settings, sharing = Settings(Mode.CONSULT, validate=True), SharingSettings(depth=0)
@@ -68,7 +68,7 @@ def test_our_searcher_and_gpsusi_decide_by_vote() -> None:
             assert not heard.named("shared")
             await search(2, kill=gps)
             assert len(heard.named("job_failed")) == 1
-            # It starts anew within a search; a busy machine may need several for it (10 s were seen).
+            # It restarts within a search; a busy machine may need several searches for it (10 s were seen).
             number = 3
             while len((await search(number)).ballots) < 2:
                 number += 1

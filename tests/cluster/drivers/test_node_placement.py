@@ -1,4 +1,4 @@
-"""Ray is started until it is there, and its supervisors adopt the nodes that live; over a Ray that is none."""
+"""Ray is started until it is there, and its supervisors adopt the live nodes; over a fake Ray."""
 
 from __future__ import annotations
 
@@ -48,19 +48,19 @@ async def hangs() -> None:
 
 
 class FakeRay:
-    """One life of Ray's process, as `cluster.drivers.ray_process.RayProcess`, with so many machines."""
+    """One incarnation of Ray's process, as `cluster.drivers.ray_process.RayProcess`, with so many machines."""
 
     lives: list[FakeRay]
     fates: list[Callable[[], Awaitable[None]]]
     machines = 0
     orphans: list[str]
-    """Nodes that live without a supervisor."""
+    """Live nodes without a supervisor."""
     faults: list[str]
-    """Reasons for which the next supervisors' calls fail; the supervisors live."""
+    """Errors of the next supervisors' calls; the supervisors live."""
     full_disks: list[str]
-    """Reasons for which the next networks cannot be kept."""
+    """Errors when the next networks are to be kept."""
     nets: list[str | None]
-    """The paths of the networks of the nodes that were kept."""
+    """The paths of the networks of the kept nodes."""
 
     def __init__(self, address: str) -> None:
         self.pid = len(self.lives) + 1
@@ -71,7 +71,7 @@ class FakeRay:
         self.kept: dict[int, str] = {}
         self.actors = 0
         self.held: set[int] = set()
-        """Supervisors that have a place."""
+        """Supervisors that have a slot."""
         self.dying: dict[int, asyncio.Event] = {}
         self.lives.append(self)
 
@@ -198,7 +198,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_ray_is_started_until_it_is_there() -> None:
-    """The first time as later."""
+    """At the first start and at later ones."""
     FakeRay.fates = [is_not_there, opens, refuses_us, has_no_process, has_no_word_for_it, hangs, opens]
     log = Log()
 
@@ -224,7 +224,7 @@ def test_ray_is_started_until_it_is_there() -> None:
 
 
 def test_a_place_takes_no_number_of_a_node_that_lives_elsewhere() -> None:
-    """A raylet is gone and its node lives on: who gets another machine meanwhile is somebody else."""
+    """A raylet is gone and its node lives on: a new node on another machine needs another number."""
     FakeRay.fates, FakeRay.machines = [opens], 1
     log = Log()
 
@@ -241,7 +241,7 @@ def test_a_place_takes_no_number_of_a_node_that_lives_elsewhere() -> None:
         ray.free.release()  # another machine
         await until(lambda: ray.kept)
         assert list(ray.kept.values()) == ["node-2"]
-        # The first machine is back, with its node: but for the master that number is another's by now.
+        # The first machine is back with its node, but meanwhile the master has given that number to another node.
         ray.free = asyncio.Semaphore(0)
         await supervisor.close()
         assert supervisor._choose(lost) == "node-1"
@@ -266,7 +266,7 @@ def test_a_supervisor_whose_call_fails_gives_its_place_back() -> None:
 
 
 def test_a_node_begins_when_its_machine_has_its_network() -> None:
-    """It is tried again when that failed, and the master knows why."""
+    """A failed copy is tried again, and the master gets the reason."""
     FakeRay.fates, FakeRay.machines, FakeRay.full_disks = [opens], 1, ["no space left on the disk"]
     log = Log()
     log.net = "/nets/nn.bin"

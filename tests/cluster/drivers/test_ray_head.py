@@ -1,4 +1,4 @@
-"""A fleet over real Ray, whose head is on this machine too: who gets in, and what befalls Ray itself.
+"""A fleet over real Ray, with its head on this machine: access to the cluster, and faults of Ray itself.
 
 Fleets of several hosts are in `tests.cluster.drivers.test_ray_hosts`; it needs rights that this file does not.
 """
@@ -74,7 +74,7 @@ def test_secrets_stay_out_of_arguments_and_logs(fleet: OpenFleet, head: Head) ->
 def test_the_cluster_is_asked_how_it_is(
     fleet: OpenFleet, head: Head, monkeypatch: pytest.MonkeyPatch, known: bool
 ) -> None:
-    """By whoever has its token; without joining it."""
+    """Any process with its token can ask, without joining it."""
     if not known:
         monkeypatch.setenv("RAY_AUTH_TOKEN", "f" * 64)
         with pytest.raises(FleetError, match="its token is not ours"):
@@ -85,7 +85,7 @@ def test_the_cluster_is_asked_how_it_is(
         async with asyncio.timeout(60):
             while True:
                 said = await asyncio.to_thread(survey, head.address, 60)
-                if said["machines"][0]["taken"] == 2:  # both supervisors have their places
+                if said["machines"][0]["taken"] == 2:  # both supervisors have their slots
                     return said
 
     said = fleet.run(asked())
@@ -97,7 +97,7 @@ def test_the_cluster_is_asked_how_it_is(
 
 @pytest.mark.parametrize("process", ["gcs_server", "ray process"])
 def test_ray_itself_dies(fleet: OpenFleet, head: Head, process: str) -> None:
-    """The nodes search on, and the next Ray's supervisors adopt them; one that is killed meanwhile is back before."""
+    """The nodes search on, and the next Ray's supervisors adopt them. A node killed meanwhile is back before."""
 
     async def play() -> None:
         before = {node_id: fleet.pid(node_id) for node_id in fleet.nodes}
@@ -124,7 +124,7 @@ def test_ray_itself_dies(fleet: OpenFleet, head: Head, process: str) -> None:
 
 
 def test_the_ray_process_hangs(fleet: OpenFleet) -> None:
-    """It is noticed, and another is started; the nodes search on."""
+    """The hang is noticed, and another process is started; the nodes search on."""
 
     async def play() -> None:
         began = fleet.ray["pid"]

@@ -1,4 +1,4 @@
-"""A fleet of several hosts (`tests.cluster.ray_hosts`), and what befalls networks and machines."""
+"""A fleet of several hosts (`tests.cluster.ray_hosts`), and faults of networks and machines."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def fleet(opened: Fleet) -> Fleet:
 
 
 def test_a_host_joins(fleet: Fleet) -> None:
-    """In the middle of a search that has no end, which it takes part in as soon as it is there."""
+    """In the middle of an endless search; the host takes part in it at once."""
     number = fleet.begin(soft_ms=None, hard_ms=None)
     host = fleet.join()
     ready = fleet.event("node_ready", 45, host=host.name)
@@ -88,9 +88,8 @@ def test_a_host_is_taken_away(fleet: Fleet) -> None:
 
 
 def test_a_raylet_is_killed(fleet: Fleet) -> None:
-    """Two raylets die. On a host with a searching node the node goes on, and is adopted when the raylet is back. On the
-    host that was taken away a new raylet stands for a new machine: it is used again.
-    """
+    """Two raylets die. On a host with a searching node, the node searches on and is adopted when the raylet is back. On
+    the host that was taken away, a new raylet stands for a new machine: it is used again."""
     gone, host = fleet.network.hosts[3], fleet.network.hosts[2]
     node = fleet.node_on(host)
     raylets = [pid for each in (gone, host) for pid in each.processes("raylet")]
@@ -114,18 +113,17 @@ def test_a_node_leaves(fleet: Fleet) -> None:
     os.kill(leaving["pid"], signal.SIGTERM)
     fleet.lost(since, leaving["node"], "leaves: SIGTERM")
     assert fleet.decision()["source"] == "split"
-    # The others are enough for the next search. The node's process is still there, so that its place is taken; neither
-    # it nor another one in its place is used.
+    # The others are enough for the next search. The node's process is still there and holds its slot; neither it nor
+    # another one in its slot is used.
     fleet.all_search(2)
     os.kill(leaving["pid"], 0)
     assert fleet.node_on(fleet.network.hosts[1]) == leaving
 
 
 def test_the_head_dies_and_comes_back(fleet: Fleet) -> None:
-    """All of Ray on the head's host is killed. Searches go on, for jobs and reports do not go through Ray; the raylets
-    of the other hosts give up after a time and begin anew, and their supervisors adopt the nodes, which noticed
-    nothing. The one that left is used again, in the search that runs.
-    """
+    """All of Ray on the head's host is killed. Searches go on, because jobs and reports do not go through Ray. The
+    raylets of the other hosts give up after a time and restart, and their supervisors adopt the nodes, which noticed
+    nothing. The dismissed host is used again, in the running search."""
     left, *others = fleet.network.hosts[1:4]
     nodes = [fleet.node_on(host) for host in others]
     fleet.search()
@@ -156,4 +154,4 @@ def test_a_cable_is_cut(fleet: Fleet) -> None:
     assert fleet.decision()["source"] == "split"
     joined = fleet.event("node_joined", 20, after_ms=mended, node=node["node"])
     print(f"back {joined['when_ms'] - mended} ms after the cable")
-    assert fleet.node_on(host) == node  # whatever its raylet made of it
+    assert fleet.node_on(host) == node  # whatever became of its raylet

@@ -18,13 +18,13 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), pytest.mark.usefixture
 
 
 class NetFleet(Fleet):
-    """Every host has a folder of its own for copies of networks, with so much room; it shares the compiled code."""
+    """Every host has its own folder, of limited size, for copies of networks; they share the compiled code."""
 
     room = "64M"
 
     def __init__(self) -> None:
         super().__init__()
-        for name in HEALTH_CHECKS:  # on a busy machine a raylet that answers late begins anew, and no machine dies here
+        for name in HEALTH_CHECKS:  # on a busy machine a raylet that answers late restarts, and no machine dies here
             del self.environment[name]
         self.environment["RAY_raylet_start_wait_time_s"] = "120"
         self.copies = copies_folder()
@@ -40,7 +40,8 @@ class NetFleet(Fleet):
 
 
 def test_a_network_is_sent_once_to_each_machine() -> None:
-    """A machine of two nodes gets one copy of 32 MB in four parts. One that joins later, with a full disk, says so."""
+    """A machine of two nodes gets one copy of 32 MB in four parts. One that joins later has a full disk, and reports
+    so."""
     if why := why_not():
         pytest.skip(why)
     fleet = NetFleet()

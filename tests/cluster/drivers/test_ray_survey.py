@@ -1,4 +1,4 @@
-"""The sums of a Ray cluster's tables, and their text in `gougi status --address`."""
+"""The totals of a Ray cluster's tables, and their text in `gougi status --address`."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_machines_places_and_players() -> None:
 
 @pytest.fixture
 def head() -> Iterator[str]:
-    """A port that something listens on."""
+    """A port with a listener."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield f"127.0.0.1:{server.getsockname()[1]}"
 

@@ -1,5 +1,5 @@
-"""Supervision in storms: whatever dies, freezes, joins or goes, searches have their decisions, no number is given
-twice, and the fleet is whole again afterwards. ``python -m benchmarks.supervision`` has more of them."""
+"""Supervision under random faults. Processes die, freeze, join and leave: searches have their decisions, no number is
+given twice, and the fleet is whole again afterwards. ``python -m benchmarks.supervision`` has more of them."""
 
 from __future__ import annotations
 

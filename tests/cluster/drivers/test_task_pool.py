@@ -1,4 +1,4 @@
-"""Tasks on a fleet that grows; over a Ray that is none."""
+"""Tasks on a growing fleet, over a fake Ray."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from cluster.drivers.task_pool import Opened, Task, TaskLost, TaskQueue, run_tas
 
 
 class GrowingRay:
-    """A Ray to which a machine comes with each task that is done."""
+    """A Ray that gets another machine after each task."""
 
     machines = 1
     most = 0
@@ -51,7 +51,7 @@ class GrowingRay:
 
 
 class Heard:
-    """What a pool says."""
+    """The messages of a pool."""
 
     def __init__(self) -> None:
         self.results: list[int] = []
@@ -72,7 +72,7 @@ def tasks(*numbers: int) -> TaskQueue:
 
 
 def half(_shared: None, number: int) -> int:
-    """A task that only even numbers can be done of; 100 costs its process."""
+    """A task that fails for odd numbers; 100 kills its process."""
     if number == 100:
         os._exit(9)
     if number % 2:
@@ -107,7 +107,7 @@ class LostRay(GrowingRay):
 
 
 class HalfLostRay(GrowingRay):
-    """A Ray that ends as the results of other tasks come."""
+    """A Ray that ends while the results of other tasks come."""
 
     async def open(self) -> RayFacts:
         self._all = asyncio.Event()
@@ -142,7 +142,7 @@ class SlowlyLostRay(GrowingRay):
         raise RayLost("no answer for 10 s")
 
 
-def test_what_comes_while_ray_is_asked_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_result_that_comes_while_ray_is_asked_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(task_pool, "RayProcess", SlowlyLostRay)
     heard = Heard()
     with pytest.raises(FleetError, match="Ray is gone: no answer for 10 s"):

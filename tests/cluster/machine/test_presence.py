@@ -28,7 +28,7 @@ def test_a_node_comes_and_goes(folder: Path) -> None:
     presence.now(NodeState.LEAVING)
     assert present(folder)[0].state is NodeState.LEAVING
     presence.now(NodeState.DISMISSED)
-    presence.now(NodeState.LEAVING)  # it is asked once more, though it was dismissed
+    presence.now(NodeState.LEAVING)  # it is asked once more, although it was dismissed
     assert present(folder)[0].state is NodeState.DISMISSED
     presence.leave()
     assert present(folder) == ()
@@ -72,7 +72,7 @@ def link(folder: Path) -> None:
 def test_a_folder_that_is_not_this_user_s_alone_is_not_used(
     folder: Path, change: Callable[[Path], None], why: str
 ) -> None:
-    """Its files say which processes get a signal."""
+    """Its files decide which processes get a signal."""
     folder.mkdir()
     change(folder)
     with pytest.raises(OSError, match=f"GOUGI_RUN_DIR: .*/run: .*{why}"):

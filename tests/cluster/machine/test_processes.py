@@ -12,7 +12,7 @@ from tests.cluster.processes import alive
 
 def test_all_of_a_session_end_and_nobody_else() -> None:
     script = "import os, subprocess, time; os.setpgid(0, 0) if os.getpid() != os.getsid(0) else 0; "
-    # It does not wait for the child: else it could end by itself when that is killed, before its own turn comes.
+    # It does not wait for the child; otherwise it could end by itself when the child is killed, before its own turn.
     script += "print(subprocess.Popen(['sleep', '1000'], process_group=0).pid, flush=True); time.sleep(1000)"
     leaders = [
         subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, start_new_session=True)
@@ -25,7 +25,7 @@ def test_all_of_a_session_end_and_nobody_else() -> None:
         assert not in_session(leaders[0].pid)
         assert not alive(children[0])
         assert alive(children[1])
-        assert leaders[0].wait(5) == -9  # that it was killed is still told to who waits for it
+        assert leaders[0].wait(5) == -9  # its parent still learns that it was killed
         end_session(leaders[0].pid)
     finally:
         end_session(leaders[1].pid)

@@ -1,4 +1,4 @@
-"""Tasks side by side, at places that only count."""
+"""Parallel tasks, on workers that only count."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cluster.machine.side_by_side import ProcessDied, ProcessWorkplace, WorkFail
 
 
 class Counting:
-    """Does tasks that are numbers; those in ``slow`` last until the place is ended, ``bad`` fail."""
+    """Performs tasks that are numbers; those in ``slow`` last until the worker is ended, ``bad`` fail."""
 
     def __init__(self, slow: frozenset[int] = frozenset(), bad: frozenset[int] = frozenset()) -> None:
         self.done: list[int] = []
@@ -53,7 +53,7 @@ def test_every_task_is_done_once_and_every_place_closed() -> None:
 
 
 def test_a_task_is_taken_after_the_result_before_it() -> None:
-    """So that a result can decide that there is nothing more to do."""
+    """Thus a result can decide that there is nothing more to do."""
     results: list[int] = []
 
     def due() -> Iterator[int]:
@@ -67,8 +67,8 @@ def test_a_task_is_taken_after_the_result_before_it() -> None:
     assert results == [0, 10, 20]
 
 
-def test_all_places_go_on_where_there_are_tasks_again() -> None:
-    """A game that ends late may open a test that was decided; then two play again, and not one."""
+def test_all_workers_go_on_when_there_are_tasks_again() -> None:
+    """A game that ends late may reopen a test that was decided; then two workers play again, not one."""
     results: list[int] = []
     both = threading.Barrier(2)
 
@@ -109,7 +109,7 @@ def test_closing_it_ends_the_running_tasks() -> None:
 
 
 def test_a_place_without_a_task_is_closed_and_not_ended() -> None:
-    """So that a player who has just heard of his last game's end can leave by himself."""
+    """Thus a player whose last game has just ended can leave by itself."""
     last, other = Counting(), Counting(slow=frozenset({1}))
     playing = side_by_side([last, other], range(2))
     assert next(playing) == 0
@@ -145,7 +145,7 @@ def test_answers_words_and_errors() -> None:
     assert not multiprocessing.active_children()
 
 
-def test_its_death_is_told_to_who_listens() -> None:
+def test_its_death_is_reported_to_the_listener() -> None:
     process = WorkProcess(work)
     process.order("die")
     with pytest.raises(ProcessDied, match=r"died \(-9\)"):

@@ -1,4 +1,4 @@
-"""The status that a master publishes of its fleet, and the users who may read it."""
+"""The status file of a master's fleet, and the users who may read it."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def published(heard: list[Any]) -> StatusFile:
 def test_the_file_is_its_user_s_alone_and_goes_with_the_fleet() -> None:
     heard: list[Any] = []
     file = published(heard)
-    assert heard == [*(name for name, _ in EVENTS), PROGRESS, DECISION], "all goes on to who listened before"
+    assert heard == [*(name for name, _ in EVENTS), PROGRESS, DECISION], "earlier listeners still get everything"
     (path,) = folder().glob("master-*.json")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(folder().stat().st_mode) == 0o700
@@ -142,7 +142,7 @@ def test_a_folder_that_others_can_write_to_is_not_used() -> None:
     file.close()
 
 
-def test_what_the_process_tells_of_itself_is_in_the_status(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_process_facts_are_in_the_status(capsys: pytest.CaptureFixture[str]) -> None:
     file = published([])
     status.tell(page="http://127.0.0.1:4082/")
     file._thread.submit(lambda: None).result(30)

@@ -1,4 +1,4 @@
-"""Figures that are made from a fleet's events and a node's messages."""
+"""Metrics that are made from a fleet's events and a node's messages."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SHARED = Shared("node-1", 1000, 2, 4000, 200, 5, 3000, 150, 90, 1, 0)
 
 
 class Fleet:
-    """The metrics of a fleet with a clock that is set by hand."""
+    """The metrics of a fleet with a manual clock."""
 
     def __init__(self) -> None:
         self.now = 100.0

@@ -1,4 +1,4 @@
-"""The server of metrics, by real connections."""
+"""The server of metrics, over real connections."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A master's end of the channel that notes what it hears."""
+"""A master's end of the channel that records all messages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cluster.network.messages import Message
 
 
 class Master:
-    """A server that keeps what it hears."""
+    """A server that records all messages."""
 
     def __init__(self) -> None:
         self.heard: list[tuple[str, Message]] = []

@@ -50,8 +50,8 @@ def test_both_directions() -> None:
     asyncio.run(run())
 
 
-def test_a_message_that_fails_does_not_hold_up_those_behind_it() -> None:
-    """They came together: the system tells of them only once."""
+def test_a_message_that_fails_does_not_hold_up_the_next_ones() -> None:
+    """They came together: the system signals them only once."""
 
     async def run() -> None:
         heard: list[int] = []
@@ -99,7 +99,7 @@ def test_without_a_nodes_key_nobody_comes_in() -> None:
 
 @contextlib.contextmanager
 def raw(address: ChannelAddress) -> Iterator[zmq.Socket[bytes]]:
-    """A socket with a node's key that sends what it likes."""
+    """A socket with a node's key that sends any bytes."""
     with zmq.Context() as context, context.socket(zmq.DEALER) as node:
         node.linger = 0
         node.curve_serverkey = address.server_public
@@ -149,7 +149,7 @@ def test_nobody_speaks_in_the_name_of_another_node() -> None:
 
 
 def test_nobody_gets_the_orders_of_another_node() -> None:
-    """Whatever it says, and whatever it has its connection called."""
+    """Neither its messages nor the name of its connection get it those orders."""
 
     async def run() -> None:
         master, orders = Master(), queue.Queue[Message]()
@@ -271,7 +271,7 @@ def test_a_node_that_is_cut_off_notices() -> None:
 
 
 def test_a_node_without_a_master_gives_up() -> None:
-    """Also one that never found him; not one that found him again in time."""
+    """Also a node that never found one; but not a node that found it again in time."""
 
     async def run() -> None:
         master, orders, told = Master(), queue.Queue[Message](), list[str]()
@@ -288,7 +288,7 @@ def test_a_node_without_a_master_gives_up() -> None:
                 lambda name=name: told.append(f"{name} gone"),
                 3 * cut_s,
             )
-            # To be found takes a handshake, which on a busy machine has its time.
+            # Finding it takes a handshake, which is slow on a busy machine.
             for name, address, cut_s in (("lost", nobody, 0.2), ("found", master.address, 20.0))
         ]
         for node in nodes:

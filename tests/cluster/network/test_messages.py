@@ -1,4 +1,4 @@
-"""Messages: they come back as they went out, and nothing else comes in."""
+"""Messages: they arrive as they were sent, and everything else is rejected."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def changed(**fields: object) -> bytes:
 
 
 def job(**fields: object) -> bytes:
-    """A job with such fields."""
+    """A job with these fields."""
     return msgpack.packb({"kind": "job", "search_id": 1, "job_id": 1, "sfen": "x", **fields})
 
 
@@ -164,7 +164,7 @@ def job(**fields: object) -> bytes:
         (b"\x82\xa4kind\xa6report\xa7node_id\xa2\xff\xff", "no msgpack"),
     ],
 )
-def test_refusals_name_what_and_where(data: bytes, word: str) -> None:
+def test_refusals_name_the_fault_and_the_place(data: bytes, word: str) -> None:
     with pytest.raises(MessageError, match=word):
         decode(data)
 

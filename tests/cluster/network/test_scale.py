@@ -31,7 +31,7 @@ def test_a_score_keeps_its_chance_to_win(scale: Scale, score: int) -> None:
 @given(st.lists(st.tuples(SCALES, st.sampled_from("abc"), st.floats(-3, 3)), min_size=1, max_size=6))
 @example([(Scale(500.0), "a", 1.357421875)])  # halfway between two centipawns
 def test_equal_chances_vote_alike(voters: list[tuple[Scale, str, float]]) -> None:
-    """The outcome is that of voters with one scale and the same chances (odds of e to the power of the number)."""
+    """The result is that of voters with one scale and the same chances (odds of e to the power of the number)."""
     told, wanted = [], []
     for number, (scale, move, odds) in enumerate(voters):
         own = round(odds * scale.win_scale)
@@ -52,7 +52,7 @@ def test_mates_are_the_same_on_every_scale(scale: Scale, plies: int) -> None:
 
 @given(SCALES, SCORES, st.integers(1, 500))
 def test_a_window_holds_that_of_the_fleet(scale: Scale, alpha: int, width: int) -> None:
-    """What an engine proves about its own window holds for the fleet's."""
+    """An engine's bound for its own window is a bound for the fleet's."""
     low, high = scale.window(alpha, alpha + width)
     assert low is not None and high is not None and low < high
     assert scale.common(low) <= alpha and scale.common(high) >= alpha + width

@@ -1,4 +1,4 @@
-"""A machine's way out: who is asked to leave, when, and when the machine may go. Virtual time."""
+"""A machine's departure: the nodes that are asked to leave, when, and when the machine may go. Virtual time."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_without_nodes_the_machine_goes_at_once() -> None:
     assert Departure().step(TAKEN, (), 0)[-1] == Release("spot interruption (terminate)")
 
 
-def test_the_limit_ends_it_where_no_master_dismisses() -> None:
+def test_the_limit_ends_it_if_no_master_dismisses_it() -> None:
     departure = Departure(limit_ms=20_000)
     departure.step(TAKEN, (A,), 0)
     assert not departure.step(TAKEN, (A,), 19_999)[1:]

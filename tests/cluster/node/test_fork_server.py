@@ -28,7 +28,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(120), pytest.mark.usefixture
 
 
 class Machine:
-    """A master's channel, and what is needed for a fork server of its own."""
+    """A master's channel, and the arguments of a fork server."""
 
     def __init__(self) -> None:
         self.run = secrets.token_hex(8)
@@ -134,7 +134,7 @@ def test_an_engine_that_cannot_be_made_is_told() -> None:
 
 
 def test_a_fork_server_elsewhere_that_cannot_be_prepared_leaves_it_to_the_node() -> None:
-    """The node tries by itself, and reports to the master if that fails too; nobody reads this fork server's output."""
+    """The node tries by itself, and reports a failure to the master; nobody reads this fork server's output."""
     script = "import cluster.node.fork_server as forks; forks._prepare = lambda: 1 // 0; forks.main()"
 
     async def play() -> None:
@@ -180,7 +180,7 @@ def test_nodes_outlive_their_fork_servers_and_each_next_one_finds_them() -> None
 
 
 def test_a_supervisor_adopts_a_node_that_has_none() -> None:
-    """On one of several machines: the fork server is started by who needs it, and goes on without."""
+    """On one of several machines: the supervisor starts the fork server, which outlives it."""
 
     async def play() -> None:
         async with a_machine() as machine:
@@ -196,7 +196,7 @@ def test_a_supervisor_adopts_a_node_that_has_none() -> None:
                 await machine.until(lambda: other.ask("orphan") == "node-1")
                 assert running_nodes(machine.run) == ["node-1"]
                 assert other.ask("keep", "node-1", machine.spec("node-1")) == pid
-                # It lives elsewhere by now: here another one does.
+                # The node lives elsewhere by now; here is another one.
                 moved = other.ask("keep", "node-2", machine.spec("node-2"))
                 assert (await machine.hello(node_id="node-2")).pid == moved != pid
                 assert running_nodes(machine.run) == ["node-2"]
@@ -223,7 +223,7 @@ def test_the_master_ends_a_node(again: bool) -> None:
             if again:
                 assert (await machine.hello(2)).pid != node.pid
             else:
-                # The other one's death is answered by a new life, the first one's is not.
+                # The other node's death starts a new incarnation, the first one's does not.
                 os.kill(other.pid, signal.SIGKILL)
                 await machine.hello(2, "node-2")
                 assert running_nodes(machine.run) == ["node-2"]

@@ -1,4 +1,4 @@
-"""A process that is kept running: started again with what it has to know, and ended by the end of its input."""
+"""A process that is kept running: restarted with the same input, and ended by the end of its input."""
 
 from __future__ import annotations
 

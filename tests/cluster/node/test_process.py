@@ -1,4 +1,4 @@
-"""A node's process, from its first word to its exit status."""
+"""A node's process, from its first message to its exit status."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from cluster.node.process import ALONE, NodeSpec, run_node
 from tests.cluster.engines import HashEngine
 
 
-def test_who_is_left_alone_sweeps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Master and fork server were killed at once: nobody else would remove the master's file."""
+def test_a_node_left_alone_removes_its_masters_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Master and fork server were killed at once: no other process would remove the master's file."""
 
     async def address_of_a_dead_master() -> NodeSpec:
         master = ChannelServer(lambda _peer, _message: None, lambda _peer, _why: None)

@@ -87,14 +87,14 @@ def test_the_first_moments_bring_the_first_line_and_the_last_not_each(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Shallow iterations end by the dozen within milliseconds, and each report costs the master as much as a late one.
-    The first goes out at once, for it is an answer; and what the job ends with does, however short it was."""
+    The first report goes out at once, because it is an answer; so does the last one of any job."""
     monkeypatch.setattr("cluster.node.runner._EARLY_S", 60.0)
     bench.runner.handle(job(1, depth=30))
     bench.done(1)
     assert [report.depth for report in bench.reports(1)] == [1, 30]
     bench.runner.handle(job(2, depth=9, alpha=20))
     bench.done(2)
-    assert [report.depth for report in bench.reports(2)] == list(range(1, 10)), "a window's news is waited for"
+    assert [report.depth for report in bench.reports(2)] == list(range(1, 10)), "a window's result is waited for"
     monkeypatch.setattr("cluster.node.runner._EARLY_S", 0.0)
     bench.runner.handle(job(3, depth=9))
     bench.done(3)
@@ -140,7 +140,7 @@ def test_a_stop_of_an_older_job_leaves_the_newer_alone(bench: Bench) -> None:
 
 
 def test_jobs_and_stops_in_any_haste(bench: Bench) -> None:
-    """Infinite jobs, each stopped at once: were one stop lost, the next done would never come."""
+    """Infinite jobs, each stopped at once: if one stop were lost, the next `done` would never come."""
     for number in range(1, 200):
         bench.runner.handle(job(number))
         if number % 3:
@@ -237,7 +237,7 @@ def test_close_while_searching_and_twice() -> None:
 
 
 def test_only_a_job_in_the_background_has_a_low_priority() -> None:
-    """A lowered priority cannot be raised again: with that of the process lowered the second job would starve."""
+    """A lowered priority cannot be raised again: if that of the process were lowered, the second job would starve."""
 
     class Mannered(HashEngine):
         niceness: tuple[int, ...] = ()
@@ -272,12 +272,13 @@ def test_a_job_in_the_background_is_to_wait_for_a_core(bench: Bench, monkeypatch
     monkeypatch.setattr("cluster.node.runner.core_time", lambda: next(times))
     bench.runner.handle(job(1, depth=2, background=True))
     bench.done(1)
-    bench.runner.close()  # whatever it had to say is said
+    bench.runner.close()  # its last messages are sent
     assert not any(isinstance(message, Starves) for message in bench.messages)
 
 
 def test_a_thread_that_only_listens_to_an_engine_does_not_starve(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its process has cores of its own: what the thread that reads its lines waits for tells nothing of them."""
+    """The engine's process has its own cores: the waiting time of the thread that reads its lines is no sign of
+    starvation."""
     times, now = iter([(0.0, 0.0), (1.2, 1.8)]), iter([100.0])
     monkeypatch.setattr("cluster.node.runner.core_time", lambda: next(times, (1.2, 1.8)))
     monkeypatch.setattr("cluster.node.runner.time", SimpleNamespace(monotonic=lambda: next(now, 200.0)))
@@ -300,7 +301,7 @@ def test_a_starving_node_says_how_much_it_has_once_a_minute() -> None:
 
 
 @pytest.mark.parametrize(("ran_s", "percent"), [(3.04, None), (2.96, 74), (0.04, 1)])
-def test_where_the_line_is(ran_s: float, percent: int | None) -> None:
+def test_the_place_of_the_line(ran_s: float, percent: int | None) -> None:
     assert CoreShare().note(ran_s, 4.0 - ran_s, 0.0) == percent
 
 

@@ -1,4 +1,4 @@
-"""A machine's copy of a network: whole and checked, made once, or a clear error."""
+"""A machine's copy of a network: complete and checked, made once, or a clear error."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def net(tmp_path: Path) -> SentNet:
-    """A network that the master has, with a file beside it, as another machine hears of it."""
+    """A network of the master, with a file beside it, as another machine gets its description."""
     there = tmp_path / "master"
     there.mkdir()
     (there / "nn.bin").write_bytes(os.urandom(1234))
@@ -123,8 +123,8 @@ def test_nodes_that_start_together_fetch_once(net: SentNet) -> None:
     assert len(said) == 4 and len(set(said)) == 2
 
 
-def test_what_nobody_used_for_a_month_goes(net: SentNet, cache: Path) -> None:
-    """But the last two stay; what a dead process left goes after a day."""
+def test_copies_unused_for_a_month_go(net: SentNet, cache: Path) -> None:
+    """The last two copies stay; files of a dead process go after a day."""
     month_ago = time.time() - 31 * 86_400
     for name in ("a", "b", "c", ".part-x"):
         (cache / name).mkdir(parents=True)

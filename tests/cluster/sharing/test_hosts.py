@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(90)]
 
 
 class Node:
-    """A `tests.cluster.sharing_host` on a host, and what it heard."""
+    """A `tests.cluster.sharing_host` on a host, and the entries that it got."""
 
     def __init__(self, host: Host, number: int, keys: list[tuple[bytes, bytes]], master: str) -> None:
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
@@ -40,7 +40,7 @@ class Node:
         self._say([(other.number, other.url) for other in others])
 
     def hears(self, number: int, timeout_s: float = 20.0) -> int:
-        """Wait for an entry of that node that is stored from now on, and return its number."""
+        """Wait for an entry that the node stores from now on; returns its number."""
         while not self.heard.empty():
             self.heard.get()
         end = time.monotonic() + timeout_s
@@ -50,7 +50,7 @@ class Node:
                 return count
 
     def hears_no_more(self, number: int) -> None:
-        """Wait until a second goes by without an entry of that node."""
+        """Wait until a second passes without an entry of that node."""
         with contextlib.suppress(queue.Empty):
             while True:
                 self.hears(number, 1.0)

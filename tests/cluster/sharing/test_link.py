@@ -51,7 +51,7 @@ def arrived(sharer: Sharer, first: int) -> bool:
 
 
 def connect(*sharers: Sharer, bytes_per_s: int = 10_000_000) -> None:
-    """All hear all others; returns when that is so. Their tables know 900 and more then."""
+    """Connect all to all others; returns when it is done. Their tables have 900 entries or more then."""
     for sharer in sharers:
         sharer.hear(*(other for other in sharers if other is not sharer), bytes_per_s=bytes_per_s)
         sharer.search()
@@ -84,7 +84,7 @@ def test_the_end_of_a_search_is_reported_and_its_last_entries_go_out(start: Star
     assert (taken.lost, taken.refused, sent.dropped) == (0, 0, 0)
 
 
-def test_at_rest_a_table_still_takes_what_others_find(start: Start) -> None:
+def test_at_rest_a_table_still_takes_others_entries(start: Start) -> None:
     a, b = start("a", "b")
     connect(a, b)
     b.stop()
@@ -119,13 +119,13 @@ def test_a_peer_that_dies_is_forgotten_and_its_successor_heard(start: Start) -> 
     connect(a, c, successor)
 
 
-def test_who_is_not_named_any_more_is_not_heard(start: Start) -> None:
+def test_a_node_no_longer_named_is_not_heard(start: Start) -> None:
     a, b, c = start("a", "b", "c")
     connect(a, b, c)
     c.hear(b)
 
     def silent() -> bool:
-        """Both write; ``c`` gets what ``b`` wrote, and not what ``a`` wrote before it."""
+        """Both write; ``c`` gets the entries of ``b``, and not those that ``a`` wrote before."""
         first = 10_000 + time.monotonic_ns() % 1_000_000_000 * 100
         a.table.put(some_entries(first))
         until(lambda: arrived(b, first))
@@ -153,7 +153,7 @@ def test_the_rate_is_kept_and_the_depth_follows(start: Start) -> None:
     assert said.bytes_out <= 100_000 * (said.time_ms / 1000 + 0.3)
 
 
-def test_what_earlier_searches_wrote_is_no_part_of_a_searchs_rate(start: Start) -> None:
+def test_entries_of_earlier_searches_are_no_part_of_a_searchs_rate(start: Start) -> None:
     a, b = start("a", "b")
     connect(a, b, bytes_per_s=40_000)
     for number in range(1, 21):
@@ -167,7 +167,7 @@ def test_what_earlier_searches_wrote_is_no_part_of_a_searchs_rate(start: Start) 
     assert a.table.min_depth == 2
 
 
-def test_nothing_is_collected_where_nobody_listens(start: Start) -> None:
+def test_nothing_is_collected_without_listeners(start: Start) -> None:
     a, b = start("a", "b")
     a.search()
     assert a.table.min_depth is None
@@ -177,18 +177,18 @@ def test_nothing_is_collected_where_nobody_listens(start: Start) -> None:
     until(lambda: a.table.min_depth is None)
 
 
-def test_who_is_not_named_does_not_listen_and_who_has_not_the_key_is_not_heard(start: Start) -> None:
+def test_an_unnamed_node_does_not_listen_and_one_without_the_key_is_not_heard(start: Start) -> None:
     a, b = start("a", "b")
     (stranger,) = start("s", strange=True)
     stranger.hear(a, b)
     stranger.search()
-    stranger.key = a.key  # it is taken for one of the fleet
+    stranger.key = a.key  # it is taken for a member of the fleet
     a.hear(b, stranger)
     b.hear(a, stranger)
     for sharer in (a, b):
         sharer.search()
     with zmq.Context() as context, context.socket(zmq.SUB) as plain, context.socket(zmq.SUB) as knowing:
-        # The second one knows the door, but has no key to it.
+        # The second one has the address, but no key.
         knowing.curve_serverkey = a.key.encode()
         knowing.curve_publickey, knowing.curve_secretkey = zmq.curve_keypair()
         for listener in (plain, knowing):
@@ -247,7 +247,7 @@ def test_of_another_network_only_the_moves_are_used(start: Start) -> None:
 
 
 def test_nobody_takes_anothers_name(start: Start) -> None:
-    """Not even one who belongs to the fleet."""
+    """Not even a member of the fleet."""
     a, b = start("a", "b")
     (liar,) = start("c", called="b")
     for sharer in (a, b, liar):
@@ -263,7 +263,7 @@ def test_nobody_takes_anothers_name(start: Start) -> None:
 
     until(refused)
     assert 500 not in a.table.known
-    liar.hear(b)  # it poses as b at the address where a looks for b: the key differs
+    liar.hear(b)  # it poses as b at the address at which a looks for b: the key differs
     b.close()
     b.url = liar.url
     a.hear(b)
@@ -274,7 +274,7 @@ def test_nobody_takes_anothers_name(start: Start) -> None:
 
 
 def test_a_listener_that_came_too_early_comes_again(keys: ChannelAddress) -> None:
-    """The two hear of each other at the same time, from the master; ZeroMQ itself would not try again."""
+    """Both get the master's message at the same time; ZeroMQ itself would not try again."""
     public, secret = zmq.curve_keypair()
     link, other = ShareLink(keys), ShareLink(replace(keys, client_public=public, client_secret=secret))
     other.listen_to([Source("n1", link.url, keys.client_public.decode())])

@@ -1,4 +1,4 @@
-"""Batches, rates and who hears whom: all without a socket."""
+"""Batches, rates and the choice of listeners: all without a socket."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_batch_comes_back_as_it_went(peer: str, sequence: int, pairs: list[tup
 
 
 @pytest.mark.parametrize(("peer", "meaning"), [("", MEANING), ("n" * 256, MEANING), ("n", MEANING[1:])])
-def test_what_cannot_be_sent(peer: str, meaning: bytes) -> None:
+def test_entries_that_cannot_be_sent(peer: str, meaning: bytes) -> None:
     with pytest.raises(ValueError, match="bytes"):
         encode_batch(peer, meaning, 0, entries((1, 2)))
 
@@ -103,7 +103,7 @@ def test_a_damaged_batch_is_refused_or_well_formed(cut: int, change: int, at: in
         (encode_batch("n1", MEANING, 0, entries((1, 2))), "batch of n1: in the name of 'n1'"),
     ],
 )
-def test_a_refusal_says_what_and_where(data: bytes, why: str) -> None:
+def test_a_refusal_names_the_fault_and_the_place(data: bytes, why: str) -> None:
     with pytest.raises(BatchError, match=why):
         decode_batch(data, MEANING, "n1")
 
@@ -113,8 +113,8 @@ def test_a_refusal_says_what_and_where(data: bytes, why: str) -> None:
 
 @given(shallow_rate=st.floats(1, 1e9), ratio=st.floats(1.3, 2.9), limit=st.floats(1e4, 1e8))
 def test_the_depth_settles_within_the_rate(shallow_rate: float, ratio: float, limit: float) -> None:
-    """A search that writes ``shallow_rate`` bytes a second at depth 2, and at each depth more the ratio-th part of it
-    (measured: 1.7)."""
+    """A search that writes ``shallow_rate`` bytes a second at depth 2, and at each further depth the ratio-th part of
+    it (measured: 1.7)."""
     chosen = ShareDepth(SHALLOWEST)
 
     def rate(depth: int) -> float:
@@ -128,7 +128,7 @@ def test_the_depth_settles_within_the_rate(shallow_rate: float, ratio: float, li
 
 
 @given(shallow_rate=st.floats(1e6, 1e9), ratio=st.floats(3.1, 8))
-def test_where_no_depth_uses_the_rate_well_it_seldom_goes_beyond(shallow_rate: float, ratio: float) -> None:
+def test_if_no_depth_uses_the_rate_well_it_seldom_exceeds_it(shallow_rate: float, ratio: float) -> None:
     chosen, limit = ShareDepth(SHALLOWEST), 1e6
 
     def rate(depth: int) -> float:
@@ -166,7 +166,7 @@ def test_no_more_is_sent_than_the_rate_allows(limit: float, ticks: list[tuple[fl
     assert sent <= limit * time + 1
 
 
-def test_what_is_missing_is_counted() -> None:
+def test_missing_batches_are_counted() -> None:
     sequences = Sequences()
 
     def lost(peer: str, number: int) -> int:
@@ -176,7 +176,7 @@ def test_what_is_missing_is_counted() -> None:
     assert [lost("a", 0), lost("a", 1)] == [0, 0]
 
 
-# --- who hears whom
+# --- listeners
 
 
 @given(count=st.integers(1, 1000), most=st.integers(2, 20), data=st.data())
@@ -252,7 +252,7 @@ def test_others_are_heard_for_their_moves_but_not_another_build() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("cde")), min_size=1, max_size=120))
-def test_who_hears_whom(nodes: list[tuple[str, str]]) -> None:
+def test_the_choice_of_listeners(nodes: list[tuple[str, str]]) -> None:
     """Two builds with three networks each, in any number."""
     meanings = [build * 16 + net * 16 for build, net in nodes]
     heard = hears(meanings)
@@ -275,7 +275,7 @@ def test_who_hears_whom(nodes: list[tuple[str, str]]) -> None:
 
 @given(st.sampled_from("0123456789abcdef"), st.integers(0, 31))
 def test_a_batch_of_another_network_has_only_moves(digit: str, at: int) -> None:
-    """Wherever the meanings differ, its entries are never taken as our own."""
+    """If the meanings differ, its entries are never taken as our own."""
     ours = "7" * 32
     theirs = ours[:at] + digit + ours[at + 1 :]
     data = encode_batch("n2/ab", bytes.fromhex(theirs), 0, entries((1, 2)))
@@ -286,7 +286,7 @@ def test_a_batch_of_another_network_has_only_moves(digit: str, at: int) -> None:
         assert decode_batch(data, bytes.fromhex(ours), "n2").moves_only == (theirs != ours)
 
 
-def test_who_comes_back_or_begins_anew_is_told_again() -> None:
+def test_a_returning_or_restarted_node_is_told_again() -> None:
     peering = Peering(1000, key)
     peering.said_hello(hello(1))
     peering.said_hello(hello(2))
@@ -361,7 +361,7 @@ class Master:
         return found[-1]
 
 
-def test_who_comes_and_goes_together_is_told_of_once() -> None:
+def test_joint_arrivals_and_departures_are_announced_once() -> None:
     async def run() -> None:
         master = Master()
         for number in (1, 2, 3):
@@ -378,7 +378,7 @@ def test_who_comes_and_goes_together_is_told_of_once() -> None:
     asyncio.run(run())
 
 
-def test_what_the_nodes_say_of_one_search_is_one_line() -> None:
+def test_the_nodes_reports_on_one_search_are_one_line() -> None:
     async def run() -> None:
         master = Master()
         for node_id in ("n1", "n2"):

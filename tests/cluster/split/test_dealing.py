@@ -1,4 +1,4 @@
-"""Dealing nodes over moves: published trees as special cases, and what must hold for any number of nodes."""
+"""Dealing nodes over moves: published trees as special cases, and the invariants for any number of nodes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BRANCHES = 9
 
 
 def names(path: tuple[str, ...], branches: int = BRANCHES) -> tuple[str, ...]:
-    """The moves after a path of a game in which there are always ``branches``."""
+    """The moves after a path of a game with ``branches`` moves in every position."""
     return tuple(f"{chr(97 + len(path))}{index}" for index in range(1, branches + 1))
 
 
@@ -32,7 +32,7 @@ def line(score: int, *pv: str, depth: int = 10, bound: Bound = Bound.EXACT) -> T
 
 
 def known(*lines: TreeLine) -> dict[tuple[str, ...], TreeLine]:
-    """The best lines by their beginning: the first move, the first two moves, and so on; the first line is played."""
+    """The best lines by their prefix: the first move, the first two moves, and so on; the first line is played."""
     found: dict[tuple[str, ...], TreeLine] = {(): lines[0]} if lines else {}
     for entry in lines:
         key = entry.pv[:1]
@@ -43,7 +43,7 @@ def known(*lines: TreeLine) -> dict[tuple[str, ...], TreeLine]:
 
 
 def multipv(*scores: int, plies: int = 8) -> dict[tuple[str, ...], TreeLine]:
-    """Move a1 with the first score and so on, each with the same best replies."""
+    """Moves a1, a2, … with these scores, each with the same best replies."""
     return known(
         *(
             line(score, f"a{index}", *(f"{chr(97 + ply)}1" for ply in range(1, plies)))
@@ -53,7 +53,7 @@ def multipv(*scores: int, plies: int = 8) -> dict[tuple[str, ...], TreeLine]:
 
 
 def nodes_of(tree: Tree, pv: tuple[str, ...]) -> Fraction:
-    """The nodes that search under the moves ``pv``; a leaf of several moves counts for each a part."""
+    """The nodes that search below the moves ``pv``; a leaf of several moves counts as a part for each."""
     total = Fraction(0)
     for leaf in leaves(tree):
         if leaf.path[: len(pv)] == pv:
@@ -69,7 +69,8 @@ def labels(tree: Tree) -> list[str]:
 
 class TestPublishedTrees:
     def test_gikou(self) -> None:
-        """16 workers: the best move has three (best reply, second, others), the next six two each, one has the rest."""
+        """16 workers: the best move has three (best reply, second, others), the next six have two each, one has the
+        rest."""
         tree = deal(multipv(70, 60, 50, 40, 30, 20, 10, plies=2), names, 16, GIKOU, MARGIN)
         assert isinstance(tree, Split)
         best, *middle, others = tree.children
@@ -136,7 +137,7 @@ class TestSmallFleets:
         assert labels(tree) == ["a1 b1 c1", "a1 b1 others", "others"]
         check_tree(tree, forced)
 
-    def test_what_ends_the_game_is_no_position_to_split(self) -> None:
+    def test_a_game_end_is_no_position_to_split(self) -> None:
         def mated(path: tuple[str, ...]) -> tuple[str, ...]:
             return names(path) if not path else ()
 
@@ -151,7 +152,7 @@ class TestSmallFleets:
 
 class TestLikelihood:
     def test_shallow_scores_say_less(self) -> None:
-        """The same lead: enough at depth 20 to put three nodes on the best move, not at depth 2."""
+        """The same lead: at depth 20 it puts three nodes on the best move, not at depth 2."""
         deep = known(line(120, "a1", "b1", "c1", depth=20), line(60, "a2", depth=20))
         shallow = known(line(120, "a1", "b1", "c1", depth=2), line(60, "a2", depth=2))
         assert nodes_of(deal(deep, names, 4, Dealing(), MARGIN), ("a1",)) == 3
@@ -228,6 +229,6 @@ class TestAnyNumberOfNodes:
 
     @pytest.mark.parametrize("parts", [3, 1000])
     def test_a_wide_game(self, parts: int) -> None:
-        """As wide as shogi becomes."""
+        """As many moves as shogi can have."""
         tree = deal(multipv(50, 40, 10), lambda path: names(path, 593), parts, Dealing(), MARGIN)
         assert len(list(leaves(tree))) == parts

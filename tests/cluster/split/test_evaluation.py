@@ -1,4 +1,4 @@
-"""A tree's evaluation looks at each position once, however much is asked of it."""
+"""A tree's evaluation visits each position once, however many questions it gets."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def test_each_position_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> Non
     assert evaluation.survey() == {(): best, ("a",): best, ("a", "r"): best}
 
 
-def test_where_nothing_is_proven_a_move_is_worth_at_most_its_value() -> None:
-    """Its refutation may be among what is unknown: it may not be taken for at least as good."""
+def test_without_a_proof_a_move_is_worth_at_most_its_value() -> None:
+    """Its refutation may be among the unknown leaves: it may not count as equally good."""
     evaluation = TreeEvaluation(
         TREE, {A_R_X: TreeLine(10, 50, Bound.UPPER, ("a", "r", "x")), OTHERS: KNOWN[OTHERS]}, MARGIN
     )
@@ -70,7 +70,7 @@ def test_others_are_tested_against_the_best() -> None:
     assert windows(TreeEvaluation(THREE, known, MARGIN)) == {BEST: Window(), SECOND: Window(40), REST: Window(40)}
 
 
-def test_who_took_over_is_not_tested() -> None:
+def test_a_move_that_took_over_is_not_tested() -> None:
     known = {BEST: line(50, "a"), SECOND: line(60, "b")}
     assert windows(TreeEvaluation(THREE, known, MARGIN)) == {BEST: Window(50), SECOND: Window(), REST: Window(50)}
 
@@ -94,10 +94,10 @@ def test_down_the_tree() -> None:
     known = {a_r: line(50, "a", "r"), a_rest: line(70, "a", "s"), b_r: line(60, "b", "r")}
     found = windows(TreeEvaluation(tree, known, MARGIN))
     assert found[REST] == Window(40)
-    # The opponent's question: is there a reply that leaves less than 50, from here more than -50?
+    # The opponent's question: does a reply leave less than 50, from here more than -50?
     assert found[a_r] == Window()
     assert found[a_rest] == Window(-60)
-    # After b anything that leaves 40 or less is enough, which from here is -40 or more.
+    # After b every reply that leaves 40 or less is enough, which from here is -40 or more.
     assert found[b_r] == Window(None, -40)
     assert found[b_rest] == Window(-70, -40)
     known[b_r] = line(20, "b", "r")
@@ -105,9 +105,9 @@ def test_down_the_tree() -> None:
 
 
 @given(st.data())
-def test_what_the_windows_leave_out_decides_nothing(data: st.DataObject) -> None:
-    """However the leaves' searches end, with scores outside of their windows replaced by the window's edge, as bounds,
-    the tree comes to the same move's score."""
+def test_scores_outside_the_windows_decide_nothing(data: st.DataObject) -> None:
+    """The tree has the same move's score for any end of the leaves' searches, with scores outside of their windows
+    replaced by the window's edge, as bounds."""
     tree = data.draw(trees())
     plain = TakeoverMargin(0, 0, 0)
     before = {
@@ -122,7 +122,7 @@ def test_what_the_windows_leave_out_decides_nothing(data: st.DataObject) -> None
     for leaf, window in found.items():
         pv = (*leaf.path, (leaf.moves or ("z",))[0])
         if leaf in before:
-            # What bounded the others has not changed.
+            # The bounds of the others have not changed.
             score = before[leaf].score
             known[leaf] = true[leaf] = TreeLine(20, score, Bound.EXACT, pv)
             continue

@@ -1,4 +1,4 @@
-"""Re-dealing: the reasons, who gets what, and the coordinator's way through it."""
+"""Re-dealing: the reasons, the new assignments, and the coordinator's steps."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class TestReason:
         known = {A_R: line(50, "a", "r"), A_REST: line(20, "a", "s")}
         assert reason(TreeEvaluation(DEEP, known, MARGIN), frozenset({"a"}), known[A_REST]) == "a s is preferred"
         del known[A_R]
-        # Nothing has come yet of the reply that is thought best.
+        # The reply that is thought best has no result yet.
         assert reason(TreeEvaluation(DEEP, known, MARGIN), frozenset({"a"}), known[A_REST]) is None
 
     def test_a_move_in_contention(self) -> None:
@@ -77,7 +77,7 @@ class TestDecided:
     def test_a_bound_below_the_best_at_more_depth(self, found: TreeLine, decided: bool) -> None:
         assert is_decided(B, TreeEvaluation(THREE, {B: found}, MARGIN), self.best, 2) is decided
 
-    def test_what_is_played_is_not(self) -> None:
+    def test_the_played_move_is_not(self) -> None:
         found = line(30, "a", bound=Bound.UPPER, depth=20)
         assert not is_decided(A, TreeEvaluation(THREE, {A: found}, MARGIN), self.best, 2)
         assert not is_decided(
@@ -98,24 +98,24 @@ class TestLostWindow:
         assert not window_is_lost(job(alpha=40), B, found, Window(alpha=30), 10)
         assert not window_is_lost(job(alpha=40), B, found, Window(alpha=60), 10)
 
-    def test_what_is_exact_loses_nothing(self) -> None:
+    def test_an_exact_score_loses_nothing(self) -> None:
         assert not window_is_lost(job(alpha=40), B, line(45, "b"), OPEN, 10)
         assert not window_is_lost(job(alpha=40), B, None, OPEN, 10)
         assert not window_is_lost(job(), B, line(30, "b", bound=Bound.UPPER), OPEN, 10)
 
     def test_a_refutation_that_is_none_any_more(self) -> None:
-        """After a the opponent had at least -30; now it must have more to refute a."""
+        """After a the opponent had at least -30; now more is needed to refute a."""
         found = line(30, "a", "r", bound=Bound.UPPER)
         assert window_is_lost(job(beta=-40), A_R, found, Window(beta=-10), 10)
         assert not window_is_lost(job(beta=-40), A_R, found, Window(beta=-35), 10)
 
 
 class TestMatch:
-    def test_near_to_what_was_searched(self) -> None:
+    def test_near_to_the_last_leaf(self) -> None:
         free = [(OTHERS, 0), (B, 0), (A, 0)]
         assert match(free, [A_R, A_REST, Leaf(ignore=("a",))]) == [2, 0, 1]
 
-    def test_who_found_a_move_among_the_others_gets_it(self) -> None:
+    def test_the_node_that_found_a_move_among_the_others_gets_it(self) -> None:
         assert match([(A, 0), (Leaf(ignore=("a",)), 0)], [Leaf(moves=("c",)), Leaf(ignore=("c",))]) == [1, 0]
 
     def test_fast_nodes_first(self) -> None:
@@ -160,7 +160,7 @@ class TestCoordinator:
         bench.report("n2", 8, 60, "2g2f", "8c8d")
         dealt = bench.events("dealt")[0]
         assert dealt["why"] == "2g2f is preferred"
-        # Each node goes on with what it knows most of.
+        # Each node continues with the leaf that it knows best.
         assert bench.job("n2").searchmoves == ("2g2f",)
         assert bench.job("n1").ignoremoves == ("2g2f",)
         assert bench.job("n1").alpha == 50
@@ -352,9 +352,9 @@ class TestEnd:
         bench.tick(100)
         first = next(node for node in ("n1", "n2") if bench.job(node).searchmoves)
         bench.report(first, 9, -30, "3c3d")
-        assert {bench.job(node).job_id for node in ("n1", "n2")} == ids, "what is over is not due"
+        assert {bench.job(node).job_id for node in ("n1", "n2")} == ids, "no redeal after the end"
 
-    def test_what_was_searched_to_its_depth_is_not_dealt_again(self) -> None:
+    def test_a_leaf_searched_to_its_depth_is_not_dealt_again(self) -> None:
         bench = Bench(2, EAGER)
         bench.split(SearchRequest(1, STARTPOS, soft_ms=1000, hard_ms=3000, depth=10))
         bench.report("n2", 9, 10, "2g2f", bound=Bound.UPPER)

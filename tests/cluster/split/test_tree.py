@@ -111,7 +111,7 @@ class TestMerge:
 
     @given(st.data())
     def test_with_unknown_leaves_the_bound_is_true(self, data: st.DataObject) -> None:
-        """Whatever the unknown leaves turn out to be, an exact score is exact and a lower bound is not too high."""
+        """For any values of the unknown leaves, an exact score is exact and a lower bound is not too high."""
         tree = data.draw(trees())
         known: dict[Leaf, TreeLine] = {}
         everything: dict[Leaf, TreeLine] = {}
@@ -152,7 +152,7 @@ def replies(path: tuple[str, ...]) -> tuple[str, ...]:
 
 
 class TestInherit:
-    def test_a_new_tree_knows_what_the_old_one_knew(self) -> None:
+    def test_a_new_tree_keeps_the_old_ones_results(self) -> None:
         old = {("7g7f",): line(30, "7g7f"), ("2g2f",): line(10, "2g2f"), ("5g5f",): line(-20, "5g5f")}
         assert inherit(TWO, old, replies, MARGIN) == {BEST: old["7g7f",], OTHERS: old["2g2f",]}
 
@@ -163,7 +163,7 @@ class TestInherit:
         assert inherit(tree, old, replies, MARGIN)[leaf] == old["7g7f", "8c8d"]
 
     def test_moves_of_which_nothing_is_known_are_no_better_than_the_whole(self) -> None:
-        """The reply 3c3d was found best at depth 10; so for the opponent the others leave no less than 50."""
+        """The reply 3c3d was found best at depth 10; so the other replies leave the opponent no less than 50."""
         reply, rest = Leaf(("7g7f",), ("3c3d",)), Leaf(("7g7f",), (), ("3c3d",))
         tree = Split((), (Split(("7g7f",), (reply, rest)), OTHERS))
         known = {("7g7f",): line(50, "7g7f", "3c3d", "2g2f")}
@@ -179,13 +179,13 @@ class TestBestFirst:
         known["b",] = line(10, "b")
         assert best_first(known, (), MARGIN)[0].pv == ("b",)
 
-    def test_what_is_played_is_the_incumbent(self) -> None:
+    def test_the_played_move_is_the_incumbent(self) -> None:
         known = {("a",): line(0, "a"), (): line(5, "b", "x")}
         assert [entry.pv[0] for entry in best_first(known, (), MARGIN)] == ["b", "a"]
         assert best_first(known, ("b",), MARGIN) == [line(5, "b", "x")]
 
-    def test_what_is_known_of_a_move_counts_before_lines_through_it(self) -> None:
-        """One reply after which 7g7f is fine, however deep it was searched, says little of 7g7f."""
+    def test_a_moves_own_score_counts_before_lines_through_it(self) -> None:
+        """One reply after which 7g7f is fine, at any depth, says little about 7g7f."""
         known = {("a", "x"): line(300, "a", "x", depth=20), ("a",): line(-40, "a", "y", depth=9)}
         assert best_first(known, (), MARGIN) == [known["a",]]
         del known["a",]
@@ -218,4 +218,4 @@ def test_a_proven_win_gives_way_to_another_one_alone() -> None:
     assert not replaces(deeper, mate)
     assert replaces(mate, deeper)
     assert replaces(replace(mate, depth=5, score=mate_in(5)), mate)
-    assert replaces(deeper, replace(mate, score=mated_in(6))), "of a loss a deeper search may know better"
+    assert replaces(deeper, replace(mate, score=mated_in(6))), "a deeper search may find an escape"

@@ -1,4 +1,4 @@
-"""Split trees: random ones, their value by the book, and whether one is whole."""
+"""Split trees: random ones, their reference value, and a check of their completeness."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from cluster.split.tree import Leaf, Legal, Split, Tree, TreeLine, leaves
 
 @st.composite
 def trees(draw: st.DrawFn, path: tuple[str, ...] = ()) -> Tree:
-    """A split of up to four children, some of them split again, two to four plies deep."""
+    """A split into up to four children, some of them split again, two to four plies deep."""
     count = draw(st.integers(1, 4))
     children: list[Tree] = []
     for number in range(count):
@@ -22,7 +22,7 @@ def trees(draw: st.DrawFn, path: tuple[str, ...] = ()) -> Tree:
 
 
 def negamax(tree: Tree, lines: dict[Leaf, TreeLine]) -> int:
-    """By the book, with scores from the root: the root's side takes the highest, the other the lowest."""
+    """Textbook negamax, with scores from the root: the root's side takes the highest, the other the lowest."""
     if isinstance(tree, Leaf):
         return lines[tree].score
     choose = max if len(tree.path) % 2 == 0 else min
@@ -32,7 +32,7 @@ def negamax(tree: Tree, lines: dict[Leaf, TreeLine]) -> int:
 def check_tree(tree: Tree, legal: Legal) -> None:
     """Raises AssertionError if a legal move of a position is not in exactly one child, or a leaf occurs twice."""
     found = list(leaves(tree))
-    assert len(found) == len(set(found)), "a leaf is twice in the tree"
+    assert len(found) == len(set(found)), "a leaf occurs twice in the tree"
     _check(tree, (), legal)
 
 

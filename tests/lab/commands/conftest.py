@@ -1,4 +1,4 @@
-"""What the tests of the laboratory's commands share."""
+"""Fixtures for the tests of the laboratory's commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``gougi lab`` as a user meets it: its errors, whole laboratories, Ctrl-C and going on."""
+"""``gougi lab`` for a user: its errors, whole laboratories, Ctrl-C and a second run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.master.command import Running, gougi
 
 TINY = ("--budget", "200", "--games", "4", "--max-moves", "40", "--hash", "1")
 SPLIT = "split+min_split_nodes=100"
-"""The budget of these tests is one at which all would consult."""
+"""These tests use a budget at which all nodes would consult."""
 
 
 def run(*arguments: str) -> object:
@@ -33,7 +33,7 @@ def run(*arguments: str) -> object:
         (("--nodes", "0"), "0 nodes"),
         (("--games", "5"), "even number"),
         (("--against", "soon"), "against soon"),
-        (("--against", "2x", "--table", "table.json"), "over one node .1x., and this is against 2x"),
+        (("--against", "2x", "--table", "table.json"), "over one node .1x.; these games were against 2x"),
         (("--sprt", "5"), "--sprt 5: expected two numbers"),
         (("--sprt", "5,5"), "elo0"),
     ],
@@ -54,7 +54,7 @@ def test_the_strategies_are_named(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_the_same_seed_plays_the_same_games_whatever_the_concurrency_and_after_ctrl_c(tmp_path: Path) -> None:
+def test_the_same_seed_plays_the_same_games_at_any_concurrency_and_after_ctrl_c(tmp_path: Path) -> None:
     words = ("lab", *TINY, "--nodes", "1,2", "--strategy", SPLIT, "--games", "8", "--json")
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     done = gougi(*words, "--concurrency", "1", "--out", str(whole), cwd=tmp_path)

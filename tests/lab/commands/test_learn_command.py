@@ -1,4 +1,4 @@
-"""``gougi learn`` as a user meets it: errors, and a whole run through an end of its hours, a kill and Ctrl-C."""
+"""``gougi learn`` for a user: errors, and a whole run with an end of its hours, a kill and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ needs_torch = pytest.mark.skipif(
     importlib.util.find_spec("torch") is None, reason="PyTorch is not installed: make torch"
 )
 OURS = str(default_file())
-# The gate's hypotheses are so low that a draw decides it: what follows a promotion is a part of the run.
+# The gate's hypotheses are so low that a draw decides it, so that the run has the steps after a promotion.
 GPS = """#!/bin/sh
 while read -r line; do
   case "$line" in
@@ -64,7 +64,7 @@ def test_errors_are_one_line_and_leave_no_folder(
     assert words in refusal("learn", "--out", "run", *arguments)
 
 
-def test_without_torch_one_line_says_what_to_install(
+def test_without_torch_one_line_names_the_extra(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
@@ -72,7 +72,7 @@ def test_without_torch_one_line_says_what_to_install(
     assert "gougi learn needs PyTorch" in capsys.readouterr().err
 
 
-def test_show_of_what_is_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_show_of_a_folder_that_is_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["learn", "show", str(tmp_path)]) == 2
     assert "no run of gougi learn in it" in capsys.readouterr().err
     (tmp_path / "learn.json").write_text('{"version": 7}')
@@ -87,14 +87,14 @@ def test_a_whole_cycle_from_an_empty_folder(tmp_path: Path) -> None:
     words = ("learn", "--out", "run", "--generations", "2", *TINY)
     folder = tmp_path / "run"
 
-    # Hours that are over at once are a planned end, and nothing of what was done is lost.
+    # Hours that are over at once are a planned end, and no finished work is lost.
     done = gougi(*words, "--hours", "0.0002", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "--hours 0.0002 are over: the same command goes on with more" in done.stderr
     ledger = json.loads((folder / "learn.json").read_text())
     assert [one["kind"] for one in ledger["generations"][0]["steps"]] in ([], ["games"])
 
-    # A broken shard is named and made again; a kill that nobody can catch ends the trainer, too.
+    # A broken shard is named and made again; SIGKILL ends the trainer, too.
     (shard,) = sorted((folder / "generation-1" / "games").glob("shard-000000.games")) or [None]
     if shard is not None:
         shard.write_bytes(shard.read_bytes()[:-3])

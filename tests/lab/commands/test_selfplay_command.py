@@ -1,4 +1,4 @@
-"""``gougi selfplay`` as a user meets it: its errors, games, a kill and going on, a full disk, and counts."""
+"""``gougi selfplay`` for a user: its errors, games, a kill and a second run, a full disk, and counts."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_folder_without_shards_is_named(tmp_path: Path, capsys: pytest.Capture
 
 
 @pytest.mark.slow
-def test_the_same_games_whatever_the_processes_and_more_of_them_later(tmp_path: Path) -> None:
+def test_the_same_games_with_any_processes_and_more_of_them_later(tmp_path: Path) -> None:
     for folder, processes in (("one", "1"), ("two", "2")):
         words = ("selfplay", *TINY, "--games", "13", "--processes", processes, "--out", folder, "--json")
         done = gougi(*words, cwd=tmp_path)

@@ -1,4 +1,4 @@
-"""``gougi train`` and ``gougi net`` as a user meets them: errors, a run, Ctrl-C and going on, the net in a player."""
+"""``gougi train`` and ``gougi net`` for a user: errors, a run, Ctrl-C and a second run, the net in a player."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def games(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder_of(tmp_path_factory.mktemp("games") / "games", shards=3, games=12)
 
 
-def test_without_torch_one_line_says_what_to_install(
+def test_without_torch_one_line_names_the_extra(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
@@ -104,13 +104,13 @@ def test_from_games_to_a_net_that_plays(games: Path, tmp_path: Path) -> None:
     assert rows[-1]["training_loss"] < rows[0]["training_loss"]
     net = tmp_path / "net" / "nn.bin"
 
-    # The same again only says what came out; other settings are refused.
+    # The same command again only prints the result; other settings are refused.
     again = gougi(*words, "--json", cwd=tmp_path)
     assert json.loads(again.stdout) == report
     other = gougi(*words, "--seed", "2", cwd=tmp_path)
     assert other.returncode == 2 and "seed was 1 and is 2" in other.stderr
 
-    # Stopped by Ctrl-C, gone on with: the same bytes.
+    # Interrupted by Ctrl-C and continued: the same bytes.
     running = Running(("train", "--out", "stopped", *settings), tmp_path)
     try:
         running.wait_for("validation 0.")
@@ -125,7 +125,7 @@ def test_from_games_to_a_net_that_plays(games: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "stopped" / "nn.bin").read_bytes() == net.read_bytes()
 
-    # From that net on, to one that is not exact enough.
+    # A second run starts from that net; its result is not exact enough.
     strict = gougi(
         "train", "--data", str(games), "--out", "strict", "--from", "net/nn.bin", *TINY[4:],
         "--epochs", "1",        "--tolerance", "0.001", cwd=tmp_path,
@@ -134,7 +134,7 @@ def test_from_games_to_a_net_that_plays(games: Path, tmp_path: Path) -> None:
     assert "centipawns rms, more than 0.001: a longer" in strict.stderr.splitlines()[-1]
     assert not (tmp_path / "strict" / "nn.bin").exists()
 
-    # It plays.
+    # The net plays.
     usi = f"setoption name EvalFile value {net}\nisready\nposition startpos\ngo nodes 500\nquit\n"
     played = gougi("usi", "--single", cwd=tmp_path, text=usi)
     assert "readyok" in played.stdout and "bestmove " in played.stdout, played.stdout + played.stderr
@@ -146,7 +146,7 @@ def test_from_games_to_a_net_that_plays(games: Path, tmp_path: Path) -> None:
 
 @pytest.fixture
 def other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A random network of another shape, in the folder that is the current one."""
+    """A random network of another shape, in the current folder."""
     monkeypatch.chdir(tmp_path)
     write_network(tmp_path / "other.bin", random_network(Architecture(K_P, 128, 8, 8), 1))
     return "other.bin"

@@ -1,4 +1,4 @@
-"""``gougi tune`` as a user meets it: its errors, the plan, a run that is killed and goes on, and what comes of it."""
+"""``gougi tune`` for a user: its errors, the plan, a run that is killed and continued, and its result."""
 
 from __future__ import annotations
 

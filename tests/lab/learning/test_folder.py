@@ -49,7 +49,7 @@ def test_promotion(tmp_path: Path) -> None:
         assert folder.best_path.read_bytes() == (folder.path / "nets" / "generation-1.bin").read_bytes() == BEST
 
 
-def test_the_mean_is_promoted_where_several_nets_were_trained(tmp_path: Path) -> None:
+def test_the_mean_is_promoted_if_several_nets_were_trained(tmp_path: Path) -> None:
     folder = opened(tmp_path / "run")
     folder.open(None, FIRST)
     one = with_generation(Ledger("0" * 64), trainings=2).generations[0]
@@ -68,7 +68,7 @@ def test_a_run_of_another_machine_is_taken_over_without_its_games(tmp_path: Path
     (folder.path / "generation-2" / "games").mkdir(parents=True)
     assert folder.with_games() == {2}
 
-    # The same command goes on, also from a file that the run itself wrote.
+    # The same command continues, also from a file that the run itself wrote.
     begun = ledger.begun(2).with_piece(2, 60.0)
     folder.keep(begun)
     for file in (tmp_path / "learn.json", folder.ledger_path):

@@ -1,4 +1,4 @@
-"""What comes next in a run, and its commands."""
+"""The next step of a run, and its command."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_training_takes_the_window_of_generations() -> None:
     )
     assert words(Kind.TRAIN, recipe=replace(RECIPE, window=9)).count("--data") == 3
     assert "--from run/nets/generation-2.bin" in words(Kind.TRAIN, recipe=replace(RECIPE, fresh=False))
-    assert words(Kind.TRAIN, present=[3]).count("--data") == 1, "games that another machine made are not here"
+    assert words(Kind.TRAIN, present=[3]).count("--data") == 1, "games of another machine are not here"
     first = words(Kind.TRAIN, recipe=replace(RECIPE, fresh=False), ledger=Ledger("").begun(1), number=1)
     assert "--from" not in first
     trained = replace(RECIPE, fresh=False, first_by_hand=False)
@@ -123,7 +123,7 @@ PLAN = Recipe(opponents=(Opponent("other", "other.bin"),), match_nodes=(5000, 20
 
 
 def run_all(ledger: Ledger, recipe: Recipe, generations: int, verdict: str) -> tuple[Ledger, list[str]]:
-    """Take every step at once; the ledger after them, and the steps."""
+    """Take all steps; returns the ledger after them, and the steps."""
     taken = []
     while (step := next_step(ledger, recipe, generations)) is not None:
         taken.append(str(step))
@@ -148,7 +148,7 @@ def test_a_net_that_the_gate_refuses_plays_no_match_and_teaches_nobody() -> None
     assert [one.teacher for one in ledger.generations] == [0, 0, 0] and ledger.best == 0
 
 
-def test_a_gate_that_stood_open_goes_on_where_it_may_have_more_games() -> None:
+def test_an_undecided_gate_continues_if_it_may_have_more_games() -> None:
     ledger = with_generation(EMPTY, verdict="open", los=0.9)  # 50 games
     as_it_was, more = (Recipe(match_games=0, gate_games=games) for games in (50, 400))
     here = frozenset({1})
@@ -160,7 +160,7 @@ def test_a_gate_that_stood_open_goes_on_where_it_may_have_more_games() -> None:
     one = after.generations[0]
     assert one.promoted and [step.kind for step in one.steps].count(Kind.GATE) == 1
     assert one.steps[-1].spent_s == 65.0
-    # Its net taught nobody: what came after it stays.
+    # Its net taught no other: the later generations stay.
     assert next_step(with_generation(ledger), more, 2, here) is None
 
 
@@ -208,10 +208,10 @@ def test_a_net_that_is_made_stays_as_it_is_if_the_recipe_changes() -> None:
     two = one.begun(2)
     for kind, name in ((Kind.GAMES, ""), (Kind.TRAIN, ""), (Kind.TRAIN, "2")):
         two = two.with_step(2, Done(kind, name, (), 1.0, RESULTS[kind]))
-    assert next_step(two, NO_MATCHES, 2) == Step(2, Kind.BLEND), "the mean is of all that are there"
+    assert next_step(two, NO_MATCHES, 2) == Step(2, Kind.BLEND), "the mean of all that are there"
 
 
-def test_no_matches_where_none_are_wanted() -> None:
+def test_no_matches_if_none_are_wanted() -> None:
     assert next_step(with_generation(EMPTY), replace(PLAN, match_games=0), 1) is None
 
 

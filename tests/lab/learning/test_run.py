@@ -46,7 +46,7 @@ def test_begun_twice_is_begun_once() -> None:
         ({"generations": 5}, "no ledger"),
     ],
 )
-def test_what_is_no_ledger_is_refused(change: dict[str, Any], words: str) -> None:
+def test_an_invalid_ledger_is_refused(change: dict[str, Any], words: str) -> None:
     with pytest.raises(LedgerError, match=words):
         from_json({**EMPTY.as_json(), **change})
     with pytest.raises(LedgerError, match="no ledger"):
@@ -65,7 +65,7 @@ print(ended.interrupted)
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
 @pytest.mark.parametrize("when", ["before", "after_in_parent"])
 def test_a_signal_while_the_child_is_made_is_heard(when: str, name: str) -> None:
-    """In its hooks around a fork Python prints a KeyboardInterrupt, and goes on."""
+    """In its hooks around a fork Python prints a KeyboardInterrupt, and continues."""
     script = SCRIPT.format(when=when, name=name)
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stdout.splitlines()[-1:]) == (0, ["True"]), ran.stderr

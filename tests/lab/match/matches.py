@@ -1,4 +1,4 @@
-"""Settings of matches, and games that are over."""
+"""Settings of matches, and finished games."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The scale of a network from games: the fit finds the scale that made the results; games of a real one give one."""
+"""The scale of a network from games: the fit finds the scale that made the results; games of a real network give
+one."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from worker.nnue import default_network
 
 
 def games(scale: float, count: int = 400, seed: int = 1, spread: float = 1.5) -> list[Game]:
-    """Games whose results are as likely as raw outputs of that scale say."""
+    """Games whose results have the probabilities that raw outputs of that scale give."""
     rng = np.random.default_rng(seed)
     made = []
     for _ in range(count):
@@ -47,7 +48,7 @@ def test_games_that_tell_nothing() -> None:
 
 
 def test_a_network_plays_and_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The pilot's scale plays the other games; the count is told."""
+    """The other games are played with the pilot's scale; their number is printed."""
     monkeypatch.setattr(module, "NODES", 300)
     told: list[int] = []
     found = calibrate(default_network(), natural_openings(1)[:16], on_game=told.append)

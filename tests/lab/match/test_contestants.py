@@ -1,4 +1,4 @@
-"""The contestants as the command line names them."""
+"""The contestants by their names on the command line."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_variables_stand_before_any_player() -> None:
         contestant("env X=1", None, [])
 
 
-def test_our_program_is_found_where_no_path_leads(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_our_program_is_found_without_a_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "python").write_text("", encoding="utf-8")
     program = tmp_path / "gougi"
     program.write_text("#!/bin/sh\n", encoding="utf-8")

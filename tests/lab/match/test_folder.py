@@ -1,4 +1,4 @@
-"""A match's folder: whose it is, and that no game is lost in it or counted twice."""
+"""A match's folder: its owner, and that no game in it is lost or counted twice."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_other_sources_of_ours_are_told(folder: MatchFolder, monkeypatch: pytest
     assert not folder.claim(ours)
     monkeypatch.undo()
     assert "the sources are not those it was begun with" in folder.claim(ours)
-    assert not folder.claim(ours), "it is told once"
+    assert not folder.claim(ours), "it is reported once"
 
 
 def test_a_network_that_has_changed_is_another_match(folder: MatchFolder, tmp_path: Path) -> None:

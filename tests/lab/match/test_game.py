@@ -1,4 +1,4 @@
-"""Games between two searchers: the rules that end them, and the scores that do."""
+"""Games between two searchers: the rules and the scores that end them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from worker.shogi import STARTPOS, MoveError
 
 
 def play(moves: Sequence[str], scores: Sequence[int | None] = (), max_moves: int = 320) -> Outcome:
-    """A game whose moves are these, in turn; with scores, of whoever moves."""
+    """A game with these moves, in turn; the scores are from the mover's view."""
     asked: list[int] = []
 
     def think(mover: int, before: tuple[str, ...]) -> Choice:
@@ -24,7 +24,7 @@ def play(moves: Sequence[str], scores: Sequence[int | None] = (), max_moves: int
     return outcome
 
 
-def test_who_resigns_has_lost() -> None:
+def test_a_side_that_resigns_has_lost() -> None:
     assert play(["7g7f", "resign"]) == Outcome(0, "resignation", ("7g7f",))
 
 

@@ -1,4 +1,4 @@
-"""``gougi match`` as a user meets it: errors, whole matches of scripted engines, faults, interruptions."""
+"""``gougi match`` for a user: errors, whole matches of scripted engines, faults, interruptions."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def played(folder: Path) -> list[PlayedGame]:
     ],
 )
 def test_errors_have_exit_code_2(arguments: Sequence[str], words: str, common: list[str]) -> None:
-    # Of an option that is given twice the last counts.
+    # If an option is given twice, the last one counts.
     with pytest.raises(CommandError, match=words) as error:
         run(arguments[0], arguments[1], *common, *arguments[2:])
     assert error.value.code == 2
@@ -112,8 +112,8 @@ def test_a_whole_match(common: list[str], folder: Path, tmp_path: Path, capsys: 
 
     log.unlink()
     assert run(*arguments, "--games", "4") == 0
-    assert json.loads(capsys.readouterr().out) == found, "a finished match is only told again"
-    assert not log.exists(), "and starts nobody"
+    assert json.loads(capsys.readouterr().out) == found, "a finished match is only reported again"
+    assert not log.exists(), "and starts no engine"
     before = (folder / "games.jsonl").read_text(encoding="utf-8")
     assert run(*arguments, "--games", "6", "--concurrency", "2") == 0
     assert json.loads(capsys.readouterr().out)["games"] == 6, "more games may be asked for"
@@ -122,7 +122,7 @@ def test_a_whole_match(common: list[str], folder: Path, tmp_path: Path, capsys: 
 
 def test_a_test_ends_the_match(common: list[str], folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = (shuffler(), shuffler("resign-at", "3", "name", "B"), "--nodes", "1", "--games", "400", *common)
-    # White resigns at ply 3, and as black B goes on to a repetition: A has one and a half of two.
+    # White resigns at ply 3, and B as black continues to a repetition: A has one and a half points of two.
     assert run(*arguments, "--sprt", "0,100") == 0
     out, err = capsys.readouterr()
     found = json.loads(out)
@@ -135,7 +135,7 @@ def test_a_test_ends_the_match(common: list[str], folder: Path, capsys: pytest.C
 
 
 def test_scores_end_games(common: list[str], folder: Path) -> None:
-    # Both see A ahead.
+    # Both sides see A ahead.
     players = (shuffler("score", "3000"), shuffler("score", "-3000"))
     assert run(*players, "--nodes", "1", "--games", "2", "--resign-moves", "2", *common) == 0
     assert [(game.end, game.points, game.plies) for game in played(folder)] == [("RESIGN", 1, 5), ("RESIGN", 1, 4)]
@@ -173,7 +173,7 @@ def test_a_fault_loses_the_game_and_the_match_goes_on(
     assert "game 2: A lost: " in err
     assert words in err
     pids = {text.split()[0] for text in (tmp_path / "log").read_text(encoding="utf-8").splitlines()}
-    assert len(pids) == (2 if end in ("CRASH", "TIME_UP") else 1), "started again where it was gone"
+    assert len(pids) == (2 if end in ("CRASH", "TIME_UP") else 1), "restarted after it was gone"
 
 
 def test_fault_after_fault_ends_the_match(common: list[str], folder: Path) -> None:
@@ -213,7 +213,7 @@ def started(common: list[str], tmp_path: Path) -> Iterator[Running]:
     running.kill()
 
 
-def test_an_interruption_keeps_what_was_played(started: Running, folder: Path) -> None:
+def test_an_interruption_keeps_the_finished_games(started: Running, folder: Path) -> None:
     started.wait_for("2/40 games")
     started.process.send_signal(signal.SIGTERM)
     assert started.end() == 130
@@ -246,7 +246,7 @@ def test_a_killed_engine_is_started_again_and_a_killed_match_goes_on(
 
 
 def test_a_full_disk_is_one_line_and_nothing_is_lost(common: list[str], folder: Path, tmp_path: Path) -> None:
-    """A limit of the size of files stands for the disk: 2,048 bytes hold eight games or so."""
+    """A limit on the size of files stands for the disk: 2,048 bytes hold eight games or so."""
     players = (shuffler(), shuffler("name", "B"))
     words = ["match", *players, "--nodes", "1", "--games", "20", *common]
     limited = subprocess.run(
@@ -277,7 +277,7 @@ class TestReport:
     def games(self, points: float, count: int) -> list[PlayedGame]:
         return [PlayedGame(number, points, "RESIGN", "", 50) for number in range(1, count + 1)]
 
-    def test_json_whatever_the_result(self) -> None:
+    def test_json_for_any_result(self) -> None:
         for points, count in ((1.0, 40), (0.0, 40), (0.5, 2), (0.5, 0)):
             found = facts(self.settings, self.games(points, count))
             json.loads(json.dumps(found, allow_nan=False))

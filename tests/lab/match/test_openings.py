@@ -1,4 +1,4 @@
-"""Openings: made ones are even, different and repeatable; files are read strictly."""
+"""Openings: generated ones are even, different and repeatable; files are read strictly."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from worker.shogi import STARTPOS, Position, move_to_usi
 
 
 class Judge:
-    """An engine that finds a position the more uneven, the more pawns have left the rank they began on."""
+    """An engine that finds a position the more uneven, the more pawns have left their first rank."""
 
     name = "judge"
 
@@ -57,7 +57,7 @@ def test_made_openings_are_even_different_and_repeatable() -> None:
 
 
 class Chooser(Judge):
-    """An engine to which the first legal moves are the best ones."""
+    """An engine that prefers the first legal moves."""
 
     def go(self, limits: Limits, on_info: InfoCallback | None = None) -> SearchResult:
         best = [move_to_usi(move) for move in self._position.legal_moves()[: limits.multipv]]
@@ -105,7 +105,7 @@ def test_files(tmp_path: Path) -> None:
     write_openings(file, openings)
     assert read_openings(file) == openings
     file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes().replace(b"\n", b"\r\n"))
-    assert read_openings(file) == openings, "as an editor of Windows writes it"
+    assert read_openings(file) == openings, "as a Windows editor writes it"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The referee of a match; and what a search reached, by its lines."""
+"""The referee of a match; and the depth and nodes of a search, from its lines."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class TestRules:
         assert mate is not None
         assert mate.winner == 0
 
-    def test_who_may_declare_has_won(self) -> None:
+    def test_a_side_that_may_declare_has_won(self) -> None:
         entered = "K8/PPPPPPPPP/R1R1B4/9/9/9/9/9/8k w B4G4S4N4L 100"
         ending = play(Referee(SETTINGS, entered), "1i2i")
         assert ending is not None
@@ -85,7 +85,7 @@ class TestScores:
         referee = Referee(SETTINGS, STARTPOS)
         for ply, score in enumerate((1500, -1500, 1500, -1500)):
             play(referee, SHUFFLE[ply], score=score)
-        # White has told its second score with its move: it is black's turn, and black has won.
+        # White has reported its second score with its move: it is black's turn, and black has won.
         assert referee.ending is None
         ending = play(referee, SHUFFLE[0], score=1500)
         assert ending == Ending("RESIGN", 0, "both see black far ahead")
@@ -151,5 +151,5 @@ EXACT = "info depth 3 score cp 10 nodes 100 pv 2g2f"
         ("", "info depth 2 score cp -70 upperbound nodes 90 pv 6g6f", -70, 1),
     ],
 )
-def test_a_bound_says_what_the_depth_before_it_reached(exact: str, last: str, score: int | None, depth: int) -> None:
+def test_a_bound_counts_as_the_depth_before_it(exact: str, last: str, score: int | None, depth: int) -> None:
     assert reached(exact, last) == (score, depth)

@@ -1,4 +1,4 @@
-"""The games of a match as values, and settings that cannot be."""
+"""The games of a match as values, and impossible settings."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def test_strength_of_an_even_match() -> None:
 
 
 def test_pairs_that_cancel_out_narrow_the_interval() -> None:
-    """Openings that one colour always wins tell nothing, and pairs know it."""
+    """Openings that one colour always wins are no information, and the pair statistics show it."""
     apart = strength(Tally(20, 0, 20))
     paired = strength(Tally(20, 0, 20, (1, 0, 18, 0, 1)))
     assert paired.high < apart.high / 2

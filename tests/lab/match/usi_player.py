@@ -2,8 +2,8 @@
 
 Two of them repeat the position for the fourth time after 12 plies. Words: ``name NAME``; ``score CP`` (its own view);
 ``resign-at PLY``, ``illegal-at PLY``, ``crash-at PLY``, ``hang-at PLY`` ``win-at PLY`` (moves made before; ``any``);
-``once FILE`` (the fault above happens only while there is no FILE, and makes it); ``delay S`` (before each move);
-``remove FILE`` (as it crashes); ``log FILE`` (its process id and each line that it hears go there).
+``once FILE`` (the fault above happens only if FILE does not exist, and creates it); ``delay S`` (before each move);
+``remove FILE`` (as it crashes); ``log FILE`` (gets its process id and each line of its input).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def say(text: str) -> None:
 
 
 def at(fault: str, ply: int) -> bool:
-    """Whether it is time for a fault."""
+    """Whether a fault is due now."""
     if WORDS.get(fault) not in ("any", str(ply)):
         return False
     if "once" in WORDS:

@@ -18,7 +18,7 @@ def tiny(**changes: Any) -> TeacherSettings:
 
 
 def made(number: int = 0, **changes: Any) -> Shard:
-    """A shard by a teacher of its own."""
+    """A shard by a teacher of its own settings."""
     return Teacher(default_network(), "net", tiny(**changes)).make_shard(number)
 
 

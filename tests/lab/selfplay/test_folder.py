@@ -1,4 +1,4 @@
-"""The folder of teacher games: what is in it is looked at before more is added."""
+"""The folder of teacher games: its content is checked before more is added."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def folder(tmp_path: Path, shards: tuple[ShardTerms, list[Made]]) -> TeacherFold
     return folder
 
 
-def test_what_is_there_is_known(folder: TeacherFolder, shards: tuple[ShardTerms, list[Made]]) -> None:
+def test_the_shards_of_a_folder_are_counted(folder: TeacherFolder, shards: tuple[ShardTerms, list[Made]]) -> None:
     known, notices = folder.known(shards[0], 5)
     assert [(header["shard"], header["positions"]) for header in known] == [
         (made.number, made.positions) for made in shards[1]

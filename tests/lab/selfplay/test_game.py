@@ -1,4 +1,4 @@
-"""Games of self-play: their ends are those of the rules, and nothing of them is left to chance."""
+"""Self-play games: they end by the rules, and the seed determines everything."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STARTS = (
 
 
 def final_position(game: TeacherGame) -> Position:
-    """Play a game again, each move looked at by the rules."""
+    """Replay a game, with each move checked by the rules."""
     position = unpacked_position(game.start, game.move_number)
     moves = [int(move) for move in game.moves]
     for move in moves[:-1] if game.end == ADJUDICATED else moves:
@@ -64,8 +64,8 @@ def test_every_end_is_one_of_the_rules() -> None:
 
 
 @pytest.mark.parametrize("more", [(), ("5a4a",)])
-def test_who_repeats_by_checks_alone_has_lost(more: tuple[str, ...]) -> None:
-    """Black's rook gave all the checks, whoever is to move."""
+def test_a_side_that_repeats_by_checks_alone_has_lost(more: tuple[str, ...]) -> None:
+    """Black's rook gave all the checks, with either side to move."""
     position, sp = Position.from_sfen("4k4/9/9/9/9/9/9/4R4/3K5 w - 1"), new_record()
     position.push_all((*("5a4a", "5h4h", "4a5a", "4h5h") * 3, *more))
     sp.most_moves = 512
@@ -115,7 +115,7 @@ def test_games_that_are_played_out_have_no_other_end() -> None:
     assert any(game.end == ADJUDICATED for game in games_of(made(played_out=0, decided=0.6, decided_plies=1, games=8)))
 
 
-def test_a_shard_is_the_same_bit_for_bit_whatever_was_made_before() -> None:
+def test_a_shard_is_the_same_bit_for_bit_after_any_other() -> None:
     teacher = Teacher(default_network(), "net", tiny())
     first, second = (teacher.make_shard(number).to_bytes() for number in (0, 1))
     assert made(0).to_bytes() == first
@@ -136,7 +136,7 @@ def test_openings_are_even_different_and_as_long_as_asked() -> None:
 
 
 @pytest.mark.timeout(60)
-def test_openings_come_twice_where_there_are_no_others() -> None:
+def test_openings_come_twice_if_there_are_no_others() -> None:
     """Thirty moves are legal at the beginning, and some of these positions are not even enough."""
     games = games_of(made(games=40, plies_from=1, plies_to=1, entering=0, nodes=30, max_moves=2))
     assert len(games) == 40

@@ -1,4 +1,5 @@
-"""Positions of a search's tree: quiet ones that its table judges, each of them once, the same from the same seed."""
+"""Positions of a search's tree: quiet ones with an entry in its table, each of them once, the same for the same
+seed."""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ def test_positions_of_trees_are_quiet_judged_and_different() -> None:
     assert records["depth"].min() == 2 and records["depth"].max() > 3
     assert (records["result"] == NO_RESULT).all()
     assert np.abs(records["score"]).max() < QUIET_SCORE
-    # Search and evaluation are of one mind about most of what is quiet: the numbers of the pieces are right.
+    # Search and evaluation agree about most quiet positions: the piece numbers are right.
     static = evaluator_raw(read_network(default_file()), records) / 16
     for bound in (EXACT, LOWER, UPPER):
         those = records["bound"] == bound
@@ -52,7 +53,7 @@ def test_the_same_seed_gives_the_same_positions_and_the_games_do_not_change() ->
 
 
 def test_a_share_of_the_positions_is_chosen_by_themselves() -> None:
-    """Half of them, and of two shares the smaller one's are among the larger one's."""
+    """Half of them; and a smaller share is a subset of a larger one."""
     whole, half, few = (grown(tree_share=share)[1] for share in (1.0, 0.5, 0.1))
     assert 0.4 < len(half) / len(whole) < 0.6
     assert 0.05 < len(few) / len(whole) < 0.2

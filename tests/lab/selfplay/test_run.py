@@ -23,7 +23,7 @@ from tests.lab.selfplay.terms import NET, terms
 
 
 def kill_the_first(running: Callable[[], list[int]]) -> threading.Thread:
-    """Kill the first process that ``running`` finds, by a thread."""
+    """Kill, from a thread, the first process that ``running`` finds."""
 
     def kill() -> None:
         while not (found := running()):
@@ -36,12 +36,12 @@ def kill_the_first(running: Callable[[], list[int]]) -> threading.Thread:
 
 
 def children() -> list[int]:
-    """The processes of this machine in which shards are made now."""
+    """The processes of this machine that now make shards."""
     return [child.pid for child in multiprocessing.active_children() if child.pid]
 
 
 def makers() -> list[int]:
-    """The processes in which tasks run now."""
+    """The processes that now run tasks."""
     found = []
     for pid in family(os.getpid()):
         with contextlib.suppress(OSError):
@@ -83,7 +83,7 @@ def test_a_killed_worker_of_ray_loses_one_shard_and_another_makes_the_same_one(h
 
 
 @pytest.mark.slow
-def test_what_cannot_be_made_is_said(head: Head) -> None:
+def test_an_impossible_shard_is_reported(head: Head) -> None:
     with pytest.raises(TeachingError, match=r"shard 0: .*another version of Gougi \(.*, not other\)"):
         make_shards(1, NET, terms(code="other"), [0], lambda _event: None)
     assert not children()
@@ -91,12 +91,12 @@ def test_what_cannot_be_made_is_said(head: Head) -> None:
         make_shards(head.address, NET, terms(code="other"), [0], lambda _event: None)
 
 
-def test_where_no_ray_is_that_is_said() -> None:
+def test_a_missing_ray_is_reported() -> None:
     with pytest.raises(FleetError, match=r"no Ray cluster at 127\.0\.0\.1:1: "):
         make_shards("127.0.0.1:1", NET, terms(), [0], lambda _event: None)
 
 
-def test_the_progress_counts_what_was_there_before(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_progress_counts_earlier_shards(capsys: pytest.CaptureFixture[str]) -> None:
     progress = ShardsProgress(4000, [{"games": 1000, "positions": 90_000}])
     for event in (TaskLost("shard 1", "its process died"), Made(1, b"", 1000, 100_000, 10.0)):
         progress.take(event)

@@ -1,4 +1,4 @@
-"""A shard's file: what is damaged is named."""
+"""A shard's file: damage is reported with its place."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_damage_is_found_and_named(shard: Shard, damage: str, tmp_path: Path) ->
 
 
 def test_a_sample_of_the_teacher_games_is_read_whole() -> None:
-    """Generation 11's games: shards of then must stay legible, and a reader's first try needs no self-play."""
+    """Generation 11's games: old shards must stay readable, and a reader's first try needs no self-play."""
     shard = read_shard(SAMPLE / "shard-000000.games")
     assert len(games_of(shard)) == 60
     assert 3000 < len(Replayer(Split(1e-15)).records(shard, TRAINING)) < 4000
@@ -57,5 +57,5 @@ def test_a_sample_of_the_teacher_games_is_read_whole() -> None:
 
 
 def test_another_number_of_games_is_refused(shard: Shard) -> None:
-    with pytest.raises(ShardError, match="not what its header says"):
+    with pytest.raises(ShardError, match="its header says otherwise"):
         games_of(Shard({**shard.header, "games": 4}, shard.payload))

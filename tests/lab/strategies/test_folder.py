@@ -1,4 +1,4 @@
-"""The folder: settings, openings, the log of games and what a crash may leave of it."""
+"""The folder: settings, openings, the log of games, and the remains of a crash."""
 
 from __future__ import annotations
 

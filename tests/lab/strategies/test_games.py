@@ -1,4 +1,4 @@
-"""One game, and many over processes, with engines that are quick and alike every time."""
+"""One game, and many over processes, with engines that are quick and deterministic."""
 
 from __future__ import annotations
 
@@ -115,13 +115,13 @@ class TestArena:
         assert (game.end, game.points) == ("mate", 0.0)
 
     @pytest.mark.usefixtures("warm")
-    def test_who_ponders_searches_on_the_opponents_time(self) -> None:
+    def test_a_pondering_side_searches_on_the_opponents_time(self) -> None:
         settings = LabSettings(400, max_moves=14)
         arena = Arena(settings, EngineMaker(EngineSpec(hash_mb=1)))
         game = ScheduledGame(Point("consult:majority+ponder=1", 2), 1)
         found = arena.play(game, STARTPOS)
         assert len(found.moves) == 14
-        assert all(5 <= side.moves <= 7 for side in (found.a, found.b)), "who has one move does not search"
+        assert all(5 <= side.moves <= 7 for side in (found.a, found.b)), "with only one legal move there is no search"
         assert 0 < found.a.hits <= 7
         assert found.b.hits == 0
         assert arena.play(game, STARTPOS) == found
@@ -129,7 +129,7 @@ class TestArena:
 
 
 class TestProcesses:
-    def test_the_games_are_the_same_whatever_the_number_of_processes(self) -> None:
+    def test_the_games_are_the_same_for_any_number_of_processes(self) -> None:
         def key(record: GameResult) -> tuple[Point, int]:
             return record.game.point, record.game.number
 
@@ -143,5 +143,5 @@ class TestProcesses:
 
 
 def hash_engine(_variety: Variety, _number: int) -> HashEngine:
-    """For other processes, which make their engine by name."""
+    """For other processes, which import their engine by name."""
     return HashEngine()

@@ -42,7 +42,7 @@ def test_the_order_of_the_games_does_not_matter() -> None:
     assert facts(settings, summarize(GAMES), True) == facts(settings, summarize(turned), True)
 
 
-def test_facts_are_json_whatever_the_result() -> None:
+def test_facts_are_json_for_any_result() -> None:
     found = facts(LabSettings(4000, "2x"), summarize(GAMES), False)
     json.loads(json.dumps(found, allow_nan=False))
     assert (found["against_budget"], found["finished"], len(found["points"])) == (8000, False, 3)

@@ -1,4 +1,4 @@
-"""The opponent, the settings of a laboratory, and which games are played in which order."""
+"""The opponent, the settings of a laboratory, and the order of its games."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_all_points_grow_together_a_pair_at_a_time() -> None:
     ]
 
 
-def test_what_was_played_is_left_out_and_the_plan_may_grow() -> None:
+def test_finished_games_are_left_out_and_the_plan_may_grow() -> None:
     played = list(Plan(("split",), (2,), 2).left([]))
     left = list(Plan(("split", "consult"), (2,), 4).left([*played, ScheduledGame(Point("flat", 9), 0)]))
     assert len(left) == 6
@@ -76,6 +76,6 @@ def test_what_was_played_is_left_out_and_the_plan_may_grow() -> None:
         (("flat",), (1,), 2, "no strategy 'flat'"),
     ],
 )
-def test_what_cannot_be_planned(strategies: tuple[str, ...], nodes: tuple[int, ...], games: int, words: str) -> None:
+def test_impossible_plans(strategies: tuple[str, ...], nodes: tuple[int, ...], games: int, words: str) -> None:
     with pytest.raises(LabError, match=words):
         Plan(strategies, nodes, games)

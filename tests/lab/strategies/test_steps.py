@@ -1,4 +1,4 @@
-"""A search that is driven by node counts is the search that it would be at one go."""
+"""A search that is driven by node counts gives the same result as a search in one go."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_several_threads_cannot_be_driven() -> None:
         Steps(engine, Limits(nodes=100))
 
 
-def test_what_is_reported_does_not_depend_on_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reports_do_not_depend_on_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     engine = NumbaEngine(8)
 
     def reported() -> list[tuple[object, ...]]:

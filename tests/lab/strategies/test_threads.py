@@ -1,4 +1,4 @@
-"""The laboratory's own names of strategies, and fleets on one table."""
+"""The laboratory's own names of strategies, and fleets with one shared table."""
 
 from __future__ import annotations
 

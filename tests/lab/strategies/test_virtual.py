@@ -132,7 +132,7 @@ def test_with_the_engine_that_ships() -> None:
 
 
 class Absorbing(NumbaEngine):
-    """Our own searcher, which counts what it takes over from others."""
+    """Our own searcher, with a count of the entries that it takes from others."""
 
     def __init__(self, spec: EngineSpec) -> None:
         super().__init__(spec.hash_mb, network=spec.load_network(), number=spec.number)
@@ -154,7 +154,7 @@ ALIKE = tuple(EngineSpec(hash_mb=4, number=number) for number in range(3))
 
 
 @pytest.mark.usefixtures("warm")
-def test_nodes_tell_each_other_what_they_find_and_do_it_alike_every_time() -> None:
+def test_nodes_share_entries_in_the_same_way_every_time() -> None:
     request = SearchRequest(1, STARTPOS, ("7g7f", "3c3d"), nodes=5000)
     found = []
     for _ in range(2):
@@ -177,7 +177,7 @@ def test_only_nodes_with_the_same_network_share() -> None:
 
 @pytest.mark.usefixtures("warm")
 def test_a_node_that_is_lost_or_stopped_is_no_longer_driven() -> None:
-    """Its engine is as it was for the next search."""
+    """Its engine is ready for the next search."""
     fleet, _ = sharing_fleet(2, ALIKE)
     lost = fleet.search(SearchRequest(1, STARTPOS, nodes=5000), faults=[(300, NodeLost("n1", "unplugged"))])
     assert 10_000 < lost.nodes < 12_000
@@ -205,7 +205,7 @@ def known_reply(fleet: VirtualFleet) -> tuple[tuple[str, ...], str]:
 
 
 @pytest.mark.usefixtures("warm")
-def test_a_ponder_hit_goes_on_with_what_was_searched() -> None:
+def test_a_ponder_hit_continues_the_ponder_search() -> None:
     fleet, engines = sharing_fleet(2, ALIKE)
     moves, _ = known_reply(fleet)
     fleet.ponder(SearchRequest(2, STARTPOS, moves), for_ms=700)
@@ -228,7 +228,7 @@ def test_pondering_comes_to_rest_and_the_next_game_begins() -> None:
     fleet.rest()
     searched = engines[0].nodes
     fleet.new_game()
-    # What is mated in a few plies comes to its last depth; nothing waits for a stop that cannot come.
+    # A position with a mate in a few plies reaches its last depth; no node waits for a stop that cannot come.
     fleet.ponder(SearchRequest(2, "4k4/9/4P4/9/9/9/9/9/4K4 b G2r2b3g4s4n4l17p 1", ("G*5b",)), for_ms=1000)
     fleet.rest()
     fleet.rest()
@@ -253,7 +253,7 @@ class LateEngine(HashEngine):
         return replace(found, lines=tuple(replace(line, time_ms=line.time_ms + 1) for line in found.lines))
 
 
-def test_what_is_reported_does_not_depend_on_the_clock() -> None:
+def test_reports_do_not_depend_on_the_clock() -> None:
     told = [
         JobRun(VirtualNode("n1", engine), Job(1, 2, STARTPOS, nodes=1000), 0).advance(100)
         for engine in (HashEngine(), LateEngine())

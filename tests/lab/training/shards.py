@@ -16,7 +16,7 @@ from worker.nnue import default_network
 
 
 def folder_of(path: Path, shards: int = 3, games: int = 12) -> Path:
-    """A folder as ``gougi selfplay`` makes it, but for its settings."""
+    """A folder as ``gougi selfplay`` makes it, except for its settings."""
     path.mkdir(parents=True, exist_ok=True)
     for number in range(shards):
         (path / f"shard-{number:06}.games").write_bytes(made(number, games=games).to_bytes())

@@ -20,7 +20,7 @@ SCALE = 800
 
 
 def games(count: int, seed: int = 1) -> tuple[Values, npt.NDArray[np.int8]]:
-    """Evaluations, and results that come as often as they say."""
+    """Evaluations, and results with the probabilities that they give."""
     rng = np.random.default_rng(seed)
     values = rng.integers(-2500, 2500, count).astype(np.float64)
     won = rng.random(count) < 1 / (1 + np.exp(-values / SCALE))

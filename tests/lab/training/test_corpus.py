@@ -1,4 +1,4 @@
-"""Which positions a run learns from, and in which order."""
+"""The positions from which a run learns, and their order."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_an_epoch_has_every_training_position_once_and_the_next_another_order(tm
         assert len(scores) == corpus.training
     first, second = (np.concatenate([batch.scores for batch in seen[number]]) for number in (0, 1))
     assert (first != second).any()
-    # Neighbours of a game, whose scores are alike but for the sign, do not stay neighbours.
+    # Neighbours in a game, with similar scores of opposite sign, do not stay neighbours.
     assert alike_as_the_next(first) < 0.2 < 0.5 < alike_as_the_next(every["score"])
 
 
@@ -79,7 +79,7 @@ def _pool():  # type: ignore[no-untyped-def]
 
 
 @pytest.mark.usefixtures("small_chunks")
-def test_the_order_goes_on_from_any_batch_whatever_the_threads(tmp_path: Path) -> None:
+def test_the_order_goes_on_from_any_batch_with_any_threads(tmp_path: Path) -> None:
     corpus = corpus_of(folder_of(tmp_path, shards=5))
     whole = first_batches(corpus, corpus.training // 25)
     assert whole[-1].after.epoch >= 1
@@ -106,7 +106,7 @@ def test_validation_shares_no_game_with_training(tmp_path: Path) -> None:
     held = corpus.validation_records(10**9)
     assert len(held) == corpus.validation
     learned, _ = corpus.chunk(corpus.sources, 0, 0, 0, _pool(), 1)
-    # Positions may meet by chance near the opening, games do not.
+    # Positions near the opening may coincide, games do not.
     assert len({tuple(one) for one in held["pieces"]} & {tuple(one) for one in learned["pieces"]}) < 5
     few = corpus.validation_records(20)
     assert len(few) == 20
@@ -134,7 +134,7 @@ def test_settings_of_a_folder_in_which_nothing_was_learned_may_change(tmp_path: 
     run.claim({"scale": None})
     run.corpus([tmp_path / "games"], Split(0.2, False), lambda _number, _total: None)
     run.claim({"scale": 600.0})
-    assert not run.data.exists(), "more games may have come since"
+    assert not run.data.exists(), "more games may have been added since"
     (run.path / CHECKPOINT).write_bytes(b"a checkpoint")
     with pytest.raises(TrainFolderError, match=r"scale was 600\.0 and is 700\.0"):
         run.claim({"scale": 700.0})
@@ -200,7 +200,7 @@ def test_positions_of_trees_are_used_beside_those_of_games_or_alone(trees: Path)
 
 
 def test_a_game_and_its_trees_are_on_the_same_side_of_the_split(trees: Path) -> None:
-    """No position of a tree in training belongs to a game that is for validation."""
+    """No position of a tree in training belongs to a validation game."""
     share = 0.4
     corpus = corpus_of(trees, share, use="tree")
     games = [game for path in shard_files([trees], "games") for game in read_shard(path).games()]
@@ -229,7 +229,7 @@ def test_a_chunk_of_trees_has_so_many_positions_at_most(trees: Path, monkeypatch
 
 
 @pytest.mark.parametrize("fault", ["cut", "changed", "other", "gone"])
-def test_a_file_of_trees_that_is_not_what_it_was_is_named(fault: str, trees: Path, tmp_path: Path) -> None:
+def test_a_changed_file_of_trees_is_named(fault: str, trees: Path, tmp_path: Path) -> None:
     folder = tmp_path / "games"
     shutil.copytree(trees, folder)
     corpus = corpus_of(folder, use="tree")
@@ -241,7 +241,7 @@ def test_a_file_of_trees_that_is_not_what_it_was_is_named(fault: str, trees: Pat
         path.write_bytes(Path(corpus.sources[1].path).read_bytes())
     else:
         path.write_bytes(data[:-8] if fault == "cut" else data[:-8] + bytes(8))
-    if fault != "changed":  # whose header is as it was: the checksum is looked at when a run begins
+    if fault != "changed":  # the header is unchanged: the checksum is tested at the beginning of a run
         with pytest.raises(CorpusError, match=str(path)):
             corpus.chunk(corpus.sources, 0, 0, 0, _pool(), 1)
     if fault in ("cut", "changed"):

@@ -1,4 +1,4 @@
-"""What Gougi says of a network file, of either family."""
+"""The facts that Gougi prints about a network file, of either family."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def model_of(net: FloatNet, architecture: Architecture, *, factorise: bool = Fal
 
 
 def lively(architecture: Architecture, seed: int) -> FloatNet:
-    """A net whose units reach both of their ends, as a trained one's do."""
+    """A net whose units reach both ends of their range, as a trained one's do."""
     net = random_net(architecture, seed)
     return replace(net, transformer_weight=net.transformer_weight * 4, weight1=np.clip(net.weight1 * 3, -1.9, 1.9))
 
@@ -80,7 +80,7 @@ def test_generation_0_is_the_same_in_integers_and_floating_point(corpus: Corpus)
     network = generation0.build()
     records = corpus.validation_records(2000)
     found = rounding_error(from_file(network), network, records, 16)
-    # It was not made with half a step in its biases.
+    # Its biases were made without half a step.
     assert found < 12
     assert np.abs(evaluator_raw(network, records)).max() > 10_000
 
@@ -105,7 +105,7 @@ def test_slopes_of_the_compiled_sums_are_those_of_torch(threads: int, corpus: Co
         assert float(one.abs().sum()) > 1
 
 
-def test_the_loss_is_0_where_both_agree_and_cross_entropy_else() -> None:
+def test_the_loss_is_0_if_both_agree_and_cross_entropy_else() -> None:
     labels = torch.tensor([0.0, 0.25, 0.5, 1.0])
     logits = torch.tensor([-20.0, math.log(0.25 / 0.75), 0.0, 20.0])
     assert torch.allclose(loss_of(logits / 3, labels, 3.0), torch.zeros(4), atol=1e-6)
@@ -248,7 +248,7 @@ def test_a_damaged_checkpoint_is_named_and_the_one_before_it_serves(tmp_path: Pa
         state, (notice,) = read_checkpoint(tmp_path)
         assert state is not None and state["positions"] == 1
         assert "checkpoint.pt: its checksum is wrong" in notice
-        assert not path.exists(), "the next one would put it in the place of the good one"
+        assert not path.exists(), "the next one would take the place of the good one"
     (tmp_path / CHECKPOINT_BEFORE).unlink()
     path.write_bytes(data[:60])
     with pytest.raises(CheckpointError, match=r"checkpoint\.pt: its checksum is wrong.*remove it"):

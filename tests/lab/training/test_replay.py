@@ -1,4 +1,4 @@
-"""Positions out of games, and their rows: against the evaluator's own, the oracle in numpy, and the plain walk."""
+"""Positions out of games, and their rows: compared with the evaluator's own, an oracle in numpy, and the plain walk."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ ALL = Split(1e-15, every=True)
 
 
 def walked(shard: Shard) -> list[tuple[Position, int, int, bool]]:
-    """Each position of the games: it, the score, the result for its side, and whether it is quiet but for the score."""
+    """Each position of the games: the position, the score, the result for its side, and whether it is quiet apart from
+    the score."""
     found = []
     for game in games_of(shard):
         position = unpacked_position(game.start, game.move_number)
@@ -63,13 +64,13 @@ def test_rows_are_those_of_the_evaluator_and_of_the_oracle(name: str) -> None:
         for rows, side in ((batch.own[i], position.turn), (batch.enemy[i], 1 - position.turn)):
             oracle = reference.active_rows(features, side, position.record.board, hands, kings)
             assert sorted(rows) == sorted(oracle)
-            # One that has computed nothing: the next refresh would list only what differs.
+            # One that has computed nothing: the next refresh would list only the differences.
             state = NnueState(network)
             refresh(position.record, state.record, side)
             count = 40 if features.king_planes else 38
             listed = np.ctypeslib.as_array(_pointer(int(state.record.rows)), (40,))
             own = (listed - int(state.record.transformer_weight)) // int(state.record.row_bytes)
-            # A king that is no piece has the row of number 0, which holds zeros.
+            # A king is no piece here and has row 0, which holds zeros.
             blocks = own % features.block_rows if not features.king_planes else np.ones(40)
             assert sorted(own[blocks != 0]) == sorted(rows)
             assert count == len(rows)
@@ -105,7 +106,7 @@ def test_half_of_a_batch_is_shown_as_in_a_mirror(name: str) -> None:
         if position.record.ksq[position.turn] // 9 != 4:
             looked_at += 1
             changed += sorted(batch.own[i]) != sorted(plain.own[i])
-    # Sets that mirror the board by the king's file show the same rows anyway, if the king is not on the middle file.
+    # Sets that mirror the board by the king's file show the same rows anyway, unless the king is on the middle file.
     assert looked_at > 10
     assert changed == 0 if features.king_rule is KingRule.MIRRORED else changed > looked_at / 2
 
@@ -136,7 +137,7 @@ def test_scores_that_look_ahead_are_mixed_with_those_that_follow(horizon: float)
     expected: list[float] = []
     for game in games_of(shard):
         chances = 1 / (1 + np.exp(-game.scores / scale))
-        # The weights of the positions that follow fall like a geometric series; the last one takes what is left.
+        # The weights of later positions fall like a geometric series; the last one takes the rest.
         length = len(chances)
         for first in range(length):
             later = np.arange(length - first)
@@ -200,14 +201,14 @@ def test_what_is_broken_is_named() -> None:
         (changed(0, b"\xff" * 32), "game 0: its start is no position"),
         (changed(40, struct.pack("<H", 0x7FFF)), "game 0: move 1 is not legal"),
         (changed(40 + 4 * first + 40 + 2, struct.pack("<H", 0)), "game 1: move 2 is not legal"),
-        (Shard({**shard.header, "games": 4}, shard.payload), "not what its header says"),
-        (Shard({**shard.header, "positions": 5}, shard.payload), "not what its header says"),
+        (Shard({**shard.header, "games": 4}, shard.payload), "its header says otherwise"),
+        (Shard({**shard.header, "positions": 5}, shard.payload), "its header says otherwise"),
     ):
         with pytest.raises(ShardError, match=words):
             replayer.records(broken, TRAINING)
 
 
-def test_factors_group_what_is_of_one_kind() -> None:
+def test_factors_group_features_of_one_kind() -> None:
     kinds = factors(FEATURE_SETS["K+P"])
     # Hands 14 and number 0, 18 kinds on the board, two kings.
     assert len(np.unique(kinds)) == kinds.max() + 1 == 1 + 14 + 18 + 2

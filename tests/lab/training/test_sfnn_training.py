@@ -1,4 +1,4 @@
-"""The SFNN trainer: its integers are the evaluator's, it learns, and it begins as a copy of a smaller net."""
+"""The SFNN trainer: its integers match the evaluator's, it learns, and it begins as a copy of a smaller net."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
 
 
 def lively(name: str) -> Model:
-    """A net whose units reach both of their ends and whose stacks differ."""
+    """A net whose units reach both ends of their range, with different stacks."""
     architecture = parse_sfnn_name(name)
     net, rng = random_net(architecture, 4), np.random.default_rng(1)
 

@@ -1,4 +1,4 @@
-"""Positions as the field packs them, against rsshogi; and counts of games."""
+"""Positions in the common packed format, against rsshogi; and counts of games."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The values that hold at each moment of a run."""
+"""The values in force at each moment of a run."""
 
 from __future__ import annotations
 

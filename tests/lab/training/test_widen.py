@@ -1,4 +1,4 @@
-"""A larger network that begins as a copy of a smaller one evaluates as it does."""
+"""A larger network that begins as a copy of a smaller one has the same evaluation."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_it_evaluates_as_before(old: FeatureSet, new: FeatureSet, shape: tuple[i
 
 
 def test_without_the_enemys_king_it_is_near() -> None:
-    """Of two networks whose kings' rows are small, as trained ones are, the values are alike."""
+    """If the rows of the kings are small, as in trained networks, the two networks' values are alike."""
     network = random_network(Architecture(K_P, *OLD))
     weight = np.array(network.transformer_weight)
     weight[1548:] = weight[1548:] // 4

@@ -1,4 +1,4 @@
-"""Settings of small runs for tests, and pairs of games that nobody played."""
+"""Settings of small runs for tests, and invented pairs of games."""
 
 from __future__ import annotations
 

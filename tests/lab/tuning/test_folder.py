@@ -32,7 +32,7 @@ def play(folder: TuningFolder, run: TuningRun, count: int) -> None:
         run.take(result)
 
 
-def test_a_run_goes_on_where_it_was(folder: TuningFolder) -> None:
+def test_an_interrupted_run_continues(folder: TuningFolder) -> None:
     again, _ = folder.run(settings(), mend=True)
     assert (again.games, again.spsa.taken) == (10, 5)
     play(folder, again, 7)

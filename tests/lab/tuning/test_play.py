@@ -31,7 +31,7 @@ print(code_version())
 
 @pytest.fixture
 def terms(monkeypatch: pytest.MonkeyPatch) -> PairTerms:
-    """Terms of a process of the tuning build, which this one is not; those that it starts are."""
+    """Terms of a process of the tuning build. This process is not one; those that it starts are."""
     for name, value in OTHER.items():
         monkeypatch.setenv(name, value)
     code = subprocess.run([sys.executable, "-c", ASK], capture_output=True, text=True, timeout=880, check=True).stdout
@@ -41,7 +41,7 @@ def terms(monkeypatch: pytest.MonkeyPatch) -> PairTerms:
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_all_pairs_are_played_by_workers_of_ray(terms: PairTerms) -> None:
-    """What becomes of one that is killed: `tests.lab.selfplay.test_run`, by the same pool."""
+    """`tests.lab.selfplay.test_run` kills a worker of the same pool."""
     run, heard, kept = TuningRun(settings(4, GAMES), OPENINGS), list[Event](), list[PairResult]()
     with ray_head(2) as head:
         play(head.address, NETS, terms, run, kept.append, heard.append)

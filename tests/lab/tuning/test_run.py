@@ -1,4 +1,4 @@
-"""A run: which pairs are played, what becomes of those that are lost, and how it stands."""
+"""A run: the choice of its pairs, lost pairs, and its status."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.lab.tuning.runs import OPENINGS, played, settings
 
 
 def finish(run: TuningRun) -> TuningRun:
-    """Play what is left, some pairs at a time."""
+    """Play the rest, some pairs at a time."""
     begun: list[GamePair] = []
     while not run.finished:
         while len(begun) < 3 and (pair := run.take_pair()) is not None:

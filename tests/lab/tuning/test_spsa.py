@@ -1,4 +1,4 @@
-"""The tuner: its gains, ranges, order of results, and that it finds what it looks for."""
+"""The tuner: its gains, ranges and order of results, and that it finds the optimum."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def noisy(k: int, pair: Pair) -> float:
 
 
 def finish(spsa: Spsa, result: Callable[[int, Pair], float] = noisy, order: random.Random | None = None) -> Spsa:
-    """Play to the end; the results of iterations that are open at a time come in a random order."""
+    """Play to the end; the results of the open iterations come in random order."""
     while not spsa.finished:
         waiting = [(k, spsa.suggest(k)) for k in spsa.open()]
         if order is not None:
@@ -91,7 +91,7 @@ def test_both_vectors_are_whole_on_either_side_and_right_on_the_average() -> Non
         assert spread == pytest.approx(sum(2 * wanted.perturbation(one, k) for k in part) / 2000, rel=0.1)
 
 
-def test_ranges_are_kept_whatever_wins() -> None:
+def test_ranges_are_kept_for_any_winner() -> None:
     for sign in (1, -1):
         spsa = Spsa(settings(300, rate=5.0))
 
@@ -116,7 +116,7 @@ def test_a_break_changes_nothing() -> None:
     results: dict[int, float] = {}
     first = Spsa(settings())
     while first.taken < 150:
-        k = first.open()[-1]  # ahead of those that are missing
+        k = first.open()[-1]  # ahead of missing ones
         if len(first.open()) > 3 and k not in results:
             results[k] = noisy(k, first.suggest(k))
             first.take(k, results[k])

@@ -1,4 +1,4 @@
-"""Search parameters that may be tuned, and their ranges."""
+"""Search parameters that can be tuned, and their ranges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A headless Chromium, driven through chromedriver by the W3C WebDriver protocol: so little needs no library."""
+"""A headless Chromium, driven through chromedriver by the W3C WebDriver protocol: this little use needs no library."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ const scrolls = (part) => ["auto", "scroll"].includes(getComputedStyle(part).ove
 const parts = [...document.querySelectorAll("main *, #app *")].filter((part) => scrolls(part) && wide(part));
 return [document.documentElement.scrollWidth, parts.map((part) => part.className)];
 """
-"""The page's width, and what has to be scrolled sideways in it."""
+"""The page's width, and the elements that scroll sideways in it."""
 
 
 ARGUMENTS = (
@@ -50,8 +50,10 @@ class Browser:
     """A context manager.
 
     Args:
-        profile: an empty folder for what the browser writes.
-        arguments: of the browser, besides those that it always gets.
+
+    profile: an empty folder for the browser's files.
+
+    arguments: of the browser, besides its usual ones.
     """
 
     def __init__(self, profile: Path, *arguments: str) -> None:
@@ -108,7 +110,7 @@ class Browser:
         self._call("POST", "/url", {"url": page.resolve().as_uri() if isinstance(page, Path) else page})
 
     def resize(self, width: int, height: int) -> None:
-        """Give the page so many CSS pixels, fewer than a window may be narrow included."""
+        """Set the width and height in CSS pixels, also narrower than a window can be."""
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
         self._cdp("Emulation.setDeviceMetricsOverride", size)
 
@@ -126,7 +128,8 @@ class Browser:
         return self._call("POST", "/goog/cdp/execute", {"cmd": command, "params": parameters})
 
     def click(self, css: str) -> None:
-        """As a user does: scroll to it and click the topmost element there; try again if it is redrawn meanwhile."""
+        """Click as a user does: scroll to the element and click the topmost one there; try again if it is redrawn
+        meanwhile."""
         for left in reversed(range(_CLICKS)):
             try:
                 found = self._call("POST", "/element", {"using": "css selector", "value": css})[_ELEMENT]

@@ -1,4 +1,4 @@
-"""Records for the tests of the analysis, and searchers that know what they are to say."""
+"""Records for the tests of the analysis, and searchers with prepared answers."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def game(text: str = CSA, name: str = "game.csa") -> RecordedGame:
 def evaluated(
     of: RecordedGame, scores: Mapping[int, Evaluation]
 ) -> tuple[tuple[Point, ...], dict[tuple[str, ...], Evaluation]]:
-    """The plan of a game, and an evaluation of each search by the number of moves before it; 0 and 7g7f elsewhere."""
+    """The plan of a game, and an evaluation of each search by the number of moves before it; otherwise 0 and 7g7f."""
     points = plan(of)
     other = Evaluation(0, "1g1f", ("1g1f",), 8, 1000)
     return points, {moves: scores.get(len(moves), other) for moves in searches(points)}
@@ -56,7 +56,8 @@ def blunder_report(*, again: bool = False) -> GameReport:
     """`CSA`, in which the second move (3c3d) throws the game away, and all others are the best.
 
     Args:
-        again: it was searched again, with the same result.
+
+    again: it was searched again, with the same result.
     """
     of = game()
     points, found = evaluated(

@@ -62,7 +62,7 @@ def test_the_files_are_in_the_encodings_that_other_programs_expect(tmp_path: Pat
 
 
 def read(text: str, name: str = "a.kif") -> GameReport:
-    """The report of a record's game, of which nothing was searched."""
+    """The report of a record's game without any search."""
     (of,) = parse_games(text.encode(), name)
     points, found = evaluated(of, {})
     found.clear()
@@ -71,7 +71,7 @@ def read(text: str, name: str = "a.kif") -> GameReport:
 
 def test_what_windows_programs_write_in_kif_files_stays(tmp_path: Path) -> None:
     names = ("髙﨑", "①～－∥")
-    comment = "波ダッシュ〜−‖"  # as others write them
+    comment = "波ダッシュ〜−‖"  # as other programs write them
     head = f"先手：{names[0]}\n後手：{names[1]}\n手数----指手---------消費時間--\n"
     write_game(tmp_path, "a", read(f"{head}*{comment}\n1 ７六歩(77)\n2 投了\n"), SETTINGS)
     text = (tmp_path / "a.annotated.kif").read_bytes().decode("cp932")

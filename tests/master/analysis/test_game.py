@@ -123,7 +123,7 @@ def test_every_position_is_searched_once_the_last_one_first() -> None:
     assert [point.turn for point in points] == [0, 1, 0, 1, 0]
 
 
-def test_a_range_needs_the_position_behind_its_last_move() -> None:
+def test_a_range_needs_the_position_after_its_last_move() -> None:
     points = plan(game(), 2, 3)
     assert [point.ply for point in points] == [1, 2, 3]
     assert [point.ply for point in plan(game(), 4, 99)] == [3, 4]

@@ -25,15 +25,15 @@ from worker.engine import Bound
 from worker.score import mate_in, mated_in
 
 
-def judged(best: Evaluation, behind: int) -> Judged:
-    """Black's first move 7g7f, when the analysis has ``best``, and white then ``behind``."""
+def judged(best: Evaluation, after: int) -> Judged:
+    """The verdict on black's first move 7g7f, if the analysis has ``best`` before it and white's score ``after``."""
     of = game()
-    points, found = evaluated(of, {0: best, 1: Evaluation(behind, "8c8d", ("8c8d",))})
+    points, found = evaluated(of, {0: best, 1: Evaluation(after, "8c8d", ("8c8d",))})
     return judge(of, points, evaluations(points, found))[0]
 
 
 @pytest.mark.parametrize(
-    ("behind", "quality"),
+    ("after", "quality"),
     [
         (0, Quality.GOOD),
         (-50, Quality.GOOD),
@@ -44,8 +44,8 @@ def judged(best: Evaluation, behind: int) -> Judged:
         (2000, Quality.MISTAKE),
     ],
 )
-def test_classes_by_win_probability_lost_from_an_even_position(behind: int, quality: Quality) -> None:
-    assert judged(Evaluation(0, "2g2f", ("2g2f",)), behind).quality is quality
+def test_classes_by_win_probability_lost_from_an_even_position(after: int, quality: Quality) -> None:
+    assert judged(Evaluation(0, "2g2f", ("2g2f",)), after).quality is quality
 
 
 def test_the_same_drop_is_worse_in_an_even_position_than_in_a_won_one() -> None:
@@ -56,12 +56,12 @@ def test_the_same_drop_is_worse_in_an_even_position_than_in_a_won_one() -> None:
     assert judged(Evaluation(1500, "2g2f"), 1500).quality is Quality.BLUNDER
 
 
-def test_the_first_choice_loses_nothing_whatever_comes_behind() -> None:
+def test_the_first_choice_loses_nothing_for_any_score_after_it() -> None:
     move = judged(Evaluation(100, "7g7f"), 900)
     assert (move.quality, move.loss, move.loss_cp, move.after) == (Quality.BEST, 0.0, 0, -900)
 
 
-def test_a_missed_mate_is_told_even_where_the_game_stays_won() -> None:
+def test_a_missed_mate_is_reported_even_if_the_game_stays_won() -> None:
     move = judged(Evaluation(mate_in(5), "2g2f"), -MOST_CP)
     assert move.missed_mate
     assert move.loss_cp == 0, "beyond the limit nothing is lost"
@@ -90,7 +90,7 @@ def test_turning_points_are_the_worst_moves_in_the_order_of_the_game() -> None:
 
 
 def twice(first: int, second: int, bound: Bound = Bound.EXACT, best: str = "2g2f") -> Judged:
-    """Black's first move from an even position, by white's score after it in a first and in a longer search."""
+    """Black's first move from an even position, with white's score after it in a first and in a longer search."""
     of = game()
     points = plan(of)
     before = Evaluation(0, "2g2f", ("2g2f",))
@@ -118,10 +118,10 @@ def test_the_second_search_has_the_verdict_and_says_how_sure_it_is(
 
 
 def test_only_what_is_told_or_near_to_it_is_searched_again() -> None:
-    for behind, again in ((0, set()), (60, set()), (90, {0, 1}), (370, {0, 1})):
-        assert doubtful([judged(Evaluation(0, "2g2f", ("2g2f",)), behind)]) == again
+    for after, again in ((0, set()), (60, set()), (90, {0, 1}), (370, {0, 1})):
+        assert doubtful([judged(Evaluation(0, "2g2f", ("2g2f",)), after)]) == again
     bound = judged(Evaluation(0, "2g2f", ("2g2f",), bound=Bound.LOWER), 0)
-    assert doubtful([bound]) == {0, 1}, "how much it loses is not known"
+    assert doubtful([bound]) == {0, 1}, "its loss is not known"
     assert doubtful([judged(Evaluation(0, "7g7f", ("7g7f",)), 370)]) == set(), "the first choice"
 
 

@@ -1,4 +1,4 @@
-"""The report in a real browser: it opens from the disk, and does what a click asks for."""
+"""The report in a real browser: it opens from the disk, and its controls work."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_the_report_in_chromium(tmp_path: Path) -> None:
         assert browser.text(".judgement h3") == "2. ☖３四歩"
         browser.click(".judgement .pv:last-child button:last-child")
         assert browser.text(".controls .where") == "variation, move 2 from 2"
-        assert browser.run(pieces).count("馬") == 0, "the second move of the variation takes it"
+        assert browser.run(pieces).count("馬") == 0, "the second move of the variation captures it"
 
         browser.click("svg.score")
         assert browser.text(".controls .where") == "2 / 4", "the middle of the graph"

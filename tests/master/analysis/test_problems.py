@@ -1,4 +1,4 @@
-"""Bad moves as next-move problems, as ShogiHome's format has them."""
+"""Bad moves as next-move problems, in ShogiHome's format."""
 
 from __future__ import annotations
 

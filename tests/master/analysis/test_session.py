@@ -84,7 +84,7 @@ def test_a_crash_in_the_middle_of_a_line_costs_that_line_only(tmp_path: Path) ->
 
 
 def test_a_bound_is_kept_as_a_bound(tmp_path: Path) -> None:
-    """A search that its limit stopped within a fail-low knows no more."""
+    """A search that its limit stopped within a fail-low knows only a bound."""
     searcher = ScriptedSearcher(None)
     store = Store(tmp_path / "p.jsonl")
 
@@ -126,7 +126,7 @@ def test_a_fleet_that_does_not_start_is_said(tmp_path: Path) -> None:
 
 
 def test_what_another_analysis_found_is_used_by_the_position(tmp_path: Path) -> None:
-    """In another folder, and by another way: the first two moves of a side have changed places."""
+    """In another folder, and by a transposition of the first two moves of a side."""
 
     async def search(name: str, moves: list[tuple[str, ...]], settings: str = "s") -> int:
         searcher = ScriptedSearcher()

@@ -1,4 +1,4 @@
-"""The report at a terminal: what was better, few columns, no kanji."""
+"""The report at a terminal: better moves, few columns, no kanji."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.master.analysis.records import blunder_report, evaluated, game
 
 
 def shown(one: GameReport, width: int, encoding: str = "utf-8") -> list[str]:
-    """All that is told of a game."""
+    """The whole printed report of a game."""
     stream = io.StringIO()
     console = Console(file=stream, width=width, color_system=None)
     terminal = Terminal(width, encoding)
@@ -45,7 +45,7 @@ def test_better_is_what_was_better_for_who_moved() -> None:
 
 
 def test_a_move_that_turned_out_better_than_the_first_choice_has_none() -> None:
-    """White's 3c3d scores higher, from white's view, than what the search would have played."""
+    """White's 3c3d scores higher, from white's view, than the search's first choice."""
     of = game()
     points, found = evaluated(of, {1: Evaluation(100, "8c8d", ("8c8d",), 9), 2: Evaluation(-400, "2g2f", ("2g2f",), 9)})
     one = report(of, points, found, None)

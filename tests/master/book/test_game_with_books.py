@@ -1,4 +1,4 @@
-"""Whole games over TCP with books: a file that is played from, one that hangs, and lines that are left once lost."""
+"""Whole games over TCP with books: a file that gives moves, one that hangs, and lines that are left after a loss."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.timeout(120)
 
 
 class Hanging:
-    """A book that never answers, and what it heard."""
+    """A book that never answers, with the requests that it got."""
 
     def __init__(self) -> None:
         self.asked: list[AskBook] = []
@@ -97,12 +97,12 @@ async def test_a_book_that_cannot_be_asked(tmp_path: Path) -> None:
             group.create_task(play(address, "B", book, tmp_path, events))
             group.create_task(play(address, "W", Failing(), tmp_path, []))
     assert [event.comment.book for event in events if isinstance(event, MovePlayed)] == ["", ""]
-    assert book.heard == events  # it hears all that observers hear
+    assert book.heard == events  # it gets all events, as observers do
 
 
 @pytest.mark.slow
 def test_a_lost_line_is_left_after_one_study(tmp_path: Path) -> None:
-    """The real searcher against itself with twenty times the nodes, who plays the same again. Nothing is by chance.
+    """The real searcher against itself with twenty times the nodes, which plays the same again. Nothing is random.
 
     Both have generation 0, because another network plays other games, in which the study may find nothing better.
     """

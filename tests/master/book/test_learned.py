@@ -1,4 +1,4 @@
-"""The book that learns: what goes in comes out, in either colour, after any crash."""
+"""The book that learns: stored entries come back, for either colour, after any crash."""
 
 from __future__ import annotations
 
@@ -90,12 +90,12 @@ def test_what_comes_of_a_lesson_is_after_the_others_of_its_game(tmp_path: Path) 
         assert book.next_lesson() == older
 
 
-def test_nothing_is_lost_where_the_process_dies(tmp_path: Path) -> None:
+def test_nothing_is_lost_if_the_process_dies(tmp_path: Path) -> None:
     path, later = tmp_path / "learned.sqlite", tmp_path / "later.sqlite"
     with LearnedBook(path) as book:
         book.keep(STARTPOS, SEARCH)
         book.add_game(FinishedGame("a", "b", 0, "LOSE", "RESIGN"), [lesson()])
-        for suffix in ("", "-wal"):  # what is on the disk while the book is open
+        for suffix in ("", "-wal"):  # the disk's content while the book is open
             shutil.copy(f"{path}{suffix}", f"{later}{suffix}")
     with LearnedBook(later) as book:
         assert book.search_of(STARTPOS) == SEARCH

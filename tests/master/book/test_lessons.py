@@ -1,4 +1,4 @@
-"""What the book keeps of a game: searches, notes, lessons."""
+"""The book's entries of a game: searches, notes, lessons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which move the books give: what was learned, then the files, by the options and the replies."""
+"""The choice of a book move: learned moves first, then the files, by the options and the replies."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ def played(opening: OpeningBook, *moves: str) -> Counter[str]:
 
 def test_a_file(tmp_path: Path) -> None:
     opening = book(tmp_path, choice=BookSettings(any_ply=True, eval_diff=0, depth_limit=0))
-    assert set(played(opening)) == {"2g2f", "7g7f"}  # the first in the file sets the measure
+    assert set(played(opening)) == {"2g2f", "7g7f"}  # the first in the file is the reference
     assert set(played(opening, "2g2f", "8c8d")) == {"none"}
     answer = book(tmp_path, look_ahead=LookAhead.WORST, choice=BookSettings(eval_diff=0, depth_limit=0)).reply(
         question(), None
     )
-    assert answer == BookAnswer("7g7f", "book.db", 50, 12, ("7g7f", "3c3d"))  # here the best does
+    assert answer == BookAnswer("7g7f", "book.db", 50, 12, ("7g7f", "3c3d"))  # here the best one is
 
 
 def test_only_the_moves_since_the_last_question_are_replayed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Late in a game the replay of all takes longer than all that comes before a search."""
+    """Late in a game, the replay of all moves takes longer than everything else before a search."""
     moves = ("2h3h", "8b7b", "3h2h", "7b8b") * 20
     opening = book(tmp_path)
     opening.reply(question(*moves), None)
@@ -101,7 +101,7 @@ def _at(moves: tuple[str, ...], *candidates: str) -> str:
 
 
 def test_look_ahead(tmp_path: Path) -> None:
-    """7g7f looks best, until the opponent's reply is looked at."""
+    """7g7f looks best, until the opponent's reply is considered."""
     text = TEXT + _at(("7g7f",), "8c8d").replace("none 0", "none 200")
     strict = BookSettings(any_ply=True, eval_diff=0, eval_limits=(-9999, -9999), depth_limit=0)
     assert set(played(book(tmp_path, choice=strict, text=_sorted(text), look_ahead=LookAhead.WORST))) == {"2g2f"}
@@ -115,7 +115,7 @@ def _sorted(text: str) -> str:
 @pytest.mark.parametrize(
     ("nps", "soft_ms", "expected"),
     [
-        (None, 100, "book.db"),  # how much could be searched now is not known
+        (None, 100, "book.db"),  # the possible length of a search now is not known
         (1e6, 1999, "learned"),
         (1e6, 2000, "book.db"),
         (4e6, 499, "learned"),
@@ -175,7 +175,7 @@ class Replies:
     [
         (LookAhead.OFF, [50, 40, 10]),
         (LookAhead.LIKELY, [45, 30, 10]),
-        (LookAhead.WORST, [-90, 30, 10]),  # two games in 72 are no reply to reckon with
+        (LookAhead.WORST, [-90, 30, 10]),  # two games in 72 make no likely reply
     ],
 )
 def test_values(how: LookAhead, values: list[int]) -> None:

@@ -1,4 +1,4 @@
-"""A book out of game records: which games, what is counted, and the file that comes of it."""
+"""A book out of game records: the choice of games, the counts, and the resulting file."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_a_book_is_counted_and_sorted(tmp_path: Path) -> None:
         assert write_positions(out, tally.positions()) == 9
     assert summary.games == 3
     assert summary.skipped == {importing.Skipped.SHORT: 1, importing.Skipped.UNREADABLE: 1}
-    book = Book(out, on_the_fly=True)  # refuses what is not sorted
+    book = Book(out, on_the_fly=True)  # refuses unsorted entries
     assert book.find(STARTPOS) == [BookMove("7g7f", "3c3d", importing.value_of_wins(3, 0), 0, 3)]
     behind = Position.startpos()
     behind.push_all(LINE[:2])
@@ -145,7 +145,7 @@ def test_colours_merged(tmp_path: Path) -> None:
     turned = Position.startpos()
     turned.push_all(("1g1f", "3c3d"))
     answers = {move.entry.move: move.entry for moves in found.values() for move in moves}
-    assert answers["7g7f"].count == 1  # as the first move; the other 7g7f stand in other positions
+    assert answers["7g7f"].count == 1  # as the first move; the other 7g7f are moves of other positions
     assert {"7g7f", "2g2f"} <= set(answers)
 
 

@@ -1,4 +1,4 @@
-"""The book's thread: answers, what games leave, and books that fail or hang."""
+"""The book's thread: answers, the entries of finished games, and books that fail or hang."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ async def ask(service: BookService, question: AskBook = QUESTION) -> BookAnswer 
 
 
 def game(scores: tuple[int, ...], conclusion: Conclusion = Conclusion.LOSE, reason: str = "RESIGN") -> list[GameEvent]:
-    """A game of ours as black, with our scores; a million nodes in half a second each."""
+    """A game of ours as black, with our scores; each search has a million nodes in half a second."""
     position = Position.startpos()
     events: list[GameEvent] = [GameBegan(BLACK, STARTPOS, CLOCKS)]
     lines = ("7g7f", "3c3d", "2g2f", "8c8d", "2f2e", "8d8e", "6i7h", "4a3b")
@@ -131,7 +131,7 @@ async def test_a_book_that_hangs_holds_up_nobody(tmp_path: Path, monkeypatch: py
     await asyncio.sleep(0)
     assert answers == []
     released.set()
-    assert await service.next_lesson() is not None  # all of it was done, in its order
+    assert await service.next_lesson() is not None  # all of it was done, in order
     assert answers == [True]
     await service.close()
 

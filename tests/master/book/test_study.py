@@ -86,7 +86,7 @@ async def test_all_lessons_in_their_order(tmp_path: Path) -> None:
             (moves, 2_000_000) for moves in LINES
         ]
         assert [studied.lesson for studied in study.studied] == wanted
-        assert study.decisions == []  # no game hears of them
+        assert study.decisions == []  # no game gets them
         assert await study.searcher.study() == 0
     with LearnedBook(tmp_path / "l.sqlite") as book:
         assert book.next_lesson() is None
@@ -127,9 +127,9 @@ async def test_time_by_the_fleets_speed(tmp_path: Path, nps: float | None, time_
 @pytest.mark.parametrize(
     ("found", "searches"),
     [
-        ([(400_000, 2000, 0), (1_300_000, 6_500, 0)], 2),  # a fifth of the speed that was expected
+        ([(400_000, 2000, 0), (1_300_000, 6_500, 0)], 2),  # a fifth of the expected speed
         ([(400_000, 2000, 0)] * 3, 3),  # no use
-        ([(400_000, 2000, -31_990)], 1),  # more would find no more
+        ([(400_000, 2000, -31_990)], 1),  # a longer search would find nothing new
         ([(1_600_000, 2000, 0)], 1),
         ([(0, 0, None)], 1),  # the only legal move
     ],
@@ -149,7 +149,7 @@ async def test_a_fleet_that_is_slower_than_expected_searches_again(
         assert len(study.studied) == 1
         assert study.studied[0].finished
         times = [request.soft_ms for request in study.inner.requests[:searches]]
-        assert times == [2000, 8000, 6000][:searches]  # what was searched counts
+        assert times == [2000, 8000, 6000][:searches]  # the part that was searched counts
         study.searcher.interrupt()
 
 
@@ -217,7 +217,7 @@ async def test_a_lesson_that_no_node_has_searched_stays(tmp_path: Path, source: 
 
 
 def test_a_lesson_that_is_longer_than_any_gap_goes_on_from_gap_to_gap(tmp_path: Path) -> None:
-    """Also over restarts. In the end the move counts that most of the time has found."""
+    """Also over restarts. In the end, the move with the most search time counts."""
     (lesson, *_) = lessons(tmp_path / "l.sqlite", seconds=10.0)
     gaps = [(4_000_000, "2g2f"), (3_000_000, "7g7f"), (2_500_000, "7g7f")]
     wanted = [10_000, 6_000, 3_000]
@@ -257,7 +257,7 @@ async def test_found_before_it_has_begun(tmp_path: Path) -> None:
 
 @in_loop
 async def test_a_games_search_goes_before(tmp_path: Path) -> None:
-    """Without `new_game` in between: the lesson's decision is not waited for, and reaches nobody."""
+    """Without `new_game` in between: nothing waits for the lesson's decision, and nothing receives it."""
     lessons(tmp_path / "l.sqlite")
     async with Study(tmp_path / "l.sqlite", choose=None) as study:
         study.searcher.begin()

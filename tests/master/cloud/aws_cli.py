@@ -1,4 +1,4 @@
-"""As much of AWS's command line as a machine's scripts ask of it for their secrets, over boto3. Not more."""
+"""The part of AWS's command line that a machine's scripts need for their secrets, over boto3."""
 
 from __future__ import annotations
 

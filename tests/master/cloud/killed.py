@@ -1,4 +1,4 @@
-"""A small fleet at AWS's stand-in whose owner's commands are killed: real terraform, a module of few things."""
+"""A small fleet at AWS's stand-in, whose owner's commands are killed: real terraform, a module with few resources."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ COMMANDS: Final = (UP, DOWN, ("scale", "2", "--yes", "--wait", "0"))
 
 
 class KilledOwner:
-    """Runs ``gougi fleet``, and kills some of it."""
+    """Runs ``gougi fleet``, and kills some of its commands."""
 
     def __init__(self, folder: Path, url: str) -> None:
         self.folder = folder
@@ -49,7 +49,7 @@ class KilledOwner:
         """Of the last command that was not killed."""
 
     def fleet(self, *words: str) -> str:
-        """Run it to its end; raises AssertionError: it failed."""
+        """Run it to its end; raises AssertionError if it failed."""
         since = time.monotonic()
         said, code = self._end(self._start(words), 300)
         self.took_s = time.monotonic() - since
@@ -57,7 +57,7 @@ class KilledOwner:
         return said
 
     def killed(self, words: tuple[str, ...], after_s: float, *, terraform_too: bool) -> str:
-        """Start it, and kill it after a time: alone, or its terraform with it. Returns its output."""
+        """Start it, and kill it after a time: alone, or with its terraform. Returns its output."""
         process = self._start(words)
         with suppress(subprocess.TimeoutExpired):
             process.wait(after_s)
@@ -88,7 +88,7 @@ class KilledOwner:
 
 
 def _below(pid: int) -> list[int]:
-    """The processes that come from this one, the nearest first."""
+    """The descendants of this process, the nearest first."""
     found = []
     with suppress(OSError):
         for task in Path(f"/proc/{pid}/task").iterdir():
@@ -99,7 +99,7 @@ def _below(pid: int) -> list[int]:
 def kill_again_and_again(
     owner: KilledOwner, kills: int, seed: int, tell: Callable[[str], None] = lambda _line: None
 ) -> list[str]:
-    """Kill commands at random moments, each followed by one that has to mend what it left. Returns a line for each."""
+    """Kill commands at random moments, each followed by one that has to repair the damage. Returns a line for each."""
     rng, lines = random.Random(seed), []
     for number in range(kills):
         words = COMMANDS[number % len(COMMANDS)]
@@ -120,7 +120,7 @@ def kill_again_and_again(
 
 
 def left(url: str) -> list[str]:
-    """All that is at the stand-in now and would not be in a new account."""
+    """All resources of the stand-in that a new account does not have."""
     ec2, found = client("ec2", url), list[str]()
     found += [vpc["VpcId"] for vpc in ec2.describe_vpcs()["Vpcs"] if not vpc["IsDefault"]]
     found += [

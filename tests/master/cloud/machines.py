@@ -1,7 +1,7 @@
 """A head, a worker, AWS and a stranger as hosts of this machine, with the files and scripts of real machines.
 
-What differs from a machine of the fleet: nothing is installed (this environment and this checkout stand at the
-release's place), there is one user, and AWS's command line is `tests.master.cloud.aws_cli`.
+Differences from a machine of the fleet: nothing is installed (this environment and this checkout take the release's
+place), there is one user, and AWS's command line is `tests.master.cloud.aws_cli`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def why_not() -> str:
 
 
 class Site:
-    """``close`` it."""
+    """The hosts; ``close`` them."""
 
     def __init__(self, log: Path) -> None:
         self.network = Network()
@@ -52,7 +52,7 @@ class Site:
         self._services: list[subprocess.Popen[bytes]] = []
 
     def open(self) -> None:
-        """AWS is there, with the parameters that terraform and the owner made; the machines' files are."""
+        """Start AWS with the parameters that terraform and the owner made, and write the machines' files."""
         self.begin(self.aws, [sys.executable, "-m", "moto.server", "-H", "0.0.0.0", "-p", "443"])
         for host, role in ((self.head, "head"), (self.worker, "node")):
             facts = {
@@ -68,7 +68,7 @@ class Site:
             self.run(host, ["sh", "-ec", script], text)
 
     def environment(self) -> dict[str, str]:
-        """As the units have it: ``ray.env``, and what stands for the machine's own role."""
+        """The environment of the units: ``ray.env``, and credentials in place of the machine's own role."""
         lines = (ROOT / "deploy" / "systemd" / "ray.env").read_text().splitlines()
         ray = dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
         ray["GOUGI_CACHE_DIR"] = os.environ.get("GOUGI_CACHE_DIR", os.path.expanduser("~/.cache/gougi"))
@@ -84,7 +84,7 @@ class Site:
         )
 
     def run(self, host: Host, command: list[str], text: str = "", *, log: bool = True) -> str:
-        """Run it to its end; what it says goes to the log too."""
+        """Run it to its end; its output goes to the log too."""
         done = subprocess.run(
             [*host.enter(), *command],
             input=text,
@@ -102,7 +102,7 @@ class Site:
         return done.stdout
 
     def begin(self, host: Host, command: list[str]) -> None:
-        """A service, for as long as the site is there; what it says goes to the log."""
+        """A service, for the life of the site; its output goes to the log."""
         self._services.append(
             subprocess.Popen(
                 [*host.enter(), *command],
@@ -123,12 +123,12 @@ class Site:
             time.sleep(0.2)
 
     def scan(self, host: Host, address: str, ports: list[int]) -> str:
-        """The ports that answer ``host``, with blanks between them."""
+        """The ports that answer ``host``, separated by blanks."""
         words = [sys.executable, "-m", "tests.master.cloud.machines", address, *map(str, ports)]
         return self.run(host, words).strip()
 
     def listening(self, host: Host) -> list[int]:
-        """The TCP ports on which anything listens there, other than for itself alone."""
+        """The TCP ports with a listener there, except on loopback."""
         found = set()
         for table in ("tcp", "tcp6"):
             for line in self.run(host, ["cat", f"/proc/self/net/{table}"]).splitlines()[1:]:
@@ -146,7 +146,7 @@ class Site:
 
 
 def _scan(address: str, ports: list[int]) -> list[int]:
-    """Ports of ``address`` that let one in; all are tried at once, and half a second is waited for."""
+    """Ports of ``address`` that accept a connection. All are tried at once, for half a second."""
     tried = {}
     for port in ports:
         connection = socket.socket()

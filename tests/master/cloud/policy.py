@@ -17,7 +17,7 @@ def policy() -> Any:
 
 
 def actions() -> set[str]:
-    """All that it allows; some have a ``*``."""
+    """All allowed actions; some have a ``*``."""
     found = set()
     for statement in policy()["Statement"]:
         assert statement["Effect"] == "Allow"
@@ -27,6 +27,6 @@ def actions() -> set[str]:
 
 
 def refused(asked: Iterable[str]) -> list[str]:
-    """Those of these actions that it does not allow."""
+    """The ones of these actions that it does not allow."""
     allowed = actions()
     return sorted(each for each in asked if not any(fnmatchcase(each, pattern) for pattern in allowed))

@@ -1,6 +1,6 @@
 """The security groups of a terraform plan, as rules for Linux's own packet filter on machines that stand for EC2's.
 
-A group's rules name other groups, whose ids a plan does not know yet: who is meant stands in the plan's configuration.
+A group's rules name other groups, whose ids a plan does not know yet: the plan's configuration has the names.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _RULE = "aws_vpc_security_group_{}_rule"
 
 @dataclass(frozen=True)
 class Rule:
-    """TCP. ``peer``: a group, a block of addresses, or ``endpoint`` for what AWS serves inside the network."""
+    """TCP. ``peer``: a group, a block of addresses, or ``endpoint`` for AWS's services inside the network."""
 
     group: str
     direction: str
@@ -50,7 +50,7 @@ def groups_of_machines(plan: Any) -> dict[str, list[str]]:
 
 
 def packet_filter(rules: list[Rule], groups: list[str], members: Mapping[str, list[str]]) -> str:
-    """For ``nft -f``: what a machine in ``groups`` lets in and out. ``members``: the addresses of each group."""
+    """Input for ``nft -f``: the traffic of a machine in ``groups``. ``members``: the addresses of each group."""
     lines = ["table inet machine {"]
     for hook, direction, side in (("input", "ingress", "saddr"), ("output", "egress", "daddr")):
         lines += [

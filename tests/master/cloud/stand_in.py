@@ -1,4 +1,4 @@
-"""AWS's stand-in (moto) with real terraform, and machines that only say that they are there."""
+"""AWS's stand-in (moto) with real terraform, and fake machines that only report."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def why_not() -> str:
 
 @contextmanager
 def moto() -> Iterator[str]:
-    """A server of its own; its URL."""
+    """A separate server; its URL."""
     logging.getLogger("werkzeug").setLevel(logging.WARNING)  # else a line for each of a thousand requests
     knows_placement_groups()
     server = ThreadedMotoServer(port=0, verbose=False)
@@ -68,7 +68,8 @@ def environment(folder: Path, url: str) -> dict[str, str]:
 
 
 def module(folder: Path) -> Path:
-    """A copy of the terraform module, without what moto does not have; deploy/ lies beside it, as in the checkout."""
+    """A copy of the terraform module, without the parts that moto does not have; deploy/ is beside it, as in the
+    checkout."""
     for name in ("terraform", "deploy"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns(".terraform*", "*.tfstate*"))
     shutil.copy(ROOT / "tests" / "terraform" / "moto" / "module_override.tf", folder / "terraform")
@@ -86,7 +87,7 @@ def client(service: str, url: str) -> Any:
 
 
 def terminate(instance: str) -> None:
-    """End an instance of moto in this process; its address is free again, as at AWS, where moto keeps it."""
+    """End an instance of moto in this process. Its address is free again, as at AWS; moto alone would keep it."""
     backend = ec2_backends[ACCOUNT][REGION]
     (machine,) = backend.get_multi_instances_by_id([instance])
     backend.terminate_instances([instance])
@@ -94,7 +95,7 @@ def terminate(instance: str) -> None:
 
 
 def knows_placement_groups() -> None:
-    """Moto in this process, which knows none, says from now on that there are none."""
+    """Make moto in this process, which knows no placement groups, answer that there are none."""
     if not hasattr(EC2Response, "describe_placement_groups"):
         answer = "<Response><placementGroupSet/></Response>"
         EC2Response.describe_placement_groups = lambda _self: answer
@@ -108,7 +109,7 @@ def placement_groups(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
 
 
 def asked_by_terraform(monkeypatch: pytest.MonkeyPatch) -> set[str]:
-    """Gets what terraform asks of moto in this process from now on, as IAM names the rights for it."""
+    """Collects terraform's requests to moto in this process from now on, by the names of IAM's rights."""
     asked = set[str]()
     known = ActionAuthenticatorMixin._authenticate_and_authorize_action
 
@@ -130,11 +131,11 @@ _RIGHTS: Final = {
     "s3:GetPublicAccessBlock": "s3:GetBucketPublicAccessBlock",
     "s3:DeletePublicAccessBlock": "s3:PutBucketPublicAccessBlock",
 }
-"""Permissions by AWS's names where moto has other names."""
+"""Permissions by AWS's names, if moto has other names."""
 
 
 class Machines:
-    """The reports of workers that are not there: to be sent again and again, as real workers do."""
+    """The reports of workers that do not exist: to be sent again and again, as real workers do."""
 
     def __init__(self, url: str, group: str, bucket: str, fleet: str) -> None:
         self._autoscaling = client("autoscaling", url)

@@ -42,7 +42,7 @@ def test_a_bucket_is_empty_of_versions_too(s3: Any) -> None:
     bucket.put("a", b"2")
     s3.delete_object(Bucket="games", Key="a")
     bucket.purge("")
-    s3.delete_bucket(Bucket="games")  # AWS refuses it where anything is left
+    s3.delete_bucket(Bucket="games")  # AWS refuses it if anything is left
 
 
 def test_what_s3_does_not_remove_is_named(s3: Any, monkeypatch: pytest.MonkeyPatch) -> None:

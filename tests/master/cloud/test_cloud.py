@@ -17,7 +17,7 @@ from master.cloud.cloud import Cloud, _machine
 pytestmark = pytest.mark.slow
 
 IMAGE = "ami-12c6146b"
-"""One of those that moto has."""
+"""One that moto has."""
 OURS = [{"Key": TAG, "Value": "gougi"}]
 
 

@@ -1,4 +1,4 @@
-"""`gougi fleet down` where terraform has lost its outputs, or its patience: on AWS's stand-in, terraform played."""
+"""`gougi fleet down` after terraform has lost its outputs or ran out of time: AWS's stand-in, simulated terraform."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ BUCKET_ADDRESS, HEAD_ADDRESS = "module.fleet.aws_s3_bucket.this[0]", "module.fle
 
 
 class Played:
-    """Terraform with a fleet that is a bucket and a head; its outputs are gone."""
+    """Terraform with a fleet of a bucket and a head; its outputs are gone."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -161,7 +161,7 @@ def test_a_book_of_the_fleet_before_stays_beside_the_new_one(played: Played) -> 
     assert found == {"learned.sqlite": b"a day", "learned.sqlite.1": b"years", "learned.sqlite.2": b"weeks"}
 
 
-def test_where_the_fleet_is_stands_in_the_folder_from_the_first_change_on(played: Played) -> None:
+def test_the_folder_names_the_fleets_region_from_the_first_change_on(played: Played) -> None:
     operator = owner(played)
     planned = operator.plan(1, tell=lambda _text: None)
     assert operator.location() is None
@@ -171,7 +171,7 @@ def test_where_the_fleet_is_stands_in_the_folder_from_the_first_change_on(played
     assert owner(played).location() == LOCATION
 
 
-def test_what_is_left_is_looked_for_and_removed_where_the_fleet_was(
+def test_remains_are_found_and_removed_in_the_fleets_region(
     played: Played, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     owner(played).keeper.write(Kept(location=LOCATION))
@@ -192,7 +192,7 @@ def test_what_is_left_is_looked_for_and_removed_where_the_fleet_was(
 def test_a_signal_to_end_leaves_the_bucket_as_it_is(
     played: Played, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Though terraform fails, and the end would go on by emptying it."""
+    """Even if terraform fails, after which the end would continue by emptying it."""
     owner(played).keeper.write(Kept(location=LOCATION))
     apply = played.apply
 

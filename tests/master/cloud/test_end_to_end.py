@@ -53,7 +53,7 @@ usd_per_hour = {{"c5.xlarge" = 0.17, "c5.large" = 0.085}}
 
 
 class Owner:
-    """The owner who runs the commands; all output is kept in ``heard``."""
+    """The owner who runs the commands; ``heard`` has all output."""
 
     def __init__(self, folder: Path, url: str) -> None:
         self.folder = folder
@@ -72,7 +72,7 @@ class Owner:
 
 @contextmanager
 def machines_report(url: str) -> Iterator[None]:
-    """The workers tell how they are, from the moment at which there are some."""
+    """The workers report, as soon as there are some."""
     over = threading.Event()
     machines = Machines(url, GROUP, BUCKET, "gougi")
 
@@ -145,7 +145,7 @@ def _is_head(machine: dict[str, Any]) -> bool:
 
 
 def _secrets_stand_nowhere(owner: Owner) -> None:
-    """Neither in what the commands said, nor in terraform's files, nor in what the machines get at their start."""
+    """Neither in the output of the commands, nor in terraform's files, nor in the machines' user data."""
     ec2 = client("ec2", owner.url)
     shown = owner.heard
     for path in (owner.folder / "state").rglob("*"):

@@ -1,4 +1,4 @@
-"""`gougi fleet` as a user types it, where something is missing: one line that says what to do."""
+"""`gougi fleet` with something missing: one line that names the remedy."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_what_runs_on_machines_says_what_it_needs(tmp_path: Path, env: dict[str,
 
 
 @pytest.mark.parametrize(("head", "code"), [("running", 0), ("gone", 1), ("stopped", 1)])
-def test_status_fails_where_the_head_does_not_run(
+def test_status_fails_if_the_head_does_not_run(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, head: str, code: int
 ) -> None:
     now = FleetStatus("gougi", "us-east-1", 0, head, (), 0.0, ())

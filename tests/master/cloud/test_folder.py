@@ -24,7 +24,7 @@ LOCATION = FleetLocation("gougi", "us-east-1", "games", bucket_is_own=True)
 
 @pytest.fixture
 def module(tmp_path: Path) -> Path:
-    """A checkout as far as a folder needs it; its bundle.sh makes a file."""
+    """The parts of a checkout that a folder needs; its bundle.sh makes a file."""
     (tmp_path / "terraform").mkdir()
     (tmp_path / "terraform" / "variables.tf").touch()
     scripts = tmp_path / "deploy" / "scripts"
@@ -53,7 +53,7 @@ def test_the_root_module_passes_everything_on() -> None:
 
 
 def test_a_fleet_stays_in_its_zone(tmp_path: Path, module: Path) -> None:
-    """AWS may offer something else meanwhile. Its owner can still move it, and a new fleet goes where there is room."""
+    """AWS may offer other zones meanwhile. Its owner can still move it, and a new fleet goes to a zone with room."""
     folder = FleetFolder(tmp_path / "fleet")
 
     def zone(there: FleetLocation | None, **more: object) -> object:
@@ -88,7 +88,7 @@ def test_a_folder_is_made_ready_and_only_its_owner_reads_it(tmp_path: Path, modu
 
 
 def bundles(module: Path, text: str) -> None:
-    """From now on a release is this."""
+    """Make releases with this content from now on."""
     (module.parent / "deploy" / "scripts" / "bundle.sh").write_text(f"echo {text} >$1\n")
 
 
@@ -107,7 +107,7 @@ def test_a_release_is_made_once_or_when_asked_for(tmp_path: Path, module: Path) 
     (module.parent / "deploy" / "scripts" / "bundle.sh").write_text("echo half >$1; echo no network >&2; exit 1\n")
     with pytest.raises(FolderError, match="the release cannot be made: no network"):
         folder.prepare(settings(module), None, rebuild=True)
-    assert release(folder) == "third", "the fleet that runs was made with it"
+    assert release(folder) == "third", "the running fleet was made with it"
     assert not list(folder.path.glob("*.new.tar"))
 
 
@@ -120,7 +120,7 @@ def test_a_new_release_counts_once_its_plan_is_applied(tmp_path: Path, module: P
     folder.prepare(settings(module), None, rebuild=True, there=there)
     assert release(folder) == "new"
     folder.prepare(settings(module), None, rebuild=False, there=there)
-    assert release(folder) == "old", "nobody said yes to the new one"
+    assert release(folder) == "old", "nobody confirmed the new one"
     folder.prepare(settings(module), None, rebuild=True, there=there)
     there = folder.keep_release(LOCATION)
     folder.prepare(settings(module), None, rebuild=False, there=there)
@@ -153,7 +153,7 @@ def test_a_release_from_elsewhere_is_not_removed(tmp_path: Path, module: Path) -
 def prepared(folder: FleetFolder, wanted: FleetConfig) -> None:
     folder.prepare(wanted, None, rebuild=False)
     assert wanted.name in (folder.path / "gougi.tf.json").read_text()
-    raise KeyError  # as terraform, which finds a fault in it
+    raise KeyError  # as terraform, which finds an error in it
 
 
 def test_a_plan_that_fails_leaves_the_root_module_as_it_was(tmp_path: Path, module: Path) -> None:

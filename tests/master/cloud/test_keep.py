@@ -1,4 +1,4 @@
-"""The services of a fleet's machines: the keeper of the head, and the watch over a worker."""
+"""The services of a fleet's machines: the one on the head, and the watch on a worker."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Told:
 
 
 class Memory(Bucket):
-    """A bucket of this process's."""
+    """A bucket in this process's memory."""
 
     def __init__(self) -> None:
         self.objects: dict[str, bytes] = {}
@@ -190,7 +190,7 @@ def test_who_has_drained_is_let_go_once(workers: Workers, bucket: Memory, told: 
     workers.step(100.0)
     assert told.events == []
     bucket.report("i-1", "released")
-    bucket.report("i-2", "released")  # of itself, but nothing holds it
+    bucket.report("i-2", "released")  # by itself, but nothing holds it
     group.has(i_1="Terminating:Wait", i_2="InService", i_3="Terminating:Wait")
     group.lets_go("i-1")
     workers.step(100.0)

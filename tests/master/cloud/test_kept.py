@@ -1,4 +1,4 @@
-"""What is kept of a fleet between commands: in a bucket of AWS's stand-in, and in a folder."""
+"""The facts of a fleet that are kept between commands: in a bucket of AWS's stand-in, and in a folder."""
 
 from __future__ import annotations
 
@@ -98,8 +98,8 @@ def test_a_lock_of_ones_own_that_was_killed_is_opened_and_no_other(keeper: InBuc
 
 
 @pytest.mark.slow
-def test_a_bucket_counts_only_where_it_is_the_accounts_own(keeper: InBucket) -> None:
-    """Its name is anybody's who makes it first; moto does not look at the owner that is asked for."""
+def test_a_bucket_of_another_account_does_not_count(keeper: InBucket) -> None:
+    """Anybody can take its name first; moto ignores the expected owner of a request."""
     asked: list[str] = []
     events = keeper._s3.meta.events
     events.register(

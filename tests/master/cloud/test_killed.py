@@ -1,4 +1,4 @@
-"""`gougi fleet` that is killed at random moments, alone or with its terraform: the next command mends what it left."""
+"""`gougi fleet` is killed at random moments, alone or with its terraform: the next command repairs the damage."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
 
 def test_killed_commands_leave_nothing_that_the_next_one_does_not_mend(tmp_path: Path) -> None:
-    """More of them: ``python -m benchmarks.killed``."""
+    """``python -m benchmarks.killed`` has more of them."""
     if why := why_not():
         pytest.skip(why)
     seed = random.randrange(1 << 30)

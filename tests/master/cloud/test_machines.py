@@ -1,4 +1,4 @@
-"""A head and a worker as they boot, behind the fleet's security groups: they search together, nobody else gets in."""
+"""A head and a worker as they boot, in the fleet's security groups: they search together, and no other host gets in."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def plan(folder: Path) -> object:
         return found
 
 
-def test_machines_behind_their_security_groups(tmp_path: Path) -> None:
+def test_machines_in_their_security_groups(tmp_path: Path) -> None:
     if why := stand_in.why_not() or no_namespaces() or no_packet_filter():
         pytest.skip(why)
     planned = plan(tmp_path)
@@ -93,7 +93,7 @@ def _search(site: Site, folder: Path) -> None:
     ready = [event for event in events if event["event"] == "node_ready" and event["node"] != "fallback"]
     assert [event["host"] for event in ready] == [site.worker.name]
     decided = [event["source"] for event in events if event["event"] == "decided" and event["logger"] == "fleet"]
-    # On a busy machine only the fallback may be heard in time for a move; without the worker it would play them all.
+    # On a busy machine perhaps only the fallback answers in time for a move; without the worker it would play them all.
     assert set(decided) - {"fallback"}
 
 
@@ -103,14 +103,14 @@ def _nobody_else_gets_in(site: Site) -> None:
         assert expected <= set(listening)
         assert site.scan(site.stranger, host.address, listening) == ""
     assert site.scan(site.worker, site.head.address, [6379]) == "6379"
-    # The scan sees what is open: without the filter the stranger gets through to all of them.
+    # The scan finds open ports: without the filter the stranger gets through to all of them.
     site.run(site.head, ["nft", "flush", "ruleset"])
     listening = site.listening(site.head)
     assert site.scan(site.stranger, site.head.address, listening).split() == list(map(str, listening))
 
 
 def _secrets_stand_nowhere(site: Site, folder: Path) -> None:
-    """In no log, and in no process's arguments; the files that hold them are their owner's."""
+    """In no log, and in no process's arguments; only their owner can read the files that hold them."""
     token = site.run(site.head, ["cat", "/run/gougi/ray-token"], log=False).strip()
     assert len(token) == 64
     assert site.run(site.worker, ["cat", "/run/gougi/ray-token"], log=False).strip() == token

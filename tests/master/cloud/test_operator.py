@@ -1,4 +1,4 @@
-"""The operator's steps, terraform and AWS played: plans and their numbers, a new size, the wait for nodes."""
+"""The operator's steps, with simulated terraform and AWS: plans and their numbers, a new size, the wait for nodes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def change(address: str, *actions: str, **more: object) -> dict[str, object]:
 
 
 class Planned:
-    """Terraform, as far as a plan asks for it."""
+    """The part of terraform that a plan needs."""
 
     def __init__(self) -> None:
         self.changes = [change("aws_instance.head", "create")]
@@ -65,7 +65,7 @@ class Planned:
 
 
 class Keeps:
-    """What is kept, in memory."""
+    """The kept facts, in memory."""
 
     def __init__(self) -> None:
         self.kept = Kept()
@@ -121,7 +121,7 @@ class Owner(Operator):
 FACTS = Facts(FleetLocation("gougi", "eu-west-1", "b", True), 1, "g", "i-head", "a shell", True)
 
 
-def test_where_nobody_can_be_asked_nothing_is_planned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_terminal_to_ask_at_nothing_is_planned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO())
     owner = Owner(tmp_path)
     with pytest.raises(CommandError, match="there is no terminal to ask on: --yes"):
@@ -153,7 +153,7 @@ def test_another_machine_plans_the_same_fleet(tmp_path: Path) -> None:
     assert root["terraform"]["backend"] == {"s3": {"bucket": "mine"}}
 
 
-def test_where_nobody_says_yes_to_the_first_plan_the_place_for_the_state_goes_again(tmp_path: Path) -> None:
+def test_if_the_first_plan_is_refused_the_bucket_for_the_state_goes_again(tmp_path: Path) -> None:
     owner = Owner(tmp_path)
     owner.plan(1, tell=owner.told.append)
     assert not owner.keeper.made, "a plan alone makes nothing"
@@ -208,7 +208,7 @@ class Killed(Planned):
         raise TerraformKilled("terraform apply: without a word")
 
 
-def test_where_terraform_was_killed_a_note_of_it_stays(tmp_path: Path) -> None:
+def test_if_terraform_was_killed_a_note_of_it_stays(tmp_path: Path) -> None:
     owner = Owner(tmp_path)
     owner._terraform = Killed()  # type: ignore[assignment]
     with owner.alone("gougi fleet up", owner.told.append), pytest.raises(TerraformKilled):
@@ -234,7 +234,7 @@ def test_a_plan_that_was_not_applied_goes_also_of_a_killed_command(tmp_path: Pat
         ({False: 19}, {}, ["the fleet needs 20 vCPUs, and the account's quota in us-east-1 is 19: ask for more"]),
         ({False: 5, True: 5}, {"on_demand_nodes": 0}, ["needs 16 vCPUs, and .* is 5: .* > All Standard Spot Instance"]),
         ({}, {}, []),  # these credentials may not ask
-        ({False: 1}, {"instance_types": ["c7i.metal-24xl"]}, []),  # its name does not say how many it has
+        ({False: 1}, {"instance_types": ["c7i.metal-24xl"]}, []),  # its name does not tell the number
     ],
 )
 def test_a_quota_that_is_too_small_is_said_before_anything_is_made(
@@ -294,7 +294,7 @@ def test_another_number_of_nodes(tmp_path: Path, more: list[dict[str, object]]) 
         change("aws_vpc_security_group_ingress_rule.ssh", "create"),
     ],
 )
-def test_whoever_scales_changes_nothing_else(tmp_path: Path, more: dict[str, object]) -> None:
+def test_scaling_changes_nothing_else(tmp_path: Path, more: dict[str, object]) -> None:
     """A changed comment in the template once replaced the head in the middle of a game."""
     owner = Owner(tmp_path)
     owner.played.changes = [SIZE, more]
@@ -303,7 +303,7 @@ def test_whoever_scales_changes_nothing_else(tmp_path: Path, more: dict[str, obj
 
 
 @pytest.mark.parametrize("after", [{"min_size": 1}, {"launch_template": [{"version": "2"}]}])
-def test_whoever_scales_changes_nothing_else_of_the_group(tmp_path: Path, after: dict[str, object]) -> None:
+def test_scaling_changes_nothing_else_of_the_group(tmp_path: Path, after: dict[str, object]) -> None:
     owner = Owner(tmp_path)
     owner.played.changes = [group(desired_capacity=5, **after)]
     with pytest.raises(TooMuchChanges, match=r"aws_autoscaling_group\.workers"):
@@ -311,7 +311,7 @@ def test_whoever_scales_changes_nothing_else_of_the_group(tmp_path: Path, after:
 
 
 def test_a_fleet_that_is_gone_has_no_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever had the folder before may have ended it."""
+    """The previous owner of the folder may have ended it."""
     owner = Owner(tmp_path)
     monkeypatch.setattr(Owner, "facts", Operator.facts)
     monkeypatch.setattr(Account, "region", "us-east-1")

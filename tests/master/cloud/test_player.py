@@ -38,7 +38,7 @@ def ssm(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 @pytest.fixture
 def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list[str]]:
-    """Plans a fleet with that configuration, as far as what comes behind the player; returns what was told."""
+    """Plan a fleet with that configuration, up to the step after the login check; returns the output."""
 
     class Behind(Exception):
         pass
@@ -68,7 +68,7 @@ def put(ssm: Any, password: str) -> None:
 
 @pytest.mark.slow
 def test_all_is_well(ssm: Any, plan: Callable[[str], list[str]]) -> None:
-    put(ssm, "trip\n")  # of a file, as aws ssm put-parameter takes it
+    put(ssm, "trip\n")  # as aws ssm put-parameter takes it from a file
     assert plan(CSA) == []
 
 
@@ -103,7 +103,7 @@ def test_a_password_that_is_nowhere(ssm: Any, plan: Callable[[str], list[str]]) 
 
 @pytest.mark.slow
 def test_a_password_that_the_operator_may_not_read(ssm: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As docs/reference/aws.md gives the rights: that it is there can be seen."""
+    """With the rights of docs/reference/aws.md it can be seen, not read."""
     cloud = Cloud("us-east-1")
     service = cloud.service("ssm")
 

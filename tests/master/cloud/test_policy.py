@@ -1,4 +1,4 @@
-"""The operator's policy of docs/reference/aws.md: all that the code and terraform ask for, and no more."""
+"""The operator's policy of docs/reference/aws.md: all requests of the code and of terraform, and no more."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.master.cloud.policy import actions, policy, refused
 from tests.master.command import ROOT
 
 PREFIXES: Final = {"resourcegroupstaggingapi": "tag", "service-quotas": "servicequotas"}
-"""Prefixes of a service's actions, where they are not the service's name."""
+"""Prefixes of a service's actions, if they differ from the service's name."""
 OTHERWISE: Final = {
     "s3:ListObjectsV2": {"s3:ListBucket"},
     "s3:ListObjectVersions": {"s3:ListBucketVersions"},
@@ -24,7 +24,7 @@ OTHERWISE: Final = {
     "budgets:DescribeBudget": {"budgets:ViewBudget"},
     "budgets:DeleteBudget": {"budgets:ModifyBudget"},
 }
-"""The rights that a call needs, where they are not named as it is ("Service Authorization Reference")."""
+"""The rights that a call needs, if they differ from the call's name ("Service Authorization Reference")."""
 
 
 def of(service: str, names: str) -> set[str]:
@@ -33,7 +33,7 @@ def of(service: str, names: str) -> set[str]:
 
 HEADS_ALONE: Final = of("autoscaling", "CompleteLifecycleAction SetInstanceHealth SuspendProcesses")
 TERRAFORM: Final[dict[str, set[str]]] = {
-    # By the sources of terraform-provider-aws 5: what making, reading, changing and ending each kind asks for.
+    # From the sources of terraform-provider-aws 5: the requests to make, read, change and end each kind.
     "aws_autoscaling_group": of(
         "autoscaling",
         "CreateAutoScalingGroup UpdateAutoScalingGroup DescribeAutoScalingGroups DeleteAutoScalingGroup "
@@ -41,7 +41,7 @@ TERRAFORM: Final[dict[str, set[str]]] = {
         "StartInstanceRefresh DescribeInstanceRefreshes CancelInstanceRefresh",
     )
     | of("iam", "PassRole CreateServiceLinkedRole")
-    | of("ec2", "RunInstances CreateTags"),  # of whoever makes a group of a launch template
+    | of("ec2", "RunInstances CreateTags"),  # needed by the user who makes a group of a launch template
     "aws_autoscaling_lifecycle_hook": of("autoscaling", "PutLifecycleHook DescribeLifecycleHooks DeleteLifecycleHook"),
     "aws_autoscaling_schedule": of(
         "autoscaling", "PutScheduledUpdateGroupAction DescribeScheduledActions DeleteScheduledAction"
@@ -150,7 +150,7 @@ TERRAFORM: Final[dict[str, set[str]]] = {
 
 
 def code_asks() -> set[str]:
-    """The rights for all calls in master/cloud: names in a file which are calls of the services that it names."""
+    """The rights for all calls in master/cloud: names in a file that are calls of the services named there."""
     session, found = Session(), set[str]()
     for path in (ROOT / "master" / "cloud").glob("*.py"):
         names, services = set[str](), set[str]()

@@ -19,7 +19,7 @@ TOKYO = "ap-northeast-1"
 
 @pytest.fixture(autouse=True)
 def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Nothing of AWS is known, no program is on the PATH, and whoever opens a connection fails."""
+    """AWS is unknown, no program is on the PATH, and any connection fails."""
 
     def refused(*_words: object, **_more: object) -> None:
         pytest.fail("somebody is asked")

@@ -38,7 +38,7 @@ def test_what_is_left_is_listed_kind_by_kind(cloud: Cloud, monkeypatch: pytest.M
     s3.create_bucket(Bucket="gougi-games")
     s3.put_bucket_tagging(Bucket="gougi-games", Tagging={"TagSet": OURS})
     iam.create_role(RoleName="gougi-head", AssumeRolePolicyDocument="{}", Tags=OURS)
-    iam.create_role(RoleName="gougi-worker", AssumeRolePolicyDocument="{}")  # somebody else's
+    iam.create_role(RoleName="gougi-worker", AssumeRolePolicyDocument="{}")  # another owner's
     iam.create_instance_profile(InstanceProfileName="gougi-worker", Tags=OURS)
     limit = {"Amount": "5", "Unit": "USD"}
     boto3.client("budgets", region_name="us-east-1").create_budget(

@@ -1,4 +1,4 @@
-"""The removal of what terraform does not know, on AWS's stand-in."""
+"""The removal of resources that terraform does not know, on AWS's stand-in."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def tags(kind: str) -> dict[str, Any]:
 
 
 def fleet() -> None:
-    """What a first `up` makes, as far as it has kinds that hold each other."""
+    """The resources of a first `up`, of the kinds that depend on each other."""
     ec2, iam = client("ec2"), client("iam")
     vpc = ec2.create_vpc(CidrBlock="10.81.0.0/16", **tags("vpc"))["Vpc"]["VpcId"]
     subnet = ec2.create_subnet(VpcId=vpc, CidrBlock="10.81.0.0/20", **tags("subnet"))["Subnet"]["SubnetId"]

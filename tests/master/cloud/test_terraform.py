@@ -1,4 +1,4 @@
-"""Terraform as a child process, and what its errors come to: a program of our own stands for it."""
+"""Terraform as a child process, and our messages for its errors: a small program stands for it."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_ctrl_c_at_a_terminal_reaches_terraform_once(tmp_path: Path) -> None:
 
 
 def test_a_signal_to_end_waits_until_terraform_is_done() -> None:
-    """A supervisor may have told terraform too: two signals would end it without its state."""
+    """A supervisor may have signalled terraform too: two signals would end it without its state."""
     done: list[bool] = []
 
     class Applies:
@@ -120,7 +120,7 @@ def test_a_signal_to_end_waits_until_terraform_is_done() -> None:
     assert done and signal.getsignal(signal.SIGTERM) == before
 
 
-def test_terraform_is_waited_for_where_nobody_reads_the_progress_any_more(tmp_path: Path) -> None:
+def test_terraform_is_waited_for_even_if_nobody_reads_the_progress(tmp_path: Path) -> None:
     hook = {"resource": {"addr": "aws_vpc.this"}, "action": "create"}
     line = json.dumps({"type": "apply_start", "hook": hook})
     path = script(tmp_path, f"echo '{line}'; echo '{line}'; sleep 0.3; touch ended")
@@ -143,7 +143,7 @@ def test_terraform_is_waited_for_where_nobody_reads_the_progress_any_more(tmp_pa
         ("operation error STS: GetCallerIdentity: ExpiredToken: is expired", "have expired: log in again"),
         ("api error VcpuLimitExceeded: You have requested more vCPU capacity", "quota of vCPUs is used up"),
         ("api error InsufficientInstanceCapacity: We currently do not have", "no such machines free"),
-        # As a group's activities say them.
+        # As a group's activities state them.
         (
             "AuthFailure.ServiceLinkedRoleCreationNotPermitted: The provided credentials do not have permission to "
             "create the service-linked role for EC2 Spot Instances.",
@@ -185,14 +185,14 @@ def test_an_error_without_json_is_told_too(tmp_path: Path) -> None:
         program(tmp_path, code=1, error="Error: Failed to query available provider packages").init()
 
 
-def test_where_nothing_was_made_ready_there_is_no_state(tmp_path: Path) -> None:
+def test_without_a_bucket_there_is_no_state(tmp_path: Path) -> None:
     assert program(tmp_path, "{}").state() == ""
     (tmp_path / ".terraform").mkdir()
     assert program(tmp_path, "{}").state() == "{}\n"
 
 
-def test_terraform_goes_on_where_the_command_is_killed(tmp_path: Path) -> None:
-    """It writes to a file: a pipe that nobody reads would end it before it has noted what it made."""
+def test_terraform_goes_on_if_the_command_is_killed(tmp_path: Path) -> None:
+    """It writes to a file: a pipe without a reader would end it before it has recorded its resources."""
     line = json.dumps({"type": "apply_start", "hook": {"resource": {"addr": "aws_vpc.this"}}})
     script(tmp_path, f"touch begun; for _ in {{1..5}}; do sleep 0.1; echo '{line}' || exit 1; done; touch ended")
     gougi = subprocess.Popen([sys.executable, "-c", _APPLIES, str(tmp_path)], cwd=ROOT)
@@ -217,7 +217,7 @@ def test_nothing_is_known_of_other_words() -> None:
     assert advice("the cat sat on the keyboard") == ""
 
 
-# A fleet that somebody else changes too: on another machine, or with terraform by hand
+# Another owner changes the fleet too: on another machine, or with terraform by hand
 
 needs_terraform = pytest.mark.skipif(shutil.which("terraform") is None, reason="terraform is not on the PATH")
 MODULE = """

@@ -103,7 +103,7 @@ def test_the_table_says_it_all() -> None:
         assert words in screen.getvalue()
 
 
-# What a machine says of itself
+# A machine's own report
 
 
 def test_a_machines_report() -> None:

@@ -1,4 +1,4 @@
-"""``gougi analyze`` as a user meets it, with a searcher that knows its answers."""
+"""``gougi analyze`` for a user, with a searcher with prepared answers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from worker.shogi import Position
 
 @pytest.fixture
 def searcher(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ScriptedSearcher:
-    """In the place of the fleet; the working folder is a new one with two records."""
+    """It replaces the fleet; the working folder is a new one with two records."""
     found = ScriptedSearcher()
     monkeypatch.setattr(command, "_searcher", lambda *_: found)
     monkeypatch.setattr(command, "compile_searcher", lambda: None)
@@ -57,7 +57,7 @@ def test_bad_moves_and_what_was_better_are_searched_again(
     searcher: ScriptedSearcher, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def throws_away(position: Position) -> tuple[str, int | None]:
-        """White's second move loses: before it white has nothing against it, after it black is far ahead."""
+        """White's second move loses: before it the position is even, after it black is far ahead."""
         return first_legal(position)[0], 1500 if position.move_number == 3 else 0
 
     searcher.choose = throws_away
@@ -150,7 +150,7 @@ def test_errors_have_exit_code_2(searcher: ScriptedSearcher, arguments: tuple[st
 
 @pytest.fixture
 def signals_restored() -> Iterator[None]:
-    """An interrupted command ignores further signals, because its process is about to end. This process goes on."""
+    """An interrupted command ignores further signals, because its process is about to end. This process continues."""
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     yield
     for number, handler in before.items():

@@ -1,4 +1,4 @@
-"""A command's life: signals, and processes that must not outlive it. Each case runs in a process of its own."""
+"""A command's life: signals, and processes that must not outlive it. Each case runs in a separate process."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_signal_cancels_and_waits_for_the_clean_up(tmp_path: Path, number: sig
     assert program.returncode == 0
 
 
-def test_what_is_left_behind_is_ended(tmp_path: Path) -> None:
+def test_leftover_processes_are_ended(tmp_path: Path) -> None:
     program = begin(tmp_path, f"{STUBBORN}\n    await asyncio.sleep(1.5)\n    return 'done'")
     out = program.communicate(timeout=30)[0]
     assert "ready" in out

@@ -1,4 +1,4 @@
-"""The configuration: precedence, and errors that name file, key and what was expected."""
+"""The configuration: precedence, and errors that name file, key and expectation."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_option_environment_file_default(tmp_path: Path, monkeypatch: pytest.Mon
     assert (config.engine.threads, config.engine.hash_mb, config.csa.name) == (4, 32, "filed")
 
 
-def test_where_the_file_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_place_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path / "home" / "gougi" / "gougi.toml", "[cluster]\nnodes = 3\n")
     assert load_config().cluster.nodes == 3
     write(tmp_path / "gougi.toml", "[cluster]\nnodes = 4\n")
@@ -128,10 +128,10 @@ def test_a_password_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     file.chmod(0o600)
     assert csa_password(config) == "hush-hush"
     monkeypatch.setenv("GOUGI_CSA_PASSWORD", "of the environment")
-    assert csa_password(load_config({"csa": {"password_file": str(file)}})) == "hush-hush", "an option goes first"
+    assert csa_password(load_config({"csa": {"password_file": str(file)}})) == "hush-hush", "an option has precedence"
     settings = write(tmp_path / "gougi.toml", f'[csa]\npassword_file = "{file}"\n')
     assert csa_password(load_config(file=settings)) == "of the environment"
-    file.write_bytes(b"\xef\xbb\xbfhush-hush\r\n")  # as an editor of Windows writes it
+    file.write_bytes(b"\xef\xbb\xbfhush-hush\r\n")  # as a Windows editor writes it
     assert csa_password(config) == "hush-hush"
     settings.write_bytes(b'\xef\xbb\xbf[csa]\r\nname = "anna"\r\n')
     assert load_config(file=settings).csa.name == "anna"

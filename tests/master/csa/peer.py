@@ -1,4 +1,4 @@
-"""The other end of a connection, as a test plays it."""
+"""The other end of a connection, driven by a test."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from master.csa.client import CsaConnection
 
 
 class Peer:
-    """A connection that remembers what it heard."""
+    """A connection that keeps all received lines."""
 
     def __init__(self) -> None:
         self.lines: asyncio.Queue[str] = asyncio.Queue()

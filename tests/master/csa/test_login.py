@@ -1,4 +1,4 @@
-"""What a login is made of, what the server says to it, and what it offers."""
+"""The parts of a login, the server's answers, and the offers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.master.csa.transcripts import WITH_SUMMARY, summary_lines
             Severity.PERMANENT,
             "leave -B or -W out",
         ),
-        ("Random turn preference is not allowed for handicapped games", Severity.PERMANENT, "put -B or -W behind"),
+        ("Random turn preference is not allowed for handicapped games", Severity.PERMANENT, "put -B or -W after"),
         ("bad game name: floodgate300-10F.", Severity.PERMANENT, "NAME-TOTAL-BYOYOMI"),
         ("game name should consist of three parts like game-1500-60.", Severity.PERMANENT, "NAME-TOTAL-BYOYOMI"),
         ("invalid identifiers are found or too many characters are used.", Severity.PERMANENT, "NAME-TOTAL-BYOYOMI"),

@@ -60,7 +60,7 @@ def test_forms_of_a_position(lines: list[str], sfen: str) -> None:
     ("lines", "why"),
     [
         (["PI"], "side to move"),
-        (["+", "PI"], "behind the side to move"),
+        (["+", "PI"], "after the side to move"),
         (["P1-KY-KE-GI-KI-OU-KI-GI-KE-KY-KY", "+"], "more than nine"),
         (["P1-XX", "+"], "no piece"),
         (["P1 ?-KY", "+"], "no piece"),

@@ -8,7 +8,7 @@ from master.csa import events as server
 from master.csa.protocol import MAX_LINE, CsaProtocol, ProtocolError, State
 from tests.master.csa.transcripts import NAMES, load, server_lines, summary_lines
 
-# What the recorded clients said and this one refuses to say, by session. The server answered to it all the same.
+# Lines of the recorded clients that this one refuses to send, by session. The server answered them all the same.
 REFUSED: dict[str, list[str]] = {
     "01_fischer_toryo.white": ["-3334FU,'* -30 +2726FU, second field"],
     "06_sennichite.white": ["-8272HI"],
@@ -22,7 +22,7 @@ REFUSED: dict[str, list[str]] = {
     "43_agree_with_id_and_dstar_comment.white": ["-8384FU '* 30 +2625FU"],
     "45_toryo_off_turn.white": ["%TORYO"],
 }
-# Lines that are no command of this client at all: extended mode, and what only a broken client says.
+# Lines that no command of this client sends: extended mode, and the lines of broken clients.
 FOREIGN = ("%%", "%CHUDAN", "HELLO", "x")
 # The server's answers to lines that this client refused to send.
 SURPRISES = {"12_keepalive.white": ["-3334FU,T0"]}

@@ -11,14 +11,14 @@ from master.practice.server_room import CloseConnection, Effect, Room, RoomOptio
 from tests.master.csa.transcripts import NAMES, Said, load
 from worker.shogi import STARTPOS
 
-# x1 (the extended mode) is not what a practice server needs; a session whose opponent used it has no partner here.
+# A practice server does not need x1 (the extended mode); a session whose opponent used it has no partner here.
 EXTENDED = ("44_x1_two_games",)
 PAIRS = [name.removesuffix(".black") for name in NAMES if name.endswith(".black") and not name.startswith(EXTENDED)]
 PAIRS = [f"{base}.black {base}.white" for base in PAIRS] + ["30_floodgate.alice 30_floodgate.bob"]
 
 
 class Client:
-    """One recorded client, and what the practice server told it."""
+    """One recorded client, and the practice server's lines for it."""
 
     def __init__(self, conn: int, name: str, offset_ms: float) -> None:
         self.conn = conn
@@ -27,7 +27,7 @@ class Client:
         self.open = True
 
     def next(self) -> Said | None:
-        """The client's next action, once it has heard all that it had heard when it was recorded."""
+        """The client's next action, after it has received as many lines as when it was recorded."""
         waiting = len(self.heard)
         for index, said in enumerate(self.script):
             if said.who == "S":
@@ -39,11 +39,11 @@ class Client:
         return None
 
     def done(self, said: Said) -> None:
-        """``next`` was carried out: the lines in front of it are settled."""
+        """``next`` was carried out: the lines before it are settled."""
         self.script.remove(said)
 
     def leaves(self) -> bool:
-        """Whether nothing but its leaving is left of the recording."""
+        """Whether only the client's departure is left of the recording."""
         return all(said.who == "!" for said in self.script[self._heard_until() :])
 
     def _heard_until(self) -> int:

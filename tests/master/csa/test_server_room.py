@@ -18,7 +18,7 @@ MATE_IN_ONE = StartPosition("4k4/9/4P4/9/9/9/9/9/4K4 b G 1")
 
 
 class Hall:
-    """A room, its clock, and what each connection has heard."""
+    """A room, its clock, and the lines that each connection received."""
 
     def __init__(self, options: room.RoomOptions | None = None) -> None:
         self.room = room.Room(options)
@@ -46,7 +46,7 @@ class Hall:
             self.carry_out(self.room.connect(conn, self.now))
 
     def say(self, conn: int, *lines: str, after_ms: float = 0) -> list[str]:
-        """Lines of one connection; gives what it heard since."""
+        """Send lines on one connection; returns the lines received since."""
         self.now += after_ms
         before = len(self.heard[conn])
         for line in lines:
@@ -62,7 +62,7 @@ class Hall:
         self.carry_out(self.room.tick(self.now))
 
     def start(self, game: str = "test-60-5F") -> None:
-        """Connections 0 (alice, black) and 1 (bob, white) begin a game; forget what they heard so far."""
+        """Connections 0 (alice, black) and 1 (bob, white) begin a game; earlier lines are forgotten."""
         self.connect(0, 1)
         self.say(0, f"LOGIN alice {game}-B,pwa")
         self.say(1, f"LOGIN bob {game}-W,pwb", "AGREE")
@@ -135,7 +135,7 @@ def test_pairing() -> None:
     assert len({game.game_id for game in hall.room.games}) == 3
 
 
-def test_sides_alternate_where_nobody_asks() -> None:
+def test_sides_alternate_by_default() -> None:
     hall = Hall()
     names = []
     for number in range(0, 8, 2):
@@ -216,8 +216,8 @@ def test_a_flag_is_noticed_when_it_falls() -> None:
 
 
 @pytest.mark.parametrize("last", ["%TORYO", "+7775FU", "%CHUDAN", "", "+7776FU"])
-def test_who_has_left_loses_whatever_the_other_one_does(last: str) -> None:
-    """As on the real server: even if that one resigns, or loses on time."""
+def test_a_player_who_has_left_loses_in_any_case(last: str) -> None:
+    """As on the real server, even if the other one resigns or loses on time."""
     hall = Hall(room.RoomOptions(max_moves=1))
     hall.start("test-2-3")
     assert hall.say(1, "LOGOUT") == ["LOGOUT:completed"]

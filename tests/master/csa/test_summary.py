@@ -28,7 +28,7 @@ def test_recorded_summaries_are_read_and_written_unchanged(name: str) -> None:
 
 @pytest.mark.parametrize("to_move", ["To_Move:-", "To_Move:+"])
 def test_both_readings_of_who_is_to_move(to_move: str) -> None:
-    """Behind moves in the position block: who moves now, as shogi-server has it, or who moved first."""
+    """To_Move after moves in the position block: the side to move now, as shogi-server has it, or the first mover."""
     summary = parse_summary(changed("To_Move:-", to_move))
     assert summary == parse_summary(BUOY)
     position, moves = read_offer(summary)
@@ -36,7 +36,7 @@ def test_both_readings_of_who_is_to_move(to_move: str) -> None:
 
 
 @pytest.mark.parametrize("to_move", ["To_Move:-", "To_Move:+"])
-def test_both_readings_where_white_begins(to_move: str) -> None:
+def test_both_readings_if_white_begins(to_move: str) -> None:
     handicapped = [line.replace("+KA", " * ").replace("+HI", " * ") for line in changed("To_Move:-", to_move)]
     start = handicapped.index("+")
     handicapped[start : start + 4] = ["-", "-3334FU,T1"]
@@ -70,7 +70,7 @@ def test_a_common_time_block_holds_for_the_side_without_its_own() -> None:
     [
         (changed("Your_Turn:-"), "Your_Turn is missing"),
         (changed("Your_Turn:-", "Your_Turn:x"), "Your_Turn"),
-        (changed("+2726FU,T1"), "contradicts"),  # two moves: whoever moved first moves now, and To_Move is neither
+        (changed("+2726FU,T1"), "contradicts"),  # after two moves the first mover is to move, and To_Move is neither
         ([line for line in BUOY if not re.match(r"[+-][0-9]", line)], "contradicts"),
         (changed("Max_Moves:256", "Max_Moves:many"), "Max_Moves"),
         (changed("Max_Moves:256", "Max_Moves:99999999999999999999"), "Max_Moves"),

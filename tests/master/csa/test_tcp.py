@@ -1,4 +1,4 @@
-"""Client and practice server on loopback TCP: the drivers, not what is said."""
+"""Client and practice server on loopback TCP: the drivers, not the dialogue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The connection thread: a searcher that blocks its own loop holds up no move."""
+"""The connection thread: a searcher that blocks its own loop delays no move."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def run(main: Coroutine[Any, Any, None]) -> None:
 
 
 class Stuck(ScriptedSearcher):
-    """Blocks the whole loop that it runs on, in every call, for longer than there is time for a move."""
+    """Blocks its whole loop in every call, for longer than the time of a move."""
 
     def start(self, request: SearchRequest, listener: SearchListener = SILENT) -> None:
         time.sleep(1.5)
@@ -49,7 +49,7 @@ class Stuck(ScriptedSearcher):
 
 
 class Elsewhere:
-    """A practice server in a thread and loop of its own, which a blocked loop of the test does not hold up."""
+    """A practice server in a separate thread and loop, which a blocked loop of the test does not hold up."""
 
     def __init__(self, **room: Any) -> None:
         self.server = PracticeServer(ServerOptions(port=0, room=RoomOptions(**room)))
@@ -116,7 +116,7 @@ def test_decisions_are_played_and_observers_hear_on_the_callers_thread() -> None
 
 
 class Divided(ScriptedSearcher):
-    """Says that its voters agree no longer, before it decides."""
+    """Reports that its voters disagree, before it decides."""
 
     def start(self, request: SearchRequest, listener: SearchListener = SILENT) -> None:
         super().start(request, listener)
@@ -140,7 +140,8 @@ def test_all_orders_reach_the_searcher() -> None:
 
 
 def test_a_search_that_is_refused_costs_no_time() -> None:
-    """Ten seconds a move, and a searcher that cannot begin: the player is told, and does not wait for the deadline."""
+    """Ten seconds a move, and a searcher that cannot begin: the player is notified, and does not wait for the
+    deadline."""
 
     async def main(address: ServerAddress) -> None:
         games = (play(address, name, BrokenSearcher(), "test-0-10") for name in ("alice", "bob"))

@@ -76,7 +76,7 @@ async def test_a_record_that_cannot_be_kept_harms_nobody(tmp_path: Path, monkeyp
 @pytest.mark.parametrize("moves", [[], ["-3334FU"]])
 @in_loop
 async def test_the_opponent_disconnects(tmp_path: Path, moves: list[str]) -> None:
-    """On turn, and off turn: the second time the server notices when it would be his turn."""
+    """On turn, and off turn: in the second case the server notices at its next turn."""
     async with server() as host:
         peer = await opponent(host)
         game = asyncio.create_task(play(host, "alice", ScriptedSearcher(delay_s=0.1), "test-60-5F-B", tmp_path))
@@ -114,7 +114,7 @@ async def test_the_server_stops_during_a_game(tmp_path: Path) -> None:
 
 @in_loop
 async def test_the_line_drops_during_a_game(tmp_path: Path) -> None:
-    """A server that vanishes without a word."""
+    """A server that vanishes without a message."""
     async with server() as host:
         peer = await opponent(host)
         game = asyncio.create_task(play(host, "alice", ScriptedSearcher(), "test-60-5F-B", tmp_path))
@@ -174,7 +174,7 @@ async def test_cancelled_while_waiting_for_a_game() -> None:
 
 @in_loop
 async def test_cancelled_with_a_server_that_says_nothing(tmp_path: Path) -> None:
-    """The last word of the server is waited for, but not for long."""
+    """The player waits for the server's last line, but not for long."""
     accepted = asyncio.Event()
 
     async def mute(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -160,7 +160,7 @@ async def test_a_fault_of_ours_does_not_end_the_other_games(monkeypatch: pytest.
 
 
 def test_a_connection_that_stood_for_long_begins_the_row_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A server that drops everybody after the login: without the rule three of these would be the end."""
+    """A server that drops every client after the login: without the rule three of these would be the end."""
     logins: list[float] = []
     stop = asyncio.Event()
 
@@ -219,7 +219,7 @@ async def test_of_two_players_with_one_name_one_gives_up_and_the_other_plays() -
 
 @in_loop
 async def test_a_name_that_still_plays_behind_a_dropped_connection_is_tried_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However long ago the first login was."""
+    """Even long after the first login."""
     answers = iter([b"LOGIN:alice OK\n", *[b"LOGIN:incorrect\n"] * 5])
     monkeypatch.setattr(game_loop, "REFUSED_S", 0.0)
     stop = asyncio.Event()

@@ -22,7 +22,7 @@ MOVES = 24
 
 
 class Seat:
-    """One player, and what it heard."""
+    """One player and its events."""
 
     def __init__(self, name: str, game: str) -> None:
         self.login = Login(name, f"{game},secret")
@@ -51,12 +51,12 @@ def test_a_game_with_ponder_hits() -> None:
             assert [(outcome.reason, outcome.plies) for outcome in outcomes] == [("MAX_MOVES", MOVES)] * 2
             hits = sum(seat.names.count("ponder_hit") for seat in seats)
             misses = sum(seat.names.count("ponder_miss") for seat in seats)
-            # Nobody has pondered before his first turn, and nobody searches when the limit is reached.
+            # Neither side ponders before its first turn, nor searches after the limit.
             assert hits + misses == MOVES - 2
             assert hits >= 3
             for seat in seats:
                 began = [event for event in seat.events if isinstance(event, ThinkingBegan)]
-                # A hit is known of before its search begins, unless the reply came before the first word of pondering.
+                # A hit is known before its search begins, unless the reply came before pondering's first report.
                 assert any(event.known is not None for event in began)
                 decided = [event for event in seat.events if isinstance(event, Decision)]
                 assert len(decided) == MOVES // 2

@@ -33,8 +33,8 @@ UNHURRIED = PlayerSettings(clock=ClockSettings(network_margin_ms=1200, most_rese
 
 async def play() -> None:
     async with PracticeServer(ServerOptions(port=0, room=RoomOptions(max_moves=8))) as host:
-        # One side never decides: its moves come of the hard deadline, with a second to spare on a machine that
-        # is busy. The other one knows something of each reply.
+        # One side never decides: the hard deadline makes its moves, with a second to spare on a busy machine. The other
+        # one has an expectation for each reply.
         alice = ScriptedSearcher(delay_s=0.02)
         alice.knows = make_known("7g7f", 30, 12, 1000, 200, 100)
         await both(host, alice, ScriptedSearcher(None), "test-0-2", settings=UNHURRIED)
@@ -59,7 +59,7 @@ def test_the_player_says_the_same_lines(log: Path) -> None:
         steps = list(replay.steps())
         assert replay.difference is None
         assert replay.lines == 7  # LOGIN, AGREE, four moves, LOGOUT
-        assert sum(entry.kind == "LineSent" for entry in game.entries) == replay.lines, "the clock hears of each line"
+        assert sum(entry.kind == "LineSent" for entry in game.entries) == replay.lines, "the clock gets each line"
         assert [step.at_ms for step in steps] == sorted(step.at_ms for step in steps)
         assert sum(isinstance(instruction, Emit) for step in steps for instruction in step.instructions) > 8
     knows = next(game for game in (alice, bob) if game.name == "alice")
@@ -112,7 +112,7 @@ def in_parts(log: Path, folder: Path) -> tuple[Path, list[Path]]:
     return path, sorted(folder.glob("*.gz"))
 
 
-def test_behind_a_gap_no_game_goes_on(log: Path, tmp_path: Path) -> None:
+def test_after_a_gap_no_game_goes_on(log: Path, tmp_path: Path) -> None:
     path, parts = in_parts(log, tmp_path)
     parts[1].write_bytes(parts[1].read_bytes()[:-100])
     gaps: list[str] = []

@@ -1,4 +1,4 @@
-"""A game log in short."""
+"""The summary of a game log."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_what_is_summed_up() -> None:
 
 
 def test_an_embedded_game_counts_once() -> None:
-    """Its two players are in one log; ours began first, though the other one may hear of the game first."""
+    """Both players are in one log. Ours began first, even if the other one's first event is earlier."""
     lines = [begin("gougi", 1), begin("single", 2)]
     for number, side, end in ((2, "-", "#LOSE"), (1, "+", "#WIN")):
         lines += [*offer(number, side), received("START:g", number), received("#RESIGN", number), received(end, number)]
@@ -128,7 +128,7 @@ def test_several_files_and_packed_parts(tmp_path: Path, capsys: pytest.CaptureFi
     assert "games: 5: 1 won, 1 lost, 1 drawn, 2 unfinished" in told
     assert "time used: 1:14" in told and "nodes lost: 1 (node-2 1)" in told and "1 times: its process died" in told
     assert "Ray lost: 1" in told and "vote 2" in told
-    # Each of the log's files stands for the whole log, for example when a shell has expanded them all.
+    # Each of the log's files stands for the whole log, for example after a shell has expanded them all.
     again = tmp_path / "up" / ".." / f"{name}.jsonl"
     (tmp_path / "up").mkdir()
     assert run(["log", *map(str, (tmp_path / f"{name}.0001.jsonl.gz", tmp_path / f"{name}.jsonl", other, again))]) == 0

@@ -1,5 +1,5 @@
-"""Whole games of two players against the practice server's rules, in virtual time: links that are late, searchers that
-are late or do not answer. What is tested is that all the parts of the clock are connected."""
+"""Whole games of two players against the practice server's rules, in virtual time, with late links and with searchers
+that are late or silent. They test that all parts of the clock are connected."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Seat:
         self.searched = 0
         self.played: list[MovePlayed] = []
         self.arrived_ms = [0.0, 0.0]
-        """The times at which the last line arrived here, and there: lines do not overtake one another."""
+        """The arrival time of the last line here and there: lines do not overtake one another."""
 
     def tell(self, event: Input) -> None:
         now = self.world.now_ms
@@ -92,7 +92,7 @@ class Seat:
 
 
 class World:
-    """The server, both seats, and what is to happen when."""
+    """The server, both seats, and the scheduled events."""
 
     def __init__(self, time: TimeControl, link: Link, seed: int) -> None:
         self.rng = random.Random(seed)

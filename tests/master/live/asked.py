@@ -1,4 +1,4 @@
-"""An engine that the live page asks: for the tests."""
+"""An engine that answers the live page's questions, for the tests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from worker.engine import Bound, EngineError, Limits, SearchInfo, SearchResult
 
 
 class Searcher:
-    """An engine whose searches last until they are stopped, if it is told so."""
+    """An engine whose searches last until they are stopped, if so configured."""
 
     name, can_split, rules = "searcher", True, None
 

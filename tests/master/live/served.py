@@ -1,4 +1,4 @@
-"""A page's server on a thread of its own, and a client that reads it as a program does: real TCP, real HTTP."""
+"""A page's server on a separate thread, and a client that reads it as a program does: real TCP, real HTTP."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions about a position: who may ask, what comes back, and which question goes first."""
+"""Questions about a position: permission, answers, and order."""
 
 from __future__ import annotations
 

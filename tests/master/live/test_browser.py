@@ -1,4 +1,4 @@
-"""The page in a real browser, over a server of this process: what facts bring is what a reader sees, and keys work."""
+"""The page in a real browser, over a server of this process: the facts appear on the page, and keys work."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def count(browser: Browser, css: str) -> int:
 
 
 class Told:
-    """Tells a server of this process events, now."""
+    """Sends events to a server of this process."""
 
     def __init__(self, served: Served) -> None:
         self._served = served
@@ -113,7 +113,7 @@ def test_a_game_from_its_beginning_to_its_end(tmp_path: Path) -> None:
         browser.emulate("dark")
         wait_for(lambda: browser.run(ground) != light)
         browser.press("t")
-        assert browser.run(ground) == light, "the reader's choice goes before the system's"
+        assert browser.run(ground) == light, "the reader's choice overrides the system's"
         browser.resize(390, 1500)
         wait_for(lambda: browser.run(SIDEWAYS) == [390, []])
         cells = "return [...document.querySelectorAll('td')].filter((cell) => cell.offsetWidth === 0).length"
@@ -156,7 +156,7 @@ def cell(browser: Browser, name: str) -> None:
 
 
 def test_a_readers_own_moves_and_variations(tmp_path: Path) -> None:
-    """A record, and an engine that answers: all that it finds can be clicked through."""
+    """A record, and an engine that answers: every line that it finds can be clicked through."""
     searcher = Searcher()
     write_game(tmp_path, "game", blunder_report(), ReportSettings("Gougi", "50000 nodes a position"))
     head = {**HEAD, "asks": True}
@@ -260,7 +260,7 @@ def test_a_page_whose_server_ends_stays(tmp_path: Path) -> None:
         wait_for(lambda: "wins" in browser.text("#state"))
         browser.press(HOME)
         assert browser.text("#where") == "start"
-        assert browser.run("return document.querySelector('#score').dataset.score") == "55", "what was seen is kept"
+        assert browser.run("return document.querySelector('#score').dataset.score") == "55", "seen moves are kept"
         browser.press("l")
         wait_for(lambda: browser.text("#where") == "開始局面")
         assert browser.complaints() == []

@@ -1,4 +1,4 @@
-"""The page's own process: what the master hands it comes to a browser, and what becomes of it reaches no game."""
+"""The page's own process: the master's events reach a browser, and its failures reach no game."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_game_comes_to_a_browser() -> None:
                 break
         assert [move["usi"] for move in game["moves"]] == ["7g7f", "3c3d"]  # type: ignore[attr-defined]
         page.close()
-        list(seen)  # it ends, for the page says goodbye
+        list(seen)  # it ends, because the page says goodbye
     assert told.troubles.empty()
 
 
@@ -125,7 +125,7 @@ def test_a_page_that_is_stopped_takes_no_time_of_the_game(monkeypatch: pytest.Mo
 
 
 def test_it_ends_with_its_master() -> None:
-    """However that ends: the end of what it reads is its own."""
+    """After any end of its master, its input ends, and so does it."""
     script = (
         "import os, sys, time; from master.live.feed import Feed, PageSettings\n"
         "page = Feed(PageSettings(), lambda url: None, print); page.start()\n"
@@ -141,7 +141,7 @@ def test_it_ends_with_its_master() -> None:
         time.sleep(0.05)
 
 
-def test_where_there_can_be_no_page() -> None:
+def test_machines_without_a_page() -> None:
     with fed(host="192.0.2.1", token="a-token-of-24-characters") as (_page, told):
         assert "192.0.2.1:0: " in told.troubles.get(timeout=60)
     assert told.urls.empty()

@@ -1,7 +1,7 @@
-"""A whole live game as a person sees it: `gougi play` with real nodes, its page in a real browser, held by the log.
+"""A whole live game in a browser: `gougi play` with real nodes, its page in a real browser, checked against the log.
 
-With ``PICTURES`` set to a folder the game is longer, by more nodes, and the pictures of docs/how-to/live-page.md are
-written there.
+With ``PICTURES`` set to a folder, the game is longer and has more nodes, and the pictures of docs/how-to/live-page.md
+are written there.
 """
 
 from __future__ import annotations
@@ -181,7 +181,8 @@ def _figures(browser: Browser, site: Site) -> None:
 
 
 def _most_divided(site: Site) -> int:
-    """The ply of our move over which the nodes agreed least while the game was open, not of the first or last ones."""
+    """The ply of our move with the widest disagreement of the nodes while the game was open, except the first and last
+    ones."""
     game = site.section("game", "1")
     found = {}
     for move in game["moves"][4:-2]:
@@ -195,7 +196,7 @@ def _most_divided(site: Site) -> int:
 
 
 def _looks(browser: Browser, site: Site, folder: Path) -> None:
-    """Light, dark, on a phone, in Japanese: nothing sticks out, and each is a picture."""
+    """Light, dark, on a phone, in Japanese: nothing overflows, and each gives a picture."""
     pictures = {}
     divided = _most_divided(site) - 1
     browser.click(f'#moves [data-ply="{divided}"]')
@@ -207,7 +208,7 @@ def _looks(browser: Browser, site: Site, folder: Path) -> None:
     dark = wait_for(lambda: browser.run(ground) != light and browser.run(ground))
     pictures["dark"] = browser.picture()
     browser.press("t")
-    assert browser.run(ground) == light, "the reader's choice goes before the system's"
+    assert browser.run(ground) == light, "the reader's choice overrides the system's"
     browser.press("t")
     assert browser.run(ground) == dark
     browser.press("t")

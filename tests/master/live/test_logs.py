@@ -1,4 +1,4 @@
-"""Games out of logs and records: what the live page had."""
+"""Games out of logs and records: the same state as on the live page."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def play() -> None:
 
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The log of one game between two players of this process, with a fleet's event in its midst."""
+    """The log of one game between two players of this process, with one event of a fleet."""
     folder = tmp_path_factory.mktemp("log")
     with open_log(folder, file_level="debug", console_level="error", console=lambda _: None) as path:
         fleet_listener().on_event("node_lost", {"node": "node-1", "reason": "a test"})
@@ -187,7 +187,7 @@ def test_a_folder_shows_its_newest_log_and_the_fleets(
     fleets.clear()
     for fact in watch.poll():
         site.take(fact)
-    assert site.section("fleet", None)["nodes"] == [], "nobody plays there any more"
+    assert site.section("fleet", None)["nodes"] == [], "no game is running there any more"
 
 
 def test_a_record(tmp_path: Path) -> None:

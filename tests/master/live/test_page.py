@@ -24,14 +24,14 @@ def test_a_whole_game() -> None:
         ("7g7f", 0, 1000),
         ("3c3d", 1, 1000),
     ]
-    assert game["moves"][0]["score"] == 55, "the search's, where the event has none"
+    assert game["moves"][0]["score"] == 55, "the search's, if the event has none"
     assert game["moves"][0]["source"] == "split"
     assert game["result"] == {"conclusion": "WIN", "reason": "RESIGN", "winner": 0, "plies": 2, "record": ""}
     assert game["clocks"]["stopped_at"] == 1007
     assert [entry["plies"] for entry in found.section("games", None)["games"]] == [2]
 
 
-def test_a_search_while_it_runs_and_behind_it() -> None:
+def test_a_search_while_it_runs_and_after_it() -> None:
     running = site(*GAME[:4]).section("thoughts", "1")["thoughts"]
     assert running[1] is None
     assert (running[0]["ply"], running[0]["depth"], running[0]["score"], running[0]["done"]) == (0, 14, 55, False)
@@ -49,7 +49,7 @@ def test_a_search_while_it_runs_and_behind_it() -> None:
 
 
 def test_the_age_of_a_nodes_report() -> None:
-    """It counts from the last one that said something else than the one before."""
+    """It counts from the last report that differed from the one before."""
     same = replace(PROGRESS, elapsed_ms=1900)
     deeper = replace(PROGRESS.fleet[0], depth=15, nodes=2_000_000)
     other = replace(PROGRESS, fleet=(deeper, PROGRESS.fleet[1]))
@@ -57,7 +57,7 @@ def test_the_age_of_a_nodes_report() -> None:
     assert thought["heard"] == {"node-1": 1005, "node-2": 1003}
 
 
-def test_the_opponents_thoughts_where_it_is_here_too() -> None:
+def test_the_opponents_thoughts_if_it_runs_here_too() -> None:
     found = site(*GAME[:6])
     opponent = Teller(thoughts_only=True)
     events = (
@@ -66,7 +66,7 @@ def test_the_opponents_thoughts_where_it_is_here_too() -> None:
         replace(DECISION, move="3c3d", lines=(root_line(30, 14, ("3c3d",)),)),
     )
     told = [opponent.tell(event, 1010.0) for event in events]
-    assert told[0] is None, "that the game began is told by the player that is shown"
+    assert told[0] is None, "only the shown player reports the start of the game"
     for fact in told[1:]:
         assert fact is not None
         found.take(fact)
@@ -157,7 +157,7 @@ def test_a_cursor_follows_the_games_or_stays() -> None:
     for fact in facts(GAME[:2], begin=3000):
         found.take(fact)
     key, names = follows.next(found)
-    assert key == "2" and {"game", "thoughts"} <= set(names), "all of the new game, whatever the old one's versions"
+    assert key == "2" and {"game", "thoughts"} <= set(names), "all of the new game, for any versions of the old one"
     assert stays.next(found) == ("1", ["games"])
     assert lost.next(found) == (None, ["games"])
 

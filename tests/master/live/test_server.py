@@ -1,4 +1,4 @@
-"""The page's server over real TCP: what it sends, whom it lets in, and whom it drops."""
+"""The page's server over real TCP: its answers, and the clients that it admits and drops."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def note_fact(text: str, at: float) -> Fact:
 
 
 def test_a_viewer_misses_what_is_old() -> None:
-    """However much happens between two states, the newest comes, once."""
+    """However many events come between two states, the newest state is sent, once."""
     with Served() as served:
         stream = states(served.get("/events"))
         next(stream)
@@ -173,11 +173,11 @@ def test_a_port_that_is_taken() -> None:
         ("[::1]:9", ("::1", 9)),
     ],
 )
-def test_where_it_listens(text: str, place: tuple[str, int] | None) -> None:
+def test_the_address_at_which_it_listens(text: str, place: tuple[str, int] | None) -> None:
     assert parse_listen(text) == place
 
 
 @pytest.mark.parametrize("text", ["", "on", "localhost", "1:2:x", "host:65536", "a b:1", "１２"])
-def test_where_it_cannot_listen(text: str) -> None:
+def test_an_address_at_which_it_cannot_listen(text: str) -> None:
     with pytest.raises(ValueError, match="expected HOST:PORT, a port, or off"):
         parse_listen(text)

@@ -1,4 +1,4 @@
-"""Figures that are made from a game; the documents know each of them."""
+"""Metrics that are made from a game; the documentation has each of them."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_the_document_has_them_all(which: str) -> None:
 
 
 class Told:
-    """The listener that is told the address of the metrics."""
+    """The listener for the address of the metrics."""
 
     def __init__(self) -> None:
         self.events: list[tuple[str, dict[str, object]]] = []

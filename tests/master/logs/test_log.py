@@ -1,4 +1,4 @@
-"""The log file and what a person hears of it."""
+"""The log file, and the messages for the user."""
 
 from __future__ import annotations
 

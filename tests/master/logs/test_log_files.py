@@ -66,7 +66,7 @@ def test_a_full_disk_costs_lines_and_no_more(tmp_path: Path) -> None:
         log.lines(range(3, 8))
     log.lines(range(8, 10))
     gaps: list[str] = []
-    assert numbers(log.path, gaps.append) == [0, 1, 2, -5, 8, 9], "the log says itself where it has a gap"
+    assert numbers(log.path, gaps.append) == [0, 1, 2, -5, 8, 9], "the log itself reports its gaps"
     assert gaps == [f"{log.path}: 5 lines are missing before line 4: the disk did not take them"]
     assert [event for event, _ in log.told] == ["log_not_written", "log_lines_lost"]
     assert "File too large" in str(log.told[0][1]["error"])
@@ -95,7 +95,7 @@ def test_a_disk_that_answers_with_an_error_for_a_while(
     assert log.told[1][1] == {"lines": 3}
 
 
-def test_no_line_is_written_behind_half_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_line_is_written_after_half_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = Written(tmp_path)
     log.lines(range(3))
     monkeypatch.setattr(os, "truncate", refuse)
@@ -155,7 +155,7 @@ def test_a_disk_that_packs_no_file_leaves_it_as_it_is(tmp_path: Path, monkeypatc
 
 @pytest.mark.parametrize("at_once", [1, 7, 30, 60])
 def test_it_is_read_while_it_is_cut(tmp_path: Path, at_once: int) -> None:
-    """``at_once``: so many lines are written for each that is read; a part takes 19."""
+    """``at_once``: lines written for each line that is read; a part takes 19."""
     log = Written(tmp_path, part_bytes=2_000)
     log.lines(range(5))
     read: list[int] = []
@@ -166,7 +166,7 @@ def test_it_is_read_while_it_is_cut(tmp_path: Path, at_once: int) -> None:
     assert read == list(range(5 + 120 // at_once * at_once))
 
 
-def test_a_reader_that_comes_again_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reader_that_comes_again_continues(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log, place, read = Written(tmp_path, part_bytes=2_000), Place(), list[str]()
     for number in range(0, 120, 8):
         log.lines(range(number, number + 8))
@@ -229,7 +229,7 @@ def test_what_a_crash_leaves_is_read_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", ["cut", "empty", "no gzip", "unpacked"])
-def test_behind_a_damaged_part_it_goes_on(tmp_path: Path, damage: str) -> None:
+def test_after_a_damaged_part_it_goes_on(tmp_path: Path, damage: str) -> None:
     log = Written(tmp_path, part_bytes=2_000)
     log.lines(range(70))
     part = tmp_path / f"{NAME}.0002.jsonl.gz"
@@ -251,7 +251,7 @@ def test_behind_a_damaged_part_it_goes_on(tmp_path: Path, damage: str) -> None:
     lost = len(held) - len(set(held) & set(read))
     assert lost > 0
     assert read == [number for number in range(70) if number not in held[len(held) - lost :]]
-    assert gaps == [f"{part}: damaged or cut short behind line {len(held) - lost}"]
+    assert gaps == [f"{part}: damaged or cut short after line {len(held) - lost}"]
 
 
 def test_a_part_that_is_gone_is_told(tmp_path: Path) -> None:

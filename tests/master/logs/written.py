@@ -17,7 +17,7 @@ NAME = "gougi-20261121-101500-4711"
 
 
 class Written:
-    """A log file, what it told of its troubles, and a way to write to it."""
+    """A log file, its reported problems, and a way to write to it."""
 
     def __init__(self, folder: Path, part_bytes: int = 0, keep: int = 0) -> None:
         self.path = folder / f"{NAME}.jsonl"
@@ -35,7 +35,7 @@ def no_gap(where: str) -> None:
 
 
 def numbers(path: Path, gap: Callable[[str], None] = no_gap) -> list[int]:
-    """The numbers of a log's lines; -N in the place of N lines that it says are missing."""
+    """The numbers of a log's lines; -N in place of N lines that it reports missing."""
     lines = [json.loads(line) for _, _, line in read_lines(path, gap)]
     return [-line["lines"] if line.get("event") == LINES_LOST else line["number"] for line in lines]
 

@@ -1,4 +1,4 @@
-"""Archives for the tests: honest ones, and some that nobody should unpack."""
+"""Archives for the tests: valid ones, and hostile ones."""
 
 from __future__ import annotations
 

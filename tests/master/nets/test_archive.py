@@ -1,4 +1,4 @@
-"""Archives as the field packs them, and hostile ones: no path of theirs is used, no limit passed, nothing crashes."""
+"""Archives as authors pack them, and hostile ones: no path of theirs is used, no limit passed, nothing crashes."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_two_networks(pack: Packer, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("pack", PACKERS)
 def test_paths_that_lead_out_lead_nowhere(pack: Packer, tmp_path: Path) -> None:
-    """The bytes are read; that no file is written is shown with the whole command."""
+    """The bytes are read; the test of the whole command shows that no file is written."""
     path = pack(tmp_path / "net.archive", {"../../out.bin": NET, "/tmp/out.bin": STRANGE})
     assert b"".join(unpack(path, nets_in(path)[0])) == NET
 
@@ -85,7 +85,7 @@ def test_bombs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_header_that_would_fill_the_memory(tmp_path: Path) -> None:
-    """tarfile takes an extended header into memory as a whole; a gzip of zeros makes a large one of a few bytes."""
+    """tarfile reads an extended header into memory as a whole; a gzip of zeros makes a large one of a few bytes."""
     info = tarfile.TarInfo("long")
     info.type, info.size = tarfile.XHDTYPE, 8 << 30
     with gzip.open(tmp_path / "bomb.tar.gz", "wb") as file:

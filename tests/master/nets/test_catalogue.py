@@ -1,4 +1,4 @@
-"""The catalogue: each entry is complete and says what nobody has verified; names are found in any spelling."""
+"""The catalogue: each entry is complete and states its verification; names are found in any spelling."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Downloads from a server that cuts, lies, and cannot send parts: the file is whole and right, or there is none."""
+"""Downloads from a server that cuts, lies, and cannot send parts: the file is complete and right, or there is none."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def site() -> Iterator[Site]:
 
 
 def fetch(site: Site, part: Path, size: int | None = None) -> list[float]:
-    """Download, and give how long it would have waited between its tries."""
+    """Download, and return the waits between the tries."""
     waits: list[float] = []
     with held(part), pytest.MonkeyPatch.context() as patched:
         patched.setattr("time.sleep", waits.append)
@@ -41,7 +41,7 @@ def test_a_whole_file_at_once(site: Site, tmp_path: Path) -> None:
     assert site.asked == [None]
 
 
-def test_a_cut_download_goes_on_where_it_was(site: Site, tmp_path: Path) -> None:
+def test_a_cut_download_resumes(site: Site, tmp_path: Path) -> None:
     site.cuts = [300_000, 5, 200_000]
     assert fetch(site, tmp_path / "x.part") == [1, 1, 1]
     assert (tmp_path / "x.part").read_bytes() == CONTENT

@@ -1,4 +1,4 @@
-"""``gougi net list`` and ``gougi net get``, whole, against a server on this machine."""
+"""``gougi net list`` and ``gougi net get`` against a server on this machine."""
 
 from __future__ import annotations
 
@@ -262,7 +262,7 @@ def test_on_a_terminal_the_user_answers(nets: Path, monkeypatch: pytest.MonkeyPa
 def test_a_network_that_cannot_be_read(
     nets: Path, listed: Callable[..., None], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Its error is shown. It stays if its hash was right: another version may read it."""
+    """Its error is shown. The file stays if its hash was right: another version may read it."""
     unknown = STRANGE[:-7]  # no architecture has this size either
     Path("strange.bin").write_bytes(unknown)
     assert run(["net", "get", "strange.bin"]) == FAILED
@@ -275,7 +275,7 @@ def test_a_network_that_cannot_be_read(
 
 
 def test_the_beginning_of_a_network_is_not_taken(site: Site, nets: Path) -> None:
-    """A server that says no length, and cuts: only the network itself tells that something is missing."""
+    """A server that gives no length, and cuts: only the network itself shows that a part is missing."""
     site.files["/mine.bin"] = NET
     site.length, site.cuts = False, [len(NET) // 2]
     assert run(["net", "get", f"{site.address}/mine.bin"]) == FAILED
@@ -299,7 +299,7 @@ def test_paths_of_an_archive_lead_nowhere(nets: Path, tmp_path: Path) -> None:
 
 
 def test_a_full_disk(site: Site, nets: Path, listed: Callable[..., None], tmp_path: Path) -> None:
-    """On the way of the download, and while the network is unpacked."""
+    """During the download, and while the network is unpacked."""
     listed(zipped(tmp_path / "own.zip", {"nn.bin": NET}).read_bytes())
     part = nets / ".downloads" / f"{sha256(f'{site.address}/own.7z'.encode())[:16]}.part"
     part.parent.mkdir(parents=True)

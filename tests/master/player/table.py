@@ -1,4 +1,4 @@
-"""A player at a table: a test says what it hears, and sees what it does."""
+"""A player at a table: a test gives it inputs and sees its actions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def progress(search_id: int, *pv: str) -> Progress:
 
 
 class Table:
-    """A player, and everything that it wanted done."""
+    """A player, and all its requested actions."""
 
     def __init__(self, settings: PlayerSettings | None = None) -> None:
         login = Login("alice", "test-60-5F-B,pwa")
@@ -40,7 +40,7 @@ class Table:
         self.tell(Connected())
 
     def tell(self, event: Input, at_ms: float | None = None) -> list[Instruction]:
-        """It happens, now or at another time."""
+        """An event, now or at another time."""
         instructions = self.player.handle(event, self.now if at_ms is None else at_ms)
         self.all += instructions
         finished = [instruction for instruction in self.all if isinstance(instruction, Finish)]
@@ -54,7 +54,7 @@ class Table:
         return [instruction for line in lines for instruction in self.tell(ServerLine(line))]
 
     def ponder(self, reply: str, known: Known) -> None:
-        """Pondering has found something about ``reply``, just now."""
+        """Pondering has just found something about ``reply``."""
         self.tell(PonderFound(Pondered(self.pondered[-1].search_id, {reply: known}), self.now))
 
     def begin(self, summary: GameSummary = BLACK) -> Table:
@@ -89,7 +89,7 @@ class Table:
         return self.player.outcome
 
     def decide(self, move: str, score: int | None = 0, pv: Iterable[str] = (), **more: object) -> str:
-        """The running search decides; gives the line that goes out."""
+        """The running search decides; returns the outgoing line."""
         before = len(self.lines)
         self.tell(decision(self.requests[-1].search_id, move, score, pv, **more))
         (line,) = self.lines[before:]

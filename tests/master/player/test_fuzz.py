@@ -1,4 +1,4 @@
-"""Any server: its lines mutated, repeated, out of order, no text at all, in chunks of any size, at any moment.
+"""Hostile servers: lines mutated, repeated, out of order, no text at all, in chunks of any size, at any moment.
 
 No exception leaves the client, only legal lines are sent, and never two when one was requested.
 """
@@ -95,7 +95,7 @@ class Watched:
                     self.board.push_csa(played.csa)
                     if played.mine:
                         self.waiting = None
-                case Emit(Note("lost_track", {"move": str(csa)})):  # the server plays on with it, on a board of its own
+                case Emit(Note("lost_track", {"move": str(csa)})):  # the server plays on with it, on its own board
                     summary = self.player.protocol.summary
                     assert summary is not None
                     if SIGNS.index(csa[0]) == summary.my_colour:
@@ -140,7 +140,7 @@ class Watched:
         else:
             assert self.board.can_declare()
 
-    # What else happens
+    # Other events
 
     def decide(self, choice: int) -> None:
         move = "resign" if choice % 7 == 0 else "win" if choice % 7 == 1 else "5e5d"
@@ -192,10 +192,10 @@ def mutated(line: bytes, choice: int) -> bytes:
     st.lists(STEPS, min_size=10, max_size=60),
     st.lists(st.integers(1, 40), max_size=4),
 )
-def test_whatever_the_server_says(name: str, head: int, steps: list[tuple[str, int | bytes]], cuts: list[int]) -> None:
+def test_any_server_lines(name: str, head: int, steps: list[tuple[str, int | bytes]], cuts: list[int]) -> None:
     watched = Watched()
     lines = [line.encode() for line in server_lines(name)]
-    if head < 0:  # most games begin before anything odd happens
+    if head < 0:  # most games begin before the first fault
         head = next((at + 1 for at, line in enumerate(lines) if line.startswith(b"START:")), 0)
     for line in lines[:head]:
         watched.hear(line + b"\n", cuts)
@@ -232,7 +232,7 @@ def test_whatever_the_server_says(name: str, head: int, steps: list[tuple[str, i
                 watched.tell(progress)
             case "fail":
                 watched.tell(inputs.SearchFailed(watched.search_id, "broken"))
-            case "lost" if number % 8 == 0:  # now and then, for nothing follows
+            case "lost" if number % 8 == 0:  # now and then, because nothing follows
                 watched.tell(inputs.ConnectionLost("gone"))
             case "abort" if number % 8 == 0:
                 watched.tell(inputs.GiveUp("enough"))
@@ -240,7 +240,7 @@ def test_whatever_the_server_says(name: str, head: int, steps: list[tuple[str, i
 
 @pytest.mark.timeout(60)
 def test_any_bytes_over_tcp() -> None:
-    """The whole client: its end is an outcome or one of its two errors, whatever comes."""
+    """The whole client: for any input its end is an outcome or one of its two errors."""
 
     async def one(rng: random.Random) -> None:
         lines = [line.encode() for line in server_lines(rng.choice(PLAIN))]

@@ -1,4 +1,4 @@
-"""The rules of a game around the search."""
+"""The player's decisions by the rules: declaration, resignation, move limit."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def verdicts(judge: Judge, *scores: int | None, plies: int = 100) -> list[Verdic
         ("4K4/9/9/9/9/9/pppp5/1r5b1/2sgkgs2 w r3p 1", False),
     ],
 )
-def test_it_declares_exactly_where_it_is_right(sfen: str, right: bool) -> None:
+def test_it_declares_exactly_if_the_rule_allows_it(sfen: str, right: bool) -> None:
     """`tests.worker.shogi.test_position` has the rule itself."""
     position = Position.from_sfen(sfen)
     referee = judge(my_colour=position.turn)
@@ -85,7 +85,7 @@ def test_being_mated_counts_as_a_bad_score_and_mating_does_not() -> None:
     assert set(verdicts(judge(), *[MATE - 3] * 9)) == {Verdict.PLAY}
 
 
-def test_never_by_score_where_that_is_switched_off() -> None:
+def test_never_by_score_if_that_is_switched_off() -> None:
     assert set(verdicts(judge(replace(SETTINGS, resign_score=None)), *[mated_in(2)] * 9)) == {Verdict.PLAY}
 
 
@@ -107,7 +107,7 @@ def test_nobody_resigns_near_the_limit() -> None:
 )
 def test_a_resignation_needs_a_score_that_says_why(score: int | None, plies: int, expected: Verdict) -> None:
     referee = judge()
-    referee.after_search(decision(score=-3000), START, 90)  # what was before is no reason
+    referee.after_search(decision(score=-3000), START, 90)  # earlier scores are no reason
     assert referee.after_search(decision("resign", score), START, plies) is expected
 
 
@@ -115,7 +115,7 @@ def test_a_resignation_needs_a_score_that_says_why(score: int | None, plies: int
 
 
 @pytest.mark.parametrize("sfen", [START.sfen(), MATED, ENTERED])
-def test_at_the_limit_the_server_has_the_word_whatever_the_position(sfen: str) -> None:
+def test_at_the_limit_the_server_decides_in_any_position(sfen: str) -> None:
     referee, position = judge(), Position.from_sfen(sfen)
     assert referee.before_search(position, 320) == Judgement(Verdict.WAIT)
     assert referee.before_search(position, 321) == Judgement(Verdict.WAIT)
@@ -124,7 +124,7 @@ def test_at_the_limit_the_server_has_the_word_whatever_the_position(sfen: str) -
     assert referee.before_search(position, 320).verdict is not Verdict.WAIT
 
 
-def test_the_very_last_move_mates_where_it_can() -> None:
+def test_the_very_last_move_mates_if_it_can() -> None:
     referee, position = judge(), Position.from_sfen(MATES)
     assert referee.before_search(position, 318).verdict is Verdict.SEARCH
     last = referee.before_search(position, 319)

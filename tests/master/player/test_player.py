@@ -170,7 +170,7 @@ def test_abort_before_the_game(heard: int) -> None:
 
 @pytest.mark.parametrize("name", [name for name in NAMES if "BEGIN Game_Summary" in server_lines(name)])
 def test_replays_every_recorded_game(name: str) -> None:
-    """The recorded server against this player: our moves are those of the recording when it is our turn."""
+    """The recorded server against this player: on our turns, our moves are those of the recording."""
     table = Table()
     lines = list(server_lines(name))
     answered = 0

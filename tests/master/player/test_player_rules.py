@@ -47,7 +47,7 @@ def test_a_score_that_falls_buys_time() -> None:
 
 
 def test_the_line_is_measured() -> None:
-    """Every echo comes 700 ms after our line: whole seconds are aimed at with that margin."""
+    """Every echo comes 700 ms after our line: whole seconds are the target, with that margin."""
     table = Table().begin(replace(BLACK, max_moves=None))
     for number in range(20):
         table.decide(("2h3h", "3h2h")[number % 2])
@@ -107,7 +107,7 @@ def test_a_server_that_plays_for_us_at_the_limit_leaves_nothing_to_wait_for() ->
     table.now += 2000
     assert table.tell(Tick()) == []
     table.hear("-8384FU,T0")
-    assert len(table.requests) == 1  # the search from before the limit: this one is waited at again
+    assert len(table.requests) == 1  # the search from before the limit: the player waits for it again
     assert table.player.deadline_ms is not None
 
 
@@ -119,7 +119,7 @@ def test_a_mate_by_the_last_move_is_played_without_a_search() -> None:
     assert not table.pondered
 
 
-def test_where_no_move_was_reported_by_the_deadline_one_is_chosen_by_material() -> None:
+def test_if_no_move_was_reported_by_the_deadline_one_is_chosen_by_material() -> None:
     table = Table().begin(replace(BLACK, start_sfen="4k4/9/9/4r4/9/9/4R4/9/3K5 b - 1"))
     table.tell(Tick(), table.now + 10**6)
     assert table.lines[-1].startswith("+5754HI")
@@ -204,7 +204,7 @@ def test_declares_in_a_handicap_game_by_the_rule_that_is_set() -> None:
         assert table.lines[-1] != "%KACHI" and table.requests[-1].entering is expected
 
 
-def test_declares_never_where_the_rule_is_not_offered() -> None:
+def test_declares_never_if_the_rule_is_not_offered() -> None:
     table = Table().begin(replace(BLACK, start_sfen=ENTERED, declaration=""))
     assert table.requests[-1].entering is EnteringKingRule.NONE
     line = table.decide("win", None)

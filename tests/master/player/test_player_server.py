@@ -1,4 +1,4 @@
-"""A server that does something else, a player that gives up, and searchers that fail."""
+"""A server with unexpected answers, a player that gives up, and searchers that fail."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_nobody_waits_for_a_game_that_cannot_come(text: str, conclusion: Conclus
     assert table.lines[-1] == "LOGOUT"
 
 
-# Another game than the one that was asked for
+# Another game than the requested one
 
 
 def asking(game: str) -> Table:
@@ -61,7 +61,7 @@ def test_another_time_than_the_name_says_is_rejected() -> None:
     assert (table.outcome.conclusion, table.outcome.reason) == (Conclusion.WRONG_GAME, why)
 
 
-def test_the_default_game_is_rejected_and_the_line_may_drop_behind_that() -> None:
+def test_the_default_game_is_rejected_and_the_connection_may_drop_after_that() -> None:
     offer = replace(BLACK, game_id="test+default-1500-0+alice+bob+20261121082246", time=(TimeControl(1_500_000),) * 2)
     table = asking("floodgate300-10F")
     table.hear(*format_summary(offer))
@@ -116,7 +116,7 @@ def test_who_waits_before_he_leaves_hears_of_the_opponents_end(ending: list[str]
 
 
 def test_leaving_on_the_opponents_turn_is_a_loss() -> None:
-    """Nothing more is heard of the game: the server resigns for us when the opponent has moved."""
+    """No more lines of the game come: the server resigns for us when the opponent has moved."""
     table = Table().begin(WHITE)
     assert table.tell(Leave()) != []  # a driver that does not wait
     table = Table().begin(WHITE)
@@ -139,7 +139,7 @@ def test_an_opponent_who_moves_while_we_log_out() -> None:
 
 
 @pytest.mark.parametrize("last", [[], ["#RESIGN"]])
-def test_a_line_that_drops_behind_the_resignation_is_a_loss(last: list[str]) -> None:
+def test_a_connection_lost_after_the_resignation_is_a_loss(last: list[str]) -> None:
     table = Table().begin()
     table.tell(GiveUp("Ctrl-C"))
     table.hear(*last)
@@ -205,7 +205,7 @@ def test_the_guard_never_goes_beyond_the_margin() -> None:
     assert table.player.deadline_ms == table.now + request.hard_ms + 20
 
 
-def test_what_pondering_knew_is_played_where_the_search_says_nothing() -> None:
+def test_the_ponder_result_is_played_if_the_search_is_silent() -> None:
     table = Table().begin()
     table.decide("7g7f")
     table.hear("+7776FU,T0")
@@ -216,7 +216,7 @@ def test_what_pondering_knew_is_played_where_the_search_says_nothing() -> None:
 
 
 @pytest.mark.parametrize(("reply", "answer"), [("-3334FU", "+2726FU"), ("-8384FU", None)])
-def test_what_the_last_search_expected_is_played_where_this_one_says_nothing(reply: str, answer: str | None) -> None:
+def test_the_last_searchs_line_is_played_if_this_one_is_silent(reply: str, answer: str | None) -> None:
     table = Table().begin()
     table.decide("7g7f", 55, ["3c3d", "2g2f", "4c4d"])
     table.hear("+7776FU,T2", after_ms=2_300)
@@ -241,7 +241,7 @@ def test_decisions_of_earlier_searches_are_ignored() -> None:
     assert table.decide("2g2f").startswith("+2726FU")
 
 
-def test_a_pv_is_cut_where_it_is_not_legal_and_where_it_is_long() -> None:
+def test_a_pv_is_cut_at_an_illegal_move_and_at_its_maximum_length() -> None:
     table = Table().begin()
     assert table.decide("7g7f", 1, ["3c3d", "3c3d", "2g2f"]) == "+7776FU,'* 1 -3334FU"
     table.hear("+7776FU,T0", "-3334FU,T0")

@@ -140,8 +140,8 @@ BOOKS = ("book", "book badly", "no book", "old book")
 
 @settings(max_examples=40)
 @given(st.lists(st.sampled_from(["tick", "decide", "reply", *BOOKS]), max_size=50), st.randoms(use_true_random=False))
-def test_whatever_the_book_says_a_turn_ends(steps: list[str], random: Random) -> None:
-    """Only legal moves go out, and on our turn something is always awaited by a deadline."""
+def test_a_turn_ends_for_any_book(steps: list[str], random: Random) -> None:
+    """Only legal moves go out, and on our turn there is always a deadline."""
     table = Table(PlayerSettings(book_ms=300, resign_score=None)).begin()
     board = Position.startpos()
     for step in steps:
@@ -234,7 +234,7 @@ def test_pondering_ends_with_the_game(ending: str) -> None:
     assert table.stopped == [2]
 
 
-def test_no_pondering_where_it_is_switched_off_or_the_game_is_over() -> None:
+def test_no_pondering_if_it_is_switched_off_or_the_game_is_over() -> None:
     table = Table(PlayerSettings(ponder=False)).begin()
     table.decide("7g7f")
     assert not table.pondered

@@ -22,7 +22,7 @@ def test_delays_grow_and_end() -> None:
 
 
 def test_a_long_wait_begins_the_row_anew() -> None:
-    """A server that is restarted once a day, or a line that drops now and then, is no rival."""
+    """A server that is restarted once a day, or a line that drops now and then, is no second Gougi."""
     times = 0
     for waited_s, expected in ((1.0, 1), (1.0, 2), (1800.0, 0), (1.0, 1)):
         times = times_shown_out(times, waited_s)

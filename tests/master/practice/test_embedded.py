@@ -1,4 +1,4 @@
-"""The embedded game as a user meets it: real nodes, real TCP, real signals, and no Ray."""
+"""The embedded game from the command line: real nodes, real TCP, real signals, and no Ray."""
 
 from __future__ import annotations
 
@@ -76,14 +76,14 @@ def test_a_node_that_is_killed_costs_no_game(start: Start, tmp_path: Path) -> No
     received = [str(entry["line"]) for entry in logged(tmp_path) if entry.get("kind") == "ServerLine"]
     assert sum(bool(re.fullmatch(r"[+-]\d{4}[A-Z]{2},T\d+", line)) for line in received) == 16
     assert any("warning: node_lost" in line and "node-1" in line for line in running.lines)
-    # On a busy machine others may be out of hearing for a second, too.
+    # On a busy machine other nodes may be silent for a second, too.
     assert "node-1" in [entry["node"] for entry in logged(tmp_path) if entry["event"] == "node_lost"]
     assert not running.left_behind()
     assert planted.told == ""
 
 
 @pytest.mark.parametrize("moment", ["starting node-1", "  2 "])
-def test_ctrl_c_leaves_nothing_behind(start: Start, tmp_path: Path, moment: str) -> None:
+def test_ctrl_c_leaves_no_process(start: Start, tmp_path: Path, moment: str) -> None:
     running = start("--time", "1+1")
     running.wait_for(moment)
     running.press_ctrl_c()
@@ -100,7 +100,7 @@ def test_ctrl_c_leaves_nothing_behind(start: Start, tmp_path: Path, moment: str)
 
 def test_ctrl_c_at_the_very_start(start: Start) -> None:
     running = start()
-    # Until the first library of ours is there Python itself begins, and it has a traceback of its own.
+    # Before our first library is loaded, Python itself starts, with its own traceback.
     maps = Path(f"/proc/{running.process.pid}/maps")
     deadline = time.monotonic() + 60
     while "/site-packages/" not in maps.read_text():

@@ -1,4 +1,4 @@
-"""Games with a server that refuses, offers another game, or hears that we leave: on loopback TCP."""
+"""Games with a server that refuses, offers another game, or gets our LOGOUT: on loopback TCP."""
 
 from __future__ import annotations
 

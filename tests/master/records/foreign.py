@@ -1,7 +1,7 @@
 """Other programs' readers of records, each with the same answer: start, moves, winner.
 
-python-shogi and cshogi are libraries; tsshogi (ShogiHome's) runs under node. What one of them cannot do, whoever wrote
-the file, is said where it is passed over.
+python-shogi and cshogi are libraries; tsshogi (ShogiHome's) runs under node. If one of them cannot read a feature in
+any file, a comment at the exception says so.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def ask_tsshogi(*orders: dict[str, str]) -> list[dict[str, Any]]:
 
 
 _LOST, _WON = ("resign", "timeout", "mate", "foulLose", "loseByDefault"), ("foulWin", "enteringOfKing", "winByDefault")
-"""Ends by what they mean for the side to move."""
+"""Game ends by their meaning for the side to move."""
 
 
 def tsshogi(kind: str, *texts: str) -> list[Read]:

@@ -1,4 +1,4 @@
-"""CSA as the world writes it: start positions, statements, endings, several games in a file; and the encodings."""
+"""CSA in the variants of real files: start positions, statements, endings, several games in a file; and encodings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JKF: presets and positions of one's own, endings, and what has not its form."""
+"""JKF: presets and custom positions, endings, and malformed input."""
 
 from __future__ import annotations
 

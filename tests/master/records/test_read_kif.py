@@ -1,4 +1,4 @@
-"""KIF and KI2 as the world writes them: start positions, lines that are passed over, moves, endings, variations."""
+"""KIF and KI2 in the variants of real files: start positions, ignored lines, moves, endings, variations."""
 
 from __future__ import annotations
 

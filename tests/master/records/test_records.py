@@ -48,7 +48,7 @@ def test_rsshogi_reads_what_was_written(tmp_path: Path) -> None:
         (3, Ending("MAX_MOVES", 0), "%TORYO"),  # mated by the last move before the limit
         (3, Ending("CHUDAN"), "%CHUDAN"),
         (3, Ending("disconnected"), "%CHUDAN"),
-        (2, Ending("RESIGN", 0), "%-ILLEGAL_ACTION"),  # out of turn, as who leaves: he loses by what he did
+        (2, Ending("RESIGN", 0), "%-ILLEGAL_ACTION"),  # out of turn, by leaving: the leaver loses by his action
         (3, Ending("RESIGN", 1), "%+ILLEGAL_ACTION"),
         (2, Ending("METEORITE", 0), "%CHUDAN"),
         (2, Ending("RESIGN"), "%CHUDAN"),
@@ -189,7 +189,7 @@ while True:
 
 @pytest.mark.slow
 def test_kill_dash_nine_leaves_whole_records(tmp_path: Path) -> None:
-    """At whatever moment: what was saved last is there, in both formats."""
+    """At any moment: the last saved state is there, in both formats."""
     program = subprocess.Popen(
         [sys.executable, "-c", SAVES, str(tmp_path)], cwd=ROOT, stdout=subprocess.PIPE, text=True
     )

@@ -1,4 +1,4 @@
-"""A USI engine that plays the number of its position's moves: a wrong, a missing or a doubled answer is seen."""
+"""A USI engine that plays the number of its position's moves, which shows wrong, missing and doubled answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``gougi usi --listen`` and ``--connect``, as a user starts them."""
+"""``gougi usi --listen`` and ``--connect`` from the command line."""
 
 from __future__ import annotations
 

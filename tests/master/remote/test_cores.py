@@ -1,4 +1,4 @@
-"""Both ends of a remote engine, on a line that cuts, halves and delays as chance has it; in virtual time."""
+"""Both ends of a remote engine, on a line that cuts, halves and delays at random; in virtual time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NAME = "0123456789abcdef"
 
 
 class World:
-    """One client, one host, an engine that answers at once or when it is told, and the line between them."""
+    """One client, one host, an engine that answers at once or on demand, and the line between them."""
 
     def __init__(self, rng: random.Random, secret: str = "s", keep_s: float = 60) -> None:
         self.rng, self.now_s = rng, 100.0
@@ -38,13 +38,13 @@ class World:
         self.up: deque[str] = deque()
         self.gui: list[str] = []
         self.engines: dict[int, list[str]] = {}
-        """By engine, the lines that it was told."""
+        """Lines for each engine."""
         self.exit: int | None = None
         self.wants: float | None = None
         self.reachable = True
 
     def settle(self) -> None:
-        """Carry out all that is to be done, and deliver all that is under way."""
+        """Carry out all instructions, and deliver all lines under way."""
         while self.client.out or self.host.out or self.down or self.up:
             self.step()
 
@@ -100,7 +100,7 @@ class World:
             self.host.said(engine, "readyok")
 
     def cut(self, *, host_knows: bool = True) -> None:
-        """What is under way is lost."""
+        """Lines under way are lost."""
         lost, self.connection = self.connection, None
         self.down.clear()
         self.up.clear()
@@ -110,7 +110,7 @@ class World:
             self.client.gone("cut", self.now_s)
 
     def wait(self, seconds: float) -> None:
-        """Let time pass; what wants to connect does."""
+        """Let time pass; clients that want to connect do so."""
         end_s = self.now_s + seconds
         while self.now_s < end_s:
             self.now_s = min(end_s, self.now_s + 0.5)
@@ -133,7 +133,7 @@ class World:
 
     @property
     def heard(self) -> list[str]:
-        """What the engine said, as it came to the GUI."""
+        """The engine's lines, as they came to the GUI."""
         return [line for line in self.gui if not line.startswith("info string")]
 
 
@@ -146,7 +146,7 @@ def begun(seed: int = 1, **settings: float) -> World:
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_each_line_arrives_once_and_in_order_whatever_is_cut(seed: int) -> None:
+def test_each_line_arrives_once_and_in_order_after_any_cut(seed: int) -> None:
     world = begun(seed)
     rng = world.rng
     told, answers = ["usi", "setoption name Threads value 2", "isready"], ["usiok", "readyok"]
@@ -259,7 +259,7 @@ def test_only_one_side_has_a_secret(hosts: str, clients: str, words: str) -> Non
 
 
 def sent(host: Host, connection: int) -> list[str]:
-    """What a connection is sent, up to now."""
+    """Lines sent on a connection up to now."""
     found = [order.text for order in host.out if isinstance(order, Send) and order.connection == connection]
     return found + ["closed" for order in host.out if order == Close(connection)]
 

@@ -24,7 +24,7 @@ SCRIPTED = str(Path(__file__).with_name("scripted.py"))
 
 
 class Proxy:
-    """Passes bytes on to a port, in pieces and late, and cuts all connections when it is told."""
+    """Passes bytes on to a port, in pieces and late, and cuts all connections on demand."""
 
     def __init__(self, port: int, rng: random.Random) -> None:
         self._port, self._rng = port, rng
@@ -128,7 +128,7 @@ class Stage:
 
     @property
     def engines(self) -> int:
-        """How many engines there were."""
+        """The number of engines so far."""
         return self.log.read_text().splitlines().count("usi")
 
 

@@ -1,4 +1,4 @@
-"""Streams that never make their writer wait: real pipes that nobody reads, and a device that is full."""
+"""Streams that never block their writer: real pipes without a reader, and a full device."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_who_writes_does_not_wait_and_nothing_that_fits_is_lost() -> None:
     writing.join(30)
     assert not writing.is_alive()
     assert not outlet.drain(0.05), "nobody has read it"
-    stream.flush()  # nor does a lock hold up who flushes the stream itself
+    stream.flush()  # nor does a lock hold up a caller that flushes the stream itself
     found = bytearray()
     while found.count(b"\n") < len(lines):
         found += os.read(reads, 1 << 16)
@@ -130,7 +130,7 @@ def test_a_closed_pipe_ends_no_game() -> None:
 
 
 def test_a_screen_that_takes_long_to_draw_is_drawn_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The cores are the search's."""
+    """The cores belong to the search."""
     now_s, waited_s, drawn = 0.0, 0.0, list[float]()
     console = Console(file=io.StringIO(), force_terminal=True, width=120, height=40)
     show = Show(console, console)
@@ -163,7 +163,7 @@ def test_a_screen_that_takes_long_to_draw_is_drawn_less_often(monkeypatch: pytes
 
 
 class Dead(io.StringIO):
-    """A terminal that takes nothing for a while."""
+    """A terminal that accepts nothing for a while."""
 
     dead = False
 

@@ -75,9 +75,18 @@ def test_the_wide_screen_shows_it_all() -> None:
         assert words in text, words
 
 
+def test_a_screen_of_80_columns_cuts_only_variations_and_notes() -> None:
+    view = GameView(now=lambda: 0.0)
+    for event in GAME[:5]:
+        view.observe(event)
+    lines = drawn(view, 80, 24)
+    assert all("☖" in line for line in lines if "…" in line)
+    assert "612.3k" in " ".join(lines) and "decided by split" in " ".join(lines)
+
+
 @pytest.mark.parametrize("notation", Notation)
 def test_a_screen_has_one_notation(notation: Notation) -> None:
-    """Last move, variations, votes and what the nodes search."""
+    """Last move, variations, votes and the nodes' jobs."""
     csa, usi, japanese = "7776FU", "7g7f", "☗７六歩"
     for count in (5, 6):
         view = GameView(now=lambda: 0.0, notation=notation)
@@ -121,7 +130,7 @@ def test_the_opponents_search_is_a_side_of_its_own() -> None:
     assert view.sides[1].sfen == after("7g7f")
 
 
-def test_an_opponent_that_hears_of_the_move_first_thinks_about_the_position_behind_it() -> None:
+def test_an_opponent_that_gets_the_move_first_thinks_about_the_position_after_it() -> None:
     view, lines = GameView(), list[str]()
     plain = LineView(view, lines.append)
     for event in GAME[:5]:
@@ -218,7 +227,7 @@ def test_a_show_from_beginning_to_end(terminal: bool) -> None:
     assert terminal or "\x1b" not in text
 
 
-# How far it is
+# Progress
 
 
 def test_how_far_the_game_is() -> None:

@@ -68,7 +68,7 @@ class TestReady:
         assert bench.done[-1] == Quit(1, "no Ray here")
 
     def test_a_network_that_cannot_be_used_ends_it_though_there_is_a_fleet(self) -> None:
-        """The one who asked for another network would play on with the old one, and not know it."""
+        """The user asked for another network; the fleet would play on with the old one, unnoticed."""
         bench = Bench()
         bench.send("setoption name EvalFile value /no/such", "isready")
         bench.feed(Prepared("EvalFile: /no/such: no such file", stays=True, final=True))
@@ -219,12 +219,12 @@ class TestGo:
         bench.send("stop")
         assert len(bench.moves()) == 1
 
-    def test_where_nothing_is_known_the_move_is_chosen_by_material(self) -> None:
+    def test_if_nothing_is_known_the_move_is_chosen_by_material(self) -> None:
         bench = thinking("go btime 1000", "position sfen 4k4/9/9/4r4/9/9/4R4/9/3K5 b - 1")
         bench.feed(Failed(bench.request.search_id, "no fleet"))
         assert bench.moves() == ["bestmove 5g5d"]
 
-    def test_a_lost_position_is_resigned_where_that_is_wanted(self) -> None:
+    def test_a_lost_position_is_resigned_if_the_option_is_on(self) -> None:
         for value, answer in (("600", "bestmove resign"), ("601", "bestmove 7g7f ponder 3c3d")):
             bench = Bench()
             bench.send(f"setoption name ResignValue value {value}", "position startpos", "go depth 3")
@@ -302,7 +302,7 @@ class TestPonder:
         bench.tick(10_000)
         assert bench.take() == [], "nothing is known yet"
         bench.find(KNOWN, "8c8d")
-        assert bench.take() == [], "of the reply that the GUI named nothing is known"
+        assert bench.take() == [], "nothing is known of the reply that the GUI named"
         bench.find(KNOWN, "3c3d", "8c8d")
         assert bench.take() == ["info depth 7 multipv 1 score cp 20 nodes 900 nps 300 time 3000 pv 2g2f 8c8d"]
         assert bench.moves() == []
@@ -316,13 +316,13 @@ class TestPonder:
         assert bench.request.soft_ms is not None
         fresh = thinking(f"go {TIMES}", "position startpos moves 7g7f 3c3d")
         assert fresh.request.soft_ms is not None
-        assert bench.request.soft_ms < fresh.request.soft_ms, "what is known saves time"
+        assert bench.request.soft_ms < fresh.request.soft_ms, "known results save time"
         bench.decide("2g2f")
         assert bench.moves() == ["bestmove 2g2f"]
-        assert not bench.of(StopSearch), "the fleet goes on from what it has"
+        assert not bench.of(StopSearch), "the fleet continues from its results"
 
     def test_what_was_pondered_is_what_is_searched_then(self) -> None:
-        """Else it would be no hit."""
+        """Otherwise it would be no hit."""
         bench = Bench()
         bench.send("setoption name MultiPV value 2", "setoption name DepthLimit value 9")
         bench.send("position startpos moves 7g7f 3c3d", "go ponder byoyomi 1000", "ponderhit")
@@ -358,7 +358,7 @@ class TestPonder:
         bench = self.pondering()
         bench.send("stop")
         [move] = bench.moves()
-        assert len(move.split()[1]) in (4, 5), "a legal move where nothing is known"
+        assert len(move.split()[1]) in (4, 5), "a legal move if nothing is known"
         bench.tick(LINGER_MS + 1)
         assert bench.of(StopSearch) == [StopSearch(bench.pondered.search_id)]
         bench.tick(60_000)

@@ -56,7 +56,7 @@ class TestReport:
             "info depth 11 seldepth 31 multipv 2 score mate -4 nodes 5000 nps 80 hashfull 200 time 250 pv 2g2f",
         ]
 
-    def test_lines_come_at_intervals_and_only_where_they_say_something(self) -> None:
+    def test_lines_come_at_intervals_and_only_with_news(self) -> None:
         reporter = Reporter(300)
         progress = Progress(search_id=1, nodes=9, lines=self.LINES[:1])
         other = replace(progress, lines=self.LINES[1:])
@@ -132,7 +132,7 @@ def test_the_page_has_every_option_with_its_default_and_range() -> None:
 
 
 class Clock:
-    """A GUI's clock, and what lies between it and us, that take ``delay_ms`` more of each move than we do."""
+    """A GUI's clock and the way to it, which take ``delay_ms`` more of each move than we do."""
 
     def __init__(self, delay_ms: int, total_ms: int, increment_ms: int = 0, byoyomi_ms: int = 0, unit_ms: int = 1):
         self.delay_ms = delay_ms
@@ -142,8 +142,8 @@ class Clock:
         self._shuffle = itertools.cycle(("2h3h", "8b7b", "3h2h", "7b8b"))
 
     def move(self, lag_ms: float = 5) -> float:
-        """One move of ours, ``lag_ms`` after the soft time, and one of the opponent's. What is left on the clock while
-        the flag has not fallen: below 0 it has."""
+        """One move of ours, ``lag_ms`` after the soft time, and one of the opponent's. Returns the rest of the clock;
+        below 0 the flag has fallen."""
         bench = self.bench
         times = f"btime {self.left_ms} wtime 60000"
         times += f" byoyomi {self.byoyomi_ms}" if self.byoyomi_ms else f" binc {self.increment_ms} winc 1000"

@@ -1,4 +1,4 @@
-"""The USI front under fire: whatever the GUI and the fleet say in whatever order, what was promised holds."""
+"""The USI front under random events from the GUI and the fleet: its guarantees hold."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OPTIONS = ("setoption name Nodes value 3", "setoption name Nodes value many", "s
 
 
 class Storm:
-    """A fleet that does what it is told some time later, or in its own way, and counts of what the GUI is owed."""
+    """A fleet that obeys after a delay, or in its own way, with counts of the answers that the GUI should get."""
 
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)
@@ -62,7 +62,7 @@ class Storm:
         self.feed(GuiLine(text, self.bench.now))
 
     def fleet(self) -> None:
-        """The fleet says one of the things that it has to say. Prepared is never overtaken: nothing runs before."""
+        """The fleet sends one of its possible events. `Prepared` is never overtaken: nothing runs before."""
         if self.due:
             event = self.due.pop(0)
             if isinstance(event, Decision) and self.rng.random() < 0.5:
@@ -88,7 +88,7 @@ def test_everything_is_answered_once(seed: int, texts: list[str]) -> None:
             storm.feed(Tick(), storm.rng.choice([0, 50, 3000, 7000]))
         storm.feed(FleetEvent(storm.rng.choice(["node_lost", "dealt", "node_joined"]), {"live": 1, "why": "x\ny"}))
         storm.check()
-    for _ in range(100):  # all that was asked for is answered in the end
+    for _ in range(100):  # all requests are answered in the end
         storm.line("stop")
         while storm.due:
             storm.fleet()

@@ -146,7 +146,7 @@ def test_apery(tmp_path: Path) -> None:
 
 
 def test_apery_keys_tell_positions_apart() -> None:
-    """By board, by whose turn it is, and by the mover's hand; the other's follows from them."""
+    """By board, by the side to move, and by the mover's hand; the other's hand follows from them."""
     keys = {apery_key(parse(sfen)) for sfen in POOL}
     assert len(keys) == len({split_sfen(sfen)[0] for sfen in POOL})
     board = STARTPOS.split()[0]

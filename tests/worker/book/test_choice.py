@@ -1,4 +1,4 @@
-"""The choice among a book's moves, and what is said of it."""
+"""The choice among a book's moves, and the notes about it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOVES = (
 
 
 def chosen(settings: BookSettings, ply: int = 1, turn: int = 0, moves: tuple[BookMove, ...] = MOVES) -> Counter[str]:
-    """Count the moves that are chosen in 400 trials."""
+    """Count the chosen moves of 400 trials."""
     rng = random.Random(7)
     picks = (select(moves, settings, ply, turn, rng).move for _ in range(400))
     return Counter(pick.move if pick else "none" for pick in picks)

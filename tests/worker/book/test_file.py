@@ -144,7 +144,7 @@ def test_a_large_file_is_sampled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ):
         with pytest.raises(BookError, match=words):
             Book(save(damage, path), on_the_fly=True)
-    # What the samples miss is an error of the lookup, not a crash or a wrong move.
+    # A line that the samples miss causes an error of the lookup, not a crash or a wrong move.
     save(written(book).replace("7g7f none 0 0 17\n", "7g7f none 0 0 ?\n"), path)
     reader = Book(path, on_the_fly=True)
     assert reader.find(f"{POOL[16]} 1") == [BookMove("7g7f", count=16)]

@@ -37,7 +37,7 @@ def test_the_middle_is_what_half_of_the_moves_took() -> None:
 
 
 def test_in_fine_units_the_way_of_the_lines_is_taken_off_the_thinking() -> None:
-    """Both are charged, so that what was aimed at is charged and no more."""
+    """Both are charged, so that the charge meets the target."""
     near, far = (GameClock((TimeControl(total_ms=600_000, unit_ms=1),) * 2) for _ in range(2))
     far.delays.middle_ms += 100
     assert near.budget(0.0).soft_ms - far.budget(0.0).soft_ms == 100
@@ -74,21 +74,21 @@ def test_what_is_long_ago_is_forgotten() -> None:
 
 
 def test_what_the_delays_cost() -> None:
-    """Sixteen that are not known, or as many as were measured; and one more, the worst to expect."""
+    """Sixteen unknown delays, or as many as were measured; and one more, the worst to expect."""
 
     def seconds(delay_ms: float) -> float:
         return 1000 * (delay_ms // 1000)
 
     delays = Delays(300)
     assert delays.cost(seconds) == (0, 0, 17)
-    delays.add(800.0)  # 1120 may come of it
+    delays.add(800.0)  # 1120 is possible
     mean, variance, known = delays.cost(seconds)
     assert (mean, known) == (pytest.approx(1000 / 17), 17)
     assert variance == pytest.approx(1000**2 * (1 / 17) * (16 / 17))
     for _ in range(60):
         delays.add(20.0)
     assert delays.cost(seconds)[0] == pytest.approx(1000 / 62)  # it is not forgotten in this game
-    delays.add(60_000.0)  # but an outage is not reckoned with again in full
+    delays.add(60_000.0)  # but another outage does not count in full
     assert delays.cost(seconds)[0] == pytest.approx(2 * 2000 / 63)
 
 
@@ -104,7 +104,7 @@ def test_a_slow_line_raises_the_margin() -> None:
 
 @pytest.mark.parametrize(("roundup", "late"), [(False, 2_500), (True, 1_500)])
 def test_what_the_server_charged_shows_a_slow_way_down(roundup: bool, late: int) -> None:
-    """The echo was quick, but 9 s were charged for 6.5 s: the opponent's move was so late at the least."""
+    """The echo was quick, but 9 s were charged for 6.5 s: the opponent's move was at least so late."""
     clock = GameClock((TimeControl(total_ms=300_000, roundup=roundup),) * 2, SETTINGS)
     clock.sent(6_500.0)
     clock.moved(9_000, 6_520.0)
@@ -134,7 +134,7 @@ def test_a_searcher_that_is_late_is_reckoned_with() -> None:
         soft = clock.budget(clock.turn_began_ms, ply=40).soft_ms
         exchange(clock, soft + 600.0, 1.0, 1.0, 1.0)
     assert clock.delays.usual_ms == pytest.approx(602, abs=2)
-    assert clock.delays.worst_ms == clock.delays.usual_ms  # the hard limit was kept to
+    assert clock.delays.worst_ms == clock.delays.usual_ms  # the hard limit was kept
 
 
 def test_a_searcher_that_does_not_answer_costs_a_second_of_margin_at_most() -> None:

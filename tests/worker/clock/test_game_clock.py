@@ -22,7 +22,7 @@ CONTROLS = {
 def test_the_last_seconds_are_kept_for_what_goes_wrong() -> None:
     clock = GameClock((CONTROLS["blitz"],) * 2, SETTINGS)
     clock.remaining_ms[0] = 2_500
-    assert clock.budget(0.0, ply=60).soft_ms == 1_700  # what the increment pays for
+    assert clock.budget(0.0, ply=60).soft_ms == 1_700  # the part that the increment pays for
 
 
 def test_the_whole_second_is_used() -> None:
@@ -34,7 +34,7 @@ def test_the_whole_second_is_used() -> None:
 
 @pytest.mark.parametrize("remaining_ms", [1_000, 500])
 @pytest.mark.parametrize("max_moves", [None, 256])
-def test_the_last_second_is_not_risked_where_nothing_comes_anew(remaining_ms: int, max_moves: int | None) -> None:
+def test_the_last_second_is_not_risked_without_an_increment(remaining_ms: int, max_moves: int | None) -> None:
     clock = GameClock((CONTROLS["sudden death"],) * 2, SETTINGS)
     clock.remaining_ms[0] = remaining_ms
     at_once = SETTINGS.least_ms
@@ -50,8 +50,8 @@ def test_what_a_move_was_never_given_teaches_nothing() -> None:
 
 
 @pytest.mark.parametrize("roundup", [False, True])
-def test_a_worse_line_never_makes_moves_leave_later_where_little_is_left(roundup: bool) -> None:
-    """The delay that was seen may be more than a unit."""
+def test_a_worse_line_never_makes_moves_leave_later_if_little_is_left(roundup: bool) -> None:
+    """The measured delay may be more than a unit."""
     budgets = []
     for worst_ms in (0.0, 300.0, 500.0, 700.0, 720.0, 1_500.0):
         clock = GameClock((TimeControl(total_ms=900_000, roundup=roundup),) * 2, SETTINGS)
@@ -128,7 +128,7 @@ def test_an_easy_move_saves_only_what_comes_back() -> None:
     assert byoyomi.reconsidered(easy) == 8_700
 
 
-def test_a_delay_is_thought_through_and_given_up_where_the_server_charges_it() -> None:
+def test_a_delay_is_used_for_thinking_until_the_server_charges_it() -> None:
     control = TimeControl(total_ms=300_000, increment_ms=5_000, delay_ms=3_000)
     plain = GameClock((TimeControl(total_ms=300_000, increment_ms=5_000),) * 2, SETTINGS).budget(0.0).soft_ms
     for charged, more in ((6_000, 3_000), (9_000, 0)):  # kept to, and not
@@ -189,12 +189,12 @@ def test_time_that_was_stretched_is_not_owed_by_the_next_move() -> None:
     spent = plain.remaining_ms[0] - stretched.remaining_ms[0]
     assert spent > 5_000
     after, before = stretched.budget(0.0, ply=42).soft_ms, plain.budget(0.0, ply=42).soft_ms
-    # By the smaller share of what is left, and because moves seem to need more than thought; not by what was spent.
+    # A smaller share of the rest, and moves that seem to need more than their time; not the time spent.
     assert 0 <= before - after <= 0.2 * before < spent
 
 
-def test_where_all_moves_are_easy_the_plan_is_kept_to() -> None:
-    """Every move is stretched by 0.85: the clock finds that this is what moves need, and aims higher."""
+def test_if_all_moves_are_easy_the_plan_is_kept() -> None:
+    """Every move is stretched by 0.85: the clock learns that moves need this much, and aims higher."""
     control = TimeControl(total_ms=100_000_000)
     clock = GameClock((control,) * 2, SETTINGS)
     aims = []

@@ -1,6 +1,6 @@
-"""The clock in whole games, in virtual time: no flag falls that the clock can do anything about, and the time is used.
+"""The clock in whole games, in virtual time: no flag falls that the clock can save, and the time is used.
 
-The games are those of `benchmarks.clock`: see there for what they are like, and for what "usable" means.
+The games are those of `benchmarks.clock`, which describes them and defines "usable".
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def test_no_flag_falls_and_the_time_is_used(name: str, kind: str) -> None:
 @pytest.mark.parametrize("link", ["far", *BAD_LINKS])
 @pytest.mark.parametrize("name", [name for name, control in CONTROLS.items() if not control.byoyomi_ms])
 def test_games_that_do_not_end_are_not_lost_on_time(name: str, link: str) -> None:
-    """Over bad links too, wherever there is main time to pay for them; each move may cost a second for good."""
+    """Over bad links too, if there is main time to pay for them; each move may cost a second for good."""
     rng = random.Random(f"{name} {link}")
     for max_moves in (256, None):
         game = play(
@@ -56,7 +56,7 @@ def test_games_that_do_not_end_are_not_lost_on_time(name: str, link: str) -> Non
 
 
 @pytest.mark.parametrize("name", ["WCSC 15m+5F", "10s+1F", "sudden death 15m", "15m, rounded up", "60s+1F, in ms"])
-def test_nothing_is_left_over_where_the_game_ends_at_the_limit(name: str) -> None:
+def test_nothing_is_left_over_if_the_game_ends_at_the_limit(name: str) -> None:
     rng = random.Random(name)
     games = [play(CONTROLS[name], LINKS["near"], "even", rng, max_moves=80) for _ in range(10)]
     assert not any(game.flag_fell for game in games)
@@ -79,7 +79,7 @@ def either(
 
 
 @pytest.mark.parametrize("name", CONTROLS)
-def test_no_flag_falls_where_every_move_is_thought_on_to_the_end(name: str) -> None:
+def test_no_flag_falls_if_every_move_takes_its_full_time(name: str) -> None:
     rng = random.Random(name)
     for number in range(4):
         link = list(LINKS.values())[number % len(LINKS)]
@@ -117,15 +117,15 @@ def test_no_flag_falls_under_any_control(
     cost_of_a_move_at_once = control.charge(SETTINGS.network_margin_ms + SETTINGS.least_ms)
     if cost_of_a_move_at_once >= control.byoyomi_ms + control.increment_ms:
         if control.total_ms <= 130 * cost_of_a_move_at_once:
-            return  # the moves of a game cost more than there is, whoever plays them
+            return  # the moves of a game cost more than its time, for any player
         if spend is hard:
-            return  # nothing comes back, and this searcher answers no sooner than it must
+            return  # no time comes back, and this searcher answers at the last moment
     game = play(control, LINKS[link], kind, random.Random(seed), max_moves=256, spend=spend)  # type: ignore[arg-type]
     assert not game.flag_fell
 
 
 def test_the_simulation_can_lose_on_time() -> None:
-    """A searcher that is twenty times as late as the player lets it be."""
+    """A searcher that is twenty times as late as the player allows."""
 
     def late(clock: GameClock, soft_ms: int, hard_ms: int, *_: object) -> float:
         return hard_ms + 20.0 * GUARD_MS

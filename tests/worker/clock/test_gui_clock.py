@@ -33,8 +33,8 @@ def worst_after(thought_ms: float, first: Asked, second: Asked) -> float:
         (FIRST, 56_000, 3_000, 1_000),  # whole seconds: 4 to 5 s were charged
         (FIRST, 57_000, 3_200, 0),  # 3 to 4 s: nothing is sure
         (replace(FIRST, increment_ms=2_000), 57_250, 2_500, 2_250),
-        (replace(FIRST, byoyomi_ms=5_000), 0, 57_000, 3_000),  # 60 s at the least
-        (replace(FIRST, left_ms=0, byoyomi_ms=5_000), 0, 1_000, 0),  # byoyomi tells nothing
+        (replace(FIRST, byoyomi_ms=5_000), 0, 57_000, 3_000),  # at least 60 s
+        (replace(FIRST, left_ms=0, byoyomi_ms=5_000), 0, 1_000, 0),  # byoyomi gives no information
         (FIRST, 60_001, 1_000, 0),  # somebody has set the clock
         (FIRST, 20_000, 1_000, 0),
     ],

@@ -1,4 +1,4 @@
-"""Signs of a search, and the time that they buy."""
+"""Signs of a search, and the time that they give."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_score_that_falls_within_the_search_buys_time() -> None:
     calm = iterations(Watch(), [50] * 10)
     assert iterations(Watch(), [50, 50, 50, 50, 50, 50, 50, 20, -20, -60]) > calm
     assert iterations(Watch(), [50, 50, 50, 50, 50, 50, 50, 80, 120, 160]) < calm
-    assert iterations(Watch(), [200] * 3 + [50] * 7) == calm  # that was when the search was young
+    assert iterations(Watch(), [200] * 3 + [50] * 7) == calm  # that was at the beginning of the search
 
 
 def test_what_is_lost_already_cannot_fall() -> None:
@@ -101,7 +101,7 @@ def test_all_of_it_multiplies() -> None:
         max_size=20,
     ),
 )
-def test_whatever_is_seen_the_stretch_has_bounds(score: int | None, seen: list[Signs]) -> None:
+def test_the_stretch_has_bounds_for_any_signs(score: int | None, seen: list[Signs]) -> None:
     watch = Watch(score)
     for signs in sorted(seen, key=lambda signs: signs.elapsed_ms):
         assert 0.3 <= watch.see(signs).stretch <= 10 * 2.0 * 1.6

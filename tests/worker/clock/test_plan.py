@@ -74,7 +74,7 @@ def holding(control: TimeControl, *delays_ms: float, ply: int = 0, max_moves: in
     "control",
     [TimeControl(60_000, 10_000), TimeControl(60_000, 0, 5_000), TimeControl(), TimeControl(10_000, 0, 1_000)],
 )
-def test_nothing_is_due_where_what_comes_anew_pays(control: TimeControl) -> None:
+def test_nothing_is_due_if_the_increment_pays(control: TimeControl) -> None:
     held = holding(control)
     assert (held.cost_ms, held.due_ms) == (None, 0.0)
 
@@ -88,7 +88,7 @@ def test_a_unit_is_due_for_each_move_up_to_the_limit_and_one_to_stay_alive() -> 
 
 def test_a_line_that_may_take_a_second_costs_it_now_and_then() -> None:
     assert holding(SUDDEN_DEATH, *[200.0] * 40).due_ms == 1_000
-    once = holding(SUDDEN_DEATH, *[200.0] * 40, 800.0)  # 1120 may come of it
+    once = holding(SUDDEN_DEATH, *[200.0] * 40, 800.0)  # 1120 is possible
     often = holding(SUDDEN_DEATH, *[200.0, 1_000.0] * 20)
     assert once.cost_ms == pytest.approx(1000 / 42)
     assert 127 * 1000 / 42 < once.due_ms < 15_000

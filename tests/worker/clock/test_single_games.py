@@ -1,7 +1,7 @@
 """The single engine in whole games against a GUI's clock, in virtual time: no flag falls, and the time is used.
 
-The engine is asked between its iterations only, each of which takes half as long again to three times as long as the
-one before; its deadline is the hard limit.
+The engine is asked between its iterations only, each of which takes one and a half to three times as long as the one
+before; its deadline is the hard limit.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def play(
     moves: int = 70,
     **options: object,
 ) -> tuple[float, float]:
-    """Black's side of a game: the least time by which its flag did not fall (below 0: it fell), and the main time that
-    is left."""
+    """Black's side of a game: the least time by which its flag did not fall (below 0: it fell), and the rest of the
+    main time."""
     values, clock, now = Options(), GuiClock(), 0.0
     for name, value in options.items():
         values.set(name, str(value))
@@ -93,15 +93,15 @@ def play(
     spend=st.sampled_from([iterate, to_the_end]),
     seed=st.integers(0, 1 << 30),
 )
-def test_no_flag_falls_where_the_delays_are_those_of_the_option(
+def test_no_flag_falls_if_the_delays_are_those_of_the_option(
     total: int, increment: int, byoyomi: int, whole: bool, delay: int, spend: Spend, seed: int
 ) -> None:
-    """``NetworkDelay`` 100 ms above what the way takes at its worst: engine and machine have their delays too."""
+    """``NetworkDelay`` 100 ms above the worst delay of the line: engine and machine have their delays too."""
     rng = random.Random(seed)
     unit = 1000 if whole else 1
     total, increment, byoyomi = (time // unit * unit for time in (total, increment, byoyomi))
     if byoyomi + increment < 4 * (delay + 100):
-        return  # what comes anew does not pay for the delays, or for half of them only
+        return  # the new time does not pay for the delays, or for half of them only
     least, _ = play(
         total,
         increment,
@@ -123,7 +123,7 @@ def test_a_short_byoyomi_on_one_machine_is_never_overrun(byoyomi: int) -> None:
 
 @pytest.mark.parametrize(("total", "increment"), [(5_000, 50), (60_000, 0), (300_000, 2_000), (900_000, 5_000)])
 def test_main_time_is_used(total: int, increment: int) -> None:
-    """Over games of 140 plies, by an engine that learns in each of them how short the way is."""
+    """Over games of 140 plies, by an engine that learns in each of them how short the delay is."""
     rng = random.Random(total)
     games = [play(total, increment, 0, rng, delay_ms=lambda: rng.uniform(0, 5)) for _ in range(5)]
     assert all(least > 0 for least, _ in games)

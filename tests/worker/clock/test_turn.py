@@ -42,7 +42,7 @@ def turn(
 
 
 def chosen(**options: object) -> TimeOptions:
-    """Those of the single engine with these options."""
+    """The single engine's times with these options."""
     values = Options()
     for name, value in options.items():
         values.set(name, str(value))
@@ -98,13 +98,13 @@ class TestOptions:
         for last in (200, 1120, 3000):
             assert turn(chosen(NetworkDelay2=last), btime=0, byoyomi=60_000).hard_ms == 60_000 - last
             assert turn(chosen(NetworkDelay2=last), btime=0, byoyomi=10_000).hard_ms == 10_000 - last
-        # Of less than ten seconds no more than a tenth besides the delay of each move.
+        # Of less than ten seconds, no more than a tenth besides the delay of each move.
         assert turn(chosen(), btime=0, byoyomi=5_000).hard_ms == 5_000 - 120 - 500
         assert turn(chosen(NetworkDelay2=3000), btime=0, byoyomi=5_000).hard_ms == 5_000 - 120 - 1_440
 
     @pytest.mark.parametrize("byoyomi", [50, 300, 1000, 5000])
     def test_most_of_a_short_byoyomi_is_used(self, byoyomi: int) -> None:
-        """And half of it at the least, however long the delays that the defaults reckon with."""
+        """And at least half of it, however long the default delays are."""
         found = turn(chosen(), btime=0, wtime=0, byoyomi=byoyomi)
         kept = min(120 + byoyomi / 10, byoyomi / 2)
         assert found.soft_ms == found.hard_ms == found.soonest_ms == pytest.approx(byoyomi - kept, abs=1)

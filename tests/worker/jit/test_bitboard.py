@@ -1,4 +1,4 @@
-"""Boards of one square, and whether a square is on a board, beside Python's ints."""
+"""Boards of one square, and whether a square is on a board, compared with Python's ints."""
 
 from __future__ import annotations
 

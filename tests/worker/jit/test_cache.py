@@ -1,4 +1,4 @@
-"""The cache folder's fingerprint: what it leaves out must hold nothing compiled."""
+"""The cache folder's fingerprint: a source that it leaves out must have no compiled code."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_plain_source_compiles_nothing(name: str) -> None:
 
 
 def imported(source: Path) -> set[Path]:
-    """Files of ours that a source imports from: modules, and packages for names that are none."""
+    """Our files that a source imports from: modules, and packages if a name is no module."""
     found: set[Path] = set()
     for node in ast.walk(ast.parse(source.read_text())):
         if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("worker"):
@@ -78,7 +78,7 @@ def folder(**variables: str) -> list[str]:
 
 
 def private(done: subprocess.CompletedProcess[str], temporary: Path, *why: str) -> Path:
-    """The folder in which the code is, once it is shown to be this user's alone, and that the user was told so."""
+    """The folder of the code, checked to be this user's alone, and that the user was told so."""
     found = Path(done.stdout.split()[0])
     assert found.parent.parent == temporary
     assert found.parent.stat().st_mode & 0o7777 == 0o700
@@ -114,7 +114,7 @@ def test_a_named_folder_that_is_none_is_told(tmp_path: Path, bad: str) -> None:
 
 @as_root
 def test_what_somebody_else_put_into_the_temporary_folder_is_not_used(tmp_path: Path) -> None:
-    """Without a home folder it would be found there; numba would unpickle it, and so run the code in it."""
+    """Without a home folder the cache would be there; numba would unpickle the file, and so run the code in it."""
     tmp_path.chmod(0o1777)
     theirs = tmp_path / "gougi-0"
     theirs.mkdir(0o700)

@@ -1,4 +1,4 @@
-"""Which level a CPU has."""
+"""The choice of a CPU's level."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fields of Records: what compiled code writes it reads, and an index never counts from the end."""
+"""Fields of Records: compiled code reads back its own writes, and an index never counts from the end."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ for function in (read, write):
 
 @jit()
 def shuffle(record, number):  # type: ignore[no-untyped-def]
-    """Write and read fields of all kinds in turn, of one shape too, where each must be seen at once."""
+    """Write and read fields of all kinds in turn, also of one shape, and see each write at once."""
     total = 0
     for i in range(number):
         record.wide[i & 7] = total
@@ -64,7 +64,7 @@ def test_fields_hold_what_was_written() -> None:
     assert compiled.tobytes() == plain.tobytes()
 
 
-def test_an_index_outside_of_a_field_is_refused_where_that_is_asked_for(tmp_path: Path) -> None:
+def test_an_index_outside_of_a_field_is_refused_in_checking_mode(tmp_path: Path) -> None:
     script = tmp_path / "outside.py"
     script.write_text(OUTSIDE)
     told = subprocess.run(
@@ -110,7 +110,7 @@ def test_sixteen_words_are_compared_at_once() -> None:
         found = sum(1 << i for i in range(16) if (index + i) % 5 == 3)
         assert equal(record, index, np.uint64(3)) == found
         assert equal(record, index, np.uint64(1 << 63)) == 0
-    # An index before the field is the caller's to make sense of: it reads what stands there.
+    # An index before the field is the caller's responsibility: it reads the memory there.
     assert equal(record, -16, np.uint64(7)) == 0xFFFF
 
 

@@ -1,4 +1,4 @@
-"""Closed programs: the same results as open ones, callees that nobody else can call, and code from the cache."""
+"""Closed programs: the same results as open ones, private callees, and code from the cache."""
 
 from __future__ import annotations
 

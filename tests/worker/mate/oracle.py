@@ -1,4 +1,4 @@
-"""The truth about a small position with nothing of this project in it: rsshogi's moves and rules, plain Python.
+"""The truth about a small position without any of this project's code: rsshogi's moves and rules, plain Python.
 
 `tests.worker.mate.truth` shares its generator of checks with the solver.
 """
@@ -29,8 +29,8 @@ def _children(place: str, attacks: bool) -> list[str]:
 def mates(sfen: str, cap: int) -> bool | None:
     """Whether the side to move mates by checks alone; None if more than ``cap`` positions arise.
 
-    All of them are generated, then "mated" spreads from the mates backwards until nothing changes: whoever can only
-    go round in circles does not mate.
+    All of them are generated, then "mated" spreads from the mates backwards until nothing changes: a side that can only
+    repeat positions does not mate.
     """
     root = sfen.rsplit(" ", 1)[0]
     attacker = root.split()[1]

@@ -1,4 +1,4 @@
-"""The generator of forcing moves against legal moves that are tried out."""
+"""The generator of forcing moves, compared with legal moves that are tried out."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def flipped(sfen: str) -> str:
     """The same problem for white."""
     board, turn, hands, number = sfen.split()
     turned = "/".join(rank[::-1] for rank in reversed(board.split("/"))).swapcase()
-    # A promotion mark now stands after its letter.
+    # A promotion mark now follows its letter.
     text = ""
     for mark in turned:
         text = f"{text[:-1]}+{text[-1]}" if mark == "+" else text + mark
@@ -144,7 +144,8 @@ def test_against_brute_force() -> None:
 
 
 def _play_out(solver: MateSolver, position: Position, proven: set[int], path: set[int]) -> None:
-    """Every defence, the solver's move against each: mate at the end of each line, and no position twice in one."""
+    """Every defence, with the solver's move against each: mate at the end of each line, and no position twice in
+    one."""
     if position.key in proven:
         return
     assert position.key not in path
@@ -262,8 +263,8 @@ def test_what_history_forbids_is_no_way_to_the_mate(monkeypatch: pytest.MonkeyPa
     assert MateSolver(1).solve(position).status is MateStatus.NO_MATE
 
 
-def test_where_no_move_checks_no_memory_is_cleared(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Beside each main search one begins; where it ends at once it is not to drive the other out of the caches."""
+def test_if_no_move_checks_no_memory_is_cleared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One begins beside each main search. If it ends at once, it must not drive the main search out of the caches."""
     solver = MateSolver(1, keep=True)
     solver.solve(Position.from_sfen(KEMURI), max_nodes=100)
     cleared: list[bool] = []
@@ -282,7 +283,7 @@ def test_kept_memory_changes_no_answer() -> None:
 
 
 def _longest_defence(position: Position, plies: int) -> int | None:
-    """Plies of the shortest mate within ``plies`` (odd) against the longest defence; None: there is none so short."""
+    """Plies of the shortest mate within ``plies`` (odd) against the longest defence; None: there is none."""
     for n in range(1, plies + 1, 2):
         if mates_within(position.record, 0, n):
             return n

@@ -1,6 +1,6 @@
-"""Brute force over the solver's own checks and evasions: fast, and nothing else in common with the solver.
+"""Brute force over the solver's own checks and evasions: fast, and with nothing else in common with the solver.
 
-`tests.worker.mate.oracle` does without these too: an error there would deceive both.
+`tests.worker.mate.oracle` does without these too: an error there would mislead both.
 """
 
 from __future__ import annotations

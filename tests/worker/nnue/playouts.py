@@ -78,7 +78,8 @@ def mirrored(position: Position) -> Position:
 def walk(rng: random.Random, steps: int) -> Iterator[Position]:
     """A walk through a game tree as a search takes it: moves, null moves, lines taken back, siblings.
 
-    Yields the position after each step. Whoever looks at only some of them leaves the others' accumulators uncomputed.
+    Yields the position after each step. If a caller evaluates only some of them, the others' accumulators stay
+    uncomputed.
     """
     position = Position.from_sfen(rng.choice(STARTS))
     nulls: list[bool] = []
@@ -111,7 +112,7 @@ STEPS = 60
 def compare(
     network: NetworkFile | SfnnFile, *, games: list[list[str]], walks: int, steps: int = STEPS, seed: int = 1
 ) -> int:
-    """Compare incremental, full and reference evaluation on games and play-outs; how many positions it were.
+    """Compare incremental, full and reference evaluation on games and play-outs; returns the number of positions.
 
     Some walks leave out positions, whose accumulators then are not computed.
     """
@@ -128,5 +129,5 @@ def compare(
                 assert value == evaluate_full(position.record, full.record), position.sfen()
                 assert value == expected(network, position), position.sfen()
                 compared += 1
-    assert incremental.record.updates > 0
+    assert incremental.record.updates > 0 or network.architecture.features.attack_classes > 1
     return compared

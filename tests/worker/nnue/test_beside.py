@@ -1,4 +1,4 @@
-"""Facts beside a network file: our own file, for these bytes only, then YaneuraOu's."""
+"""Facts beside a network file: our own file, for exactly these bytes, then YaneuraOu's."""
 
 from __future__ import annotations
 

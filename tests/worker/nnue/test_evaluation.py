@@ -1,6 +1,6 @@
-"""The evaluation updates where it can, serves many positions and threads, and says sensible things.
+"""The evaluation is updated if possible, serves many positions and threads, and gives sensible scores.
 
-Run as a whole once more for lesser CPUs by `test_paths`.
+`test_paths` runs all of it once more for older CPUs.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def half_kp() -> NetworkFile:
 
 
 def test_each_ply_of_a_search_has_a_slot_of_its_own() -> None:
-    """Plies that share one cost a refresh at almost every node, and nothing else would tell."""
+    """Plies that share one cost a refresh at almost every node, and no other test would notice."""
     assert len({ply & (SLOTS - 1) for ply in range(MAX_PLY)}) == MAX_PLY
 
 
@@ -52,9 +52,12 @@ def test_rows_of_no_feature_are_never_used(half_kp: NetworkFile) -> None:
 
 @pytest.mark.parametrize("features", FEATURE_SETS.values(), ids=lambda features: features.name)
 def test_moves_are_updates(features: FeatureSet) -> None:
-    """A line evaluated move by move refreshes once a side, and at each move of the own king where that counts."""
+    """A line evaluated move by move refreshes once per side, and at each move of the own king that changes the
+    features."""
     line = ["7g7f", "3c3d", "2g2f", "5a4b", "2f2e", "4b3b", "2e2d", "2c2d", "2h2d", "8c8d", "P*2c", "2b3c", "5i6h"]
     king_moves = 3 if features.king_rows else 0
+    if features.attack_classes > 1:
+        king_moves = len(line) * 2  # all its accumulators come from the stored ones
     state = NnueState(Network(random_network(Architecture(features, 128, 8, 8))))
     position = Position.startpos()
     evaluate(position.record, state.record)
@@ -67,7 +70,7 @@ def test_moves_are_updates(features: FeatureSet) -> None:
 
 
 def test_one_state_serves_any_positions(half_kp: NetworkFile) -> None:
-    """Nothing is to be reset between positions: games interleaved on one state do not disturb each other."""
+    """No reset is needed between positions: games interleaved on one state do not disturb each other."""
     state = NnueState(Network(half_kp))
     walks = [walk(random.Random(seed), 60) for seed in range(4)]
     for positions in zip(*walks, strict=False):
@@ -100,7 +103,7 @@ def test_threads_share_a_network(half_kp: NetworkFile) -> None:
 
 @needs_reference
 def test_reference_network_is_read_right() -> None:
-    """The figures that a plain evaluation of this file gave elsewhere (shared/nets/README.md)."""
+    """The scores that another evaluator gave for this file (shared/nets/README.md)."""
     state = NnueState(load_network(REFERENCE))
 
     def raw(position: Position) -> int:
@@ -113,7 +116,7 @@ def test_reference_network_is_read_right() -> None:
 
 @pytest.mark.parametrize("name", ["ours", pytest.param("reference", marks=needs_reference), "HalfKP"])
 def test_mirrored_positions_are_opposite(name: str, half_kp: NetworkFile) -> None:
-    """The turned board with the colours exchanged is worth the same to its side to move."""
+    """The turned board with the colours exchanged has the same score for its side to move."""
     networks = {"ours": default_network, "HalfKP": lambda: Network(half_kp)}
     network = networks[name]() if name in networks else load_network(REFERENCE)
     state = NnueState(network)

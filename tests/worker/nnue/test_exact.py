@@ -23,6 +23,7 @@ from worker.nnue.features import (
     HALF_KA_HM2,
     HALF_KP,
     HALF_KP_VM,
+    HALF_KPE9,
     HALF_RELATIVE_KP,
     K_A2,
     K_P,
@@ -34,7 +35,7 @@ from worker.shogi import Position
 REFERENCE = Path(__file__).resolve().parents[4] / "shared" / "nets" / "kp256_reference.bin"
 
 NETWORKS = (
-    # HalfKP as the field has it.
+    # The usual HalfKP.
     Architecture(HALF_KP, 512, 8, 96),
     Architecture(HALF_KP, 512, 16, 32),
     Architecture(HALF_KP, 512, 64, 32),
@@ -49,14 +50,15 @@ NETWORKS = (
     Architecture(HALF_KA2, 512, 16, 32),
     Architecture(HALF_KA_HM1, 256, 32, 32),
     Architecture(HALF_KA_HM2, 512, 8, 64),
-    # Sizes that no kernel is made for.
+    # Sizes without a kernel of their own.
     Architecture(K_P, 128, 1, 40),
     Architecture(K_P, 384, 24, 8),
     Architecture(K_P, 1024, 64, 96),
     Architecture(K_A2, 256, 32, 32),
+    Architecture(HALF_KPE9, 128, 32, 32),
 )
 EVERY_GAMES = 14
-"""Step through the real games: each of these networks evaluates every fourteenth, and each begins with another."""
+"""Step through the real games: each of these networks evaluates every fourteenth, each from another start."""
 WALKS = 4
 
 
@@ -96,7 +98,7 @@ def test_extreme_weights() -> None:
 
 @pytest.mark.parametrize("architecture", [NETWORKS[0], NETWORKS[1], NETWORKS[6], NETWORKS[14]], ids=str)
 def test_few_active_neurons(architecture: Architecture) -> None:
-    """The first layer skips the inactive inputs: even if one side has many more active ones, or none."""
+    """The first layer skips the inactive inputs, even if one side has many more active ones, or none."""
     network = random_network(architecture)
     for lower in (60, 150, 250, 5000):
         bias = (network.transformer_bias - lower).astype(np.int16)
@@ -121,7 +123,7 @@ def test_kings_on_every_square(features: FeatureSet) -> None:
 
 @pytest.mark.parametrize("features", [HALF_KP_VM, HALF_KA_HM1, HALF_KA_HM2], ids=lambda features: features.name)
 def test_left_and_right_are_one_to_mirrored_features(features: FeatureSet) -> None:
-    """Unless a king stands on the file in the middle."""
+    """Unless a king stands on the middle file."""
     state = NnueState(Network(random_network(Architecture(features, 128, 8, 8))))
 
     def value(rows: list[str]) -> int:

@@ -1,4 +1,4 @@
-"""Feature numbers are the field's, and the tables of compiled code give them."""
+"""Feature numbers are the standard ones, and the tables of compiled code give them."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from worker.nnue.features import (
     HALF_KA_HM2,
     HALF_KP,
     HALF_KP_VM,
+    HALF_KPE9,
     HALF_RELATIVE_KP,
     HAND_BASE,
     HANDS_OFFSET,
-    K_A2,
     K_P,
     KINGS_OFFSET,
     PIECE_NUMBERS,
@@ -30,7 +30,7 @@ from worker.nnue.features import (
     mirrors,
     tables,
 )
-from worker.nnue.reference import active_rows, make_index, piece_list
+from worker.nnue.reference import active_rows, attackers, make_index, piece_list
 from worker.shogi import Position
 from worker.shogi.pieces import GOLD, KING, LANCE, MAX_IN_GAME, PAWN, PRO_LANCE, ROOK, SILVER, square
 
@@ -55,6 +55,7 @@ def test_dimensions() -> None:
         "HalfKA_hm1(Friend)": 76950,
         "HalfKA_hm2(Friend)": 73305,
         "K+A2": 1791,
+        "HalfKPE9(Friend)": 1128492,
     }
 
 
@@ -119,8 +120,35 @@ def test_rows_under_a_king_on_8h(features: FeatureSet, piece: int, sq: int, row:
     assert king_block(features, king, 0) + number == row
 
 
+def test_attackers() -> None:
+    """Of each square, with kings and one's own pieces; sliders do not see through others."""
+    position = Position.from_sfen("4k4/9/4p4/9/4l4/3+B5/4R1S2/9/K8 b Pg 1")
+    black, white = attackers(position.record.board).tolist()
+    assert [white[square(5, rank)] for rank in range(1, 10)] == [0, 1, 0, 1, 0, 1, 1, 0, 0]
+    assert [black[square(5, rank)] for rank in range(1, 10)] == [0, 0, 0, 0, 2, 2, 1, 1, 1]
+    assert [black[square(file, 7)] for file in range(9, 0, -1)] == [1, 1, 2, 2, 1, 1, 1, 0, 0]
+    assert sum(white) == 5 + 1 + 2
+
+
+def test_rows_by_attackers() -> None:
+    """Worked out by hand: 3 * own + enemy attackers, two at most, and 0 in hand."""
+    position = Position.from_sfen("4k4/9/9/9/4l4/9/4R4/3GSG3/4K4 b Pg 1")
+    numbers = {
+        (333 + square(5, 5), 3 * 1 + 0),  # the lance
+        (1224 + square(5, 7), 3 * 2 + 1),  # the rook, which two golds and the silver guard
+        (576 + square(5, 8), 3 * 2 + 0),
+        (738 + square(6, 8), 3 * 1 + 0),
+        (738 + square(4, 8), 3 * 1 + 0),
+        (1, 0),
+        (74, 0),
+    }
+    assert set(rows(HALF_KPE9, 0, position)) == {
+        1548 * (81 * number + square(5, 9)) + piece for piece, number in numbers
+    }
+
+
 def test_no_two_things_share_a_number() -> None:
-    """Besides the gold movers, which do."""
+    """Except the gold movers, which share theirs."""
     board = [piece for colour in (0, 16) for piece in range(colour, colour + 16) if piece & 15 in (*BOARD_BASE, KING)]
     for perspective in range(2):
         numbers = [board_number(K_P, perspective, piece, sq) for piece in board for sq in range(81)]
@@ -155,7 +183,8 @@ def things() -> Iterator[tuple[npt.NDArray[np.int8], list[list[int]]]]:
 def test_tables_give_the_rows_of_the_field(features: FeatureSet) -> None:
     """For every square of the own king, every piece on every square and in hand; rows of zeros if it has none."""
     board_rows, hand_rows = looked_up(features)
-    name = "K+P" if features is K_A2 else features.name  # in memory a king has one row there too
+    # Of K+A2 a king has one row in memory too; the rows of HalfKPE9 are those of pieces that nothing attacks.
+    name = {"K+A2": "K+P", "HalfKPE9(Friend)": "HalfKP(Friend)"}.get(features.name, features.name)
     zero = np.zeros(features.rows, bool)
     zero[features.zero_rows] = True
     for perspective in range(2):

@@ -1,4 +1,4 @@
-"""Network files: what is written is read again; anything broken is refused with words that help."""
+"""Network files: a written file is read again; a broken one is refused with a helpful message."""
 
 from __future__ import annotations
 
@@ -48,6 +48,7 @@ def test_hashes_are_the_fields() -> None:
         "HalfKA2(Friend)": 0x5F234CB9 ^ 1,
         "HalfKA_hm1(Friend)": 0x7F134CB9 ^ 1,
         "HalfKA_hm2(Friend)": 0x7F234CB9 ^ 1,
+        "HalfKPE9(Friend)": 0x5D69D5B9 ^ 1,
     }
     assert FEATURE_SETS["K+A2"].hash == 0xD3CEE169 ^ 0x441B9736 ^ 1
 

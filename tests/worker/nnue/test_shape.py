@@ -1,4 +1,4 @@
-"""The shape of a network from its bytes: header, size and hashes decide, then the user; else an error that helps."""
+"""The shape of a network from its bytes: header, size and hashes decide, then the user; else a helpful error."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ HALF_KP_512 = (
     "Features=HalfKP(Friend)[125388->512x2],Network=AffineTransform[1<-32](ClippedReLU[32](AffineTransform[32<-16]"
     "(ClippedReLU[16](AffineTransformSparseInput[16<-1024](InputSlice[1024(0:1024)])))))"
 )
-# What nnue-pytorch and its children write, whatever they trained: AobaNNUE the first, Shinden 3 the second.
+# The text that nnue-pytorch and its children write for any shape: AobaNNUE the first, Shinden 3 the second.
 FIXED_256 = (
     "Features=HalfKP(Friend)[125388->256x2],Network=AffineTransform[1<-256](ClippedReLU[256](AffineTransform[256<-256]"
     "(ClippedReLU[256](AffineTransform[256<-512](InputSlice[512(0:512)])))))"
@@ -123,7 +123,7 @@ def test_strings_that_describe_nothing(text: str) -> None:
     ],
 )
 @pytest.mark.parametrize("text", [FIXED_256, FIXED_32, "what anybody writes"])
-def test_the_size_decides_where_the_header_lies(shape: Architecture, text: str) -> None:
+def test_the_size_decides_if_the_header_is_wrong(shape: Architecture, text: str) -> None:
     assert choose(file_of(text, shape)) == shape
     assert choose(file_of(text, shape, hashes=True)) == shape
 

@@ -1,4 +1,4 @@
-"""Weights that processes share: one file, made once, the same numbers; and what happens if it cannot be."""
+"""Weights that processes share: one file, made once, the same numbers; and the fallback if it is impossible."""
 
 from __future__ import annotations
 

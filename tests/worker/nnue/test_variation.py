@@ -1,4 +1,4 @@
-"""Networks that differ: how much, and always in the same way."""
+"""Networks with variations: their size, and that they are reproducible."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The engine that several files search with."""
+"""The engine that several files use."""
 
 from __future__ import annotations
 

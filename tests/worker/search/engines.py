@@ -1,4 +1,4 @@
-"""An engine that several files search with, as it is at the start of a game."""
+"""An engine that several files use, in its state at the start of a game."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from worker.search.engine import NumbaEngine
 from worker.shogi import STARTPOS
 
 MATE_IN_3 = "g2g1k3/2s4+R1/4p4/1p1p4+S/2p1BPP2/P5p2/1PPPP2NP/2S1K2PL/LN1GGS1N1 b 4P 72"
-"""Met in random games, with the plies that the shortest mate takes."""
+"""Met in random games, with the plies of the shortest mate."""
 
 
 def fresh(engine: NumbaEngine, sfen: str = STARTPOS, moves: tuple[str, ...] = ()) -> NumbaEngine:

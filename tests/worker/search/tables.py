@@ -1,4 +1,4 @@
-"""Threads on tables of their own."""
+"""Threads with separate tables."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from worker.search.tt import (
 )
 
 _TABLES: list[TranspositionTable] = []
-"""Kept, for a thread's record knows only the address of its table."""
+"""Kept alive, because a thread's record has only the address of its table."""
 
 
 def thread_on(table: TranspositionTable) -> ThreadState:

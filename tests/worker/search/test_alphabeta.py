@@ -62,19 +62,19 @@ def test_a_table_move_of_a_line_gets_a_ply(score: int, depth: int, worth: bool) 
     assert bool(is_worth_a_ply(np.int64(score), np.int64(depth))) is worth
 
 
-@pytest.mark.parametrize(("behind", "trusted"), [(None, True), (-350, True), (250, False)])
-def test_a_deep_cut_off_by_the_table_needs_the_entry_behind_its_move(
-    thread: SearchThread, behind: int | None, trusted: bool
+@pytest.mark.parametrize(("beyond", "trusted"), [(None, True), (-350, True), (250, False)])
+def test_a_deep_cut_off_by_the_table_needs_the_entry_after_its_move(
+    thread: SearchThread, beyond: int | None, trusted: bool
 ) -> None:
-    """``behind``: the score of that entry, from the other side."""
+    """``beyond``: the score of that entry, from the other side."""
     position, nnue, th = thread.position, thread._nnue.record, thread.record
     one, deep, zero = np.int64(1), np.int64(12), np.int64(0)
     move = position.parse_usi("3c3d")
     enter_node(position.record, th, one)
     store(th, position.record.key, one, np.int64(move), np.int64(400), zero, deep, np.int64(LOWER), zero)
-    if behind is not None:
+    if beyond is not None:
         position.push(move)
-        store(th, position.record.key, np.int64(2), zero, np.int64(behind), zero, deep, np.int64(EXACT), zero)
+        store(th, position.record.key, np.int64(2), zero, np.int64(beyond), zero, deep, np.int64(EXACT), zero)
         position.pop()
 
     def nodes_at(depth: int) -> int:

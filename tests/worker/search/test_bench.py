@@ -12,8 +12,8 @@ from worker.search.bench import POSITIONS, run_bench
 
 SCRIPT = "from worker.search.bench import run_bench; print(run_bench(depth=7).signature)"
 SIGNATURE = "f9e132907946c556"
-"""The tree of today's search at depth 9 with generation 0, whichever net ships. Whoever changes the search on purpose
-writes the new one here; if only the speed was meant to change, there is a fault."""
+"""The tree of today's search at depth 9 with generation 0, independent of the net that ships. A deliberate change of
+the search puts the new value here; after a change for speed alone, a difference is a fault."""
 
 
 def test_signature_is_equal_in_every_process() -> None:

@@ -1,4 +1,5 @@
-"""Correction history: nothing learned changes nothing; what was learned moves the evaluation its way, within bounds."""
+"""Correction history: nothing learned changes nothing; a lesson moves the evaluation in its direction, within
+bounds."""
 
 from __future__ import annotations
 
@@ -59,12 +60,12 @@ def test_it_is_shared_by_what_positions_have_in_common_and_by_no_more() -> None:
     state = fresh()
     learn(Position.startpos(), state, 300, times=50)
     full = value(Position.startpos(), state, 0)
-    # Another pawn structure keeps what the pieces have learned, another place of the rook what the pawns have.
+    # With another pawn structure the pieces' lesson stays, with another place of the rook the pawns' lesson.
     pawn_moved = Position.from_sfen("lnsgkgsnl/1r5b1/ppppppppp/9/9/2P6/PP1PPPPPP/1B5R1/LNSGKGSNL b - 1")
     rook_moved = Position.from_sfen("lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B4R2/LNSGKGSNL b - 1")
     assert 0 < value(pawn_moved, state, 0) < full
     assert 0 < value(rook_moved, state, 0) < full
-    # The other side to move has a table of its own.
+    # The other side to move has its own table.
     white = Position.from_sfen("lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1")
     assert value(white, state, 0) == 0
 

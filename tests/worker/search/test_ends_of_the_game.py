@@ -16,7 +16,7 @@ from worker.shogi import STARTPOS, Position
 
 
 def test_only_the_fourth_time_of_a_game_position_is_a_draw(engine: NumbaEngine) -> None:
-    """Before that the other side may turn away: who is lost would see draws that he does not get."""
+    """Before that the other side may turn away: a losing side would see draws that it does not get."""
     cycle = ("2h3h", "8b7b", "3h2h", "7b8b")
     engine.rules = Rules(draw_white=777)
     try:
@@ -106,7 +106,7 @@ def test_the_move_limit_draws_and_a_draw_has_its_value(engine: NumbaEngine) -> N
 
 
 def test_a_mate_that_comes_with_the_last_move_is_none(engine: NumbaEngine) -> None:
-    """It would be on the board with move 74, and is neither found nor taken out of the table."""
+    """It would be on the board with move 74, and is neither found nor taken from the table."""
 
     def scores(limit: int) -> list[int]:
         engine.rules, seen = Rules(max_moves=limit), list[SearchInfo]()

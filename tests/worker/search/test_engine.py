@@ -23,7 +23,7 @@ from worker.search.tt import TranspositionTable, entry_depth, entry_score
 from worker.shogi import STARTPOS, Position, move_to_usi
 
 MATE_IN_1 = "8k/9/6G1P/9/9/9/9/9/4K4 b G2r2b2g4s4n4l17p 1"
-# Mates met in random games, with the plies that the shortest one takes.
+# Mates met in random games, with the plies of the shortest one.
 MATE_IN_5 = "1p1n2gnl/l6gg/3PPP+S1k/p4R1Pp/bnpp3p1/4B1PSP/P2+s1ppSK/g8/LNP5L b R2p 52"
 
 
@@ -39,7 +39,7 @@ def test_a_new_game_forgets_once_what_was_found(engine: NumbaEngine, monkeypatch
     first = fresh(engine).go(Limits(depth=6))
     for _ in range(2):
         engine.new_game()
-    assert len(cleared) <= 2, "one for what other tests left, one for this search"
+    assert len(cleared) <= 2, "one for the results of other tests, one for this search"
     again = engine.go(Limits(depth=6))
     assert again.nodes == first.nodes, "nothing was left of the first search"
     engine.new_game()
@@ -51,7 +51,7 @@ def test_a_new_game_forgets_once_what_was_found(engine: NumbaEngine, monkeypatch
     before = len(cleared)
     assert engine.absorb_entries(entries)
     engine.new_game()
-    assert len(cleared) == before + 1, "what other nodes found is forgotten too"
+    assert len(cleared) == before + 1, "other nodes' results are forgotten too"
 
 
 def test_mate_in_one(engine: NumbaEngine) -> None:
@@ -140,8 +140,8 @@ def test_lines_are_legal_and_depths_rise(engine: NumbaEngine) -> None:
 
 
 def test_what_was_reported_last_is_what_would_be_played() -> None:
-    """Wherever the search is cut: who leads a fleet decides by the reports, and not by what an iteration that was cut
-    short had found."""
+    """At any end of the search: the master of a fleet decides by the reports, not by the result of an iteration that
+    was cut short."""
     engine = NumbaEngine(hash_mb=4)
     changed = 0
     for position in positions(31, 8):
@@ -186,7 +186,7 @@ def test_bounds_are_reported_late_and_of_a_single_line_only(
             fresh(engine, position.sfen()).go(Limits(nodes=20_000, multipv=multipv), seen.append)
         return {info.bound for info in seen}
 
-    assert Bound.UPPER not in bounds(1), "a lower bound may say that another move is the best"
+    assert Bound.UPPER not in bounds(1), "a lower bound may prefer another move"
     monkeypatch.setattr(engine_module, "_BOUNDS_FROM_MS", 0)
     assert bounds(1) == set(Bound)
     assert bounds(2) == {Bound.EXACT}
@@ -249,7 +249,7 @@ def test_a_stop_before_the_search_is_not_lost(engine: NumbaEngine) -> None:
 
 @pytest.mark.parametrize("multipv", [1, 2])
 def test_a_search_without_limits_ends_when_nothing_is_left(engine: NumbaEngine, multipv: int) -> None:
-    """A GUI's front holds the answer until its stop; a node says that it has done all there is."""
+    """A GUI's front holds the answer until its stop; a node reports that it is finished."""
     result = fresh(engine, MATE_IN_1).go(Limits(multipv=multipv))
     assert result.lines[0].score == MATE - 1
 
@@ -285,7 +285,7 @@ def test_a_limit_of_nodes_is_that_of_all_threads_together() -> None:
 
 
 def test_helper_threads_stay(monkeypatch: pytest.MonkeyPatch) -> None:
-    """To start fifteen of them for each search takes milliseconds of it."""
+    """Starting fifteen of them for each search takes milliseconds of it."""
     pair = NumbaEngine(hash_mb=1, threads=3)
     ran: list[set[threading.Thread]] = []
     for thread in pair._threads[1:]:
@@ -367,7 +367,7 @@ def test_who_is_asked_after_each_iteration_ends_the_search() -> None:
 
 
 def test_who_asks_hears_of_a_mate_at_once() -> None:
-    """As while pondering: there is no limit, and nothing more to search for."""
+    """As while pondering: there is no limit, and nothing more to find."""
     engine = NumbaEngine(hash_mb=4)
     engine.root_mate_nodes = 10_000
     engine.set_position("4k4/9/4P4/9/9/9/9/9/4K4 b G 1")
@@ -376,7 +376,7 @@ def test_who_asks_hears_of_a_mate_at_once() -> None:
 
 
 def test_without_anybody_to_ask_time_is_used_to_its_end() -> None:
-    """No upper bound here: that is the deadline's business."""
+    """No upper bound here: the deadline limits it."""
     engine = NumbaEngine(hash_mb=4)
     engine.set_position(STARTPOS)
     assert engine.go(Limits(movetime_ms=300)).time_ms >= 299

@@ -34,7 +34,7 @@ def attackers(board: list[int], target: int, colour: int) -> list[int]:
 
 
 def best_gain(board: list[int], target: int, turn: int) -> int:
-    """The gain of the side to move on ``target``; 0 if it does better to leave it."""
+    """The gain of the side to move on ``target``; 0 if it does better not to capture."""
     found = attackers(board, target, turn)
     if not found:
         return 0
@@ -99,7 +99,7 @@ def test_a_piece_given_away_costs_its_value_once() -> None:
 
 @jit()
 def judge_checks(pos, begin, end, flags):  # type: ignore[no-untyped-def]
-    """Write to ``flags`` what `gives_check` says of the moves in ``pos.moves``."""
+    """Write to ``flags`` the result of `gives_check` for the moves in ``pos.moves``."""
     hidden = discoverers(pos)
     for i in range(begin, end):
         flags[i] = 1 if gives_check(pos, pos.moves[i], hidden) else 0

@@ -56,7 +56,7 @@ def test_a_quiet_move_is_learned_after_the_moves_before_it() -> None:
     at = OFFSET + 3
     th.slot[at - 1] = 500
     th.row[at - 1] = th.row[at - 1] + 500 * 2592 * 2
-    th.pawn_row[at] = th.row[at - 1]  # any row that is not looked at here
+    th.pawn_row[at] = th.row[at - 1]  # any row that does not matter here
     row = int(th.row[at - 1])
     before = read(row + 2 * slot_of(move))
     none = read(int(th.row[at - 2]) + 2 * slot_of(move))
@@ -66,7 +66,7 @@ def test_a_quiet_move_is_learned_after_the_moves_before_it() -> None:
     assert read(int(th.row[at - 2]) + 2 * slot_of(move)) == none, "nothing is learned after no move"
 
 
-def test_a_move_that_left_nothing_is_learned_after_the_one_before_even_where_its_bonus_is_none() -> None:
+def test_a_move_that_left_nothing_is_learned_after_the_one_before_even_without_a_bonus() -> None:
     state = ThreadState()
     begin_search(state.record)
     th = state.record
@@ -76,7 +76,7 @@ def test_a_move_that_left_nothing_is_learned_after_the_one_before_even_where_its
     at = OFFSET + 2
     th.slot[at - 2] = 500
     row = int(th.row[at - 2])
-    th.stat_score[at - 1] = 20_000  # so good before that nothing speaks for it now
+    th.stat_score[at - 1] = 20_000  # so good before that nothing counts for it now
     th.checked[at - 1] = th.checked[at] = 1
     note_keys(position.record, th, np.int64(2))
     before = read(row + 2 * slot_of(move))

@@ -1,4 +1,4 @@
-"""The last line of a search that is stopped somewhere in an iteration: exact, whole, and of the move that is played."""
+"""The last line of a search that is stopped inside an iteration: exact, complete, and for the move that is played."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_wherever_it_is_cut_the_last_line_is_exact_and_whole(engine: NumbaEngine
             within = engine._threads[0].lines[0]
             bounds += within.bound is not Bound.EXACT
             assert line.depth >= min(3, within.depth), "an old line of a shallow iteration is no answer of a deep one"
-    assert bounds > 5, "the limit fell where only a bound was known"
+    assert bounds > 5, "the limit fell at a point with only a bound"
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -73,7 +73,7 @@ def test_the_same_with_more_lines_and_more_threads(threads: int, games: list[str
 
 
 def test_a_mate_is_never_given_back_for_an_older_score(engine: NumbaEngine) -> None:
-    """The score of a mate that was found stays one, wherever the search is cut after it."""
+    """The score of a found mate stays one, wherever the search is cut after it."""
     mates = 0
     for position in (Position.from_sfen(MATE_IN_5), *positions(31, 15)):
         for nodes in range(2000, 14_000, 2000):
@@ -89,7 +89,7 @@ def test_a_mate_is_never_given_back_for_an_older_score(engine: NumbaEngine) -> N
 
 
 def test_a_bound_of_its_own_window_stays_one(engine: NumbaEngine, games: list[str]) -> None:
-    """A leaf of a split tree is asked no more than whether it beats its rivals: that is what it reports."""
+    """A leaf of a split tree only has to show whether it beats its rivals, and reports that."""
     for sfen in games[:6]:
         (line,) = cut(engine, sfen, Limits(nodes=20_000, alpha=3000))
         assert line.bound is Bound.UPPER
@@ -97,7 +97,7 @@ def test_a_bound_of_its_own_window_stays_one(engine: NumbaEngine, games: list[st
 
 
 def test_a_move_that_took_over_by_a_bound_alone_gets_a_line(engine: NumbaEngine, games: list[str]) -> None:
-    """No iteration has ever had it as its best: a last look of about a millisecond does."""
+    """No iteration has ever had it as its best; a last look of about a millisecond gives its line."""
     thread = engine._threads[0]
     cut(engine, games[5], Limits(nodes=60_000))
     nodes = thread.nodes
@@ -142,7 +142,7 @@ def test_stopped_before_the_first_move_it_plays_what_an_earlier_search_found(
         with monkeypatch.context() as patch:
             patch.setattr(SearchThread, "conclude", spy)
             assert stopped_at_once(engine, sfen) == best
-    assert [len(moves) for moves in asked] == [1, 1, 1], "the table's move alone: a glance does not overrule it"
+    assert [len(moves) for moves in asked] == [1, 1, 1], "the table's move alone: a quick look does not overrule it"
 
 
 def test_a_glance_at_hundreds_of_moves_is_as_short(engine: NumbaEngine) -> None:

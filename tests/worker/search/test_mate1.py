@@ -1,4 +1,4 @@
-"""Mate in one: what it claims is mate (rsshogi says so), and it sees most mates that come from near."""
+"""Mate in one: every claimed mate is mate (rsshogi says so), and it sees most mates that come from near."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from worker.shogi.attacks import update_checks
 
 
 def found_mate(position: Position) -> str | None:
-    """The mate that is found, with the position as it was."""
+    """The mate that is found, with the position unchanged."""
     record = position.record
     before = position.sfen()
     update_checks(record)
@@ -44,7 +44,7 @@ def test_every_claim_is_mate_and_most_mates_are_claimed() -> None:
         there += bool(truth)
         seen += claimed is not None
     assert there > 50
-    # Of mates from afar (a rook on an open rank) and discovered ones it knows nothing.
+    # It does not see mates from afar (a rook on an open rank) and discovered ones.
     assert seen > 0.8 * there, (seen, there)
 
 
@@ -61,7 +61,7 @@ def test_a_pinned_piece_does_not_defend() -> None:
 
 
 def test_a_slider_does_not_defend_through_its_king() -> None:
-    """The rook behind the king would see the square if the king were gone."""
+    """The rook on the other side of the king would attack the square if the king were gone."""
     sfen = "1G6l/6s1k/p6p1/2p3N2/3PpR3/P1P4Pb/4P1P2/L2+p1K3/9 w BSN4Pr3g2sn2l3p 1"
     assert mates(sfen) == {"R*4i"}
     assert found_mate(Position.from_sfen(sfen)) == "R*4i"

@@ -1,4 +1,4 @@
-"""The same board with another hand: the side with less has lost something by coming back."""
+"""The same board with another hand: the side with less has lost something on the way back."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from worker.shogi.attacks import update_unchecked
 from worker.shogi.state import POS_DTYPE
 
 CYCLE = ("P*5e", "5d5e", "5i5h", "5e5d", "5h4i", "5a5b", "4i5i", "5b5a")
-"""Black gives a pawn, and both come back to where they stood: black by three moves of the king, white by two twice."""
+"""Black gives a pawn, and both return to their squares: black by three moves of the king, white by two twice."""
 
 
 def walk(sfen: str, first: int, moves: tuple[str, ...]) -> tuple[Position, ThreadState]:
@@ -44,7 +44,7 @@ def test_a_board_that_comes_back_with_less_in_hand_is_lost(moves: tuple[str, ...
 
 
 def test_with_more_in_hand_it_is_won() -> None:
-    """Seen by white, who has the pawn: one ply on, the board is as it was after black's first move of the king."""
+    """From white's view, who has the pawn: one ply on, the board is as it was after black's first move of the king."""
     moves = ("5i4i", "5a5b", "P*5e", "5d5e", "4i5h", "5e5d", "5h5i", "5b5a", "5i4i")
     position, state = walk("4k4/9/9/4g4/9/9/9/9/4K4 b 2P 1", 1, moves)
     score = int(game_end_score(position.record, state.record, np.int64(10)))

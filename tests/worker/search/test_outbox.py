@@ -1,4 +1,4 @@
-"""Entries that a table gives out are of use to another one, and entries that it takes in do no harm."""
+"""Entries that a table gives out help another one, and entries that it takes in do no harm."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_only_what_is_deep_enough_goes_out_and_each_position_once() -> None:
     assert len(outbox.take()) == 0
 
 
-def test_whoever_does_not_share_writes_nothing() -> None:
+def test_a_node_that_does_not_share_writes_nothing() -> None:
     th = thread_on(TranspositionTable(1))
     outbox = Outbox(th.record)
     put(th.record, 111, 60)
@@ -86,7 +86,7 @@ def test_an_entry_crosses_to_another_table_whole() -> None:
         data = np.uint64(probe(here.record, np.uint64(key)))
         assert (entry_score(data, 9), entry_depth(data), entry_bound(data)) == (score, depth, bound)
         assert entry_move(position.record, data) == move
-        assert int(data >> np.uint64(59)) == 21, "it is as fresh as what this table finds itself"
+        assert int(data >> np.uint64(59)) == 21, "it is as fresh as this table's own entries"
 
 
 def test_what_a_table_knows_as_deep_stays() -> None:
@@ -120,7 +120,7 @@ def test_a_known_move_outlives_a_result_without_one() -> None:
 
 
 def test_entries_of_a_search_save_another_engine_work() -> None:
-    # A net that never changes: by how much it is depends on the net, and a new one is no fault of the table's.
+    # A net that never changes: the amount depends on the net, and a new net is no fault of the table.
     network = Network(generation0.build())
     first, second = NumbaEngine(8, network=network), NumbaEngine(8, network=network)
     first.share(1)
@@ -131,7 +131,7 @@ def test_entries_of_a_search_save_another_engine_work() -> None:
             engine.set_position(STARTPOS, (opening,))
         alone += first.go(Limits(depth=11)).nodes
         entries = first.take_entries()
-        # Not all: what comes again, no deeper than before, is of no use.
+        # Not all: an entry that comes again, no deeper than before, is of no use.
         assert second.absorb_entries(entries) > 0.8 * len(entries)
         together += second.go(Limits(depth=11)).nodes
     assert together < 0.8 * alone

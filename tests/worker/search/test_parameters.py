@@ -1,4 +1,4 @@
-"""Vectors as text, and what they change among constants."""
+"""Vectors as text, and the constants that they change."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def test_every_move_once_and_the_table_move_first() -> None:
             assert moves[0] == table_move
 
 
-def test_every_legal_move_where_that_is_asked_for() -> None:
+def test_every_legal_move_on_request() -> None:
     state = ThreadState()
     state.record.every_move = 1
     for position in positions(8, 150):
@@ -104,7 +104,7 @@ def entries(record: Any, at: int, end: int) -> list[tuple[int, int]]:
     return [(int(entry) >> 32, int(entry) & (1 << 21) - 1) for entry in record.moves[at:end]]
 
 
-def test_quiet_moves_come_by_score_and_where_that_is_equal_as_they_stand() -> None:
+def test_quiet_moves_come_by_score_and_equal_ones_in_list_order() -> None:
     rng = random.Random(9)
     record = Position.startpos().record
     for _ in range(300):
@@ -154,7 +154,7 @@ CORNERS = "+Ps2k2s+P/9/9/9/9/9/9/9/+pS2K2S+p"
 
 
 def test_squares_are_those_of_the_attackers() -> None:
-    """The other way round: for each square, who attacks it?"""
+    """The other way round: the attackers of each square."""
     for position in [*positions(5, 120), *(Position.from_sfen(f"{CORNERS} {side} - 1") for side in "bw")]:
         record, enemy = position.record, 1 - position.turn
         words = squares_of(record)
@@ -204,7 +204,7 @@ def test_a_move_away_from_such_a_square_comes_earlier() -> None:
 
 
 def test_the_picker_heeds_it() -> None:
-    """With empty histories all other quiet moves of a silver in hand come before those that a pawn refutes."""
+    """With empty histories, all other quiet moves of a silver in hand come before those that a pawn refutes."""
     position = Position.from_sfen("4k4/9/9/ppppppppp/9/9/9/9/4K4 b S 1")
     order = [position.parse_usi(f"S*{file}{rank}") for file in range(1, 10) for rank in "efgh"]
     moves = picked(position, ThreadState(), MAIN, 0)

@@ -1,4 +1,4 @@
-"""The root learns as every node does, and is known to the table."""
+"""The root learns as every node does, and has a table entry."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_first_move_that_fails_low_falls_when_another_takes_over() -> None:
         score = int(search_root_in(*records, score, INFINITE, 1, 0, begin))
         begin = int(th.root_next[0])
     assert score == MATE - 1
-    # The iteration began with it, and goes on to compare the others with it.
+    # The iteration began with it, and continues to compare the others with it.
     assert th.root_moves[0] == mate
     assert th.root_table_move[0] == quiet
     fallen, raised = (read(low_ply_address(thread.record, np.int64(0), np.int64(move))) for move in (quiet, mate))
@@ -63,7 +63,7 @@ def test_a_first_move_that_fails_low_falls_when_another_takes_over() -> None:
 
 
 def test_only_the_best_lines_changes_are_counted() -> None:
-    """By them the clock sees how settled the move is to be played: the second line's order says nothing of it."""
+    """They show the clock how settled the best move is: the second line's order says nothing about it."""
     changes = []
     for first in (0, 1):
         thread = SearchThread(Network(generation0.build()), TranspositionTable(1))
@@ -83,7 +83,7 @@ def test_only_the_best_lines_changes_are_counted() -> None:
 
 
 def test_a_search_of_some_moves_says_nothing_of_the_others() -> None:
-    """White's recaptures are left out: that they lose a bishop is not true of the position, nor of the move before."""
+    """White's recaptures are left out: the loss of a bishop is true neither of the position nor of the move before."""
     engine = NumbaEngine(hash_mb=16, network=Network(generation0.build()))
     before = ("7g7f", "3c3d", "8h2b+")
     engine.set_position(STARTPOS, before)

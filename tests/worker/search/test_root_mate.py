@@ -1,4 +1,4 @@
-"""The search for mate beside the search, and what the engine makes of it."""
+"""The search for mate beside the main search, and the engine's use of its result."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from worker.search.engine import NumbaEngine
 from worker.search.root_mate import RootMate, counts
 from worker.shogi import Position, move_to_usi
 
-# From games of the engine with itself: it thought itself 3000 centipawns behind, and had a mate.
+# From self-play games: the engine's score was -3000 centipawns, and it had a mate.
 MATE_IN_17 = "l7l/5rsk1/3G2npp/p1pBp1p2/1P3p1PP/P1P1P1P2/L1Nb1gN2/1pg+p3K1/8L b GSPr2snp 95"
 LONG = "l7l/6k2/3GG3p/p1p1p1p2/1P2bp1rP/P1P6/L1N2SPP1/1pg+p3K1/6G1L w BNr3s2n4p 124"
 ENDLESS = "6n1l/2+S1k4/2lp4p/1np1B2b1/3PP4/1N1S3rP/1P2+pPP+p1/1p1G5/3KG2r1 b GSN2L4Pgs2p 1"
-"""The checks go on and on."""
+"""The checks never end."""
 PATIENCE = 120_000
 """Milliseconds that no search for a mate takes."""
 
@@ -70,7 +70,7 @@ def test_a_mate_ends_the_search_and_is_the_result(threads: int, sfen: str) -> No
 
 
 def mate_found(rules: Rules, nodes: int) -> tuple[int, ...]:
-    """The mate that the search beside finds, once it is over."""
+    """The result of the search for mate, after its end."""
     mate = RootMate(1)
     mate.start(Position.from_sfen(MATE_IN_17), rules, nodes, lambda _move: True, lambda: None)
     for thread in threading.enumerate():
@@ -80,7 +80,7 @@ def mate_found(rules: Rules, nodes: int) -> tuple[int, ...]:
 
 
 @pytest.mark.parametrize("limits", [Limits(nodes=100_000), Limits(depth=10), Limits(movetime_ms=100, multipv=2)])
-def test_where_it_does_not_run(engine: NumbaEngine, limits: Limits) -> None:
+def test_cases_without_the_mate_search(engine: NumbaEngine, limits: Limits) -> None:
     fresh(engine, MATE_IN_17).go(limits)
     assert not found_beside(engine)
 
@@ -144,7 +144,7 @@ def test_stopping_is_quick_and_final() -> None:
 
 
 def test_it_takes_what_nobody_else_wants() -> None:
-    """Its thread gives way to every search, the one beside which it runs included."""
+    """Its thread gives way to every search, including the one beside which it runs."""
     mate, before = RootMate(64), set(threading.enumerate())
     mate.start(Position.from_sfen(ENDLESS), Rules(), 1 << 40, lambda _move: True, lambda: None)
     (thread,) = (each for each in set(threading.enumerate()) - before if each.name == "root mate")
@@ -160,7 +160,7 @@ def test_it_takes_what_nobody_else_wants() -> None:
 
 
 def test_nobody_waits_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A search that does not notice its end holds up nothing: the next one's begins when it has noticed."""
+    """A search that does not notice its end delays nothing: the next search for mate begins after it has noticed."""
     mate = RootMate(1)
     solve, goes_on, began, told = mate._solver.solve, threading.Event(), threading.Event(), list[str]()
 

@@ -1,4 +1,4 @@
-"""Entries that an engine gives to others, and those of others that it can use. `test_outbox` has the table's side."""
+"""Entries that an engine gives to others, and others' entries that it can use. `test_outbox` has the table's side."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_search_hands_out_what_is_deep_enough() -> None:
     search(engine, 9)
     entries = engine.take_entries()
     assert len(entries) > 20
-    assert len(np.unique(entries[:, 0])) >= 0.95 * len(entries), "what was written again soon goes once"
+    assert len(np.unique(entries[:, 0])) >= 0.95 * len(entries), "an entry written again soon goes out once"
     assert min(int(entry_depth(word)) for word in entries[:, 1]) == 3
     assert all(entry_bound(word) for word in entries[:, 1])
     assert len(engine.take_entries()) == 0
@@ -49,7 +49,7 @@ def test_the_meaning_is_that_of_the_network_and_the_rules() -> None:
     assert NumbaEngine(hash_mb=1, eval_file=file).entries_meaning() == meaning
     assert NumbaEngine(hash_mb=1, eval_file=file, fv_scale=17).entries_meaning() != meaning
     engine.rules = Rules(max_moves=256, draw_black=-100)
-    assert engine.entries_meaning() == meaning, "a search brings these with it, to every node the same"
+    assert engine.entries_meaning() == meaning, "a search brings these with it, the same to every node"
     engine.rules = Rules(entering=EnteringKingRule.TRY)
     assert engine.entries_meaning() != meaning
     scaled = NumbaEngine(hash_mb=1, eval_file=file, fv_scale=17)
@@ -70,7 +70,7 @@ def test_the_meaning_does_not_depend_on_the_cpu(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_of_another_network_only_moves_enter_the_table() -> None:
-    """No score, no evaluation, no bound; entries of one's own search stay as they are."""
+    """No score, no evaluation, no bound; the search's own entries stay unchanged."""
     ours, theirs = NumbaEngine(hash_mb=4), NumbaEngine(hash_mb=4, fv_scale=40)
     table = ours._threads[0].record
     for engine, depth in ((ours, 5), (theirs, 8)):

@@ -1,4 +1,4 @@
-"""Lazy SMP: the vote of the threads, the depths that they leave out, what they learn together."""
+"""Lazy SMP: the vote of the threads, the depths that they leave out, their shared learning."""
 
 from __future__ import annotations
 
@@ -28,13 +28,14 @@ ballots = st.builds(Ballot, st.integers(1, 4), scores, st.integers(0, 40))
         ([Ballot(1, 50, 20), Ballot(2, 50, 20)], 0),
         ([Ballot(1, 50, 20), Ballot(2, 50, 21)], 1),
         ([Ballot(1, 50, 20), Ballot(2, 80, 20)], 1),
-        # Two threads outvote one that saw a little more; the deeper of them speaks for both.
+        # Two threads outvote one that saw a little more; the deeper of them gives the line of both.
         ([Ballot(1, 60, 20), Ballot(2, 50, 20), Ballot(2, 50, 21)], 2),
         # A great difference in score outweighs them.
         ([Ballot(1, 300, 20), Ballot(2, 50, 20), Ballot(2, 50, 21)], 0),
-        # Mates: the shortest, whatever the others say.
+        # Mates: the shortest one, against any other score.
         ([Ballot(1, 900, 30), Ballot(2, mate_in(9), 5), Ballot(3, mate_in(5), 4), Ballot(1, 900, 30)], 2),
-        # Who is mated has no voice while another sees a way out, and does not raise the others' weights either.
+        # A thread that sees itself mated has no vote while another sees a way out, and does not raise the others'
+        # weights.
         ([Ballot(1, mated_in(6), 30), Ballot(2, -900, 3)], 1),
         ([Ballot(1, mated_in(6), 30), Ballot(2, 40, 10), Ballot(3, 50, 4), Ballot(1, mated_in(8), 30)], 1),
         ([Ballot(1, mated_in(6), 30), Ballot(2, mated_in(12), 9)], 1),

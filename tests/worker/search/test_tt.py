@@ -1,4 +1,4 @@
-"""The transposition table keeps what was stored, and nothing that was torn."""
+"""The transposition table keeps stored entries, and no torn ones."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_what_is_stored_comes_back() -> None:
         assert entry_move(position.record, data) == move
 
 
-def test_a_mate_counts_from_where_it_is_met() -> None:
+def test_a_mate_score_counts_from_the_node_that_reads_it() -> None:
     th = thread_on(TranspositionTable(1)).record
     key = np.uint64(12345)
     store(th, key, 4, 0, MATE - 10, 0, 3, 3, 0)  # mate at ply 10, seen from ply 4: six plies away
@@ -97,7 +97,7 @@ def test_a_shallow_bound_leaves_a_deep_entry_its_word_and_gives_it_its_move() ->
     assert entry_depth(np.uint64(probe(th, key))) == 9
     th.tt_generation += 1
     store(th, key, 0, second, -50, -50, 3, LOWER, 0)
-    assert entry_depth(np.uint64(probe(th, key))) == 3, "what an earlier search found does not keep its place"
+    assert entry_depth(np.uint64(probe(th, key))) == 3, "an entry of an earlier search does not keep its place"
 
 
 @pytest.mark.parametrize("megabytes", [0, -3])

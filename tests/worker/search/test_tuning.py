@@ -1,4 +1,4 @@
-"""The build whose search parameters change while it runs, in processes of its own."""
+"""The build whose search parameters change while it runs, in separate processes."""
 
 from __future__ import annotations
 

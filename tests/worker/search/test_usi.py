@@ -149,7 +149,7 @@ def test_no_move_is_played_outside_the_list(gui: Gui, rule: str, position: str) 
 
 
 def test_a_network_that_cannot_be_used_ends_it_though_there_is_an_engine(gui: Gui) -> None:
-    """The one who asked for another network would play on with the old one, and not know it."""
+    """The user asked for another network; the engine would play on with the old one, unnoticed."""
     gui.send("setoption name EvalFile value /no/such/nn.bin", "isready")
     assert "/no/such/nn.bin" in gui.until("info string error")[-1]
     gui.quit()

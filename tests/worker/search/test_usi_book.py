@@ -43,7 +43,7 @@ def test_a_book_move_is_played_at_once(gui: Gui) -> None:
     assert gui.silent(0.2)
 
 
-def test_where_the_book_has_no_say_there_is_a_search(gui: Gui) -> None:
+def test_if_the_book_is_not_used_there_is_a_search(gui: Gui) -> None:
     for position, go in (
         ("startpos", "go depth 3 searchmoves 7g7f 2g2f"),
         ("startpos moves 2g2f", "go depth 3"),
@@ -92,7 +92,7 @@ def test_a_damaged_book_is_named_and_done_without(gui: Gui, tmp_path: Path) -> N
     assert any(" nodes " in line for line in gui.until("bestmove"))
 
 
-def test_where_the_book_lies() -> None:
+def test_the_place_of_the_book() -> None:
     options = Options()
     assert options.book.file is None
     options.set("BookFile", "a.db")

@@ -1,4 +1,4 @@
-"""A root window: what need not be exact is only bounded, and costs less."""
+"""A root window: scores outside of it are only bounded, and cost less."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_within_the_window_nothing_changes_but_the_aspiration(engine: NumbaEngin
 
 
 def test_many_windows(engine: NumbaEngine, middle_game: list[str]) -> None:
-    """Whatever the window, the last line's bound says on which side of it the score lies."""
+    """For any window, the last line's bound gives the side of it on which the score lies."""
     for sfen in middle_game:
         _, free, _ = search(engine, sfen, Limits(depth=5))
         for low, high in ((-40, 40), (10, 11), (-200, -150), (150, 200)):
@@ -93,8 +93,8 @@ def test_an_empty_window_is_refused(engine: NumbaEngine) -> None:
         engine.go(Limits(depth=1, alpha=5, beta=5))
 
 
-def test_a_useless_move_is_searched_where_no_other_is_left(engine: NumbaEngine) -> None:
-    """A declined promotion is no move that a search looks at, unless there is no other."""
+def test_a_useless_move_is_searched_if_no_other_is_left(engine: NumbaEngine) -> None:
+    """A search does not consider a declined promotion, unless there is no other move."""
     position = Position.from_sfen("9/9/4P4/9/9/9/9/9/K7k b - 1")
     others = tuple(text for text in map(move_to_usi, position.legal_moves()) if text != "5c5b")
     engine.set_position(position.sfen())

@@ -14,7 +14,7 @@ MOST_MOVES = "R8/2K1S1SSk/4B4/9/9/9/9/9/1L1L1L3 b RBGSNLP3g3n17p 1"
 ENDGAME = "8l/1l+R2P3/p2pBG1pp/kps1p4/Nn1P2G2/P1P1P2PP/1PS6/1KSG3+r1/LN2+p3L w Sbgn3p 124"
 FULL_HANDS = "4k4/9/9/9/9/9/9/9/4K4 b RBGSNLPrb3g3s3n3l17p 1"
 
-# (sfen, node counts by depth): matsuri and the positions after it are the field's usual benchmarks.
+# (sfen, node counts by depth): matsuri and the positions after it are the usual benchmarks.
 COUNTS = [
     pytest.param(STARTPOS, (30, 900, 25470, 719731, 19861490), id="startpos"),
     pytest.param(MATSURI, (207, 28684, 4809015), id="matsuri"),
@@ -43,7 +43,7 @@ def test_perft_deep() -> None:
 
 
 def random_game(rng: random.Random, sfen: str, plies: int) -> int:
-    """Play random moves, compare each position's move set with rsshogi's; give the number of positions."""
+    """Play random moves, compare each position's move set with rsshogi's; returns the number of positions."""
     ours, theirs = Position.from_sfen(sfen), Board(sfen)
     for ply in range(plies):
         moves = ours.legal_moves()

@@ -103,7 +103,7 @@ CHASE = "4k4/9/9/9/9/9/9/4R4/3K5 w - 1"
 
 
 def test_perpetual_check_loses_for_the_checker() -> None:
-    """The rook checks along the ranks for ever; each position is judged for who is to move in it."""
+    """The rook checks along the ranks for ever; each position is judged for its side to move."""
     position = Position.from_sfen(CHASE)
     cycle = ("5a4a", "5h4h", "4a5a", "4h5h")
     for _ in range(3):
@@ -145,7 +145,7 @@ def test_declaration(sfen: str, expected: bool) -> None:
 
 
 HANDICAP = "4K4/9/9/9/9/9/pppppp3/9/2sgkgs2 w {} 1"
-"""White has ten points in the camp. All pieces are there, but one rook and one bishop where the hands have only one."""
+"""White has ten points in the camp. All pieces are there, but the hands have one rook and one bishop only."""
 
 
 @pytest.mark.parametrize(
@@ -337,7 +337,7 @@ def test_games_that_go_on_go_back_and_branch() -> None:
                 sfen, moves = rng.choice([STARTPOS, OTHER]), []
         position = replay.position(sfen, moves)
         assert same(position, fresh(sfen, moves))
-        # It is the caller's: what he does to it does not come back.
+        # It belongs to the caller: a change of it does not come back.
         if legal := position.legal_moves():
             position.push(legal[0])
 
@@ -353,7 +353,7 @@ def test_errors_name_the_move_and_leave_no_trace() -> None:
 
 
 def test_games_longer_than_what_a_position_remembers() -> None:
-    """The oldest moves are forgotten; what is left is the same."""
+    """The oldest moves are forgotten; the rest is the same."""
     shuttle = ["2h3h", "8b7b", "3h2h", "7b8b"]
     moves = [shuttle[i % 4] for i in range(1100)]
     replay = Replay()
@@ -372,7 +372,7 @@ def keys(position: Position) -> tuple[int, int]:
 
 
 def from_scratch(position: Position) -> tuple[int, int]:
-    """Read anew from its SFEN; of the board's key also that hands are nothing to it."""
+    """Read anew from its SFEN; the board's key does not depend on the hands."""
     board, turn, _hands, number = position.sfen().split()
     bare = Position.from_sfen(f"{board} {turn} - {number}")
     assert int(bare.record.key) == int(bare.record.board_key)

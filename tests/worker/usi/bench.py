@@ -35,12 +35,12 @@ class Bench(UsiBench):
         self.feed(Shown(self.search.search_id, line))
 
     def iterate(self, elapsed_ms: float, move: str = "7g7f") -> bool:
-        """An iteration is over. Whether the search is to go on."""
+        """An iteration is over. Returns whether the search continues."""
         self.now += elapsed_ms
         return not self.front.handle(Iterated(self.search.search_id, Signs(elapsed_ms, move, 30)), self.now)
 
     def find(self, *pv: str, score: int = 30, search: BeginSearch | None = None) -> None:
-        """A search, the last one without another word, ends with this line."""
+        """A search ends with this line; by default the last search."""
         ponder = pv[1] if len(pv) > 1 else None
         result = SearchResult(pv[0], ponder, 5000, 700, (info(*pv, score=score),))
         self.feed(Searched((search or self.search).search_id, result))

@@ -1,4 +1,4 @@
-"""UsiEngine against a scripted process that misbehaves on order, and against the engines that Debian ships."""
+"""UsiEngine against a scripted process with faults on demand, and against the engines that Debian ships."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_position_limits_and_options_reach_the_engine(make: Make, tmp_path: Path
     assert "setoption name Style value wild one" in lines
     assert "setoption name Clear" in lines
     assert lines[-3:] == [
-        "setoption name MultiPV value 10",  # its most
+        "setoption name MultiPV value 10",  # its maximum
         "position startpos moves 7g7f 3c3d",
         "go depth 4 movetime 60000 searchmoves 6g6f",
     ]
@@ -97,7 +97,7 @@ def test_position_limits_and_options_reach_the_engine(make: Make, tmp_path: Path
     assert engine.go(Limits(nodes=1, ignoremoves=("5i5h", "5i4i"))).bestmove in {"5i6i", "5i4h", "5i6h"}
 
 
-def test_rules_of_a_search_become_options_where_the_engine_has_them(make: Make, tmp_path: Path) -> None:
+def test_rules_of_a_search_become_options_if_the_engine_has_them(make: Make, tmp_path: Path) -> None:
     log = tmp_path / "heard"
     engine = make("log", str(log), options={"DrawValueBlack": "-7"})
 
@@ -108,11 +108,11 @@ def test_rules_of_a_search_become_options_where_the_engine_has_them(make: Make, 
         engine.go(Limits(nodes=1))
         return [line.removeprefix("setoption name ") for line in heard(log)[before:] if line.startswith("setoption")]
 
-    assert told(Rules()) == [], "what its user set stays"
+    assert told(Rules()) == [], "the user's setting stays"
     limited = Rules(max_moves=256, draw_black=-50, draw_white=50)
     assert told(limited) == ["MaxMovesToDraw value 256", "DrawValueBlack value -50"]
     assert told(limited) == []
-    assert told(Rules(draw_black=5000)) == ["MaxMovesToDraw value 0"], "more than it allows is left as it was"
+    assert told(Rules(draw_black=5000)) == ["MaxMovesToDraw value 0"], "a value above its maximum is not sent"
     assert told(Rules()) == ["DrawValueBlack value -7"]
 
 
@@ -125,7 +125,7 @@ def test_dialect_without_movetime_is_told_byoyomi(make: Make, tmp_path: Path) ->
     for limits, word in ((Limits(nodes=9), "nodes"), (Limits(depth=9), "depth"), (Limits(searchmoves=("7g7f",)), "se")):
         with pytest.raises(EngineError, match=f"does not understand 'go {word}"):
             engine.go(limits)
-    assert engine.go(Limits(movetime_ms=80)).bestmove == "7g7f", "a limit that it has no word for does not end it"
+    assert engine.go(Limits(movetime_ms=80)).bestmove == "7g7f", "a limit that it does not know does not end it"
 
 
 @pytest.mark.parametrize(
@@ -298,7 +298,7 @@ def test_gpsusi() -> None:
 
 def test_no_process_and_no_zombie_is_left(make: Make) -> None:
     def children() -> set[str]:
-        """Process numbers of our children, dead ones that nobody collected included."""
+        """Process ids of our children, zombies included."""
         found = set()
         for task in Path("/proc/self/task").iterdir():
             found |= set((task / "children").read_text().split())

@@ -39,9 +39,7 @@ class TestPositions:
     @pytest.mark.parametrize("hands", ["2P2bP2p", "Pp2Pp2b", "2b3P2p", "PPPbbpp"])
     def test_hands_are_added_up_in_any_order(self, hands: str) -> None:
         bench = thinking(position=f"position sfen 4k4/9/9/9/9/9/9/9/4K4 w {hands}")
-        assert bench.search.sfen == "4k4/9/9/9/9/9/9/9/4K4 w 3P2b2p 1", (
-            "whoever comes next need not read more than usual"
-        )
+        assert bench.search.sfen == "4k4/9/9/9/9/9/9/9/4K4 w 3P2b2p 1", "the next user need not read more than usual"
 
     @pytest.mark.parametrize(
         "fault", ["sfen 9/9/9 b - 1", "startpos moves 7g7e", "sfen 4k4/9/9/9/9/9/9/9/4K4 b 10P9P 1"]
@@ -79,7 +77,7 @@ class TestReady:
             ("usinewgame", [NewGame]),
         ],
     )
-    def test_whatever_needs_the_engine_builds_it(self, line: str, does: list[type]) -> None:
+    def test_any_use_of_the_engine_builds_it(self, line: str, does: list[type]) -> None:
         bench = Bench(ready=False)
         bench.send(line)
         assert [type(found) for found in bench.done] == [Prepare]
@@ -87,7 +85,7 @@ class TestReady:
         assert bench.take() == [], "nobody asked whether it is ready"
         assert [type(found) for found in bench.done[1:]] == does
 
-    def test_another_engine_is_built_where_an_option_asks_for_it(self) -> None:
+    def test_another_engine_is_built_if_an_option_asks_for_it(self) -> None:
         bench = Bench()
         bench.send("setoption name MultiPV value 2", "isready")
         bench.feed(Prepared())
@@ -175,7 +173,7 @@ class TestGo:
             assert (limits.movetime_ms, limits.nodes, limits.depth) == wanted, go
             assert not thinking(go).search.asks
 
-    def test_it_ends_between_iterations_where_the_time_is_up(self) -> None:
+    def test_it_ends_between_iterations_when_the_time_is_up(self) -> None:
         bench = thinking()
         assert bench.iterate(1)
         assert not bench.iterate(50_000)
@@ -327,7 +325,7 @@ class TestPonder:
         assert bench.search.moves == ("7g7f", "3c3d")
         assert bench.search.limits.movetime_ms is not None
         bench.find("8c8d", search=blind)
-        assert bench.take() == [], "it is nobody's move"
+        assert bench.take() == [], "it is neither side's move"
         bench.find("2g2f")
         assert bench.moves() == ["bestmove 2g2f"]
 

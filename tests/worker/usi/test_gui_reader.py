@@ -1,4 +1,4 @@
-"""``usi`` is answered before the engine is there, and no other line is lost or comes out of order."""
+"""``usi`` is answered before the engine is there, and no other line is lost or out of order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines of USI engines, taken apart and made."""
+"""Lines of USI engines, parsed and made."""
 
 from __future__ import annotations
 

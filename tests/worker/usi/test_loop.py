@@ -17,12 +17,12 @@ from worker.warm import warm_up
 
 @pytest.fixture(autouse=True, scope="module")
 def warm() -> None:
-    """Everything compiled: nobody waits for a compiler here."""
+    """Everything compiled: no test waits for a compiler here."""
     warm_up()
 
 
 class Session:
-    """A loop whose GUI's lines are those that are `send`."""
+    """A loop whose GUI's lines are given to `send`."""
 
     def __init__(self) -> None:
         self.said: list[str] = []
@@ -52,7 +52,7 @@ class Session:
             time.sleep(0.01)
 
     def end(self) -> list[str]:
-        """Wait for its end; returns what it said."""
+        """Wait for its end; returns its output."""
         self._thread.join(60)
         assert not self._thread.is_alive()
         return self.said

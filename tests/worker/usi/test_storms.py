@@ -1,4 +1,4 @@
-"""The USI front with a single engine under fire: whatever the GUI says, each order is answered once."""
+"""The USI front with a single engine under random events: each command of the GUI is answered once."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OPTIONS = (
 
 
 class Storm:
-    """An engine that searches one thing after the other, each for as long as it likes unless it is told to end."""
+    """An engine that searches one thing after the other, each for a random time unless it is told to end."""
 
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)
@@ -49,11 +49,11 @@ class Storm:
                     assert all(job.search_id < search_id for job in self.jobs), "numbers rise"
                     self.jobs.append(instruction)
                 case EndSearch(search_id):
-                    assert search_id >= self.ended, "whoever is told to end one has ended all before it"
+                    assert search_id >= self.ended, "an end of one search ends all before it"
                     self.ended = search_id
 
     def engine(self) -> None:
-        """The engine, or one of its side tasks, says something."""
+        """The engine, or one of its side tasks, sends an event."""
         if self.others and self.rng.random() < 0.5:
             self.feed(self.others.pop(0))
         elif self.jobs:

@@ -22,6 +22,7 @@ from worker.nnue.features import (
     HALF_KA_HM2,
     HALF_KP,
     HALF_KP_VM,
+    HALF_KPE9,
     K_A2,
     K_P,
     FeatureSet,
@@ -57,6 +58,7 @@ INPUTS: Final = {
         "halfka1": HALF_KA1,
         "halfkahm1": HALF_KA_HM1,
         "ka2": K_A2,
+        "halfkpe9": HALF_KPE9,
     }.items()
 }
 """The input features by key."""

@@ -9,7 +9,6 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import int64
 
 from worker.jit.bits import ctz
 from worker.jit.fields import eight_bytes, record_at
@@ -17,7 +16,7 @@ from worker.jit.memory import ld8, ld16, ld32
 from worker.nnue.evaluation import accumulator
 from worker.nnue.features import HANDS_OFFSET, PIECE_NUMBERS, PIECES_OFFSET
 from worker.nnue.record import NN
-from worker.nnue.sfnn.jit import jit, one_at_a_time
+from worker.nnue.sfnn.jit import APART, jit
 from worker.nnue.sfnn.state import SF, kernels
 from worker.shogi.pieces import KING, SQUARES
 from worker.shogi.state import POS
@@ -103,8 +102,4 @@ def _output(pos_address: int, nn_address: int) -> Any:
 @cache
 def output_address() -> int:
     """The address of `_output` in this process; compiles it or loads it from the cache."""
-    signature = (int64, int64)
-    with one_at_a_time():
-        _output.compile(signature)
-    compiled = _output.overloads[signature]
-    return int(compiled.library.get_pointer_to_function(compiled.fndesc.llvm_cfunc_wrapper_name))
+    return APART.address(_output)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import types
 
-from worker.nnue.sfnn.jit import jit, one_at_a_time
+from worker.nnue.sfnn.jit import APART, jit
 
 _CHUNK: Final = 1 << 20
 _DECODE: Final = (types.Array(types.uint8, 1, "C", readonly=True), types.int16[::1])
@@ -36,7 +36,7 @@ def decode(data: npt.NDArray[np.uint8], count: int) -> npt.NDArray[np.int16]:
         raise ValueError(f"{found} whole numbers in {len(data)} bytes, expected {count}")
     numbers = np.empty(count, np.int16)
     if not _decode.overloads:
-        with one_at_a_time():
+        with APART.one_at_a_time():
             _decode.compile(_DECODE)
     data = data.view()
     data.flags.writeable = False

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from worker.nnue.features import PIECE_NUMBERS
-from worker.nnue.reference import Ints, make_index, piece_list
+from worker.nnue.reference import Ints, active_rows, piece_list
 from worker.nnue.sfnn.architecture import SfnnArchitecture
 from worker.nnue.sfnn.file import Progress, SfnnFile
 from worker.nnue.sfnn.stacks import stack_index
@@ -22,18 +22,6 @@ from worker.shogi.pieces import SQUARES
 _ACTIVATION_MAX = 127
 _WEIGHT_SHIFT = 6
 _SQUARE_SHIFT = 2 * _WEIGHT_SHIFT + 7
-
-
-def active_rows(
-    arch: SfnnArchitecture,
-    perspective: int,
-    board: npt.ArrayLike,
-    hands: Sequence[Sequence[int]],
-    king_squares: Sequence[int],
-) -> Ints:
-    """Every row of the file that a position activates; arguments as in `worker.nnue.reference.active_rows`."""
-    king = _seen(king_squares[perspective], perspective)
-    return make_index(arch.features.name, king, piece_list(perspective, board, hands))
 
 
 def _seen(square: int, perspective: int) -> int:
@@ -95,9 +83,11 @@ def seen_inputs(arch: SfnnArchitecture) -> npt.NDArray[np.int8]:
 
 
 def evaluate(network: SfnnFile, side: int, board: Any, hands: Sequence[Sequence[int]], kings: Sequence[int]) -> int:
-    """The raw output for the side to move, before FV_SCALE; arguments as in `active_rows`."""
+    """The raw output for the side to move, before FV_SCALE; arguments as in `worker.nnue.reference.active_rows`."""
     arch = network.architecture
     total = 0 if network.progress is None else progress_sum(network.progress, board, hands, kings)
     stack = stack_index(arch.stacks, side, hands, kings, total)
-    own, enemy = (accumulator(network, active_rows(arch, colour, board, hands, kings)) for colour in (side, 1 - side))
+    own, enemy = (
+        accumulator(network, active_rows(arch.features, colour, board, hands, kings)) for colour in (side, 1 - side)
+    )
     return forward(network, stack, own, enemy)

@@ -14,16 +14,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.random_networks import random_sfnn
+from benchmarks.random_networks import random_network, random_sfnn
 from tests.worker.nnue.playouts import GAMES, compare, expected
 from worker.nnue import Network, Variation
+from worker.nnue.architecture import named
+from worker.nnue.format import NetworkFile
 from worker.nnue.sfnn.architecture import INPUTS, parse_sfnn_name
 from worker.nnue.sfnn.file import SfnnFile
 from worker.shogi import Position
 
-VALUES = Path(__file__).parents[3] / "fixtures" / "sfnn_yaneuraou.txt"
-"""Positions and YaneuraOu's raw values of them, for networks of `random_sfnn`; a line ``# NAME SEED SHA256`` before
-those of each network. Made on 2026-11-27 with YaneuraOu at 33ccf1f9, built outside of this repository."""
+VALUES = Path(__file__).parents[3] / "fixtures" / "yaneuraou_values.txt"
+"""Positions and YaneuraOu's raw values of them, for networks of `benchmarks.random_networks`; a line
+``# NAME SEED SHA256`` before those of each network. Made on 2026-11-27 and 28 with YaneuraOu at 33ccf1f9, built outside
+of this repository."""
 
 NAMES = (
     "SFNN_ka2_1024_7_64_k3k3",
@@ -86,7 +89,7 @@ def test_who_has_no_such_network_compiles_nothing_of_it() -> None:
     """Nor imports the file with the kernels' caller."""
     script = (
         "import sys; from worker.nnue import NnueState, default_network; NnueState(default_network());"
-        "assert 'worker.nnue.sfnn.kernel' not in sys.modules;"
+        "assert not {'worker.nnue.sfnn.kernel', 'worker.nnue.attacked'} & set(sys.modules);"
         "from worker.nnue.sfnn import vector, portable;"
         "assert not vector.forward.overloads and not portable.forward.overloads"
     )
@@ -96,7 +99,7 @@ def test_who_has_no_such_network_compiles_nothing_of_it() -> None:
 # ---- YaneuraOu
 
 
-def _digest(network: SfnnFile) -> str:
+def _digest(network: SfnnFile | NetworkFile) -> str:
     return hashlib.sha256(np.ascontiguousarray(network.transformer_weight[-1]).data).hexdigest()[:16]
 
 
@@ -119,7 +122,8 @@ def _values() -> dict[str, list[str]]:
 )
 def test_yaneuraou_gives_the_same_values(heading: str) -> None:
     name, seed, digest = heading.split()
-    network = random_sfnn(parse_sfnn_name(name), int(seed))
+    classic = named(name)
+    network = random_network(classic, int(seed)) if classic else random_sfnn(parse_sfnn_name(name), int(seed))
     assert _digest(network) == digest, "numpy gives another network for this seed"
     for line in _values()[heading]:
         value, sfen = line.split(" ", 1)

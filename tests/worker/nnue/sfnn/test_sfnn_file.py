@@ -1,4 +1,4 @@
-"""Files of the SFNN family: written and read, broken in every place, with headers that are not true."""
+"""Files of the SFNN family: written and read, broken in every place, with wrong headers."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def test_every_number_is_packed_and_unpacked() -> None:
 
 
 def test_nine_stacks_of_progress_beside_the_file(tmp_path: Path) -> None:
-    """As NAGISA has them: the header says k3k3."""
+    """As in NAGISA: the header says k3k3."""
     network = random_sfnn(parse_sfnn_name("SFNN_kp_64_15_64_progress8kpabs"))
     assert network.progress is not None
     file = tmp_path / "nn.bin"

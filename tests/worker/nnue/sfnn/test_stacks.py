@@ -1,4 +1,4 @@
-"""Which stack a position has: the tables of YaneuraOu's architectures/README.md, by example."""
+"""The choice of a position's stack: the tables of YaneuraOu's architectures/README.md, by example."""
 
 from __future__ import annotations
 
@@ -139,7 +139,8 @@ def test_the_order_of_the_parts() -> None:
 
 @pytest.mark.parametrize("steps", PROGRESS_STEPS)
 def test_progress(steps: int) -> None:
-    """As YaneuraOu has it: 0..255 by thresholds of the logistic function, and then as many parts of it as there are."""
+    """As in YaneuraOu: 0..255 by thresholds of the logistic function, and then as many parts of it as there are
+    stacks."""
     rule, thresholds = StackRule(progress=steps), progress_thresholds(steps)
     all_values = [round(math.log(i / (256 - i)) * 65536) for i in range(1, 256)]
     for total in np.random.default_rng(steps).integers(-400_000, 400_000, 300).tolist() + thresholds.tolist():
