@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -85,6 +84,8 @@ def replacing(path: Path, *, to_disk: bool = False, mode: int = 0o644) -> Iterat
     Raises:
         OSError: it cannot be written; it names ``path``.
     """
+    import tempfile  # slow to import, and not needed for an engine's start
+
     temporary = None
     try:
         with tempfile.NamedTemporaryFile("wb", dir=path.parent, prefix=f".{path.name}.", delete=False) as file:

@@ -129,10 +129,6 @@ def test_what_is_missing_is_said(
     )
     assert offline("--rebuild") == 2
     assert "--offline makes no release" in capsys.readouterr().err
-    (tmp_path / "main.tf").touch()
-    monkeypatch.setenv("AWS_REGION", TOKYO)
-    assert offline("--dir", str(tmp_path)) == 2
-    assert "only terraform knows the cost of its own root module (*.tf): leave out --offline" in capsys.readouterr().err
 
 
 def test_a_profile_names_the_region(

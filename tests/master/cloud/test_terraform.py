@@ -185,12 +185,6 @@ def test_an_error_without_json_is_told_too(tmp_path: Path) -> None:
         program(tmp_path, code=1, error="Error: Failed to query available provider packages").init()
 
 
-def test_without_a_bucket_there_is_no_state(tmp_path: Path) -> None:
-    assert program(tmp_path, "{}").state() == ""
-    (tmp_path / ".terraform").mkdir()
-    assert program(tmp_path, "{}").state() == "{}\n"
-
-
 def test_terraform_goes_on_if_the_command_is_killed(tmp_path: Path) -> None:
     """It writes to a file: a pipe without a reader would end it before it has recorded its resources."""
     line = json.dumps({"type": "apply_start", "hook": {"resource": {"addr": "aws_vpc.this"}}})
@@ -249,7 +243,7 @@ def test_a_plan_that_is_out_of_date_is_refused_in_plain_words(fleet: Terraform, 
     fleet.apply("theirs")
     with pytest.raises(TerraformError, match=r"somebody else has changed it meanwhile\. Nothing was done; run the"):
         fleet.apply("mine")
-    assert read_state(fleet.state().encode()).output == {"nodes": 2}
+    assert read_state((fleet.folder / "terraform.tfstate").read_bytes()).output == {"nodes": 2}
 
 
 @needs_terraform
