@@ -107,7 +107,7 @@ def make_app(hub: Hub, token: str, asker: Asker | None = None) -> ASGIApp:
 
     Args:
         token: the token that a browser must present once; empty: answer only under this machine's own names.
-        asker: answers what a reader asks about a position; None: nobody does.
+        asker: answers a reader's questions about positions; None: there is none.
     """
 
     def file(name: str) -> Callable[[Request], Awaitable[Response]]:

@@ -128,7 +128,7 @@ def test_a_password_that_the_operator_may_not_read(ssm: Any, monkeypatch: pytest
         ("[csa", "Expected"),
     ],
 )
-def test_what_nobody_can_log_in_with(plan: Callable[[str], list[str]], text: str, says: str) -> None:
+def test_login_data_that_cannot_work(plan: Callable[[str], list[str]], text: str, says: str) -> None:
     """AWS is not even asked."""
     with pytest.raises(CommandError, match=rf"gougi\.toml: .*{says}") as caught:
         plan(text)
