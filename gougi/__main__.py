@@ -23,9 +23,17 @@ def main(words: Sequence[str] | None = None) -> NoReturn:
         # A parent process may have blocked it until a handler exists (`gougi learn` does).
         if hasattr(signal, "pthread_sigmask"):
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-        from master.cli import run
+        words = sys.argv[1:] if words is None else words
+        if list(words) == ["usi", "--single"]:
+            # Without the command line's own code: its import takes as long as the answer to ``usi``.
+            from master.commands.common import ended
+            from master.commands.single import single_engine
 
-        code = run(words)
+            code = ended(single_engine)
+        else:
+            from master.cli import run
+
+            code = run(words)
     except KeyboardInterrupt:
         code = 130
     signal.signal(signal.SIGINT, signal.SIG_IGN)

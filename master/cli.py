@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import io
-import os
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, distribution
@@ -15,12 +12,9 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command, get_group
 
-from master.commands.common import DISK_FULL, FAILED, INTERRUPTED, CommandError
+from master.commands.common import CommandError, ended
 from master.commands.plain import PlainCommand, complaint
-from master.ui.terminal import clean
-from master.ui.texts import error_words
-from worker.files import described, disk_is_full
-from worker.text import ERRORS, register
+from worker import VERSION
 
 COMMANDS: Final = {
     "play": ("master.commands.play:play", "Play games on a tournament server, or one on this machine."),
@@ -138,9 +132,7 @@ def help_(words: Annotated[list[str] | None, typer.Argument(metavar="[COMMAND]")
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import version
-
-        print(f"gougi {version('gougi')}")
+        print(f"gougi {VERSION}")
         raise typer.Exit
 
 
@@ -153,41 +145,18 @@ def _root(
     pass
 
 
-def run(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code; errors are printed on stderr, never as a traceback. ``arguments``:
-    the words after ``gougi``; None: those of this process."""
-    words = sys.argv[1:] if arguments is None else list(arguments)
-    register()
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a character that the terminal lacks becomes ASCII
-            stream.reconfigure(errors=ERRORS)
+def run(words: Sequence[str]) -> int:
+    """Run the command line, the words after ``gougi``. Returns the exit code; errors are printed on stderr."""
+    return ended(lambda: _obey(words))
+
+
+def _obey(words: Sequence[str]) -> object:
     try:
-        code = app(args=words or ["--help"], prog_name="gougi", standalone_mode=False)
-        sys.stdout.flush()
+        return app(args=list(words) or ["--help"], prog_name="gougi", standalone_mode=False)
     except typer.TyperException as error:
         if type(error).__name__ == "NoArgsIsHelpError":  # a group without a subcommand, as `gougi` alone
             print(error.format_message())
             return 0
-        _complain(complaint(error))
-        return error.exit_code
-    except CommandError as error:
-        _complain(str(error))
-        return DISK_FULL if disk_is_full(error) else error.code
-    except (KeyboardInterrupt, typer.Abort):
-        print("interrupted", file=sys.stderr)
-        return INTERRUPTED
-    except BrokenPipeError:
-        # The reader of our output (`| head`) has enough. Python would complain again when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAILED
-    except OSError as error:
-        full = disk_is_full(error)
-        _complain(f"output: {described(error)}" if full and error.filename is None else described(error))
-        return DISK_FULL if full else FAILED
-    return code if isinstance(code, int) else 0
-
-
-def _complain(message: str) -> None:
-    with contextlib.suppress(OSError):  # then only the exit code reports it
-        for line in message.splitlines() or ["failed"]:
-            print(clean(f"gougi: {error_words(line, sys.stderr.encoding)}"), file=sys.stderr, flush=True)
+        raise CommandError(complaint(error), error.exit_code) from error
+    except typer.Abort as error:
+        raise KeyboardInterrupt from error

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +14,7 @@ _REASONS: Final = {
     errno.EACCES: "no permission",
     errno.EPERM: "no permission",
     errno.EISDIR: "a folder, not a file",
-    errno.ENOTDIR: "a file stands where a folder should be",
+    errno.ENOTDIR: "a file, but a folder was expected",
     errno.EEXIST: "a file stands there",
     errno.EROFS: "the disk is read-only",
     errno.ENOSPC: "no space left on the disk",
@@ -85,6 +84,8 @@ def replacing(path: Path, *, to_disk: bool = False, mode: int = 0o644) -> Iterat
     Raises:
         OSError: it cannot be written; it names ``path``.
     """
+    import tempfile  # slow to import, and not needed for an engine's start
+
     temporary = None
     try:
         with tempfile.NamedTemporaryFile("wb", dir=path.parent, prefix=f".{path.name}.", delete=False) as file:

@@ -14,7 +14,6 @@ import codecs
 import os
 import re
 import sys
-import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -117,6 +116,8 @@ class Catalogue:
 @cache
 def japanese(package: str, section: str = "messages") -> Mapping[str, str]:
     """A section of a package's table; empty: it has none."""
+    import tomllib  # not needed for English
+
     content = tomllib.loads((_PACKAGES / package / "ja.toml").read_text(encoding="utf-8"))
     return {str(message): str(words) for message, words in content.get(section, {}).items()}
 

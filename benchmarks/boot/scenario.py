@@ -189,7 +189,7 @@ class Scenario:
         return self._joins(self._later("later", "10.81.16.251"))
 
     def a_worker_from_an_image_searches(self) -> str:
-        """Its image is made as deploy/image.pkr.hcl makes one, with the head's code for what has to be compiled."""
+        """Its image is made as deploy/image.pkr.hcl makes one, with the head's compiled code."""
         machine = self._later("imaged", "10.81.16.252")
         cache = Path("var/cache/gougi")
         subprocess.run(["cp", "-a", self.machines["head"].disk / cache, machine.disk / cache], check=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -23,6 +22,7 @@ from master.analysis.report import GameReport, ReportSettings, Say, report
 from master.analysis.session import Pace, Session, Shared, Store
 from master.analysis.strength import Calibration, network_hash, read_calibration
 from master.ui.texts import page_say
+from worker import VERSION
 from worker.files import replace_file
 
 if TYPE_CHECKING:
@@ -97,14 +97,14 @@ class Analysis:
             "voters": self.config.voters.model_dump(mode="json"),
         }
         pace = [self.pace.nodes, self.pace.ms, self.pace.multipv]
-        searched = [importlib.metadata.version("gougi"), self.net(), engine, "single" if self.single else fleet, pace]
+        searched = [VERSION, self.net(), engine, "single" if self.single else fleet, pace]
         return json.dumps(searched, sort_keys=True)
 
     def words(self, text: Say) -> ReportSettings:
         """For the reader of the report, in the language of ``text``."""
         eval_file, pace = self.config.engine.eval_file, self.pace
         net = Path(eval_file).name if eval_file else text("its own network")
-        engine = text("Gougi {version} with {net}", version=importlib.metadata.version("gougi"), net=net)
+        engine = text("Gougi {version} with {net}", version=VERSION, net=net)
         if not self.single and self.config.cluster.kinds:
             engine += text(", a mixed fleet")
         if pace.nodes is not None:
@@ -112,7 +112,7 @@ class Analysis:
         else:
             effort = text("{seconds} s a position", seconds=f"{(pace.ms or 0) / 1000:g}")
         if self.again > 1:
-            effort += text(", {times} times as much for what is told", times=self.again)
+            effort += text(", {times} times as many for reported moves", times=self.again)
         if self.nodes > 1 and pace.nodes is not None:
             effort += text(", on each of {nodes} nodes", nodes=self.nodes)
         elif self.nodes > 1:
@@ -138,7 +138,7 @@ class Analysis:
             return Misfit("No strength: it was measured with another network, or its scores on another scale.")
         if not calibration.fits(self.net(), nodes):
             return Misfit(
-                "No strength: it was measured with {measured} nodes a position in all, not with {nodes}.",
+                "No strength: it was measured with a total of {measured} nodes a position, not with {nodes}.",
                 {"measured": calibration.nodes_per_move, "nodes": nodes},
             )
         return None
@@ -203,7 +203,7 @@ async def search(
     async with Session(searcher, store, analysis.pace, analysis.key, on_event, shared) as session:
         await _whole(searcher)
         for number, (job, positions) in enumerate(zip(analysis.jobs, wanted, strict=True), start=1):
-            bar.game(f"{job.stem} ({number}/{len(wanted)})")
+            bar.game(f"{number}/{len(wanted)} {job.stem}")
             found = await session.search(job.game, positions, bar.found)
             found_all += found.values()
             calibration = analysis.calibration(found_all)
@@ -244,6 +244,6 @@ def write_problems(analysis: Analysis, reports: Sequence[GameReport], file: Path
     if pace.ms is not None:
         engine["maxSecondsPerPosition"] = pace.ms / 1000
     created = datetime.now().astimezone().isoformat(timespec="seconds")
-    content = problems(reports, engine, f"Gougi {importlib.metadata.version('gougi')}", created)
+    content = problems(reports, engine, f"Gougi {VERSION}", created)
     replace_file(file, (json.dumps(content, ensure_ascii=False, indent=2) + "\n").encode())
     return len(content["problems"])

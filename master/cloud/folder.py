@@ -34,7 +34,7 @@ _CHECKOUT: Final = Path(__file__).parents[2]
 
 
 class FolderError(Exception):
-    """The folder cannot be prepared; the text says what is missing."""
+    """The folder cannot be prepared; the text names the missing part."""
 
 
 class FolderBusy(Exception):
@@ -61,7 +61,7 @@ def root_module(
         stand_in: the endpoint is not AWS but a fake for tests, which serves all buckets under one host name.
         port: of the tournament server; None: the module's default.
         zone: of the existing fleet; empty: the module chooses one.
-        backend: where terraform keeps its state; None: in the folder.
+        backend: terraform's place for its state; None: in the folder.
     """
     given: dict[str, Any] = {
         "name": settings.name,
@@ -107,7 +107,7 @@ class FleetFolder:
         """Be the only operator of the fleet for a block: from before a plan until it is applied. Yields the last
         command that used the folder, if it was killed.
 
-        The kernel holds the lock (``flock``), until its owner has ended, for whatever reason, and so has the terraform
+        The kernel holds the lock (``flock``), until its owner has ended, for any reason, and so has the terraform
         process that the owner started, which inherits it. The folder is created if it does not exist, and removed
         again if it stays empty.
 

@@ -28,7 +28,7 @@ _FILE: Final = "fleet.json"
 
 
 class KeptError(Exception):
-    """The kept facts cannot be read, or another command holds them; the text says what to do."""
+    """The kept facts cannot be read, or another command holds them; the text names the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def _decode(raw: bytes, where: str) -> Kept:
     try:
         return msgspec.json.decode(raw, type=Kept)
     except msgspec.MsgspecError as error:
-        raise KeptError(f"{where}: not what gougi fleet wrote there: {error}") from error
+        raise KeptError(f"{where}: changed since gougi fleet wrote it: {error}") from error
 
 
 class InBucket:

@@ -41,7 +41,7 @@ class FleetDown(Exception):
 
 
 class Unknown(Exception):
-    """AWS has resources of the fleet that are not in terraform's state; the text says what to do."""
+    """AWS has resources of the fleet that are not in terraform's state; the text names the remedy."""
 
 
 class TooMuchChanges(Exception):
@@ -259,7 +259,7 @@ class Operator:
         try:
             self.terraform.apply(_PLAN, tell)
         except TerraformKilled:
-            raise  # the note allows the next command to find what it left
+            raise  # the note allows the next command to find the leftover resources
         except BaseException:
             self.keeper.write(replace(kept, at_work=""))
             raise
@@ -377,4 +377,4 @@ def _missing(facts: Facts, now: FleetStatus, troubles: list[str], timeout_s: flo
     lines += [f"{row.machine}: {row.state} {row.note}".rstrip() for row in now.rows if row.state != "ready"]
     lines += [f"{facts.group}: {trouble}" for trouble in troubles[:3]]
     lines += now.failures
-    return "\n".join([*lines, f"what the head says: {facts.session_command}"])
+    return "\n".join([*lines, f"the head's report: {facts.session_command}"])

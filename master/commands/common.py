@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import signal
 import sys
@@ -12,7 +14,8 @@ from types import TracebackType
 from typing import TypeVar
 
 from master.ui.terminal import clean
-from worker.files import described
+from worker.files import described, disk_is_full
+from worker.text import ERRORS, register
 
 T = TypeVar("T")
 WarmUp = Callable[[Callable[[str, int, int], None]], object]
@@ -56,6 +59,40 @@ class EndsOn:
     def __exit__(self, _kind: object, error: BaseException | None, _at: object) -> None:
         if isinstance(error, self._kinds):
             raise CommandError(self._where + described(error), self._code) from error
+
+
+def ended(work: Callable[[], object]) -> int:
+    """Run a command to its end. Returns its exit code; errors are printed on stderr, never as a traceback."""
+    register()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a character that the terminal lacks becomes ASCII
+            stream.reconfigure(errors=ERRORS)
+    try:
+        code = work()
+        sys.stdout.flush()
+    except CommandError as error:
+        _complain(str(error))
+        return DISK_FULL if disk_is_full(error) else error.code
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output (`| head`) has enough. Python would complain again when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except OSError as error:
+        full = disk_is_full(error)
+        _complain(f"output: {described(error)}" if full and error.filename is None else described(error))
+        return DISK_FULL if full else FAILED
+    return code if isinstance(code, int) else 0
+
+
+def _complain(message: str) -> None:
+    from master.ui.texts import error_words
+
+    with contextlib.suppress(OSError):  # then only the exit code reports it
+        for line in message.splitlines() or ["failed"]:
+            print(clean(f"gougi: {error_words(line, sys.stderr.encoding)}"), file=sys.stderr, flush=True)
 
 
 def tell(line: str) -> None:

@@ -13,15 +13,14 @@ import typer
 from master.commands.checks import Kind, check_kind, only
 from master.commands.common import FAILED, INTERRUPTED, CommandError, EndsOn, notice, tell
 from master.commands.options import NOTATION_HELP, NOTATIONS, Json, PageOption
-from master.commands.services import page_token
+from master.commands.services import answering_engine, page_token
 from master.commands.settings import ConfigFile, load
+from worker import VERSION
 from worker.files import described, reason
 
 if TYPE_CHECKING:
-    from master.config import Config
     from master.game.journal import LoggedGame, Replay
     from master.game.summary import LogSummary
-    from worker.engine import Engine
 
 
 def log(
@@ -231,7 +230,7 @@ def _tell_difference(game: LoggedGame, again: Replay) -> bool:
     difference = again.difference
     whose = f"{game.game_id} ({game.name})"
     if difference is None:
-        up_to = ", up to where lines of the log are missing" if game.is_cut else ""
+        up_to = ", up to the gap in the log" if game.is_cut else ""
         print(f"{whose}: {again.lines} lines, as logged{up_to}", flush=True)
         return True
     print(f"{whose}: not as logged, at {difference.at_ms:.0f} ms, {difference.kind} {difference.about}")
@@ -272,8 +271,6 @@ def watch(
       gougi watch game.csa --page 8080
     """
     settings = load(config, {"page": {"listen": page}})
-    from importlib.metadata import version
-
     from master.analysis.game import GameFileError
     from master.commands.lifetime import Interrupted, run_to_end
     from master.live.asking import Asker
@@ -290,7 +287,7 @@ def watch(
         seen = Watch(source, []) if is_log else Watch(None, facts_of(source, notice))
     place = settings.page.place or ("127.0.0.1", 0)
     token = page_token(settings, place[0])
-    head = {"command": "watch", "version": version("gougi"), "asks": True}
+    head = {"command": "watch", "version": VERSION, "asks": True}
 
     def ready(url: str) -> None:
         print(say("live page: {url}", url=url), flush=True)
@@ -300,19 +297,9 @@ def watch(
             webbrowser.open(url)
 
     try:
-        run_to_end(lambda: show(seen, place, token, head, ready, notice, Asker(lambda: _engine(settings))))
+        run_to_end(lambda: show(seen, place, token, head, ready, notice, Asker(lambda: answering_engine(settings))))
     except OSError as error:
         raise CommandError(described(error), FAILED) from error
     except Interrupted:
         pass  # the usual end
     return 0
-
-
-def _engine(settings: Config) -> Engine:
-    """The searcher that answers readers. Raises EngineError."""
-    from master.remote.listener import engine_command
-    from worker.usi.engine import UsiEngine
-
-    engine = settings.engine
-    options = {"Threads": str(engine.threads or 1), "EvalFile": engine.eval_file}
-    return UsiEngine(engine_command("--single"), {name: value for name, value in options.items() if value})

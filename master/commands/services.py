@@ -10,13 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from master.commands.common import EndsOn
+from worker import VERSION
+from worker.files import described
 
 if TYPE_CHECKING:
     from cluster.metrics.fleet import FleetMetrics
     from master.config import Config, MetricsConfig
+    from master.live.facts import Fact
     from master.live.feed import Feed
     from master.logs.game_metrics import GameMetrics
     from master.logs.log import About
+    from worker.engine import Engine
 
 
 @contextlib.contextmanager
@@ -54,8 +58,6 @@ def serving(
     if not config.on:
         yield None
         return
-    from importlib.metadata import version
-
     from prometheus_client import CollectorRegistry, ProcessCollector
 
     from cluster.metrics.fleet import FleetMetrics
@@ -64,7 +66,7 @@ def serving(
 
     registry = CollectorRegistry()
     ProcessCollector(registry=registry)
-    fleet, game = FleetMetrics(registry), GameMetrics(registry, version("gougi"), player)
+    fleet, game = FleetMetrics(registry), GameMetrics(registry, VERSION, player)
     try:
         server = MetricsServer(registry, config.listen, config.port, PORTS)
     except OSError as error:  # no reason not to play
@@ -110,7 +112,6 @@ async def live_page(
         yield None
         return
     import asyncio
-    from importlib.metadata import version
 
     from cluster.machine import status
     from master.live.feed import Feed, PageSettings
@@ -124,7 +125,7 @@ async def live_page(
         ready(url)
 
     feed = Feed(
-        PageSettings(host, port, token, {"command": command, "version": version("gougi")}),
+        PageSettings(host, port, token, {"command": command, "version": VERSION}),
         on_ready,
         lambda why: warn(say("no live page: {why}", why=why)),
     )
@@ -144,3 +145,51 @@ def page_token(settings: Config, host: str) -> str:
     if given is not None:
         return given.get_secret_value()
     return "" if host in ("localhost", "::1", "127.0.0.1") else secrets.token_urlsafe(24)
+
+
+def answering_engine(settings: Config) -> Engine:
+    """The searcher that answers readers. Raises EngineError."""
+    from master.remote.listener import engine_command
+    from worker.usi.engine import UsiEngine
+
+    engine = settings.engine
+    options = {"Threads": str(engine.threads or 1), "EvalFile": engine.eval_file}
+    return UsiEngine(engine_command("--single"), {name: value for name, value in options.items() if value})
+
+
+@contextlib.asynccontextmanager
+async def answering_page(
+    settings: Config, command: str, facts: list[Fact], ready: Callable[[str], None], warn: Callable[[str], None]
+) -> AsyncIterator[None]:
+    """A page of known facts, on which a searcher answers readers, for the duration of the block; none if it is switched
+    off, or cannot be served.
+
+    Args:
+        command: in the page's title.
+        ready: gets the page's address.
+        warn: gets a line with the reason if there is no page.
+    """
+    place = settings.page.place
+    if place is None:
+        yield
+        return
+    import asyncio
+
+    from master.live.asking import Asker
+    from master.live.watching import Watch, show
+    from master.ui.texts import say
+
+    token, head = page_token(settings, place[0]), {"command": command, "version": VERSION, "asks": True}
+
+    async def serve() -> None:
+        try:
+            await show(Watch(None, facts), place, token, head, ready, warn, Asker(lambda: answering_engine(settings)))
+        except OSError as error:
+            warn(say("no live page: {why}", why=described(error)))
+
+    page = asyncio.create_task(serve())
+    try:
+        yield
+    finally:
+        page.cancel()
+        await asyncio.wait({page})

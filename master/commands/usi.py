@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import io
-import os
-import sys
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from master.commands.common import INTERRUPTED, CommandError, EndsOn, interruptible, tell
+from master.commands.common import INTERRUPTED, CommandError, EndsOn, tell
 from master.commands.options import Address, Nodes, PageOption, Single
 from master.commands.services import live_page
 from master.commands.settings import ConfigFile, load
+from master.commands.single import gui_lines, gui_output, single_engine
+from worker import VERSION
 from worker.files import reason
 from worker.usi.gui_reader import GuiReader, introduction
 
@@ -92,7 +90,7 @@ def usi(
     if single:
         if any(option is not None for option in given):
             raise CommandError("--single: it has no fleet, and takes no other option")
-        return _single()
+        return single_engine()
     return _fleet(load(config, {"cluster": {"nodes": nodes, "address": address}, "page": {"listen": page}}), records)
 
 
@@ -106,43 +104,17 @@ def _connect(place: str, secret_file: Path | None, ca: Path | None, tls: bool) -
 def _listen(
     place: str, secret_file: Path | None, keep_s: float, cert: Path | None, key: Path | None, words: list[str]
 ) -> int:
-    from importlib.metadata import version
-
     from master.remote.client import parse_address, read_secret
     from master.remote.listener import ListenError, Place, engine_command, listen
 
     with EndsOn(OSError, ValueError):
         where = Place(*parse_address(place), read_secret(secret_file), cert, key)
     with EndsOn(ListenError):
-        listen(
-            where, f"Gougi {version('gougi')}", keep_s, engine_command(*words), lambda at: tell(f"listening at {at}")
-        )
+        listen(where, f"Gougi {VERSION}", keep_s, engine_command(*words), lambda at: tell(f"listening at {at}"))
     return INTERRUPTED
 
 
-def _single() -> int:
-    from importlib.metadata import version
-
-    from worker.usi.options import OPTIONS
-
-    with _gui() as write:
-        gui = GuiReader(_lines(), write, introduction(f"Gougi {version('gougi')}", OPTIONS))
-
-        def serve() -> int:
-            from worker.usi.loop import UsiLoop
-
-            loop = UsiLoop(write)
-            code = loop.run(gui)
-            if loop.error:
-                raise CommandError(loop.error, code)
-            return code
-
-        return interruptible(serve)
-
-
 def _fleet(settings: Config, records: str | None) -> int:
-    from importlib.metadata import version
-
     from master.commands.players import nodes_asked
     from master.usi.options import FleetOptions, FleetPlan
 
@@ -158,8 +130,8 @@ def _fleet(settings: Config, records: str | None) -> int:
         vote=cluster.vote,
     )
     options = FleetOptions(plan, own_fleet=not cluster.address)
-    with _gui() as write:
-        gui = GuiReader(_lines(), write, introduction(f"Gougi {version('gougi')} fleet", options.table))
+    with gui_output() as write:
+        gui = GuiReader(gui_lines(), write, introduction(f"Gougi {VERSION} fleet", options.table))
         with _logged(settings, records) as on_event:
             return _serve_fleet(settings, options, gui, write, on_event)
 
@@ -228,33 +200,6 @@ def _build(settings: Config, plan: FleetPlan, metrics: Metrics | None = None) ->
         ),
         metrics,
     )
-
-
-@contextlib.contextmanager
-def _gui() -> Iterator[Callable[[str], None]]:
-    """A function that writes a line to the GUI, from any thread. All other output, from here or from a child, goes to
-    standard error."""
-    sys.stdout.flush()
-    lock = threading.Lock()
-    gui = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8", errors="replace")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-
-    def write(line: str) -> None:
-        with lock:
-            gui.write(line + "\n")
-            gui.flush()
-
-    try:
-        yield write
-    finally:
-        gui.close()
-
-
-def _lines() -> TextIO:
-    """The GUI's lines. Undecodable bytes must not end the session."""
-    if isinstance(sys.stdin, io.TextIOWrapper):
-        sys.stdin.reconfigure(encoding="utf-8", errors="replace")
-    return sys.stdin
 
 
 @contextlib.contextmanager

@@ -122,7 +122,7 @@ def facts_of(path: Path, notice: Callable[[str], None] = lambda _: None) -> list
     games = read_games(path, lambda error: notice(str(error)))
     for game in games:
         notice(game.notice)
-    return [fact for game in games for fact in _game(game)]
+    return [fact for game in games for fact in game_facts(game)]
 
 
 def _analysed(game: RecordedGame) -> list[int | None]:
@@ -141,7 +141,8 @@ def _told(comment: str) -> int | None:
     return None
 
 
-def _game(game: RecordedGame) -> list[Fact]:
+def game_facts(game: RecordedGame) -> list[Fact]:
+    """The facts of one game."""
     scores = _analysed(game)
     analysed = any(score is not None for score in scores)
     first = game.start_sfen.split()[1] == "w"

@@ -13,7 +13,6 @@ round trip, the opponent's move was delayed on its way, or lay unread in a busy 
 
 from __future__ import annotations
 
-import statistics
 from collections import deque
 from collections.abc import Callable
 from typing import Final
@@ -83,6 +82,8 @@ class Delays:
         delays.append(max(delays) * _BEYOND)
         most = max(self.usual_ms, _OUTAGE_MS)
         costs = [cost(min(delay, most)) for delay in delays]
+        import statistics  # not needed before the first move, and slow to import
+
         mean = statistics.fmean(costs)
         return mean, statistics.pvariance(costs, mean), len(costs)
 

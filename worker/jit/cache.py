@@ -39,6 +39,7 @@ _WORKER: Final = Path(__file__).resolve().parent.parent
 _COMPILED_ROOMS: Final = ("jit", "shogi", "nnue", "search", "mate")
 PLAIN_SOURCES: Final = frozenset(
     {
+        "jit/loading.py",
         "mate/solver.py",
         "nnue/architecture.py",
         "nnue/beside.py",

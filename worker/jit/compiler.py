@@ -16,19 +16,19 @@ from typing import Any
 
 import numba
 from llvmlite import binding as llvm
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
-from numba.core.codegen import JITCodeLibrary
+from numba.core.caching import CompileResultCacheImpl, _CacheLocator
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import AnalysisPass, register_pass
 from numba.core.typed_passes import IRLegalization
 
 from worker.jit.cache import cache_dir
+from worker.jit.loading import LoadedLibrary, LoadingCache
 from worker.jit.options import OPTIONS
 
 _SUFFIX = ".closed"
 
 
-class _ClosedLibrary(JITCodeLibrary):  # type: ignore[misc]
+class _ClosedLibrary(LoadedLibrary):
     """A function's machine code together with its own copies of all callees."""
 
     def _optimize_final_module(self) -> None:
@@ -101,7 +101,7 @@ def _shelves(folder: Path) -> type[Any]:
     class Shelves(CompileResultCacheImpl):  # type: ignore[misc]
         _locator_classes = (Shelf,)
 
-    class Cache(FunctionCache):  # type: ignore[misc]
+    class Cache(LoadingCache):
         _impl_class = Shelves
 
     return Cache

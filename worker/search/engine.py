@@ -101,8 +101,11 @@ class NumbaEngine:
         """Node limit of the mate search, which runs beside searches without node or depth limit; 0: no mate search. May
         be changed between searches."""
         self._root_mate = RootMate(hash_mb)
-        self._histories = shared_histories()
+        self._histories = shared_histories(cleared=False)
         self._own = self._table, self._histories
+        # Touches all memory: page faults in the first search have delayed its stop by 100 ms.
+        memory = threading.Thread(target=self._clear_tables, name="memory", daemon=True)
+        memory.start()
         self._threads = [SearchThread(self._network, self._table, self._histories) for _ in range(threads)]
         # Permanent threads: starting sixteen of them for each search took milliseconds.
         self._pool = ThreadPoolExecutor(max(1, threads - 1), thread_name_prefix="helper")
@@ -113,13 +116,15 @@ class NumbaEngine:
         self._position = Position.startpos()
         self.set_position(STARTPOS)
         self._load_code()
-        # Touches all memory: page faults in the first search have delayed its stop by 100 ms.
-        self._is_clean = False
-        self.new_game()
+        memory.join()
+        self._histories.clear()  # of what loading the code has left
+        for thread in self._threads:
+            thread.clear_histories()
+        self._is_clean = True
 
     def _load_code(self) -> None:
         """Run everything once on a table of its own: the first search must not pay for reading the compiled code."""
-        thread = SearchThread(self._network, TranspositionTable(1))
+        thread = SearchThread(self._network, TranspositionTable(1), self._histories)
         moves = thread.position.legal_moves()
         thread.run(Task(moves, 1, 2, None, 0, self.rules), lambda _depth: True)
         thread.expected_reply(moves[0])
@@ -131,11 +136,13 @@ class NumbaEngine:
         if self._is_clean:
             return
         self._is_clean = True
-        table, histories = self._own
-        table.clear()
-        histories.clear()
+        self._clear_tables()
         for thread in self._threads:
             thread.clear_histories()
+
+    def _clear_tables(self) -> None:
+        for tables in self._own:
+            tables.clear()
 
     def set_position(self, sfen: str, moves: Sequence[str] = ()) -> None:
         try:
@@ -293,7 +300,7 @@ class NumbaEngine:
             goes_on: called after each iteration; returns whether another one is worth its time. None: always, up to the
                 limits. A search with ``goes_on`` ends by itself even without a limit: soon if there is only one legal
                 move, and when a mate is found.
-            by_clock: whether elapsed time decides what is reported; False for a search that is paused in between.
+            by_clock: whether elapsed time decides which lines are reported; False for a search with pauses.
         """
         with nullcontext() if self._parameters is None else tuning.in_force(self._parameters):
             return self._go(limits, on_info, goes_on, by_clock)

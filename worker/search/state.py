@@ -183,13 +183,15 @@ class Histories:
 
     Args:
         sizes: the number of values of each table.
+        cleared: fill them now; otherwise `clear` has to come before a search.
     """
 
-    def __init__(self, sizes: dict[str, int]) -> None:
+    def __init__(self, sizes: dict[str, int], *, cleared: bool = True) -> None:
         self._sizes = sizes
         self._values = aligned_zeros(sum(sizes.values()), np.int16)
         self.address = int(self._values.ctypes.data)
-        self.clear()
+        if cleared:
+            self.clear()
 
     def clear(self) -> None:
         """Forget everything learned in earlier games."""
@@ -197,9 +199,10 @@ class Histories:
             self._values[start : start + self._sizes[name]] = _BEGIN_WITH.get(name, 0)
 
 
-def shared_histories() -> Histories:
-    """The tables that all threads of a search share. They read and write without a lock: a lost update does no harm."""
-    return Histories(_SHARED)
+def shared_histories(*, cleared: bool = True) -> Histories:
+    """The tables that all threads of a search share. They read and write without a lock: a lost update does no harm.
+    ``cleared``: see `Histories`."""
+    return Histories(_SHARED, cleared=cleared)
 
 
 class ThreadState:

@@ -5,15 +5,12 @@ Nothing compiled is imported here. Loading takes at least half a second, and man
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from worker.usi.options import Option
-
-_log = logging.getLogger(__name__)
 
 
 def introduction(name: str, options: Mapping[str, Option]) -> str:
@@ -57,7 +54,9 @@ class GuiReader:
                 else:
                     self._hand_on(line.rstrip("\r\n"))
         except (OSError, ValueError) as error:  # the stream is broken or closed
-            _log.warning("the GUI cannot be read: %s", error)
+            import logging
+
+            logging.getLogger(__name__).warning("the GUI cannot be read: %s", error)
         self._hand_on(None)
 
     def _hand_on(self, line: str | None) -> None:

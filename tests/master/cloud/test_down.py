@@ -137,7 +137,7 @@ def game(played: Played) -> bytes:
     return (played.folder / "bucket" / "records" / "game.csa").read_bytes()
 
 
-def test_of_a_bucket_of_ones_own_only_what_the_machines_said_goes(
+def test_of_a_users_own_bucket_only_the_machines_reports_go(
     played: Played, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     owner(played).keeper.write(Kept(location=replace(LOCATION, bucket_is_own=False)))

@@ -196,7 +196,7 @@ with FleetFolder(Path(sys.argv[1])).locked("gougi fleet scale 7"):
 """
 
 
-def test_one_operator_at_a_time_and_who_is_killed_holds_nothing(tmp_path: Path) -> None:
+def test_one_operator_at_a_time_and_a_killed_one_holds_no_lock(tmp_path: Path) -> None:
     words = [sys.executable, "-c", HOLD, str(tmp_path)]
     folder = FleetFolder(tmp_path)
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, cwd=ROOT) as other:

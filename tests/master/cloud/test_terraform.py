@@ -163,7 +163,7 @@ def test_terraform_is_waited_for_even_if_nobody_reads_the_progress(tmp_path: Pat
         ("dial tcp: lookup ec2.mars-1.amazonaws.com: no such host", "cannot be reached"),
     ],
 )
-def test_errors_that_are_known_say_what_to_do(tmp_path: Path, error: str, says: str) -> None:
+def test_known_errors_name_the_remedy(tmp_path: Path, error: str, says: str) -> None:
     terraform = program(tmp_path, diagnostic("creating EC2 Instance", error), code=1)
     with pytest.raises(TerraformError) as raised:
         terraform.apply("the.plan")

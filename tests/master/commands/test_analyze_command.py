@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-import importlib.metadata
+import asyncio
 import json
 import os
 import signal
+import threading
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import typer
 
-from cluster.api import Listener
+from cluster.api import SILENT, Listener, SearchListener, SearchRequest
 from master.commands import analyze as command
+from master.commands import services
 from master.commands.common import CommandError
 from tests.master.analysis.records import CSA
+from tests.master.live.asked import Searcher
 from tests.master.scripted import ScriptedSearcher, first_legal
 from worker.shogi import Position
 
@@ -49,7 +53,7 @@ def test_one_game(searcher: ScriptedSearcher, capsys: pytest.CaptureFixture[str]
     assert {request.nodes for request in searcher.requests} == {50_000}
 
 
-def test_bad_moves_and_what_was_better_are_searched_again(
+def test_bad_moves_and_better_ones_are_searched_again(
     searcher: ScriptedSearcher, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def throws_away(position: Position) -> tuple[str, int | None]:
@@ -63,13 +67,49 @@ def test_bad_moves_and_what_was_better_are_searched_again(
     moves = told["games"][0]["moves"]
     assert moves[1]["quality"] == "mistake" and moves[1]["sureness"] == "sure"
     assert set(again) >= {1, 2} and again == sorted(again, reverse=True)
-    assert "5 times as much for what is told" in told["effort"]
-    assert "No strength: it was measured with 50000 nodes a position in all, not with 100." in told["no_strength"]
+    assert "5 times as many for reported moves" in told["effort"]
+    assert "No strength: it was measured with a total of 50000 nodes a position, not with 100." in told["no_strength"]
     searcher.requests.clear()
     assert run("one.csa", "--json") == 0
     assert searcher.requests == [], "both searches are kept"
     assert run("one.csa", "--json", "--again", "1", "--out", "once") == 0
     assert len(searcher.requests) == 5
+
+
+class Waiting(ScriptedSearcher):
+    """Decides nothing before a reader of the page has had an answer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.read = threading.Event()
+
+    def start(self, request: SearchRequest, listener: SearchListener = SILENT) -> None:
+        asyncio.get_running_loop().create_task(self._later(request, listener))
+
+    async def _later(self, request: SearchRequest, listener: SearchListener) -> None:
+        await asyncio.to_thread(self.read.wait, 60)
+        super().start(request, listener)
+
+
+def test_meanwhile_a_page_answers(searcher: ScriptedSearcher, monkeypatch: pytest.MonkeyPatch) -> None:
+    waiting, engine = Waiting(), Searcher()
+    answers: list[bytes] = []
+
+    def read(url: str) -> None:
+        ask = urllib.request.Request(f"{url}ask?sfen=a+w+-+1", headers={"X-Gougi": "1"})
+        with urllib.request.urlopen(ask, timeout=60) as answer:
+            answers.append(answer.read())
+        waiting.read.set()
+
+    def tell(line: str) -> None:
+        threading.Thread(target=read, args=(line.removeprefix("live page: "),), daemon=True).start()
+
+    monkeypatch.setattr(command, "_searcher", lambda *_: waiting)
+    monkeypatch.setattr(command, "tell", tell)
+    monkeypatch.setattr(services, "answering_engine", lambda _settings: engine)
+    assert run("one.csa", "--page", "127.0.0.1:0") == 0
+    assert len(answers) == 1 and b'"score":-50' in answers[0]
+    assert engine.closed
 
 
 def test_several_games_rate_players_over_all(searcher: ScriptedSearcher, capsys: pytest.CaptureFixture[str]) -> None:
@@ -118,7 +158,7 @@ def signals_restored() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("signals_restored")
-def test_ctrl_c_keeps_what_was_searched(searcher: ScriptedSearcher, capsys: pytest.CaptureFixture[str]) -> None:
+def test_ctrl_c_keeps_finished_searches(searcher: ScriptedSearcher, capsys: pytest.CaptureFixture[str]) -> None:
     def interrupted(position: Position) -> tuple[str, int | None]:
         if position.move_number == 3:
             os.kill(os.getpid(), signal.SIGINT)
@@ -126,7 +166,7 @@ def test_ctrl_c_keeps_what_was_searched(searcher: ScriptedSearcher, capsys: pyte
 
     searcher.choose = interrupted
     assert run("one.csa") == 130
-    assert "the same command goes on" in capsys.readouterr().err
+    assert "the same command continues" in capsys.readouterr().err
     kept = len(Path("analysis/positions.jsonl").read_text().splitlines())
     assert kept in (2, 3)
     searcher.choose = first_legal
@@ -158,7 +198,7 @@ def test_what_two_clusters_or_versions_have_found_is_kept_apart(
         assert len(cluster.requests) == again
         effort.append(json.loads(capsys.readouterr().out)["effort"])
     assert [text.rpartition(" on each of ")[2] for text in effort] == ["16 nodes", "4 nodes", "16 nodes"]
-    monkeypatch.setattr(importlib.metadata, "version", lambda _: "99.0")
+    monkeypatch.setattr("master.analysis.run.VERSION", "99.0")
     assert run("one.csa", "--address", "head:6379", "--json") == 0
     assert len(cluster.requests) == 5
     assert json.loads(capsys.readouterr().out)["engine"].startswith("Gougi 99.0 with")

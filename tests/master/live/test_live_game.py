@@ -100,21 +100,25 @@ def test_a_whole_live_game(playing: Running, tmp_path: Path) -> None:
 
 def _stepping(browser: Browser) -> None:
     """By keys and clicks while the game runs: the page stays where the reader is, and comes back to the game."""
+
+    def stands_at(where: str) -> bool:
+        return browser.text("#where").split()[:1] == [where]
+
     browser.press(HOME)
-    assert browser.text("#where") == "start"
+    wait_for(lambda: stands_at("start"))
     assert browser.run("return document.querySelectorAll('#board .last').length") == 0
     browser.press(RIGHT)
-    assert browser.text("#where").split()[0] == "1"
+    wait_for(lambda: stands_at("1"))
     wait_for(lambda: browser.run("return document.querySelectorAll('[data-leaf]').length") >= 1)
     before = len(rows(browser))
     wait_for(lambda: len(rows(browser)) > before)
-    assert browser.text("#where").split()[0] == "1", "moves come, the reader stays"
+    assert stands_at("1"), "moves come, the reader stays"
     browser.click('#moves [data-ply="2"]')
-    assert browser.text("#where").split()[0] == "2"
+    wait_for(lambda: stands_at("2"))
     browser.press(LEFT)
-    assert browser.text("#where").split()[0] == "1"
+    wait_for(lambda: stands_at("1"))
     browser.press(END)
-    assert browser.run("return document.querySelector('[data-go=last]').disabled")
+    wait_for(lambda: browser.run("return document.querySelector('[data-go=last]').disabled"))
 
 
 def _as_logged(browser: Browser, site: Site) -> None:
