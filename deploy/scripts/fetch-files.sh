@@ -8,7 +8,7 @@ read_facts
 s3() { again 60 aws s3 "$@" --region "$FLEET_REGION" --only-show-errors; }
 
 # Each call of the command line takes a second of processor time.
-s3 cp --recursive "s3://$FLEET_BUCKET/$FLEET_NAME/config/" /etc/gougi/
+s3 cp "s3://$FLEET_BUCKET/$FLEET_NAME/config/" /etc/gougi/ --recursive
 chmod 0644 /etc/gougi/gougi.toml /etc/gougi/master.env
 mkdir -p "$STATE/nets" "$STATE/books"
 # Setup and the master's start may run this at the same time.

@@ -449,7 +449,7 @@ def test_machines_fetch_the_objects_that_terraform_puts() -> None:
     storage = TERRAFORM["storage"]
     objects = (block(storage, f'resource "aws_s3_object" "{name}"') for name in ("config", "master_env"))
     put = {value(each, "key").strip('"') for each in objects}
-    assert 's3 cp --recursive "s3://$FLEET_BUCKET/$FLEET_NAME/config/" /etc/gougi/' in SCRIPTS["fetch-files.sh"]
+    assert 's3 cp "s3://$FLEET_BUCKET/$FLEET_NAME/config/" /etc/gougi/ --recursive' in SCRIPTS["fetch-files.sh"]
     assert put == {"${var.name}/config/gougi.toml", "${var.name}/config/master.env"}
     assert quoted(value(storage, "release_key")) == ["${var.name}/release/${local.release_sha}.tar"]
     content = value(block(storage, 'resource "aws_s3_object" "master_env"'), "content")

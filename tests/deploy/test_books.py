@@ -27,7 +27,10 @@ if (at / "down").exists():
     sys.exit(1)
 if words[1] == "cp":
     target.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copy(source, target)
+    if "--recursive" in words:
+        shutil.copytree(source, target, dirs_exist_ok=True)
+    else:
+        shutil.copy(source, target)
     sys.exit()
 for path in (path for path in source.rglob("*") if path.is_file()):
     name = str(path.relative_to(source))
