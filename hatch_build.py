@@ -118,7 +118,7 @@ def packed(folder: Path) -> dict[str, bytes]:
         with zipfile.ZipFile(file) as archive:
             index = json.loads(archive.read("pack.json"))
         if (ours := index["facts"]["name of the packages"]) != f"{TOP}.worker":
-            raise ValueError(f"{file}: code of {ours}; a wheel needs code of what it installs")
+            raise ValueError(f"{file}: code of {ours}; a wheel needs code of its own packages")
         found[f"{TOP}/worker/compiled/{index['folder']}.pack"] = file.read_bytes()
     if not found:
         raise FileNotFoundError(f"{PACKS}: {folder}: no *.pack there")

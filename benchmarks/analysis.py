@@ -64,19 +64,19 @@ def calibration_json(calibration: Calibration, facts: dict[str, Any]) -> str:
 
 
 def play(opening: str, levels: tuple[int, int], engines: tuple[NumbaEngine, NumbaEngine]) -> dict[str, object]:
-    """One game; black has ``levels[0]`` nodes a move. A side that is far behind for several moves resigns."""
+    """One game; black has ``levels[0]`` nodes a move. A side that is clearly lost for several moves resigns."""
     for engine in engines:
         engine.new_game()
-    behind = [0, 0]
-    """Moves in a row at which a side was far behind."""
+    lost = [0, 0]
+    """Moves in a row at which a side was clearly lost."""
 
     def think(side: int, moves: tuple[str, ...]) -> Choice:
         engines[side].set_position(opening, moves)
         result = engines[side].go(Limits(nodes=levels[side]))
         score = result.lines[0].score if result.lines else None
         if score is not None:
-            behind[side] = behind[side] + 1 if score <= -RESIGN_CP else 0
-        return Choice("resign" if behind[side] >= RESIGN_MOVES else result.bestmove, score)
+            lost[side] = lost[side] + 1 if score <= -RESIGN_CP else 0
+        return Choice("resign" if lost[side] >= RESIGN_MOVES else result.bestmove, score)
 
     last = Position.from_sfen(opening).move_number + MOST_MOVES - 1
     outcome = play_game(opening, think, Adjudicator(0, 1), last)

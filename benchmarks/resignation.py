@@ -1,7 +1,7 @@
-"""The share of games that a side does not lose although it was far behind on several own moves in a row.
+"""The share of games that a side does not lose although its score was very low on several own moves in a row.
 
 The games are teacher games that were played to the end (``gougi selfplay``, 10 % of them). It prints for several scores
-how often a side was that far behind, how often it still won or drew, and the points that resigning would cost.
+how often a side's score was that low, how often it still won or drew, and the points that resigning would cost.
 
     python benchmarks/resignation.py runs/games2 [--moves 4] [--scores 1000,2000,3000]
 """
@@ -18,10 +18,10 @@ from lab.selfplay.shard import PLAYED_OUT, TeacherGame
 
 
 def first_row(scores: np.ndarray, limit: int, moves: int) -> bool:
-    """Whether a side was ``limit`` or more behind, ``moves`` times in a row."""
+    """Whether a side's score was ``-limit`` or lower, ``moves`` times in a row."""
     run = 0
-    for behind in scores <= -limit:
-        run = run + 1 if behind else 0
+    for low in scores <= -limit:
+        run = run + 1 if low else 0
         if run == moves:
             return True
     return False
@@ -42,7 +42,7 @@ def main() -> None:
     parser.add_argument("--scores", default="500,1000,1500,2000,2500,3000,4000,5000")
     arguments = parser.parse_args()
     limits = [int(word) for word in arguments.scores.split(",")]
-    behind, won, drawn = (dict.fromkeys(limits, 0) for _ in range(3))
+    low, won, drawn = (dict.fromkeys(limits, 0) for _ in range(3))
     games = 0
     for shard in shards_in(arguments.folder):
         for game in shard.games():
@@ -52,15 +52,15 @@ def main() -> None:
             for scores, result in sides(game):
                 for limit in limits:
                     if first_row(scores, limit, arguments.moves):
-                        behind[limit] += 1
+                        low[limit] += 1
                         won[limit] += result > 0
                         drawn[limit] += result == 0
     print(f"{games} games, {arguments.moves} own moves in a row")
-    print(f"{'behind':>8}{'times':>8}{'won':>8}{'drawn':>8}{'points':>9}")
+    print(f"{'score':>8}{'times':>8}{'won':>8}{'drawn':>8}{'points':>9}")
     for limit in limits:
-        times = max(1, behind[limit])
+        times = max(1, low[limit])
         points = (won[limit] + drawn[limit] / 2) / times
-        print(f"{limit:>8}{behind[limit]:>8}{won[limit]:>8}{drawn[limit]:>8}{points:>9.2%}")
+        print(f"{-limit:>8}{low[limit]:>8}{won[limit]:>8}{drawn[limit]:>8}{points:>9.2%}")
 
 
 if __name__ == "__main__":

@@ -319,4 +319,4 @@ class Searcher(OpenSearcher, Protocol):
 
 
 class FleetError(Exception):
-    """The fleet cannot be opened or used; the text says what is missing and what to do."""
+    """The fleet cannot be opened or used; the text names the missing part and the remedy."""

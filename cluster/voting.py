@@ -20,8 +20,8 @@ function of the same name below.
   nodes) affects nothing else.
 - *Agreement.* The chosen move's share of the weight: above 0, and 1 if all are for the same move.
 - *Lost voters.* A lost node keeps its ballot: its result stays true. The ballot is counted as long as it is not more
-  than ``ballot_depth_slack`` plies behind the deepest (`comparable`), so it drops out by itself in a long search. If
-  there is no ballot, there is no vote: the caller asks the fallback.
+  than ``ballot_depth_slack`` plies shallower than the deepest (`comparable`), so it drops out by itself in a long
+  search. If there is no ballot, there is no vote: the caller asks the fallback.
 """
 
 from __future__ import annotations
@@ -132,8 +132,8 @@ _RULES: Final[Mapping[Vote, Callable[[Sequence[Ballot]], Count]]] = {
 
 
 def comparable(ballots: Sequence[Ballot], depth_slack: int) -> list[Ballot]:
-    """The ballots that may be counted together: known wins, and ballots at most ``depth_slack`` plies behind the
-    deepest.
+    """The ballots that may be counted together: known wins, and ballots at most ``depth_slack`` plies shallower than
+    the deepest.
 
     A voter that joined late has a shallow and noisy score, which must not win the vote.
     """

@@ -1,4 +1,4 @@
-# An image of AWS with a release installed and the searcher compiled, for machines that search 30 s after their start.
+# An image of AWS with a release installed and the searcher compiled, for machines that search sooner after their start.
 # See docs/how-to/aws.md.
 #
 #   packer init deploy/image.pkr.hcl

@@ -17,7 +17,7 @@ output "zone" {
 }
 
 output "tags" {
-  description = "The tags of all the fleet's resources. A resource that still has the tag `gougi-fleet` after a destroy was left behind."
+  description = "The tags of all the fleet's resources. A resource that still has the tag `gougi-fleet` after a destroy is left over."
   value       = local.tags
 }
 

@@ -14,7 +14,7 @@ resource "aws_s3_bucket" "this" {
   # checkov:skip=CKV_AWS_18: access logs need a second bucket; two roles have access
   # checkov:skip=CKV_AWS_144: games are not worth a second region
   # checkov:skip=CKV2_AWS_62: nobody waits for events of this bucket
-  # checkov:skip=CKV_AWS_145: encrypted with AWS's key for S3, or with kms_key_arn where there is one
+  # checkov:skip=CKV_AWS_145: encrypted with AWS's key for S3, or with kms_key_arn if there is one
   count         = local.make_bucket ? 1 : 0
   bucket        = "${var.name}-${local.account}-${local.region}"
   force_destroy = var.bucket_force_destroy
@@ -130,7 +130,7 @@ resource "aws_s3_object" "master_env" {
 # Terraform owns the parameter and removes it with the fleet; the head's first boot makes its value. `value_wo` is never in
 # plan or state.
 resource "aws_ssm_parameter" "ray_token" {
-  # checkov:skip=CKV_AWS_337: encrypted with AWS's key for SSM, or with kms_key_arn where there is one
+  # checkov:skip=CKV_AWS_337: encrypted with AWS's key for SSM, or with kms_key_arn if there is one
   name             = local.token_parameter
   description      = "The token of the fleet's Ray cluster"
   type             = "SecureString"

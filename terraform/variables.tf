@@ -1,6 +1,6 @@
 # The choices of a fleet's owner. `gougi fleet` itself changes only `nodes`.
 
-# --- What the fleet is ---------------------------------------------------------------------------------------------------
+# --- The fleet -----------------------------------------------------------------------------------------------------------
 
 variable "name" {
   description = "Name of the fleet. It is part of the names of all its parts, and the value of their tag `gougi-fleet`. Two fleets of one account need two names."
@@ -61,7 +61,7 @@ variable "searchers_per_machine" {
   }
 }
 
-# --- What it may cost ----------------------------------------------------------------------------------------------------
+# --- Limits of the cost --------------------------------------------------------------------------------------------------
 
 variable "on_demand_nodes" {
   description = "Number of workers that are on-demand, before any is spot. null: all."
@@ -140,7 +140,7 @@ variable "budget" {
   }
 }
 
-# --- What runs on it -----------------------------------------------------------------------------------------------------
+# --- Software ------------------------------------------------------------------------------------------------------------
 
 variable "release_file" {
   description = "The release that the machines install, made by deploy/scripts/bundle.sh. Its hash is in its key, so a new release replaces the workers one after another."
@@ -206,7 +206,7 @@ variable "root_volume_gb" {
   }
 }
 
-# --- Where it is ---------------------------------------------------------------------------------------------------------
+# --- Location ------------------------------------------------------------------------------------------------------------
 
 variable "availability_zone" {
   description = "The one zone of all machines, such as \"ap-northeast-1a\": traffic between zones costs money and time. null: the first that offers all the types."
@@ -267,7 +267,7 @@ variable "kms_key_arn" {
   }
 }
 
-# --- What stays ----------------------------------------------------------------------------------------------------------
+# --- Storage -------------------------------------------------------------------------------------------------------------
 
 variable "bucket" {
   description = "An existing bucket for releases, books, networks, records and logs. It stays when the fleet is removed. Several fleets may share it; each uses the folder with its name. null: a new one, which is removed with the fleet."

@@ -35,7 +35,7 @@ def test_the_arrows_between_the_rooms() -> None:
     assert result.returncode == 0, result.stdout
 
 
-def test_what_is_imported_is_declared() -> None:
+def test_imports_are_declared() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     optional = [name for extra, names in project["optional-dependencies"].items() if extra != "dev" for name in names]
     names = [re.split(r"[<>=\[ ]", requirement)[0] for requirement in project["dependencies"] + optional]

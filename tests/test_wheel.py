@@ -192,7 +192,7 @@ def test_it_plays_without_a_clone(installed: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_fleet_of_two_nodes_and_what_is_an_extra(installed: Path, tmp_path: Path) -> None:
+def test_a_fleet_of_two_nodes_and_the_extras(installed: Path, tmp_path: Path) -> None:
     gougi = str(installed / "gougi")
     words = ["play", "--nodes", "2", "--threads", "1", "--hash", "16", "--time", "1+1", "--max-moves", "2"]
     played = run([gougi, *words, "--page", "off", "--records", "games"], tmp_path)

@@ -14,7 +14,7 @@ _REASONS: Final = {
     errno.EACCES: "no permission",
     errno.EPERM: "no permission",
     errno.EISDIR: "a folder, not a file",
-    errno.ENOTDIR: "a file stands where a folder should be",
+    errno.ENOTDIR: "a file, but a folder was expected",
     errno.EEXIST: "a file stands there",
     errno.EROFS: "the disk is read-only",
     errno.ENOSPC: "no space left on the disk",

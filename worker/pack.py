@@ -142,7 +142,7 @@ def _checked(archive: zipfile.ZipFile) -> dict[str, bytes]:
             raise ValueError(f"not the name of compiled code: {name!r}")
         content[name] = archive.read(name)
         if hashlib.sha256(content[name]).hexdigest() != wanted:
-            raise ValueError(f"{name} is not what was packed")
+            raise ValueError(f"{name} has changed since it was packed")
     return content
 
 

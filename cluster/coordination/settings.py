@@ -76,7 +76,7 @@ class Settings:
     """Share of a group's nodes that search the whole root all the time, while the others test its moves: at least one
     node, and at most all but one; 0: none, every node has its own leaf."""
     ballot_depth_slack: int = 4
-    """Ballots at most this many plies behind the deepest are counted."""
+    """Ballots at most this many plies shallower than the deepest are counted."""
 
     presearch_share: float = 0.1
     """Part of the soft time, or of the node limit, that the MultiPV presearch takes."""

@@ -1,7 +1,7 @@
 """The whole fleet: the coordinator on real nodes, with the channel and the fallback.
 
 On one machine the master's fork server makes the nodes, and replaces them when they end. On several machines Ray
-decides where they run (`cluster.drivers.node_placement`); Ray is loaded only in that case.
+chooses their machines (`cluster.drivers.node_placement`); Ray is loaded only in that case.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ class Master(Protocol):
         """A node that lived without a supervisor has one again."""
 
     def cannot_start(self, node_id: str, why: str) -> None:
-        """Its machine cannot get what the node needs; it is tried again."""
+        """Its machine cannot get the files that the node needs; it is tried again."""
 
     def spec(self, node_id: str, places: int, net: str | None) -> NodeSpec:
         """The spec of that node, on a machine with that number of slots and with the network at that path."""

@@ -1,8 +1,9 @@
 """Everything that touches Ray: the connection to a running cluster, and its actors.
 
-Ray only decides where nodes run, and runs a supervisor there (`cluster.drivers.supervisor_actor`). The nodes' processes
-are not Ray's, and their messages do not go through Ray (`cluster.network.channel` explains why). Ray's driver runs in a
-separate process (`cluster.drivers.ray_process` explains why). All calls are made on one thread, because they block.
+Ray only chooses the nodes' machines, and runs a supervisor there (`cluster.drivers.supervisor_actor`). The nodes'
+processes are not Ray's, and their messages do not go through Ray (`cluster.network.channel` explains why). Ray's driver
+runs in a separate process (`cluster.drivers.ray_process` explains why). All calls are made on one thread, because they
+block.
 
 Measured (Ray 2.60): a dead actor is reported after 11 ms, but with ``max_restarts`` only after 1.8 s. Hence actors are
 made without restarts.

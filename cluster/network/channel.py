@@ -144,7 +144,7 @@ class ChannelServer:
         return self._url
 
     def admit(self, node_id: str) -> ChannelAddress:
-        """Admit the node with that id, in all its incarnations. Returns what the node needs to connect; nobody else may
+        """Admit the node with that id, in every incarnation. Returns its address and keys; nobody else may
         have it."""
         if node_id not in self._keys:
             self._keys[node_id] = zmq.curve_keypair()

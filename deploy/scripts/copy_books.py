@@ -1,4 +1,4 @@
-"""Copy books so that each is whole: copy_books.py FROM TO. What is in TO before goes when all copies are made.
+"""Copy books so that each is whole: copy_books.py FROM TO. Old books in TO go after all copies are made.
 
 The book that learns is an SQLite file with a write-ahead log: only both together are the book, and a log that meets
 another state of its file does harm. SQLite itself makes one file of them; all else is linked. Each copy has its book's
@@ -15,7 +15,7 @@ from contextlib import closing
 from pathlib import Path
 
 BESIDE = ("-wal", "-shm", ".lock")
-"""Ends of the names of what SQLite and the book's writer keep beside a book."""
+"""Suffixes of the files that SQLite and the book's writer keep beside a book."""
 
 
 def copy(source: Path, target: Path) -> None:
@@ -38,7 +38,7 @@ def copy(source: Path, target: Path) -> None:
 
 
 def main(books: Path, copies: Path) -> int:
-    """Copy all; 1 where one could not be copied, which is named and left out."""
+    """Copy all; 1 if one could not be copied, which is named and left out."""
     made = copies.with_name(f"{copies.name}.new")
     shutil.rmtree(made, ignore_errors=True)
     made.mkdir(parents=True)

@@ -14,7 +14,7 @@ mkdir -p "$STATE/nets" "$STATE/books"
 # Setup and the master's start may run this at the same time.
 exec 9>"$STATE/.fetching"
 flock 9
-# Remove what an interrupted download left, but no file that ends in a date.
+# Remove partial downloads, but no file whose name ends in a date.
 find "$STATE/nets" "$STATE/books" -type f -regextype posix-extended -regex '.*\.[0-9A-Fa-f]{8}' ! -regex '.*\.[0-9]{8}' -delete
 # Exact: otherwise sync skips a newer file of the same size.
 s3 sync "s3://$FLEET_BUCKET/$FLEET_NAME/nets/" "$STATE/nets/" --exact-timestamps

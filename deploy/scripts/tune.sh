@@ -8,7 +8,7 @@
 huge=/sys/kernel/mm/transparent_hugepage
 if [ -w "$huge/enabled" ]; then
   echo madvise >"$huge/enabled"
-  echo madvise >"$huge/defrag" # found at once where they are asked for
+  echo madvise >"$huge/defrag" # at once, for programs that ask for them
 else
   note "no transparent huge pages here: the search is a little slower"
 fi

@@ -178,7 +178,7 @@ def _game(lines: list[str], first: int, name: str, number: int, kind: str, cut: 
     if reading.notices:
         notices += [f"{game.source}: {notice}" for notice in reading.notices]
     elif not notices and not game.ending and kind in ("CSA", "KIF"):
-        notices.append(f"{game.source}: no ending behind move {len(game.moves)}: the record may be cut short")
+        notices.append(f"{game.source}: no ending after move {len(game.moves)}: the record may be cut short")
     return replace(game, notice="\n".join(notices))
 
 

@@ -181,9 +181,9 @@ def judge(
     for index, point in enumerate(points[:-1]):
         usi = game.moves[point.ply].usi
         verdict = _judge(point, usi, known[index], known[index + 1])
-        before, behind = (None, None) if again is None else (again[index], again[index + 1])
-        if before is not None and behind is not None:
-            verdict = replace(_judge(point, usi, before, behind), first=verdict)
+        before, later = (None, None) if again is None else (again[index], again[index + 1])
+        if before is not None and later is not None:
+            verdict = replace(_judge(point, usi, before, later), first=verdict)
         found.append(verdict)
     return tuple(found)
 
@@ -193,12 +193,12 @@ def doubtful(moves: Sequence[Judged]) -> set[int]:
     return {ply for move in moves if move.doubtful for ply in (move.number - 1, move.number)}
 
 
-def _judge(point: Point, usi: str, before: Evaluation | None, behind: Evaluation | None) -> Judged:
-    after = None if behind is None else from_child(behind.score)
+def _judge(point: Point, usi: str, before: Evaluation | None, later: Evaluation | None) -> Judged:
+    after = None if later is None else from_child(later.score)
     number = point.ply + 1
     if point.choices == 1 and before is not None:
         return Judged(number, point.turn, usi, Quality.FORCED, before, after)
-    if before is None or behind is None or after is None:
+    if before is None or later is None or after is None:
         return Judged(number, point.turn, usi, Quality.UNKNOWN, before, after)
     if usi == before.best:
         return Judged(number, point.turn, usi, Quality.BEST, before, after)
@@ -215,7 +215,7 @@ def _judge(point: Point, usi: str, before: Evaluation | None, behind: Evaluation
         max(0, clamped(before.score) - clamped(after)),
         missed_mate=_mates(before.score) and not _mates(after),
         allowed_mate=_mates(-after) and not _mates(-before.score),
-        bound=opposite(behind.bound),
+        bound=opposite(later.bound),
     )
 
 

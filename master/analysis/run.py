@@ -112,7 +112,7 @@ class Analysis:
         else:
             effort = text("{seconds} s a position", seconds=f"{(pace.ms or 0) / 1000:g}")
         if self.again > 1:
-            effort += text(", {times} times as much for what is told", times=self.again)
+            effort += text(", {times} times as many for reported moves", times=self.again)
         if self.nodes > 1 and pace.nodes is not None:
             effort += text(", on each of {nodes} nodes", nodes=self.nodes)
         elif self.nodes > 1:
@@ -138,7 +138,7 @@ class Analysis:
             return Misfit("No strength: it was measured with another network, or its scores on another scale.")
         if not calibration.fits(self.net(), nodes):
             return Misfit(
-                "No strength: it was measured with {measured} nodes a position in all, not with {nodes}.",
+                "No strength: it was measured with a total of {measured} nodes a position, not with {nodes}.",
                 {"measured": calibration.nodes_per_move, "nodes": nodes},
             )
         return None
@@ -203,7 +203,7 @@ async def search(
     async with Session(searcher, store, analysis.pace, analysis.key, on_event, shared) as session:
         await _whole(searcher)
         for number, (job, positions) in enumerate(zip(analysis.jobs, wanted, strict=True), start=1):
-            bar.game(f"{job.stem} ({number}/{len(wanted)})")
+            bar.game(f"{number}/{len(wanted)} {job.stem}")
             found = await session.search(job.game, positions, bar.found)
             found_all += found.values()
             calibration = analysis.calibration(found_all)

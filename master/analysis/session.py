@@ -130,7 +130,7 @@ def encode_evaluation(found: Evaluation) -> bytes:
 
 
 def decode_evaluation(data: bytes) -> Evaluation | None:
-    """What `encode_evaluation` wrote; None: it is damaged."""
+    """Decode the output of `encode_evaluation`; None: it is damaged."""
     line = _decoded(data)
     return None if line is None else line.evaluation
 

@@ -206,7 +206,7 @@ def notes(settings: ReportSettings, terminal: Terminal) -> Text:
         settings.no_strength
         or terminal.say(
             "Strength: the level of our own searcher whose moves lose the same, by score band (95 % interval of the "
-            "moves' chance only). docs/how-to/analysis.md says what it is worth."
+            "moves' chance only). docs/how-to/analysis.md explains its limits."
         ),
     ]
     return Text(terminal.fit(" ".join(texts)), style="dim")

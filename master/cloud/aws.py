@@ -1,4 +1,4 @@
-"""Access to AWS: boto3's clients, and their errors as messages that say what to do.
+"""Access to AWS: boto3's clients, and their errors as messages that name the remedy.
 
 Credentials, profile and region come from the same places as for AWS's own tools. ``AWS_ENDPOINT_URL`` names another
 endpoint for all services, such as a fake AWS for tests.
@@ -54,7 +54,7 @@ _ADVICE: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
     (
         ("NoCredentials", "No valid credential sources", "PartialCredentials", "failed to refresh cached credentials"),
         "no AWS credentials: set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or run aws sso login; "
-        "what a fleet would cost says gougi fleet plan --offline without any",
+        "gougi fleet plan --offline shows the cost of a fleet without any",
     ),
     (
         ("InvalidClientTokenId", "SignatureDoesNotMatch", "AuthFailure", "UnrecognizedClient", "InvalidAccessKeyId"),
@@ -96,7 +96,7 @@ quoted by users (issues of deepracer-on-the-spot, 55; aws-ethereum-miner, 23; de
 
 
 class AwsError(Exception):
-    """A call to AWS failed; the text says what to do."""
+    """A call to AWS failed; the text names the remedy."""
 
 
 class AwsRefusal(AwsError):

@@ -1,8 +1,6 @@
-"""The operator's folder of a fleet: terraform's root module, releases, and the lock.
+"""The operator's folder of a fleet: terraform's root module, written from the configuration, releases, and the lock.
 
-The root module is written from the configuration, unless the user put one there (a copy of one in
-``terraform/examples``): then it is left as it is. It must have a variable ``nodes`` and an output ``fleet`` that is the
-whole module. Facts for the next command are kept elsewhere (`master.cloud.kept`).
+Facts for the next command are kept elsewhere (`master.cloud.kept`).
 """
 
 from __future__ import annotations
@@ -36,7 +34,7 @@ _CHECKOUT: Final = Path(__file__).parents[2]
 
 
 class FolderError(Exception):
-    """The folder cannot be prepared; the text says what is missing."""
+    """The folder cannot be prepared; the text names the missing part."""
 
 
 class FolderBusy(Exception):
@@ -63,7 +61,7 @@ def root_module(
         stand_in: the endpoint is not AWS but a fake for tests, which serves all buckets under one host name.
         port: of the tournament server; None: the module's default.
         zone: of the existing fleet; empty: the module chooses one.
-        backend: where terraform keeps its state; None: in the folder.
+        backend: terraform's place for its state; None: in the folder.
     """
     given: dict[str, Any] = {
         "name": settings.name,
@@ -80,7 +78,7 @@ def root_module(
     if stand_in:
         provider["s3_use_path_style"] = True
     return {
-        "//": "Written by gougi fleet, again at each plan. For one of your own put a root module (*.tf) here instead.",
+        "//": "Written by gougi fleet, again at each plan.",
         "terraform": {
             "required_providers": _PROVIDERS,
             **({"backend": dict(backend)} if backend else {}),
@@ -102,19 +100,14 @@ class FleetFolder:
 
     @property
     def exists(self) -> bool:
-        return self.root_is_given or (self.path / ROOT_MODULE).exists()
-
-    @property
-    def root_is_given(self) -> bool:
-        """Whether the user put a root module there."""
-        return any(self.path.glob("*.tf"))
+        return (self.path / ROOT_MODULE).exists()
 
     @contextmanager
     def locked(self, command: str, tell: Callable[[str], None] = print) -> Iterator[str]:
         """Be the only operator of the fleet for a block: from before a plan until it is applied. Yields the last
         command that used the folder, if it was killed.
 
-        The kernel holds the lock (``flock``), until its owner has ended, for whatever reason, and so has the terraform
+        The kernel holds the lock (``flock``), until its owner has ended, for any reason, and so has the terraform
         process that the owner started, which inherits it. The folder is created if it does not exist, and removed
         again if it stays empty.
 
@@ -183,8 +176,6 @@ class FleetFolder:
         """
         with self._disk_errors():
             self._make()
-            if self.root_is_given:
-                return
             module = self._module(settings)
             _check_variables(settings.variables, module / "variables.tf", config_file)
             release = settings.variables.get("release_file") or self._release(module, there, fetch, rebuild=rebuild)
@@ -192,7 +183,7 @@ class FleetFolder:
             source = os.path.relpath(module, self.path)
             stand_in = bool(os.environ.get("AWS_ENDPOINT_URL"))
             # The module's choice may change with AWS's offers, but a fleet must not move because of that.
-            zone = "" if there is None or there.name != settings.name else there.zone
+            zone = "" if there is None else there.zone
             content = root_module(
                 settings, source, str(release), str(file.absolute()), stand_in, csa_port(file), zone, backend
             )
@@ -269,8 +260,7 @@ class FleetFolder:
 
     def keep_release(self, location: FleetLocation) -> FleetLocation:
         """The location with the release of the current root module, whose plan is applied. Removes other releases."""
-        root = ""
-        with self._disk_errors(), suppress(FileNotFoundError):
+        with self._disk_errors():
             root = json.loads((self.path / ROOT_MODULE).read_text())["module"]["fleet"]["release_file"]
         release = Path(root).name if Path(root).parent == self.path.absolute() else ""
         for path in self._releases():

@@ -1,8 +1,7 @@
 """Facts about a fleet that commands keep for the next one: terraform's state, number of nodes, location.
 
 They are in an S3 bucket, which the first `gougi fleet up` creates and which outlives the fleet, so that another machine
-can continue (`InBucket`). If the folder has a root module of the user's, that module decides where terraform keeps the
-state, and the rest is in the folder (`InFolder`).
+can continue.
 """
 
 from __future__ import annotations
@@ -10,10 +9,9 @@ from __future__ import annotations
 import getpass
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -23,7 +21,6 @@ from master.cloud.aws import AwsRefusal, aws_errors
 from master.cloud.bucket import Bucket
 from master.cloud.cloud import Cloud
 from master.cloud.plan import FleetLocation
-from worker.files import replace_file
 
 _KEY: Final = "terraform.tfstate"
 _LOCK: Final = f"{_KEY}.tflock"
@@ -31,7 +28,7 @@ _FILE: Final = "fleet.json"
 
 
 class KeptError(Exception):
-    """The kept facts cannot be read, or another command holds them; the text says what to do."""
+    """The kept facts cannot be read, or another command holds them; the text names the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,42 +79,7 @@ def _decode(raw: bytes, where: str) -> Kept:
     try:
         return msgspec.json.decode(raw, type=Kept)
     except msgspec.MsgspecError as error:
-        raise KeptError(f"{where}: not what gougi fleet wrote there: {error}") from error
-
-
-class InFolder:
-    """Facts in the folder. Args: ``pull`` returns terraform's state as a text; it may raise TerraformError."""
-
-    def __init__(self, folder: Path, pull: Callable[[], str]) -> None:
-        self._path = folder / _FILE
-        self._pull = pull
-
-    def read(self) -> Kept:
-        try:
-            return _decode(self._path.read_bytes(), str(self._path))
-        except FileNotFoundError:
-            return Kept()
-        except OSError as error:
-            raise KeptError(f"{self._path}: {error.strerror or error}") from error
-
-    def write(self, kept: Kept) -> None:
-        replace_file(self._path, msgspec.json.encode(kept))
-
-    def state(self) -> State:
-        raw = self._pull()
-        return read_state(raw.encode()) if raw.strip() else State()
-
-    def backend(self) -> dict[str, Any] | None:
-        return None
-
-    def make(self) -> bool:
-        return False
-
-    def remove(self) -> None:
-        self._path.unlink(missing_ok=True)
-
-    def free(self, killed: str) -> str:
-        return ""
+        raise KeptError(f"{where}: changed since gougi fleet wrote it: {error}") from error
 
 
 class InBucket:

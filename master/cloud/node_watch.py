@@ -32,7 +32,7 @@ class NodeWatch:
 
     Args:
         metadata: metadata service of this machine.
-        run_dir: folder where its node processes announce themselves (`cluster.machine.presence`).
+        run_dir: folder in which its node processes register (`cluster.machine.presence`).
         tell: callback for events.
         bucket: bucket for the machine's reports; None: no reports.
         poll_s: seconds between two queries of the metadata.

@@ -17,7 +17,7 @@ from master.cloud.aws import AwsError, named_region
 from master.cloud.bucket import Bucket
 from master.cloud.cloud import Cloud
 from master.cloud.folder import FleetFolder, FolderError
-from master.cloud.kept import InBucket, InFolder, Kept, State, this_machine
+from master.cloud.kept import InBucket, Kept, State, this_machine
 from master.cloud.plan import Facts, FleetLocation, FleetPlan, read_facts, read_plan
 from master.cloud.player import check_player
 from master.cloud.prices import MEASURED, SIMULATED, Estimate, estimate, head_of, list_prices, vcpus
@@ -41,7 +41,7 @@ class FleetDown(Exception):
 
 
 class Unknown(Exception):
-    """AWS has resources of the fleet that are not in terraform's state; the text says what to do."""
+    """AWS has resources of the fleet that are not in terraform's state; the text names the remedy."""
 
 
 class TooMuchChanges(Exception):
@@ -65,7 +65,7 @@ class Operator:
         self._config_file = config_file
         self.folder = FleetFolder(Path(settings.folder).expanduser())
         self._terraform: Terraform | None = None
-        self._clouds: dict[str | None, Cloud] = {}
+        self._cloud = Cloud(settings.region or None)
         self._command = ""
         self._made = False
 
@@ -78,16 +78,13 @@ class Operator:
         return self._terraform
 
     @cached_property
-    def keeper(self) -> InBucket | InFolder:
+    def keeper(self) -> InBucket:
         """The store of the state and of the other kept facts. Raises AwsError."""
-        if self.folder.root_is_given:
-            return InFolder(self.folder.path, lambda: self.terraform.state())
         return InBucket(self.cloud(), self._settings.name)
 
-    def cloud(self, region: str | None = None) -> Cloud:
-        """AWS in a region; None: that of the settings, else found as AWS's tools find it."""
-        region = region or self._settings.region or None
-        return self._clouds.setdefault(region, Cloud(region))
+    def cloud(self) -> Cloud:
+        """AWS in the region of the settings, else found as AWS's tools find it."""
+        return self._cloud
 
     @contextmanager
     def alone(self, command: str, tell: Callable[[str], None]) -> Iterator[None]:
@@ -163,16 +160,14 @@ class Operator:
     def look(self, patience_s: float = 0.0) -> Remains:
         """The fleet's resources at AWS, except the bucket for the state. Raises AwsError."""
         location = self.keeper.read().location
-        but = [self.keeper.name] if isinstance(self.keeper, InBucket) else []
+        but = [self.keeper.name]
         if location is not None and not location.bucket_is_own:
             but.append(location.bucket)
-        where = self.cloud(location.region if location is not None else None)
-        return remains(where, location.name if location is not None else self._settings.name, patience_s, but)
+        return remains(self.cloud(), self.name, patience_s, but)
 
     def remove(self, strays: tuple[Thing, ...], tell: Callable[[str], None]) -> None:
         """Remove resources unknown to terraform. Raises Unknown: some of them are left."""
-        location = self.keeper.read().location
-        if left := remove(self.cloud(location.region if location is not None else None), strays, tell):
+        if left := remove(self.cloud(), strays, tell):
             raise Unknown(f"{things(left)} cannot be removed: {', '.join(map(str, left))}")
 
     def plan_size(self, nodes: int, tell: Callable[[str], None]) -> FleetPlan:
@@ -194,7 +189,7 @@ class Operator:
     def _check_player(self) -> list[str]:
         """Warnings about the login of the player on the head, if the settings name one."""
         secret = self._settings.variables.get("csa_password_parameter", self._settings.csa_password_parameter)
-        if self.folder.root_is_given or not secret:
+        if not secret:
             return []
         file = self.folder.config_file(self._settings, self._config_file)
         check_player(file, None)  # before any call to AWS
@@ -202,8 +197,6 @@ class Operator:
 
     def _check_quota(self, nodes: int) -> list[str]:
         """Warnings if the account's vCPU quotas are too small even for this fleet of ``nodes`` nodes alone."""
-        if self.folder.root_is_given:
-            return []
         variables = self._settings.variables
         types = variables.get("instance_types", self._settings.instance_types)
         sizes = [vcpus(kind) for kind in (*types, head_of(variables, nodes))]
@@ -232,25 +225,17 @@ class Operator:
         """Estimate the cost of an hour of a fleet of ``nodes`` nodes, without network access.
 
         Raises:
-            FolderError: the folder has a root module of the user's, which the settings do not describe.
             AwsError, PriceUnknown: there is no region, or no price in it.
         """
-        if self.folder.root_is_given:
-            raise FolderError(
-                f"{self.folder.path}: what its own root module (*.tf) would cost only terraform knows: "
-                "leave out --offline"
-            )
         return estimate(self._settings, self.nodes(nodes, Kept()), named_region(self._settings.region))
 
     def plan_end(self, tell: Callable[[str], None]) -> FleetPlan:
         """Plan the end: everything is destroyed. Raises as `plan`."""
-        kept = self.keeper.read()
-        region = kept.location.region if kept.location is not None else None
         with self.folder.root_module_of_success():
             if not self.folder.exists:  # another machine created the fleet
-                cloud = self.cloud(region)
+                cloud = self.cloud()
                 self.folder.prepare_end(cloud.region, self.keeper.backend(), cloud.is_stand_in)
-            return self._planned(self.cloud(region).account(), kept.nodes or 0, tell, end=True)
+            return self._planned(self.cloud().account(), self.keeper.read().nodes or 0, tell, end=True)
 
     def _planned(self, account: str, nodes: int, tell: Callable[[str], None], *, end: bool = False) -> FleetPlan:
         """Make the plan for ``nodes`` nodes or for the fleet's end. The next `apply` uses it."""
@@ -274,7 +259,7 @@ class Operator:
         try:
             self.terraform.apply(_PLAN, tell)
         except TerraformKilled:
-            raise  # the note allows the next command to find what it left
+            raise  # the note allows the next command to find the leftover resources
         except BaseException:
             self.keeper.write(replace(kept, at_work=""))
             raise
@@ -286,7 +271,7 @@ class Operator:
 
     def facts(self) -> Facts:
         """The existing fleet. Raises FleetDown, Unknown, AwsError, KeptError, TerraformError."""
-        if not self.folder.root_is_given and self.folder.path.exists() and not self.folder.path.is_dir():
+        if self.folder.path.exists() and not self.folder.path.is_dir():
             raise FolderError(f"{self.folder.path}: not a folder")
         state = self.keeper.state()
         output = state.output.get("fleet") or {}
@@ -295,19 +280,12 @@ class Operator:
                 lines = [*map(str, strays), f"{things(strays)} of a fleet {self.name}, of which nothing is known here"]
                 raise Unknown("\n".join([*lines, "gougi fleet down removes them, copies its games before, and asks"]))
             raise FleetDown(f"there is no fleet {self.name} in {self.cloud().region}: gougi fleet up makes one")
-        try:
-            return read_facts(output)
-        except KeyError as error:
-            raise FolderError(
-                f'{self.folder.path}: the root module\'s output "fleet" has no {error}: expected the whole module, '
-                "value = module.fleet"
-            ) from error
+        return read_facts(output)
 
     @property
     def name(self) -> str:
-        """The fleet's name; with a root module of the user's, the name in that module."""
-        location = self.keeper.read().location
-        return self._settings.name if location is None else location.name
+        """The fleet's name."""
+        return self._settings.name
 
     def ended(self) -> None:
         """Note that nothing is left: keep only the number of nodes, for the next fleet."""
@@ -327,7 +305,7 @@ class Operator:
     def status(self, facts: Facts) -> FleetStatus:
         """The status of the fleet. Raises AwsError."""
         where = facts.location
-        cloud, bucket = self.cloud(where.region), Bucket(where.bucket, where.name, where.region)
+        cloud, bucket = self.cloud(), Bucket(where.bucket, where.name, where.region)
         for service in ("ec2", "autoscaling"):
             cloud.service(service)  # boto3 can create clients on one thread only
         with ThreadPoolExecutor(16) as pool:
@@ -354,7 +332,7 @@ class Operator:
         told: list[str] = []
         while True:
             now = self.status(facts)
-            troubles = self.cloud(facts.location.region).troubles(facts.group, since)
+            troubles = self.cloud().troubles(facts.group, since)
             news(now, [trouble for trouble in troubles if trouble not in told])
             told = troubles
             nodes = sum(row.role == "node" and row.state not in ("shutting-down", "released") for row in now.rows)
@@ -399,4 +377,4 @@ def _missing(facts: Facts, now: FleetStatus, troubles: list[str], timeout_s: flo
     lines += [f"{row.machine}: {row.state} {row.note}".rstrip() for row in now.rows if row.state != "ready"]
     lines += [f"{facts.group}: {trouble}" for trouble in troubles[:3]]
     lines += now.failures
-    return "\n".join([*lines, f"what the head says: {facts.session_command}"])
+    return "\n".join([*lines, f"the head's report: {facts.session_command}"])

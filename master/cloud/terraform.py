@@ -166,11 +166,6 @@ class Terraform:
         finally:
             (self.folder / file).unlink(missing_ok=True)
 
-    def state(self) -> str:
-        """The state file, from the place that the root module names; empty: nothing was applied."""
-        known = any((self.folder / name).exists() for name in (".terraform", "terraform.tfstate"))
-        return self._run(["state", "pull"]) if known else ""
-
     def _run(self, arguments: list[str], tell: Callable[[Step], None] = lambda _step: None) -> str:
         """Run terraform in the folder. Returns its standard output.
 

@@ -127,8 +127,8 @@ def bench(
 ) -> None:
     """Search fixed positions to a fixed depth. One thread: a measure of speed, and a fingerprint of the search.
 
-    The signature is a hash of the node counts: equal in every process, and another one after any change that alters
-    what is searched. nps is nodes a second of wall time.
+    The signature is a hash of the node counts: equal in every process, and another one after any change of the search
+    tree. nps is nodes a second of wall time.
 
     Examples:
 

@@ -37,7 +37,7 @@ app = typer.Typer(
     name="fleet",
     help="""Make, use and remove a fleet of machines on AWS.
 
-    docs/how-to/aws.md explains it. gougi fleet plan --offline says what an hour costs, without an account.
+    docs/how-to/aws.md explains it. gougi fleet plan --offline shows the cost of an hour, without an account.
 
     Examples:
 
@@ -72,7 +72,7 @@ def plan(
     folder: Dir = None,
     config: ConfigFile = None,
 ) -> int:
-    """Show what gougi fleet up would do, and what an hour costs.
+    """Show the changes that gougi fleet up would make, and the cost of an hour.
 
     It changes nothing. With --offline it shows only the cost, and needs no credentials, no terraform and no network.
 
@@ -103,7 +103,7 @@ def up(
     folder: Dir = None,
     config: ConfigFile = None,
 ) -> int:
-    """Make the fleet, or change it to what the configuration says.
+    """Make the fleet, or change it as the configuration says.
 
     It shows the plan, asks, and waits until the nodes are ready. It makes a head that is gone anew, and starts one that
     is stopped.
@@ -209,7 +209,7 @@ def _estimate(operator: Operator, nodes: int | None) -> None:
     for line in found.lines():
         print(line)
     show_cost(found.usd_per_hour, found.unpriced_types)
-    print("AWS was not asked: without --offline this says what would be made, at the prices of today")
+    print("AWS was not asked: without --offline this shows the resources too, at the prices of today")
 
 
 def _wait(operator: Operator, facts: Facts, wait_s: float) -> None:

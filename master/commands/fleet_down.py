@@ -40,7 +40,7 @@ def down(
     ] = None,
     wait: Annotated[
         float,
-        typer.Option("--wait", min=0, metavar="S", help="Seconds that AWS may take to forget what was destroyed."),
+        typer.Option("--wait", min=0, metavar="S", help="Seconds that AWS may take to forget destroyed resources."),
     ] = 120,
     state_too: Annotated[
         bool, typer.Option("--state", help="Remove the bucket of terraform's state too, with all its versions.")
@@ -140,7 +140,7 @@ def _prove(operator: Operator, location: FleetLocation | None, wait_s: float) ->
     """Ask AWS for leftovers of the fleet; if there are none, forget the fleet."""
     keep = location.bucket if location is not None and not location.bucket_is_own else ""
     name = operator.name
-    note("asking AWS what is left")
+    note("asking AWS for leftover resources")
     in_state = [f"{address} (terraform's state)" for address in operator.keeper.state().addresses]
     left = operator.look(wait_s)
     for thing in (found := [*in_state, *map(str, left.found)]):

@@ -62,7 +62,7 @@ def operator_of(config: Path | None, folder: str | None) -> Operator:
 def show_plan(wanted: FleetPlan) -> None:
     """Show the change of each resource, and the cost of an hour after it."""
     if wanted.strays:
-        print(f"{wanted.killed} was killed, and left what terraform does not know; it is removed first:")
+        print(f"{wanted.killed} was killed, and left resources that terraform does not know; they are removed first:")
     for thing in wanted.strays:
         print(f"- remove   {thing}")
     for line in wanted.lines():
@@ -83,7 +83,7 @@ def show_cost(usd: Mapping[str, float | None], unpriced: Sequence[str]) -> None:
         print(f"an hour costs {whole:.2f} US dollars at on-demand prices")
     elif usd:
         types = ", ".join(unpriced) or "one of the types"
-        print(f"what an hour costs is not known: no price of {types}; give it in [fleet] variables, usd_per_hour")
+        print(f"the cost of an hour is not known: no price of {types}; give it in [fleet] variables, usd_per_hour")
 
 
 def apply(operator: Operator, wanted: FleetPlan) -> None:

@@ -2,7 +2,7 @@
 
 The first signal cancels the running work, which cleans up. A second one ends everything at once. SIGHUP means that the
 terminal was closed: under nohup it is ignored, and a block in `Hangup` continues. The kernel makes us the parent of
-processes that our children leave behind (``PR_SET_CHILD_SUBREAPER``), so they are found and ended too. Those that exit
+orphans of our children (``PR_SET_CHILD_SUBREAPER``), so they are found and ended too. Those that exit
 earlier are reaped as they come.
 """
 

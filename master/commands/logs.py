@@ -230,7 +230,7 @@ def _tell_difference(game: LoggedGame, again: Replay) -> bool:
     difference = again.difference
     whose = f"{game.game_id} ({game.name})"
     if difference is None:
-        up_to = ", up to where lines of the log are missing" if game.is_cut else ""
+        up_to = ", up to the gap in the log" if game.is_cut else ""
         print(f"{whose}: {again.lines} lines, as logged{up_to}", flush=True)
         return True
     print(f"{whose}: not as logged, at {difference.at_ms:.0f} ms, {difference.kind} {difference.about}")

@@ -23,7 +23,7 @@ class _PlainHelp:
 
     def get_help(self, ctx: Any) -> str:
         """The help, ready to print."""
-        usage, break_, rest = super().get_help(ctx).partition("\n")  # type: ignore[misc]
+        usage, break_, rest = str(super().get_help(ctx)).partition("\n")  # type: ignore[misc]
         if examples := _EXAMPLES.search(rest):
             rest = f"\n{examples[0].strip(chr(10))}\n{rest[: examples.start()]}{rest[examples.end() :]}"
         return (plain_usage(usage) + break_ + rest).replace(_NO_BREAK, " ")

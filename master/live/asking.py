@@ -1,4 +1,4 @@
-"""Answers what a reader of the page asks about a position: one engine, one question at a time, the newest first."""
+"""Answers a reader's questions about positions: one engine, one question at a time, the newest first."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ class Asker:
         self._turn = asyncio.Lock()
 
     async def ask(self, sfen: str) -> dict[str, Any]:
-        """Search a position. It ends the search of the question before, which is then answered with what it has.
+        """Search a position. It ends the search of the question before, which is then answered with its best line so
+        far.
 
         Returns:
             ``move``, ``nodes`` and ``lines``, each with ``score`` from black's view, ``depth`` and ``pv``.

@@ -297,7 +297,7 @@ class Cursor:
         self._seen = versions
         return key, new
 
-    def behind(self, site: Site) -> bool:
+    def lags(self, site: Site) -> bool:
         """Whether there is anything that the viewer has not received."""
         key = site.key(self._name)
         return key != self._key or site.versions(key) != self._seen

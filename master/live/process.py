@@ -1,7 +1,7 @@
 """The process of the live page: reads facts from standard input, one per line, and serves browsers.
 
 The first line holds the settings. The answer on standard output is the page's address, or the reason why there is none.
-The end of the input ends the process, so none is left over, whatever happens to the master.
+The end of the input ends the process, so none outlives its master.
 """
 
 from __future__ import annotations

@@ -107,7 +107,7 @@ def make_app(hub: Hub, token: str, asker: Asker | None = None) -> ASGIApp:
 
     Args:
         token: the token that a browser must present once; empty: answer only under this machine's own names.
-        asker: answers what a reader asks about a position; None: nobody does.
+        asker: answers a reader's questions about positions; None: there is none.
     """
 
     def file(name: str) -> Callable[[Request], Awaitable[Response]]:
@@ -193,7 +193,7 @@ class _Events(Response):
 
     def _behind(self) -> bool:
         """Whether there is anything new for the viewer."""
-        return self._hub.closing or self._cursor.behind(self._hub.site)
+        return self._hub.closing or self._cursor.lags(self._hub.site)
 
     def _message(self, first: bool) -> str:
         site = self._hub.site

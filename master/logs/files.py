@@ -132,7 +132,7 @@ def read_lines(path: Path, gap: Callable[[str], None], place: Place | None = Non
             gap(f"{file}: damaged or cut short after line {count}")
         if number < _LAST:
             at.part, at.lines = number, 0
-        elif (behind := _next(path, at.part)) is None or behind[0] == _LAST:
+        elif (following := _next(path, at.part)) is None or following[0] == _LAST:
             return
         # The file has been set aside, perhaps with more lines than before.
 

@@ -76,9 +76,9 @@ def get(
 ) -> None:
     """Fetch a network: download it, check it, unpack it, and put it into your folder of networks.
 
-    A download that was cut off goes on where it was. The network is unpacked from zip, 7z and tar archives; nothing
-    else of them is kept. It appears in its place complete or not at all. At the end the command prints what makes it
-    the default. Gougi never downloads a network by itself.
+    A download that was cut off resumes. The network is unpacked from zip, 7z and tar archives; nothing else of them is
+    kept. It appears in its place complete or not at all. At the end the command prints the setting that makes it the
+    default. Gougi never downloads a network by itself.
 
     Examples:
 
@@ -111,7 +111,7 @@ class _Job:
     """The network to fetch: an address or a file, and the facts known in advance.
 
     Attributes:
-        entry: its entry in the list; a name of the list always stands for that network, whatever its source.
+        entry: its entry in the list; a name of the list always stands for that network, from any source.
         by_name: it is fetched from the list's address.
     """
 

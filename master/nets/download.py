@@ -155,7 +155,7 @@ class _Transfer:
             answer = _opener().open(urllib.request.Request(address, headers=headers), timeout=_TIMEOUT_S)
         except urllib.error.HTTPError as error:
             error.close()
-            if error.code == 416 and tag:  # nothing comes after what is here
+            if error.code == 416 and tag:  # the file here is complete
                 if error.headers.get("Content-Range") == f"bytes */{self.at}":
                     return None
                 self._tag.unlink()

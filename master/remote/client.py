@@ -141,7 +141,7 @@ class ThinEngine:
         place: the host's address, for messages.
         secret: empty: no secret.
         session: unguessable text without spaces, by which the host recognises a returning client.
-        now_s: the time of a monotonic clock, as in all methods.
+        now_s: the time of a monotonic clock, as in every method.
     """
 
     def __init__(self, place: str, secret: str, session: str, now_s: float) -> None:

@@ -62,7 +62,7 @@ class Outlet:
 
 
 class OutletStream:
-    """A stream whose writes go through an outlet; in all other ways ``target``."""
+    """A stream whose writes go through an outlet; otherwise it is ``target``."""
 
     def __init__(self, outlet: Outlet, target: TextIO) -> None:
         self._outlet = outlet

@@ -23,6 +23,8 @@ from master.ui.console import Console
 from master.ui.texts import say
 
 _BAR: Final = 20
+_NAME: Final = 12
+"""Least width in columns at which a long name is cut."""
 
 
 class Pace:
@@ -126,9 +128,10 @@ class Bars:
         self.live = console.is_terminal and not console.is_dumb_terminal
         """Whether stderr is a terminal that can be redrawn."""
         self._of: dict[TaskID, Bar] = {}
+        names = Column(no_wrap=True, overflow="ellipsis", max_width=max(_NAME, console.width * 2 // 5))
         words = Column(ratio=1, no_wrap=True, overflow="ellipsis")
         self._progress = Progress(
-            TextColumn("{task.description}", table_column=Column(no_wrap=True)),
+            TextColumn("{task.description}", table_column=names),
             BarColumn(bar_width=_BAR),
             _Said(self._of, Bar.counted, Column(no_wrap=True)),
             _Said(self._of, Bar.left, Column(no_wrap=True)),

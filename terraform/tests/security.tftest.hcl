@@ -89,7 +89,7 @@ run "roles_are_narrow" {
 
   assert {
     condition     = !strcontains(aws_iam_role_policy.worker.policy, "ssm:PutParameter") && !strcontains(aws_iam_role_policy.worker.policy, "autoscaling:")
-    error_message = "a worker may do what only the head may"
+    error_message = "a worker has rights that only the head may have"
   }
   assert {
     condition = alltrue(flatten([
@@ -125,7 +125,7 @@ run "fleets_that_share_a_bucket_keep_apart" {
         ])
       ]
     ]))
-    error_message = "a role may read or write what is another fleet's"
+    error_message = "a role may read or write objects of another fleet"
   }
 }
 

@@ -480,8 +480,7 @@ def storm(seed: int, faults: int = 30, patience_s: float = 60.0) -> World:
     """One run with so many faults; afterwards the fleet must be whole within ``patience_s`` of virtual time.
 
     Raises:
-
-    AssertionError: an invariant is broken; the text names the seed.
+        AssertionError: an invariant is broken; the text names the seed.
     """
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
         return runner.run(_storm(seed, faults, patience_s))

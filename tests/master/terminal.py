@@ -43,8 +43,7 @@ class Terminal:
     """A program whose three standard streams, and controlling terminal, are a separate terminal.
 
     Args:
-
-    reads: whether the program's output is read; else the terminal stands still, as after Ctrl-S.
+        reads: whether the program's output is read; else the terminal stands still, as after Ctrl-S.
     """
 
     def __init__(

@@ -290,7 +290,7 @@ def test_a_port_in_use(here: Here) -> None:
 def test_records_that_cannot_be_written(here: Here, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     error = error_of(here("serve", "--records", "file/records"))
-    assert error == "--records: file/records: a file stands where a folder should be"
+    assert error == "--records: file/records: a file, but a folder was expected"
 
 
 def test_play_without_a_password(here: Here) -> None:

@@ -62,7 +62,7 @@ script.main()
 
 @pytest.mark.timeout(60)
 @pytest.mark.slow
-def test_it_says_what_was_lost_and_ends(tmp_path: Path) -> None:
+def test_it_reports_the_loss_and_ends(tmp_path: Path) -> None:
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     command = [sys.executable, "-c", PROCESS, str(tmp_path), str(fifo)]

@@ -103,7 +103,7 @@ def test_another_game_than_was_asked_for_is_rejected(tmp_path: Path) -> None:
     assert "asked for the game denryu-2025, and the server offers default-1500-0; rejected" in err
 
 
-def test_an_analysis_ends_and_keeps_what_it_has(tmp_path: Path) -> None:
+def test_an_analysis_ends_and_keeps_its_results(tmp_path: Path) -> None:
     searched = game()
 
     class Breaks(ScriptedSearcher):

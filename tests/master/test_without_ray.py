@@ -20,7 +20,7 @@ def planted(tmp_path: Path) -> Planted:
     return Planted(tmp_path)
 
 
-def test_who_loads_ray_is_found(planted: Planted, tmp_path: Path) -> None:
+def test_a_process_that_loads_ray_is_found(planted: Planted, tmp_path: Path) -> None:
     """With an address Ray is loaded; otherwise the other tests here would prove nothing."""
     with socket.create_server(("127.0.0.1", 0)) as somebody:
         command = [*GOUGI, "status", "--address", f"127.0.0.1:{somebody.getsockname()[1]}"]

@@ -44,7 +44,7 @@ def test_each_validation_is_tried() -> None:
 
 
 @pytest.mark.slow
-def test_workers_boot_after_what_they_fetch(terraform: Terraform, planted: Plant) -> None:
+def test_workers_boot_after_their_files(terraform: Terraform, planted: Plant) -> None:
     """By their own dependencies: not only because they need the head's address, and the head needs the same
     resources."""
     graph = terraform.done(planted(("workers.tf", "local.head_address", '"10.81.0.10"')), "graph")
@@ -89,7 +89,7 @@ def test_what_terraform_cannot_tell_without_aws() -> None:
 
 
 @pytest.mark.slow
-def test_the_promises_find_what_is_planted(terraform: Terraform, planted: Plant) -> None:
+def test_our_tests_find_planted_errors(terraform: Terraform, planted: Plant) -> None:
     """All at once: each run of terraform costs the provider's start."""
     ran = terraform(
         planted(

@@ -17,12 +17,12 @@ def careful(sfen: str, *only: str) -> str:
     return move
 
 
-def test_what_hangs_is_taken_and_mate_goes_before_all() -> None:
+def test_a_hanging_piece_is_taken_and_mate_goes_first() -> None:
     assert careful("4k4/9/9/4r4/9/9/4R4/9/3K5 b - 1") == "5g5d"
     assert careful("8k/9/8P/9/9/9/4r4/4R4/4K4 b G 1") == "G*1b"
 
 
-def test_what_is_attacked_is_saved() -> None:
+def test_an_attacked_piece_is_saved() -> None:
     position = Position.from_sfen("4k4/9/9/1r7/9/9/9/1B7/8K b - 1")
     position.push(careful_move(position))
     assert not [move for move in position.legal_moves() if position.piece_on(move & 127)]
@@ -34,7 +34,7 @@ def test_a_defended_piece_is_not_taken_by_a_dearer_one() -> None:
     assert careful(sfen.replace("3gp4", "4p4")) in ("5g5d", "5g5d+")
 
 
-def test_only_what_is_to_choose_from() -> None:
+def test_only_the_given_moves() -> None:
     sfen = "4k4/9/9/4r4/9/9/4R4/9/3K5 b - 1"
     assert careful(sfen, "6i6h", "6i7h") in ("6i6h", "6i7h")
     with pytest.raises(ValueError, match="no legal move"):

@@ -50,7 +50,7 @@ def content(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_what_was_compiled_comes_out(file: Path, folder: Path) -> None:
+def test_packed_code_comes_out(file: Path, folder: Path) -> None:
     (folder / "worker.search.tt").mkdir()
     (folder / "worker.search.tt" / "tt.probe-22.py311.nbi").write_bytes(b"another's")
     assert unpack(file)
@@ -58,7 +58,7 @@ def test_what_was_compiled_comes_out(file: Path, folder: Path) -> None:
     assert not unpack(file), "it is there already"
 
 
-def test_what_is_not_compiled_is_not_packed(folder: Path, tmp_path: Path) -> None:
+def test_uncompiled_code_is_not_packed(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(PackError, match="jit-0123: the searcher is not compiled"):
         pack(tmp_path / "gougi.pack")
     assert not (tmp_path / "gougi.pack").exists()
@@ -97,7 +97,7 @@ def escaping(found: dict[str, bytes]) -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (lambda found: found.update({next(iter(CODE)): b"evil"}), "is not what was packed"),
+        (lambda found: found.update({next(iter(CODE)): b"evil"}), "has changed since it was packed"),
         (lambda found: found.pop(next(iter(CODE))), "There is no item named"),
         (lambda found: found.pop("pack.json"), "There is no item named"),
         (lambda found: found.update({"pack.json": b"{"}), "damaged"),

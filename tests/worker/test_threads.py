@@ -29,7 +29,7 @@ def test_only_the_thread_that_asks_gives_way_and_has_another_name() -> None:
     assert (os.getpriority(os.PRIO_PROCESS, 0), Path("/proc/self/comm").read_text()) == before
 
 
-def test_a_thread_knows_what_it_ran_and_what_it_waited() -> None:
+def test_a_thread_knows_its_running_and_waiting_time() -> None:
     ran, waited = core_time()
     began = time.thread_time()
     while time.thread_time() - began < 0.05:
@@ -58,7 +58,7 @@ def test_a_thread_that_shares_its_core_waits() -> None:
             other.kill()
 
 
-def test_what_stays_is_out_of_the_collectors_rounds() -> None:
+def test_permanent_objects_are_out_of_the_collectors_rounds() -> None:
     """In this process thousands of objects are loaded code; a full round must not visit them in mid-game."""
     gc.unfreeze()  # by another test
     before = len(gc.get_objects())

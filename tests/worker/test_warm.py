@@ -63,7 +63,7 @@ def test_nothing_compiles_after_the_warm_up_and_damaged_files_are_made_again(tmp
 
 
 @pytest.mark.parametrize("name", [*cache.OUTSIDE, "search/alphabeta.py", "search/thread.py"])
-def test_a_change_of_what_compiled_code_holds_makes_another_cache(
+def test_a_change_of_compiled_in_values_makes_another_cache(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.copytree(cache._WORKER, tmp_path / "worker", ignore=shutil.ignore_patterns("__pycache__", "*.bin"))

@@ -36,7 +36,7 @@ def test_end_ends_it_wherever_it_is(cold: Path) -> None:
     assert not list(cold.rglob("complete"))
 
 
-def test_what_was_ended_does_not_begin(cold: Path) -> None:
+def test_an_ended_compilation_does_not_begin(cold: Path) -> None:
     made = Warming()
     made.end()
     assert made.run() is False

@@ -3,7 +3,7 @@ neither compile it nor are affected when it changes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -23,8 +23,9 @@ class Apart:
 
     def __init__(self, name: str, sources: Iterable[Path]) -> None:
         """Arguments as those of `worker.jit.jit_of`."""
-        self.jit: Final[Callable[..., Callable[[Callable[..., Any]], Any]]]
-        self.jit, self._folder = jit_of(name, sources)
+        jit, folder = jit_of(name, sources)
+        self.jit: Final = jit
+        self._folder: Final = folder
 
     @contextmanager
     def one_at_a_time(self) -> Iterator[None]:

@@ -21,7 +21,8 @@ _HASH_CLIPPED_RELU: Final = 0x538D24C7
 
 
 class NetworkFileError(ValueError):
-    """A file that is not a network this program can use. The message has the file, the offset and what was expected."""
+    """A file that is not a network this program can use. The message has the file, the offset and the expected
+    content."""
 
     def __init__(self, file: str, offset: int, problem: str) -> None:
         super().__init__(f"{file}: byte {offset}: {problem}")

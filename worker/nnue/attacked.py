@@ -139,6 +139,6 @@ def _both(pos_address: int, nn_address: int) -> Any:
 
 
 @cache
-def address() -> int:
+def accumulators_address() -> int:
     """The address of `_both` in this process; compiles it or loads it from the cache."""
     return _APART.address(_both)

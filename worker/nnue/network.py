@@ -111,7 +111,7 @@ class Network:
     Attributes:
         architecture: its shape.
         fv_scale: raw output per centipawn.
-        name: where it came from, for logs.
+        name: its source, for logs.
         tables: of the features.
         transformer_bias: int16 [width].
         transformer_weight: int16 [rows, width].

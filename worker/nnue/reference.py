@@ -37,7 +37,7 @@ from worker.shogi.pieces import (
 _ACTIVATION_MAX = 127
 _WEIGHT_SHIFT = 6
 
-# Where ranges of the piece list begin; YaneuraOu's names.
+# The beginnings of the piece list's ranges; YaneuraOu's names.
 _FE_HAND_END = 90
 _FE_END = 1548
 _E_KING = _FE_END + 81

@@ -1,7 +1,7 @@
 """The architecture of a network file, determined by its header, its size and its hashes together.
 
 The header alone is not enough. Trainers derived from nnue-pytorch write one fixed text,
-``Features=HalfKP(Friend)[125388->256x2],…AffineTransform[256<-512]…``, whatever they trained, but the size of the
+``Features=HalfKP(Friend)[125388->256x2],…AffineTransform[256<-512]…``, for any shape, but the size of the
 file and the words before the transformer and the layers follow from the true shape. So every family of networks
 (`FAMILIES`) lists the shapes whose files would have exactly this size, with the evidence for each. The user's choice
 overrides all of it.

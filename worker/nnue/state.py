@@ -72,9 +72,9 @@ class NnueState:
         self.record.king_rows = features.king_rows
         if features.attack_classes > 1:
             # Imported here: without such a network none of it is compiled.
-            from worker.nnue.attacked import address
+            from worker.nnue.attacked import accumulators_address
 
-            self.record.attacked, self.record.class_bytes = address(), features.class_rows * 2 * width
+            self.record.attacked, self.record.class_bytes = accumulators_address(), features.class_rows * 2 * width
         if network.stacks is None:
             for number, (bias, weight) in enumerate(network.layers, 1):
                 self.record[f"bias{number}"] = bias.ctypes.data

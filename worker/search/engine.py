@@ -300,7 +300,7 @@ class NumbaEngine:
             goes_on: called after each iteration; returns whether another one is worth its time. None: always, up to the
                 limits. A search with ``goes_on`` ends by itself even without a limit: soon if there is only one legal
                 move, and when a mate is found.
-            by_clock: whether elapsed time decides what is reported; False for a search that is paused in between.
+            by_clock: whether elapsed time decides which lines are reported; False for a search with pauses.
         """
         with nullcontext() if self._parameters is None else tuning.in_force(self._parameters):
             return self._go(limits, on_info, goes_on, by_clock)

@@ -53,7 +53,7 @@ class UsiEngine:
     Raises:
         EngineError: the program does not start, is not a USI engine, or refuses an option.
 
-    An engine without a ``MultiPV`` option gives one line, whatever the limits; ``can_split`` is then False.
+    An engine without a ``MultiPV`` option gives one line, for any limits; ``can_split`` is then False.
     """
 
     def __init__(

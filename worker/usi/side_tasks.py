@@ -75,4 +75,4 @@ class Mates:
                 result = solver.solve(position, deadline_ns=deadline)
         except Exception:
             _log.exception("the mate search failed")
-        self._tell(MateSolved(result))  # the GUI waits for an answer, whatever happens
+        self._tell(MateSolved(result))  # the GUI waits for an answer in any case

@@ -262,7 +262,7 @@ class Thinking(ABC, Generic[S]):
         return self._wake_ms
 
     def tick(self, now_ms: float) -> None:
-        """Do what is due."""
+        """Do all that is due."""
         self._now_ms = now_ms
         if self._wake_ms is not None and now_ms >= self._wake_ms:
             self._wake_ms = None

@@ -75,7 +75,7 @@ function isBad(move) {
   return ["inaccuracy", "dubious", "mistake", "blunder"].includes(move.quality);
 }
 
-// Seconds of each move: black's upwards, white's downwards. null where the record has no times.
+// Seconds of each move: black's upwards, white's downwards. null if the record has no times.
 function timeChart(data, width, selected) {
   const longest = Math.max(...data.moves.map((move) => move.ms || 0));
   if (!(longest > 0)) return null;

@@ -52,7 +52,7 @@ function playerCard(player, mark) {
 }
 
 function playersCard(marks) {
-  const note = data.noStrength || say("Strength: the level of our own searcher whose moves lose the same, by score band; intervals are 95 % of the moves' chance only. The judge is that same searcher, at small effort: what it cannot see is not judged. docs/how-to/analysis.md says what the estimate is worth.");
+  const note = data.noStrength || say("Strength: the level of our own searcher whose moves lose the same, by score band; intervals are 95 % of the moves' chance only. The judge is that same searcher, at small effort: mistakes beyond its sight are not counted. docs/how-to/analysis.md explains the limits of the estimate.");
   return el("section", { class: "card" }, el("h2", {}, say("Players")),
     el("div", { class: "players" }, data.players.map((player, index) => playerCard(player, marks[index] || ""))), el("p", { class: "note" }, note));
 }
@@ -90,7 +90,7 @@ function showGame() {
     el("button", { onclick: step(1), title: say("on (→)") }, "▶"), el("button", { onclick: () => go(last), title: say("last position (End)") }, "▶|"), where);
   const copied = el("span", { class: "copied", role: "status" });
   const key = (name, words, act) => el("button", { "data-key": name, onclick: act }, el("kbd", {}, name.toUpperCase()), words);
-  // The keys, and what they do: to read and to press, on a phone too.
+  // The keys and their effects, also as buttons for a phone.
   const acts = {
     n: [say("next mistake"), () => mistake(1)], p: [say("previous mistake"), () => mistake(-1)],
     f: [say("flip the board"), () => { flipped = !flipped; drawBoardBox(); }], c: [say("copy SFEN"), copy],
@@ -167,7 +167,7 @@ function showGame() {
     if (move) {
       const words = move.quality === "forced" ? say("the only legal move") : move.quality === "best" ? say("the analysis' first choice") : !move.better ? say("as good as the first choice") : `${move.name ? move.name + ": " : ""}${say("loses {share} ({cp} cp)", { share: percent(move.loss), cp: move.lossCp })}${sure(move)}`;
       parts.push(el("div", { class: move.quality }, words + (move.missed ? say("; missed a mate") : "") + (move.allowed ? say("; allows a mate") : "")));
-      const facts = [move.ms === null ? "" : seconds(move.ms), move.own === null ? "" : say("the player saw {score}", { score: (move.own > 0 ? "+" : "") + move.own })].filter(Boolean).join(", ");
+      const facts = [move.ms === null ? "" : seconds(move.ms), move.own === null ? "" : say("the player's score {score} cp", { score: (move.own > 0 ? "+" : "") + move.own })].filter(Boolean).join(", ");
       if (facts) parts.push(el("div", { class: "facts" }, facts));
       const before = data.positions[ply - 1 - first];
       if (before.words && move.better) parts.push(line(say("Better was, {score}", { score: move.better }), ply - 1, before, before.pv, before.words));

@@ -5,7 +5,7 @@ import { el, say } from "./words.js";
 
 // redraw(): paints the page; asks(): whether there is an engine to ask.
 export function explorer(redraw, asks) {
-  let branch = null; // {from, moves, count}: the first `count` of the moves behind the position at ply `from`
+  let branch = null; // {from, moves, count}: the first `count` of the moves after the position at ply `from`
   let picked = "", choice = null; // the square or piece that the reader moves; [without, with promotion]
   const answers = new Map(); // by SFEN: null while the engine searches, then {lines, move, nodes} or {error}
 
@@ -31,7 +31,7 @@ export function explorer(redraw, asks) {
     redraw();
   }
 
-  // The reader makes a move behind the position that is shown.
+  // The reader makes a move in the shown position.
   function move(ply, position, usi) {
     const made = branch ? branch.moves.slice(0, branch.count) : [];
     const from = branch ? branch.from : ply;
@@ -57,7 +57,7 @@ export function explorer(redraw, asks) {
       show(branch.from, branch.moves, count);
       return true;
     },
-    // What the board shows of a piece that is being moved.
+    // The board's marks for a piece that is being moved.
     picked: (position) => (asks() ? { from: picked, goals: picked ? movesFrom(position, picked) : new Map() } : null),
     // The reader clicks a square, or a piece in hand.
     click(cell, ply, position) {

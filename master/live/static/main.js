@@ -49,14 +49,14 @@ function go(ply) {
   paint();
 }
 
-// What is seen stays at hand: the moves can be stepped through when the server has long ended.
+// Seen moves stay in memory: the reader can step through them long after the server's end.
 function keep(thought, colour) {
   const name = `${state.key}/${thought.ply}`, both = state.details.get(name) || [null, null];
   both[colour] = thought;
   state.details.set(name, both);
 }
 
-// What was thought at a ply is fetched once it is looked at; the running search comes with the events.
+// The search at a ply is fetched when the reader looks at it; the running search comes with the events.
 async function load(ply) {
   const key = state.key, name = `${key}/${ply}`;
   const kept = state.details.get(name);
@@ -69,7 +69,7 @@ async function load(ply) {
   if (state.key === key && shown() === ply) paint();
 }
 
-// What is shown beside the position behind `ply` moves: the thought about it, of whoever is to move.
+// The panels beside the position after `ply` moves: the search of the side to move.
 function thoughtAt(ply) {
   const turn = boards()[ply - first()].position.color === "black" ? 0 : 1;
   const ours = state.game.searches;
@@ -105,8 +105,8 @@ function paint() {
   if ($("where").textContent !== where) $("copied").textContent = "";
   $("where").textContent = where;
   $("side").replaceChildren(...side.bar(ply, board.position));
-  const behind = branch ? branch.moves.slice(0, branch.count) : [];
-  $("answer").replaceChildren(...(answer === undefined ? [] : answerPanel(answer, board, (moves, count) => side.show(ply, [...behind, ...moves], behind.length + count), null)));
+  const played = branch ? branch.moves.slice(0, branch.count) : [];
+  $("answer").replaceChildren(...(answer === undefined ? [] : answerPanel(answer, board, (moves, count) => side.show(ply, [...played, ...moves], played.length + count), null)));
   $("search").replaceChildren(...searchPanel(about.thought, about.colour, before, live(), (moves, count) => side.show(about.ply, moves, count), branch));
   $("votes").replaceChildren(...votesPanel(about.thought, before));
   fill($("tree"), ...treePanel(about.thought, about.colour, before, now()));
@@ -190,7 +190,7 @@ function paintClocks() {
   }
 }
 
-// New content for a panel; what a reader has scrolled there stays where it is.
+// New content for a panel; the reader's scroll position stays.
 function fill(panel, ...content) {
   const places = [...panel.querySelectorAll(".scroll, ul")].map((box) => [box.scrollLeft, box.scrollTop]);
   panel.replaceChildren(...content);
@@ -214,7 +214,7 @@ function paintFleet() {
   choice.value = wanted;
 }
 
-// What only time changes, some times a second.
+// Parts that only time changes, some times a second.
 function tick() {
   if (state.link === "over" && state.game?.result) return;
   paintClocks();
@@ -259,7 +259,7 @@ function join() {
   events.onerror = () => { state.link = "lost"; paintState(); };
 }
 
-// What is pressed has to be there until it is let go: else there is no click. A lost release holds up a second.
+// A pressed element must stay until it is released: else there is no click. A lost release holds up a second.
 let pressedUntil = 0;
 addEventListener("pointerdown", () => { pressedUntil = performance.now() + 1000; });
 for (const name of ["pointerup", "pointercancel"]) addEventListener(name, () => { pressedUntil = 0; });
@@ -269,7 +269,7 @@ function soon() {
   if (!due) due = requestAnimationFrame(() => { due = 0; performance.now() < pressedUntil ? soon() : paint(); });
 }
 
-// --- what a reader does ---
+// --- the reader's actions ---
 
 const THEMES = ["auto", "light", "dark"];
 function theme(name) {

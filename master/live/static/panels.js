@@ -1,4 +1,4 @@
-// The panels beside the board. Each gets what it shows and gives the elements.
+// The panels beside the board. Each gets its data and returns the elements.
 
 import { spark, winRate } from "./chart.js";
 import { play, usiText } from "./rules.js";
@@ -32,7 +32,7 @@ const SOURCES = {
   none: later("by material alone"),
 };
 
-// A variation to click through. pick(moves, count) shows the position behind so many of its moves.
+// A variation to click through. pick(moves, count) shows the position after so many of its moves.
 function variation(name, moves, board, pick, branch) {
   const isShown = (count) => branch?.count === count && moves.slice(0, count).join() === branch.moves.slice(0, count).join();
   return el("p", { class: name }, ...play(board.position, moves, board.last).texts.map((text, index) =>
@@ -45,7 +45,7 @@ function linesList(lines, board, pick, branch) {
     el("b", {}, scoreText(item.score)), el("span", { class: "soft win" }, `☗ ${Math.round(winRate(item.score) * 100)}%`), variation("pv", item.pv.slice(0, 12), board, pick, branch))));
 }
 
-// What the engine says about a position that a reader has asked about. answer: null while it searches; {error} or {lines}.
+// The engine's answer to a reader's question about a position. answer: null while it searches; {error} or {lines}.
 export function answerPanel(answer, board, pick, branch) {
   const head = el("h2", {}, say("the engine"), answer?.lines?.length ? el("span", { class: "aside" }, say("depth {depth}, {nodes} nodes", { depth: answer.lines[0].depth, nodes: countText(answer.nodes) })) : null);
   if (!answer) return [head, el("p", { class: "empty" }, say("it searches"))];

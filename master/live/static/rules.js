@@ -58,7 +58,7 @@ export function movesFrom(position, from) {
   return found;
 }
 
-// The SFEN behind so many moves.
+// The SFEN after so many moves.
 export function sfenOf(position, number) {
   return position.getSFEN(number);
 }

@@ -67,7 +67,7 @@ export function timeOfDay(at) {
   return new Date(at * 1000).toTimeString().slice(0, 8);
 }
 
-// el("td", {class: "n"}, "text", child …): text is text, whatever it holds.
+// el("td", {class: "n"}, "text", child …): text is text, never markup.
 export function el(name, attributes = {}, ...children) {
   const element = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {

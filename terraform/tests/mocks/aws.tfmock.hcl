@@ -1,4 +1,4 @@
-# What the stand-in for AWS answers.
+# The answers of the stand-in for AWS.
 
 mock_data "aws_caller_identity" {
   defaults = { account_id = "123456789012" }

@@ -359,7 +359,7 @@ class TestFaults:
         bench.tick(1000)
         assert (bench.decisions[0].move, bench.decisions[0].score) == ("2g2f", 44)
 
-    def test_a_reply_that_lost_all_its_nodes_keeps_what_it_knows(self) -> None:
+    def test_a_reply_that_lost_all_its_nodes_keeps_its_result(self) -> None:
         bench = pondering()
         bench.report("n4", 12, 44, "2g2f", "8c8d")
         bench.feed(NodeLost("n4", "died"))

@@ -1,11 +1,11 @@
 """A fleet of this machine: processes, sockets, a clock. One fleet serves all of these tests.
 
-The fault matrix is among them, `test_fault`, real tests of eight of its cells. Whatever befalls the nodes, in
-whatever part of a search: one decision, by the hard deadline, legal; the log says why; and where a node is lost in the
-middle of a search, its part of the tree is dealt to the others.
+The fault matrix is among them: `test_fault` has real tests of eight of its cells. After any fault of the nodes, in any
+part of a search, there is one decision, by the hard deadline, legal, and the log has the reason. If a node is lost in
+the middle of a search, its part of the tree is dealt to the others.
 
 ==============  =======================================================  ==============================================
-fault           what is done                                             the log says
+fault           action                                                   the log says
 ==============  =======================================================  ==============================================
 kill -9         SIGKILL to a node's process                              node_lost: its process died
 SIGSTOP         to a node's process, SIGCONT later                       node_lost: not heard of
@@ -16,8 +16,8 @@ all nodes dead  SIGKILL to every node's process                          node_lo
 
 Each in the search, when its tree is dealt; kill -9 in the presearch, at the deadline (50 ms before the soft time) and
 while pondering, too.
-What befalls Ray itself is in `tests.cluster.drivers.test_ray_head`. Between hosts kill -9, SIGSTOP, cut, join and leave
-are in `tests.cluster.drivers.test_ray_hosts` again; what the coordinator sees of all of them, at random moments of
+Faults of Ray itself are in `tests.cluster.drivers.test_ray_head`. Between hosts kill -9, SIGSTOP, cut, join and leave
+are in `tests.cluster.drivers.test_ray_hosts` again; the coordinator's view of all of them, at random moments of
 virtual time, is in `tests.cluster.coordination.test_coordinator_storms`.
 """
 

@@ -121,7 +121,7 @@ def test_the_loss_by_an_exponent_is_that_power_of_the_difference_of_chances() ->
         assert torch.allclose(loss_of(logits / 3, labels, 3.0, exponent), expected, atol=1e-6)
 
 
-def test_a_bound_teaches_only_who_does_not_keep_to_it() -> None:
+def test_a_bound_teaches_only_if_the_net_breaks_it() -> None:
     labels = torch.full((6,), 0.6)
     output = torch.tensor([-1.0, 1.0] * 3)  # chances 0.27 and 0.73
     bounds = torch.tensor([EXACT, EXACT, LOWER, LOWER, UPPER, UPPER], dtype=torch.uint8)

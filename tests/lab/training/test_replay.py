@@ -151,7 +151,7 @@ def test_scores_that_look_ahead_are_mixed_with_those_that_follow(horizon: float)
     assert (plain["score"] != records["score"]).mean() > 0.5
 
 
-def test_only_the_searched_score_says_what_is_quiet() -> None:
+def test_only_the_searched_score_decides_quietness() -> None:
     shard = made(games=8, entering=0.3)
     kept = [Replayer(Split(1e-15, every=False, horizon=one), 700.0).records(shard, TRAINING) for one in (0.0, 8.0)]
     assert kept[0]["pieces"].tolist() == kept[1]["pieces"].tolist()

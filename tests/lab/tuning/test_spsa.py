@@ -46,7 +46,7 @@ def test_it_finds_the_best_of_a_noisy_bowl() -> None:
         assert abs(one.start - best) > 3.9 * one.step
 
 
-def test_signals_tell_what_makes_a_difference_from_chance() -> None:
+def test_signals_tell_effects_from_chance() -> None:
     def by_the_first(k: int, pair: Pair) -> float:
         """Games that the first parameter decides, four times out of five."""
         return random.Random(k).choice((2, 2, 2, 2, -2)) * pair.flips[0]

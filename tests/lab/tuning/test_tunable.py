@@ -67,6 +67,6 @@ def test_groups_names_and_ranges_of_ones_own() -> None:
         (["LATE_MOVES=1:9:20"], "a step of 20"),
     ],
 )
-def test_what_cannot_be_tuned_is_named(words: list[str], why: str) -> None:
+def test_an_untunable_parameter_is_named(words: list[str], why: str) -> None:
     with pytest.raises(SpsaError, match=why):
         chosen(words)

@@ -50,10 +50,8 @@ class Browser:
     """A context manager.
 
     Args:
-
-    profile: an empty folder for the browser's files.
-
-    arguments: of the browser, besides its usual ones.
+        profile: an empty folder for the browser's files.
+        arguments: of the browser, besides its usual ones.
     """
 
     def __init__(self, profile: Path, *arguments: str) -> None:

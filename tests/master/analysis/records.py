@@ -56,8 +56,7 @@ def blunder_report(*, again: bool = False) -> GameReport:
     """`CSA`, in which the second move (3c3d) throws the game away, and all others are the best.
 
     Args:
-
-    again: it was searched again, with the same result.
+        again: it was searched again, with the same result.
     """
     of = game()
     points, found = evaluated(

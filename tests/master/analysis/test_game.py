@@ -45,7 +45,7 @@ def test_kif_in_any_encoding_with_a_handicap_and_a_branch(encoding: str) -> None
     assert found.names == ("安奈", "弁太")
     assert found.start_sfen.split()[1] == "w"
     assert [move.usi for move in found.moves] == ["7a6b", "7g7f", "5c5d"]
-    assert [move.score for move in found.moves] == [None, 700, 650], "black's view, whoever moved"
+    assert [move.score for move in found.moves] == [None, 700, 650], "black's view after either side's move"
     assert (found.winner, found.ending) == (None, "INTERRUPT")
 
 
@@ -88,7 +88,7 @@ def test_errors_name_file_and_line(name: str, text: str, words: str) -> None:
     [
         ("x.csa", CSA[: CSA.index("22UM")], 2, "x.csa, line 13: the record breaks off there; the 2 moves before it"),
         ("x.csa", CSA[: CSA.index("+8822UM") + 6], 2, "x.csa, line 13: the record breaks off there"),
-        ("x.csa", CSA[: CSA.index("-3122GI")], 3, "x.csa: no ending behind move 3: the record may be cut short"),
+        ("x.csa", CSA[: CSA.index("-3122GI")], 3, "x.csa: no ending after move 3: the record may be cut short"),
         ("x.csa", CSA + "/\n" + CSA[: CSA.index("+8822UM") + 4], 2, "x.csa, line 31: the record breaks off there"),
         ("x.kif", KIF[: KIF.index("７六歩(77)") + 2], 1, "x.kif, line 7: the record breaks off there; the 1 moves"),
     ],
@@ -152,7 +152,7 @@ def test_a_side_that_may_declare_has_won() -> None:
     assert first.search is None
 
 
-def test_a_forced_reply_has_the_score_of_what_follows() -> None:
+def test_a_forced_reply_has_the_score_of_the_next_position() -> None:
     first = plan(played(ONE_REPLY, "1a2a"))[0]
     assert (first.choices, first.forced, first.search) == (1, ("1a2a",), ("1a2a",))
     (known,) = evaluations([first], {("1a2a",): Evaluation(mate_in(5), "1i1a+", ("1i1a+",), 7)})
@@ -166,6 +166,6 @@ def test_a_missing_search_leaves_the_position_unknown() -> None:
 
 
 @pytest.mark.parametrize(("sfen", "words"), [("9/9 b - 1", "the start position"), (STARTPOS, "move 1")])
-def test_what_cannot_be_played_is_refused(sfen: str, words: str) -> None:
+def test_impossible_games_are_refused(sfen: str, words: str) -> None:
     with pytest.raises(GameFileError, match=words):
         plan(played(sfen, "1a1i"))

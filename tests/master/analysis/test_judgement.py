@@ -117,7 +117,7 @@ def test_the_second_search_has_the_verdict_and_says_how_sure_it_is(
     assert move.first is not None and move.first.quality in (Quality.DUBIOUS, Quality.MISTAKE)
 
 
-def test_only_what_is_told_or_near_to_it_is_searched_again() -> None:
+def test_only_reported_moves_or_near_ones_are_searched_again() -> None:
     for after, again in ((0, set()), (60, set()), (90, {0, 1}), (370, {0, 1})):
         assert doubtful([judged(Evaluation(0, "2g2f", ("2g2f",)), after)]) == again
     bound = judged(Evaluation(0, "2g2f", ("2g2f",), bound=Bound.LOWER), 0)

@@ -125,7 +125,7 @@ def test_a_fleet_that_does_not_start_is_said(tmp_path: Path) -> None:
         run(BrokenSearcher(), tmp_path / "p.jsonl")
 
 
-def test_what_another_analysis_found_is_used_by_the_position(tmp_path: Path) -> None:
+def test_another_analysiss_results_are_used_by_position(tmp_path: Path) -> None:
     """In another folder, and by a transposition of the first two moves of a side."""
 
     async def search(name: str, moves: list[tuple[str, ...]], settings: str = "s") -> int:

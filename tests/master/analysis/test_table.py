@@ -37,7 +37,7 @@ def rows(one: GameReport) -> dict[int, str]:
     return {int(line.split()[0]): line for line in stream.getvalue().splitlines()[1:]}
 
 
-def test_better_is_what_was_better_for_who_moved() -> None:
+def test_better_means_better_for_the_mover() -> None:
     lines = rows(blunder_report())
     assert "☖８四歩" in lines[2]
     for other in (1, 3, 4):

@@ -61,9 +61,9 @@ async def play(
 
 @in_loop
 async def test_books_in_a_game(tmp_path: Path) -> None:
-    behind = Position.startpos()
-    behind.push_all(("7g7f", "3c3d"))
-    entries = sorted((f"sfen {STARTPOS}\n7g7f 3c3d 30 20 5\n", f"sfen {behind.sfen()}\n2g2f none 25 20 5\n"))
+    after = Position.startpos()
+    after.push_all(("7g7f", "3c3d"))
+    entries = sorted((f"sfen {STARTPOS}\n7g7f 3c3d 30 20 5\n", f"sfen {after.sfen()}\n2g2f none 25 20 5\n"))
     (tmp_path / "book.db").write_text("".join(entries))
     hanging: list[GameEvent] = []
     played: list[GameEvent] = []

@@ -159,7 +159,7 @@ def test_the_moves_before_the_turn_get_twice_the_time() -> None:
     assert plan(game([0, 0, 0, 0, 0, -400, -900])) == [(11, 2.0), (9, 2.0), (7, 2.0), (5, 2.0)]
 
 
-def test_what_the_book_has_searched_since_counts() -> None:
+def test_later_searches_of_the_book_count() -> None:
     own = game([0, 0, -400])
     assert plan(own, known={"position 1": 8.0}) == [(5, 2.0), (3, 16.0), (1, 2.0)]
 

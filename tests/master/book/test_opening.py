@@ -122,7 +122,7 @@ def _sorted(text: str) -> str:
         (4e6, 501, "book.db"),
     ],
 )
-def test_what_was_searched_for_longer_is_played(tmp_path: Path, nps: float | None, soft_ms: int, expected: str) -> None:
+def test_the_longer_searched_move_is_played(tmp_path: Path, nps: float | None, soft_ms: int, expected: str) -> None:
     with LearnedBook(tmp_path / "learned.sqlite") as learned:
         learned.keep(STARTPOS, BookSearch("9g9f", -20, 15, 2.0, ("9g9f", "8c8d")))
         answer = book(tmp_path, learned).reply(question(soft_ms=soft_ms), nps)
@@ -186,6 +186,6 @@ def test_values(how: LookAhead, values: list[int]) -> None:
     assert position.move_number == 1
 
 
-def test_the_reply_is_what_is_expected() -> None:
+def test_the_reply_is_the_expected_one() -> None:
     found = look_ahead(Replies(), Position.startpos(), CANDIDATES, ANY, LookAhead.WORST)
     assert [entry.ponder for entry in found] == ["8c8d", "8c8d", None]

@@ -107,9 +107,9 @@ def test_a_book_is_counted_and_sorted(tmp_path: Path) -> None:
     assert summary.skipped == {importing.Skipped.SHORT: 1, importing.Skipped.UNREADABLE: 1}
     book = Book(out, on_the_fly=True)  # refuses unsorted entries
     assert book.find(STARTPOS) == [BookMove("7g7f", "3c3d", importing.value_of_wins(3, 0), 0, 3)]
-    behind = Position.startpos()
-    behind.push_all(LINE[:2])
-    assert [(entry.move, entry.ponder, entry.count) for entry in book.find(behind.sfen())] == [
+    line = Position.startpos()
+    line.push_all(LINE[:2])
+    assert [(entry.move, entry.ponder, entry.count) for entry in book.find(line.sfen())] == [
         ("2g2f", "8c8d", 2),
         ("2h6h", "8c8d", 1),
     ]
@@ -120,10 +120,10 @@ def test_a_book_is_counted_and_sorted(tmp_path: Path) -> None:
 def test_moves_of_few_games_are_left_out(tmp_path: Path, least: int, moves: set[str]) -> None:
     with importing.Tally(importing.CandidateRules(min_games=least)) as tally:
         importing.count_records(importing.find_records([folder(tmp_path, GAMES)]), RULES, tally, False, jobs=1)
-        behind = Position.startpos()
-        behind.push_all(LINE[:2])
+        line = Position.startpos()
+        line.push_all(LINE[:2])
         found = {sfen: {move.entry.move for move in candidates} for sfen, candidates in tally.positions()}
-    assert found.get(behind.sfen(), set()) == moves
+    assert found.get(line.sfen(), set()) == moves
 
 
 def test_scores_and_wins(tmp_path: Path) -> None:

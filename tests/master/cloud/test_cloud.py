@@ -89,7 +89,7 @@ def test_why_a_group_cannot_start_machines() -> None:
     assert "InsufficientInstanceCapacity" in trouble
 
 
-def test_errors_of_aws_are_one_line_that_says_what_to_do() -> None:
+def test_errors_of_aws_are_one_line_with_the_remedy() -> None:
     from botocore.exceptions import ClientError, NoCredentialsError
 
     with pytest.raises(AwsError) as raised, aws_errors("EC2"):

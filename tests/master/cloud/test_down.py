@@ -17,7 +17,8 @@ from moto import mock_aws
 
 from master.cloud import operator as operators
 from master.cloud.agreed import TAG
-from master.cloud.kept import Kept
+from master.cloud.folder import ROOT_MODULE, FleetFolder
+from master.cloud.kept import InBucket, Kept, read_state
 from master.cloud.operator import Operator
 from master.cloud.plan import FleetLocation
 from master.cloud.terraform import Step, TerraformError
@@ -103,11 +104,12 @@ class Played:
 
 @pytest.fixture
 def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Played]:
-    """A folder with a fleet in Ireland; the settings name another region and another fleet."""
+    """A fleet whose state is the played terraform's."""
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "testing")
     monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
-    monkeypatch.setenv("GOUGI_FLEET_REGION", "us-east-1")
+    monkeypatch.setenv("GOUGI_FLEET_REGION", REGION)
+    monkeypatch.setenv("GOUGI_FLEET_NAME", "mine")
     placement_groups(monkeypatch)
     with mock_aws():
         terraform = Played(tmp_path)
@@ -117,12 +119,14 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Played]:
         terraform.s3.put_object(Bucket=BUCKET, Key="mine/config/gougi.toml", Body=b"")
         monkeypatch.setattr(operators, "find", lambda _named: "terraform")
         monkeypatch.setattr(operators, "Terraform", lambda _program, _folder, _environment, _lock: terraform)
-        (tmp_path / "main.tf").touch()
+        monkeypatch.setattr(InBucket, "state", lambda _self: read_state(terraform.state().encode()))
+        (tmp_path / ROOT_MODULE).write_text('{"module": {"fleet": {"release_file": ""}}}')
+        owner(terraform).keeper.make()
         yield terraform
 
 
 def owner(played: Played) -> Operator:
-    return Operator(FleetConfig(folder=str(played.folder), region="us-east-1"), None)
+    return Operator(FleetConfig(folder=str(played.folder), region=REGION, name="mine"), None)
 
 
 def down(played: Played) -> int:
@@ -133,7 +137,7 @@ def game(played: Played) -> bytes:
     return (played.folder / "bucket" / "records" / "game.csa").read_bytes()
 
 
-def test_of_a_bucket_of_ones_own_only_what_the_machines_said_goes(
+def test_of_a_users_own_bucket_only_the_machines_reports_go(
     played: Played, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     owner(played).keeper.write(Kept(location=replace(LOCATION, bucket_is_own=False)))
@@ -161,7 +165,11 @@ def test_a_book_of_the_fleet_before_stays_beside_the_new_one(played: Played) -> 
     assert found == {"learned.sqlite": b"a day", "learned.sqlite.1": b"years", "learned.sqlite.2": b"weeks"}
 
 
-def test_the_folder_names_the_fleets_region_from_the_first_change_on(played: Played) -> None:
+def test_the_bucket_names_the_fleets_place_from_the_first_change_on(
+    played: Played, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FleetFolder, "prepare", lambda *_, **__: None)
+    monkeypatch.setattr(Operator, "strays", lambda _self, _state: ())
     operator = owner(played)
     planned = operator.plan(1, tell=lambda _text: None)
     assert operator.location() is None
@@ -249,5 +257,5 @@ def test_of_a_state_that_is_lost_the_fleet_is_removed_by_its_tag_and_its_games_a
     played.managed = []
     assert down(played) == 0
     assert game(played) == b"V3.0"
-    assert not played.s3.list_buckets()["Buckets"]
+    assert [each["Name"] for each in played.s3.list_buckets()["Buckets"]] == [owner(played).keeper.name]
     assert "- remove   arn:aws:s3:::mine-games" in capsys.readouterr().out

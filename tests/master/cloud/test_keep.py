@@ -182,7 +182,7 @@ def workers(cloud: Cloud, bucket: Memory, told: Told) -> Workers:
     return Workers(cloud, bucket, GROUP, told)
 
 
-def test_who_has_drained_is_let_go_once(workers: Workers, bucket: Memory, told: Told, group: Group) -> None:
+def test_a_drained_worker_is_released_once(workers: Workers, bucket: Memory, told: Told, group: Group) -> None:
     bucket.report("i-1", "leaving")
     bucket.report("i-2", "ready")
     bucket.put(reports.key("i-4"), b"rubbish")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 
 import boto3
 import pytest
@@ -12,7 +11,7 @@ from moto import mock_aws
 
 from master.cloud.agreed import TAG
 from master.cloud.cloud import Cloud
-from master.cloud.kept import InBucket, InFolder, Kept, KeptError, State, read_state, this_machine
+from master.cloud.kept import InBucket, Kept, KeptError, State, read_state, this_machine
 from master.cloud.plan import FleetLocation
 
 LOCATION = FleetLocation("gougi", "eu-west-1", "games", True, "eu-west-1c", "release-0123.tar")
@@ -107,15 +106,3 @@ def test_a_bucket_of_another_account_does_not_count(keeper: InBucket) -> None:
     )
     keeper.make()
     assert asked == ["123456789012"]
-
-
-def test_beside_a_root_module_of_ones_own_it_is_in_the_folder(tmp_path: Path) -> None:
-    keeper = InFolder(tmp_path, lambda: "")
-    assert (keeper.read(), keeper.state(), keeper.make()) == (Kept(), State(), False)
-    keeper.write(Kept(2, LOCATION))
-    assert InFolder(tmp_path, lambda: json.dumps(STATE)).read() == Kept(2, LOCATION)
-    (tmp_path / "fleet.json").write_text("many")
-    with pytest.raises(KeptError, match=r"fleet\.json: not what gougi fleet wrote there"):
-        keeper.read()
-    keeper.remove()
-    assert keeper.read() == Kept()

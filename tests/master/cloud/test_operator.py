@@ -180,7 +180,7 @@ def test_a_fleet_of_which_nothing_is_known_is_named_before_anything_is_planned(t
     assert not owner.played.asked and not owner.keeper.made
 
 
-def test_what_a_killed_command_left_is_in_the_plan(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_leftovers_of_a_killed_command_are_in_the_plan(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     owner = Owner(tmp_path)
     owner.there = (*GROUPS, Thing("instance", "i-1", "running", of="gougi-workers"))
     owner.keeper.now = State(("aws_security_group.a",), frozenset({"sg-0", "gougi-workers"}))
@@ -320,7 +320,7 @@ def test_a_fleet_that_is_gone_has_no_size(tmp_path: Path, monkeypatch: pytest.Mo
     assert not owner.played.asked
 
 
-def test_what_a_machine_said_last_is_the_reason() -> None:
+def test_a_machines_last_report_is_the_reason() -> None:
     said = b"installing\n  no space left on device \n\n"
     assert _failure("fleet/failures/i-1.txt", said) == "i-1 could not boot: no space left on device"
     assert _failure("fleet/failures/i-1.txt", None) == "i-1 could not boot: it said nothing"
@@ -337,9 +337,8 @@ class Waiting(Operator):
         self._state = state
         self._head = head
 
-    def cloud(self, region: str | None = None) -> Cloud:
-        assert region == "eu-west-1"
-        return Quiet(region)
+    def cloud(self) -> Cloud:
+        return Quiet("eu-west-1")
 
     def status(self, facts: Facts) -> FleetStatus:
         node = Machine("i-1", "c7i.xlarge", "a", False, 0.0, "running")

@@ -40,14 +40,14 @@ def ssm(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list[str]]:
     """Plan a fleet with that configuration, up to the step after the login check; returns the output."""
 
-    class Behind(Exception):
+    class AfterTheCheck(Exception):
         pass
 
-    def behind(*_: object, **__: object) -> None:
-        raise Behind
+    def next_step(*_: object, **__: object) -> None:
+        raise AfterTheCheck
 
     monkeypatch.setattr(operators, "find", lambda _named: "terraform")
-    monkeypatch.setattr(operators.FleetFolder, "prepare", behind)
+    monkeypatch.setattr(operators.FleetFolder, "prepare", next_step)
     monkeypatch.setenv("GOUGI_CSA_GAME", "of-this-machine")  # not the head's
 
     def planned(text: str) -> list[str]:
@@ -55,7 +55,7 @@ def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], lis
         file.write_text(text)
         lines: list[str] = []
         settings = FleetConfig(folder=str(tmp_path / "fleet"), region="us-east-1", csa_password_parameter=SECRET)
-        with pytest.raises(Behind), clear_errors():
+        with pytest.raises(AfterTheCheck), clear_errors():
             Operator(settings, file).plan(1, tell=lines.append)
         return lines
 
@@ -128,7 +128,7 @@ def test_a_password_that_the_operator_may_not_read(ssm: Any, monkeypatch: pytest
         ("[csa", "Expected"),
     ],
 )
-def test_what_nobody_can_log_in_with(plan: Callable[[str], list[str]], text: str, says: str) -> None:
+def test_login_data_that_cannot_work(plan: Callable[[str], list[str]], text: str, says: str) -> None:
     """AWS is not even asked."""
     with pytest.raises(CommandError, match=rf"gougi\.toml: .*{says}") as caught:
         plan(text)

@@ -60,7 +60,7 @@ def test_what_is_left_is_listed_kind_by_kind(cloud: Cloud, monkeypatch: pytest.M
     assert remains(cloud, "another") == Remains((), ())
 
 
-def test_machines_of_a_group_that_terraform_knows_and_what_goes_with_them_are_no_strays() -> None:
+def test_machines_of_a_known_group_and_their_resources_are_no_strays() -> None:
     found = (
         Thing("instance", "i-1", "running", of="gougi-workers"),
         Thing("Volumes", "vol-1", of="i-1"),

@@ -163,7 +163,7 @@ def test_terraform_is_waited_for_even_if_nobody_reads_the_progress(tmp_path: Pat
         ("dial tcp: lookup ec2.mars-1.amazonaws.com: no such host", "cannot be reached"),
     ],
 )
-def test_errors_that_are_known_say_what_to_do(tmp_path: Path, error: str, says: str) -> None:
+def test_known_errors_name_the_remedy(tmp_path: Path, error: str, says: str) -> None:
     terraform = program(tmp_path, diagnostic("creating EC2 Instance", error), code=1)
     with pytest.raises(TerraformError) as raised:
         terraform.apply("the.plan")
@@ -183,12 +183,6 @@ def test_errors_that_are_not_known_are_told_as_they_are() -> None:
 def test_an_error_without_json_is_told_too(tmp_path: Path) -> None:
     with pytest.raises(TerraformError, match="terraform init: Error: Failed to query available provider packages"):
         program(tmp_path, code=1, error="Error: Failed to query available provider packages").init()
-
-
-def test_without_a_bucket_there_is_no_state(tmp_path: Path) -> None:
-    assert program(tmp_path, "{}").state() == ""
-    (tmp_path / ".terraform").mkdir()
-    assert program(tmp_path, "{}").state() == "{}\n"
 
 
 def test_terraform_goes_on_if_the_command_is_killed(tmp_path: Path) -> None:
@@ -249,7 +243,7 @@ def test_a_plan_that_is_out_of_date_is_refused_in_plain_words(fleet: Terraform, 
     fleet.apply("theirs")
     with pytest.raises(TerraformError, match=r"somebody else has changed it meanwhile\. Nothing was done; run the"):
         fleet.apply("mine")
-    assert read_state(fleet.state().encode()).output == {"nodes": 2}
+    assert read_state((fleet.folder / "terraform.tfstate").read_bytes()).output == {"nodes": 2}
 
 
 @needs_terraform

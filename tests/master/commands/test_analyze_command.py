@@ -53,7 +53,7 @@ def test_one_game(searcher: ScriptedSearcher, capsys: pytest.CaptureFixture[str]
     assert {request.nodes for request in searcher.requests} == {50_000}
 
 
-def test_bad_moves_and_what_was_better_are_searched_again(
+def test_bad_moves_and_better_ones_are_searched_again(
     searcher: ScriptedSearcher, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def throws_away(position: Position) -> tuple[str, int | None]:
@@ -67,8 +67,8 @@ def test_bad_moves_and_what_was_better_are_searched_again(
     moves = told["games"][0]["moves"]
     assert moves[1]["quality"] == "mistake" and moves[1]["sureness"] == "sure"
     assert set(again) >= {1, 2} and again == sorted(again, reverse=True)
-    assert "5 times as much for what is told" in told["effort"]
-    assert "No strength: it was measured with 50000 nodes a position in all, not with 100." in told["no_strength"]
+    assert "5 times as many for reported moves" in told["effort"]
+    assert "No strength: it was measured with a total of 50000 nodes a position, not with 100." in told["no_strength"]
     searcher.requests.clear()
     assert run("one.csa", "--json") == 0
     assert searcher.requests == [], "both searches are kept"
@@ -158,7 +158,7 @@ def signals_restored() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("signals_restored")
-def test_ctrl_c_keeps_what_was_searched(searcher: ScriptedSearcher, capsys: pytest.CaptureFixture[str]) -> None:
+def test_ctrl_c_keeps_finished_searches(searcher: ScriptedSearcher, capsys: pytest.CaptureFixture[str]) -> None:
     def interrupted(position: Position) -> tuple[str, int | None]:
         if position.move_number == 3:
             os.kill(os.getpid(), signal.SIGINT)
@@ -166,7 +166,7 @@ def test_ctrl_c_keeps_what_was_searched(searcher: ScriptedSearcher, capsys: pyte
 
     searcher.choose = interrupted
     assert run("one.csa") == 130
-    assert "the same command goes on" in capsys.readouterr().err
+    assert "the same command continues" in capsys.readouterr().err
     kept = len(Path("analysis/positions.jsonl").read_text().splitlines())
     assert kept in (2, 3)
     searcher.choose = first_legal

@@ -49,7 +49,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_kinds_are_told_by_what_is_in_a_file_then_by_its_name(folder: Path) -> None:
+def test_kinds_are_told_by_the_content_then_by_the_name(folder: Path) -> None:
     for kind, (name, content) in FILES.items():
         assert kind_of(folder / name) is kind
         if name not in ("game.csa", "gougi.toml"):

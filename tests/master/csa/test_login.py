@@ -174,7 +174,7 @@ OFFER = parse_summary(summary_lines("01_fischer_toryo.black")[1:-1])
 
 
 @pytest.mark.parametrize("name", WITH_SUMMARY)
-def test_the_recorded_games_are_what_was_asked_for(name: str) -> None:
+def test_the_recorded_games_are_the_requested_ones(name: str) -> None:
     summary = parse_summary(summary_lines(name)[1:-1])
     assert other_game(summary, summary.game_id.split("+")[-4]) == ""
 

@@ -76,7 +76,7 @@ def test_forms_of_a_position(lines: list[str], sfen: str) -> None:
         (["Q1", "+"], "no line of a position"),
     ],
 )
-def test_names_what_is_wrong(lines: list[str], why: str) -> None:
+def test_errors_name_the_line(lines: list[str], why: str) -> None:
     with pytest.raises(CsaPositionError, match=why):
         sfen_from_csa(lines)
 

@@ -250,7 +250,7 @@ def test_the_servers_board_counts() -> None:
     assert csa.turn == 1
 
 
-def test_a_complaint_takes_the_hope_of_a_game_only_from_who_waits_for_one() -> None:
+def test_a_server_complaint_ends_only_a_wait_for_a_game() -> None:
     text = "You are not allowed to specify TEBAN + for the game floodgate-300-10F"
     csa = CsaProtocol()
     csa.login("alice", "floodgate-300-10F-B,trip")

@@ -180,7 +180,7 @@ def test_a_misspelt_name_is_paired_as_the_default_game() -> None:
     assert hall.room.games[0].game_id.startswith("gougi+default-1500-0+a+b+")
 
 
-def test_who_never_logs_in_is_shown_out() -> None:
+def test_a_client_that_never_logs_in_is_disconnected() -> None:
     hall = Hall()
     hall.connect(0)
     assert hall.room.deadline_ms == T0 + room.LOGIN_MS
@@ -216,7 +216,7 @@ def test_a_flag_is_noticed_when_it_falls() -> None:
 
 
 @pytest.mark.parametrize("last", ["%TORYO", "+7775FU", "%CHUDAN", "", "+7776FU"])
-def test_a_player_who_has_left_loses_in_any_case(last: str) -> None:
+def test_a_player_that_has_left_loses_in_any_case(last: str) -> None:
     """As on the real server, even if the other one resigns or loses on time."""
     hall = Hall(room.RoomOptions(max_moves=1))
     hall.start("test-2-3")
@@ -250,7 +250,7 @@ def test_a_draw_by_the_move_limit_comes_before_mate() -> None:
     "move",
     ["+7775FU", "-3334FU", "+0055FU", "+77", "+7776fu", "+7776FUx", "+9999OU", "+7776FU '* 3", "+", "%CHUDAN", "%HUH"],
 )
-def test_what_is_no_move_loses(move: str) -> None:
+def test_an_unreadable_move_loses(move: str) -> None:
     hall = Hall()
     hall.start()
     assert hall.say(0, move) == ["#ILLEGAL_MOVE", "#LOSE"]

@@ -88,7 +88,7 @@ def test_a_common_time_block_holds_for_the_side_without_its_own() -> None:
         ([*BUOY, "BEGIN Time", "END Time"], "stands twice"),
     ],
 )
-def test_names_what_is_wrong(lines: list[str], why: str) -> None:
+def test_errors_name_the_line(lines: list[str], why: str) -> None:
     with pytest.raises(SummaryError, match=why):
         parse_summary(lines)
 

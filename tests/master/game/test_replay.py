@@ -150,7 +150,7 @@ def test_a_disk_that_was_full_for_a_while(
     assert len(gaps) == 1 and "20 lines are missing before line" in gaps[0]
     assert replay(path, check=True) == 0
     told = capsys.readouterr()
-    assert told.out.count("as logged, up to where lines of the log are missing") == 2
+    assert told.out.count("as logged, up to the gap in the log") == 2
     assert f"{gaps[0]}; a game that ran then is played up to there" in " ".join(told.err.split())
     summary = LogSummary()
     summarise(path, summary)

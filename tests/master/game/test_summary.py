@@ -63,7 +63,7 @@ LOG: list[dict[str, object]] = [
 ]
 
 
-def test_what_is_summed_up() -> None:
+def test_the_summary() -> None:
     found = LogSummary()
     add([*map(json.dumps, LOG), "rubbish", "3", "[" * 100_000], found)
     facts = found.facts()

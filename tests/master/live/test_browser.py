@@ -234,7 +234,7 @@ return (async () => {
 """
 
 
-def test_what_is_scrolled_or_pressed_stays_while_the_page_changes(tmp_path: Path) -> None:
+def test_scrolled_and_pressed_elements_stay_while_the_page_changes(tmp_path: Path) -> None:
     with Served() as served, Browser(tmp_path / "profile") as browser:
         told = Told(served)
         browser.open(f"http://127.0.0.1:{served.port}/")

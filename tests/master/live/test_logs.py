@@ -66,7 +66,7 @@ def played(log: Path) -> list[MovePlayed]:
     return [event for event in events if isinstance(event, MovePlayed)]
 
 
-def test_the_game_is_what_the_log_has(log: Path) -> None:
+def test_the_game_equals_the_log(log: Path) -> None:
     site, moves = shown(log), played(log)
     assert len(site.games) == 1, "the second player is the first one's opponent"
     game = site.section("game", "1")
@@ -109,7 +109,7 @@ def test_connections_that_are_over_are_let_go(log: Path, tmp_path: Path) -> None
     assert reader.trouble == "" and list(reader._players) == [4]
 
 
-def test_what_cannot_be_read_is_named_and_left_out(log: Path, tmp_path: Path) -> None:
+def test_unreadable_files_are_named_and_left_out(log: Path, tmp_path: Path) -> None:
     lines = log.read_text().splitlines(keepends=True)
     damaged = tmp_path / log.name
     damaged.write_text("".join([*lines[:5], "{nonsense\n", *lines[5:]]))
@@ -234,14 +234,14 @@ def test_the_scores_of_comments(tmp_path: Path, comment: str, score: int | None)
     assert [fact["score"] for fact in facts_of(record) if fact["fact"] == "move"] == [score, 5]
 
 
-def test_what_a_reader_has_to_know_of_a_record_stands_in_the_events(tmp_path: Path) -> None:
+def test_notices_of_a_record_are_in_the_events(tmp_path: Path) -> None:
     record = tmp_path / "game.csa"
     record.write_text("V2.2\nPI\n+\n+7776FU\n-3334FU\n", encoding="utf-8")
     site = Site(HEAD)
     for fact in facts_of(record):
         site.take(fact)
     (entry,) = site.section("log", None)["entries"]
-    assert "no ending behind move 2" in entry["fields"]["text"]
+    assert "no ending after move 2" in entry["fields"]["text"]
 
 
 @pytest.mark.parametrize(

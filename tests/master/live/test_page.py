@@ -136,16 +136,16 @@ def test_quick_searches_reach_a_viewer_that_missed_them() -> None:
     assert "ended" not in cursor.next(found)[1], "a search that begins sends nothing again"
 
 
-def test_a_cursor_gives_what_is_new() -> None:
+def test_a_cursor_gives_the_news() -> None:
     found = site(*GAME[:4])
     cursor = Cursor("latest")
-    assert cursor.behind(found)
+    assert cursor.lags(found)
     key, names = cursor.next(found)
     assert key == "1" and set(names) == {"fleet", "log", "games", "game", "thoughts", "ended"}
-    assert cursor.next(found) == ("1", []) and not cursor.behind(found)
+    assert cursor.next(found) == ("1", []) and not cursor.lags(found)
     for fact in facts((GAME[1], *GAME[4:6]), begin=2000)[1:]:
         found.take(fact)
-    assert cursor.behind(found)
+    assert cursor.lags(found)
     assert set(cursor.next(found)[1]) == {"game", "thoughts", "ended", "fleet"}
 
 
@@ -165,7 +165,7 @@ def test_a_cursor_follows_the_games_or_stays() -> None:
 @pytest.mark.parametrize(
     "fact", [{"fact": "move", "at": 1.0}, {"fact": "ended", "at": 1.0}, {"fact": "new", "at": 1.0}]
 )
-def test_what_comes_before_a_game_is_left_out(fact: dict[str, object]) -> None:
+def test_events_before_a_game_are_left_out(fact: dict[str, object]) -> None:
     found = Site(HEAD)
     found.take(fact)
     assert found.latest is None

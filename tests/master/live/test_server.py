@@ -39,7 +39,7 @@ def test_the_page_asks_nobody_else() -> None:
             answer.read()
 
 
-def test_the_stream_brings_the_state_and_then_what_changes() -> None:
+def test_the_stream_brings_the_state_and_then_changes() -> None:
     with Served(site(*GAME[:4])) as served:
         stream = states(served.get("/events"))
         first = next(stream)
@@ -57,7 +57,7 @@ def note_fact(text: str, at: float) -> Fact:
     return {"fact": "note", "at": at, "text": text}
 
 
-def test_a_viewer_misses_what_is_old() -> None:
+def test_a_viewer_misses_old_states() -> None:
     """However many events come between two states, the newest state is sent, once."""
     with Served() as served:
         stream = states(served.get("/events"))

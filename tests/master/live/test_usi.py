@@ -74,7 +74,7 @@ def test_another_position_is_another_game() -> None:
     assert site.section("game", "3")["mine"] == 1
 
 
-def test_the_fleet_and_what_a_gui_says() -> None:
+def test_the_fleet_and_the_guis_lines() -> None:
     site = shown(
         *(
             GuiLine(text, 0.0)

@@ -46,7 +46,7 @@ def test_the_oldest_files_of_all_runs_are_deleted(tmp_path: Path) -> None:
     assert numbers(log.path)[-1] == 99
 
 
-def test_only_what_has_exactly_our_names_is_deleted(tmp_path: Path) -> None:
+def test_only_files_with_exactly_our_names_are_deleted(tmp_path: Path) -> None:
     old = "gougi-20200101-000000-7"
     others = [f"{old}.jsonl.bak", f"{old}.jsonl.gz.1", f"{old}-notes.jsonl", "gougi-important.jsonl-notes.txt",
               "gougi-best.jsonl", f".{old}.jsonl", f".{old}.0001.jsonl.gz.swp", f".my-{old}.0001.jsonl.gz"]  # fmt: skip
@@ -109,7 +109,7 @@ def test_no_line_is_written_after_half_a_line(tmp_path: Path, monkeypatch: pytes
     assert log.told[1][1] == {"lines": 3}
 
 
-def test_a_gap_is_told_once_to_who_comes_again(tmp_path: Path) -> None:
+def test_a_gap_is_reported_once_to_a_returning_reader(tmp_path: Path) -> None:
     log = Written(tmp_path)
     log.lines(range(3))
     with full_behind(log.path.stat().st_size + 50):
@@ -178,7 +178,7 @@ def test_a_reader_that_comes_again_continues(tmp_path: Path, monkeypatch: pytest
     assert [json.loads(line)["number"] for _, _, line in read_lines(log.path, no_gap, place)] == [120, 121]
 
 
-@pytest.mark.parametrize("moment", ["before the open", "behind the open"])
+@pytest.mark.parametrize("moment", ["before the open", "after the open"])
 def test_it_is_cut_as_a_file_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str) -> None:
     log = Written(tmp_path, part_bytes=2_000)
     log.lines(range(15))
@@ -189,7 +189,7 @@ def test_it_is_cut_as_a_file_is_opened(tmp_path: Path, monkeypatch: pytest.Monke
         if moment == "before the open":
             log.lines(range(15, 50))
         file = opened(path, mode)
-        if moment == "behind the open":
+        if moment == "after the open":
             log.lines(range(15, 50))
         return file
 
@@ -214,7 +214,7 @@ def test_a_part_is_packed_as_it_is_opened(tmp_path: Path, monkeypatch: pytest.Mo
     assert names(tmp_path)[0] == f"{NAME}.0001.jsonl.gz"
 
 
-def test_what_a_crash_leaves_is_read_once(tmp_path: Path) -> None:
+def test_remains_of_a_crash_are_read_once(tmp_path: Path) -> None:
     log = Written(tmp_path, part_bytes=2_000)
     log.lines(range(50))
     log.file.close()

@@ -14,20 +14,13 @@ class Site:
     """The server's files and behaviour.
 
     Attributes:
-
-    files: bytes by path.
-
-    cuts: after so many bytes the next answers end without the rest, one each.
-
-    ranges, tagged, length: whether it sends parts, a tag, the length.
-
-    status: an error instead of each answer.
-
-    place: a wrong Content-Range.
-
-    leads: paths that redirect to another address.
-
-    asked: the Range header of each request.
+        files: bytes by path.
+        cuts: after so many bytes the next answers end without the rest, one each.
+        ranges, tagged, length: whether it sends parts, a tag, the length.
+        status: an error instead of each answer.
+        place: a wrong Content-Range.
+        leads: paths that redirect to another address.
+        asked: the Range header of each request.
     """
 
     files: dict[str, bytes] = field(default_factory=dict)

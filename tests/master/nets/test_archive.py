@@ -152,7 +152,7 @@ def test_a_compressed_file_that_is_no_tar(pack: Callable[[bytes], bytes], tmp_pa
         nets_in(tmp_path / "x")
 
 
-def test_without_the_library_a_7z_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_library_a_7z_names_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "net.7z").write_bytes(b"7z\xbc\xaf\x27\x1c" + bytes(100))
     monkeypatch.setitem(__import__("sys").modules, "libarchive", None)
     with pytest.raises(LibraryMissingError, match="apt install libarchive13"):

@@ -316,7 +316,7 @@ def test_a_full_disk(site: Site, nets: Path, listed: Callable[..., None], tmp_pa
     assert run(["net", "get", "own"]) == 0
 
 
-def test_what_a_killed_process_left_goes(nets: Path) -> None:
+def test_leftovers_of_a_killed_process_go(nets: Path) -> None:
     (nets / "mine").mkdir(parents=True)
     (nets / "mine" / ".nn.bin.abc").write_bytes(NET[:9])
     Path("mine.bin").write_bytes(NET)

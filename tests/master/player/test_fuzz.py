@@ -127,7 +127,7 @@ class Watched:
         if line[0] not in "+-%":
             return
         assert self.board is not None
-        assert self.waiting is None, f"{line} behind {self.waiting}"
+        assert self.waiting is None, f"{line} after {self.waiting}"
         self.waiting = line
         summary = self.player.protocol.summary
         assert summary is not None

@@ -133,7 +133,7 @@ def test_the_very_last_move_mates_if_it_can() -> None:
     assert position.sfen() == Position.from_sfen(MATES).sfen()
 
 
-def test_what_the_search_is_told_of_the_limit() -> None:
+def test_the_searchs_move_limit() -> None:
     assert judge().search_limit == 320
     assert judge(max_moves=None).search_limit == 0
     wcsc = judge(replace(SETTINGS, mate_at_limit=True))

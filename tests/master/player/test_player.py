@@ -104,7 +104,7 @@ def test_a_start_in_the_middle_of_a_game() -> None:
         (replace(BLACK, max_moves=1, moves=parse_summary(summary_lines("24_buoy.white")[1:-1]).moves[:1]), "limit"),
     ],
 )
-def test_refuses_what_it_cannot_play(summary: GameSummary, why: str) -> None:
+def test_refuses_games_that_it_cannot_play(summary: GameSummary, why: str) -> None:
     if summary.moves:
         summary = replace(summary, to_move=1)
     table = Table()

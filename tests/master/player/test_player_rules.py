@@ -62,7 +62,7 @@ def test_the_line_is_measured() -> None:
 # The rules
 
 
-def test_what_the_search_is_told_of_the_rules() -> None:
+def test_the_searchs_rules() -> None:
     settings_ = PlayerSettings(draw_black=-50, draw_white=70, mate_at_limit=True)
     for summary, limit in (
         (BLACK, BLACK.max_moves),

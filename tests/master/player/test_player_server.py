@@ -108,7 +108,7 @@ def test_abort_off_turn_resigns_when_the_opponent_has_moved() -> None:
 
 
 @pytest.mark.parametrize("ending", [["%TORYO", "#RESIGN", "#WIN"], ["#TIME_UP", "#WIN"]])
-def test_who_waits_before_he_leaves_hears_of_the_opponents_end(ending: list[str]) -> None:
+def test_a_player_that_waits_before_leaving_gets_the_opponents_end(ending: list[str]) -> None:
     table = Table().begin(WHITE)
     table.tell(GiveUp("Ctrl-C"))
     table.hear(*ending)

@@ -192,7 +192,7 @@ def test_the_opponents_time_is_used() -> None:
     assert (table.requests[1].search_id, table.requests[1].moves) == (3, ("7g7f", "3c3d"))
 
 
-def test_what_pondering_found_saves_time() -> None:
+def test_ponder_results_save_time() -> None:
     soft = []
     for known in (None, make_known("2g2f", 30, 12, 10_000, 4000, 2000)):
         table = Table().begin()
@@ -207,7 +207,7 @@ def test_what_pondering_found_saves_time() -> None:
     assert soft[0] - soft[1] == 2000
 
 
-def test_what_pondering_found_counts_until_the_reply() -> None:
+def test_ponder_results_count_until_the_reply() -> None:
     """The opponent replies 1.5 s after the last report of pondering, when half of its nodes searched after the
     reply."""
     table = Table().begin()

@@ -249,7 +249,7 @@ def test_we_read_our_own(kind: str, start: str) -> None:
 
 @needs_node
 @pytest.mark.parametrize("kind", ["csa", "kif", "ki2"])
-def test_we_read_what_tsshogi_writes(kind: str) -> None:
+def test_we_read_tsshogis_records(kind: str) -> None:
     games = [
         record(start_sfen=sfen, moves=played(sfen, plies, plies)) for sfen in STARTS.values() for plies in (21, 100)
     ]
@@ -259,7 +259,7 @@ def test_we_read_what_tsshogi_writes(kind: str) -> None:
 
 
 @pytest.mark.parametrize("start", ["even", "2p", "middle", "18 in hand"])
-def test_we_read_what_cshogi_writes(tmp_path: Path, start: str) -> None:
+def test_we_read_cshogis_records(tmp_path: Path, start: str) -> None:
     sfen = STARTS[start]
     game = record(start_sfen=sfen, moves=played(sfen, 80, 2), names=("a", "b"))
     board = cshogi.Board(sfen=sfen)
@@ -286,7 +286,7 @@ def test_we_read_what_cshogi_writes(tmp_path: Path, start: str) -> None:
     assert ours((tmp_path / "a.ki2").read_bytes(), "a.ki2") == expected(game)
 
 
-def test_we_read_what_python_shogi_writes() -> None:
+def test_we_read_python_shogis_records() -> None:
     for seed in range(5):
         moves = played(START, 60, seed)
         game = record(moves=moves)

@@ -137,7 +137,7 @@ def test_a_game_that_ends_by_an_illegal_move_keeps_its_legal_ones(
         (f"{HEAD}PI\n+\n-3334FU\n+7776FU\n", "line 6: move 1 is not legal: it is '\\+' to move"),
     ],
 )
-def test_what_cannot_be_read_is_named_with_its_line(text: str, words: str) -> None:
+def test_an_unreadable_line_is_named(text: str, words: str) -> None:
     with pytest.raises(GameFileError, match=f"x.csa, {words}"):
         read(text)
 

@@ -100,7 +100,7 @@ def test_the_first_move_after_a_diagram_may_go_to_the_square_of_the_one_before()
         (HEAD + "   1 ７六歩成(77)\n" + SECOND, "line 5: move 1 is not legal"),
     ],
 )
-def test_what_cannot_be_read_is_named_with_its_line(text: str, words: str) -> None:
+def test_an_unreadable_line_is_named(text: str, words: str) -> None:
     with pytest.raises(GameFileError, match=words):
         read(text)
 
@@ -391,7 +391,7 @@ def test_drops_of_ki2() -> None:
         ("▲同金 △１二玉", "move 1 cannot be read .*no move before it"),
     ],
 )
-def test_what_cannot_be_read_of_ki2(text: str, words: str) -> None:
+def test_unreadable_ki2(text: str, words: str) -> None:
     with pytest.raises(GameFileError, match=f"x.ki2, line 10: {words}"):
         ki2(diagram(r1="1v玉", r9="6金 4金 9玉"), text)
 

@@ -14,7 +14,7 @@ from tests.master.command import ROOT
 from tests.master.records.games import START, record
 
 
-def test_rsshogi_reads_what_was_written(tmp_path: Path) -> None:
+def test_rsshogi_reads_our_records(tmp_path: Path) -> None:
     file = RecordFile(tmp_path, record(ending=Ending("RESIGN", winner=0)))
     file.write(file.record.text())
     assert file.path is not None
@@ -66,7 +66,7 @@ def test_endings(plies: int, ending: Ending, line: str) -> None:
         assert from_kif.result.is_black_win() == from_csa.result.is_black_win()
 
 
-def test_kif_says_in_a_comment_what_it_has_no_word_for() -> None:
+def test_kif_has_a_comment_for_ends_without_a_word() -> None:
     broken = record(ending=Ending("disconnected", comment="the line broke"))
     text = broken.to_kif()
     assert "*disconnected: the line broke" in text.splitlines()

@@ -61,7 +61,7 @@ def test_the_client_loads_neither_compiler_nor_fleet(tmp_path: Path) -> None:
         (["--connect", "127.0.0.1:1", "--single"], "--connect: the engine is elsewhere"),
     ],
 )
-def test_what_cannot_be_is_told(words: list[str], error: str, tmp_path: Path) -> None:
+def test_impossible_options_are_reported(words: list[str], error: str, tmp_path: Path) -> None:
     done = gougi("usi", *words, cwd=tmp_path)
     assert done.returncode == 2
     assert error in done.stderr

@@ -329,7 +329,7 @@ def test_a_run_finds_the_engine_of_the_one_that_was_cut_with_its_search_stopped(
     assert host.out == [EndEngine(1)]
 
 
-def test_who_says_nothing_is_closed() -> None:
+def test_a_silent_connection_is_closed() -> None:
     host = Host("Gougi", "", 60)
     host.opened(1, "n", 0)
     host.tick(9)
@@ -339,7 +339,7 @@ def test_who_says_nothing_is_closed() -> None:
 
 
 @pytest.mark.parametrize("line", ["", "x", "1", "-1 go", "99999999999999999999 go", "session", "ping x"])
-def test_what_is_no_line_of_ours_ends_the_session(line: str) -> None:
+def test_a_foreign_line_ends_the_session(line: str) -> None:
     world = begun()
     assert world.connection is not None
     world.host.heard(world.connection, line, world.now_s)

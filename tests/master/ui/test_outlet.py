@@ -26,7 +26,7 @@ def pipe() -> tuple[int, io.TextIOWrapper]:
     return reads, io.TextIOWrapper(io.BufferedWriter(io.FileIO(writes, "w")), encoding="utf-8")
 
 
-def test_who_writes_does_not_wait_and_nothing_that_fits_is_lost() -> None:
+def test_a_writer_does_not_wait_and_nothing_that_fits_is_lost() -> None:
     reads, stream = pipe()
     outlet = Outlet()
     console = Console(file=outlet.stream(stream))

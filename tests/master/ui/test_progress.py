@@ -31,7 +31,7 @@ class Clock:
         return self.now
 
 
-def test_the_pace_of_what_was_done_since() -> None:
+def test_the_pace_since_the_first_call() -> None:
     pace = Pace()
     pace.begin(100, 10.0)
     pace.begin(0, 0.0)
@@ -78,6 +78,16 @@ def test_at_a_terminal(tmp_path: Path) -> None:
     assert all(len(line) <= 100 for line in last)
     assert "game 2: [red]lost[/red]" in seen.text
     assert seen.text.rstrip().endswith("done"), "standard output is below the bars"
+
+
+def test_a_long_name_leaves_room_for_the_time_left(tmp_path: Path) -> None:
+    work = (
+        "import time\nfrom master.ui.progress import Bars\nwith Bars('positions') as bars:\n"
+        "    bar = bars.bar('1/1 gougi+embedded-300-10F+single+gougi+20261128012136', 20)\n    bar.begin()\n"
+        "    for done in (1, 2):\n        time.sleep(1.2)\n        bar.show(done)\n    time.sleep(0.5)"
+    )
+    seen = at_terminal([sys.executable, "-c", work], tmp_path, columns=80)
+    assert "s left" in seen.text and "1/1 gougi+embedded" in seen.text
 
 
 def test_at_a_narrow_terminal_nothing_breaks(tmp_path: Path) -> None:

@@ -98,7 +98,7 @@ def test_a_screen_has_one_notation(notation: Notation) -> None:
         assert (text.count(usi) + text.count(japanese)) >= 4, text
 
 
-def test_what_a_node_searches_in_words() -> None:
+def test_a_nodes_job_in_words() -> None:
     job = Notation.JAPANESE.job
     assert job(STARTPOS, "7g7f 3c3d") == "☗７六歩 ☖３四歩"
     assert job(STARTPOS, "7g7f 3c3d/8c8d") == "☗７六歩 ☖３四歩/☖８四歩"
@@ -109,7 +109,7 @@ def test_what_a_node_searches_in_words() -> None:
     assert Notation.USI.job(STARTPOS, "7g7f 3c3d/8c8d") == "7g7f 3c3d/8c8d"
 
 
-def test_the_narrow_screen_shows_what_counts() -> None:
+def test_the_narrow_screen_shows_the_essentials() -> None:
     view = GameView()
     for event in GAME:
         view.observe(event)
@@ -214,14 +214,14 @@ def test_a_show_from_beginning_to_end(terminal: bool) -> None:
             show.warn("warning: something")
             await asyncio.sleep(0.25)
             show.observe(GAME[-1])
-            show.say("behind the game")
+            show.say("after the game")
         return stream.getvalue()
 
     text = asyncio.run(main())
     assert "starting node-1" in text
     assert "warning: something" in text
     assert "☗ anna wins by resignation after 2 moves" in text
-    assert text.rstrip().endswith("behind the game")
+    assert text.rstrip().endswith("after the game")
     entered, left = text.count("\x1b[?1049h"), text.count("\x1b[?1049l")
     assert entered == left == int(terminal)
     assert terminal or "\x1b" not in text

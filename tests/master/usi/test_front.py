@@ -40,7 +40,7 @@ class TestReady:
         bench.tick(60_000)
         assert bench.take() == ["readyok"]
 
-    def test_what_the_gui_says_meanwhile_waits(self) -> None:
+    def test_lines_of_the_gui_wait_meanwhile(self) -> None:
         bench = Bench(ready=False)
         bench.send("isready", "position startpos", "go nodes 500", "isready", "go depth 3")
         assert [type(found) for found in bench.done] == [Prepare]
@@ -52,7 +52,7 @@ class TestReady:
         assert [line.split()[0] for line in bench.take()] == ["info", "bestmove", "readyok"]
         assert bench.request.depth == 3
 
-    def test_only_what_decides_over_the_fleet_opens_it_again(self) -> None:
+    def test_only_options_of_the_fleet_reopen_it(self) -> None:
         bench = Bench()
         bench.send("setoption name MultiPV value 3", "isready")
         bench.feed(Prepared())
@@ -269,7 +269,7 @@ class TestLines:
         bench.decide("7g7f")
         assert bench.moves() == ["bestmove 7g7f"]
 
-    def test_what_happens_to_nodes_is_told_in_a_game_too(self) -> None:
+    def test_events_of_nodes_are_reported_in_a_game_too(self) -> None:
         bench = thinking()
         bench.feed(FleetEvent("node_lost", {"node": "n2", "reason": "unplugged\nat once", "live": 1}))
         bench.feed(FleetEvent("dealt", {"why": "presearch"}))
@@ -321,7 +321,7 @@ class TestPonder:
         assert bench.moves() == ["bestmove 2g2f"]
         assert not bench.of(StopSearch), "the fleet continues from its results"
 
-    def test_what_was_pondered_is_what_is_searched_then(self) -> None:
+    def test_the_pondered_position_is_the_searched_one(self) -> None:
         """Otherwise it would be no hit."""
         bench = Bench()
         bench.send("setoption name MultiPV value 2", "setoption name DepthLimit value 9")
@@ -343,7 +343,7 @@ class TestPonder:
         assert fresh.request.soft_ms is not None
         assert bench.request.soft_ms < fresh.request.soft_ms, "the reply was among the others that were pondered on"
 
-    def test_what_an_older_pondering_found_counts_for_nothing(self) -> None:
+    def test_results_of_an_older_ponder_search_do_not_count(self) -> None:
         bench = self.pondering()
         found = Pondered(bench.pondered.search_id, {"3c3d": KNOWN})
         bench.send("stop", f"go ponder {TIMES}")

@@ -104,7 +104,7 @@ def test_an_option_of_both_has_one_default_and_one_range() -> None:
     assert replace(fleet["EnteringKingRule"], choices=(*rules, "TryRule")) == OPTIONS["EnteringKingRule"]
 
 
-def test_what_an_option_allows_can_go_to_the_nodes() -> None:
+def test_every_allowed_option_value_can_go_to_the_nodes() -> None:
     assert PLAY_OPTIONS["MultiPV"].most <= MAX_MULTIPV
     assert PLAY_OPTIONS["MaxMovesToDraw"].most <= LONGEST_GAME
     assert PLAY_OPTIONS["DepthLimit"].most <= 4 * MAX_PLY
@@ -168,13 +168,13 @@ def test_a_slow_way_to_the_clock_does_not_lose_the_game(increment_ms: int) -> No
     assert min(clock.move() for _ in range(120)) > 0
 
 
-def test_what_was_learned_in_main_time_holds_in_byoyomi() -> None:
+def test_lessons_of_main_time_hold_in_byoyomi() -> None:
     clock = Clock(2_600, 90_000, byoyomi_ms=6_000, unit_ms=1000)
     assert min(clock.move() for _ in range(60)) > 0
     assert clock.left_ms == 0, "or this shows nothing"
 
 
-def test_what_was_learned_holds_in_the_next_game() -> None:
+def test_lessons_hold_in_the_next_game() -> None:
     clock = Clock(900, 60_001, 1000)
     bench = clock.bench
     bench.send("position startpos", "go btime 0 wtime 0 byoyomi 8000")

@@ -67,7 +67,7 @@ def test_chances() -> None:
     assert chosen(replace(ANY, ignore_percent=25))["none"] == pytest.approx(100, abs=35)
 
 
-def test_notes_say_what_was_left_out() -> None:
+def test_notes_name_omissions() -> None:
     rng = random.Random(1)
     assert select(MOVES, replace(ANY, narrow=True, eval_diff=0), 1, 0, rng).notes == (
         "NarrowBook: 3 moves to 2",

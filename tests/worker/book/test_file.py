@@ -60,7 +60,7 @@ def save(text: str, path: Path, newline: str = "\n") -> Path:
 
 @settings(max_examples=20)
 @given(entries, st.booleans(), st.booleans(), st.sampled_from(("\n", "\r\n")))
-def test_it_finds_what_a_dict_finds(book: Entries, in_order: bool, comments: bool, newline: str) -> None:
+def test_it_finds_the_same_as_a_dict(book: Entries, in_order: bool, comments: bool, newline: str) -> None:
     if in_order:
         book = sorted(book, key=lambda entry: entry[:2])
     truth: dict[tuple[str, int | None], list[BookMove]] = {}
@@ -77,7 +77,7 @@ def test_it_finds_what_a_dict_finds(book: Entries, in_order: bool, comments: boo
                 assert reader.find(f"{key} 9", any_ply=True) == ranked(truth.get((key, None), []))
 
 
-def test_it_reads_what_rsshogi_reads(tmp_path: Path) -> None:
+def test_it_reads_the_same_as_rsshogi(tmp_path: Path) -> None:
     book: Entries = []
     for number, position in enumerate(positions(seed=8, number=40)):
         moves = [move_to_usi(move) for move in position.legal_moves()[:3]]
@@ -125,7 +125,7 @@ def test_damage_is_named_when_the_book_is_opened(tmp_path: Path, text: str, plac
         assert words in str(caught.value)
 
 
-def test_what_is_not_sorted_is_sorted_in_memory_and_refused_on_the_disk(tmp_path: Path) -> None:
+def test_an_unsorted_book_is_sorted_in_memory_and_refused_on_the_disk(tmp_path: Path) -> None:
     path = save(f"{HEADER}sfen {STARTPOS}\n7g7f none\nsfen {AFTER_7G7F}\n3c3d none\n", tmp_path / "book.db")
     assert Book(path).find(AFTER_7G7F) == [BookMove("3c3d")]
     with pytest.raises(BookError, match=r"book\.db: byte 102: positions are not sorted"):

@@ -28,7 +28,7 @@ def test_a_fast_line_does_not_lower_it() -> None:
     assert (delays.usual_ms, delays.worst_ms) == (300, 300)
 
 
-def test_the_middle_is_what_half_of_the_moves_took() -> None:
+def test_the_middle_is_the_median_of_the_moves() -> None:
     delays = Delays(300)
     assert delays.middle_ms == 150
     for number in range(40):
@@ -53,7 +53,7 @@ def test_one_outlier_is_no_habit_but_the_flag_is_kept_clear_of_it_for_a_while() 
     assert 300 < delays.worst_ms < 3_200
 
 
-def test_a_jittery_line_raises_it_beyond_what_it_usually_does() -> None:
+def test_a_jittery_line_raises_it_beyond_its_usual_delay() -> None:
     rng = random.Random(1)
     steady, jittery = Delays(300), Delays(300)
     for _ in range(48):
@@ -63,7 +63,7 @@ def test_a_jittery_line_raises_it_beyond_what_it_usually_does() -> None:
     assert jittery.usual_ms > 650
 
 
-def test_what_is_long_ago_is_forgotten() -> None:
+def test_old_delays_are_forgotten() -> None:
     delays = Delays(300)
     for _ in range(48):
         delays.add(2_000.0)
@@ -73,7 +73,7 @@ def test_what_is_long_ago_is_forgotten() -> None:
     assert (delays.usual_ms, delays.worst_ms) == (300, 300)
 
 
-def test_what_the_delays_cost() -> None:
+def test_the_cost_of_the_delays() -> None:
     """Sixteen unknown delays, or as many as were measured; and one more, the worst to expect."""
 
     def seconds(delay_ms: float) -> float:
@@ -103,7 +103,7 @@ def test_a_slow_line_raises_the_margin() -> None:
 
 
 @pytest.mark.parametrize(("roundup", "late"), [(False, 2_500), (True, 1_500)])
-def test_what_the_server_charged_shows_a_slow_way_down(roundup: bool, late: int) -> None:
+def test_the_servers_charge_shows_a_slow_way_down(roundup: bool, late: int) -> None:
     """The echo was quick, but 9 s were charged for 6.5 s: the opponent's move was at least so late."""
     clock = GameClock((TimeControl(total_ms=300_000, roundup=roundup),) * 2, SETTINGS)
     clock.sent(6_500.0)
@@ -119,7 +119,7 @@ def test_the_least_time_of_a_move_says_nothing_of_the_line() -> None:
     assert clock.delays.worst_ms == 300
 
 
-def test_the_hard_limit_keeps_clear_of_the_worst_but_leaves_half_of_what_is_at_stake() -> None:
+def test_the_hard_limit_keeps_clear_of_the_worst_but_leaves_half_of_the_stake() -> None:
     control = TimeControl(byoyomi_ms=10_000)
     clock = GameClock((control,) * 2, SETTINGS)
     exchange(clock, 100.0, 10.0, 2_400.0, 10.0)

@@ -19,7 +19,7 @@ CONTROLS = {
 }
 
 
-def test_the_last_seconds_are_kept_for_what_goes_wrong() -> None:
+def test_the_last_seconds_are_kept_for_accidents() -> None:
     clock = GameClock((CONTROLS["blitz"],) * 2, SETTINGS)
     clock.remaining_ms[0] = 2_500
     assert clock.budget(0.0, ply=60).soft_ms == 1_700  # the part that the increment pays for
@@ -42,7 +42,7 @@ def test_the_last_second_is_not_risked_without_an_increment(remaining_ms: int, m
     assert clock.reconsidered(Outlook(0.2)) == at_once
 
 
-def test_what_a_move_was_never_given_teaches_nothing() -> None:
+def test_time_never_given_to_a_move_teaches_nothing() -> None:
     clock = GameClock((CONTROLS["floodgate"],) * 2, SETTINGS)
     clock.budget(0.0, ply=40)
     clock.reconsidered(Outlook(0.1))
@@ -63,7 +63,7 @@ def test_a_worse_line_never_makes_moves_leave_later_if_little_is_left(roundup: b
     assert budgets[-1] == TimeBudget(SETTINGS.least_ms, SETTINGS.least_ms)
 
 
-def test_what_a_bad_line_will_cost_is_held_for_the_moves_to_come() -> None:
+def test_the_cost_of_a_bad_line_is_reserved_for_later_moves() -> None:
     """Every tenth delay is charged as a second."""
     clock = GameClock((CONTROLS["sudden death"],) * 2, SETTINGS)
     before = clock.budget(0.0, ply=60, max_moves=256).hard_ms
@@ -87,14 +87,14 @@ def test_time_that_is_gone_already_is_taken_off() -> None:
     assert clock.budget(10.0**9) == TimeBudget(SETTINGS.least_ms, SETTINGS.least_ms)
 
 
-def test_the_move_limit_spends_what_would_be_left() -> None:
+def test_the_move_limit_spends_the_rest() -> None:
     clock = GameClock((CONTROLS["floodgate"],) * 2, SETTINGS)
     assert clock.budget(0.0, ply=250, max_moves=256).soft_ms > 2 * clock.budget(0.0, ply=250).soft_ms
     last = clock.budget(0.0, ply=254, max_moves=256)
     assert last.soft_ms >= last.hard_ms - 1000  # nothing comes after it
 
 
-def test_what_every_move_costs_is_kept_for_all_moves_up_to_the_limit() -> None:
+def test_the_cost_of_every_move_is_kept_up_to_the_limit() -> None:
     """Rounded up, 200 s are 200 moves at the most: a plan for half as many would end on the flag."""
     control = TimeControl(total_ms=200_000, roundup=True)
     clock = GameClock((control,) * 2, SETTINGS)
@@ -118,7 +118,7 @@ def test_a_game_that_is_being_lost_does_not_save() -> None:
     assert soft[1] < soft[2] < soft[3] < soft[4] == soft[5] <= 0.3 * 900_000 + 6_000
 
 
-def test_an_easy_move_saves_only_what_comes_back() -> None:
+def test_an_easy_move_saves_only_time_that_comes_back() -> None:
     easy = Outlook(instability=0.0)
     wcsc = GameClock((CONTROLS["wcsc"],) * 2, SETTINGS)
     soft = wcsc.budget(0.0, ply=40).soft_ms
@@ -219,7 +219,7 @@ def test_only_the_turn_with_a_budget_can_be_reconsidered() -> None:
         clock.reconsidered(Outlook())
 
 
-def test_what_is_known_from_pondering_saves_time_that_comes_back() -> None:
+def test_pondering_saves_time_that_comes_back() -> None:
     soft = {}
     for known in (0.0, 3_000.0, 10.0**6):
         soft[known] = GameClock((CONTROLS["wcsc"],) * 2, SETTINGS).budget(0.0, ply=40, known_ms=known).soft_ms
@@ -231,7 +231,7 @@ def test_what_is_known_from_pondering_saves_time_that_comes_back() -> None:
     assert both.budget(0.0, ply=40, known_ms=10.0**6).soft_ms >= 9_700
 
 
-def test_a_hit_on_what_is_long_known_uses_the_unit_that_it_is_charged_for_all_the_same() -> None:
+def test_a_hit_on_a_known_reply_uses_the_whole_charged_unit() -> None:
     """Times that are rounded up charge a whole second for the quickest move."""
     control = TimeControl(total_ms=60_000, roundup=True, least_ms=0)
     fresh = GameClock((control,) * 2, SETTINGS).budget(0.0, ply=20)

@@ -39,7 +39,7 @@ def worst_after(thought_ms: float, first: Asked, second: Asked) -> float:
         (FIRST, 20_000, 1_000, 0),
     ],
 )
-def test_what_a_move_was_charged_beyond_its_thinking(
+def test_the_charge_of_a_move_beyond_its_thinking(
     first: Asked, left_ms: int, thought_ms: float, expected: float
 ) -> None:
     assert worst_after(thought_ms, first, replace(NEXT, left_ms=left_ms)) == pytest.approx(expected)

@@ -69,7 +69,7 @@ def test_a_score_that_falls_within_the_search_buys_time() -> None:
     assert iterations(Watch(), [200] * 3 + [50] * 7) == calm  # that was at the beginning of the search
 
 
-def test_what_is_lost_already_cannot_fall() -> None:
+def test_a_lost_score_cannot_fall() -> None:
     assert Watch(score=-12_000).see(Signs(100.0, "", -14_000)).stretch == 1.0
 
 

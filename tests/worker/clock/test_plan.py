@@ -96,6 +96,6 @@ def test_a_line_that_may_take_a_second_costs_it_now_and_then() -> None:
     assert often.due_ms > 127 * 1000 / 2
 
 
-def test_what_is_for_accidents_is_spent_before_the_move_limit() -> None:
+def test_the_reserve_is_spent_before_the_move_limit() -> None:
     kept = [holding(SUDDEN_DEATH, ply=ply).kept_ms for ply in (0, 200, 250, 254)]
     assert kept == [2_500, 2_500, 1_000, 0]

@@ -134,7 +134,7 @@ class TestOptions:
         assert turn(chosen(MinimumThinkingTime=4000), btime=600).hard_ms <= 300
 
 
-def test_what_is_not_saved_is_searched_to_its_end() -> None:
+def test_an_iteration_that_saves_nothing_is_finished() -> None:
     found = turn(chosen(), btime=0, byoyomi=3_000)
     sure = Signs(2_000, "7g7f", 0, changes=0, effort=1.0)
     assert found.goes_on(sure, 50 + found.hard_ms - 1)

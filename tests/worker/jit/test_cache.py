@@ -56,7 +56,7 @@ def test_no_compiled_source_imports_a_plain_one() -> None:
     assert len(compiled()) > 20
 
 
-def test_what_compiled_code_imports_is_in_the_fingerprint() -> None:
+def test_imports_of_compiled_code_are_in_the_fingerprint() -> None:
     known = {path for room in _COMPILED_ROOMS for path in (WORKER / room).rglob("*.py")}
     known |= {WORKER / name for name in OUTSIDE}
     known.add(WORKER / "engine.py")  # a name of a type
@@ -113,7 +113,7 @@ def test_a_named_folder_that_is_none_is_told(tmp_path: Path, bad: str) -> None:
 
 
 @as_root
-def test_what_somebody_else_put_into_the_temporary_folder_is_not_used(tmp_path: Path) -> None:
+def test_another_users_files_in_the_temporary_folder_are_not_used(tmp_path: Path) -> None:
     """Without a home folder the cache would be there; numba would unpickle the file, and so run the code in it."""
     tmp_path.chmod(0o1777)
     theirs = tmp_path / "gougi-0"

@@ -37,7 +37,7 @@ def test_a_lower_one_on_demand() -> None:
     assert level.cpu == "x86-64-v2"
 
 
-def test_what_it_cannot_run_is_refused() -> None:
+def test_code_for_another_cpu_is_refused() -> None:
     with pytest.raises(ImportError, match="GOUGI_CPU=avxvnni: this CPU lacks avxvnni"):
         level_of("x86_64", ZEN_3, "avxvnni")
     with pytest.raises(ImportError, match="GOUGI_CPU=fast: expected one of avx512vnni, "):

@@ -57,7 +57,7 @@ def shuffle(record, number):  # type: ignore[no-untyped-def]
     return total
 
 
-def test_fields_hold_what_was_written() -> None:
+def test_fields_hold_written_values() -> None:
     compiled, plain = (aligned_zeros(1, DTYPE).view(np.recarray)[0] for _ in range(2))
     with np.errstate(over="ignore"):  # the sum wraps around in both
         assert shuffle(compiled, 300) == shuffle.py_func(plain, 300)

@@ -31,7 +31,7 @@ def test_nothing_lies_there(net: Path) -> None:
     assert read_beside(net) == Beside()
 
 
-def test_what_is_written_is_read_again(net: Path) -> None:
+def test_written_files_are_read_again(net: Path) -> None:
     write_beside(net, {"fv_scale": 31, "positions": 4000})
     write_beside(net, {"architecture": "kp_128x2-8-8"})
     assert read_beside(net) == Beside(31, "kp_128x2-8-8")

@@ -69,7 +69,7 @@ def test_a_network_that_is_small_or_a_disk_that_is_full(folder: Path, monkeypatc
     assert list(folder.glob("*.rows")) == [] and list(folder.glob(".*")) == []
 
 
-def test_what_nobody_used_for_long_goes_but_not_the_last_few(folder: Path) -> None:
+def test_long_unused_files_go_except_the_last_few(folder: Path) -> None:
     for name in "abcd":
         shared_rows(name, SHAPE, fill)
         (newest,) = [file for file in folder.glob("*.rows") if file.stat().st_mtime > time.time() - 86_400]

@@ -46,7 +46,7 @@ def test_nothing_learned_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize("sign", [1, -1])
-def test_it_follows_what_the_search_found_and_stays_within_bounds(sign: int) -> None:
+def test_it_follows_the_search_and_stays_within_bounds(sign: int) -> None:
     position, state = Position.startpos(), fresh()
     learn(position, state, sign * 40)
     first = sign * value(position, state, 0)
@@ -56,7 +56,7 @@ def test_it_follows_what_the_search_found_and_stays_within_bounds(sign: int) -> 
     assert abs(value(position, state, sign * MAX_EVAL)) == MAX_EVAL
 
 
-def test_it_is_shared_by_what_positions_have_in_common_and_by_no_more() -> None:
+def test_it_is_shared_by_common_features_and_by_no_more() -> None:
     state = fresh()
     learn(Position.startpos(), state, 300, times=50)
     full = value(Position.startpos(), state, 0)

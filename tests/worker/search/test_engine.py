@@ -27,7 +27,7 @@ MATE_IN_1 = "8k/9/6G1P/9/9/9/9/9/4K4 b G2r2b2g4s4n4l17p 1"
 MATE_IN_5 = "1p1n2gnl/l6gg/3PPP+S1k/p4R1Pp/bnpp3p1/4B1PSP/P2+s1ppSK/g8/LNP5L b R2p 52"
 
 
-def test_a_new_game_forgets_once_what_was_found(engine: NumbaEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_new_game_clears_the_table_once(engine: NumbaEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     """Games begin with ``gameover``, ``usinewgame`` or both, and a large table takes seconds to clear."""
     clear, cleared = TranspositionTable.clear, list[int]()
 
@@ -139,7 +139,7 @@ def test_lines_are_legal_and_depths_rise(engine: NumbaEngine) -> None:
             assert info.bound is not Bound.UPPER
 
 
-def test_what_was_reported_last_is_what_would_be_played() -> None:
+def test_the_last_report_is_the_move_to_play() -> None:
     """At any end of the search: the master of a fleet decides by the reports, not by the result of an iteration that
     was cut short."""
     engine = NumbaEngine(hash_mb=4)
@@ -348,7 +348,7 @@ def test_bad_options_are_refused(options: dict[str, object], words: str) -> None
         NumbaEngine(**options)  # type: ignore[arg-type]
 
 
-def test_who_is_asked_after_each_iteration_ends_the_search() -> None:
+def test_the_callback_after_each_iteration_ends_the_search() -> None:
     engine = NumbaEngine(hash_mb=4)
     engine.set_position(STARTPOS)
     seen: list[Signs] = []
@@ -366,7 +366,7 @@ def test_who_is_asked_after_each_iteration_ends_the_search() -> None:
     assert [signs.elapsed_ms for signs in seen] == sorted(signs.elapsed_ms for signs in seen)
 
 
-def test_who_asks_hears_of_a_mate_at_once() -> None:
+def test_a_mate_is_reported_at_once() -> None:
     """As while pondering: there is no limit, and nothing more to find."""
     engine = NumbaEngine(hash_mb=4)
     engine.root_mate_nodes = 10_000

@@ -116,7 +116,7 @@ def stopped_at_once(engine: NumbaEngine, sfen: str, moves: tuple[str, ...] = (),
     return engine.go(limits or Limits(nodes=100_000)).bestmove
 
 
-def test_stopped_before_the_first_move_it_plays_what_is_best_at_a_glance(engine: NumbaEngine) -> None:
+def test_stopped_before_the_first_move_it_plays_the_best_at_a_glance(engine: NumbaEngine) -> None:
     engine.new_game()
     takes = ("5f7d",)
     assert stopped_at_once(engine, HANGING) in takes
@@ -125,7 +125,7 @@ def test_stopped_before_the_first_move_it_plays_what_is_best_at_a_glance(engine:
     assert stopped_at_once(engine, HANGING, (), only) in only.searchmoves
 
 
-def test_stopped_before_the_first_move_it_plays_what_an_earlier_search_found(
+def test_stopped_before_the_first_move_it_plays_an_earlier_result(
     engine: NumbaEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[list[int]] = []

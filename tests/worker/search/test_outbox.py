@@ -35,7 +35,7 @@ def put(th: object, key: int, depth: int, bound: int = LOWER, score: int = 10) -
     store(th, np.uint64(key), 0, 0, score, 0, depth, bound, 0)
 
 
-def test_only_what_is_deep_enough_goes_out_and_each_position_once() -> None:
+def test_only_deep_entries_go_out_and_each_position_once() -> None:
     th = thread_on(TranspositionTable(1))
     outbox = Outbox(th.record)
     th.record.share_depth = 3
@@ -58,7 +58,7 @@ def test_a_node_that_does_not_share_writes_nothing() -> None:
     assert len(outbox.take()) == 0
 
 
-def test_what_was_not_taken_in_time_is_lost() -> None:
+def test_entries_not_taken_in_time_are_lost() -> None:
     th = thread_on(TranspositionTable(1))
     outbox = Outbox(th.record)
     th.record.share_depth = 1
@@ -89,7 +89,7 @@ def test_an_entry_crosses_to_another_table_whole() -> None:
         assert int(data >> np.uint64(59)) == 21, "it is as fresh as this table's own entries"
 
 
-def test_what_a_table_knows_as_deep_stays() -> None:
+def test_an_equally_deep_entry_stays() -> None:
     here = thread_on(TranspositionTable(1))
     put(here.record, 5, 8, score=77)
     there = thread_on(TranspositionTable(1))

@@ -18,7 +18,7 @@ def test_whole_numbers_are_named_those_in_tuples_by_their_place() -> None:
     assert values_of(CONSTANTS) == {"ONE": 1, "TWO[0]": 2, "TWO[1]": -3, "TWO[2]": 4}
 
 
-def test_what_is_written_is_read_again() -> None:
+def test_written_files_are_read_again() -> None:
     vector = {"ONE": -5, "TWO[1]": 30}
     assert parse_vector(vector_text(vector)) == vector
     assert parse_vector(" ONE = -5 ,TWO[1]=30,") == vector

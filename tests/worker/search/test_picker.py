@@ -58,7 +58,7 @@ def test_every_legal_move_on_request() -> None:
         assert {move for move in moves if position.is_legal(move)} == set(position.legal_moves())
 
 
-def test_what_was_never_tried_comes_in_the_generators_order() -> None:
+def test_untried_moves_come_in_the_generators_order() -> None:
     position = Position.startpos()
     moves = picked(position, ThreadState(), MAIN, 0)
     end = generate_quiets(position.record, 0, 0)

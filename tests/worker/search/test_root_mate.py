@@ -143,7 +143,7 @@ def test_stopping_is_quick_and_final() -> None:
     assert mate.line == ()
 
 
-def test_it_takes_what_nobody_else_wants() -> None:
+def test_it_takes_only_idle_time() -> None:
     """Its thread gives way to every search, including the one beside which it runs."""
     mate, before = RootMate(64), set(threading.enumerate())
     mate.start(Position.from_sfen(ENDLESS), Rules(), 1 << 40, lambda _move: True, lambda: None)

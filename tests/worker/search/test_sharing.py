@@ -22,7 +22,7 @@ def search(engine: NumbaEngine, depth: int) -> int:
     return engine.go(Limits(depth=depth)).nodes
 
 
-def test_a_search_hands_out_what_is_deep_enough() -> None:
+def test_a_search_hands_out_deep_entries() -> None:
     engine = NumbaEngine(hash_mb=16, network=Network(generation0.build()))
     assert isinstance(engine, SharesTable)
     search(engine, 6)

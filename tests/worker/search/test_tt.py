@@ -26,7 +26,7 @@ from worker.search.tt import (
 from worker.shogi import Position
 
 
-def test_what_is_stored_comes_back() -> None:
+def test_stored_entries_come_back() -> None:
     table = TranspositionTable(1)
     th = thread_on(table).record
     position = Position.startpos()

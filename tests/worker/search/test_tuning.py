@@ -71,7 +71,7 @@ def read():
 """
 
 
-def test_compiled_code_reads_what_is_in_force_also_out_of_the_cache(tmp_path: Path) -> None:
+def test_compiled_code_reads_the_values_in_force_also_out_of_the_cache(tmp_path: Path) -> None:
     (tmp_path / "reading.py").write_text(READING)
     own = f"{parameters.LATE_MOVES} {parameters.BONUS[0] + parameters.BONUS[1]} 1024 {parameters.HISTORY_BUTTERFLY[1]}"
     changed = f"5 {parameters.BONUS[0] - 9} 1024 {parameters.HISTORY_BUTTERFLY[1]}"

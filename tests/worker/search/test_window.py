@@ -48,7 +48,7 @@ def test_between_two_edges_the_one_that_was_passed_is_asked_for(engine: NumbaEng
     assert [info.depth for info in infos if info.depth > 1] == list(range(2, DEPTH + 1))
 
 
-def test_what_beats_the_window_is_said_at_once_and_then_exactly(engine: NumbaEngine) -> None:
+def test_a_score_above_the_window_is_reported_at_once_and_then_exactly(engine: NumbaEngine) -> None:
     infos, last, _ = search(engine, STARTPOS, Limits(depth=DEPTH, alpha=-3000))
     assert last.bound is Bound.EXACT
     assert last.score > -3000

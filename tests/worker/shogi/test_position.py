@@ -274,7 +274,7 @@ def test_a_declined_promotion_is_legal_but_can_be_left_out() -> None:
         ("4k4/9/9/9/9/9/9/9/4K4 b - 1 2", "5 fields"),
     ],
 )
-def test_a_bad_sfen_says_what_is_wrong(sfen: str, words: str) -> None:
+def test_an_error_of_an_sfen_names_the_fault(sfen: str, words: str) -> None:
     with pytest.raises(SfenError, match=words.replace("+", r"\+")):
         Position.from_sfen(sfen)
 
@@ -352,7 +352,7 @@ def test_errors_name_the_move_and_leave_no_trace() -> None:
     assert same(replay.position(STARTPOS, ["7g7f", "3c3d"]), fresh(STARTPOS, ["7g7f", "3c3d"]))
 
 
-def test_games_longer_than_what_a_position_remembers() -> None:
+def test_games_longer_than_a_positions_history() -> None:
     """The oldest moves are forgotten; the rest is the same."""
     shuttle = ["2h3h", "8b7b", "3h2h", "7b8b"]
     moves = [shuttle[i % 4] for i in range(1100)]

@@ -119,7 +119,7 @@ class TestReady:
         assert bench.done[-1] == Quit(1, "/no/such: no such file")
 
     @pytest.mark.parametrize("end", ["quit", ""])
-    def test_what_comes_before_the_end_is_done(self, end: str) -> None:
+    def test_lines_before_the_end_are_handled(self, end: str) -> None:
         bench = Bench(ready=False)
         bench.send("isready", "go nodes 9")
         bench.send(end) if end else bench.feed(GuiGone())
@@ -277,7 +277,7 @@ class TestPonder:
         assert bench.moves() == ["bestmove 2g2f"]
         assert bench.front.wake_ms() is None
 
-    def test_what_is_due_holds_while_the_gui_waits_for_a_book(self) -> None:
+    def test_deadlines_hold_while_the_gui_waits_for_a_book(self) -> None:
         bench = thinking(PONDER, GAME)
         bench.send("ponderhit", "isready")
         bench.tick(60_000)

@@ -59,7 +59,7 @@ def test_a_line_comes_as_soon_as_it_is_read() -> None:
 
 
 @pytest.mark.parametrize("error", [OSError("gone"), ValueError("closed")])
-def test_what_cannot_be_read_is_the_end(error: Exception) -> None:
+def test_unreadable_input_is_the_end(error: Exception) -> None:
     gui = Gui()
     gui.send("isready", error)
     gui.reader.forward(gui.forwarded.put)

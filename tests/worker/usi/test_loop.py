@@ -91,7 +91,7 @@ def test_a_search_that_need_not_go_on_ends_when_that_begins_to_cost(monkeypatch:
 
 @pytest.mark.parametrize(("go", "answer"), [("go infinite", "bestmove"), ("go mate infinite", "checkmate")])
 @pytest.mark.parametrize("end", ["quit", None])
-def test_what_was_asked_before_the_end_is_answered(go: str, answer: str, end: str | None) -> None:
+def test_requests_before_the_end_are_answered(go: str, answer: str, end: str | None) -> None:
     session = Session()
     session.send("setoption name USI_Hash value 1", "isready", "position sfen 8k/9/8P/9/9/9/9/9/9 b G 1", go, end)
     answers = [line.split()[0] for line in session.end() if line.startswith(("readyok", "checkmate", "bestmove"))]

@@ -85,7 +85,7 @@ def test_a_variation_is_refused() -> None:
         Network(random_sfnn(parse_sfnn_name("SFNN_kp_64_7_8")), variation=Variation(dropout=0.1))
 
 
-def test_who_has_no_such_network_compiles_nothing_of_it() -> None:
+def test_without_such_a_network_nothing_of_it_is_compiled() -> None:
     """Nor imports the file with the kernels' caller."""
     script = (
         "import sys; from worker.nnue import NnueState, default_network; NnueState(default_network());"
