@@ -110,8 +110,14 @@ def analyze(
     from master.analysis.run import Analysis
     from master.analysis.session import Pace
 
-    given = {"cluster": {"nodes": nodes, "address": address}, "engine": {"eval_file": net}}
-    settings = load(config, {**given, "page": {"listen": page or "off"}})
+    settings = load(
+        config,
+        {
+            "cluster": {"nodes": nodes, "address": address},
+            "engine": {"eval_file": net},
+            "page": {"listen": page or "off"},
+        },
+    )
     settings = _with_nodes(settings)
     jobs, refused = _read(files, first, last)
     check_fleet(settings, single=single)

@@ -20,6 +20,7 @@ class LoadedLibrary(JITCodeLibrary):  # type: ignore[misc]
 
     _bitcode: bytes | None = None
     """Of code from the cache only."""
+    _shared_module: Any
 
     @classmethod
     def _unserialize(cls, codegen: Any, state: tuple[str, str, Any]) -> Any:
