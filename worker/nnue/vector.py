@@ -87,8 +87,8 @@ def arrange_layer(
     padded_bias = np.zeros(rows, np.int32)
     padded_bias[:outputs] = bias
     # The first layer reads weights for the four zeros after a block.
-    behind = np.zeros((_BLOCK + 4) * block if layer == 0 else 0, np.int8)
-    return padded_bias, np.concatenate([arranged.ravel(), behind])
+    padding = np.zeros((_BLOCK + 4) * block if layer == 0 else 0, np.int8)
+    return padded_bias, np.concatenate([arranged.ravel(), padding])
 
 
 @jit()

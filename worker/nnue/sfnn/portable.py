@@ -13,7 +13,7 @@ from worker.nnue.portable import _dot, _pointer32, _row16
 from worker.nnue.sfnn.jit import jit
 
 HALF_STEP: Final = 64
-BEHIND: Final = 0
+TAIL: Final = 0
 _PADDING: Final = 32
 
 

@@ -114,7 +114,7 @@ class Stacks:
                 self._fields[name] = size
                 size += -(-length // CACHE_LINE) * CACHE_LINE
         count = arch.stacks.count
-        self._memory = aligned_zeros(count * size + kernels.BEHIND, np.uint8)
+        self._memory = aligned_zeros(count * size + kernels.TAIL, np.uint8)
         by_stack = self._memory[: count * size].reshape(count, size)
         for number, ((outputs, weights), biases) in enumerate(zip(layers, source.biases, strict=True), 1):
             full = np.zeros((count, outputs), np.int32)

@@ -85,7 +85,7 @@ def buffer_bytes(half: int, sums: int, hidden2: int) -> tuple[int, int, int, int
     return 2 * -(-half // _BLOCK) * _BLOCK_BYTES, 4 * sums, 2 * max(sums, 16), -(-hidden2 // _VECTOR) * _VECTOR
 
 
-BEHIND: Final = (_BLOCK + 4) * 32
+TAIL: Final = (_BLOCK + 4) * 32
 """Bytes after the last stack that the first layer may read, for zeros."""
 
 
