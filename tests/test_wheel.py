@@ -83,7 +83,7 @@ def test_packs_have_the_name_by_which_they_are_found(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "own.pack", "w") as archive:
         index = {"folder": "jit-0123", "facts": {"name of the packages": "worker"}}
         archive.writestr("pack.json", json.dumps(index))
-    with pytest.raises(ValueError, match=r"own\.pack: code of worker, which a wheel cannot use"):
+    with pytest.raises(ValueError, match=r"own\.pack: code of worker; a wheel needs code of its own packages"):
         packed(tmp_path)
     with zipfile.ZipFile(tmp_path / "own.pack", "w") as archive:
         index["facts"] = {"name of the packages": "gougi.worker"}

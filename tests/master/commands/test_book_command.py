@@ -98,7 +98,7 @@ def test_errors_are_one_line(words: tuple[str, ...], message: str) -> None:
 
 
 def test_no_game_is_left(games: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(CommandError, match="no game is left of 4"):
+    with pytest.raises(CommandError, match="none of 4 games can be used"):
         run("import", "--from", "games", "--out", "book.db", "--min-rating", "4000", "--min-plies", "1")
     assert "rating too low, or unknown: 4" in capsys.readouterr().out
     assert not Path("book.db").exists()
