@@ -17,6 +17,7 @@ from pathlib import Path
 from tests.cluster.namespaces import Host, Network
 from tests.master.cloud.stand_in import CREDENTIALS, clean
 from tests.master.command import ROOT
+from worker.files import cache_folder
 
 TOKEN, PASSWORD = "/gougi/gougi/ray-token", "/gougi/csa-password"
 SCRIPTS = "/opt/gougi/release/deploy/scripts"
@@ -71,7 +72,7 @@ class Site:
         """The environment of the units: ``ray.env``, and credentials in place of the machine's own role."""
         lines = (ROOT / "deploy" / "systemd" / "ray.env").read_text().splitlines()
         ray = dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
-        ray["GOUGI_CACHE_DIR"] = os.environ.get("GOUGI_CACHE_DIR", os.path.expanduser("~/.cache/gougi"))
+        ray["GOUGI_CACHE_DIR"] = str(cache_folder())
         return clean(
             {
                 **ray,
@@ -92,7 +93,7 @@ class Site:
             cwd=ROOT,
             capture_output=True,
             text=True,
-            timeout=700,  # warm.sh compiles the searcher: 400 s on two slow cores beside other tests
+            timeout=280,
             check=False,
         )
         if log:

@@ -16,7 +16,7 @@ from tests.master.cloud.machines import PASSWORD, SCRIPTS, TOKEN, Site
 from tests.master.cloud.machines import why_not as no_packet_filter
 from tests.master.cloud.security import groups_of_machines, packet_filter, rules
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200), pytest.mark.usefixtures("warm")]
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("warm")]
 
 TRIP = "trip-that-stands-nowhere-4711"
 
