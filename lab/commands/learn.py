@@ -143,7 +143,7 @@ def learn(
 
       gougi learn --against yardstick=other/nn.bin --against fairy=fairy-stockfish
 
-      gougi learn --history docs/nets.json --net worker/nnue/data/gougi.bin --generations 13
+      gougi learn --history lab/learning/history.json --net worker/nnue/data/gougi.bin --generations 13
 
       gougi learn show runs/learn
     """

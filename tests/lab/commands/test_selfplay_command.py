@@ -39,12 +39,12 @@ def test_errors_are_one_line_and_leave_no_folder(
 
 def test_the_default_scale_is_that_of_the_network_that_ships() -> None:
     ours = hashlib.sha256(default_file().read_bytes()).hexdigest()
-    for generation in json.loads((ROOT / "docs" / "nets.json").read_text())["generations"]:
+    for generation in json.loads((ROOT / "lab" / "learning" / "history.json").read_text())["generations"]:
         made = [step["result"] for step in generation["steps"] if step["kind"] in ("train", "blend")]
         if any(result["sha256"] == ours for result in made):
             assert round(made[0]["scale"]) == OUR_SCALE
             return
-    pytest.fail("docs/nets.json does not have the network that ships")
+    pytest.fail("lab/learning/history.json does not have the network that ships")
 
 
 def test_a_folder_without_shards_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
