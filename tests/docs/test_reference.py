@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import shlex
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
+from typer import TyperException
 from typer.main import get_command
 
 from master.cli import app
@@ -63,6 +66,30 @@ def test_every_command_and_option(reference: ModuleType) -> None:
         return 1 + sum(look(below, (*path, name)) for name, below in inner.items() if not below.hidden)
 
     assert look(root, ("gougi",)) > 30
+
+
+def test_every_command_on_the_pages_has_these_options() -> None:
+    """The notebook keeps commands as they were on their day."""
+    pages = [ROOT / "README.md", ROOT / "README.ja.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
+    found = 0
+    for page in pages:
+        if "notebook" in page.parts:
+            continue
+        for block in re.findall(r"```sh\n(.*?)```", page.read_text(), re.DOTALL):
+            for line in re.findall(r"^ *(?:\w+=\S+ )*gougi (.*)$", block.replace("\\\n", " "), re.MULTILINE):
+                words = shlex.split(re.split(r"\s[|>&#]|;", line)[0])
+                command: Any = get_command(app)
+                context = command.make_context("gougi", [], resilient_parsing=True)
+                while words and not words[0].startswith("-") and getattr(command, "commands", None) is not None:
+                    command = command.get_command(context, words.pop(0))
+                    assert command is not None, (page, line)
+                    context = type(context)(command, parent=context)
+                try:
+                    command.make_parser(context).parse_args(args=words)
+                except TyperException as error:
+                    pytest.fail(f"{page}: gougi {line}: {error.format_message()}")
+                found += 1
+    assert found > 100
 
 
 def test_text_of_the_code_is_no_markup(reference: ModuleType) -> None:
