@@ -49,7 +49,7 @@ class Warming:
             if self._ended:
                 return False
             self._process = process = subprocess.Popen(
-                [sys.executable, "-m", "worker.warming"],
+                [sys.executable, "-P", "-m", "worker.warming"],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,

@@ -24,7 +24,11 @@ def cold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_end_ends_it_wherever_it_is(cold: Path) -> None:
+def test_end_ends_it_wherever_it_is(cold: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Another package of the same name in the current folder, such as a checkout beside an installed Gougi, is not used.
+    (tmp_path / "worker").mkdir()
+    (tmp_path / "worker" / "__init__.py").touch()
+    monkeypatch.chdir(tmp_path)
     begun, found = threading.Event(), []
     made = Warming()
     thread = threading.Thread(target=lambda: found.append(made.run(lambda *_: begun.set())))
