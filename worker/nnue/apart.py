@@ -15,7 +15,7 @@ from worker.locks import lock
 
 
 class Apart:
-    """Such code.
+    """Compiled functions of some source files, with a cache folder named for the content of these files.
 
     Attributes:
         jit: the decorator of its functions.
