@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
+from _thread import start_new_thread
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from itertools import islice
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from queue import Empty, SimpleQueue
 from typing import Any, Generic, Protocol, TypeVar
 
 Task = TypeVar("Task", contravariant=True)
@@ -42,33 +44,99 @@ def side_by_side(places: Sequence[Workplace[Task, Result]], tasks: Iterable[Task
     Closing the generator, or an exception in its caller (Ctrl-C), ends the running tasks. So does an exception of a
     workplace, which is raised here. All workplaces are closed at the end.
     """
-    left, idle = iter(tasks), list(reversed(places))
-    running: dict[Future[Result], Workplace[Task, Result]] = {}
-    with ThreadPoolExecutor(max(1, len(places)), thread_name_prefix="place") as threads:
+    left = iter(tasks)
+    # Ctrl-C may interrupt any line of this function. A SimpleQueue survives that, because each call is one step of
+    # compiled code. So does _thread; an interrupted Future, ThreadPoolExecutor or Thread may keep a lock for ever.
+    finished: SimpleQueue[_PlaceThread[Task, Result]] = SimpleQueue()
+    threads = [_PlaceThread(place, finished) for place in places]
+    idle, running = threads[::-1], set[_PlaceThread[Task, Result]]()
 
-        def start() -> None:
-            for task in islice(left, len(idle)):
-                place = idle.pop()
-                running[threads.submit(place.do, task)] = place
+    def start() -> None:
+        for task in islice(left, len(idle)):
+            thread = idle.pop()
+            running.add(thread)
+            thread.tasks.put((task,))
 
-        try:
+    try:
+        for thread in threads:
+            start_new_thread(thread.run, ())
+        start()
+        while running:
+            thread = finished.get()
+            running.remove(thread)
+            idle.append(thread)
+            yield thread.result()
             start()
-            while running:
-                for done in wait(running, return_when=FIRST_COMPLETED).done:
-                    idle.append(running.pop(done))
-                    yield done.result()
-                    start()
-        except BaseException:
-            for place in running.values():
-                place.end()
-            raise
-        finally:
-            for closed in [threads.submit(place.close) for place in places]:
-                closed.result()
+    except BaseException:
+        for thread in running:
+            thread.place.end()
+        raise
+    finally:
+        for thread in threads:
+            thread.tasks.put(None)
+        for thread in threads:
+            thread.close()
 
 
 _Task = TypeVar("_Task")
 _Result = TypeVar("_Result")
+
+
+class _PlaceThread(Generic[_Task, _Result]):
+    """A workplace's thread: does the tasks that are put into ``tasks``, each in a tuple; None closes the workplace.
+
+    Args:
+        finished: receives this thread after each task.
+    """
+
+    def __init__(self, place: Workplace[_Task, _Result], finished: SimpleQueue[_PlaceThread[_Task, _Result]]) -> None:
+        self.place = place
+        self.tasks: SimpleQueue[tuple[_Task] | None] = SimpleQueue()
+        self._finished = finished
+        self._results: SimpleQueue[_Result | _Failed] = SimpleQueue()
+        self._closed: SimpleQueue[_Failed | None] = SimpleQueue()
+        self._unused: SimpleQueue[None] = SimpleQueue()
+        self._unused.put(None)
+
+    def run(self) -> None:
+        """Do the tasks until None comes; nothing if another thread does them."""
+        try:
+            self._unused.get_nowait()
+        except Empty:
+            return
+        while (task := self.tasks.get()) is not None:
+            try:
+                self._results.put(self.place.do(*task))
+            except BaseException as error:
+                self._results.put(_Failed(error))
+            self._finished.put(self)
+        try:
+            self.place.close()
+            self._closed.put(None)
+        except BaseException as error:
+            self._closed.put(_Failed(error))
+
+    def result(self) -> _Result:
+        """The result of the last task, or its exception."""
+        result = self._results.get()
+        if isinstance(result, _Failed):
+            raise result.error
+        return result
+
+    def close(self) -> None:
+        """Wait until the workplace is closed; raises the exception of that."""
+        self.run()  # Ctrl-C may have come before the thread was started
+        failed = self._closed.get()
+        if failed is not None:
+            raise failed.error
+
+
+@dataclass(frozen=True)
+class _Failed:
+    """An exception on its way from one thread to another."""
+
+    error: BaseException
+
 
 _DYING_S = 5.0
 """The longest wait, in seconds, between the end of a process's pipe and its exit code."""

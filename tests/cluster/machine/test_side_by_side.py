@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import faulthandler
 import multiprocessing
 import os
+import random
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import closing
 
 import pytest
 
@@ -106,6 +111,41 @@ def test_closing_it_ends_the_running_tasks() -> None:
     assert next(playing) == 0
     playing.close()
     assert [place.closed for place in places] == [1, 1]
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers by signal")
+def test_ctrl_c_at_any_moment_ends_it() -> None:
+    """A Ctrl-C that met a lock of the standard library's threads used to leave a match that never ended. It runs in a
+    process of its own, because pytest's time limit is the same timer."""
+    module = "from tests.cluster.machine.test_side_by_side import press_ctrl_c; press_ctrl_c(2000)"
+    done = subprocess.run([sys.executable, "-c", module], capture_output=True, text=True, timeout=200, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert int(done.stdout) > 1900, "nearly all met it at work"
+
+
+def press_ctrl_c(times: int) -> None:
+    """Interrupt so many runs, each at a moment by chance; prints how many were still at work."""
+
+    def press(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGALRM, press)
+    faulthandler.dump_traceback_later(150, exit=True)
+    pauses = random.Random(3)
+    met = 0
+    for _ in range(times):
+        places = [Counting(), Counting()]
+        try:
+            with closing(side_by_side(places, range(100_000))) as playing:
+                next(playing)
+                signal.setitimer(signal.ITIMER_REAL, pauses.uniform(1e-5, 2e-3))
+                for _ in playing:
+                    pass
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        except KeyboardInterrupt:
+            met += 1
+        assert [place.closed for place in places] == [1, 1]
+    print(met)
 
 
 def test_a_place_without_a_task_is_closed_and_not_ended() -> None:
