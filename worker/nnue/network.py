@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import os
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -32,7 +33,8 @@ from worker.nnue.sfnn.state import Stacks, in_halves, memory_width
 from worker.nnue.shape import Head, choose, is_sfnn
 from worker.nnue.shared import Fill, shared_rows
 from worker.nnue.variation import NONE, Variation, vary
-from worker.shogi import Position
+from worker.shogi import sfen
+from worker.shogi.pieces import KING
 
 _TYPICAL: Final = (
     "lns2g1nl/1r2g1kb1/p1ppsp1pp/1p2p1p2/9/1PP5P/PS1PPPPP1/1BG1G2R1/LN2K1SNL b - 21",
@@ -66,15 +68,8 @@ _TYPICAL: Final = (
 def by_activity(source: NetworkFile) -> npt.NDArray[np.intp]:
     """The neurons of the feature transformer [width], seldom active ones first, measured on typical positions."""
     active = np.zeros(source.architecture.width, np.int64)
-    for text in _TYPICAL:
-        position = Position.from_sfen(text)
-        board: Any = position.record.board
-        for side in range(2):
-            rows = active_rows(
-                source.architecture.features, side, board, (position.hand(0), position.hand(1)), position.record.ksq
-            )
-            sums = source.transformer_bias + source.transformer_weight[rows].sum(axis=0, dtype=np.int64)
-            active += sums > 0
+    for rows in _typical_rows(source.architecture.features):
+        active += source.transformer_bias + source.transformer_weight[rows].sum(axis=0, dtype=np.int64) > 0
     return np.argsort(active, kind="stable")
 
 
@@ -82,14 +77,20 @@ def _products_by_activity(source: SfnnFile) -> npt.NDArray[np.intp]:
     """The order of the products of an SFNN network [width / 2], by the same rule."""
     half = source.architecture.width // 2
     active = np.zeros(half, np.int64)
-    for text in _TYPICAL:
-        position = Position.from_sfen(text)
-        board, hands = position.record.board, (position.hand(0), position.hand(1))
-        for side in range(2):
-            rows = active_rows(source.architecture.features, side, board, hands, position.record.ksq)
-            both = sfnn_reference.accumulator(source, rows).reshape(2, half) > 0
-            active += both[0] & both[1]
+    for rows in _typical_rows(source.architecture.features):
+        both = sfnn_reference.accumulator(source, rows).reshape(2, half) > 0
+        active += both[0] & both[1]
     return np.argsort(active, kind="stable")
+
+
+def _typical_rows(features: FeatureSet) -> Iterator[npt.NDArray[np.int64]]:
+    """The active rows of both sides of each typical position, without compiled code: the start of an engine waits."""
+    for text in _TYPICAL:
+        setup = sfen.parse(text)
+        board = np.array(setup.board)
+        kings = [int(np.flatnonzero(board == (colour << 4 | KING))[0]) for colour in range(2)]
+        for side in range(2):
+            yield active_rows(features, side, board, setup.hands, kings)
 
 
 def in_order(first: npt.NDArray[np.int8], order: npt.NDArray[np.intp]) -> npt.NDArray[np.int8]:
