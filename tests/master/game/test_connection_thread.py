@@ -102,9 +102,10 @@ def test_decisions_are_played_and_observers_hear_on_the_callers_thread() -> None
         here = threading.get_ident()
         threads: list[int] = []
         searcher = ScriptedSearcher()
+        game = "test-300-0"  # no move is late, however busy this machine is
         players = (
-            play(address, "alice", searcher, observers=[lambda _: threads.append(threading.get_ident())]),
-            play(address, "bob", BrokenSearcher()),
+            play(address, "alice", searcher, game, observers=[lambda _: threads.append(threading.get_ident())]),
+            play(address, "bob", BrokenSearcher(), game),
         )
         await asyncio.gather(*players)
         assert set(threads) == {here}
