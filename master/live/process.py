@@ -17,8 +17,6 @@ from master.live.server import Hub, address_of, listen, make_app, make_server
 
 _MOST_LINE: Final = 1 << 24
 """Maximum bytes of one fact."""
-_GOODBYE_S: Final = 0.6
-"""Seconds that the viewers have for the last state."""
 
 
 async def serve(facts: asyncio.StreamReader, settings: dict[str, Any]) -> None:
@@ -31,14 +29,12 @@ async def serve(facts: asyncio.StreamReader, settings: dict[str, Any]) -> None:
         return
     site = Site(settings["head"])
     hub = Hub(site)
-    server = make_server(make_app(hub, token))
+    server = make_server(make_app(hub, token), hub)
     serving = asyncio.create_task(server.serve(sockets=[sock]))
     _answer({"url": address_of(sock, host, token), "port": sock.getsockname()[1]})
     while line := await facts.readline():
         site.take(json.loads(line))
         hub.changed()
-    hub.close()
-    await asyncio.sleep(_GOODBYE_S)
     server.should_exit = True
     await serving
 

@@ -287,8 +287,21 @@ def address_of(sock: socket.socket, host: str, token: str) -> str:
     return f"http://{name}:{sock.getsockname()[1]}/" + (f"?token={quote(token, safe='')}" if token else "")
 
 
-def make_server(app: ASGIApp) -> uvicorn.Server:
-    """A server that prints nothing and does not wait for open connections."""
+class _Server(uvicorn.Server):
+    """Notifies the viewers before it ends: an open stream would be cut off after a second, with a traceback."""
+
+    def __init__(self, config: uvicorn.Config, hub: Hub) -> None:
+        super().__init__(config)
+        self._hub = hub
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._hub.close()
+        await super().shutdown(sockets)
+
+
+def make_server(app: ASGIApp, hub: Hub) -> uvicorn.Server:
+    """A server that prints nothing. When a signal or ``should_exit`` ends it, the viewers get the last state; it waits
+    a second for them at most."""
     config = uvicorn.Config(
         app,
         ws="none",
@@ -300,7 +313,7 @@ def make_server(app: ASGIApp) -> uvicorn.Server:
         timeout_keep_alive=15,
         timeout_graceful_shutdown=1,
     )
-    return uvicorn.Server(config)
+    return _Server(config, hub)
 
 
 async def _within(sending: Awaitable[None]) -> None:

@@ -86,7 +86,7 @@ async def show(
     warn: Callable[[str], None],
     asker: Asker | None = None,
 ) -> None:
-    """Serve the page until the process gets a signal to end.
+    """Serve the page until the process gets a signal to end, or this is cancelled.
 
     Args:
         asker: answers readers; it is closed at the end.
@@ -98,14 +98,18 @@ async def show(
     hub = Hub(site)
     host, port = place
     sock = listen(host, port)
-    server = make_server(make_app(hub, token, asker))
+    server = make_server(make_app(hub, token, asker), hub)
     follower = asyncio.create_task(_follow(watch, site, hub, warn))
     on_ready(address_of(sock, host, token))
+    serving = asyncio.create_task(server.serve(sockets=[sock]))
     try:
-        await server.serve(sockets=[sock])
+        await asyncio.shield(serving)
+    except asyncio.CancelledError:
+        server.should_exit = True
+        await serving
+        raise
     finally:
         follower.cancel()
-        hub.close()
         if asker is not None:
             await asyncio.to_thread(asker.close)
 

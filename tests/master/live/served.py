@@ -44,13 +44,12 @@ class Served:
 
     async def _serve(self) -> None:
         hub = Hub(self.site)
-        self._server = make_server(make_app(hub, self._token, self._asker))
+        self._server = make_server(make_app(hub, self._token, self._asker), hub)
         self._server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
         self._begun.set_result((asyncio.get_running_loop(), hub))
         await self._server.serve(sockets=[self.sock])
 
     def _end(self) -> None:
-        self.hub.close()
         self._server.should_exit = True
 
     def take(self, *facts: Fact) -> None:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import signal
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -16,7 +20,7 @@ from master.live import sources
 from master.live.page import Site
 from master.live.server import Hub
 from master.live.sources import LogReader, facts_of
-from master.live.watching import Watch, _follow
+from master.live.watching import Watch, _follow, show
 from master.logs.files import LINES_LOST, newest_log
 from master.logs.log import fleet_listener, open_log
 from master.player.events import MovePlayed
@@ -266,3 +270,34 @@ def test_the_end_of_a_record_in_the_pages_words(
     assert (ended["reason"], ended["conclusion"], ended["winner"]) == (reason, conclusion, winner)
     script = (Path(sources.__file__).parent / "static" / "main.js").read_text(encoding="utf-8")
     assert f" {reason}: " in script.partition("const REASONS")[2].partition("\n")[0]
+
+
+@pytest.mark.parametrize(
+    "end", [asyncio.Task.cancel, lambda _: os.kill(os.getpid(), signal.SIGINT)], ids=["cancelled", "Ctrl-C"]
+)
+def test_viewers_are_notified_of_the_end_and_nothing_is_logged(
+    end: Callable[[asyncio.Task[None]], object], caplog: pytest.LogCaptureFixture
+) -> None:
+    """An open browser's stream used to end with a traceback on the terminal."""
+    rest: list[bytes] = []
+
+    async def view() -> None:
+        address: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        page = asyncio.create_task(
+            show(Watch(None, []), ("127.0.0.1", 0), "", HEAD, address.set_result, lambda line: pytest.fail(line))
+        )
+        port = int((await address).rstrip("/").rpartition(":")[2])
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(f"GET /events HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
+        await reader.readuntil(b"event: state")
+        end(page)
+        try:
+            await asyncio.wait({page})
+        finally:
+            rest.append(await reader.read())
+            writer.close()
+
+    with suppress(KeyboardInterrupt):
+        asyncio.run(asyncio.wait_for(view(), 30))
+    assert b"event: bye" in rest[0]
+    assert [record.getMessage() for record in caplog.records if record.levelname in ("WARNING", "ERROR")] == []
