@@ -46,7 +46,7 @@ def side_by_side(places: Sequence[Workplace[Task, Result]], tasks: Iterable[Task
     """
     left = iter(tasks)
     # Ctrl-C may interrupt any line of this function. A SimpleQueue survives that, because each call is one step of
-    # compiled code. So does _thread; an interrupted Future, ThreadPoolExecutor or Thread may keep a lock for ever.
+    # compiled code. The same is true of _thread. An interrupted Future, ThreadPoolExecutor or Thread may keep a lock.
     finished: SimpleQueue[_PlaceThread[Task, Result]] = SimpleQueue()
     threads = [_PlaceThread(place, finished) for place in places]
     idle, running = threads[::-1], set[_PlaceThread[Task, Result]]()
