@@ -2,15 +2,15 @@
 lab`.
 
     python -m benchmarks.choices FOLDER OUT.jsonl --net nn.bin [--strategy NAME,…] [--nodes 2,4,8] [--positions N]
-                                 [--budget N] [--times 1,2,4,8] [--judge N] [--hash MB] [--concurrency N]
-                                 [--voters]
+                                 [--budget N] [--times 1,2,4,8] [--judge N] [--judge-net FILE] [--hash MB]
+                                 [--concurrency N] [--voters]
     python -m benchmarks.choices_table OUT.jsonl [--against NAME@N]
 
 Takes positions from games (a folder of `gougi lab` or of `gougi match`). Each strategy with each number of nodes
 (NAME@N: with that number), and one node with several multiples of the budget, chooses a move in each position, with
 empty tables. Every chosen move (``--voters``: also every move with a vote) is judged by a search of the position after
-it. OUT.jsonl keeps every choice and every judgement: the same command continues from there, with more positions or more
-strategies. `benchmarks.choices_table` shows the results.
+it, with the first network or that of ``--judge-net``. OUT.jsonl keeps every choice and every judgement: the same
+command continues from there, with more positions or more strategies. `benchmarks.choices_table` shows the results.
 
 It ignores effects of whole games (tables filled by earlier moves), and the judge makes mistakes: games by `gougi lab
 --against 4x` decide. Use it to compare variants on the same positions.
@@ -33,10 +33,10 @@ from typing import Any
 
 from cluster.api import SearchRequest
 from cluster.coordination.settings import PlayoffSettings
-from cluster.engine_spec import EngineSpec, Variety
-from lab.strategies.games import SEARCH_MS, EngineMaker
+from cluster.engine_spec import EngineSpec
+from lab.strategies.games import SEARCH_MS, NodeMaker, NodePool
 from lab.strategies.threads import LabStrategy, lab_strategy
-from lab.strategies.virtual import VirtualFleet, VirtualNode
+from lab.strategies.virtual import VirtualFleet
 from master.records.read_csa import csa_parts, read_csa
 from worker.engine import Engine, Limits
 from worker.score import MATE
@@ -70,21 +70,21 @@ class Chooser:
 class Bench:
     """The engines with which a process chooses and judges; they serve every strategy."""
 
-    spec: EngineSpec
+    specs: tuple[EngineSpec, ...]
+    """One for each network."""
     budget: int
+    judge_spec: EngineSpec
     judge_nodes: int
-    _engines: dict[tuple[Variety, int], Engine] = field(default_factory=dict)
+    _pool: NodePool = field(init=False)
     _judge: Engine | None = None
 
     def __post_init__(self) -> None:
-        self._make = EngineMaker(self.spec)
-
-    _make: EngineMaker = field(init=False)
+        self._pool = NodePool(NodeMaker(*self.specs))
 
     def choose(self, chooser: Chooser, position: GamePosition) -> Row:
         """A choice, with empty tables."""
-        how, nps = chooser.how, chooser.times * self.budget * 1000 // SEARCH_MS
-        nodes = [VirtualNode(f"n{i}", self._engine(how.variety, i), nps) for i in range(chooser.nodes)]
+        how = chooser.how
+        nodes = self._pool.nodes("", how, chooser.nodes, chooser.times * self.budget)
         fleet = VirtualFleet.of(nodes, how)
         fleet.new_game()
         sfen, moves = position
@@ -99,16 +99,10 @@ class Bench:
             "playoff": next((event.fields["scores"] for _, event in fleet.log if event.name == "played_off"), None),
         }
 
-    def _engine(self, variety: Variety, number: int) -> Engine:
-        key = variety, number
-        if key not in self._engines:
-            self._engines[key] = self._make(variety, number)
-        return self._engines[key]
-
     def judge(self, position: GamePosition, move: str) -> int:
         """The score of ``move`` by a search of the position after it."""
         if self._judge is None:
-            self._judge = EngineMaker(EngineSpec(hash_mb=_JUDGE_MB, eval_file=self.spec.eval_file))(Variety(), 0)
+            self._judge = self.judge_spec.build()
         sfen, moves = position
         self._judge.new_game()
         self._judge.set_position(sfen, (*moves, move))
@@ -177,7 +171,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.choices", description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, help="folder of gougi lab or gougi match")
     parser.add_argument("out", type=Path, help="file of choices and judgements")
-    parser.add_argument("--net", required=True)
+    parser.add_argument("--net", required=True, action="append", help="again for each net of a strategy with nets=N")
+    parser.add_argument("--judge-net", help="network of the judge; default: the first --net")
     parser.add_argument("--strategy", default="consult:majority", help="names, with commas; NAME@N: with N nodes only")
     parser.add_argument("--nodes", default="8", help="numbers of nodes, with commas")
     parser.add_argument("--times", default="1,2,4,8", help="budgets of one node, with commas; empty: none")
@@ -189,7 +184,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--concurrency", type=int, default=multiprocessing.cpu_count())
     options = parser.parse_args()
-    make = partial(Bench, EngineSpec(hash_mb=options.hash, eval_file=options.net), options.budget, options.judge)
+    specs = tuple(EngineSpec(hash_mb=options.hash, eval_file=net) for net in options.net)
+    judge = EngineSpec(hash_mb=_JUDGE_MB, eval_file=options.judge_net or options.net[0])
+    make = partial(Bench, specs, options.budget, judge, options.judge)
     single = lab_strategy("consult")
     choosers = [Chooser(f"{times}x", single, 1, int(times)) for times in options.times.split(",") if times]
     try:

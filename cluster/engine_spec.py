@@ -225,12 +225,13 @@ class FleetSpec:
         if not isinstance(kind, EngineSpec):
             return kind.build()
         engine = replace(kind, eval_file=net or kind.eval_file).build(Networks(share=places > 1))
-        engine.name = self._name(number % len(self.kinds))
+        engine.name = self.name_of(number)
         return engine
 
-    def _name(self, index: int) -> str:
-        """The name of our own searcher with the network of that kind, different for different networks: their depths
-        are not comparable, and they do not share a tree."""
+    def name_of(self, number: int) -> str:
+        """The name of node ``number``, which is one of our own searchers. It is different for different networks: their
+        depths are not comparable, and they do not share a tree."""
+        index = number % len(self.kinds)
         named: dict[tuple[object, ...], str] = {}
         for kind in self.kinds[: index + 1]:
             if isinstance(kind, EngineSpec):

@@ -27,7 +27,12 @@ def lab(
         typer.Option(metavar="KX|NAME[@N]", help="One node with K times the budget; or a strategy with N nodes."),
     ] = "1x",
     sprt: SprtBounds = None,
-    net: Annotated[Path | None, typer.Option(metavar="FILE", help="Network file (nn.bin). Default: our own.")] = None,
+    net: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE", help="Network file (nn.bin); once for each net of a strategy with nets=N. Default: ours."
+        ),
+    ] = None,
     fv_scale: FvScale = None,
     out: Out = Path("runs/lab"),
     concurrency: Concurrency = 1,
@@ -81,19 +86,20 @@ def lab(
     with EndsOn(ValueError):
         test = None if sprt is None else Sprt.parse(sprt)
     with EndsOn(LabError, TableError):
-        if net is not None:
-            check_net(str(net), "--net")
+        nets = net or []
+        for file in nets:
+            check_net(str(file), "--net")
         plan = Plan(tuple(_words(strategy)) or offered(), tuple(_numbers(nodes)), games)
         settings = LabSettings(
             budget=budget,
             against=against,
             seed=seed,
-            net=network_hash("" if net is None else str(net)),
+            net="+".join(map(network_hash, map(str, nets))) or network_hash(""),
             fv_scale=fv_scale,
             hash_mb=hash_mb,
             max_moves=max_moves,
         )
-        return run(LabFolder(out), settings, plan, test, net, concurrency, table, as_json)
+        return run(LabFolder(out), settings, plan, test, nets, concurrency, table, as_json)
 
 
 def _words(text: str) -> list[str]:

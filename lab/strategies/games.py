@@ -7,63 +7,76 @@ the order in which they arrive differs.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
 from cluster.api import Decision, SearchRequest
-from cluster.engine_spec import EngineSpec, Networks, Variety
+from cluster.engine_spec import EngineSpec, FleetSpec, Networks, Variety
 from cluster.machine.side_by_side import ProcessWorkplace
 from lab.match.game import Adjudicator, Choice, play_game
 from lab.strategies.records import FleetFigures, GameResult
 from lab.strategies.settings import LabError, LabSettings, ScheduledGame
 from lab.strategies.threads import SINGLE, LabStrategy, lab_strategy
 from lab.strategies.virtual import VirtualFleet, VirtualNode
-from worker.engine import Engine
 
-MakeEngine = Callable[[Variety, int], Engine]
-"""Makes the searcher of a virtual node from its fleet's variety and its number: one that gives the same answers after
+MakeNode = Callable[[LabStrategy, int], VirtualNode]
+"""Makes the virtual node of a strategy with a number, from 0 on, of any speed. Its engine gives the same answers after
 every `new_game`. It is sent to other processes, so it must be picklable."""
 
 _MOST_KEPT = 64
 """Maximum number of engines, of some 30 MB each; beyond it the least recently used ones are discarded."""
+SEARCH_MS: Final = 1000
+"""Virtual time of a search."""
 
 
-class EngineMaker:
-    """`MakeEngine` for our own searcher; engines of one process share identical networks."""
+class NodeMaker:
+    """`MakeNode` for our own searcher; engines of one process share identical networks.
 
-    def __init__(self, base: EngineSpec) -> None:
-        self._base = base
+    Args:
+        kinds: one for each of the laboratory's networks.
+    """
+
+    def __init__(self, *kinds: EngineSpec) -> None:
+        self._kinds = kinds
         self._networks = Networks()
 
-    def __call__(self, variety: Variety, number: int) -> Engine:
-        """Make it. Raises EngineError."""
-        return variety.vary(self._base, number).build(self._networks)
+    def __call__(self, how: LabStrategy, number: int) -> VirtualNode:
+        """Make it. Raises EngineError; LabError if the strategy needs more networks than there are."""
+        if how.nets > len(self._kinds):
+            raise LabError(f"{how.name}: there are {len(self._kinds)} networks")
+        fleet = FleetSpec(self._kinds[: how.nets], how.variety)
+        kind = fleet.spec_of(number)
+        assert isinstance(kind, EngineSpec)
+        engine = kind.build(self._networks)
+        engine.name = fleet.name_of(number)
+        return VirtualNode(f"n{number + 1}", engine, scale=fleet.scale_of(number))
 
 
-class EnginePool:
-    """The engines of both sides of a game."""
+class NodePool:
+    """The nodes of both sides of a game."""
 
-    def __init__(self, make_engine: MakeEngine) -> None:
-        self._make_engine = make_engine
-        self._kept: dict[tuple[str, Variety], list[Engine]] = {}
-        """By side and variety; the most recently used ones come last."""
+    def __init__(self, make_node: MakeNode) -> None:
+        self._make_node = make_node
+        self._kept: dict[tuple[str, Variety, int], list[VirtualNode]] = {}
+        """By side, variety and number of networks; the most recently used ones come last."""
 
-    def engines(self, side: str, variety: Variety, count: int) -> Sequence[Engine]:
-        """The engines of nodes 0 to ``count`` - 1 of ``side``, in the state after earlier games."""
-        key = side, variety
+    def nodes(self, side: str, how: LabStrategy, count: int, budget: int) -> Sequence[VirtualNode]:
+        """Nodes 0 to ``count`` - 1 of ``side``, their engines in the state after earlier games.
+
+        Args:
+            budget: nodes in a search of `SEARCH_MS`.
+        """
+        key = side, how.variety, how.nets
         own = self._kept.pop(key, [])
         # The most recently used ones may belong to the other side of the same game.
         while len(self._kept) > 1 and sum(map(len, self._kept.values())) + count > _MOST_KEPT:
-            for engine in self._kept.pop(next(iter(self._kept))):
-                engine.close()
-        own += [self._make_engine(variety, number) for number in range(len(own), count)]
+            for node in self._kept.pop(next(iter(self._kept))):
+                node.engine.close()
+        own += [self._make_node(how, number) for number in range(len(own), count)]
         self._kept[key] = own
-        return own[:count]
-
-
-SEARCH_MS: Final = 1000
-"""Virtual time of a search."""
+        nps = [how.budget_of(number, budget) * 1000 // SEARCH_MS for number in range(count)]
+        return [replace(node, nps=speed) for node, speed in zip(own, nps, strict=False)]
 
 
 @dataclass(slots=True)
@@ -75,7 +88,7 @@ class Side:
     ponders: bool = False
     timed: bool = False
     """Whether its searches take `SEARCH_MS`, in which its nodes search the budget, instead of a node limit: a node
-    limit would include pondered nodes, and a playoff is ended by time."""
+    limit would include pondered nodes, a playoff is ended by time, and nodes may have different budgets."""
     figures: FleetFigures = field(default_factory=FleetFigures)
 
     def move(self, number: int, sfen: str, moves: tuple[str, ...]) -> Decision:
@@ -98,9 +111,9 @@ class Side:
 class Arena:
     """Plays games one after another with the same engines, which are created on first use."""
 
-    def __init__(self, settings: LabSettings, make_engine: MakeEngine) -> None:
+    def __init__(self, settings: LabSettings, make_node: MakeNode) -> None:
         self._settings = settings
-        self._pool = EnginePool(make_engine)
+        self._pool = NodePool(make_node)
 
     def play(self, game: ScheduledGame, sfen: str) -> GameResult:
         """Play ``game`` from the opening ``sfen``. Does not depend on earlier games."""
@@ -120,12 +133,10 @@ class Arena:
 
     def _side(self, name: str, count: int, budget: int, how: LabStrategy) -> Side:
         """A fleet whose engines are reset; its searches take `SEARCH_MS`."""
-        engines = self._pool.engines(name, how.variety, count)
-        nps = budget * 1000 // SEARCH_MS
-        nodes = [VirtualNode(f"n{number}", engine, nps) for number, engine in enumerate(engines, start=1)]
-        fleet = VirtualFleet.of(nodes, how)
+        fleet = VirtualFleet.of(self._pool.nodes(name, how, count, budget), how)
         fleet.new_game()
-        return Side(fleet, budget, how.ponder, timed=how.ponder or how.settings.playoff.share > 0)
+        timed = how.ponder or how.settings.playoff.share > 0 or how.second_budget != 100
+        return Side(fleet, budget, how.ponder, timed)
 
     def _moves(self, players: tuple[Side, Side], sfen: str) -> tuple[int | None, str, tuple[str, ...]]:
         """The winner's colour (None: a draw), how the game ended, and its moves."""
@@ -148,14 +159,14 @@ Task = tuple[ScheduledGame, str]
 
 
 def virtual_workplaces(
-    settings: LabSettings, make_engine: MakeEngine, count: int
+    settings: LabSettings, make_node: MakeNode, count: int
 ) -> list[ProcessWorkplace[Task, GameResult]]:
     """Processes that play, as workplaces of `cluster.machine.side_by_side`. A game that cannot be played: LabError."""
 
     def refused(task: Task, error: Exception) -> LabError:
         return LabError(f"{task[0]}: {error}")
 
-    return [ProcessWorkplace(partial(_play, Arena(settings, make_engine)), refused) for _ in range(count)]
+    return [ProcessWorkplace(partial(_play, Arena(settings, make_node)), refused) for _ in range(count)]
 
 
 def _play(arena: Arena, _tell: object, task: Task) -> GameResult:

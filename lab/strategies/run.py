@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
@@ -14,7 +15,7 @@ from cluster.machine.side_by_side import side_by_side
 from lab.match.folder import sources
 from lab.match.openings import OpeningError, made_openings
 from lab.match.statistics import Sprt
-from lab.strategies.games import EngineMaker, virtual_workplaces
+from lab.strategies.games import NodeMaker, virtual_workplaces
 from lab.strategies.records import GameResult, LabFolder
 from lab.strategies.report import (
     PointResult,
@@ -61,7 +62,7 @@ def run(
     settings: LabSettings,
     plan: Plan,
     sprt: Sprt | None,
-    net: Path | None,
+    nets: Sequence[Path],
     concurrency: int,
     into: Path | None,
     as_json: bool,
@@ -69,6 +70,7 @@ def run(
     """Play the missing games of the plan, and show the results; returns the exit code.
 
     Args:
+        nets: network files; none: our own.
         into: a table of strategies in which the results are entered; None: none.
 
     Raises:
@@ -79,7 +81,7 @@ def run(
         _known_points(into)
         check_for_table(settings)
     with folder.held():
-        code = _run(folder, settings, plan, sprt, net, concurrency, as_json)
+        code = _run(folder, settings, plan, sprt, nets, concurrency, as_json)
         if into is not None and code == 0:
             _enter(folder, settings, plan, into)
         return code
@@ -90,7 +92,7 @@ def _run(
     settings: LabSettings,
     plan: Plan,
     sprt: Sprt | None,
-    net: Path | None,
+    nets: Sequence[Path],
     concurrency: int,
     as_json: bool,
 ) -> int:
@@ -107,11 +109,12 @@ def _run(
 
     whole = True
     if left:
-        openings = _openings(folder, settings, plan, net)
+        kinds = [EngineSpec(settings.hash_mb, 1, str(net.resolve()), settings.fv_scale) for net in nets]
+        kinds = kinds or [EngineSpec(settings.hash_mb, 1, None, settings.fv_scale)]
+        openings = _openings(folder, settings, plan, kinds[0])
         # Checked when a game is due: a test may have been decided meanwhile.
         tasks = ((game, openings[game.pair]) for game in left if sprt is None or undecided(results, game.point, sprt))
-        spec = EngineSpec(settings.hash_mb, 1, None if net is None else str(net.resolve()), settings.fv_scale)
-        places = virtual_workplaces(settings, EngineMaker(spec), concurrency)
+        places = virtual_workplaces(settings, NodeMaker(*kinds), concurrency)
         with Stoppable() as block, closing(side_by_side(places, tasks)) as games, GamesProgress(plan, results) as bars:
             for result in games:
                 folder.append(result)
@@ -143,7 +146,7 @@ def _known_points(into: Path) -> tuple[Measured, ...]:
     return read_table(into) if into.exists() else ()
 
 
-def _openings(folder: LabFolder, settings: LabSettings, plan: Plan, net: Path | None) -> list[str]:
+def _openings(folder: LabFolder, settings: LabSettings, plan: Plan, kind: EngineSpec) -> list[str]:
     """An opening for each pair; missing ones are generated and stored."""
     wanted = plan.games // 2
     compile_searcher()
@@ -151,7 +154,7 @@ def _openings(folder: LabFolder, settings: LabSettings, plan: Plan, net: Path | 
         return known
 
     def engine() -> NumbaEngine:
-        return NumbaEngine(1, 1, None if net is None else str(net), settings.fv_scale)
+        return NumbaEngine(1, 1, kind.eval_file, settings.fv_scale)
 
     try:
         made = made_openings(wanted, settings.seed, engine)

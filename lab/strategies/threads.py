@@ -8,7 +8,11 @@ remove one of these properties at a time, or give it to nodes::
 
 ``one_table``, ``one_history``: 0 or 1. ``slice_ms``: how far one searcher runs ahead of the others, and the maximum
 delay of its results to them, in milliseconds of the virtual second that a search takes. ``history_ms``: how often the
-nodes exchange the first ``history_tables`` of their histories (`lab.strategies.histories`).
+nodes exchange the first ``history_tables`` of their histories (`lab.strategies.histories`). ``nets``: how many of the
+laboratory's networks are dealt to the nodes in turn; ``second_budget``: the budget of the nodes with the second one, in
+percent of that of the others::
+
+    consult:majority+nets=2    consult:majority+nets=2+second_budget=300
 """
 
 from __future__ import annotations
@@ -28,19 +32,34 @@ CORRECTIONS: Final = 2
 THREADS: Final = "threads"
 _TOGETHER_MS: Final = 8
 """Slices of threads: at 20,000 nodes a move 160 nodes."""
-OWN_SETTINGS: Final = {"one_table": 1, "one_history": 1, "slice_ms": 1000, "history_ms": 1000, "history_tables": 4}
+OWN_SETTINGS: Final = {
+    "one_table": 1,
+    "one_history": 1,
+    "slice_ms": 1000,
+    "history_ms": 1000,
+    "history_tables": 4,
+    "nets": 8,
+    "second_budget": 10_000,
+}
 """The laboratory's settings, and the highest value of each."""
 
 
 @dataclass(frozen=True, slots=True)
 class LabStrategy(Strategy):
-    """A strategy, and how closely its virtual nodes are coupled (`lab.strategies.virtual.VirtualFleet`)."""
+    """A strategy, how closely its virtual nodes are coupled (`lab.strategies.virtual.VirtualFleet`), and how they
+    differ."""
 
     one_table: bool = False
     one_history: bool = False
     slice_ms: int = SLICE_MS
     history_ms: int = 0
     history_tables: int = CORRECTIONS
+    nets: int = 1
+    second_budget: int = 100
+
+    def budget_of(self, number: int, budget: int) -> int:
+        """The budget of node ``number``, from 0 on, if that of the others is ``budget``."""
+        return budget * self.second_budget // 100 if number % self.nets == 1 else budget
 
 
 SINGLE: Final = LabStrategy("single", Settings(mode=Mode.CONSULT))

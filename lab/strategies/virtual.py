@@ -2,7 +2,8 @@
 
 A virtual node searches ``nps`` nodes in a virtual second: a line that its engine reports after n nodes arrives n / nps
 seconds after the job did. Time advances in slices: in each, the engines run one after another as far as the slice
-allows (`lab.strategies.steps`), and at its end those that share their tables exchange new entries. Events within a
+allows (`lab.strategies.steps`), and at its end those that share their tables exchange new entries; of engines with
+other networks they take the moves alone, as real nodes do. Events within a
 slice are handled in order. A stop or a newer job then finds an engine at most a slice ahead, and results beyond it are
 discarded, because a real node would never have found them.
 
@@ -38,11 +39,12 @@ from cluster.coordination.events import (
 )
 from cluster.coordination.settings import Settings, SharingSettings
 from cluster.coordination.strategies import standard_table
-from cluster.network.messages import Done, Job, Report
+from cluster.network.messages import COMMON, Done, Job, Report
+from cluster.network.scale import Scale
 from lab.strategies.histories import HistoryExchange
 from lab.strategies.steps import Steps
 from lab.strategies.threads import CORRECTIONS, SLICE_MS, LabStrategy
-from worker.engine import Engine, EngineError, SearchInfo, SearchResult, SharesTable
+from worker.engine import MOVES_MEANING, Engine, EngineError, SearchInfo, SearchResult, SharesTable
 from worker.search.engine import NumbaEngine
 
 _LONE_SLICE_MS: Final = 1000
@@ -83,8 +85,9 @@ class VirtualFleet:
     """End of the current slice, up to which these jobs have run."""
     _queue: list[tuple[int, int, Event]] = field(init=False, default_factory=list)
     _order: itertools.count[int] = field(init=False, default_factory=itertools.count)
-    _sharers: list[list[SharesTable]] = field(init=False, default_factory=list)
-    """Engines that can use each other's table entries; empty if nothing is shared."""
+    _sharers: list[list[list[SharesTable]]] = field(init=False, default_factory=list)
+    """Families of engines that can use the moves in each other's table entries, in groups that can use the entries;
+    empty if nothing is shared."""
     _pondered_id: int | None = field(init=False, default=None)
     """The search id of the running pondering."""
 
@@ -97,14 +100,20 @@ class VirtualFleet:
         for node in self.nodes:
             if isinstance(node.engine, SharesTable):
                 alike[node.engine.entries_meaning()].append(node.engine)
+        families: defaultdict[str, list[list[SharesTable]]] = defaultdict(list)
+        for meaning, engines in alike.items():
+            families[meaning[:MOVES_MEANING]].append(engines)
+        shares = bool(self.share_depth) and not self.one_table
+        for family in families.values():
+            share_depth = self.share_depth if shares and sum(map(len, family)) > 1 else None
+            for engine in itertools.chain.from_iterable(family):
+                engine.share(share_depth)
+            if share_depth is not None:
+                self._sharers.append(family)
         for engines in alike.values():
-            shares = self.share_depth and len(engines) > 1 and not self.one_table
             for engine in engines:
-                engine.share(self.share_depth if shares else None)
                 if isinstance(engine, NumbaEngine) and isinstance(engines[0], NumbaEngine):
                     engine.search_beside(engines[0], table=self.one_table, histories=self.one_history)
-            if shares:
-                self._sharers.append(engines)
             if self.history_ms and not self.one_history:
                 ours = [engine for engine in engines if isinstance(engine, NumbaEngine)]
                 self.histories.append(HistoryExchange(ours, self.history_tables))
@@ -129,8 +138,8 @@ class VirtualFleet:
         """Start a new game on every engine."""
         for node in self.nodes:
             node.engine.new_game()
-        for engines in self._sharers:
-            for engine in engines:
+        for family in self._sharers:
+            for engine in itertools.chain.from_iterable(family):
                 engine.take_entries()
         for histories in self.histories:
             histories.begin()
@@ -222,8 +231,8 @@ class VirtualFleet:
         self._horizon_ms += self.slice_ms
         for node_id in list(self._runs):
             self._advance(node_id)
-        for engines in self._sharers:
-            exchange(engines)
+        for family in self._sharers:
+            exchange(family)
         if self.history_ms and self._horizon_ms - self._told_ms >= self.history_ms:
             self._told_ms = self._horizon_ms
             for histories in self.histories:
@@ -271,12 +280,14 @@ _ENDLESS: Final = 1 << 50
 
 @dataclass(slots=True)
 class VirtualNode:
-    """An engine and its speed (virtual nodes a second). ``delay_ms``: of each message to the master."""
+    """An engine, its speed (virtual nodes a second), and the scale of its scores. ``delay_ms``: of each message to the
+    master."""
 
     node_id: str
     engine: Engine
     nps: int = 1_000_000
     delay_ms: int = 0
+    scale: Scale = COMMON
 
     def joins(self) -> NodeJoined:
         """The event by which it joins, as `cluster.drivers.fleet` creates it for a real node."""
@@ -297,9 +308,9 @@ class JobRun:
         self._result: SearchResult | None = None
         self._error = ""
         self.over = False
-        limits = _in_nodes(job, node.nps).limits()
+        limits = _in_nodes(job, node.nps).limits(node.scale)
         try:
-            node.engine.rules = job.rules(node.engine.rules)
+            node.engine.rules = job.rules(node.engine.rules, node.scale)
             node.engine.set_position(job.sfen, job.moves)
             if isinstance(node.engine, NumbaEngine):
                 self._search = Steps(node.engine, limits, self._infos.append)
@@ -349,16 +360,21 @@ class JobRun:
         return self._began_ms + nodes * 1000 // self._node.nps + self._node.delay_ms
 
     def _report(self, info: SearchInfo) -> Report:
-        return Report.of(self._node.node_id, self._job, replace(info, time_ms=info.nodes * 1000 // self._node.nps))
+        timed = replace(info, time_ms=info.nodes * 1000 // self._node.nps)
+        return Report.of(self._node.node_id, self._job, timed, self._node.scale)
 
 
-def exchange(engines: Sequence[SharesTable]) -> None:
-    """Every engine copies the others' new entries since the last exchange."""
-    fresh = [engine.take_entries() for engine in engines]
-    for number, engine in enumerate(engines):
-        others = [entries for other, entries in enumerate(fresh) if other != number and len(entries)]
-        if others:
-            engine.absorb_entries(np.concatenate(others))
+def exchange(family: Sequence[Sequence[SharesTable]]) -> None:
+    """Every engine copies its group's new entries since the last exchange, and the moves of the other groups'."""
+    fresh = [[engine.take_entries() for engine in engines] for engines in family]
+    for group, engines in enumerate(family):
+        for number, engine in enumerate(engines):
+            others = [entries for other, entries in enumerate(fresh[group]) if other != number]
+            hints = [entries for other in range(len(family)) if other != group for entries in fresh[other]]
+            if any(map(len, others)):
+                engine.absorb_entries(np.concatenate(others))
+            if any(map(len, hints)):
+                engine.absorb_moves(np.concatenate(hints))
 
 
 def _in_nodes(job: Job, nps: int) -> Job:

@@ -8,11 +8,14 @@ import pytest
 
 from cluster.engine_spec import EngineSpec, Variety
 from cluster.machine.side_by_side import side_by_side
-from lab.strategies.games import Arena, EngineMaker, EnginePool, MakeEngine, Task, virtual_workplaces
+from cluster.network.messages import COMMON
+from lab.strategies.games import Arena, MakeNode, NodeMaker, NodePool, Task, virtual_workplaces
 from lab.strategies.records import GameResult
 from lab.strategies.settings import LabError, LabSettings, Plan, Point, ScheduledGame
+from lab.strategies.threads import LabStrategy, lab_strategy
+from lab.strategies.virtual import VirtualNode
 from tests.cluster.engines import HashEngine, broken_engine
-from worker.engine import EngineError, InfoCallback, Limits, SearchResult
+from worker.engine import Engine, EngineError, InfoCallback, Limits, SearchResult, SharesTable
 from worker.shogi import STARTPOS, Position
 
 SETTINGS = LabSettings(2500, max_moves=24)
@@ -26,20 +29,20 @@ def tasks(games: int = 4) -> list[Task]:
     return [(game, sfens[game.pair % 2]) for game in plan.left([])]
 
 
-def play(settings: LabSettings, make_engine: MakeEngine, games: list[Task], processes: int) -> list[GameResult]:
-    return list(side_by_side(virtual_workplaces(settings, make_engine, processes), games))
+def play(settings: LabSettings, make_node: MakeNode, games: list[Task], processes: int) -> list[GameResult]:
+    return list(side_by_side(virtual_workplaces(settings, make_node, processes), games))
 
 
 class TestArena:
     def test_a_game_depends_on_nothing_that_was_played_before(self) -> None:
-        arena = Arena(QUICK, hash_engine)
+        arena = Arena(QUICK, hash_node)
         found = [arena.play(game, sfen) for game, sfen in tasks()]
         again = [arena.play(game, sfen) for game, sfen in reversed(tasks())]
         assert found == again[::-1]
-        assert found == [Arena(QUICK, hash_engine).play(game, sfen) for game, sfen in tasks()]
+        assert found == [Arena(QUICK, hash_node).play(game, sfen) for game, sfen in tasks()]
 
     def test_budgets_and_figures(self) -> None:
-        game = Arena(replace(SETTINGS, against="2x"), hash_engine).play(ScheduledGame(Point("split", 3), 1), STARTPOS)
+        game = Arena(replace(SETTINGS, against="2x"), hash_node).play(ScheduledGame(Point("split", 3), 1), STARTPOS)
         assert not game.game.a_is_black
         assert (game.end, game.points, len(game.moves)) == ("move limit", 0.5, 24)
         assert (game.a.moves, game.b.moves) == (12, 12)
@@ -47,11 +50,11 @@ class TestArena:
         assert 12 * 4000 < game.b.nodes <= 12 * 5000
         assert 0 < game.a.wasted < game.a.nodes / 10
         assert (game.a.votes, game.b.votes, game.b.wasted) == (0, 0, 0)
-        vote = Arena(SETTINGS, hash_engine).play(ScheduledGame(Point("consult:majority", 3), 0), STARTPOS)
+        vote = Arena(SETTINGS, hash_node).play(ScheduledGame(Point("consult:majority", 3), 0), STARTPOS)
         assert (vote.a.votes, vote.a.agreement) == (12, 12.0)
 
     def test_the_moves_are_legal_and_colours_are_swapped(self) -> None:
-        arena = Arena(replace(SETTINGS, against="consult:majority@2"), hash_engine)
+        arena = Arena(replace(SETTINGS, against="consult:majority@2"), hash_node)
         for number in (0, 1):
             game = arena.play(ScheduledGame(Point("split", 3), number), STARTPOS)
             position = Position.startpos()
@@ -66,17 +69,18 @@ class TestArena:
                     raise EngineError("no such move")
                 return super().go(limits, on_info)
 
-        engines = iter([Failing(), HashEngine(), HashEngine(), HashEngine()])
+        engines = [Failing(), HashEngine(), HashEngine(), HashEngine()]
+        nodes = iter([VirtualNode(f"n{number}", engine) for number, engine in enumerate(engines)])
         point = Point("split+root_share=0+redeal.last=0", 3)
-        game = Arena(QUICK, lambda *_: next(engines)).play(ScheduledGame(point, 0), STARTPOS)
+        game = Arena(QUICK, lambda *_: next(nodes)).play(ScheduledGame(point, 0), STARTPOS)
         assert (game.a.moves, game.a.redeals, game.b.redeals) == (3, 3, 0)
 
     def test_each_node_gets_the_engine_of_its_number_and_fleet(self) -> None:
         made: list[tuple[Variety, int]] = []
 
-        def make(variety: Variety, number: int) -> HashEngine:
-            made.append((variety, number))
-            return HashEngine()
+        def make(how: LabStrategy, number: int) -> VirtualNode:
+            made.append((how.variety, number))
+            return hash_node(how, number)
 
         arena = Arena(replace(QUICK, against="consult+noise=5@2"), make)
         for _ in range(2):
@@ -87,28 +91,53 @@ class TestArena:
         assert made[5:] == [(Variety(), 0)]
 
     def test_engines_that_are_not_needed_any_more_are_closed(self) -> None:
-        made: list[HashEngine] = []
+        made: list[Engine] = []
 
-        def make(_variety: Variety, _number: int) -> HashEngine:
-            made.append(HashEngine())
-            return made[-1]
+        def make(how: LabStrategy, number: int) -> VirtualNode:
+            node = hash_node(how, number)
+            made.append(node.engine)
+            return node
 
-        pool = EnginePool(make)
-        first = pool.engines("a", Variety(), 30)
-        pool.engines("b", Variety(), 10)
-        assert pool.engines("a", Variety(), 20) == first[:20]
+        pool = NodePool(make)
+
+        def engines(side: str, text: str, count: int) -> list[HashEngine]:
+            return [node.engine for node in pool.nodes(side, lab_strategy(text), count, 1000)]  # type: ignore[misc]
+
+        first = engines("a", "consult", 30)
+        engines("b", "consult", 10)
+        assert engines("a", "split", 20) == first[:20]
         for seed in range(1, 5):
-            pool.engines("a", Variety(seed=seed, noise=1), 20)
-            pool.engines("b", Variety(), 10)
+            engines("a", f"consult+seed={seed}+noise=1", 20)
+            engines("b", "consult", 10)
         assert sum(not engine.closed for engine in made) <= 64 + 20
         assert all(engine.closed for engine in first)
-        assert not any(engine.closed for engine in pool.engines("b", Variety(), 10))
+        assert not any(engine.closed for engine in engines("b", "consult", 10))
+
+    @pytest.mark.usefixtures("warm")
+    def test_networks_are_dealt_in_turn(self) -> None:
+        make = NodeMaker(EngineSpec(hash_mb=1), EngineSpec(hash_mb=1, fv_scale=32))
+        pool, how = NodePool(make), lab_strategy("consult+nets=2+second_budget=300")
+        nodes = pool.nodes("a", how, 4, 1000)
+        assert [node.nps for node in nodes] == [1000, 3000, 1000, 3000]
+        first, second, third, fourth = (node.engine for node in nodes)
+        assert isinstance(first, SharesTable)
+        assert isinstance(second, SharesTable)
+        assert first.entries_meaning() != second.entries_meaning()
+        assert [first.entries_meaning(), second.entries_meaning()] == [
+            engine.entries_meaning() for engine in (third, fourth) if isinstance(engine, SharesTable)
+        ]
+        assert nodes[0].scale.win_scale == 2 * nodes[1].scale.win_scale
+        assert [node.scale for node in pool.nodes("a", lab_strategy("consult"), 2, 1000)] == [COMMON, COMMON]
+
+    def test_more_networks_than_there_are(self) -> None:
+        with pytest.raises(LabError, match=r"consult:majority\+nets=2: there are 1 networks"):
+            NodeMaker(EngineSpec())(lab_strategy("consult+nets=2"), 0)
 
     def test_ends(self) -> None:
         def ahead(move: str, _depth: int) -> int:
             return {"G*5b": 5000}.get(move, -3000)
 
-        arena = Arena(SETTINGS, lambda *_: HashEngine(score=ahead))
+        arena = Arena(SETTINGS, lambda *_: VirtualNode("n1", HashEngine(score=ahead)))
         game = arena.play(ScheduledGame(Point("split", 1), 0), MATED_SOON)
         assert (game.end, game.points, game.moves) == ("mate", 1.0, ("G*5b",))
         game = arena.play(ScheduledGame(Point("split", 1), 1), MATED_SOON)
@@ -117,7 +146,7 @@ class TestArena:
     @pytest.mark.usefixtures("warm")
     def test_a_pondering_side_searches_on_the_opponents_time(self) -> None:
         settings = LabSettings(400, max_moves=14)
-        arena = Arena(settings, EngineMaker(EngineSpec(hash_mb=1)))
+        arena = Arena(settings, NodeMaker(EngineSpec(hash_mb=1)))
         game = ScheduledGame(Point("consult:majority+ponder=1", 2), 1)
         found = arena.play(game, STARTPOS)
         assert len(found.moves) == 14
@@ -133,15 +162,15 @@ class TestProcesses:
         def key(record: GameResult) -> tuple[Point, int]:
             return record.game.point, record.game.number
 
-        arena = Arena(QUICK, hash_engine)
+        arena = Arena(QUICK, hash_node)
         alone = sorted((arena.play(game, sfen) for game, sfen in tasks()), key=key)
-        assert alone == sorted(play(QUICK, hash_engine, tasks(), 2), key=key)
+        assert alone == sorted(play(QUICK, hash_node, tasks(), 2), key=key)
 
     def test_an_engine_that_cannot_be_made(self) -> None:
         with pytest.raises(LabError, match=r"split, 1 node, game 0: EngineError: no such net: x\.bin"):
             play(SETTINGS, broken_engine, tasks(), 1)
 
 
-def hash_engine(_variety: Variety, _number: int) -> HashEngine:
+def hash_node(_how: LabStrategy, number: int) -> VirtualNode:
     """For other processes, which import their engine by name."""
-    return HashEngine()
+    return VirtualNode(f"n{number + 1}", HashEngine())

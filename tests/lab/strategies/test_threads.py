@@ -41,8 +41,16 @@ def test_threads_vote_as_threads_do_and_settings_are_the_fleets() -> None:
     assert lab_strategy("threads+one_table=0+share_depth=1").share_depth == 1
 
 
+def test_networks_in_turn_and_the_budget_of_the_second() -> None:
+    found = lab_strategy("consult+nets=2+second_budget=300")
+    assert found.name == "consult:majority+nets=2+second_budget=300"
+    assert [found.budget_of(number, 1000) for number in range(4)] == [1000, 3000, 1000, 3000]
+    assert [lab_strategy("consult").budget_of(number, 1000) for number in range(2)] == [1000, 1000]
+
+
 @pytest.mark.parametrize(
-    "text", ["threads+one_table=2", "threads+slice_ms=0", "threads+slice_ms=x", "threads:loud", "thread"]
+    "text",
+    ["consult+nets=0", "threads+one_table=2", "threads+slice_ms=0", "threads+slice_ms=x", "threads:loud", "thread"],
 )
 def test_no_strategy(text: str) -> None:
     with pytest.raises(StrategyError):

@@ -12,10 +12,11 @@ from cluster.coordination.events import NodeLost
 from cluster.coordination.settings import Mode, Settings
 from cluster.engine_spec import EngineSpec
 from cluster.network.messages import Done, Job, Report
+from cluster.network.scale import Scale
 from lab.strategies.virtual import JobRun, VirtualFleet, VirtualNode
 from tests.cluster.engines import HashEngine
 from worker.engine import Entries, InfoCallback, Limits, SearchResult
-from worker.score import mate_in
+from worker.score import WIN_SCALE, mate_in
 from worker.search.engine import NumbaEngine
 from worker.shogi import STARTPOS
 
@@ -136,11 +137,17 @@ class Absorbing(NumbaEngine):
 
     def __init__(self, spec: EngineSpec) -> None:
         super().__init__(spec.hash_mb, network=spec.load_network(), number=spec.number)
-        self.absorbed = 0
+        self.absorbed = self.hints = 0
 
     def absorb_entries(self, entries: Entries) -> int:
         used = super().absorb_entries(entries)
         self.absorbed += used
+        return used
+
+    def absorb_moves(self, entries: Entries) -> int:
+        before = self.absorbed
+        used = super().absorb_moves(entries)
+        self.absorbed, self.hints = before, self.hints + used
         return used
 
 
@@ -168,11 +175,15 @@ def test_nodes_share_entries_in_the_same_way_every_time() -> None:
 
 
 @pytest.mark.usefixtures("warm")
-def test_only_nodes_with_the_same_network_share() -> None:
+def test_nodes_with_another_network_take_only_the_moves() -> None:
     noisy = replace(ALIKE[2], noise_cp=20, seed=5)
     fleet, engines = sharing_fleet(2, (*ALIKE[:2], noisy))
     fleet.search(SearchRequest(1, STARTPOS, nodes=5000))
     assert [engine.absorbed > 0 for engine in engines] == [True, True, False]
+    assert all(engine.hints > 0 for engine in engines)
+    alone, engines = sharing_fleet(0, (*ALIKE[:2], noisy))
+    alone.search(SearchRequest(1, STARTPOS, nodes=5000))
+    assert not any(engine.absorbed or engine.hints for engine in engines)
 
 
 @pytest.mark.usefixtures("warm")
@@ -184,6 +195,13 @@ def test_a_node_that_is_lost_or_stopped_is_no_longer_driven() -> None:
     soft = fleet.search(SearchRequest(2, STARTPOS, soft_ms=500, hard_ms=900))
     assert soft.elapsed_ms == 500
     assert fleet.search(SearchRequest(3, STARTPOS, nodes=5000)).nodes >= 10_000
+
+
+@pytest.mark.parametrize("win_scale", [WIN_SCALE, 2 * WIN_SCALE])
+def test_scores_reach_the_coordinator_on_one_scale(win_scale: float) -> None:
+    node = VirtualNode("n1", HashEngine(score=lambda _move, _depth: 300), scale=Scale(win_scale))
+    decision = VirtualFleet([node], SETTINGS).search(SearchRequest(1, STARTPOS, nodes=5000))
+    assert decision.score == 300 * WIN_SCALE / win_scale
 
 
 def test_the_coordinator_knows_the_engines_and_their_speeds() -> None:
