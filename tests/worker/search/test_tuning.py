@@ -75,10 +75,10 @@ def test_compiled_code_reads_the_values_in_force_also_out_of_the_cache(tmp_path:
     (tmp_path / "reading.py").write_text(READING)
     own = f"{parameters.LATE_MOVES} {parameters.BONUS[0] + parameters.BONUS[1]} 1024 {parameters.HISTORY_BUTTERFLY[1]}"
     changed = f"5 {parameters.BONUS[0] - 9} 1024 {parameters.HISTORY_BUTTERFLY[1]}"
-    for hits in ("0", "1"):
+    for _ in range(2):  # the second process has a table at another address
         lines = in_tuning_build(FUNCTION.format(folder=str(tmp_path)), 120)
         assert [line.strip() for line in lines[:3]] == [own, changed, own]
-        assert lines[3] == hits  # the second process has a table at another address
+    assert lines[3] == "1", "out of the cache"
 
 
 SEARCH = f"""
