@@ -194,6 +194,7 @@ def main() -> None:
         for name in options.strategy.split(","):
             text, at, number = name.partition("@")
             how = lab_strategy(text)
+            NodeMaker(*specs).check(how)
             numbers = [number] if at else options.nodes.split(",")
             choosers += [Chooser(f"{how.name}@{nodes}", how, int(nodes)) for nodes in numbers]
     except (OSError, ValueError) as error:

@@ -41,10 +41,14 @@ class NodeMaker:
         self._kinds = kinds
         self._networks = Networks()
 
-    def __call__(self, how: LabStrategy, number: int) -> VirtualNode:
-        """Make it. Raises EngineError; LabError if the strategy needs more networks than there are."""
+    def check(self, how: LabStrategy) -> None:
+        """Raises LabError: the strategy needs more networks than there are."""
         if how.nets > len(self._kinds):
-            raise LabError(f"{how.name}: there are {len(self._kinds)} networks")
+            raise LabError(f"{how.name} needs {how.nets} networks (--net), not {len(self._kinds)}")
+
+    def __call__(self, how: LabStrategy, number: int) -> VirtualNode:
+        """Make it. Raises EngineError, and LabError as `check`."""
+        self.check(how)
         fleet = FleetSpec(self._kinds[: how.nets], how.variety)
         kind = fleet.spec_of(number)
         assert isinstance(kind, EngineSpec)

@@ -28,6 +28,7 @@ from lab.strategies.report import (
     undecided,
 )
 from lab.strategies.settings import LabError, LabSettings, Plan, Point
+from lab.strategies.threads import lab_strategy
 from master.commands.checks import check_folder
 from master.commands.common import Stoppable, compile_searcher, exit_code, notice
 from master.ui.progress import Bars
@@ -76,12 +77,16 @@ def run(
     Raises:
         LabError, TableError, OSError: as the parts raise them.
     """
+    kinds = [EngineSpec(settings.hash_mb, 1, str(net.resolve()), settings.fv_scale) for net in nets]
+    kinds = kinds or [EngineSpec(settings.hash_mb, 1, None, settings.fv_scale)]
+    for name in filter(None, (*plan.strategies, settings.opponent.strategy)):
+        NodeMaker(*kinds).check(lab_strategy(name))
     if into is not None:
         check_folder(into.parent, "--table")
         _known_points(into)
         check_for_table(settings)
     with folder.held():
-        code = _run(folder, settings, plan, sprt, nets, concurrency, as_json)
+        code = _run(folder, settings, plan, sprt, kinds, concurrency, as_json)
         if into is not None and code == 0:
             _enter(folder, settings, plan, into)
         return code
@@ -92,7 +97,7 @@ def _run(
     settings: LabSettings,
     plan: Plan,
     sprt: Sprt | None,
-    nets: Sequence[Path],
+    kinds: Sequence[EngineSpec],
     concurrency: int,
     as_json: bool,
 ) -> int:
@@ -109,8 +114,6 @@ def _run(
 
     whole = True
     if left:
-        kinds = [EngineSpec(settings.hash_mb, 1, str(net.resolve()), settings.fv_scale) for net in nets]
-        kinds = kinds or [EngineSpec(settings.hash_mb, 1, None, settings.fv_scale)]
         openings = _openings(folder, settings, plan, kinds[0])
         # Checked when a game is due: a test may have been decided meanwhile.
         tasks = ((game, openings[game.pair]) for game in left if sprt is None or undecided(results, game.point, sprt))

@@ -130,7 +130,7 @@ class TestArena:
         assert [node.scale for node in pool.nodes("a", lab_strategy("consult"), 2, 1000)] == [COMMON, COMMON]
 
     def test_more_networks_than_there_are(self) -> None:
-        with pytest.raises(LabError, match=r"consult:majority\+nets=2: there are 1 networks"):
+        with pytest.raises(LabError, match=r"consult:majority\+nets=2 needs 2 networks \(--net\), not 1"):
             NodeMaker(EngineSpec())(lab_strategy("consult+nets=2"), 0)
 
     def test_ends(self) -> None:
