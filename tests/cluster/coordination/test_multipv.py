@@ -144,7 +144,7 @@ def test_a_real_searcher_knows_the_move_limit_and_the_value_of_a_draw() -> None:
     async def play() -> list[Decision]:
         searcher, heard = LocalSearcher(lambda: NumbaEngine(hash_mb=1), Settings(validate=True)), Heard()
         await searcher.open(heard.listener())
-        request = SearchRequest(1, STARTPOS, nodes=300, multipv=2, max_moves=1, draw_black=-123, draw_white=77)
+        request = SearchRequest(1, STARTPOS, nodes=300, multipv=2, max_moves=1, draw_black=-1123, draw_white=1077)
         decisions = []
         for searched in (
             request,
@@ -157,9 +157,9 @@ def test_a_real_searcher_knows_the_move_limit_and_the_value_of_a_draw() -> None:
         return decisions
 
     black, white, free = asyncio.run(play())
-    assert [line.score for line in black.lines] == [-123, -123]
-    assert white.score == 77
-    assert free.score not in (-123, 77)
+    assert [line.score for line in black.lines] == [-1123, -1123]
+    assert white.score == 1077
+    assert free.score not in (-1123, 1077)
 
 
 def test_a_mate_does_not_end_a_search_for_several_lines() -> None:
