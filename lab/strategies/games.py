@@ -79,8 +79,8 @@ class NodePool:
                 node.engine.close()
         own += [self._make_node(how, number) for number in range(len(own), count)]
         self._kept[key] = own
-        nps = [how.budget_of(number, budget) * 1000 // SEARCH_MS for number in range(count)]
-        return [replace(node, nps=speed) for node, speed in zip(own, nps, strict=False)]
+        budgets = [how.budget_of(number, budget) for number in range(count)]
+        return [replace(own[number], nps=each * 1000 // SEARCH_MS) for number, each in enumerate(budgets)]
 
 
 @dataclass(slots=True)

@@ -119,7 +119,7 @@ def measured(settings: LabSettings, results: Sequence[PointResult]) -> list[Meas
             low=point["elo_low"],
             high=point["elo_high"],
             games=point["games"],
-            net=settings.net,
+            net=settings.net.partition("+")[0],  # no strategy of the table uses a second one
         )
         for point in points
     ]

@@ -82,7 +82,7 @@ class LabSettings:
     seed: int = 1
     """Seed of the openings."""
     net: str = ""
-    """Identifies the network by the SHA-256 of its file, not by its name."""
+    """Identifies each network by the SHA-256 of its file, not by its name; with ``+`` between them."""
     fv_scale: int | None = None
     hash_mb: int = 4
     """Table size of every node."""

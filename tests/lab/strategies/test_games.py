@@ -53,6 +53,12 @@ class TestArena:
         vote = Arena(SETTINGS, hash_node).play(ScheduledGame(Point("consult:majority", 3), 0), STARTPOS)
         assert (vote.a.votes, vote.a.agreement) == (12, 12.0)
 
+    def test_nodes_with_the_second_network_have_their_own_budget(self) -> None:
+        point = Point("consult:majority+nets=2+second_budget=300", 2)
+        game = Arena(QUICK, hash_node).play(ScheduledGame(point, 0), STARTPOS)
+        assert game.a.moves == 3
+        assert 3 * 4 * 2000 < game.a.nodes <= 3 * 4 * 2500
+
     def test_the_moves_are_legal_and_colours_are_swapped(self) -> None:
         arena = Arena(replace(SETTINGS, against="consult:majority@2"), hash_node)
         for number in (0, 1):
