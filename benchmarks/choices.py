@@ -1,5 +1,4 @@
-"""The quality of a fleet's choices, measured on positions instead of games: minutes instead of the hours of `gougi
-lab`.
+"""The quality of a fleet's choices, measured on positions: minutes instead of the hours of `gougi lab`.
 
     python -m benchmarks.choices FOLDER OUT.jsonl --net nn.bin [--strategy NAME,…] [--nodes 2,4,8] [--positions N]
                                  [--budget N] [--times 1,2,4,8] [--judge N] [--judge-net FILE] [--hash MB]
