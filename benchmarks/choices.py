@@ -33,10 +33,10 @@ from typing import Any
 from cluster.api import SearchRequest
 from cluster.coordination.settings import PlayoffSettings
 from cluster.engine_spec import EngineSpec
+from lab.match.openings import games_of
 from lab.strategies.games import SEARCH_MS, NodeMaker, NodePool
 from lab.strategies.threads import LabStrategy, lab_strategy
 from lab.strategies.virtual import VirtualFleet
-from master.records.read_csa import csa_parts, read_csa
 from worker.engine import Engine, Limits
 from worker.score import MATE
 
@@ -139,12 +139,9 @@ def _work(
 
 def _games(folder: Path) -> Iterable[GamePosition]:
     """Each game of a folder of `gougi lab` or of `gougi match`: its start position and its moves."""
-    records = sorted((folder / "records").glob("*.csa"))
-    for record in records:
-        for _, part in csa_parts(record.read_text("utf-8").splitlines()):
-            reading = read_csa(part)
-            yield reading.start_sfen, tuple(move.usi for move in reading.moves)
-    if not records:
+    if (folder / "records").exists():
+        yield from games_of(folder)
+    else:
         openings = [line for line in (folder / "openings.txt").read_text("utf-8").splitlines() if line.strip()]
         for line in (folder / "games.jsonl").read_text("utf-8").splitlines():
             game = json.loads(line)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import random
 import re
@@ -30,7 +31,7 @@ TREE_NATURAL: Final = 0.5
 """Share of the games with natural openings, if positions of trees are kept."""
 _PIECES: Final = 40
 _STARTS: Final = 4
-"""Positions of the file of --openings for each game."""
+"""Positions of --openings for each game."""
 TREE_GAMES: Final = 200
 """Games per shard in that case: some 150,000 positions, 13 MB."""
 
@@ -58,10 +59,9 @@ def selfplay(
         Path | None,
         typer.Option(
             exists=True,
-            dir_okay=False,
             metavar="FILE",
-            help="Games start at random positions of this file: one in each line (sfen ...), or a .psv. Default: the "
-            "start position.",
+            help="Games start at random positions of this file: one in each line (sfen ...), a .psv, or the folder of "
+            "a match, whose games they come from. Default: the start position.",
             callback=only(Kind.POSITIONS),
         ),
     ] = None,
@@ -166,7 +166,6 @@ def selfplay(
     from lab.selfplay.run import digest_of, run
     from lab.selfplay.teacher import TeacherSettings, code_version
     from worker.nnue.architecture import NetworkFileError
-    from worker.nnue.beside import fingerprint
 
     first, last = _plies(plies or ("8-16" if openings is None else "0-4"))
     if scale is None:
@@ -180,7 +179,7 @@ def selfplay(
             natural=(TREE_NATURAL if tree else 0.0) if natural is None else natural,
             tree_depth=tree_depth if tree else 0, tree_share=tree_share, deep=deep_share, deep_nodes=deep_nodes,
             deep_depth=deep_depth, hash_mb=hash_mb, games=(TREE_GAMES if tree else 1000) if shard is None else shard,
-            starts="" if openings is None else fingerprint(openings),
+            starts=_identity(openings),
         )  # fmt: skip
         starts = _starts(openings, settings)
         network = network_file(net, fv_scale)
@@ -196,6 +195,19 @@ def selfplay(
         raise CommandError(str(error), FAILED) from error
     except OSError as error:
         raise CommandError(f"{described(error)}; the same command goes on", FAILED) from error
+
+
+def _identity(openings: Path | None) -> str:
+    """A hash of the positions from which games start; empty: the start position."""
+    from lab.match.openings import OpeningError, read_openings
+    from worker.nnue.beside import fingerprint
+
+    if openings is None:
+        return ""
+    if not openings.is_dir():
+        return fingerprint(openings)
+    with EndsOn(OpeningError):
+        return hashlib.sha256("\n".join(read_openings(openings)).encode()).hexdigest()
 
 
 def _starts(openings: Path | None, settings: TeacherSettings) -> Starts:

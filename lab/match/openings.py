@@ -1,4 +1,4 @@
-"""Balanced openings: random play-outs that the searcher judges even, or positions of a file.
+"""Balanced openings: random play-outs that the searcher judges even, positions of a file, or those of a match's games.
 
 A move of a play-out is any legal one, or one of the searcher's best; such *natural* openings resemble those of games. A
 file of 500 natural ones ships with the package, so that matches on different days use the same ones.
@@ -14,11 +14,13 @@ Usage::
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 from master.commands.common import compile_searcher, interruptible
+from master.records.read_csa import csa_parts, read_csa
+from master.records.reading import RecordFault
 from worker.engine import Engine, Limits
 from worker.files import reason, replace_file
 from worker.shogi import STARTPOS, MoveError, Position, SfenError, move_to_usi
@@ -32,6 +34,10 @@ NATURAL: Final = "natural"
 """The name of the file that ships with the package."""
 _BEST_NODES: Final = 5000
 """Nodes of the searches that find the best moves."""
+_EVERY: Final = 8
+"""Plies from one position of a game to the next."""
+_BEFORE_END: Final = 8
+"""The last plies of a game, at which it is decided."""
 _PATIENCE: Final = 400
 """Play-outs tried for each opening wanted, before the margin is considered too narrow."""
 
@@ -122,14 +128,46 @@ def natural_openings(seed: int | str) -> list[str]:
     return openings
 
 
+def games_of(folder: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The games of a match's folder (`lab.match.folder`): each one's opening, as SFEN, and its moves.
+
+    Raises:
+        OpeningError: a record cannot be read.
+    """
+    for record in sorted((folder / "records").glob("*.csa")):
+        try:
+            for _, part in csa_parts(record.read_text("utf-8").splitlines()):
+                game = read_csa(part)
+                yield game.start_sfen, tuple(move.usi for move in game.moves)
+        except (OSError, UnicodeDecodeError, RecordFault) as error:
+            raise OpeningError(f"{record}: {error}") from error
+
+
+def _played(folder: Path) -> list[str]:
+    """Positions of a match's games, without the first moves and the last."""
+    found: dict[str, None] = {}
+    for sfen, moves in games_of(folder):
+        position = Position.from_sfen(sfen)
+        for ply, move in enumerate(moves[:-_BEFORE_END]):
+            if ply % _EVERY == _EVERY - 1:
+                found[position.sfen()] = None
+            position.push_usi(move)
+    if not found:
+        raise OpeningError(f"{folder}: no folder of a match, or its games are too short")
+    return list(found)
+
+
 def read_openings(path: Path) -> list[str]:
     """The SFENs of an opening file: one position per line, in USI form (``startpos moves 7g7f``, ``sfen S moves M``).
 
     ``position`` may precede it, and ``sfen`` may be left out. Empty lines and lines that begin with ``#`` are skipped.
+    Of a match's folder: every eighth position of each game, without the last moves.
 
     Raises:
         OpeningError: the file cannot be read, has no opening, or one that is not legal.
     """
+    if path.is_dir():
+        return _played(path)
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:

@@ -124,3 +124,23 @@ def test_bad_files(tmp_path: Path, text: str, words: str) -> None:
         read_openings(file)
     with pytest.raises(OpeningError, match="gone: cannot be read: no such file"):
         read_openings(tmp_path / "gone")
+
+
+def test_positions_of_a_match(tmp_path: Path) -> None:
+    moves = ["+2726FU", "-8384FU", "+2625FU", "-8485FU", "+6978KI", "-4132KI", "+3938GI", "-7172GI"] + [
+        "+5958OU",
+        "-5152OU",
+        "+5859OU",
+        "-5251OU",
+    ] * 3
+    (tmp_path / "records").mkdir()
+    for number, length in ((1, 16), (2, 15)):
+        record = ["V3.0", "PI", "+", *moves[:length], "%TORYO"]
+        (tmp_path / "records" / f"game-{number:04d}.csa").write_text("\n".join(record) + "\n", encoding="utf-8")
+    found = read_openings(tmp_path)
+    assert [Position.from_sfen(sfen).move_number for sfen in found] == [8], "the eighth position, of both games once"
+    (tmp_path / "records" / "game-0003.csa").write_text("V3.0\nPI\n+\n+2726XX\n", encoding="utf-8")
+    with pytest.raises(OpeningError, match=r"game-0003\.csa: "):
+        read_openings(tmp_path)
+    with pytest.raises(OpeningError, match="no folder of a match, or its games are too short"):
+        read_openings(tmp_path / "records")
