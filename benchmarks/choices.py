@@ -25,13 +25,12 @@ import statistics
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from cluster.api import SearchRequest
-from cluster.coordination.settings import PlayoffSettings
 from cluster.engine_spec import EngineSpec
 from lab.match.openings import games_of
 from lab.strategies.games import SEARCH_MS, NodeMaker, NodePool
@@ -57,12 +56,6 @@ class Chooser:
     how: LabStrategy
     nodes: int = 1
     times: int = 1
-
-    @property
-    def without_playoff(self) -> Chooser:
-        """The same without a playoff and a name: its choice is the same if no playoff was held."""
-        settings = replace(self.how.settings, playoff=PlayoffSettings())
-        return replace(self, name="", how=replace(self.how, name="", settings=settings))
 
 
 @dataclass(slots=True)
@@ -94,8 +87,6 @@ class Bench:
             "votes": dict(Counter(ballot.move for ballot in decision.ballots)),
             "depth": statistics.mean(ballot.depth for ballot in decision.ballots) if decision.ballots else 0,
             "source": decision.source,
-            "told": sum(histories.told for histories in fleet.histories),
-            "playoff": next((event.fields["scores"] for _, event in fleet.log if event.name == "played_off"), None),
         }
 
     def judge(self, position: GamePosition, move: str) -> int:
@@ -120,13 +111,7 @@ def _work(
     global _bench
     _bench = _bench or make()
     number, position, choosers, known = task
-    rows: list[Row] = []
-    vote_stood: dict[Chooser, Row] = {}
-    for chooser in sorted(choosers, key=lambda one: not one.how.settings.playoff.share):
-        row = vote_stood.get(chooser.without_playoff) or _bench.choose(chooser, position)
-        if row["playoff"] is None:
-            vote_stood[chooser.without_playoff] = row
-        rows.append({"position": number, **row, "chooser": chooser.name})
+    rows = [{"position": number, **_bench.choose(chooser, position)} for chooser in choosers]
     chosen = [row for row in (*known, *rows) if "chooser" in row]
     voted = {move for row in chosen for move in (row["votes"] if voters else ())}
     moves = {row["move"] for row in chosen} | voted - {"resign", "win"}

@@ -42,7 +42,6 @@ class Choices:
         losses: (choosers, positions).
         voters: (choosers, positions), the mean loss of the moves for which the voters voted.
         depths: (choosers, positions), the voters' mean depth.
-        playoffs: the share of positions at which a playoff decided.
     """
 
     def __init__(self, rows: list[Row], only: set[str]) -> None:
@@ -72,7 +71,6 @@ class Choices:
         self.voters: Floats = np.array(voters).T.reshape(len(self.names), -1)
         columns = list(zip(*kept, strict=True))
         self.depths: Floats = np.array([[row["depth"] for row in column] for column in columns], float)
-        self.playoffs = [float(np.mean([row["source"] == "playoff" for row in column])) for column in columns]
 
 
 def _of_voters(row: Row, judged: dict[str, int], best: int) -> float:
@@ -132,7 +130,6 @@ def main() -> None:
             "depth": depths[i].mean(),
             "deeper": (depths[i] - depths[against]).mean(),
             "deeper_error": 1.96 * (depths[i] - depths[against]).std() / math.sqrt(count),
-            "playoffs": choices.playoffs[i],
         }
     if options.json:
         print(json.dumps({"positions": count, "against": names[against], "results": results}))
@@ -143,8 +140,7 @@ def main() -> None:
         differs = f"{row['differs']:+.2%} ({row['differs_low']:+.2%} to {row['differs_high']:+.2%})"
         deeper = f"depth {row['depth']:5.2f} {row['deeper']:+.2f} (± {row['deeper_error']:.2f})"
         voters = f"voters {row['voters']:.2%} {row['voters_differ']:+.2%} (± {row['voters_error']:.2%})"
-        rest = f"playoffs {row['playoffs']:.0%}"
-        print(f"{name:40}{row['loss']:7.2%}  {k:28}{differs:32}{voters:34}{deeper:28}{rest}")
+        print(f"{name:40}{row['loss']:7.2%}  {k:28}{differs:32}{voters:34}{deeper}")
 
 
 if __name__ == "__main__":

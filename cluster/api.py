@@ -160,9 +160,8 @@ class Answer:
     """The best root moves, best first: `SearchRequest.multipv` of them, or fewer if fewer are known. The first is that
     of ``move``. Empty if no search supports it."""
     source: str = ""
-    """``split``, ``vote``, ``playoff`` (a vote, and a split after it) or ``forced`` (one legal move, none, a
-    declaration). If no node had an answer: ``fallback``; if the fallback had none either: ``none`` (chosen by material
-    alone)."""
+    """``split``, ``vote`` or ``forced`` (one legal move, none, a declaration). If no node had an answer:
+    ``fallback``; if the fallback had none either: ``none`` (chosen by material alone)."""
     ballots: tuple[Ballot, ...] = ()
     agreement: float = 1.0
     """The share of the vote's weight that is for ``move``, 0 to 1; 1 if there was no vote."""
@@ -189,7 +188,7 @@ class Answer:
     @property
     def is_of_nodes(self) -> bool:
         """Whether it comes from a search by the nodes, rather than from the fallback or from no search."""
-        return self.source in ("split", "vote", "playoff")
+        return self.source in ("split", "vote")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

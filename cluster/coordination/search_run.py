@@ -16,7 +16,6 @@ from cluster.coordination.decision import decision_of, progress_of, say_decision
 from cluster.coordination.events import FALLBACK, SendJob, StopNode
 from cluster.coordination.group import WHOLE_ROOT, Assignment, Group
 from cluster.coordination.jobs import Dispatch, fallback_begins_ms, fallback_terms
-from cluster.coordination.playoff_run import PlayoffRun
 from cluster.coordination.search_state import Search
 from cluster.coordination.split_group import SplitGroup
 from cluster.coordination.split_run import SplitRun
@@ -36,7 +35,6 @@ class SearchRun:
         self.search = search
         self._dispatch = dispatch
         self._split = SplitRun(search, dispatch)
-        self._playoff = PlayoffRun(search, dispatch)
 
     @property
     def over(self) -> bool:
@@ -108,7 +106,6 @@ class SearchRun:
                 self._split.begin(group, now_ms)
             for assignment in assignments:
                 self._dispatch.give(search, group, assignment, WHOLE_ROOT, now_ms)
-        self._playoff.deal(now_ms)
 
     def abandon(self, now_ms: int) -> None:
         """End without a decision."""
@@ -151,7 +148,6 @@ class SearchRun:
             self._split.deal(group, now_ms, f"{node_id} joined")
         else:
             self._dispatch.give(search, group, assignment, WHOLE_ROOT, now_ms)
-        self._playoff.deal(now_ms)
         self._mind_fallback(now_ms)
 
     def lost(self, node_id: str, now_ms: int) -> None:
@@ -178,7 +174,6 @@ class SearchRun:
         search.dirty = True
         if isinstance(group, SplitGroup):
             self._split.withdrawn(group, now_ms, why)
-        self._playoff.deal(now_ms)
         self._mind_fallback(now_ms)
 
     def _failed(self, assignment: Assignment, error: str, now_ms: int) -> None:
@@ -259,8 +254,7 @@ class SearchRun:
             return
         assignment.note_exact(line)
         group = search.group_of(assignment)
-        if not self._playoff.takes(assignment, line):
-            group.take_line(assignment, line, report.multipv)
+        group.take_line(assignment, line, report.multipv)
         if search.request.multipv > 1:
             assignment.keep_line(line, report.multipv)
         search.changed(line)
@@ -314,7 +308,6 @@ class SearchRun:
         if search.presearching and not stopped:
             for group in tuple(search.presearching):
                 self._split.end_presearch(group, now_ms)
-        self._playoff.consider(now_ms)
         if self._nothing_to_gain():
             self.decide(now_ms)
 
@@ -359,7 +352,7 @@ class SearchRun:
     def wake_ms(self, now_ms: int) -> int | None:
         """The time at which something is due, later than ``now_ms``; None: never."""
         search, settings = self.search, self.search.settings
-        times = [search.soft_ms, search.hard_ms, search.fallback_ms, self._playoff.begins_ms]
+        times = [search.soft_ms, search.hard_ms, search.fallback_ms]
         if search.soft_ms is not None:
             times.append(search.soft_ms + settings.answer_grace_ms)
         if not search.pondering:
@@ -400,7 +393,6 @@ class SearchRun:
         """End the search with the results so far."""
         decision = decision_of(self.search, now_ms)
         self.search.to(SearchState.OVER, now_ms)
-        self._playoff.tell()
         say_decision(decision, self._dispatch)
         self._take_all_away(now_ms)
 

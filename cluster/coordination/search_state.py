@@ -8,13 +8,12 @@ from dataclasses import InitVar, dataclass, field, replace
 
 from cluster.api import Answer, SearchRequest
 from cluster.coordination.group import Assignment, Group
-from cluster.coordination.playoff import Playoff
 from cluster.coordination.root import Root
 from cluster.coordination.roster import Roster
 from cluster.coordination.settings import Mode, Settings
 from cluster.coordination.split_group import SplitGroup
 from cluster.coordination.states import SEARCH, SearchState
-from cluster.coordination.vote import answer_of, played_off, vote
+from cluster.coordination.vote import answer_of, vote
 from cluster.split.tree import TreeLine, as_seen, proves_mate
 from worker.engine import Bound
 from worker.score import MATE_BOUND
@@ -41,8 +40,6 @@ class Search:
     """Assignments by node id, in the order in which the nodes joined; dead nodes stay, for viewers."""
     presearching: list[SplitGroup] = field(default_factory=list)
     """The groups in that phase."""
-    playoff: Playoff | None = None
-    """The running playoff."""
     fallback: Assignment | None = None
     """None: no fallback is available."""
     fallback_ms: int | None = None
@@ -222,16 +219,11 @@ class Search:
         """The lines that currently represent the root."""
         for group in self.groups:
             yield from group.lines()
-        for found in self.playoff.lines.values() if self.playoff is not None else ():
-            yield from found.values()
 
     def nodes_answer(self) -> Answer | None:
         """The nodes' answer now; None: no node has one."""
         if self.stale:
             self._answer, self.stale = vote(self.groups, self.request.multipv, self.settings), False
-            verdict = None if self.playoff is None else self.playoff.verdict(self.settings.playoff.margin)
-            if verdict is not None and self._answer is not None:
-                self._answer = played_off(self._answer, verdict)
         return self._answer
 
     def answer(self) -> Answer | None:

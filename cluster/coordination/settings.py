@@ -31,29 +31,6 @@ class Mode(enum.StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class PlayoffSettings:
-    """When a vote is followed by a playoff, and between which moves (`cluster.coordination.playoff`).
-
-    Raises (constructor):
-        ValueError: a value is out of its range.
-    """
-
-    share: float = 0.0
-    """The last part of the soft time, used for a playoff if the voters disagree; 0: no playoff."""
-    lead: float = 0.25
-    """Share of the votes by which a move may trail the leader and still be nominated."""
-    moves: int = 4
-    """The most moves in it."""
-    margin: int = 0
-    """Centipawns by which a move must be better than the vote's own choice."""
-    min_ms: int = 50
-    """It does not begin with less time left than this."""
-
-    def __post_init__(self) -> None:
-        check_numbers(self, shares={"share", "lead"}, counts={"moves"})
-
-
-@dataclass(frozen=True, slots=True)
 class Settings:
     """The coordinator's settings. Times in milliseconds.
 
@@ -71,7 +48,6 @@ class Settings:
     takeover: TakeoverMargin = field(default_factory=TakeoverMargin)
     dealing: Dealing = field(default_factory=Dealing)
     redeal: RedealLimits = field(default_factory=RedealLimits)
-    playoff: PlayoffSettings = field(default_factory=PlayoffSettings)
     root_share: float = 0.75
     """Share of a group's nodes that search the whole root all the time, while the others test its moves: at least one
     node, and at most all but one; 0: none, every node has its own leaf."""

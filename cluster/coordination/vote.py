@@ -32,11 +32,6 @@ def answer_of(line: TreeLine, source: str, ballots: tuple[Ballot, ...] = (), agr
     return Answer(move=line.pv[0], lines=(line,), source=source, ballots=ballots, agreement=agreement)
 
 
-def played_off(answer: Answer, line: TreeLine) -> Answer:
-    """The vote's answer with the line that won the playoff."""
-    return answer_of(line, "playoff", answer.ballots, _share(answer.ballots, line.pv[0]))
-
-
 def _counted(groups: Sequence[Group], settings: Settings) -> Answer | None:
     by_engine: dict[str, list[Ballot]] = {}
     for group in groups:

@@ -47,7 +47,7 @@ SHORT_S: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0
 MOVE_S: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0)
 """Buckets for the time of a move."""
 
-SOURCES: Final = ("split", "vote", "playoff", "forced", "fallback", "none", "refused")
+SOURCES: Final = ("split", "vote", "forced", "fallback", "none", "refused")
 """`cluster.api.Decision.source`."""
 REDEALS: Final = (
     "node lost",

@@ -92,7 +92,7 @@ class Side:
     ponders: bool = False
     timed: bool = False
     """Whether its searches take `SEARCH_MS`, in which its nodes search the budget, instead of a node limit: a node
-    limit would include pondered nodes, a playoff is ended by time, and nodes may have different budgets."""
+    limit would include pondered nodes, and nodes may have different budgets."""
     figures: FleetFigures = field(default_factory=FleetFigures)
 
     def move(self, number: int, sfen: str, moves: tuple[str, ...]) -> Decision:
@@ -139,7 +139,7 @@ class Arena:
         """A fleet whose engines are reset; its searches take `SEARCH_MS`."""
         fleet = VirtualFleet.of(self._pool.nodes(name, how, count, budget), how)
         fleet.new_game()
-        timed = how.ponder or how.settings.playoff.share > 0 or how.second_budget != 100
+        timed = how.ponder or how.second_budget != 100
         return Side(fleet, budget, how.ponder, timed)
 
     def _moves(self, players: tuple[Side, Side], sfen: str) -> tuple[int | None, str, tuple[str, ...]]:

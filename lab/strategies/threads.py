@@ -7,8 +7,7 @@ remove one of these properties at a time, or give it to nodes::
     threads    threads:majority    threads+one_history=0    threads+one_table=0+share_depth=1    consult+slice_ms=8
 
 ``one_table``, ``one_history``: 0 or 1. ``slice_ms``: how far one searcher runs ahead of the others, and the maximum
-delay of its results to them, in milliseconds of the virtual second that a search takes. ``history_ms``: how often the
-nodes exchange the first ``history_tables`` of their histories (`lab.strategies.histories`). ``nets``: how many of the
+delay of its results to them, in milliseconds of the virtual second that a search takes. ``nets``: how many of the
 laboratory's networks are dealt to the nodes in turn; ``second_budget``: the budget of the nodes with the second one, in
 percent of that of the others::
 
@@ -27,8 +26,6 @@ from cluster.coordination.strategies import Strategy, StrategyError, strategy
 SLICE_MS: Final = 32
 """A thirty-second of the virtual second: the maximum delay of one node's results to the others. Real nodes send every
 30 to 60 ms (`cluster.sharing.node`)."""
-CORRECTIONS: Final = 2
-"""The first tables of the histories that are exchanged: the corrections."""
 THREADS: Final = "threads"
 _TOGETHER_MS: Final = 8
 """Slices of threads: at 20,000 nodes a move 160 nodes."""
@@ -36,8 +33,6 @@ OWN_SETTINGS: Final = {
     "one_table": 1,
     "one_history": 1,
     "slice_ms": 1000,
-    "history_ms": 1000,
-    "history_tables": 4,
     "nets": 8,
     "second_budget": 10_000,
 }
@@ -52,8 +47,6 @@ class LabStrategy(Strategy):
     one_table: bool = False
     one_history: bool = False
     slice_ms: int = SLICE_MS
-    history_ms: int = 0
-    history_tables: int = CORRECTIONS
     nets: int = 1
     second_budget: int = 100
 

@@ -41,9 +41,8 @@ from cluster.coordination.settings import Settings, SharingSettings
 from cluster.coordination.strategies import standard_table
 from cluster.network.messages import COMMON, Done, Job, Report
 from cluster.network.scale import Scale
-from lab.strategies.histories import HistoryExchange
 from lab.strategies.steps import Steps
-from lab.strategies.threads import CORRECTIONS, SLICE_MS, LabStrategy
+from lab.strategies.threads import SLICE_MS, LabStrategy
 from worker.engine import MOVES_MEANING, Engine, EngineError, SearchInfo, SearchResult, SharesTable
 from worker.search.engine import NumbaEngine
 
@@ -65,18 +64,10 @@ class VirtualFleet:
     """Whether the nodes search on one table, like the threads of an engine; then nothing is exchanged."""
     one_history: bool = False
     """The same for the histories that threads share."""
-    history_ms: int = 0
-    """How often the nodes exchange their histories (`lab.strategies.histories`); 0: never."""
-    history_tables: int = CORRECTIONS
-    """Number of exchanged histories, as `HistoryExchange` counts them."""
     log: list[tuple[int, LogEvent]] = field(default_factory=list)
     """Log events of the last search, with their virtual time."""
     progress: list[Progress] = field(default_factory=list)
     """Progress published in the last search."""
-    histories: list[HistoryExchange] = field(init=False, default_factory=list)
-    """One exchange for the engines of each network."""
-    _told_ms: int = field(init=False, default=0)
-    """The time of the last exchange of histories."""
     _coordinator: Coordinator = field(init=False)
     _by_id: dict[str, VirtualNode] = field(init=False)
     _runs: dict[str, JobRun] = field(init=False, default_factory=dict)
@@ -114,9 +105,6 @@ class VirtualFleet:
             for engine in engines:
                 if isinstance(engine, NumbaEngine) and isinstance(engines[0], NumbaEngine):
                     engine.search_beside(engines[0], table=self.one_table, histories=self.one_history)
-            if self.history_ms and not self.one_history:
-                ours = [engine for engine in engines if isinstance(engine, NumbaEngine)]
-                self.histories.append(HistoryExchange(ours, self.history_tables))
         if len(self.nodes) == 1:
             self.slice_ms = _LONE_SLICE_MS
 
@@ -130,8 +118,6 @@ class VirtualFleet:
             slice_ms=how.slice_ms,
             one_table=how.one_table,
             one_history=how.one_history,
-            history_ms=how.history_ms,
-            history_tables=how.history_tables,
         )
 
     def new_game(self) -> None:
@@ -141,8 +127,6 @@ class VirtualFleet:
         for family in self._sharers:
             for engine in itertools.chain.from_iterable(family):
                 engine.take_entries()
-        for histories in self.histories:
-            histories.begin()
 
     def search(self, request: SearchRequest, faults: Sequence[tuple[int, NodeJoined | NodeLost]] = ()) -> Decision:
         """Search until the decision.
@@ -233,10 +217,6 @@ class VirtualFleet:
             self._advance(node_id)
         for family in self._sharers:
             exchange(family)
-        if self.history_ms and self._horizon_ms - self._told_ms >= self.history_ms:
-            self._told_ms = self._horizon_ms
-            for histories in self.histories:
-                histories.exchange()
 
     def _advance(self, node_id: str) -> None:
         run = self._runs[node_id]

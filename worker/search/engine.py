@@ -202,11 +202,6 @@ class NumbaEngine:
         for thread in self._threads:
             thread.use(self._table, self._histories)
 
-    @property
-    def history_values(self) -> np.ndarray[Any, np.dtype[np.int16]]:
-        """The histories that its threads share (`worker.search.state`), in place."""
-        return self._histories._values
-
     def entries_meaning(self) -> str:
         """A digest of everything that determines the meaning of an entry: the layout, the keys, the network and the
         rules.

@@ -6,7 +6,6 @@ from collections.abc import Collection
 
 from cluster.coordination.coordinator import Coordinator
 from cluster.coordination.group import WHOLE_ROOT, Group
-from cluster.coordination.playoff import Playoff
 from cluster.coordination.root import Root
 from cluster.coordination.search_state import Search
 from cluster.coordination.split_group import SplitGroup
@@ -54,7 +53,7 @@ def _check_search(search: Search, live: Collection[str]) -> None:
     )
     _check_fallback(search)
     for group in search.groups:
-        _check_group(group, root, search.playoff)
+        _check_group(group, root)
         if isinstance(group, SplitGroup) and group.phase is Phase.SPLIT:
             merged = TreeEvaluation(group.tree, group.leaf_lines, search.settings.takeover).best(group.root_result)
             assert group.merged(search.settings.takeover) == merged, f"{group.name}: its answer is out of date"
@@ -76,7 +75,7 @@ def _check_fallback(search: Search) -> None:
             assert fallback.job.nodes <= limit, f"the fallback takes CPU from {assignment.node_id}"
 
 
-def _check_group(group: Group, root: Root, playoff: Playoff | None) -> None:
+def _check_group(group: Group, root: Root) -> None:
     root_searchers = group.root_searchers if isinstance(group, SplitGroup) else {}
     held = [
         assignment.leaf
@@ -87,8 +86,7 @@ def _check_group(group: Group, root: Root, playoff: Playoff | None) -> None:
         assert group.phase is Phase.PRESEARCH or len(group.assignments) == 1, (
             f"{group.name}: nobody shares out the root"
         )
-        nominated = () if playoff is None else [one.leaf for one in playoff.nominees]
-        assert all(leaf == WHOLE_ROOT or leaf in nominated for leaf in held), f"{group.name}: a leaf without a tree"
+        assert all(leaf == WHOLE_ROOT for leaf in held), f"{group.name}: a leaf without a tree"
         return
     assert len(held) == len(set(held)), f"{group.name}: a leaf is searched twice: {[leaf.label for leaf in held]}"
     dealt = list(leaves(group.tree))

@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cluster.coordination.coordinator import Coordinator
-from cluster.coordination.settings import Mode, PlayoffSettings, Settings
+from cluster.coordination.settings import Mode, Settings
 from cluster.voting import Vote
 from tests.cluster.storm import NODES, Storm
 
@@ -20,18 +20,12 @@ from tests.cluster.storm import NODES, Storm
     beside_master=st.booleans(),
     vote=st.sampled_from(Vote),
     groups=st.integers(1, 3),
-    playoff=st.sampled_from([0.0, 0.5]),
 )
-@example(
-    seed=103920, beside_master=False, vote=Vote.MAJORITY, groups=2, playoff=0.0
-)  # a presearch ends if its nodes are gone
+@example(seed=103920, beside_master=False, vote=Vote.MAJORITY, groups=2)  # a presearch ends if its nodes are gone
 @settings(max_examples=25)
-def test_one_legal_decision_in_time(
-    mode: Mode, seed: int, beside_master: bool, vote: Vote, groups: int, playoff: float
-) -> None:
+def test_one_legal_decision_in_time(mode: Mode, seed: int, beside_master: bool, vote: Vote, groups: int) -> None:
     rng = random.Random(seed)
-    held = PlayoffSettings(share=playoff, min_ms=0)
-    chosen = Settings(mode=mode, vote=vote, groups=groups, playoff=held, fallback_nodes=500, validate=True)
+    chosen = Settings(mode=mode, vote=vote, groups=groups, fallback_nodes=500, validate=True)
     storm = Storm(Coordinator(chosen), beside_master)
     for node_id in NODES[: rng.randrange(len(NODES))]:
         storm.join(node_id)

@@ -8,11 +8,9 @@ from cluster.api import SearchRequest
 from cluster.coordination.strategies import StrategyError
 from cluster.engine_spec import EngineSpec, Networks
 from cluster.voting import Vote
-from lab.strategies.histories import HistoryExchange
-from lab.strategies.threads import CORRECTIONS, SLICE_MS, lab_strategy
+from lab.strategies.threads import SLICE_MS, lab_strategy
 from lab.strategies.virtual import VirtualFleet, VirtualNode
 from worker.search.engine import NumbaEngine
-from worker.search.state import CONTINUATION_LIMIT, CORRECTION_LIMIT, H_CONTINUATION, H_CORRECTION
 from worker.shogi import STARTPOS
 
 
@@ -78,42 +76,3 @@ def test_threads_search_on_one_table_and_the_engines_are_their_own_again_after()
     assert found["consult"][0] == found["consult"][1]
     assert found["threads"][0] != found["consult"][0]
     assert found["threads"][0] != found["threads+one_history=0"][0]
-
-
-@pytest.mark.usefixtures("warm")
-def test_histories_are_exchanged_as_sums_of_changes_within_their_limits() -> None:
-    networks = Networks()
-    engines = [NumbaEngine(1, network=networks.of(EngineSpec()), number=number) for number in range(3)]
-    exchange = HistoryExchange(engines, 4)
-    first, second, third = (engine.history_values for engine in engines)
-    correction, continuation = H_CORRECTION // 2 + 5, H_CONTINUATION // 2 + 7
-    began = int(first[continuation])
-    first[correction], second[correction], third[correction + 1] = 30, -50, 900
-    for values in (first, second, third):
-        values[continuation] = -20_000
-    exchange.exchange()
-    for values in (first, second, third):
-        assert (values[correction], values[correction + 1]) == (-20, 900)
-        assert values[continuation] == max(-CONTINUATION_LIMIT, began + 3 * (-20_000 - began))
-    assert exchange.told == 6
-    first[correction + 1], second[correction + 1] = 1000, 1000
-    exchange.exchange()
-    assert [int(values[correction + 1]) for values in (first, second, third)] == [CORRECTION_LIMIT] * 3
-    assert exchange.told == 8
-    only_corrections = HistoryExchange(engines, CORRECTIONS)
-    second[continuation] += 1
-    only_corrections.exchange()
-    assert first[continuation] != second[continuation]
-
-
-@pytest.mark.usefixtures("warm")
-def test_a_fleet_that_exchanges_histories_searches_otherwise_and_alike_every_time() -> None:
-    networks = Networks()
-    engines = [NumbaEngine(1, network=networks.of(EngineSpec()), number=number) for number in range(2)]
-    request = SearchRequest(1, STARTPOS, ("7g7f", "3c3d"), nodes=3000)
-    ballots = []
-    for name in ("consult", "consult+history_ms=128", "consult+history_ms=128"):
-        fleet = fleet_of(name, engines)
-        fleet.new_game()
-        ballots.append(fleet.search(request).ballots)
-    assert ballots[0] != ballots[1] == ballots[2]
