@@ -36,8 +36,6 @@ class Networks:
             EngineError: it cannot be loaded.
         """
         weights = EngineSpec(eval_file=spec.eval_file, fv_scale=spec.fv_scale, architecture=spec.architecture)
-        if spec.dropout or spec.noise_cp:
-            weights = replace(weights, dropout=spec.dropout, noise_cp=spec.noise_cp, seed=spec.seed)
         if weights not in self._loaded:
             self._loaded[weights] = weights.load_network(self._share)
         return self._loaded[weights]
@@ -57,12 +55,6 @@ class EngineSpec:
     """Raw network output to a centipawn; None: the value stored beside the file or in it, else 16."""
     architecture: str = ""
     """The short name of the network's shape; empty: detected from its bytes."""
-    dropout: float = 0.0
-    """Share of the network's hidden units that are dropped (`worker.nnue.variation`)."""
-    noise_cp: float = 0.0
-    """Standard deviation of the noise on the evaluation, in centipawns."""
-    seed: int = 0
-    """Seed of dropout and noise."""
     number: int = 0
     """Which depths to skip: those of this thread number in Lazy SMP. 0: none."""
     win_scale: float = 0.0
@@ -88,15 +80,12 @@ class EngineSpec:
         return NumbaEngine(self.hash_mb, self.threads, network=network, number=self.number)
 
     def load_network(self, share: bool = False) -> Network:
-        """The network with its variation, its weights shared with other processes if ``share``. Raises EngineError if
-        the file cannot be used or a number is out of range."""
-        from worker.nnue import NetworkFileError, Variation, load_network
+        """The network, its weights shared with other processes if ``share``. Raises EngineError if the file cannot be
+        used or a number is out of range."""
+        from worker.nnue import NetworkFileError, load_network
 
         try:
-            variation = Variation(self.dropout, self.noise_cp, self.seed)
-            return load_network(
-                self.eval_file, fv_scale=self.fv_scale, variation=variation, architecture=self.architecture, share=share
-            )
+            return load_network(self.eval_file, fv_scale=self.fv_scale, architecture=self.architecture, share=share)
         except (NetworkFileError, OSError, ValueError, MemoryError) as error:
             raise EngineError(str(error)) from error
 
@@ -144,31 +133,14 @@ def _raw_scale(eval_file: str | None, architecture: str) -> tuple[float, int]:
 
 @dataclass(frozen=True, slots=True)
 class Variety:
-    """Differences between the nodes of one kind. Node 0 is never changed, so one voter sees everything."""
+    """Differences between the nodes of one kind. Node 0 is never changed."""
 
-    dropout: float = 0.0
-    noise: float = 0.0
-    """Centipawns."""
     depths: bool = True
     """Whether each node skips its own set of depths."""
-    seed: int = 1
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.dropout <= 0.5 or not 0 <= self.noise <= 1000 or self.seed < 0:
-            raise ValueError(f"{self}: expected dropout 0 to 0.5, noise 0 to 1000 and a seed of 0 or more")
 
     def vary(self, spec: EngineSpec, number: int) -> EngineSpec:
         """``spec`` with the differences of node ``number`` (0 for the first)."""
-        if number == 0:
-            return spec
-        if self.dropout or self.noise:
-            seed = self.seed * _SEEDS + number
-            spec = replace(spec, dropout=self.dropout or spec.dropout, noise_cp=self.noise or spec.noise_cp, seed=seed)
-        return replace(spec, number=number) if self.depths else spec
-
-
-_SEEDS = 1 << 20
-"""More than there are nodes, so fleets with different seeds have no voter in common."""
+        return replace(spec, number=number) if self.depths and number else spec
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +149,7 @@ class FleetSpec:
 
     How to use one::
 
-        fleet = FleetSpec((EngineSpec(), UsiSpec(("/usr/games/gpsusi",))), Variety(dropout=0.05))
+        fleet = FleetSpec((EngineSpec(), UsiSpec(("/usr/games/gpsusi",))))
         engine = fleet.build(3, 2)    # of the fourth node, on a machine of two; `fleet.build` pickles
     """
 

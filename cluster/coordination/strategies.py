@@ -3,7 +3,7 @@
 A name is ``MODE`` or ``MODE:VOTE``, followed by any number of ``+SETTING=NUMBER``; these include the settings of
 `cluster.engine_spec.Variety`, ``share_depth`` and ``ponder``::
 
-    split    consult:majority+dropout=0.05+noise=20    split+presearch_share=0.2+takeover.margin=40
+    split    consult:majority+depths=0+share_depth=0    split+presearch_share=0.2+takeover.margin=40
 
 `Mode.AUTO` chooses by a table that the laboratory measured, a JSON file of points (`gougi lab --table` adds them;
 ``cluster/measured.json`` is part of the package)::

@@ -94,7 +94,6 @@ class Analysis:
         fleet = {
             "nodes": self.nodes,
             "cluster": self.config.cluster.model_dump(mode="json", exclude=elsewhere),
-            "voters": self.config.voters.model_dump(mode="json"),
         }
         pace = [self.pace.nodes, self.pace.ms, self.pace.multipv]
         searched = [VERSION, self.net(), engine, "single" if self.single else fleet, pace]

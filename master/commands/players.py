@@ -102,16 +102,15 @@ def make_fleet(settings: Config, metrics: Metrics | None = None) -> FleetSearche
 
     from cluster.coordination.settings import Mode, Settings, SharingSettings
     from cluster.drivers.fleet_driver import FleetSearcher
-    from cluster.engine_spec import FleetSpec, Variety
+    from cluster.engine_spec import FleetSpec
     from cluster.voting import Vote
 
-    engine, cluster, voters = _engine(settings, settings.engine.threads), settings.cluster, settings.voters
+    engine, cluster = _engine(settings, settings.engine.threads), settings.cluster
     kinds = tuple(_kind(engine, kind) for kind in cluster.kinds) or (engine,)
-    variety = Variety(voters.dropout, voters.noise, voters.depths, voters.seed)
     return FleetSearcher(
         nodes=nodes_asked(settings),
         address=cluster.address or None,
-        kinds=FleetSpec(kinds, variety, replace(engine, hash_mb=16, threads=1)),
+        kinds=FleetSpec(kinds, fallback=replace(engine, hash_mb=16, threads=1)),
         settings=Settings(
             mode=Mode(cluster.mode),
             groups=cluster.groups,

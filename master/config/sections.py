@@ -10,7 +10,6 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, fi
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from cluster.coordination.settings import Mode, Settings, SharingSettings
-from cluster.engine_spec import Variety
 from cluster.voting import Vote
 from master.csa.login import LOGIN_NAME
 from master.player.instructions import PlayerSettings
@@ -37,7 +36,6 @@ else:
 _SEARCH = Settings()
 _SHARING = SharingSettings()
 _PLAYER = PlayerSettings()
-_VARIETY = Variety()
 
 
 class _Section(BaseModel):
@@ -122,19 +120,6 @@ class ClusterConfig(_Section):
     """Nodes with the same network send each other the table entries of at least this depth. 0: none."""
     share_bytes_per_s: Annotated[int, Field(ge=10_000, le=10_000_000_000)] = _SHARING.bytes_per_s
     """Bytes per second that each node may send to all others together. It receives about as many."""
-
-
-class VotersConfig(_Section):
-    """Differences between nodes that run our own searcher, so that their votes are not all the same opinion."""
-
-    dropout: Annotated[float, Field(ge=0, le=0.5)] = _VARIETY.dropout
-    """Share of the network's hidden units that each node except the first leaves out. Each node leaves out others."""
-    noise: Annotated[float, Field(ge=0, le=1000)] = _VARIETY.noise
-    """Noise on the evaluation of each node except the first: its standard deviation in centipawns."""
-    depths: bool = _VARIETY.depths
-    """Whether each node except the first skips depths of its own, as threads do."""
-    seed: Annotated[int, Field(ge=0, le=1 << 40)] = _VARIETY.seed
-    """Seed of dropout and noise: the same seed makes the same nodes."""
 
 
 class CsaConfig(_Section):
@@ -401,7 +386,6 @@ class Config(BaseSettings):
 
     engine: EngineConfig = EngineConfig()
     cluster: ClusterConfig = ClusterConfig()
-    voters: VotersConfig = VotersConfig()
     csa: CsaConfig = CsaConfig()
     clock: ClockConfig = ClockConfig()
     play: PlayConfig = PlayConfig()

@@ -28,16 +28,12 @@ class TestWhoGetsWhat:
         assert {fleet.spec_of(number) for number in range(8)} == {EngineSpec()}
 
     def test_the_first_node_sees_everything_and_no_two_are_alike(self) -> None:
-        fleet = FleetSpec((EngineSpec(hash_mb=8),), Variety(dropout=0.05, noise=20, depths=True))
+        fleet = FleetSpec((EngineSpec(hash_mb=8),), Variety(depths=True))
         specs = [fleet.spec_of(number) for number in range(16)]
         assert specs[0] == EngineSpec(hash_mb=8)
         assert len(set(specs)) == 16
         assert all(isinstance(spec, EngineSpec) and spec.hash_mb == 8 for spec in specs)
         assert specs == [fleet.spec_of(number) for number in range(16)]
-
-    def test_fleets_of_different_seeds_have_no_other_voter_in_common(self) -> None:
-        one, two = (FleetSpec(variety=Variety(dropout=0.1, depths=False, seed=seed)) for seed in (1, 2))
-        assert not {one.spec_of(n) for n in range(1, 50)} & {two.spec_of(n) for n in range(1, 50)}
 
     def test_only_depths(self) -> None:
         fleet = FleetSpec(variety=Variety(depths=True))
@@ -70,13 +66,8 @@ class TestWhoGetsWhat:
         ]
 
     def test_it_travels(self) -> None:
-        fleet = FleetSpec((USI, EngineSpec()), Variety(noise=5))
+        fleet = FleetSpec((USI, EngineSpec()), Variety(depths=False))
         assert pickle.loads(pickle.dumps(fleet.build)).__self__ == fleet
-
-    @pytest.mark.parametrize("values", [{"dropout": 0.6}, {"noise": -1.0}, {"seed": -1}])
-    def test_out_of_range(self, values: dict[str, float]) -> None:
-        with pytest.raises(ValueError, match=r"expected dropout 0 to 0\.5"):
-            Variety(**values)  # type: ignore[arg-type]
 
 
 class TestScales:
@@ -128,14 +119,13 @@ class TestNetworks:
     def test_equal_weights_are_loaded_once(self) -> None:
         networks = Networks()
         plain = networks.of(EngineSpec())
-        assert networks.of(EngineSpec(hash_mb=1, number=3, seed=9)) is plain
-        dropped = networks.of(EngineSpec(dropout=0.1, seed=9))
-        assert dropped is not plain
-        assert networks.of(EngineSpec(dropout=0.1, seed=9, number=1)) is dropped
-        assert networks.of(EngineSpec(dropout=0.1, seed=8)) is not dropped
+        assert networks.of(EngineSpec(hash_mb=1, number=3)) is plain
+        scaled = networks.of(EngineSpec(fv_scale=20))
+        assert scaled is not plain
+        assert networks.of(EngineSpec(fv_scale=20, number=1)) is scaled
 
     @pytest.mark.parametrize(
-        "spec", [EngineSpec(eval_file="no/such.bin"), EngineSpec(dropout=0.9), EngineSpec(threads=0)]
+        "spec", [EngineSpec(eval_file="no/such.bin"), EngineSpec(fv_scale=0), EngineSpec(threads=0)]
     )
     def test_engines_that_cannot_be_made(self, spec: EngineSpec) -> None:
         with pytest.raises(EngineError):

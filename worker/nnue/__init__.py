@@ -12,14 +12,12 @@ from worker.nnue.evaluation import centipawns, evaluate, evaluate_full, evaluate
 from worker.nnue.network import Network, default_network, load_network
 from worker.nnue.record import NN
 from worker.nnue.state import NnueState
-from worker.nnue.variation import Variation
 
 __all__ = [
     "NN",
     "Network",
     "NetworkFileError",
     "NnueState",
-    "Variation",
     "centipawns",
     "default_network",
     "evaluate",

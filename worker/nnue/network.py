@@ -32,7 +32,6 @@ from worker.nnue.sfnn.file import PROGRESS_FILE_BYTES, SfnnFile, parse_sfnn, ser
 from worker.nnue.sfnn.state import Stacks, in_halves, memory_width
 from worker.nnue.shape import Head, choose, is_sfnn
 from worker.nnue.shared import Fill, shared_rows
-from worker.nnue.variation import NONE, Variation, vary
 from worker.shogi import sfen
 from worker.shogi.pieces import KING
 
@@ -129,18 +128,16 @@ class Network:
         *,
         fv_scale: int | None = None,
         name: str = "network",
-        variation: Variation = NONE,
         digest: str | None = None,
     ) -> None:
         """Arrange the weights of a network file.
 
         Args:
             fv_scale: 1 or more; None: the file's value, else `DEFAULT_FV_SCALE`.
-            variation: the change of the network's weights.
             digest: SHA-256 of the file, to share its rows with other processes (`worker.nnue.shared`); None: private.
 
         Raises:
-            ValueError: ``fv_scale`` below 1, or a variation of an SFNN network.
+            ValueError: ``fv_scale`` below 1.
         """
         arch = source.architecture
         if fv_scale is None:
@@ -151,15 +148,13 @@ class Network:
         self.fv_scale: Final = fv_scale
         self.name: Final = name
         self.tables: Final = tables(arch.features)
-        self._digest = None if variation.noise_cp else digest  # noise changes the rows; dropout does not
+        self._digest = digest
         self.layers: tuple[tuple[npt.NDArray[Any], npt.NDArray[Any]], ...] = ()
         self.stacks: Stacks | None = None
         if isinstance(source, SfnnFile):
-            if variation != NONE:
-                raise ValueError(f"dropout and noise are not made for {arch}")
             self._arrange_stacks(source)
         else:
-            self._arrange_layers(vary(source, variation, fv_scale))
+            self._arrange_layers(source)
 
     def _arrange_layers(self, source: NetworkFile) -> None:
         features, width = source.architecture.features, source.architecture.width
@@ -275,7 +270,6 @@ def load_network(
     path: str | os.PathLike[str] | None,
     *,
     fv_scale: int | None = None,
-    variation: Variation = NONE,
     architecture: str | None = None,
     share: bool = False,
 ) -> Network:
@@ -285,7 +279,6 @@ def load_network(
 
     Args:
         fv_scale: see `Network`.
-        variation: likewise.
         architecture: the short name of its shape; None or empty: found from its bytes.
         share: keep one copy of a large network's weights for all processes of the machine that share it.
 
@@ -296,7 +289,7 @@ def load_network(
     """
     if path is None:
         source = parse_network(default_file().read_bytes(), file=DEFAULT_NETWORK)
-        return Network(source, fv_scale=fv_scale, name=f"<{DEFAULT_NETWORK}>", variation=variation)
+        return Network(source, fv_scale=fv_scale, name=f"<{DEFAULT_NETWORK}>")
     file = network_path(path)
     beside = read_beside(file)
     head = read_file(file, mapped=share)
@@ -304,7 +297,7 @@ def load_network(
     digest = hashlib.sha256(head.data).hexdigest() if share else None
     if fv_scale is None:
         fv_scale = beside.fv_scale
-    return Network(read, fv_scale=fv_scale, name=os.fspath(file), variation=variation, digest=digest)
+    return Network(read, fv_scale=fv_scale, name=os.fspath(file), digest=digest)
 
 
 def default_network() -> Network:

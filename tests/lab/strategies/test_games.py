@@ -88,13 +88,13 @@ class TestArena:
             made.append((how.variety, number))
             return hash_node(how, number)
 
-        arena = Arena(replace(QUICK, against="consult+noise=5@2"), make)
+        arena = Arena(replace(QUICK, against="consult+depths=0@2"), make)
         for _ in range(2):
-            arena.play(ScheduledGame(Point("consult+dropout=0.1", 3), 0), STARTPOS)
-        dropped, noisy = Variety(dropout=0.1), Variety(noise=5)
-        assert made == [*((dropped, number) for number in range(3)), (noisy, 0), (noisy, 1)]
-        arena.play(ScheduledGame(Point("split", 1), 0), STARTPOS)
-        assert made[5:] == [(Variety(), 0)]
+            arena.play(ScheduledGame(Point("consult", 3), 0), STARTPOS)
+        alike = Variety(depths=False)
+        assert made == [*((Variety(), number) for number in range(3)), (alike, 0), (alike, 1)]
+        arena.play(ScheduledGame(Point("split+depths=0", 1), 0), STARTPOS)
+        assert made[5:] == [(alike, 0)]
 
     def test_engines_that_are_not_needed_any_more_are_closed(self) -> None:
         made: list[Engine] = []
@@ -112,8 +112,8 @@ class TestArena:
         first = engines("a", "consult", 30)
         engines("b", "consult", 10)
         assert engines("a", "split", 20) == first[:20]
-        for seed in range(1, 5):
-            engines("a", f"consult+seed={seed}+noise=1", 20)
+        for nets in range(2, 6):
+            engines("a", f"consult+nets={nets}", 20)
             engines("b", "consult", 10)
         assert sum(not engine.closed for engine in made) <= 64 + 20
         assert all(engine.closed for engine in first)

@@ -22,7 +22,7 @@ from worker.shogi import STARTPOS
         ("threads:majority+slice_ms=32", "threads:majority+slice_ms=32", True, True, 32),
         ("threads+one_table=0+share_depth=1", "threads+share_depth=1+one_table=0", False, True, 8),
         ("consult", "consult:majority", False, False, SLICE_MS),
-        ("consult+slice_ms=8+noise=20", "consult:majority+noise=20+slice_ms=8", False, False, 8),
+        ("consult+slice_ms=8+depths=0", "consult:majority+depths=0+slice_ms=8", False, False, 8),
         ("split", "split", False, False, SLICE_MS),
     ],
 )

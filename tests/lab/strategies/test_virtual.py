@@ -176,12 +176,12 @@ def test_nodes_share_entries_in_the_same_way_every_time() -> None:
 
 @pytest.mark.usefixtures("warm")
 def test_nodes_with_another_network_take_only_the_moves() -> None:
-    noisy = replace(ALIKE[2], noise_cp=20, seed=5)
-    fleet, engines = sharing_fleet(2, (*ALIKE[:2], noisy))
+    other = replace(ALIKE[2], fv_scale=20)
+    fleet, engines = sharing_fleet(2, (*ALIKE[:2], other))
     fleet.search(SearchRequest(1, STARTPOS, nodes=5000))
     assert [engine.absorbed > 0 for engine in engines] == [True, True, False]
     assert all(engine.hints > 0 for engine in engines)
-    alone, engines = sharing_fleet(0, (*ALIKE[:2], noisy))
+    alone, engines = sharing_fleet(0, (*ALIKE[:2], other))
     alone.search(SearchRequest(1, STARTPOS, nodes=5000))
     assert not any(engine.absorbed or engine.hints for engine in engines)
 

@@ -61,7 +61,7 @@ def test_the_place_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     [
         ("[engine]\nhash_mb = 0\n", ["my.toml: [engine] hash_mb", "0 is too small: 1 or more"]),
         ("[engine]\nthreds = 2\n", ["my.toml: [engine] threds: no such key", "hash_mb, threads"]),
-        ("[engin]\nthreads = 2\n", ["my.toml: [engin]: no such section", "engine, cluster, voters, csa"]),
+        ("[engin]\nthreads = 2\n", ["my.toml: [engin]: no such section", "engine, cluster, csa"]),
         ("[cluster]\nvote = 'loudest'\n", ["[cluster] vote", "'loudest' is none of: auto, majority, weighted"]),
         ("[csa]\nname = 'two words'\n", ["[csa] name: 'two words' is no login name"]),
         ("[csa]\npassword = 'hush'\n", ["[csa] password", "GOUGI_CSA_PASSWORD"]),
@@ -157,9 +157,6 @@ def test_the_sample_and_the_effective_file_can_be_read_back(tmp_path: Path) -> N
 KINDS = """
 [cluster]
 kinds = [{}, {eval_file = "b.bin"}, {command = ["/usr/games/gpsusi", "-v"], options = {BookDepth = "0"}}]
-[voters]
-dropout = 0.1
-depths = true
 """
 
 

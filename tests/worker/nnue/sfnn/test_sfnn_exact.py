@@ -16,7 +16,6 @@ import pytest
 
 from benchmarks.random_networks import random_network, random_sfnn
 from tests.worker.nnue.playouts import GAMES, compare, expected
-from worker.nnue import Network, Variation
 from worker.nnue.architecture import named
 from worker.nnue.format import NetworkFile
 from worker.nnue.sfnn.architecture import INPUTS, parse_sfnn_name
@@ -78,11 +77,6 @@ def test_few_products() -> None:
     for lower in (60, 150, 5000):
         bias = (network.transformer_bias - lower).astype(np.int16)
         assert compare(replace(network, transformer_bias=bias), games=GAMES[:1], walks=1) >= 100
-
-
-def test_a_variation_is_refused() -> None:
-    with pytest.raises(ValueError, match="dropout and noise are not made for SFNN_kp_64_7_8"):
-        Network(random_sfnn(parse_sfnn_name("SFNN_kp_64_7_8")), variation=Variation(dropout=0.1))
 
 
 def test_without_such_a_network_nothing_of_it_is_compiled() -> None:
