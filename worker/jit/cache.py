@@ -48,7 +48,6 @@ PLAIN_SOURCES: Final = frozenset(
         "nnue/reference.py",
         "nnue/shape.py",
         "nnue/shared.py",
-        "nnue/variation.py",
         "search/bench.py",
         "search/engine.py",
         "search/root_mate.py",

@@ -47,9 +47,11 @@ def test_our_searcher_and_gpsusi_decide_by_vote() -> None:
 
     async def search(number: int, *, kill: int | None = None) -> Decision:
         heard.forget()
-        searcher.start(SearchRequest(number, STARTPOS, ("7g7f",), soft_ms=3000, hard_ms=8000))
+        # In the first positions of a game, and in those that it has searched before, gpsusi may answer at once.
+        moves = ("7g7f", "3c3d", "2g2f", "4c4d", "9g9f", "1c1d", "1g1f", "9c9d")[: 3 + number]
+        searcher.start(SearchRequest(number, STARTPOS, moves, soft_ms=3000, hard_ms=8000))
         if kill is not None:
-            await asyncio.sleep(0.5)
+            await asyncio.sleep(0.2)
             for pid in children(kill):
                 os.kill(pid, signal.SIGKILL)
         decision = await heard.decision(timeout_s=20)
