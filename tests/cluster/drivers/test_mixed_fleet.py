@@ -47,13 +47,14 @@ def test_our_searcher_and_gpsusi_decide_by_vote() -> None:
 
     async def search(number: int, *, kill: int | None = None) -> Decision:
         heard.forget()
-        # In the first positions of a game, and in those that it has searched before, gpsusi may answer at once.
-        moves = ("7g7f", "3c3d", "2g2f", "4c4d", "9g9f", "1c1d", "1g1f", "9c9d")[: 3 + number]
-        searcher.start(SearchRequest(number, STARTPOS, moves, soft_ms=3000, hard_ms=8000))
-        if kill is not None:
-            await asyncio.sleep(0.2)
-            for pid in children(kill):
-                os.kill(pid, signal.SIGKILL)
+        victims = children(kill) if kill is not None else []
+        for pid in victims:  # gpsusi may answer within 30 ms: stopped, it is in the middle of its search
+            os.kill(pid, signal.SIGSTOP)
+        searcher.start(SearchRequest(number, STARTPOS, ("7g7f",), soft_ms=3000, hard_ms=8000))
+        if victims:
+            await asyncio.sleep(0.5)
+        for pid in victims:
+            os.kill(pid, signal.SIGKILL)
         decision = await heard.decision(timeout_s=20)
         assert decision.source == "vote"
         assert decision.move in {ballot.move for ballot in decision.ballots}
@@ -68,6 +69,7 @@ def test_our_searcher_and_gpsusi_decide_by_vote() -> None:
             assert not heard.named("sharing"), "it is switched off"
             assert len((await search(1)).ballots) == 2
             assert not heard.named("shared")
+            await heard.until(lambda: bool(heard.named("searched")), 10)  # gpsusi too has ended
             await search(2, kill=gps)
             assert len(heard.named("job_failed")) == 1
             # It restarts within a search; a busy machine may need several searches for it (10 s were seen).
