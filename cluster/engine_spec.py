@@ -132,18 +132,6 @@ def _raw_scale(eval_file: str | None, architecture: str) -> tuple[float, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Variety:
-    """Differences between the nodes of one kind. Node 0 is never changed."""
-
-    depths: bool = True
-    """Whether each node skips its own set of depths."""
-
-    def vary(self, spec: EngineSpec, number: int) -> EngineSpec:
-        """``spec`` with the differences of node ``number`` (0 for the first)."""
-        return replace(spec, number=number) if self.depths and number else spec
-
-
-@dataclass(frozen=True, slots=True)
 class FleetSpec:
     """The engines of a fleet. ``kinds`` are dealt to the nodes in turn.
 
@@ -154,7 +142,8 @@ class FleetSpec:
     """
 
     kinds: tuple[NodeKind, ...] = (EngineSpec(),)
-    variety: Variety = Variety()
+    depths: bool = True
+    """Whether each node but the first skips its own set of depths."""
     fallback: EngineSpec = EngineSpec(hash_mb=16)
     """The engine that answers if no node does."""
 
@@ -166,7 +155,8 @@ class FleetSpec:
             return kind
         own = sum(isinstance(other, EngineSpec) for other in self.kinds[: number % len(self.kinds)])
         every_round = sum(isinstance(other, EngineSpec) for other in self.kinds)
-        return self.variety.vary(kind, number // len(self.kinds) * every_round + own)
+        place = number // len(self.kinds) * every_round + own
+        return replace(kind, number=place) if self.depths and place else kind
 
     def spec_here(self, number: int, places: int) -> NodeKind:
         """The same with the number of threads filled in, if this machine runs ``places`` nodes of the fleet."""

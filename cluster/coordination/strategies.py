@@ -1,7 +1,7 @@
 """Strategies by name, and the choice of one for a number of nodes and a budget.
 
-A name is ``MODE`` or ``MODE:VOTE``, followed by any number of ``+SETTING=NUMBER``; these include the settings of
-`cluster.engine_spec.Variety`, ``share_depth`` and ``ponder``::
+A name is ``MODE`` or ``MODE:VOTE``, followed by any number of ``+SETTING=NUMBER``; these include ``depths``,
+``share_depth`` and ``ponder``::
 
     split    consult:majority+depths=0+share_depth=0    split+presearch_share=0.2+takeover.margin=40
 
@@ -21,7 +21,7 @@ import json
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
+from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -29,11 +29,8 @@ import msgspec
 
 from cluster.api import SearchRequest
 from cluster.coordination.settings import USUAL_VOTE, Mode, Settings, SharingSettings
-from cluster.engine_spec import Variety
 from cluster.voting import Vote
 from worker.files import reason, replace_file
-
-_VARIETY = tuple(item.name for item in fields(Variety))
 
 
 class StrategyError(ValueError):
@@ -46,7 +43,8 @@ class Strategy:
 
     name: str
     settings: Settings
-    variety: Variety = field(default_factory=Variety)
+    depths: bool = True
+    """Like `cluster.engine_spec.FleetSpec.depths`."""
     share_depth: int = SharingSettings().depth
     """Like `SharingSettings.depth`."""
     ponder: bool = False
@@ -77,7 +75,7 @@ def strategy(text: str) -> Strategy:
         raise StrategyError(
             f"no strategy {head!r}: there are auto, {', '.join(offered())}; other modes take a vote after a colon too"
         ) from None
-    settings, variety, share_depth, ponder = Settings(mode=mode, vote=vote), Variety(), SharingSettings().depth, False
+    settings, depths, share_depth, ponder = Settings(mode=mode, vote=vote), True, SharingSettings().depth, False
     names = [f"{mode}:{vote}" if colon or mode is Mode.CONSULT else str(mode)]
     for change in changes:
         key, equals, value = change.partition("=")
@@ -89,17 +87,17 @@ def strategy(text: str) -> Strategy:
             if not value.isdecimal():
                 raise StrategyError(f"{text!r}: {key}: {value!r} is no depth")
             share_depth = int(value)
-        elif key in _VARIETY:
-            variety = _varied(variety, key, value, text)
+        elif key == "depths":
+            depths = _switch(value, f"{text!r}: {key}")
         else:
             settings = _changed(settings, key.split("."), value, f"{text!r}: {key}")
         names.append(f"{key}={value}")
-    return Strategy("+".join(names), settings, variety, share_depth, ponder)
+    return Strategy("+".join(names), settings, depths, share_depth, ponder)
 
 
 def adjustable() -> tuple[str, ...]:
     """The names of the numeric settings; nested ones have a dot: ``takeover.margin``."""
-    return (*_numbers(Settings(), ""), *_VARIETY, "share_depth", "ponder")
+    return (*_numbers(Settings(), ""), "depths", "share_depth", "ponder")
 
 
 def _numbers(settings: Any, prefix: str) -> list[str]:
@@ -126,17 +124,6 @@ def _changed(settings: Any, path: list[str], value: str, where: str) -> Any:
         raise StrategyError(f"{where}: {value!r} is no {type(known).__name__}") from None
     try:
         return replace(settings, **{head: number})
-    except ValueError as error:
-        raise StrategyError(f"{where}: {error}") from None
-
-
-def _varied(variety: Variety, key: str, value: str, text: str) -> Variety:
-    kind = type(getattr(variety, key))
-    where = f"{text!r}: {key}"
-    try:
-        return replace(variety, **{key: _switch(value, where) if kind is bool else kind(value)})
-    except StrategyError:
-        raise
     except ValueError as error:
         raise StrategyError(f"{where}: {error}") from None
 
@@ -178,8 +165,8 @@ class Measured:
 
     def __post_init__(self) -> None:
         found = strategy(self.strategy)
-        if found.settings.mode is Mode.AUTO or (found.variety, found.share_depth) != (
-            Variety(),
+        if found.settings.mode is Mode.AUTO or (found.depths, found.share_depth) != (
+            True,
             SharingSettings().depth,
         ):
             raise ValueError(f"{self.strategy}: expected a strategy that needs no other nodes than any other")

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Final
 
 from cluster.api import Decision, SearchRequest
-from cluster.engine_spec import EngineSpec, FleetSpec, Networks, Variety
+from cluster.engine_spec import EngineSpec, FleetSpec, Networks
 from cluster.machine.side_by_side import ProcessWorkplace
 from lab.match.game import Adjudicator, Choice, play_game
 from lab.strategies.records import FleetFigures, GameResult
@@ -49,7 +49,7 @@ class NodeMaker:
     def __call__(self, how: LabStrategy, number: int) -> VirtualNode:
         """Make it. Raises EngineError, and LabError as `check`."""
         self.check(how)
-        fleet = FleetSpec(self._kinds[: how.nets], how.variety)
+        fleet = FleetSpec(self._kinds[: how.nets], how.depths)
         kind = fleet.spec_of(number)
         assert isinstance(kind, EngineSpec)
         engine = kind.build(self._networks)
@@ -62,8 +62,8 @@ class NodePool:
 
     def __init__(self, make_node: MakeNode) -> None:
         self._make_node = make_node
-        self._kept: dict[tuple[str, Variety, int], list[VirtualNode]] = {}
-        """By side, variety and number of networks; the most recently used ones come last."""
+        self._kept: dict[tuple[str, bool, int], list[VirtualNode]] = {}
+        """By side, whether they differ in depths, and number of networks; the most recently used ones come last."""
 
     def nodes(self, side: str, how: LabStrategy, count: int, budget: int) -> Sequence[VirtualNode]:
         """Nodes 0 to ``count`` - 1 of ``side``, their engines in the state after earlier games.
@@ -71,7 +71,7 @@ class NodePool:
         Args:
             budget: nodes in a search of `SEARCH_MS`.
         """
-        key = side, how.variety, how.nets
+        key = side, how.depths, how.nets
         own = self._kept.pop(key, [])
         # The most recently used ones may belong to the other side of the same game.
         while len(self._kept) > 1 and sum(map(len, self._kept.values())) + count > _MOST_KEPT:

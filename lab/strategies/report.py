@@ -8,7 +8,6 @@ from typing import Any
 
 from cluster.coordination.settings import Mode
 from cluster.coordination.strategies import Measured, StrategyError, strategy
-from cluster.engine_spec import Variety
 from lab.match.statistics import Sprt, Strength, Tally, Verdict, result_facts, strength, tally
 from lab.strategies.records import FleetFigures, GameResult
 from lab.strategies.settings import LabError, LabSettings, Point
@@ -130,7 +129,7 @@ def _for_any_fleet(name: str) -> bool:
         found = strategy(name)
     except StrategyError:
         return False  # the laboratory's own
-    return found.settings.mode is not Mode.AUTO and found.variety == Variety() and not found.ponder
+    return found.settings.mode is not Mode.AUTO and found.depths and not found.ponder
 
 
 def _facts(result: PointResult) -> dict[str, Any]:

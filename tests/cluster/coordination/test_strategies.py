@@ -23,7 +23,6 @@ from cluster.coordination.strategies import (
     strategy,
     write_table,
 )
-from cluster.engine_spec import Variety
 from cluster.split.tree import TakeoverMargin
 from cluster.voting import Vote
 from worker.shogi import STARTPOS
@@ -58,9 +57,9 @@ def test_settings_after_the_name() -> None:
 def test_the_difference_of_voters_follows_the_name_too() -> None:
     found = strategy("consult:majority+ballot_depth_slack=6+depths=0")
     assert found.name == "consult:majority+ballot_depth_slack=6+depths=0"
-    assert found.variety == Variety(depths=False)
+    assert not found.depths
     assert found.settings == Settings(mode=Mode.CONSULT, vote=Vote.MAJORITY, ballot_depth_slack=6)
-    assert strategy("consult").variety == Variety()
+    assert strategy("consult").depths
     assert "depths" in adjustable()
 
 

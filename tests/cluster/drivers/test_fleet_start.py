@@ -18,7 +18,7 @@ from cluster.drivers import fleet_driver, node_placement, ray_process
 from cluster.drivers.fleet_driver import FleetSearcher
 from cluster.drivers.ray_cluster import RayFacts, RayRefused
 from cluster.drivers.ray_process import RayLost, RayProcess
-from cluster.engine_spec import EngineSpec, FleetSpec, Variety
+from cluster.engine_spec import EngineSpec, FleetSpec
 from tests.cluster.engines import broken_engine, endless_engine
 from tests.cluster.heard import Heard
 from tests.cluster.open_fleet import OpenFleet, open_fleet
@@ -202,7 +202,7 @@ def test_nothing_listens_but_on_the_loopback(fleet: OpenFleet) -> None:
     assert {address.rpartition(":")[0] for address in found} == {"127.0.0.1"}, found
 
 
-FLEET = FleetSpec((EngineSpec(hash_mb=16),), Variety(depths=True))
+FLEET = FleetSpec((EngineSpec(hash_mb=16),), depths=True)
 
 
 async def search(searcher: FleetSearcher, heard: Heard, number: int, soft_ms: int = 1500) -> None:

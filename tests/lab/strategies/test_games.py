@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from cluster.engine_spec import EngineSpec, Variety
+from cluster.engine_spec import EngineSpec
 from cluster.machine.side_by_side import side_by_side
 from cluster.network.messages import COMMON
 from lab.strategies.games import Arena, MakeNode, NodeMaker, NodePool, Task, virtual_workplaces
@@ -82,19 +82,18 @@ class TestArena:
         assert (game.a.moves, game.a.redeals, game.b.redeals) == (3, 3, 0)
 
     def test_each_node_gets_the_engine_of_its_number_and_fleet(self) -> None:
-        made: list[tuple[Variety, int]] = []
+        made: list[tuple[bool, int]] = []
 
         def make(how: LabStrategy, number: int) -> VirtualNode:
-            made.append((how.variety, number))
+            made.append((how.depths, number))
             return hash_node(how, number)
 
         arena = Arena(replace(QUICK, against="consult+depths=0@2"), make)
         for _ in range(2):
             arena.play(ScheduledGame(Point("consult", 3), 0), STARTPOS)
-        alike = Variety(depths=False)
-        assert made == [*((Variety(), number) for number in range(3)), (alike, 0), (alike, 1)]
+        assert made == [*((True, number) for number in range(3)), (False, 0), (False, 1)]
         arena.play(ScheduledGame(Point("split+depths=0", 1), 0), STARTPOS)
-        assert made[5:] == [(alike, 0)]
+        assert made[5:] == [(False, 0)]
 
     def test_engines_that_are_not_needed_any_more_are_closed(self) -> None:
         made: list[Engine] = []
