@@ -150,17 +150,18 @@ def trainer_of(corpus: Corpus, state: dict[str, Any] | None = None, **changes: A
 
 def run(trainer: Trainer, folder: Path | None = None, batches: int = 1 << 30) -> Outcome:
     """Run, and stop after so many batches."""
-    seen = 0
+    asked = 0
 
-    def count(_progress: Any) -> None:
-        nonlocal seen
-        seen += 1
+    def is_stopped() -> bool:  # asked before each batch
+        nonlocal asked
+        asked += 1
+        return asked > batches
 
     def keep(state: dict[str, Any]) -> None:
         if folder is not None:
             write_checkpoint(folder, state)
 
-    return trainer.run(count, lambda _row: None, keep, lambda: seen >= batches)
+    return trainer.run(lambda _progress: None, lambda _row: None, keep, is_stopped)
 
 
 def content(outcome: Outcome) -> tuple[bytes, list[Row]]:
