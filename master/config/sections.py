@@ -114,8 +114,8 @@ class ClusterConfig(_Section):
     kinds: tuple[NodeKindConfig, ...] = ()
     """Engines of the nodes, assigned in turn: a table for each kind. {} is our own searcher with the settings of
     [engine], {eval_file = "other.bin"} the same with another network (hash_mb, threads, fv_scale likewise),
-    {command = ["/usr/games/gpsusi"], options = {BookDepth = "0"}} any USI engine. win_scale = 600: the centipawns with
-    which it wins three of four games (ours: 750). Empty: all nodes run our own."""
+    {command = ["/usr/games/gpsusi"], options = {LimitDepth = "10"}} any USI engine. win_scale = 600: the centipawns
+    with which it wins three of four games (ours: 750). Empty: all nodes run our own."""
     share_depth: Annotated[int, Field(ge=0, le=60)] = _SHARING.depth
     """Nodes with the same network send each other the table entries of at least this depth. 0: none."""
     share_bytes_per_s: Annotated[int, Field(ge=10_000, le=10_000_000_000)] = _SHARING.bytes_per_s
