@@ -54,10 +54,10 @@ def test_a_game_with_ponder_hits() -> None:
             # Neither side ponders before its first turn, nor searches after the limit.
             assert hits + misses == MOVES - 2
             assert hits >= 3
+            # A hit is known before its search begins, unless the reply came before pondering's first report.
+            began = [event for seat in seats for event in seat.events if isinstance(event, ThinkingBegan)]
+            assert any(event.known is not None for event in began)
             for seat in seats:
-                began = [event for event in seat.events if isinstance(event, ThinkingBegan)]
-                # A hit is known before its search begins, unless the reply came before pondering's first report.
-                assert any(event.known is not None for event in began)
                 decided = [event for event in seat.events if isinstance(event, Decision)]
                 assert len(decided) == MOVES // 2
                 assert all(decision.nodes <= 3000 for decision in decided)
