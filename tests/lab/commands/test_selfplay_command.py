@@ -85,6 +85,23 @@ def test_the_same_games_with_any_processes_and_more_of_them_later(tmp_path: Path
 
 
 @pytest.mark.slow
+def test_games_from_positions_of_a_match_go_on_with_the_same_positions_only(tmp_path: Path) -> None:
+    moves = ["+2726FU", "-8384FU", "+2625FU", "-8485FU", "+6978KI", "-4132KI", "+3938GI", "-7172GI"]
+    (tmp_path / "match" / "records").mkdir(parents=True)
+    words = ("selfplay", *TINY, "--plies", "0-2", "--natural", "1", "--openings", "match", "--out", "games", "--json")
+    for number, first in enumerate((moves, ["+1716FU", "-1314FU", *moves]), start=1):
+        text = "\n".join(["V3.0", "PI", "+", *first, *["+5958OU", "-5152OU", "+5859OU", "-5251OU"] * 3, "%TORYO"])
+        (tmp_path / "match" / "records" / f"game-{number:04d}.csa").write_text(text + "\n", encoding="utf-8")
+        for games in (6, 12):
+            done = gougi(*words, "--games", str(games), cwd=tmp_path)
+            if number == 1:
+                assert done.returncode == 0, done.stderr
+                assert json.loads(done.stdout)["made_now"]["games"] == 6
+            else:
+                assert done.returncode == 2 and "starts was" in done.stderr
+
+
+@pytest.mark.slow
 def test_the_same_command_goes_on_after_ctrl_c_and_after_a_kill(tmp_path: Path) -> None:
     words = ("selfplay", *TINY, "--games", "600", "--processes", "2", "--out", "games")
     for number in (signal.SIGINT, signal.SIGKILL):
