@@ -100,6 +100,18 @@ def learn(
         str,
         typer.Option(metavar="FILE", help="Openings of the gate and of these matches, as gougi match takes them."),
     ] = "natural",
+    sparring: Annotated[
+        str,
+        typer.Option(
+            metavar="PLAYER",
+            help="The best net also plays a match against this USI command, and as many more games as --games begin in "
+            "positions of that match: positions that it overrates.",
+        ),
+    ] = "",
+    sparring_games: Annotated[int, typer.Option(min=2, metavar="N", help="Games of this match; even.")] = 300,
+    sparring_options: Annotated[
+        str, typer.Option(metavar="WORDS", help=_MORE.format("this match", "--byoyomi 1 -B LimitDepth=4"))
+    ] = "--byoyomi 0.2 --margin-ms 1000",
     games_options: Annotated[
         str, typer.Option(metavar="WORDS", help=_MORE.format("gougi selfplay", "--plies 10-14"))
     ] = "",
@@ -129,11 +141,11 @@ def learn(
     """Make networks, generation by generation.
 
     Each generation has four steps: games of the best net, training, a gate (a match of the new net against the best
-    one), and promotion. Each step is a command that you can run by hand (gougi selfplay, train, net compare, match) in
-    a folder of its own. Ctrl-C, a kill, a full disk or the end of --hours interrupt a step; the same command goes on
-    with it. FOLDER gets best.bin, every promoted net (nets/), and the page nets.md with tables and all
-    commands. You may change options before you go on: they hold for steps that have not begun. docs/how-to/training.md
-    explains the loop.
+    one), and promotion. With --sparring, games from positions of a match against another engine come before training.
+    Each step is a command that you can run by hand (gougi selfplay, train, net compare, match) in a folder of its own.
+    Ctrl-C, a kill, a full disk or the end of --hours interrupt a step; the same command goes on with it. FOLDER gets
+    best.bin, every promoted net (nets/), and the page nets.md with tables and all commands. You may change options
+    before you go on: they hold for steps that have not begun. docs/how-to/training.md explains the loop.
 
     Examples:
 
@@ -142,6 +154,8 @@ def learn(
       gougi learn --address auto --games 500000,2000000 --hours 12
 
       gougi learn --against yardstick=other/nn.bin --against fairy=fairy-stockfish
+
+      gougi learn --sparring gpsusi --sparring-options "--byoyomi 1 --margin-ms 3000 -B LimitDepth=4"
 
       gougi learn --history lab/learning/history.json --net worker/nnue/data/gougi.bin --generations 13
 
@@ -161,7 +175,8 @@ def learn(
             epochs=_numbers("--epochs", epochs, float), window=window, fresh=fresh, gate_nodes=gate_nodes,
             gate_games=_even("--gate-games", gate_games), gate_sprt=gate_sprt,
             match_nodes=_numbers("--match-nodes", match_nodes, int), match_games=_even("--match-games", match_games),
-            openings=openings, seed=seed, processes=processes or processors(),
+            openings=openings, sparring=sparring, sparring_games=_even("--sparring-games", sparring_games),
+            sparring_words=sparring_options, seed=seed, processes=processes or processors(),
             address=address, opponents=[Opponent.parse(text) for text in against or []],
             games_words=games_options, train_words=train_options or [""], gate_words=gate_options,
         )  # fmt: skip

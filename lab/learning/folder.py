@@ -181,7 +181,8 @@ def table(ledger: Ledger) -> str:
 
 
 def _row(one: Generation) -> tuple[str, ...]:
-    games, report = one.result(Kind.GAMES), one.result(Kind.TRAIN)
+    report = one.result(Kind.TRAIN)
+    games = [made for kind in (Kind.GAMES, Kind.FROM_SPARRING) if (made := one.result(kind)) is not None]
     compared, gate = one.result(Kind.COMPARE), one.result(Kind.GATE)
     foretold = compared and compared.get("results_b")
     word = {True: "promoted", False: "refused", None: "under way"}[one.promoted]
@@ -189,8 +190,8 @@ def _row(one: Generation) -> tuple[str, ...]:
     return (
         str(one.number),
         str(one.teacher),
-        f"{games['games']:,}" if games else "",
-        f"{games['positions']:,}" if games else "",
+        f"{sum(made['games'] for made in games):,}" if games else "",
+        f"{sum(made['positions'] for made in games):,}" if games else "",
         f"{report['training_positions']:,}" if report else "",
         f"{report['validation_loss']:.5f}" if report else "",
         f"{report['quantised_rms']:.1f}" if report else "",

@@ -18,6 +18,10 @@ class Kind(StrEnum):
     """Steps of a generation, in their order."""
 
     GAMES = "games"
+    SPARRING = "sparring"
+    """A match of the best net against another engine; only if one is named."""
+    FROM_SPARRING = "from-sparring"
+    """Games from positions of that match."""
     TRAIN = "train"
     BLEND = "blend"
     """The mean of the nets; only if several were trained."""

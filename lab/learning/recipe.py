@@ -17,8 +17,10 @@ T = TypeVar("T")
 
 _COMPARED: Final = 5000
 """Positions over which the new net is compared with the best one."""
-
-
+_SPARRING_BEST: Final = 6
+"""Moves of an opening of the sparring match are among this number of best ones."""
+_SPARRING_NODES: Final = 10_000
+"""Nodes of the best net's move in that match, so that it loses often, and to positions that it overrated."""
 _SEEDS: Final = 1000
 """Difference between the seeds of a generation's consecutive trainings."""
 
@@ -72,6 +74,9 @@ class Recipe:
         match_nodes, match_games: of the matches against an opponent, one for each number of nodes per move; the match
             against the first net uses only the first of them.
         openings: of the gate and the matches, in the form of ``gougi match``.
+        sparring: a USI command; the best net plays a match against it, and as many further games as ``games`` begin in
+            positions of that match. Empty: no such games.
+        sparring_games, sparring_words: the match's games, and further options with its pace.
         seed: seed of the first generation; each later one has the next number.
         processes: number on this machine, for games, training and matches.
         address: of a fleet that makes the games; None: this machine does.
@@ -91,6 +96,9 @@ class Recipe:
     match_nodes: Sequence[int] = (5000, 20_000, 100_000)
     match_games: int = 200
     openings: str = NATURAL
+    sparring: str = ""
+    sparring_games: int = 300
+    sparring_words: str = ""
     seed: int = 1
     processes: int = 1
     address: str | None = None
@@ -151,20 +159,34 @@ def command(
     seed = ("--seed", str(recipe.seed + number - 1))
     match kind:
         case Kind.GAMES:
+            return (*_selfplay(recipe, folder, ledger, one, kind), "--json")
+        case Kind.SPARRING:
+            # Not the gate's openings: training would see positions that follow from them.
             return (
-                "selfplay", *out, "--net", net_path(folder, one.teacher), "--games", str(_of(recipe.games, number)),
-                "--nodes", str(_of(recipe.nodes, number)), *seed,
-                *(("--address", recipe.address) if recipe.address else ("--processes", str(recipe.processes))),
-                *words("--games-options", recipe.games_words), *_scale(ledger, one.teacher), "--json",
+                "match", "gougi", recipe.sparring, *out, "-A", f"EvalFile={net_path(folder, one.teacher)}",
+                "-A", f"NodesLimit={_SPARRING_NODES}", "--opening-best", str(_SPARRING_BEST), *seed,
+                "--concurrency", str(recipe.processes), *words("--sparring-options", recipe.sparring_words),
+                "--games", str(recipe.sparring_games), "--json",
+            )  # fmt: skip
+        case Kind.FROM_SPARRING:
+            return (
+                *_selfplay(recipe, folder, ledger, one, kind), "--openings", step_path(folder, number, Kind.SPARRING),
+                "--plies", "0-4", "--natural", "1", "--unusual", "0", "--entering", "0", "--json",
             )  # fmt: skip
         case Kind.TRAIN:
             wanted = range(number, max(0, number - recipe.window), -1)
-            sources = [source for source in wanted if source in with_games]
+            sources = [
+                step_path(folder, source, made)
+                for source in wanted
+                if source in with_games and (other := ledger.generation(source)) is not None
+                for made in (Kind.GAMES, Kind.FROM_SPARRING)
+                if made is Kind.GAMES or other.result(made) is not None
+            ]
             place = int(name or 1) - 1
             own = ("--seed", str(recipe.seed + number - 1 + place * _SEEDS))
             begin = ("--from", net_path(folder, one.teacher)) if recipe.begins_with(one.teacher) else ()
             return (
-                "train", *(word for source in sources for word in ("--data", step_path(folder, source, Kind.GAMES))),
+                "train", *(word for source in sources for word in ("--data", source)),
                 *out, *begin, "--epochs", f"{_of(recipe.epochs, number):g}", *own, "--threads", str(recipe.processes),
                 *words("--train-options", recipe.train_words[place]), "--json",
             )  # fmt: skip
@@ -192,6 +214,17 @@ def command(
                 *option, "--nodes", nodes, "--games", str(recipe.match_games), "--openings", recipe.openings, *seed,
                 "--concurrency", str(recipe.processes), *out, "--json",
             )  # fmt: skip
+
+
+def _selfplay(recipe: Recipe, folder: str, ledger: Ledger, one: Generation, kind: Kind) -> tuple[str, ...]:
+    """The words that both kinds of teacher games have in common."""
+    return (
+        "selfplay", "--out", step_path(folder, one.number, kind), "--net", net_path(folder, one.teacher),
+        "--games", str(_of(recipe.games, one.number)), "--nodes", str(_of(recipe.nodes, one.number)),
+        "--seed", str(recipe.seed + one.number - 1),
+        *(("--address", recipe.address) if recipe.address else ("--processes", str(recipe.processes))),
+        *words("--games-options", recipe.games_words), *_scale(ledger, one.teacher),
+    )  # fmt: skip
 
 
 def _of(values: Sequence[T], number: int) -> T:
@@ -280,6 +313,10 @@ def _missing(one: Generation, recipe: Recipe) -> Step | None:
     if one.result(Kind.GAMES) is None:
         return Step(one.number, Kind.GAMES)
     if one.result(Kind.COMPARE) is None:
+        if recipe.sparring and not one.trainings:
+            for kind in (Kind.SPARRING, Kind.FROM_SPARRING):
+                if one.result(kind) is None:
+                    return Step(one.number, kind)
         return _missing_net(one, recipe) or Step(one.number, Kind.COMPARE)
     if one.result(Kind.GATE) is None:
         return Step(one.number, Kind.GATE)

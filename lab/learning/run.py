@@ -48,6 +48,11 @@ def check(recipe: Recipe) -> None:
         openings_of(recipe.openings, recipe.seed, 1)
     except OpeningError as error:
         raise CommandError(f"--openings: {error}") from error
+    if recipe.sparring:
+        try:
+            contestant(recipe.sparring, None, (), timed=True)
+        except SettingsError as error:
+            raise CommandError(f"--sparring {recipe.sparring}: {error}") from error
     names = [one.name for one in recipe.opponents]
     for one in recipe.opponents:
         if names.count(one.name) > 1:
@@ -64,6 +69,7 @@ def check(recipe: Recipe) -> None:
     if recipe.fresh and len(recipe.train_words) > 1:
         raise CommandError("--train-options: several need --from-best: nets with other first weights have no mean")
     for option, text in (
+        ("--sparring-options", recipe.sparring_words),
         ("--games-options", recipe.games_words),
         *(("--train-options", text) for text in recipe.train_words),
         ("--gate-options", recipe.gate_words),

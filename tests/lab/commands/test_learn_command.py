@@ -31,6 +31,7 @@ _TRAIN = "--width 128 --hidden 8-8 --batch 64 --validation 0.2 --scale 2000 --to
 TINY = (
     "--games", "20", "--nodes", "30,40", "--epochs", "5", "--processes", "1",
     "--games-options", "--shard 10 --hash 1",
+    "--sparring", "gougi", "--sparring-games", "4", "--sparring-options", "--nodes 60 --max-moves 60",
     "--from-best", "--train-options", _TRAIN, "--train-options", f"{_TRAIN} --horizon 4",
     "--gate-nodes", "50", "--gate-games", "40", "--gate-sprt=-3000,-2000",
     "--gate-options", "--max-moves 60",
@@ -51,6 +52,8 @@ TINY = (
         (("--against", "a=missing.bin"), "--against a=missing.bin: missing.bin: no such file"),
         (("--against", f"a={OURS}", "--against", "a=env"), "two opponents have this name"),
         (("--against", "a=./gps"), "--against a=./gps: player a does not understand 'go nodes'"),
+        (("--sparring", "no-such-engine"), "--sparring no-such-engine: no-such-engine: no such program"),
+        (("--sparring-games", "3"), "--sparring-games 3: expected an even number"),
         (("--train-options", "--width '1"), "--train-options"),
         (("--train-options", "--rate 1", "--train-options", ""), "several need --from-best"),
         (("--net", "broken.bin"), "broken.bin"),
@@ -124,8 +127,8 @@ def test_a_whole_cycle_from_an_empty_folder(tmp_path: Path) -> None:
     found = json.loads(done.stdout)
     assert found["finished"] and found["best"] == 2 and len(found["generations"]) == 2
     first, last = ([step["kind"] for step in one["steps"]] for one in found["generations"])
-    assert first == ["games", "train", "compare", "gate"]
-    assert last == ["games", "train", "train", "blend", "compare", "gate"]
+    assert first == ["games", "sparring", "from-sparring", "train", "compare", "gate"]
+    assert last == ["games", "sparring", "from-sparring", "train", "train", "blend", "compare", "gate"]
     assert found["generations"][1]["teacher"] == 1
     (second,) = (one["command"] for one in found["generations"][1]["steps"] if one["kind"] == "games")
     assert "run/nets/generation-1.bin" in second and second[second.index("--scale") + 1] == "2000"
@@ -138,7 +141,10 @@ def test_a_whole_cycle_from_an_empty_folder(tmp_path: Path) -> None:
         != (folder / "nets" / "generation-0.bin").read_bytes()
     )
     page = (folder / "nets.md").read_text()
-    assert page.count("promoted") == 2 and "gougi train --data generation-2/games --data generation-1/games" in page
+    assert (
+        page.count("promoted") == 2
+        and "gougi train --data generation-2/games --data generation-2/from-sparring --data" in page
+    )
     assert gougi("learn", "show", "run", cwd=tmp_path).stdout.strip() == page.strip()
 
     # All is there: nothing is made again. Another first net is another run.

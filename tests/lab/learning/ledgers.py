@@ -21,6 +21,8 @@ def match(wins: int, losses: int, verdict: str | None = None, los: float = 0.5) 
 
 RESULTS: dict[Kind, dict[str, Any]] = {
     Kind.GAMES: {"games": 1000, "positions": 120_000},
+    Kind.SPARRING: match(10, 20),
+    Kind.FROM_SPARRING: {"games": 200, "positions": 20_000},
     Kind.TRAIN: {
         "training_positions": 60_000, "validation_loss": 0.0084, "quantised_rms": 4.5, "sha256": "f" * 64,
         "scale": 1869.4,

@@ -119,8 +119,9 @@ def test_the_page_has_tables_matches_and_commands() -> None:
             {"games": 1, "positions": 2},
         ),
     )
+    ledger = ledger.with_step(1, Done(Kind.FROM_SPARRING, "", (), 1.0, RESULTS[Kind.FROM_SPARRING]))
     text = page(ledger, "run")
-    row = "| 1 | 0 | 1,000 | 120,000 | 60,000 | 0.00840 | 4.5 | 0.6065, 0.4645 | +100 (-50 to +90) | promoted | 0.1 |"
+    row = "| 1 | 0 | 1,200 | 140,000 | 60,000 | 0.00840 | 4.5 | 0.6065, 0.4645 | +100 (-50 to +90) | promoted | 0.1 |"
     assert row in text
     assert "| 2 | 1 |" in text and "| refused |" in text and "| under way |" in text
     assert "| 1 | yardstick | 1,000 nodes | 40 | 40, 0, 0 | 100.0% | +inf (-50 to +inf) |" in text

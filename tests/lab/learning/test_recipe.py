@@ -67,6 +67,24 @@ def test_training_takes_the_window_of_generations() -> None:
     assert "--from run/nets/generation-0.bin" in first
 
 
+def test_a_sparring_match_gives_positions_for_more_games() -> None:
+    recipe = replace(RECIPE, sparring="gpsusi -v", sparring_games=30, sparring_words="--byoyomi 1 -B LimitDepth=4")
+    assert words(Kind.SPARRING, recipe=recipe) == (
+        "match gougi gpsusi -v --out run/generation-3/sparring -A EvalFile=run/nets/generation-2.bin "
+        "-A NodesLimit=10000 --opening-best 6 --seed 3 --concurrency 2 --byoyomi 1 -B LimitDepth=4 --games 30 --json"
+    )
+    assert words(Kind.FROM_SPARRING, recipe=recipe) == (
+        "selfplay --out run/generation-3/from-sparring --net run/nets/generation-2.bin --games 200 --nodes 400 "
+        "--seed 3 --processes 2 --plies 4-6 --hash 2 --scale 1869 --openings run/generation-3/sparring --plies 0-4 "
+        "--natural 1 --unusual 0 --entering 0 --json"
+    )
+    assert "from-sparring" not in words(Kind.TRAIN, recipe=recipe)
+    made = TWO.with_step(3, Done(Kind.FROM_SPARRING, "", (), 1.0, RESULTS[Kind.FROM_SPARRING]))
+    assert words(Kind.TRAIN, recipe=recipe, ledger=made).startswith(
+        "train --data run/generation-3/games --data run/generation-3/from-sparring --data run/generation-2/games --out"
+    )
+
+
 def test_several_trainings_differ_by_seed_and_their_mean_goes_on() -> None:
     recipe = replace(RECIPE, train_words=("--lambda 1-0.5", "--horizon 8"))
     assert words(Kind.TRAIN, recipe=recipe).endswith("--seed 3 --threads 2 --lambda 1-0.5 --json")
@@ -195,6 +213,13 @@ def test_several_trainings_and_their_mean() -> None:
     assert taken == [f"generation {number}: {step}" for number, steps in ((1, first), (2, second)) for step in steps]
     _, taken = run_all(EMPTY, replace(three, first_by_hand=False), 1, "H1")
     assert taken == [f"generation 1: {step}" for step in second]
+
+
+def test_sparring_comes_before_training_and_not_in_generations_that_have_trained() -> None:
+    sparring = replace(NO_MATCHES, sparring="gpsusi")
+    _, taken = run_all(with_generation(EMPTY, upto=Kind.TRAIN), sparring, 2, "H1")
+    steps = ["games", "sparring", "from-sparring", "train", "compare", "gate"]
+    assert taken == ["generation 1: compare", "generation 1: gate", *(f"generation 2: {step}" for step in steps)]
 
 
 def test_a_net_that_is_made_stays_as_it_is_if_the_recipe_changes() -> None:
