@@ -141,10 +141,8 @@ def test_a_whole_cycle_from_an_empty_folder(tmp_path: Path) -> None:
         != (folder / "nets" / "generation-0.bin").read_bytes()
     )
     page = (folder / "nets.md").read_text()
-    assert (
-        page.count("promoted") == 2
-        and "gougi train --data generation-2/games --data generation-2/from-sparring --data" in page
-    )
+    assert page.count("promoted") == 2
+    assert "gougi train --data generation-2/games --data generation-2/from-sparring --data generation-1/games" in page
     assert gougi("learn", "show", "run", cwd=tmp_path).stdout.strip() == page.strip()
 
     # All is there: nothing is made again. Another first net is another run.
