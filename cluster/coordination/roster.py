@@ -20,6 +20,8 @@ _LEAST_MS = 20
 USUAL_NPS = 700_000.0
 """Nodes a second of one core of today's servers, for a node about which nothing is known yet."""
 _STEP = math.log(1.25)
+_UNEQUAL = 2.0
+"""A node this many times as fast as another makes a fleet unequal. Measured with nodes three and four times as fast."""
 
 
 def speed_class(speed: float) -> int:
@@ -107,3 +109,10 @@ class Roster:
                 for node_id, node in self._live.items()
             }
         return self._speeds
+
+    @property
+    def unequal(self) -> bool:
+        """Whether a node searches at least twice as fast as another; False for nodes with different engines, whose
+        speeds cannot be compared."""
+        engines = {node.facts.engine for node in self._live.values()}
+        return len(engines) == 1 and max(self.speeds.values()) >= _UNEQUAL * min(self.speeds.values())

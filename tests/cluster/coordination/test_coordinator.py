@@ -160,6 +160,21 @@ class TestDecision:
             assert decision.agreement == pytest.approx(weight)
             assert bench.events("decided")[0]["agreement"] == pytest.approx(weight, abs=0.01)
 
+    @pytest.mark.parametrize(
+        ("fast", "vote", "move"),
+        [(190, None, "7g7f"), (400, None, "2g2f"), (400, Vote.MAJORITY, "7g7f"), (190, Vote.WEIGHTED, "2g2f")],
+    )
+    def test_two_slow_nodes_do_not_outvote_a_fast_one(self, fast: int, vote: Vote | None, move: str) -> None:
+        bench = Bench(0, replace(SETTINGS, mode=Mode.CONSULT, vote=vote))
+        for node_id, nps in (("n1", 100), ("n2", fast), ("n3", 100)):
+            bench.feed(NodeJoined(node_id, nps=nps))
+        bench.feed(StartSearch(TIMED))
+        bench.report("n1", 9, 10, "7g7f", nodes=1000)
+        bench.report("n2", 11, 20, "2g2f", nodes=10 * fast)
+        bench.report("n3", 9, 12, "7g7f", nodes=1000)
+        bench.tick(1000)
+        assert bench.decisions[0].move == move
+
     def test_a_proven_mate_is_played_at_once(self) -> None:
         bench = Bench()
         bench.split()

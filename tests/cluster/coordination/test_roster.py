@@ -49,6 +49,15 @@ class TestSpeeds:
         nodes.leave("b")
         assert nodes.speeds == {"a": 1.0, "c": 1.0}
 
+    def test_a_fleet_is_unequal_if_a_node_of_the_same_engine_is_twice_as_fast(self) -> None:
+        assert not roster().unequal and not roster(NodeJoined("a", nps=5)).unequal
+        nodes = roster(NodeJoined("a", nps=199), NodeJoined("b", nps=100))
+        assert not nodes.unequal
+        nodes.join(NodeJoined("c", nps=200))
+        assert nodes.unequal
+        nodes.join(NodeJoined("d", "gpsshogi", nps=200))
+        assert not nodes.unequal
+
     def test_speeds_are_alike_within_a_quarter(self) -> None:
         assert speed_class(1.05) == speed_class(0.95) == 0
         assert speed_class(2.0) > speed_class(1.3) > 0 > speed_class(0.7)
