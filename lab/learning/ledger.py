@@ -17,11 +17,11 @@ _SURE: Final = 0.95
 class Kind(StrEnum):
     """Steps of a generation, in their order."""
 
-    GAMES = "games"
     SPARRING = "sparring"
     """A match of the best net against another engine; only if one is named."""
+    GAMES = "games"
     FROM_SPARRING = "from-sparring"
-    """Games from positions of that match."""
+    """Games from positions of the sparring match."""
     TRAIN = "train"
     BLEND = "blend"
     """The mean of the nets; only if several were trained."""

@@ -296,9 +296,7 @@ def next_step(
     nets: numbers of the generations whose promoted nets are here; others play no matches. None: all.
     """
     for number in range(1, max(generations, len(ledger.generations)) + 1):
-        one = ledger.generation(number)
-        if one is None:
-            return Step(number, Kind.GAMES)
+        one = ledger.generation(number) or Generation(number, ledger.best)
         step = _missing(one, recipe)
         plays = nets is None or number in nets
         if step is not None and (plays or step.kind is not Kind.MATCH):
@@ -310,13 +308,11 @@ def next_step(
 
 
 def _missing(one: Generation, recipe: Recipe) -> Step | None:
-    if one.result(Kind.GAMES) is None:
-        return Step(one.number, Kind.GAMES)
+    spars = bool(recipe.sparring) and not one.trainings and one.result(Kind.COMPARE) is None
+    for kind, wanted in ((Kind.SPARRING, spars), (Kind.GAMES, True), (Kind.FROM_SPARRING, spars)):
+        if wanted and one.result(kind) is None:
+            return Step(one.number, kind)
     if one.result(Kind.COMPARE) is None:
-        if recipe.sparring and not one.trainings:
-            for kind in (Kind.SPARRING, Kind.FROM_SPARRING):
-                if one.result(kind) is None:
-                    return Step(one.number, kind)
         return _missing_net(one, recipe) or Step(one.number, Kind.COMPARE)
     if one.result(Kind.GATE) is None:
         return Step(one.number, Kind.GATE)

@@ -218,7 +218,7 @@ def test_several_trainings_and_their_mean() -> None:
 def test_sparring_comes_before_training_and_not_in_generations_that_have_trained() -> None:
     sparring = replace(NO_MATCHES, sparring="gpsusi")
     _, taken = run_all(with_generation(EMPTY, upto=Kind.TRAIN), sparring, 2, "H1")
-    steps = ["games", "sparring", "from-sparring", "train", "compare", "gate"]
+    steps = ["sparring", "games", "from-sparring", "train", "compare", "gate"]
     assert taken == ["generation 1: compare", "generation 1: gate", *(f"generation 2: {step}" for step in steps)]
 
 
