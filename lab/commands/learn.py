@@ -141,11 +141,11 @@ def learn(
     """Make networks, generation by generation.
 
     Each generation has four steps: games of the best net, training, a gate (a match of the new net against the best
-    one), and promotion. With --sparring, a match against another engine comes first, and more games begin in its positions.
-    Each step is a command that you can run by hand (gougi selfplay, train, net compare, match) in a folder of its own.
-    Ctrl-C, a kill, a full disk or the end of --hours interrupt a step; the same command goes on with it. FOLDER gets
-    best.bin, every promoted net (nets/), and the page nets.md with tables and all commands. You may change options
-    before you go on: they hold for steps that have not begun. docs/how-to/training.md explains the loop.
+    one), and promotion. With --sparring, a match against another engine comes first, and more games begin in its
+    positions. Each step is a command that you can run by hand (gougi selfplay, train, net compare, match) in a folder
+    of its own. Ctrl-C, a kill, a full disk or the end of --hours interrupt a step; the same command goes on with it.
+    FOLDER gets best.bin, every promoted net (nets/), and the page nets.md with tables and all commands. You may change
+    options before you go on: they hold for steps that have not begun. docs/how-to/training.md explains the loop.
 
     Examples:
 
