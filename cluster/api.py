@@ -114,6 +114,8 @@ class Ballot:
     """Positions searched by all nodes of the voter so far."""
     members: int = 1
     """The number of nodes that searched for it."""
+    weight: float = 1.0
+    """The sum of these nodes' weights in a vote: 1 for a node of usual speed."""
 
     @property
     def move(self) -> str:

@@ -9,9 +9,9 @@ function of the same name below.
 
 - *Pure.* It takes one or more ballots and returns one of them. The result depends on the ballots only; adding the same
   voters again in the same order gives the same result.
-- *Members.* ``members`` is the number of nodes that stand for a ballot (more than one if a group shares a tree).
-  ``majority`` counts one vote for each; ``weighted`` weighs by score, depth and nodes, which a group's line already
-  contains.
+- *Members.* Several nodes may stand for a ballot (if a group shares a tree). ``majority`` adds their weights, in which
+  a fast node has more than a slow one (`Ballot.weight`); ``weighted`` weighs by score, depth and nodes, which a group's
+  line already contains.
 - *Mated ballots.* A ballot with a known win beats every ballot without one, and the shorter of two wins counts. A
   ballot that sees its side mated weighs nothing while another ballot is open, except for ``majority``, which counts
   voters and not scores. If all see themselves mated, the longest defence is played, by ``majority`` that of most
@@ -105,9 +105,9 @@ def weights_of_open(ballots: Sequence[Ballot], weight: Callable[[Ballot, int], f
 
 
 def majority(ballots: Sequence[Ballot]) -> Count:
-    """Most votes: a group has one vote for each of its nodes that searched. A tie, or any known win, goes to the
-    highest score (Gikou)."""
-    return known_win(ballots) or heaviest(ballots, [float(ballot.members) for ballot in ballots])
+    """Most votes: each node that searched has one, a faster node more (`Ballot.weight`). A tie, or any known win, goes
+    to the highest score (Gikou)."""
+    return known_win(ballots) or heaviest(ballots, [ballot.weight for ballot in ballots])
 
 
 def weighted(ballots: Sequence[Ballot]) -> Count:

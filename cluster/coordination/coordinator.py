@@ -29,7 +29,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Final
 
 from cluster.api import Decision, Pondered, PonderSearch, Progress, RetimeSearch, SearchRequest, StartSearch, StopSearch
@@ -45,7 +44,6 @@ from cluster.coordination.settings import Settings
 from cluster.coordination.states import COORDINATOR, CoordinatorState
 from cluster.coordination.strategies import Measured, budget, resolved
 from cluster.network.messages import Done, Heartbeat, Report
-from cluster.voting import Vote
 from worker.shogi.position import Replay
 from worker.states import States
 
@@ -226,11 +224,7 @@ class Coordinator:
             self.ponders.begin(now_ms)
 
     def _chosen(self, request: SearchRequest) -> Settings:
-        chosen = resolved(self.settings, self._table, len(self.roster), budget(request, self.roster.nps))
-        if self.settings.vote is None and self.roster.unequal:
-            # With one vote for each node, slow nodes outvote a fast one: docs/notebook/strategies.md, "Unequal nodes".
-            return replace(chosen, vote=Vote.WEIGHTED)
-        return chosen
+        return resolved(self.settings, self._table, len(self.roster), budget(request, self.roster.nps))
 
     def _end_pondering(self, now_ms: int) -> None:
         if self.ponders is not None:

@@ -9,7 +9,7 @@ only.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -188,7 +188,8 @@ class Voter(NamedTuple):
     line: TreeLine
     nodes: int
     """Nodes searched by all its members."""
-    members: int
+    members: Sequence[str]
+    """Ids of the nodes that searched for it; at least one."""
 
 
 @dataclass(slots=True, eq=False)
@@ -216,7 +217,7 @@ class Group:
     def voters(self, takeover: TakeoverMargin) -> Iterable[Voter]:
         """The voters that have an answer."""
         return [
-            Voter(assignment.node_id, assignment.engine, assignment.ballot, assignment.nodes, 1)
+            Voter(assignment.node_id, assignment.engine, assignment.ballot, assignment.nodes, (assignment.node_id,))
             for assignment in self.assignments
             if assignment.ballot is not None
         ]

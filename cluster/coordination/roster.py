@@ -20,8 +20,6 @@ _LEAST_MS = 20
 USUAL_NPS = 700_000.0
 """Nodes a second of one core of today's servers, for a node about which nothing is known yet."""
 _STEP = math.log(1.25)
-_UNEQUAL = 2.0
-"""A node this many times as fast as another makes a fleet unequal. Measured with nodes three and four times as fast."""
 
 
 def speed_class(speed: float) -> int:
@@ -110,9 +108,8 @@ class Roster:
             }
         return self._speeds
 
-    @property
-    def unequal(self) -> bool:
-        """Whether a node searches at least twice as fast as another; False for nodes with different engines, whose
-        speeds cannot be compared."""
-        engines = {node.facts.engine for node in self._live.values()}
-        return len(engines) == 1 and max(self.speeds.values()) >= _UNEQUAL * min(self.speeds.values())
+    def weight(self, node_id: str) -> float:
+        """The weight of a node's vote: the square root of its speed, which is rounded to a power of two, so that nodes
+        of nearly one speed weigh the same. 1 for a node that has left. (docs/notebook/strategies.md, "Unequal nodes")
+        """
+        return math.exp2(round(math.log2(max(self.speeds.get(node_id, 1.0), 1e-6))) / 2)

@@ -223,7 +223,8 @@ class Search:
     def nodes_answer(self) -> Answer | None:
         """The nodes' answer now; None: no node has one."""
         if self.stale:
-            self._answer, self.stale = vote(self.groups, self.request.multipv, self.settings), False
+            self._answer = vote(self.groups, self.request.multipv, self.settings, self.roster.weight)
+            self.stale = False
         return self._answer
 
     def answer(self) -> Answer | None:

@@ -183,8 +183,10 @@ class SplitGroup(Group):
         line = self.merged(takeover)
         if line is None:
             return ()
-        searched = [assignment.nodes for assignment in self.assignments if assignment.nodes]
-        return (Voter(self.name, self.assignments[0].engine, line, sum(searched), max(1, len(searched))),)
+        searched = [assignment for assignment in self.assignments if assignment.nodes] or self.assignments[:1]
+        nodes = sum(assignment.nodes for assignment in searched)
+        members = [assignment.node_id for assignment in searched]
+        return (Voter(self.name, self.assignments[0].engine, line, nodes, members),)
 
     def lines(self) -> Iterator[TreeLine]:
         """The lines of the tree's leaves and of the root searchers; before there is a tree, those of the presearch.

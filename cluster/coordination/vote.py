@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from cluster.api import Answer, Ballot
 from cluster.coordination.group import Group
@@ -13,14 +13,19 @@ from cluster.voting import comparable, count
 from worker.score import MATE_BOUND
 
 
-def vote(groups: Sequence[Group], multipv: int, settings: Settings) -> Answer | None:
+def vote(
+    groups: Sequence[Group], multipv: int, settings: Settings, weight: Callable[[str], float] = lambda _node_id: 1.0
+) -> Answer | None:
     """If there is one group with a dealt tree, its answer counts; otherwise there is a vote. None: there is no answer.
 
     If more than one line is requested (``multipv``), each node searches the whole root for that many. The answer is
     then the first of the best lines, so the lines are always in order of score with the answer at the head, as in a
     single engine with several threads.
+
+    Args:
+        weight: by node id, the weight of a node's vote.
     """
-    answer = _counted(groups, settings)
+    answer = _counted(groups, settings, weight)
     if multipv > 1 and (lines := _several_lines(groups, multipv, settings)):
         ballots, move = answer.ballots if answer is not None else (), lines[0].pv[0]
         return Answer(move=move, lines=lines, source="vote", ballots=ballots, agreement=_share(ballots, move))
@@ -32,11 +37,12 @@ def answer_of(line: TreeLine, source: str, ballots: tuple[Ballot, ...] = (), agr
     return Answer(move=line.pv[0], lines=(line,), source=source, ballots=ballots, agreement=agreement)
 
 
-def _counted(groups: Sequence[Group], settings: Settings) -> Answer | None:
+def _counted(groups: Sequence[Group], settings: Settings, weight: Callable[[str], float]) -> Answer | None:
     by_engine: dict[str, list[Ballot]] = {}
     for group in groups:
         for voter in group.voters(settings.takeover):
-            ballot = Ballot(voter.name, voter.line, voter.nodes, voter.members)
+            total = sum(weight(node_id) for node_id in voter.members)
+            ballot = Ballot(voter.name, voter.line, voter.nodes, len(voter.members), total)
             by_engine.setdefault(voter.engine, []).append(ballot)
     # Each engine counts depth in its own way.
     slack = settings.ballot_depth_slack

@@ -20,8 +20,8 @@ DOCS = Path(__file__).parents[2] / "docs"
 every_rule = pytest.mark.parametrize("vote", Vote)
 
 
-def ballot(move: str, score: int, depth: int = 20, nodes: int = 1000, members: int = 1) -> Ballot:
-    return replace(make_ballot("n", move, score, depth, nodes), members=members)
+def ballot(move: str, score: int, depth: int = 20, nodes: int = 1000, weight: float = 1.0) -> Ballot:
+    return replace(make_ballot("n", move, score, depth, nodes), weight=weight)
 
 
 @every_rule
@@ -48,11 +48,11 @@ def test_it_is_a_function_of_the_ballots(vote: Vote) -> None:
 
 
 @every_rule
-def test_members(vote: Vote) -> None:
-    group, others = ballot("a", 50, members=3), [ballot("b", 50, nodes=1000) for _ in range(2)]
+def test_weights(vote: Vote) -> None:
+    group, others = ballot("a", 50, weight=3.0), [ballot("b", 50, nodes=1000) for _ in range(2)]
     moves = {count([group, *others], vote).ballot.move, count([*others, group], vote).ballot.move}
     assert moves == {"a"} if vote is Vote.MAJORITY else moves <= {"a", "b"}
-    alone = count([replace(group, members=1), *others], vote)
+    alone = count([replace(group, weight=1.0), *others], vote)
     assert (alone.agreement == count([group, *others], vote).agreement) == (vote is not Vote.MAJORITY)
 
 

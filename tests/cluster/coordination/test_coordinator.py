@@ -160,20 +160,20 @@ class TestDecision:
             assert decision.agreement == pytest.approx(weight)
             assert bench.events("decided")[0]["agreement"] == pytest.approx(weight, abs=0.01)
 
-    @pytest.mark.parametrize(
-        ("fast", "vote", "move"),
-        [(190, None, "7g7f"), (400, None, "2g2f"), (400, Vote.MAJORITY, "7g7f"), (190, Vote.WEIGHTED, "2g2f")],
-    )
-    def test_two_slow_nodes_do_not_outvote_a_fast_one(self, fast: int, vote: Vote | None, move: str) -> None:
-        bench = Bench(0, replace(SETTINGS, mode=Mode.CONSULT, vote=vote))
-        for node_id, nps in (("n1", 100), ("n2", fast), ("n3", 100)):
-            bench.feed(NodeJoined(node_id, nps=nps))
+    @pytest.mark.parametrize(("fast", "slow", "move"), [(140, 2, "7g7f"), (400, 2, "2g2f"), (400, 3, "7g7f")])
+    def test_a_fast_node_counts_more_in_the_vote(self, fast: int, slow: int, move: str) -> None:
+        bench = Bench(0, replace(SETTINGS, mode=Mode.CONSULT))
+        bench.feed(NodeJoined("fast", nps=fast))
+        names = [f"slow{number}" for number in range(slow)]
+        for name in names:
+            bench.feed(NodeJoined(name, nps=100))
         bench.feed(StartSearch(TIMED))
-        bench.report("n1", 9, 10, "7g7f", nodes=1000)
-        bench.report("n2", 11, 20, "2g2f", nodes=10 * fast)
-        bench.report("n3", 9, 12, "7g7f", nodes=1000)
+        bench.report("fast", 11, 20, "2g2f")
+        for name in names:
+            bench.report(name, 9, 10, "7g7f")
         bench.tick(1000)
         assert bench.decisions[0].move == move
+        assert [ballot.members for ballot in bench.decisions[0].ballots] == [1] * (slow + 1)
 
     def test_a_proven_mate_is_played_at_once(self) -> None:
         bench = Bench()

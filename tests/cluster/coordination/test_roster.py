@@ -49,14 +49,13 @@ class TestSpeeds:
         nodes.leave("b")
         assert nodes.speeds == {"a": 1.0, "c": 1.0}
 
-    def test_a_fleet_is_unequal_if_a_node_of_the_same_engine_is_twice_as_fast(self) -> None:
-        assert not roster().unequal and not roster(NodeJoined("a", nps=5)).unequal
-        nodes = roster(NodeJoined("a", nps=199), NodeJoined("b", nps=100))
-        assert not nodes.unequal
-        nodes.join(NodeJoined("c", nps=200))
-        assert nodes.unequal
-        nodes.join(NodeJoined("d", "gpsshogi", nps=200))
-        assert not nodes.unequal
+    def test_a_vote_weighs_the_square_root_of_the_speed(self) -> None:
+        known = (("a", 100), ("b", 75), ("c", 130), ("d", 400), ("e", 20), ("f", 0), ("g", 100))
+        nodes = roster(*(NodeJoined(node_id, nps=nps) for node_id, nps in known))
+        assert {node_id: nodes.weight(node_id) ** 2 for node_id in nodes} == pytest.approx(
+            {"a": 1, "b": 1, "c": 1, "d": 4, "e": 1 / 4, "f": 1, "g": 1}
+        )
+        assert nodes.weight("gone") == 1
 
     def test_speeds_are_alike_within_a_quarter(self) -> None:
         assert speed_class(1.05) == speed_class(0.95) == 0
