@@ -108,9 +108,9 @@ class ClusterConfig(_Section):
     groups: Annotated[int, Field(ge=1, le=1024)] = _SEARCH.groups
     """Number of groups that vote in the mode "tiers"."""
     vote: _VoteName = "auto"
-    """The rule by which a move wins a vote: "majority" of the voters, or "weighted" by score, depth and nodes. "auto":
-    "weighted" if a node is twice as fast as another; else the rule that was measured as best if the mode is "auto" too,
-    or "majority". See docs/explanation/deciding.md."""
+    """The rule by which a move wins a vote: "majority" of the nodes, or "weighted" by score, depth and nodes searched.
+    "auto": the rule that was measured as best if the mode is "auto" too, else "majority". See
+    docs/explanation/deciding.md."""
     kinds: tuple[NodeKindConfig, ...] = ()
     """Engines of the nodes, assigned in turn: a table for each kind. {} is our own searcher with the settings of
     [engine], {eval_file = "other.bin"} the same with another network (hash_mb, threads, fv_scale likewise),
