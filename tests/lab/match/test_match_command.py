@@ -227,7 +227,8 @@ def test_a_killed_engine_is_started_again_and_a_killed_match_goes_on(
     started: Running, folder: Path, common: list[str], tmp_path: Path
 ) -> None:
     started.wait_for("1/40 games")
-    engine = next(pid for pid, command in started.left_behind().items() if "-m gougi" not in command)
+    running = started.left_behind().items()
+    engine = next(pid for pid, command in running if ENGINE.name in command and "-m gougi" not in command)
     os.kill(engine, signal.SIGKILL)
     assert "crashed: " in started.wait_for("killed by SIGKILL")
     started.wait_for("4/40 games")
