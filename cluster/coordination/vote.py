@@ -13,9 +13,7 @@ from cluster.voting import comparable, count
 from worker.score import MATE_BOUND
 
 
-def vote(
-    groups: Sequence[Group], multipv: int, settings: Settings, weight: Callable[[str], float] = lambda _node_id: 1.0
-) -> Answer | None:
+def vote(groups: Sequence[Group], multipv: int, settings: Settings, weight: Callable[[str], float]) -> Answer | None:
     """If there is one group with a dealt tree, its answer counts; otherwise there is a vote. None: there is no answer.
 
     If more than one line is requested (``multipv``), each node searches the whole root for that many. The answer is
