@@ -154,7 +154,7 @@ def main() -> None:
     parser.add_argument("out", type=Path, help="file of choices and judgements")
     parser.add_argument("--net", required=True, action="append", help="again for each net of a strategy with nets=N")
     parser.add_argument("--judge-net", help="network of the judge; default: the first --net")
-    parser.add_argument("--strategy", default="consult:majority", help="names, with commas; NAME@N: with N nodes only")
+    parser.add_argument("--strategy", default="consult", help="names, with commas; NAME@N: with N nodes only")
     parser.add_argument("--nodes", default="8", help="numbers of nodes, with commas")
     parser.add_argument("--times", default="1,2,4,8", help="budgets of one node, with commas; empty: none")
     parser.add_argument("--positions", type=int, default=1500)

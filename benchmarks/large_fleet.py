@@ -341,7 +341,7 @@ def main(
     hz: Annotated[float, typer.Option(help="Reports a second of each node.")] = 10.0,
     rounds: Annotated[int, typer.Option(help="Losses.")] = 5,
     steady: Annotated[float, typer.Option(help="Seconds of the endless search.")] = 10.0,
-    mode: Annotated[Mode, typer.Option(help="How the nodes work together.")] = Mode.AUTO,
+    mode: Annotated[Mode, typer.Option(help="How the nodes work together.")] = Mode.CONSULT,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object for each size.")] = False,
 ) -> None:
     """Measure fleets of simulated nodes; exit code 1 if a decision was late or not the nodes'."""

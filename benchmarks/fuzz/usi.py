@@ -60,9 +60,7 @@ class Fleet(Target):
         yield from (text.encode() for text in _DIALOGUES)
 
     def one(self, data: bytes) -> None:
-        plan = FleetPlan(
-            nodes=2, hash_mb=16, threads=1, eval_file="", architecture="", fv_scale=0, mode="auto", vote="majority"
-        )
+        plan = FleetPlan(nodes=2, hash_mb=16, threads=1, eval_file="", architecture="", fv_scale=0, mode="consult")
         front = FleetFront(FleetOptions(plan), strict=True)
         now = 0.0
         due: list[Event] = [GuiLine(line, 0.0) for line in data.decode("utf-8", "replace").split("\n")]

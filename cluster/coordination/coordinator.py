@@ -28,7 +28,7 @@ Invariants, which the tests check after each event (``tests/cluster/coordination
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 from cluster.api import Decision, Pondered, PonderSearch, Progress, RetimeSearch, SearchRequest, StartSearch, StopSearch
@@ -42,7 +42,6 @@ from cluster.coordination.search_run import SearchRun, stop_the_idle
 from cluster.coordination.search_state import Search, is_infinite, lines_below
 from cluster.coordination.settings import Settings
 from cluster.coordination.states import COORDINATOR, CoordinatorState
-from cluster.coordination.strategies import Measured, budget, resolved
 from cluster.network.messages import Done, Heartbeat, Report
 from worker.shogi.position import Replay
 from worker.states import States
@@ -78,17 +77,8 @@ def _about(what: Event | Instruction) -> Iterator[object]:
 class Coordinator:
     """See the module docstring. Only ``handle`` changes it."""
 
-    def __init__(
-        self,
-        settings: Settings | None = None,
-        table: Sequence[Measured] = (),
-    ) -> None:
-        """
-        Args:
-            table: the measurements from which `Mode.AUTO` chooses.
-        """
+    def __init__(self, settings: Settings | None = None) -> None:
         self.settings = settings or Settings()
-        self._table = table
         self.dispatch = Dispatch()
         self.roster = Roster()
         self._fallback_live = False
@@ -195,7 +185,7 @@ class Coordinator:
             soft = min(soft, hard)
         run = pondered
         if run is None:
-            search = Search(request, root, self._chosen(request), now_ms, soft, hard, self.roster)
+            search = Search(request, root, self.settings, now_ms, soft, hard, self.roster)
             run = SearchRun(search, self.dispatch)
         self.run = run
         if pondered is None:
@@ -218,13 +208,11 @@ class Coordinator:
         if root.legal and not root.may_declare:
             before = None if self._last is None else self._last.search
             hints = () if before is None else lines_below(before.request, before.lines(), request)
-            settings = self._chosen(request)
             self._states.to(CoordinatorState.PONDERING, now_ms)
-            self.ponders = Pondering(request, root, settings, self.roster, self.dispatch, self._replay, hints, expected)
+            self.ponders = Pondering(
+                request, root, self.settings, self.roster, self.dispatch, self._replay, hints, expected
+            )
             self.ponders.begin(now_ms)
-
-    def _chosen(self, request: SearchRequest) -> Settings:
-        return resolved(self.settings, self._table, len(self.roster), budget(request, self.roster.nps))
 
     def _end_pondering(self, now_ms: int) -> None:
         if self.ponders is not None:

@@ -9,9 +9,7 @@ from typing import Final
 from cluster.split.dealing import Dealing
 from cluster.split.redeal import RedealLimits
 from cluster.split.tree import TakeoverMargin, check_numbers
-from cluster.voting import Vote
 
-USUAL_VOTE: Final = Vote.MAJORITY
 _SHARES: Final = frozenset({"root_share", "presearch_share"})
 _COUNTS: Final = frozenset({"groups", "presearch_multipv", "refusals", "ponder_replies"})
 
@@ -19,13 +17,10 @@ _COUNTS: Final = frozenset({"groups", "presearch_multipv", "refusals", "ponder_r
 class Mode(enum.StrEnum):
     """How the nodes of one search divide the work."""
 
-    AUTO = "auto"
-    """The best mode in the laboratory's measurements for this number of nodes and budget
-    (`cluster.coordination.strategies`)."""
+    CONSULT = "consult"
+    """All search the same position, and vote. It was ahead of the others in every measurement."""
     SPLIT = "split"
     """Share the root moves. With fewer than two nodes or a small budget all search the same, as in ``CONSULT``."""
-    CONSULT = "consult"
-    """All search the same position, and vote."""
     TIERS = "tiers"
     """`Settings.groups` groups share the root moves each, and vote (Gikou's consultation of clusters)."""
 
@@ -38,13 +33,9 @@ class Settings:
         ValueError: a value is out of its range; the text names the setting and the range.
     """
 
-    mode: Mode = Mode.AUTO
-    """``AUTO`` needs a table (`cluster.coordination.coordinator.Coordinator`); without one all consult."""
+    mode: Mode = Mode.CONSULT
     groups: int = 4
     """Voters in ``TIERS``, their nodes as even as possible; 4 is Gikou's figure. Fewer if there are fewer nodes."""
-    vote: Vote | None = None
-    """The rule that counts ballots, in any mode. None: in ``AUTO`` the one measured as best; else
-    `USUAL_VOTE`."""
     takeover: TakeoverMargin = field(default_factory=TakeoverMargin)
     dealing: Dealing = field(default_factory=Dealing)
     redeal: RedealLimits = field(default_factory=RedealLimits)
@@ -103,11 +94,6 @@ class Settings:
 
     def __post_init__(self) -> None:
         check_numbers(self, shares=_SHARES, counts=_COUNTS, positive={"ponder_temperature"})
-
-    @property
-    def counting(self) -> Vote:
-        """The rule that counts ballots, if none was set."""
-        return self.vote or USUAL_VOTE
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,7 @@ def _counted(groups: Sequence[Group], settings: Settings, weight: Callable[[str]
     ballots = [ballot for part in by_engine.values() for ballot in comparable(part, slack)]
     if not ballots:
         return None
-    counted = count(ballots, settings.counting)
+    counted = count(ballots)
     alone = len(groups) == 1 and groups[0].phase is Phase.SPLIT
     return answer_of(counted.ballot.line, "split" if alone else "vote", tuple(ballots), counted.agreement)
 

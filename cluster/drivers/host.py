@@ -34,7 +34,6 @@ from cluster.coordination.events import (
 )
 from cluster.coordination.root import prepare_rules
 from cluster.coordination.settings import Settings
-from cluster.coordination.strategies import standard_table
 from cluster.network.messages import Job, NewGame, Stop
 from worker.threads import spare_the_collector
 from worker.warming import Warming, WarmingError
@@ -86,7 +85,7 @@ class CoordinatorHost:
     """Runs a `Coordinator` on the running asyncio loop. All calls come from that loop's thread."""
 
     def __init__(self, settings: Settings, transport: Transport, listener: Listener) -> None:
-        self.coordinator = Coordinator(settings, standard_table())
+        self.coordinator = Coordinator(settings)
         self._transport = transport
         self._listener = listener
         self._loop = asyncio.get_running_loop()

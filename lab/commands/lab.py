@@ -39,13 +39,6 @@ def lab(
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of the openings.")] = 1,
     hash_mb: Hash = 4,
     max_moves: MaxMoves = 320,
-    table: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Enter the result in this table; a fleet in mode auto chooses from cluster/measured.json alone.",
-        ),
-    ] = None,
     as_json: JsonAtEnd = False,
     list_names: Annotated[
         bool, typer.Option("--list", help="Name the strategies and their settings; no games.")
@@ -63,15 +56,16 @@ def lab(
 
     Examples:
 
-      gougi lab --nodes 1,2,4,8 --strategy split,consult:majority --games 100 --net nn.bin --concurrency 2
+      gougi lab --nodes 1,2,4,8 --strategy split,consult --games 100 --net nn.bin --concurrency 2
 
       gougi lab --nodes 4 --strategy split --against 2x --out runs/lab-2x
 
-      gougi lab --nodes 4,8 --strategy split --against consult:majority --out runs/lab-vote
+      gougi lab --nodes 4,8 --strategy split --against consult --out runs/lab-vote
 
       gougi lab --nodes 4 --strategy split,split+presearch_share=0.2+takeover.margin=40
     """
-    from cluster.coordination.strategies import TableError, adjustable, offered
+    from cluster.coordination.settings import Mode
+    from cluster.coordination.strategies import adjustable
     from lab.match.statistics import Sprt
     from lab.strategies.records import LabFolder
     from lab.strategies.run import run
@@ -80,16 +74,16 @@ def lab(
     from master.analysis.strength import network_hash
 
     if list_names:
-        print("strategies:", *offered(), THREADS)
+        print("strategies:", *Mode, THREADS)
         print("settings:  ", *adjustable(), *OWN_SETTINGS)
         return 0
     with EndsOn(ValueError):
         test = None if sprt is None else Sprt.parse(sprt)
-    with EndsOn(LabError, TableError):
+    with EndsOn(LabError):
         nets = net or []
         for file in nets:
             check_net(str(file), "--net")
-        plan = Plan(tuple(_words(strategy)) or offered(), tuple(_numbers(nodes)), games)
+        plan = Plan(tuple(_words(strategy)) or tuple(Mode), tuple(_numbers(nodes)), games)
         settings = LabSettings(
             budget=budget,
             against=against,
@@ -99,7 +93,7 @@ def lab(
             hash_mb=hash_mb,
             max_moves=max_moves,
         )
-        return run(LabFolder(out), settings, plan, test, nets, concurrency, table, as_json)
+        return run(LabFolder(out), settings, plan, test, nets, concurrency, as_json)
 
 
 def _words(text: str) -> list[str]:

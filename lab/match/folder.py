@@ -138,13 +138,12 @@ class GamesFolder(RunFolder, Generic[Result]):
 def sources() -> str:
     """A hash of everything except the networks that decides a game.
 
-    These are the sources of searcher, cluster and laboratory, the table of the mode ``auto``, and the variables that
-    change the search.
+    These are the sources of searcher, cluster and laboratory, and the variables that change the search.
     """
     digest = hashlib.sha256()
     for package in ("worker", "cluster", "lab"):
         root = Path(__file__).parents[2] / package
-        for path in sorted((*root.rglob("*.py"), *root.glob("measured.json"))):
+        for path in sorted(root.rglob("*.py")):
             digest.update(str(path.relative_to(root)).encode() + path.read_bytes())
     digest.update(repr([os.environ.get(name, "") for name in _SEARCH_VARIABLES]).encode())
     return digest.hexdigest()[:16]

@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cluster.coordination.settings import Mode
-from cluster.coordination.strategies import Measured, StrategyError, strategy
 from lab.match.statistics import Sprt, Strength, Tally, Verdict, result_facts, strength, tally
 from lab.strategies.records import FleetFigures, GameResult
-from lab.strategies.settings import LabError, LabSettings, Point
+from lab.strategies.settings import LabSettings, Point
 from lab.strategies.threads import lab_strategy
 
 
@@ -90,46 +88,6 @@ def undecided(records: Sequence[GameResult], point: Point, sprt: Sprt) -> bool:
     """Whether the test of a point is still open."""
     own = [(record.game.pair, record.points) for record in records if record.game.point == point]
     return sprt.verdict(tally(own).pairs) is Verdict.OPEN
-
-
-def check_for_table(settings: LabSettings) -> None:
-    """Raises LabError: a table of strategies has no entry for this opponent."""
-    if settings.against != "1x":
-        raise LabError(
-            f"a table holds the gain of a strategy over one node (1x); these games were against {settings.against}"
-        )
-
-
-def measured(settings: LabSettings, results: Sequence[PointResult]) -> list[Measured]:
-    """The points that a table of strategies can hold: over one node with the same budget, of two nodes and more,
-    identical except for the depths that they skip, and without pondering.
-
-    Raises:
-        LabError: the opponent is another one.
-    """
-    check_for_table(settings)
-    points = [_facts(result) for result in results if result.point.nodes > 1 and _for_any_fleet(result.point.strategy)]
-    return [
-        Measured(
-            strategy=point["strategy"],
-            nodes=point["nodes"],
-            budget=settings.budget,
-            elo=point["elo"],
-            low=point["elo_low"],
-            high=point["elo_high"],
-            games=point["games"],
-            net=settings.net.partition("+")[0],  # no strategy of the table uses a second one
-        )
-        for point in points
-    ]
-
-
-def _for_any_fleet(name: str) -> bool:
-    try:
-        found = strategy(name)
-    except StrategyError:
-        return False  # the laboratory's own
-    return found.settings.mode is not Mode.AUTO and found.depths and not found.ponder
 
 
 def _facts(result: PointResult) -> dict[str, Any]:

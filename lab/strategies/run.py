@@ -9,7 +9,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from cluster.coordination.strategies import Measured, read_table, write_table
 from cluster.engine_spec import EngineSpec
 from cluster.machine.side_by_side import side_by_side
 from lab.match.folder import sources
@@ -17,19 +16,9 @@ from lab.match.openings import OpeningError, made_openings
 from lab.match.statistics import Sprt
 from lab.strategies.games import NodeMaker, virtual_workplaces
 from lab.strategies.records import GameResult, LabFolder
-from lab.strategies.report import (
-    PointResult,
-    check_for_table,
-    facts,
-    measured,
-    sprt_table,
-    summarize,
-    table,
-    undecided,
-)
+from lab.strategies.report import PointResult, facts, sprt_table, summarize, table, undecided
 from lab.strategies.settings import LabError, LabSettings, Plan, Point
 from lab.strategies.threads import lab_strategy
-from master.commands.checks import check_folder
 from master.commands.common import Stoppable, compile_searcher, exit_code, notice
 from master.ui.progress import Bars
 from worker.engine import EngineError
@@ -65,31 +54,22 @@ def run(
     sprt: Sprt | None,
     nets: Sequence[Path],
     concurrency: int,
-    into: Path | None,
     as_json: bool,
 ) -> int:
     """Play the missing games of the plan, and show the results; returns the exit code.
 
     Args:
         nets: network files; none: our own.
-        into: a table of strategies in which the results are entered; None: none.
 
     Raises:
-        LabError, TableError, OSError: as the parts raise them.
+        LabError, OSError: as the parts raise them.
     """
     kinds = [EngineSpec(settings.hash_mb, 1, str(net.resolve()), settings.fv_scale) for net in nets]
     kinds = kinds or [EngineSpec(settings.hash_mb, 1, None, settings.fv_scale)]
     for name in filter(None, (*plan.strategies, settings.opponent.strategy)):
         NodeMaker(*kinds).check(lab_strategy(name))
-    if into is not None:
-        check_folder(into.parent, "--table")
-        _known_points(into)
-        check_for_table(settings)
     with folder.held():
-        code = _run(folder, settings, plan, sprt, kinds, concurrency, as_json)
-        if into is not None and code == 0:
-            _enter(folder, settings, plan, into)
-        return code
+        return _run(folder, settings, plan, sprt, kinds, concurrency, as_json)
 
 
 def _run(
@@ -133,20 +113,6 @@ def _run(
         parts = (settings.title, table(points), test)
         print("\n\n".join(part for part in parts if part))
     return exit_code(whole, folder.path)
-
-
-def _enter(folder: LabFolder, settings: LabSettings, plan: Plan, into: Path) -> None:
-    """Put the plan's points into a table, in place of earlier measurements of the same points.
-
-    The folder may hold other points, left unfinished by another command.
-    """
-    points = measured(settings, summarize([result for result in folder.read()[0] if result.game.point in plan.points]))
-    write_table(into, [*_known_points(into), *points])
-    notice(f"{len(points)} points entered in {into}")
-
-
-def _known_points(into: Path) -> tuple[Measured, ...]:
-    return read_table(into) if into.exists() else ()
 
 
 def _openings(folder: LabFolder, settings: LabSettings, plan: Plan, kind: EngineSpec) -> list[str]:

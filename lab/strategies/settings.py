@@ -27,7 +27,7 @@ class Opponent:
 
     @classmethod
     def parse(cls, text: str) -> Opponent:
-        """``4x``: one node with four times the budget. ``consult:majority@4``: a strategy with four nodes; without a
+        """``4x``: one node with four times the budget. ``consult@4``: a strategy with four nodes; without a
         number, with as many as A.
 
         Raises:

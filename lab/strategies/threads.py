@@ -1,17 +1,16 @@
 """The laboratory's names of strategies: those of `cluster.coordination.strategies`, and `threads`.
 
 ``threads`` is an engine with as many threads as there are nodes: searchers in lockstep on one table, with one set of
-shared histories, and the vote that threads count (``weighted`` is that vote if all search equally fast). Settings
-remove one of these properties at a time, or give it to nodes::
+shared histories. They vote as nodes do. Settings remove one of these properties at a time, or give it to nodes::
 
-    threads    threads:majority    threads+one_history=0    threads+one_table=0+share_depth=1    consult+slice_ms=8
+    threads    threads+one_history=0    threads+one_table=0+share_depth=1    consult+slice_ms=8
 
 ``one_table``, ``one_history``: 0 or 1. ``slice_ms``: how far one searcher runs ahead of the others, and the maximum
 delay of its results to them, in milliseconds of the virtual second that a search takes. ``nets``: how many of the
 laboratory's networks are dealt to the nodes in turn; ``second_budget``: the budget of the nodes with the second one, in
 percent of that of the others::
 
-    consult:majority+nets=2    consult:majority+nets=2+second_budget=300
+    consult+nets=2    consult+nets=2+second_budget=300
 """
 
 from __future__ import annotations
@@ -67,12 +66,13 @@ def lab_strategy(text: str) -> LabStrategy:
         StrategyError: as `strategy` does, or a setting of the laboratory is out of range.
     """
     head, *changes = text.strip().split("+")
-    mode, colon, vote = head.partition(":")
+    of_threads = head == THREADS
     own: dict[str, Any] = {}
-    if mode == THREADS:
+    if of_threads:
         own = {"one_table": True, "one_history": True, "slice_ms": _TOGETHER_MS}
-        head = f"consult:{vote}" if colon else "consult:weighted"
-    names, others = [text.strip().partition("+")[0]] if mode == THREADS else [], []
+        head = Mode.CONSULT
+    names: list[str] = []
+    others: list[str] = []
     for change in changes:
         key, _, value = change.partition("=")
         if key not in OWN_SETTINGS:
@@ -85,6 +85,5 @@ def lab_strategy(text: str) -> LabStrategy:
         own[key] = value == "1" if is_switch else int(value)
         names.append(f"{key}={int(value)}")
     found = strategy("+".join((head, *others)))
-    known = found.name.split("+")
-    name = "+".join((names[0], *known[1:], *names[1:]) if mode == THREADS else (*known, *names))
+    name = "+".join((THREADS if of_threads else head, *found.name.split("+")[1:], *names))
     return LabStrategy(name, **{item.name: getattr(found, item.name) for item in fields(Strategy)[1:]}, **own)

@@ -38,7 +38,6 @@ from cluster.coordination.events import (
     Tick,
 )
 from cluster.coordination.settings import Settings, SharingSettings
-from cluster.coordination.strategies import standard_table
 from cluster.network.messages import COMMON, Done, Job, Report
 from cluster.network.scale import Scale
 from lab.strategies.steps import Steps
@@ -83,7 +82,7 @@ class VirtualFleet:
     """The search id of the running pondering."""
 
     def __post_init__(self) -> None:
-        self._coordinator = Coordinator(self.settings, standard_table())
+        self._coordinator = Coordinator(self.settings)
         self._by_id = {node.node_id: node for node in self.nodes}
         for node in self.nodes:
             self._coordinator.handle(node.joins(), self.now_ms)

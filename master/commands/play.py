@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import typer
 
 from cluster.coordination.settings import Mode
-from cluster.voting import Vote
 from master.commands.checks import check_fleet, check_folder
 from master.commands.common import CommandError, tell
 from master.commands.options import NOTATION_HELP, NOTATIONS, Address, Nodes, PageOption
@@ -94,10 +93,7 @@ def play(
     address: Address = None,
     mode: Annotated[
         str | None,
-        typer.Option(metavar="|".join(Mode), help="The way in which nodes share the work. Default: auto."),
-    ] = None,
-    vote: Annotated[
-        str | None, typer.Option(metavar="|".join(("auto", *Vote)), help="The rule that counts votes. Default: auto.")
+        typer.Option(metavar="|".join(Mode), help="The way in which nodes share the work. Default: consult."),
     ] = None,
     threads: Annotated[
         int | None,
@@ -150,7 +146,7 @@ def play(
             "any_game": any_game,
             "password_file": password_file,
         },
-        "cluster": {"nodes": nodes, "address": address, "mode": mode, "vote": vote},
+        "cluster": {"nodes": nodes, "address": address, "mode": mode},
         "engine": {"threads": threads, "hash_mb": hash_mb, "eval_file": net},
         "play": {"notation": notation},
         "records": {"folder": records},

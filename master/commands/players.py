@@ -103,7 +103,6 @@ def make_fleet(settings: Config, metrics: Metrics | None = None) -> FleetSearche
     from cluster.coordination.settings import Mode, Settings, SharingSettings
     from cluster.drivers.fleet_driver import FleetSearcher
     from cluster.engine_spec import FleetSpec
-    from cluster.voting import Vote
 
     engine, cluster = _engine(settings, settings.engine.threads), settings.cluster
     kinds = tuple(_kind(engine, kind) for kind in cluster.kinds) or (engine,)
@@ -111,11 +110,7 @@ def make_fleet(settings: Config, metrics: Metrics | None = None) -> FleetSearche
         nodes=nodes_asked(settings),
         address=cluster.address or None,
         kinds=FleetSpec(kinds, fallback=replace(engine, hash_mb=16, threads=1)),
-        settings=Settings(
-            mode=Mode(cluster.mode),
-            groups=cluster.groups,
-            vote=None if cluster.vote == "auto" else Vote(cluster.vote),
-        ),
+        settings=Settings(mode=Mode(cluster.mode), groups=cluster.groups),
         sharing=SharingSettings(cluster.share_depth, cluster.share_bytes_per_s),
         name=settings.csa.name,
         report_port=cluster.report_port,

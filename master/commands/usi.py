@@ -60,7 +60,7 @@ def usi(
     """Speak USI on standard input and output: an engine for any GUI.
 
     Register "gougi usi" in the GUI as an engine. It is the whole fleet: it opens when the GUI gets ready to play, and
-    ends with the GUI. Nodes, threads, table, network, mode and vote are options of the engine; their defaults come from
+    ends with the GUI. Nodes, threads, table, network and mode are options of the engine; their defaults come from
     the configuration. "gougi usi --single" is one searcher, without a fleet.
 
     A live page shows the fleet's search in a browser; an info string gives its address. --page off switches it off.
@@ -127,7 +127,6 @@ def _fleet(settings: Config, records: str | None) -> int:
         fv_scale=engine.fv_scale,
         architecture=engine.eval_architecture,
         mode=cluster.mode,
-        vote=cluster.vote,
     )
     options = FleetOptions(plan, own_fleet=not cluster.address)
     with gui_output() as write:
@@ -190,7 +189,7 @@ def _build(settings: Config, plan: FleetPlan, metrics: Metrics | None = None) ->
         "fv_scale": plan.fv_scale,
         "eval_architecture": plan.architecture,
     }
-    cluster: dict[str, Any] = {"nodes": plan.nodes, "mode": plan.mode, "vote": plan.vote}
+    cluster: dict[str, Any] = {"nodes": plan.nodes, "mode": plan.mode}
     return make_fleet(
         settings.model_copy(
             update={

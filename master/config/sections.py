@@ -10,7 +10,6 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, fi
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from cluster.coordination.settings import Mode, Settings, SharingSettings
-from cluster.voting import Vote
 from master.csa.login import LOGIN_NAME
 from master.player.instructions import PlayerSettings
 from worker.rules import DECLARATIONS, EnteringKingRule
@@ -26,10 +25,8 @@ _Path = Annotated[str, AfterValidator(os.path.expanduser)]
 
 
 if TYPE_CHECKING:
-    _VoteName = str
     _ModeName = str
 else:
-    _VoteName = Literal[("auto", *(vote.value for vote in Vote))]
     _ModeName = Literal[tuple(mode.value for mode in Mode)]
 
 # Source of the defaults that other modules define.
@@ -103,14 +100,10 @@ class ClusterConfig(_Section):
     advertise: str = ""
     """HOST:PORT at which nodes reach that port, if it is not this machine's own address."""
     mode: _ModeName = _SEARCH.mode.value
-    """Mode. "split": the nodes divide the moves. "consult": each searches all moves, and they vote. "tiers": both, by
-    groups. "auto": the mode that was measured as best for this number of nodes and this budget."""
+    """Mode. "consult": each node searches all moves, and they vote. "split": the nodes divide the moves. "tiers": both,
+    by groups. See docs/explanation/deciding.md."""
     groups: Annotated[int, Field(ge=1, le=1024)] = _SEARCH.groups
     """Number of groups that vote in the mode "tiers"."""
-    vote: _VoteName = "auto"
-    """The rule by which a move wins a vote: "majority" of the nodes, or "weighted" by score, depth and nodes searched.
-    "auto": the rule that was measured as best if the mode is "auto" too, else "majority". See
-    docs/explanation/deciding.md."""
     kinds: tuple[NodeKindConfig, ...] = ()
     """Engines of the nodes, assigned in turn: a table for each kind. {} is our own searcher with the settings of
     [engine], {eval_file = "other.bin"} the same with another network (hash_mb, threads, fv_scale likewise),

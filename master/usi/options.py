@@ -7,7 +7,6 @@ from typing import Any, Final
 
 from cluster.api import Decision, Pondered, PonderSearch, Progress, RetimeSearch, SearchRequest, StartSearch, StopSearch
 from cluster.coordination.settings import Mode
-from cluster.voting import Vote
 from worker.rules import DECLARATIONS, EnteringKingRule
 from worker.usi import events
 from worker.usi.options import MOST_THREADS, PLAY_OPTIONS, Option, OptionValues, engine_options, entering_option
@@ -28,7 +27,6 @@ class FleetPlan:
     architecture: str
     """The short name of the network's shape; empty: read it from the file."""
     mode: str
-    vote: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +50,6 @@ def option_table(plan: FleetPlan, *, own_fleet: bool) -> dict[str, Option]:
         **engine_options(plan.hash_mb, plan.eval_file, plan.fv_scale, plan.architecture),
         "Threads": Option("spin", str(plan.threads), 0, MOST_THREADS),
         "Mode": Option("combo", plan.mode, choices=tuple(Mode)),
-        "Vote": Option("combo", plan.vote, choices=("auto", *Vote)),
         "EnteringKingRule": entering_option(DECLARATIONS),
         **PLAY_OPTIONS,
     }
@@ -80,7 +77,6 @@ class FleetOptions(OptionValues):
             fv_scale=self.number("FV_SCALE"),
             architecture=self.text("EvalArchitecture"),
             mode=self.text("Mode"),
-            vote=self.text("Vote"),
         )
 
     def request(self, search_id: int, sfen: str, moves: tuple[str, ...]) -> SearchRequest:

@@ -21,7 +21,7 @@ from unittest import mock
 from cluster.api import FleetError
 from cluster.coordination.coordinator import Coordinator
 from cluster.coordination.events import NodeLost, Received, Tick
-from cluster.coordination.settings import Mode, Settings
+from cluster.coordination.settings import Settings
 from cluster.drivers import node_placement
 from cluster.drivers.fleet import Change, Fleet
 from cluster.drivers.node_placement import NodePlacement
@@ -76,7 +76,7 @@ class World:
         self.rng = random.Random(seed)
         self.loop = asyncio.get_running_loop()
         self.fleet = Fleet()
-        self.storm = Storm(Coordinator(Settings(Mode.AUTO, validate=True)))
+        self.storm = Storm(Coordinator(Settings(validate=True)))
         self.machines = [Machine(f"m{number}") for number in range(machines)]
         self.ray: VirtualRay | None = None
         self.asked: dict[str, int] = {}

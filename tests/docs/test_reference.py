@@ -42,7 +42,7 @@ def test_every_key_of_the_configuration(reference: ModuleType) -> None:
 def test_defaults_and_limits(reference: ModuleType) -> None:
     page = reference.configuration()
     assert "| `hash_mb` | `128` | 1 to 1,048,576 | Transposition table" in page
-    assert '| `mode` | `"auto"` | `auto`, `split`, `consult`, `tiers` |' in page
+    assert '| `mode` | `"consult"` | `consult`, `split`, `tiers` |' in page
     assert "| `password` | in no file |" in page
     assert "| `games` | `1` | from 0 |" in page
     assert '| `instance_types` | `["c7i.4xlarge", "c6i.4xlarge"]` | 1 to 20 items |' in page

@@ -235,7 +235,7 @@ def test_config(here: Here, tmp_path: Path) -> None:
     shown = here("config", env=env).stdout
     assert "\nthreads = 3  # environment, GOUGI_ENGINE_THREADS\n" in shown
     assert "\nhash_mb = 64  # gougi.toml\n" in shown
-    assert '\nmode = "auto"  # default\n' in shown
+    assert '\nmode = "consult"  # default\n' in shown
     assert tomllib.loads(shown)["engine"]["threads"] == 3, "it is a configuration file"
     changed = here("config", "--changed", env=env).stdout
     assert sorted(changed.splitlines()) == [

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from cluster.coordination.coordinator import Coordinator
 from cluster.coordination.settings import Mode, Settings
-from cluster.voting import Vote
 from tests.cluster.storm import NODES, Storm
 
 
@@ -18,14 +17,13 @@ from tests.cluster.storm import NODES, Storm
 @given(
     seed=st.integers(0, 2**32),
     beside_master=st.booleans(),
-    vote=st.sampled_from(Vote),
     groups=st.integers(1, 3),
 )
-@example(seed=103920, beside_master=False, vote=Vote.MAJORITY, groups=2)  # a presearch ends if its nodes are gone
+@example(seed=103920, beside_master=False, groups=2)  # a presearch ends if its nodes are gone
 @settings(max_examples=25)
-def test_one_legal_decision_in_time(mode: Mode, seed: int, beside_master: bool, vote: Vote, groups: int) -> None:
+def test_one_legal_decision_in_time(mode: Mode, seed: int, beside_master: bool, groups: int) -> None:
     rng = random.Random(seed)
-    chosen = Settings(mode=mode, vote=vote, groups=groups, fallback_nodes=500, validate=True)
+    chosen = Settings(mode=mode, groups=groups, fallback_nodes=500, validate=True)
     storm = Storm(Coordinator(chosen), beside_master)
     for node_id in NODES[: rng.randrange(len(NODES))]:
         storm.join(node_id)

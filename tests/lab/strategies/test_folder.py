@@ -38,7 +38,7 @@ def test_the_same_settings_go_on_and_others_are_refused(folder: LabFolder) -> No
 
 def test_games_come_back_as_they_were(folder: LabFolder) -> None:
     assert folder.read() == ([], "")
-    games = [record(0, 1.0, votes=3, agreement=2.25), record(1, 0.5, nodes=16), record(0, 0.0, "consult:majority")]
+    games = [record(0, 1.0, votes=3, agreement=2.25), record(1, 0.5, nodes=16), record(0, 0.0, "consult")]
     for game in games:
         folder.append(game)
     assert folder.read() == (games, "")

@@ -24,7 +24,7 @@ MATED_SOON = "4k4/9/4P4/9/9/9/9/9/4K4 b G 1"
 
 
 def tasks(games: int = 4) -> list[Task]:
-    plan = Plan(("split", "consult:weighted"), (1, 3), games)
+    plan = Plan(("split", "consult"), (1, 3), games)
     sfens = [STARTPOS, STARTPOS.replace(" b ", " w ")]
     return [(game, sfens[game.pair % 2]) for game in plan.left([])]
 
@@ -50,17 +50,17 @@ class TestArena:
         assert 12 * 4000 < game.b.nodes <= 12 * 5000
         assert 0 < game.a.wasted < game.a.nodes / 10
         assert (game.a.votes, game.b.votes, game.b.wasted) == (0, 0, 0)
-        vote = Arena(SETTINGS, hash_node).play(ScheduledGame(Point("consult:majority", 3), 0), STARTPOS)
+        vote = Arena(SETTINGS, hash_node).play(ScheduledGame(Point("consult", 3), 0), STARTPOS)
         assert (vote.a.votes, vote.a.agreement) == (12, 12.0)
 
     def test_nodes_with_the_second_network_have_their_own_budget(self) -> None:
-        point = Point("consult:majority+nets=2+second_budget=300", 2)
+        point = Point("consult+nets=2+second_budget=300", 2)
         game = Arena(QUICK, hash_node).play(ScheduledGame(point, 0), STARTPOS)
         assert game.a.moves == 3
         assert 3 * 4 * 2000 < game.a.nodes <= 3 * 4 * 2500
 
     def test_the_moves_are_legal_and_colours_are_swapped(self) -> None:
-        arena = Arena(replace(SETTINGS, against="consult:majority@2"), hash_node)
+        arena = Arena(replace(SETTINGS, against="consult@2"), hash_node)
         for number in (0, 1):
             game = arena.play(ScheduledGame(Point("split", 3), number), STARTPOS)
             position = Position.startpos()
@@ -135,7 +135,7 @@ class TestArena:
         assert [node.scale for node in pool.nodes("a", lab_strategy("consult"), 2, 1000)] == [COMMON, COMMON]
 
     def test_more_networks_than_there_are(self) -> None:
-        with pytest.raises(LabError, match=r"consult:majority\+nets=2 needs 2 networks \(--net\), not 1"):
+        with pytest.raises(LabError, match=r"consult\+nets=2 needs 2 networks \(--net\), not 1"):
             NodeMaker(EngineSpec())(lab_strategy("consult+nets=2"), 0)
 
     def test_ends(self) -> None:
@@ -152,14 +152,14 @@ class TestArena:
     def test_a_pondering_side_searches_on_the_opponents_time(self) -> None:
         settings = LabSettings(400, max_moves=14)
         arena = Arena(settings, NodeMaker(EngineSpec(hash_mb=1)))
-        game = ScheduledGame(Point("consult:majority+ponder=1", 2), 1)
+        game = ScheduledGame(Point("consult+ponder=1", 2), 1)
         found = arena.play(game, STARTPOS)
         assert len(found.moves) == 14
         assert all(5 <= side.moves <= 7 for side in (found.a, found.b)), "with only one legal move there is no search"
         assert 0 < found.a.hits <= 7
         assert found.b.hits == 0
         assert arena.play(game, STARTPOS) == found
-        assert arena.play(ScheduledGame(Point("consult:majority", 2), 1), STARTPOS).a.hits == 0
+        assert arena.play(ScheduledGame(Point("consult", 2), 1), STARTPOS).a.hits == 0
 
 
 class TestProcesses:

@@ -18,8 +18,8 @@ GAMES = [
     record(1, 0.0, wasted=60),
     record(2, 0.5),
     record(3, 1.0),
-    record(0, 0.5, "consult:majority", votes=4, agreement=3.0),
-    record(1, 0.5, "consult:majority", votes=1, agreement=1.0),
+    record(0, 0.5, "consult", votes=4, agreement=3.0),
+    record(1, 0.5, "consult", votes=1, agreement=1.0),
 ]
 
 
@@ -28,7 +28,7 @@ def test_figures_by_point() -> None:
     assert [str(result.point) for result in (two, four, vote)] == [
         "split, 2 nodes",
         "split, 4 nodes",
-        "consult:majority, 2 nodes",
+        "consult, 2 nodes",
     ]
     assert (two.tally.wins, two.tally.draws, two.tally.losses, two.tally.pairs) == (2, 1, 1, (0, 0, 1, 1, 0))
     assert (two.agreement, two.redeals, two.wasted) == (None, 0.75, 0.05)

@@ -13,7 +13,7 @@ from lab.strategies.settings import LabError, LabSettings, Opponent, Plan, Point
         ("1x", "1x", 1, 1000),
         ("4x", "4x", 1, 4000),
         ("2.50x", "2.5x", 1, 2500),
-        ("consult", "consult:majority", 8, 1000),
+        ("consult", "consult", 8, 1000),
         ("split@3", "split@3", 3, 1000),
     ],
 )
@@ -44,7 +44,7 @@ def test_the_pace_in_words() -> None:
 
 def test_all_points_grow_together_a_pair_at_a_time() -> None:
     plan = Plan(("split", "consult"), (4, 2, 2), 4)
-    points = [Point("split", 2), Point("split", 4), Point("consult:majority", 2), Point("consult:majority", 4)]
+    points = [Point("split", 2), Point("split", 4), Point("consult", 2), Point("consult", 4)]
     assert list(plan.points) == points
     games = list(plan.left([]))
     assert [(game.point, game.number) for game in games] == [

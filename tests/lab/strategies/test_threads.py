@@ -7,7 +7,6 @@ import pytest
 from cluster.api import SearchRequest
 from cluster.coordination.strategies import StrategyError
 from cluster.engine_spec import EngineSpec, Networks
-from cluster.voting import Vote
 from lab.strategies.threads import SLICE_MS, lab_strategy
 from lab.strategies.virtual import VirtualFleet, VirtualNode
 from worker.search.engine import NumbaEngine
@@ -19,10 +18,10 @@ from worker.shogi import STARTPOS
     [
         ("threads", "threads", True, True, 8),
         ("threads+one_history=0", "threads+one_history=0", True, False, 8),
-        ("threads:majority+slice_ms=32", "threads:majority+slice_ms=32", True, True, 32),
+        ("threads+slice_ms=32", "threads+slice_ms=32", True, True, 32),
         ("threads+one_table=0+share_depth=1", "threads+share_depth=1+one_table=0", False, True, 8),
-        ("consult", "consult:majority", False, False, SLICE_MS),
-        ("consult+slice_ms=8+depths=0", "consult:majority+depths=0+slice_ms=8", False, False, 8),
+        ("consult", "consult", False, False, SLICE_MS),
+        ("consult+slice_ms=8+depths=0", "consult+depths=0+slice_ms=8", False, False, 8),
         ("split", "split", False, False, SLICE_MS),
     ],
 )
@@ -33,15 +32,13 @@ def test_names(text: str, name: str, one_table: bool, one_history: bool, slice_m
     assert lab_strategy(found.name) == found
 
 
-def test_threads_vote_as_threads_do_and_settings_are_the_fleets() -> None:
-    assert lab_strategy("threads").settings.vote is Vote.WEIGHTED
-    assert lab_strategy("threads:majority").settings.vote is Vote.MAJORITY
+def test_settings_are_the_fleets() -> None:
     assert lab_strategy("threads+one_table=0+share_depth=1").share_depth == 1
 
 
 def test_networks_in_turn_and_the_budget_of_the_second() -> None:
     found = lab_strategy("consult+nets=2+second_budget=300")
-    assert found.name == "consult:majority+nets=2+second_budget=300"
+    assert found.name == "consult+nets=2+second_budget=300"
     assert [found.budget_of(number, 1000) for number in range(4)] == [1000, 3000, 1000, 3000]
     assert [lab_strategy("consult").budget_of(number, 1000) for number in range(2)] == [1000, 1000]
 

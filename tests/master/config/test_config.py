@@ -62,7 +62,7 @@ def test_the_place_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         ("[engine]\nhash_mb = 0\n", ["my.toml: [engine] hash_mb", "0 is too small: 1 or more"]),
         ("[engine]\nthreds = 2\n", ["my.toml: [engine] threds: no such key", "hash_mb, threads"]),
         ("[engin]\nthreads = 2\n", ["my.toml: [engin]: no such section", "engine, cluster, csa"]),
-        ("[cluster]\nvote = 'loudest'\n", ["[cluster] vote", "'loudest' is none of: auto, majority, weighted"]),
+        ("[cluster]\nmode = 'loudest'\n", ["[cluster] mode", "'loudest' is none of: consult, split, tiers"]),
         ("[csa]\nname = 'two words'\n", ["[csa] name: 'two words' is no login name"]),
         ("[csa]\npassword = 'hush'\n", ["[csa] password", "GOUGI_CSA_PASSWORD"]),
         ("engine = 3\n", ["my.toml: [engine]: 3 is not a table"]),
@@ -149,7 +149,7 @@ def test_no_password() -> None:
 
 def test_the_sample_and_the_effective_file_can_be_read_back(tmp_path: Path) -> None:
     assert load_config(file=write(tmp_path / "sample.toml", sample())).model_dump() == load_config().model_dump()
-    config = load_config({"engine": {"threads": 7, "eval_file": 'odd "name".bin'}, "cluster": {"vote": "weighted"}})
+    config = load_config({"engine": {"threads": 7, "eval_file": 'odd "name".bin'}, "cluster": {"mode": "split"}})
     again = load_config(file=write(tmp_path / "effective.toml", effective(config)))
     assert again.model_dump() == config.model_dump()
 

@@ -8,9 +8,7 @@ from master.usi.options import FleetOptions, FleetPlan, Instruction
 from tests.answers import make_decision, make_progress
 from tests.usi_bench import TIMES, UsiBench
 
-PLAN = FleetPlan(
-    nodes=2, hash_mb=16, threads=1, eval_file="", fv_scale=0, architecture="", mode="auto", vote="majority"
-)
+PLAN = FleetPlan(nodes=2, hash_mb=16, threads=1, eval_file="", fv_scale=0, architecture="", mode="consult")
 
 
 def decision(request: SearchRequest, *pv: str, score: int | None = 30, depth: int = 9, **fields: object) -> Decision:

@@ -80,7 +80,7 @@ class TestReport:
 
 ALONE = {"Stochastic_Ponder", "GenerateAllLegalMoves", "RootMateSearchNodesLimit"}
 """Options of the single engine alone; ``docs/reference/usi.md`` says why the fleet has none of them."""
-TOGETHER = {"Nodes", "Mode", "Vote"}
+TOGETHER = {"Nodes", "Mode"}
 OTHERWISE = {"Threads", "EnteringKingRule"}
 """Options of both: 0 means a node's share of the processors in the fleet; and a fleet knows no `TryRule`."""
 
@@ -114,9 +114,7 @@ def test_the_page_has_every_option_with_its_default_and_range() -> None:
     page = (ROOT / "docs" / "reference" / "usi.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `(\w+)` \| (.*?) \| (.*?) \| .+ \|$", page.partition("## Options")[2], re.MULTILINE)
     cluster, engine = Config().cluster, Config().engine
-    plan = FleetPlan(
-        1, engine.hash_mb, 0, engine.eval_file, engine.fv_scale, engine.eval_architecture, cluster.mode, cluster.vote
-    )
+    plan = FleetPlan(1, engine.hash_mb, 0, engine.eval_file, engine.fv_scale, engine.eval_architecture, cluster.mode)
     options = {**FleetOptions(plan).table, **OPTIONS}
     assert len(rows) == len(options)
     for name, default, limits in rows:
