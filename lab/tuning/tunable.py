@@ -29,7 +29,6 @@ _RANGES: Final = {
     # On both sides of 0, or near it.
     "DOUBLE_BASE": (-100, 100, 8),
     "TRIPLE_BASE": (-100, 250, 10),
-    "SHALLOWER_MARGIN": (0, 40, 2),
     "NULL_SLOPE": (0, 48, 2),
     # If they are 0, more than a quarter of the tree is lost.
     "NULL_REDUCTION": (2, 12, 0.5),

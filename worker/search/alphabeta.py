@@ -188,11 +188,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
         if prior_quiet and th.checked[at - 1] == 0:
             learn_change(th, ply, prior, hit)
 
-        # 7. Razoring: far below alpha only captures can help.
-        if parts.RAZORING and not is_pv and evaluation < alpha - p.RAZOR_BASE - p.RAZOR_SQUARE * depth * depth:
-            return quiescence(pos, nn, th, ply, alpha, beta, False)
-
-        # 8. Reverse futility: an evaluation far above beta stays above it.
+        # 7. Reverse futility: an evaluation far above beta stays above it.
         if (
             parts.REVERSE_FUTILITY
             and th.former_pv[at] == 0
@@ -205,7 +201,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
         ):
             return toward_zero(2 * beta + evaluation, np.int64(3))
 
-        # 9. Null move: even a pass holds beta.
+        # 8. Null move: even a pass holds beta.
         if (
             parts.NULL_MOVE
             and cut_node != 0
@@ -239,7 +235,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
                 th.static_eval[at] = static_eval
         improving = improving or static_eval >= beta
 
-        # 10. Internal reduction: without a table move this node is not worth its depth yet.
+        # 9. Internal reduction: without a table move this node is not worth its depth yet.
         if (
             parts.INTERNAL_REDUCTION
             and not follows
@@ -250,7 +246,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
         ):
             depth -= 1
 
-        # 11. ProbCut: a capture far above beta in a shallower search is above beta in a deeper one too.
+        # 10. ProbCut: a capture far above beta in a shallower search is above beta in a deeper one too.
         probcut_beta = beta + p.PROBCUT_MARGIN - (p.PROBCUT_IMPROVING if improving else 0)
         if (
             parts.PROBCUT
@@ -285,7 +281,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
                     if score < MATE_BOUND:
                         return score - (probcut_beta - beta)
 
-    # 12. Small ProbCut: the table's score is far above beta.
+    # 11. Small ProbCut: the table's score is far above beta.
     probcut_beta = beta + p.SMALL_PROBCUT_MARGIN
     if (
         parts.SMALL_PROBCUT
@@ -297,7 +293,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
     ):
         return probcut_beta
 
-    # 13. The moves.
+    # 12. The moves.
     table = (table_move, table_score, table_depth, table_captures)
     stage = EVASIONS if checked else MAIN
     start_picker(pos, th, ply, stage, table_move)
@@ -326,7 +322,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
         if th.former_pv[at] != 0:
             grains += p.REDUCTION_FORMER_FIRST
 
-        # 14. Pruning, once some move is known to avoid a mate.
+        # 13. Pruning, once some move is known to avoid a mate.
         if best > -MATE_BOUND:
             if parts.LATE_MOVE_PRUNING and number >= (p.LATE_MOVES + depth * depth) >> (0 if improving else 1):
                 skip_quiets = np.int64(1)
@@ -355,7 +351,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
                 if parts.SEE_PRUNING and not exchange_at_least(pos, move, -p.QUIET_SEE_SQUARE * reduced * reduced):
                     continue
 
-        # 15. Extensions: a table move without a rival is searched deeper, one with rivals less deep.
+        # 14. Extensions: a table move without a rival is searched deeper, one with rivals less deep.
         extension = np.int64(0)
         if (
             parts.SINGULAR
@@ -383,8 +379,6 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
                 depth += 1
             elif score >= beta and abs(score) < MATE_BOUND:
                 learn_multicut(th, depth)
-                if parts.MULTICUT_CORRECTION and not checked and score > static_eval:
-                    learn_correction(th, ply, score - static_eval, new_depth // 2, np.int64(p.MULTICUT_CORRECTION))
                 return score
             elif table_score >= beta:
                 extension = np.int64(p.NEGATIVE_HIGH)
@@ -392,7 +386,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
                 extension = np.int64(p.NEGATIVE_CUT)
         new_depth += extension
 
-        # 16. Search the move with its reduction; search it again, deeper, if it does better than expected.
+        # 15. Search the move with its reduction; search it again in full if it does better than expected.
         th.move_count[at] = number
         th.stat_score[at] = late_moves.statistics(pos, th, ply, move, captured)
         grains = late_moves.late_reduction(
@@ -411,12 +405,6 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
             score = -search(pos, nn, th, child, -alpha - np.int64(1), -alpha, shallow, np.int64(node.CUT))
             th.reduction[at] = 0
             if score > alpha:
-                if parts.DEEPER:
-                    # The margin over the best score decides the depth of the second search.
-                    if shallow < new_depth and score > best + p.DEEPER_MARGIN:
-                        new_depth += 1
-                    if score < best + p.SHALLOWER_MARGIN:
-                        new_depth -= 1
                 if new_depth > shallow:
                     score = -search(pos, nn, th, child, -alpha - np.int64(1), -alpha, new_depth, node.CUT - cut_node)
                 learn_continuations(th, ply, slot_of(move), np.int64(p.RESEARCH_BONUS))
@@ -440,7 +428,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
         if th.stopped != 0:
             return np.int64(0)
 
-        # 17. A new best move?
+        # 16. A new best move?
         # Near the horizon one tie in eight counts as better: with a coarse evaluation the first of equal moves is no
         # better than the others.
         tie = ply + 2 >= th.root_depth and (th.nodes & _TIE_NODES) == 0 and abs(score) < MATE_BOUND - 1
@@ -471,13 +459,11 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
                 th.tried[tried_at + tried_quiets] = move
                 tried_quiets += 1
 
-    # 18. The result, and learning from it.
+    # 17. The result, and learning from it.
     if number == 0:
         # With a move excluded, the result only shows that no other move is as good.
         best = alpha if excluded != 0 else np.int64(-MATE) + ply
     else:
-        if parts.BLENDING and best >= beta and abs(best) < MATE_BOUND and abs(alpha) < MATE_BOUND:
-            best = toward_zero(best * depth + beta, depth + 1)
         if best_move != 0:
             learn_best(pos, th, ply, is_pv, best_move, table_move, depth, tried_quiets, tried_captures)
             if not is_pv:

@@ -218,7 +218,7 @@ def learn_correction(th: Any, ply: int, difference: int, depth: int, slope: int)
     """Learn from a search of ``depth`` plies: its score less the corrected evaluation. Expects `note_keys`.
 
     Args:
-        slope: the learning rate: `correction_slope`, or `MULTICUT_CORRECTION`.
+        slope: the learning rate: `correction_slope`.
     """
     if not parts.CORRECTION_HISTORY:
         return

@@ -23,8 +23,6 @@ from worker.search.state import (
     H_BUTTERFLY,
     H_CAPTURE,
     H_CONTINUATION,
-    H_LOW_PLY,
-    LOW_PLIES,
     OFFSET,
     ORIGINS,
     PAWN_LIMIT,
@@ -33,8 +31,6 @@ from worker.search.state import (
     TRIED,
 )
 from worker.shogi.pieces import DROP_BIT, PAWN, PROMOTE_BIT
-
-_CONTINUITY = np.array(p.CONTINUITY, np.int64)
 
 
 @jit()
@@ -64,11 +60,6 @@ def butterfly_address(th: Any, move: int) -> Any:
 
 
 @jit()
-def low_ply_address(th: Any, ply: int, move: int) -> Any:
-    return th.histories + H_LOW_PLY + (ply * (ORIGINS * 81) + _butterfly_index(move)) * 2
-
-
-@jit()
 def capture_address(th: Any, move: int, captured: int) -> Any:
     return th.histories + H_CAPTURE + (slot_of(move) * 16 + (captured & 15)) * 2
 
@@ -88,25 +79,14 @@ def learn(address: int, bonus: int, limit: int) -> None:
 
 
 @jit()
-def _learn_one(th: Any, at: int, slot: int, back: int, bonus: int, good: int) -> Any:
-    """Learn in the table of the move ``back`` plies before; returns the number of tables that rate the move as good.
-
-    Args:
-        good: that number before this table.
-    """
+def _learn_one(th: Any, at: int, slot: int, back: int, bonus: int) -> None:
+    """Learn in the table of the move ``back`` plies before; the bonus is in grains."""
     if th.slot[at - back] == 0:
-        return good
-    address = th.row[at - back] + 2 * slot
-    if ld16(address) > 0:
-        good += 1
-    if parts.CONTINUITY:
-        bonus = toward_zero(bonus * _CONTINUITY[good], np.int64(p.CONTINUITY_WHOLE * p.GRAIN))
-    else:
-        bonus = toward_zero(bonus, np.int64(p.GRAIN))
+        return
+    bonus = toward_zero(bonus, np.int64(p.GRAIN))
     if back == 1:
         bonus += p.CONTINUATION_FIRST
-    learn(address, bonus, np.int64(CONTINUATION_LIMIT))
-    return good
+    learn(th.row[at - back] + 2 * slot, bonus, np.int64(CONTINUATION_LIMIT))
 
 
 @jit()
@@ -115,26 +95,20 @@ def learn_continuations(th: Any, ply: int, slot: int, bonus: int) -> None:
     if not parts.CONTINUATION_HISTORY:
         return
     at = OFFSET + ply
-    good = _learn_one(th, at, slot, np.int64(1), bonus * p.CONTINUATION[0], np.int64(0))
-    good = _learn_one(th, at, slot, np.int64(2), bonus * p.CONTINUATION[1], good)
+    _learn_one(th, at, slot, np.int64(1), bonus * p.CONTINUATION[0])
+    _learn_one(th, at, slot, np.int64(2), bonus * p.CONTINUATION[1])
     if th.checked[at] != 0:
         return
-    good = _learn_one(th, at, slot, np.int64(3), bonus * p.CONTINUATION[2], good)
-    good = _learn_one(th, at, slot, np.int64(4), bonus * p.CONTINUATION[3], good)
-    good = _learn_one(th, at, slot, np.int64(5), bonus * p.CONTINUATION[4], good)
-    _learn_one(th, at, slot, np.int64(6), bonus * p.CONTINUATION[5], good)
+    _learn_one(th, at, slot, np.int64(3), bonus * p.CONTINUATION[2])
+    _learn_one(th, at, slot, np.int64(4), bonus * p.CONTINUATION[3])
+    _learn_one(th, at, slot, np.int64(5), bonus * p.CONTINUATION[4])
+    _learn_one(th, at, slot, np.int64(6), bonus * p.CONTINUATION[5])
 
 
 @jit()
 def learn_quiet(th: Any, ply: int, move: int, bonus: int) -> None:
     """Learn how good a quiet move is in a node of ``ply``."""
     learn(butterfly_address(th, move), bonus, np.int64(BUTTERFLY_LIMIT))
-    if parts.LOW_PLY_HISTORY and ply < LOW_PLIES:
-        learn(
-            low_ply_address(th, ply, move),
-            toward_zero(bonus * p.SHARE_LOW_PLY, np.int64(p.GRAIN)),
-            np.int64(BUTTERFLY_LIMIT),
-        )
     slot = slot_of(move)
     learn_continuations(th, ply, slot, toward_zero(bonus * p.SHARE_CONTINUATION, np.int64(p.GRAIN)))
     if parts.PAWN_HISTORY:

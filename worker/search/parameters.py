@@ -121,10 +121,7 @@ HINDSIGHT_SHALLOWER: Final = 2
 HINDSIGHT_SUM: Final = 188
 """cp: sum of both sides' evaluations above which a shallower search is enough."""
 
-# Razoring, reverse futility.
-RAZOR_BASE: Final = 512
-RAZOR_SQUARE: Final = 240
-"""cp; cp per square ply."""
+# Reverse futility.
 REVERSE_DEPTH: Final = 19
 """plies: only below this depth."""
 REVERSE_SLOPE: Final = 47
@@ -218,8 +215,6 @@ SINGULAR_CORRECTION: Final = 183_603
 """correction per cp."""
 MULTICUT_MALUS: Final = (-425, -93, -3668)
 """history: constant, per ply, least; for a table move if other moves are as good."""
-MULTICUT_CORRECTION: Final = 19
-"""Slope of the correction learned from it (as `CORRECTION_BONUS`)."""
 NEGATIVE_HIGH: Final = -3
 NEGATIVE_CUT: Final = -2
 """plies: if the table move is not singular, and its score is above beta or a cut is expected."""
@@ -256,9 +251,6 @@ REDUCTION_ALL: Final = (237, 256, 260)
 """At all-nodes a reduction r grows by r * [0] / ([1] * depth + [2])."""
 STAT_CAPTURE: Final = (877, 128)
 """history per cp of the captured piece, as a fraction."""
-DEEPER_MARGIN: Final = 50
-SHALLOWER_MARGIN: Final = 7
-"""cp above the best score so far."""
 RESEARCH_BONUS: Final = 1283
 """history: for a move that a reduced search found good."""
 FULL_NO_MOVE: Final = 860
@@ -288,7 +280,6 @@ SORT_SLOPE: Final = 3973
 """history per ply: quiet moves are sorted down to minus this."""
 GOOD_QUIET: Final = -11_852
 """history: quiet moves below it come after the losing captures."""
-LOW_PLY_WEIGHT: Final = 9
 THREAT: Final = (1036, 3153, 7499)
 """history: subtracted from a quiet move that puts a lance or knight on a square attacked by a pawn; a silver, gold or
 promoted piece on one attacked by a pawn, lance or knight; a bishop, rook, horse or dragon on one attacked by any of
@@ -309,7 +300,6 @@ MALUS_QUIET_FADE: Final = 1051
 MALUS_CAPTURE: Final = 1142
 MALUS_PRIOR: Final = 671
 """share."""
-SHARE_LOW_PLY: Final = 707
 SHARE_CONTINUATION: Final = 1028
 SHARE_PAWN_BONUS: Final = 948
 SHARE_PAWN_MALUS: Final = 522
@@ -318,9 +308,6 @@ CONTINUATION: Final = (1252, 805, 223, 626, 182, 513)
 """share by plies back, from 1 on."""
 CONTINUATION_FIRST: Final = 103
 """history, always added at one ply back."""
-CONTINUITY: Final = (94, 103, 110, 106, 119, 126, 121)
-CONTINUITY_WHOLE: Final = 128
-"""Share of a bonus (in units of the second) by the number of tables, up to this one, that rate the move as good."""
 TABLE_MOVE_BONUS: Final = 701
 TABLE_MOVE_MALUS: Final = 954
 PRIOR_BASE: Final = -236

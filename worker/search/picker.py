@@ -19,9 +19,9 @@ from worker.jit.simd import vhmax64, vmax64
 from worker.search import parameters as p
 from worker.search import parts
 from worker.search.exchange import VALUE, exchange_at_least
-from worker.search.history import butterfly_address, capture_address, low_ply_address, slot_of
+from worker.search.history import butterfly_address, capture_address, slot_of
 from worker.search.node import stands_for_check
-from worker.search.state import LOW_PLIES, OFFSET
+from worker.search.state import OFFSET
 from worker.shogi.attacks import lance_attacks, no_squares, occupied, pieces
 from worker.shogi.movegen import generate_captures, generate_evasions, generate_quiets, stand
 from worker.shogi.pieces import BISHOP, BLACK, DROP_BIT, KING, KNIGHT, LANCE, PAWN, ROOK, SILVER
@@ -154,8 +154,6 @@ def _score_quiets(pos: Any, th: Any, ply: int, quiets: int, end: int) -> None:
             score += 2 * ld16(pawn_row + slot)
         if parts.CONTINUATION_HISTORY:
             score += ld16(row1 + slot) + ld16(row2 + slot) + ld16(row3 + slot) + ld16(row4 + slot) + ld16(row6 + slot)
-        if parts.LOW_PLY_HISTORY and ply < LOW_PLIES:
-            score += toward_zero(p.LOW_PLY_WEIGHT * ld16(low_ply_address(th, ply, move)), 1 + ply)
         if (
             parts.SAFE_CHECKS
             and stands_for_check(th, ply, move)

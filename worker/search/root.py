@@ -15,7 +15,7 @@ from worker.jit.bits import toward_zero
 from worker.nnue.evaluation import evaluate_score
 from worker.score import INFINITE, MATE, MATE_BOUND, NO_SCORE
 from worker.search import parameters as p
-from worker.search import parts, tt
+from worker.search import tt
 from worker.search.alphabeta import search
 from worker.search.correction import corrected, correction_of, correction_slope, learn_correction, note_keys
 from worker.search.history import learn_best, learn_continuations, slot_of
@@ -185,10 +185,6 @@ def search_root(pos: Any, nn: Any, th: Any, alpha: int, beta: int, depth: int, f
             score = -search(pos, nn, th, one, -alpha - 1, -alpha, shallow, np.int64(CUT))
             th.reduction[at] = 0
             if score > alpha and th.stopped == 0:
-                if shallow < new_depth and score > best + p.DEEPER_MARGIN:
-                    new_depth += 1
-                if score < best + p.SHALLOWER_MARGIN:
-                    new_depth -= 1
                 if new_depth > shallow:
                     score = -search(pos, nn, th, one, -alpha - 1, -alpha, new_depth, np.int64(CUT))
                 learn_continuations(th, zero, slot_of(move), np.int64(p.RESEARCH_BONUS))
@@ -232,8 +228,6 @@ def search_root(pos: Any, nn: Any, th: Any, alpha: int, beta: int, depth: int, f
             th.root_scores[i] = -MATE
     if th.stopped == 0 and th.root_next == th.root_count:
         has_best = best > alpha_before or begin > first
-        if parts.BLENDING and best >= beta and abs(best) < MATE_BOUND and abs(alpha) < MATE_BOUND:
-            best = toward_zero(best * th.root_left + beta, th.root_left + 1)
         kept = th.root_moves[first] if has_best else zero
         _learn(pos, th, kept, best, first)
         if first == 0:

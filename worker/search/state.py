@@ -13,7 +13,7 @@ import numpy as np
 from numba import from_dtype
 
 from worker.jit import jit
-from worker.jit.memory import aligned_zeros, fields_of, st16
+from worker.jit.memory import aligned_zeros, fields_of
 from worker.score import MAX_PLY, NO_SCORE
 from worker.search.parameters import REDUCTION_LOG
 from worker.shogi.state import MAX_MOVES
@@ -33,8 +33,6 @@ TRIED: Final = 32
 SLOTS: Final = 32 * 81
 ORIGINS: Final = 192
 """Origins of a move: a square, 81 + type of a drop; in the second half, a square that a piece leaves with promotion."""
-LOW_PLIES: Final = 5
-"""Plies from the root with a butterfly history each."""
 PAWN_ROWS: Final = 1024
 """Rows of the history by pawn structure."""
 CORRECTION_BITS: Final = 16
@@ -43,7 +41,6 @@ CORRECTIONS: Final = 1 << CORRECTION_BITS
 CORRECTION_KEYS: Final = 4
 _OWN: Final = {
     "butterfly": 2 * ORIGINS * 81,  # [colour][origin][target]
-    "low_ply": LOW_PLIES * ORIGINS * 81,  # [search ply][origin][target]
     "capture": SLOTS * 16,  # [slot][captured type]
 }
 _SHARED: Final = {
@@ -60,16 +57,13 @@ def _starts(sizes: dict[str, int]) -> dict[str, int]:
 
 
 H_BUTTERFLY: Final = 2 * _starts(_OWN)["butterfly"]
-H_LOW_PLY: Final = 2 * _starts(_OWN)["low_ply"]
 H_CAPTURE: Final = 2 * _starts(_OWN)["capture"]
 H_PAWN: Final = 2 * _starts(_SHARED)["pawn"]
 H_CORRECTION: Final = 2 * _starts(_SHARED)["correction"]
 H_CORRECTION_MOVES: Final = 2 * _starts(_SHARED)["correction_moves"]
 H_CONTINUATION: Final = 2 * _starts(_SHARED)["continuation"]
 """Bytes from ``th.histories`` or ``th.shared`` to each table."""
-LOW_PLY_BEGINS: Final = 98
 _BEGIN_WITH: Final = {
-    "low_ply": LOW_PLY_BEGINS,
     "capture": -678,
     "pawn": -1238,
     "correction_moves": 6,
@@ -262,8 +256,6 @@ def begin_search(th: Any) -> None:
     th.stopped = 0
     th.root_changes = 0
     th.last_pv_length = 0
-    for i in range(LOW_PLIES * ORIGINS * 81):
-        st16(th.histories + H_LOW_PLY + 2 * i, np.int64(LOW_PLY_BEGINS))
     for i in range(len(th.slot)):
         th.slot[i] = 0
         th.row[i] = th.shared + H_CONTINUATION
