@@ -20,7 +20,7 @@ from worker.nnue.evaluation import evaluate_score, prepare
 from worker.score import INFINITE, MATE, MATE_BOUND, MAX_PLY, NO_SCORE
 from worker.search import late_moves, node, parts, tt
 from worker.search import parameters as p
-from worker.search.correction import corrected, correction_of, correction_slope, learn_correction
+from worker.search.correction import corrected, correction_of, learn_correction
 from worker.search.exchange import exchange_at_least
 from worker.search.history import (
     butterfly_address,
@@ -478,5 +478,5 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
     if not checked and (best > static_eval) == (best_move != 0):
         captures = best_move != 0 and (best_move & DROP_BIT) == 0 and pos.board[best_move & 127] != 0
         if not captures:
-            learn_correction(th, ply, best - static_eval, depth, correction_slope(best_move))
+            learn_correction(th, ply, best - static_eval, depth, best_move)
     return best

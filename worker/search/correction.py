@@ -208,20 +208,15 @@ def _learn_share(address: int, bonus: int, share: int) -> None:
 
 
 @jit()
-def correction_slope(best_move: int) -> Any:
-    """The rate at which a node's correction learns from its search (int64); ``best_move`` 0: no move raised alpha."""
-    return np.int64(p.CORRECTION_BONUS[0] if best_move != 0 else p.CORRECTION_BONUS[1])
-
-
-@jit()
-def learn_correction(th: Any, ply: int, difference: int, depth: int, slope: int) -> None:
+def learn_correction(th: Any, ply: int, difference: int, depth: int, best_move: int) -> None:
     """Learn from a search of ``depth`` plies: its score less the corrected evaluation. Expects `note_keys`.
 
     Args:
-        slope: the learning rate: `correction_slope`.
+        best_move: 0: no move raised alpha.
     """
     if not parts.CORRECTION_HISTORY:
         return
+    slope = np.int64(p.CORRECTION_BONUS[0] if best_move != 0 else p.CORRECTION_BONUS[1])
     most = np.int64(CORRECTION_LIMIT // 4)
     bonus = clamp(toward_zero(difference * depth * slope, np.int64(p.CORRECTION_DEPTH)), -most, most)
     bonus = toward_zero(bonus * p.CORRECTION_BONUS_SHARE, np.int64(p.GRAIN))

@@ -45,18 +45,13 @@ def slot_of(move: int) -> Any:
 
 
 @jit()
-def _butterfly_index(move: int) -> Any:
+def butterfly_address(th: Any, move: int) -> Any:
     origin = (move >> 7) & 127
     if move & DROP_BIT:
         origin += 81
     elif move & PROMOTE_BIT:
         origin += ORIGINS // 2
-    return origin * 81 + (move & 127)
-
-
-@jit()
-def butterfly_address(th: Any, move: int) -> Any:
-    return th.histories + H_BUTTERFLY + ((move >> 20) * (ORIGINS * 81) + _butterfly_index(move)) * 2
+    return th.histories + H_BUTTERFLY + (((move >> 20) * ORIGINS + origin) * 81 + (move & 127)) * 2
 
 
 @jit()

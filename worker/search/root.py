@@ -17,7 +17,7 @@ from worker.score import INFINITE, MATE, MATE_BOUND, NO_SCORE
 from worker.search import parameters as p
 from worker.search import tt
 from worker.search.alphabeta import search
-from worker.search.correction import corrected, correction_of, correction_slope, learn_correction, note_keys
+from worker.search.correction import corrected, correction_of, learn_correction, note_keys
 from worker.search.history import learn_best, learn_continuations, slot_of
 from worker.search.late_moves import is_worth_a_ply, late_reduction, reduction, statistics
 from worker.search.node import ALL, CUT, PV, checks_by, do_move, enter_node, note_checks, update_pv
@@ -126,7 +126,7 @@ def _learn(pos: Any, th: Any, best_move: int, best: int, first: int) -> None:
     exact = (th.root_whole != 0 and first == 0) or best > th.static_eval[at]
     if exact and th.checked[at] == 0 and (best > th.static_eval[at]) == (best_move != 0):
         if best_move == 0 or (best_move & DROP_BIT) or pos.board[best_move & 127] == 0:
-            learn_correction(th, zero, best - th.static_eval[at], th.root_left, correction_slope(best_move))
+            learn_correction(th, zero, best - th.static_eval[at], th.root_left, best_move)
 
 
 @jit()

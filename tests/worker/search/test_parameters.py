@@ -85,7 +85,7 @@ PARTS = "from worker.jit import cache_dir; from worker.search import parts; prin
 
 
 def test_all_parts_are_in() -> None:
-    assert len(parts.PARTS) == 33
+    assert len(parts.PARTS) == 27
     assert all(getattr(parts, name.upper()) for name in parts.PARTS)
 
 

@@ -12,9 +12,8 @@ from worker.nnue import Network
 from worker.rules import Rules
 from worker.score import INFINITE, MATE
 from worker.search.engine import NumbaEngine
-from worker.search.history import low_ply_address
+from worker.search.history import butterfly_address
 from worker.search.root import search_root_in
-from worker.search.state import LOW_PLY_BEGINS
 from worker.search.thread import SearchThread, Task
 from worker.search.tt import EXACT, LOWER, TranspositionTable, entry_bound, entry_depth, probe
 from worker.shogi import STARTPOS, Position, move_to_usi
@@ -32,11 +31,11 @@ def test_moves_tried_in_vain_fall_and_the_root_is_stored() -> None:
     result = engine.go(Limits(depth=9))
     th = engine._threads[0].record
     learned = {
-        move_to_usi(move): int(read(low_ply_address(th, np.int64(0), np.int64(move))))
+        move_to_usi(move): int(read(butterfly_address(th, np.int64(move))))
         for move in Position.startpos().legal_moves()
     }
     assert learned[result.bestmove] in sorted(learned.values())[-2:]
-    assert sum(value < LOW_PLY_BEGINS for value in learned.values()) > 10
+    assert sum(value < 0 for value in learned.values()) > 10
     data = np.uint64(probe(th, Position.startpos().record.key))
     assert entry_bound(data) == EXACT
     assert entry_depth(data) >= 1
@@ -58,8 +57,8 @@ def test_a_first_move_that_fails_low_falls_when_another_takes_over() -> None:
     # The iteration began with it, and continues to compare the others with it.
     assert th.root_moves[0] == mate
     assert th.root_table_move[0] == quiet
-    fallen, raised = (read(low_ply_address(thread.record, np.int64(0), np.int64(move))) for move in (quiet, mate))
-    assert fallen < LOW_PLY_BEGINS < raised
+    fallen, raised = (read(butterfly_address(thread.record, np.int64(move))) for move in (quiet, mate))
+    assert fallen < 0 < raised
 
 
 def test_only_the_best_lines_changes_are_counted() -> None:
