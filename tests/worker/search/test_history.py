@@ -12,7 +12,6 @@ from worker.search.history import (
     butterfly_address,
     learn,
     learn_best,
-    learn_continuations,
     learn_prior,
     learn_quiet,
     slot_of,
@@ -83,25 +82,6 @@ def test_a_move_that_left_nothing_is_learned_after_the_one_before_even_without_a
     learn_prior(position.record, th, np.int64(2), np.int64(0), np.int64(1))
     assert read(butterfly_address(th, move)) == 0
     assert read(row + 2 * slot_of(move)) > before + p.CONTINUATION_FIRST // 2
-
-
-def test_a_move_that_was_good_after_other_moves_too_learns_more() -> None:
-    def second_lesson(first: int) -> int:
-        """The lesson of the table of the move two plies before, after one in that of the last move."""
-        state = ThreadState()
-        begin_search(state.record)
-        th, slot = state.record, slot_of(Position.startpos().parse_usi("7g7f"))
-        at = OFFSET + 3
-        for back in (1, 2):
-            th.slot[at - back] = 500 * back
-            th.row[at - back] += 500 * back * 2592 * 2
-        for _ in range(20):
-            learn(int(th.row[at - 1]) + 2 * slot, np.int64(first), np.int64(BUTTERFLY_LIMIT))
-        before = read(int(th.row[at - 2]) + 2 * slot)
-        learn_continuations(th, np.int64(3), slot, np.int64(1000))
-        return int(read(int(th.row[at - 2]) + 2 * slot) - before)
-
-    assert second_lesson(2000) > second_lesson(-2000) > 0
 
 
 def test_the_best_of_many_moves_learns_more_off_the_line() -> None:
