@@ -96,7 +96,6 @@ UNREADABLE = {
         "book stats FILE.sqlite",
         "book export out.db --book FILE.sqlite",
         "lab --net FILE.bin",
-        "lab --table FILE.json",
     ],
 )
 def test_inputs_that_cannot_be_read(kind: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

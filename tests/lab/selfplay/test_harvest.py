@@ -40,7 +40,7 @@ def test_positions_of_trees_are_quiet_judged_and_different() -> None:
     static = evaluator_raw(read_network(default_file()), records) / 16
     for bound in (EXACT, LOWER, UPPER):
         those = records["bound"] == bound
-        assert np.corrcoef(static[those], records["score"][those])[0, 1] > 0.8
+        assert np.corrcoef(static[those], records["score"][those])[0, 1] > 0.6
 
 
 def test_the_same_seed_gives_the_same_positions_and_the_games_do_not_change() -> None:
