@@ -65,11 +65,11 @@ def lab(
       gougi lab --nodes 4 --strategy split,split+presearch_share=0.2+takeover.margin=40
     """
     from cluster.coordination.settings import Mode
-    from cluster.coordination.strategies import adjustable
     from lab.match.statistics import Sprt
     from lab.strategies.records import LabFolder
     from lab.strategies.run import run
     from lab.strategies.settings import LabError, LabSettings, Plan
+    from lab.strategies.strategy import adjustable
     from lab.strategies.threads import OWN_SETTINGS, THREADS
     from master.analysis.strength import network_hash
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from cluster.coordination.strategies import StrategyError
+from lab.strategies.strategy import StrategyError
 from lab.strategies.threads import lab_strategy
 
 MOST_NODES = 1000

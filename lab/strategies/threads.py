@@ -1,4 +1,4 @@
-"""The laboratory's names of strategies: those of `cluster.coordination.strategies`, and `threads`.
+"""The laboratory's names of strategies: those of `lab.strategies.strategy`, and `threads`.
 
 ``threads`` is an engine with as many threads as there are nodes: searchers in lockstep on one table, with one set of
 shared histories. They vote as nodes do. Settings remove one of these properties at a time, or give it to nodes::
@@ -20,7 +20,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Final
 
 from cluster.coordination.settings import Mode, Settings
-from cluster.coordination.strategies import Strategy, StrategyError, strategy
+from lab.strategies.strategy import Strategy, StrategyError, strategy
 
 SLICE_MS: Final = 32
 """A thirty-second of the virtual second: the maximum delay of one node's results to the others. Real nodes send every

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cluster.api import SearchRequest
-from cluster.coordination.strategies import StrategyError
 from cluster.engine_spec import EngineSpec, Networks
+from lab.strategies.strategy import StrategyError
 from lab.strategies.threads import SLICE_MS, lab_strategy
 from lab.strategies.virtual import VirtualFleet, VirtualNode
 from worker.search.engine import NumbaEngine

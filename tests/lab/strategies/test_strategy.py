@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from cluster.coordination.settings import Mode, Settings
-from cluster.coordination.strategies import StrategyError, adjustable, strategy
 from cluster.split.tree import TakeoverMargin
+from lab.strategies.strategy import StrategyError, adjustable, strategy
 
 
 @pytest.mark.parametrize("mode", Mode)
