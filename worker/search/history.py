@@ -75,7 +75,7 @@ def learn(address: int, bonus: int, limit: int) -> None:
 
 @jit()
 def _learn_one(th: Any, at: int, slot: int, back: int, bonus: int) -> None:
-    """Learn in the table of the move ``back`` plies before; the bonus is in grains."""
+    """Learn in the table of the move ``back`` plies before. ``bonus``: history times `p.GRAIN`."""
     if th.slot[at - back] == 0:
         return
     bonus = toward_zero(bonus, np.int64(p.GRAIN))

@@ -18,18 +18,7 @@ from worker.nnue.format import write_network
 from worker.nnue.network import default_file
 from worker.search.parameters import CHECK_BONUS
 
-TINY = (
-    "--params",
-    "LATE_MOVES=1:9:2,QUIET_FUTILITY_BASE",
-    "--nodes",
-    "100",
-    "--hash",
-    "1",
-    "--rate",
-    "5",
-    "--concurrency",
-    "1",
-)
+TINY = ("--params", "LATE_MOVES=1:9:2,NULL_BASE", "--nodes", "100", "--hash", "1", "--rate", "5", "--concurrency", "1")
 OPENINGS = "startpos moves 7g7f 3c3d\nstartpos moves 2g2f 8c8d\n"
 
 
@@ -101,7 +90,7 @@ def test_a_run_that_is_killed_goes_on_to_the_same_end(tmp_path: Path) -> None:
     other = gougi(*words, "--out", "broken", "--openings", "others", cwd=tmp_path, env=OTHER)
     assert other.returncode == 2 and "broken: begun with other openings than those of others" in other.stderr
     shown = gougi("tune", "show", "whole", cwd=tmp_path).stdout
-    assert "QUIET_FUTILITY_BASE" in shown and "14/14 iterations, 28/28 games" in shown
+    assert "NULL_BASE" in shown and "14/14 iterations, 28/28 games" in shown
     lines = gougi("tune", "export", "whole", cwd=tmp_path).stdout.splitlines()
     now = {row["name"]: round(row["now"]) for row in found["parameters"] if round(row["now"]) != row["start"]}
     assert lines == [f"{name}: Final = {value}" for name, value in now.items()]

@@ -16,7 +16,7 @@ OPENINGS = (
 
 
 def settings(iterations: int = 12, games: GameSettings | None = None, **spsa: Any) -> TuneSettings:
-    parameters = (Parameter("LATE_MOVES", 3, 0, 8, 1.0), Parameter("QUIET_FUTILITY_BASE", 502, 0, 1004, 50.0))
+    parameters = (Parameter("LATE_MOVES", 3, 0, 8, 1.0), Parameter("NULL_BASE", 502, 0, 1004, 50.0))
     return TuneSettings(
         SpsaSettings(parameters, iterations, **{"lag": 2, "rate": 0.1, **spsa}),
         games or GameSettings(("0" * 64,), nodes=100),

@@ -63,11 +63,11 @@ def test_other_settings_are_refused_by_name_and_other_sources_told(folder: Tunin
         folder.begin(settings(games=GameSettings(("0" * 64,), nodes=200)).to_json(), "code")
     other = settings().to_json()
     other["spsa"]["parameters"][1]["high"] = 2000
-    with pytest.raises(TuningError, match=r"\(parameters\.QUIET_FUTILITY_BASE\.high was 1004 and is 2000\)"):
+    with pytest.raises(TuningError, match=r"\(parameters\.NULL_BASE\.high was 1004 and is 2000\)"):
         folder.begin(other, "code")
     other = settings().to_json()
     other["spsa"]["parameters"].reverse()
-    with pytest.raises(TuningError, match=r"LATE_MOVES\.after was '' and is 'QUIET_FUTILITY_BASE'"):
+    with pytest.raises(TuningError, match=r"LATE_MOVES\.after was '' and is 'NULL_BASE'"):
         folder.begin(other, "code")
 
 

@@ -54,9 +54,9 @@ def test_it_stands_as_plain_values() -> None:
     found = facts(run)
     assert (found["taken"], found["games"], found["finished"]) == (30, 60, True)
     row = found["parameters"][1]
-    assert row["name"] == "QUIET_FUTILITY_BASE"
+    assert row["name"] == "NULL_BASE"
     assert row["change"] == pytest.approx(run.spsa.theta[1] - 502, abs=0.01) != 0
-    assert run.vector() == {"LATE_MOVES": round(run.spsa.theta[0]), "QUIET_FUTILITY_BASE": round(run.spsa.theta[1])}
+    assert run.vector() == {"LATE_MOVES": round(run.spsa.theta[0]), "NULL_BASE": round(run.spsa.theta[1])}
 
 
 def test_a_sparkline_shows_the_whole_path_and_makes_little_of_little() -> None:
