@@ -55,6 +55,15 @@ def selfplay(
             min=1, metavar="N", help="Soft limit of a move: no iteration begins after it. Some 1.7 N are searched."
         ),
     ] = 700,
+    loud_nodes: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="The same in check, and when a capture or promotion is the best move: no network learns from such "
+            "positions. 0: as many as --nodes.",
+        ),
+    ] = 0,
     openings: Annotated[
         Path | None,
         typer.Option(
@@ -172,7 +181,7 @@ def selfplay(
         scale = OUR_SCALE if net is None else FIRST_SCALE
     try:
         settings = TeacherSettings(
-            seed=seed, nodes=nodes, plies_from=first, plies_to=last, scale=scale, decided=decided,
+            seed=seed, nodes=nodes, loud_nodes=loud_nodes, plies_from=first, plies_to=last, scale=scale, decided=decided,
             played_out=played_out,
             entering=(0.05 if openings is None else 0.0) if entering is None else entering,
             unusual=(0.5 if openings is None else 0.0) if unusual is None else unusual,

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from lab.jit import jit
+from lab.selfplay.walk import is_loud
 from worker.score import INFINITE, MATE, MATE_BOUND, NO_SCORE
 from worker.search.root import first_window, next_window, search_root
 from worker.search.state import MAX_DEPTH, NEVER, begin_search
@@ -40,11 +41,12 @@ def _note_line(th: Any) -> None:
 
 
 @jit()
-def deepen(pos: Any, nn: Any, th: Any, soft_nodes: int, hard_nodes: int) -> Any:
+def deepen(pos: Any, nn: Any, th: Any, soft_nodes: int, loud_nodes: int, hard_nodes: int) -> Any:
     """Search deeper and deeper; expects `list_root_moves` to have found some. Returns (move, score).
 
     Args:
-        soft_nodes: no iteration begins after this number of nodes.
+        soft_nodes: no iteration begins after this number of nodes,
+        loud_nodes: and after this one if the best move makes the position loud (`lab.selfplay.walk.is_loud`).
         hard_nodes: an iteration that reaches this number is aborted, except the first one.
     """
     begin_search(th)
@@ -80,7 +82,7 @@ def deepen(pos: Any, nn: Any, th: Any, soft_nodes: int, hard_nodes: int) -> Any:
             failed_high = zero if score <= alpha else failed_high + 1
             alpha, beta, delta = next_window(alpha, beta, delta, score, floor, ceiling)
         _note_line(th)
-        if th.nodes >= soft_nodes:
+        if th.nodes >= soft_nodes or (th.nodes >= loud_nodes and is_loud(pos, best_move)):
             break
         th.node_limit = hard_nodes
         th.next_poll = 0

@@ -48,14 +48,14 @@ def _make_good_move(pos: Any, nn: Any, th: Any, sp: Any) -> None:
     A move is good if quick searches find it worse than the best by no more than a number of centipawns, drawn anew for
     each move, up to ``sp.natural``.
     """
-    best_move, best = deepen(pos, nn, th, sp.quick_nodes, sp.hard_nodes)
+    best_move, best = deepen(pos, nn, th, sp.quick_nodes, sp.quick_nodes, sp.hard_nodes)
     least = best - 1 - below(sp, np.uint64(sp.natural))
     for _ in range(_TRIES):
         count = list_root_moves(pos, th)
         make(pos, np.int64(th.root_moves[below(sp, np.uint64(count))]))
         score = np.int64(MATE)
         if list_root_moves(pos, th) != 0:
-            _, theirs = deepen(pos, nn, th, sp.quick_nodes, sp.hard_nodes)
+            _, theirs = deepen(pos, nn, th, sp.quick_nodes, sp.quick_nodes, sp.hard_nodes)
             score = -theirs
         if score >= least:
             return
@@ -85,10 +85,10 @@ def open_game(pos: Any, nn: Any, th: Any, sp: Any, plies: int, quick_plies: int,
             continue
         move = np.int64(th.root_moves[below(sp, count)])
         if ply >= plies and below(sp, _ODDS) != 0:
-            move, _ = deepen(pos, nn, th, sp.quick_nodes, sp.hard_nodes)
+            move, _ = deepen(pos, nn, th, sp.quick_nodes, sp.quick_nodes, sp.hard_nodes)
         make(pos, move)
     if list_root_moves(pos, th) != 0 and not in_check(pos):
-        _, score = deepen(pos, nn, th, sp.opening_nodes, sp.hard_nodes)
+        _, score = deepen(pos, nn, th, sp.opening_nodes, sp.opening_nodes, sp.hard_nodes)
         if abs(score) <= margin:
             return True
     sp.rejected += 1
@@ -148,7 +148,7 @@ def play(pos: Any, nn: Any, th: Any, sp: Any) -> None:
         soft, hard, least = sp.soft_nodes, sp.hard_nodes, sp.tree_depth
         if sp.deep_odds != 0 and below(sp, np.uint64(_MOVES)) < sp.deep_odds:
             soft, hard, least = sp.deep_nodes, max(sp.deep_nodes * 2, sp.hard_nodes), sp.deep_depth
-        move, score = deepen(pos, nn, th, soft, hard)
+        move, score = deepen(pos, nn, th, soft, sp.loud_nodes, hard)
         sp.nodes += th.nodes
         if sp.tree_room != 0:
             harvest(pos, th, sp, least)

@@ -40,6 +40,7 @@ SP_DTYPE: Final = np.dtype(
         # Settings.
         ("random", np.uint64),  # state of the generator (lab.selfplay.game)
         ("soft_nodes", np.int64),  # no iteration begins after this number of nodes
+        ("loud_nodes", np.int64),  # nor after this one in a loud position (lab.selfplay.walk.is_loud)
         ("hard_nodes", np.int64),  # an iteration that reaches it is aborted
         ("opening_nodes", np.int64),  # soft limit of the search that judges an opening
         ("quick_nodes", np.int64),  # soft limit of the searches on the way to an unusual position

@@ -77,6 +77,8 @@ class TeacherSettings:
     seed: int = 1
     nodes: int = 700
     """Nodes per move. No iteration begins after this number, so the average is higher."""
+    loud_nodes: int = 0
+    """The same for positions from which no net learns: checks, captures and promotions; 0: ``nodes``."""
     plies_from: int = 8
     plies_to: int = 16
     """Random moves of an opening."""
@@ -120,6 +122,7 @@ class TeacherSettings:
         for name, least, most in (
             ("seed", -(1 << 63), (1 << 63) - 1),
             ("nodes", 1, 1 << 40),
+            ("loud_nodes", 0, 1 << 40),
             ("plies_from", 0, self.plies_to),
             ("plies_to", 0, 60),
             ("balance", 0.5, 1),
@@ -230,6 +233,7 @@ class Teacher:
         digest = hashlib.sha256(f"{settings.seed}/{number}".encode()).digest()
         sp.random = struct.unpack_from("<Q", digest)[0]
         sp.soft_nodes = sp.opening_nodes = settings.nodes
+        sp.loud_nodes = settings.loud_nodes or settings.nodes
         sp.hard_nodes = settings.nodes * _HARD
         sp.quick_nodes = min(settings.nodes, _UNUSUAL_NODES)
         sp.decided_plies = settings.decided_plies

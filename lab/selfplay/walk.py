@@ -13,7 +13,8 @@ import numpy as np
 from lab.jit import jit
 from worker.jit.memory import ld16, ldu16, ldu64, st8, st16, st64
 from worker.nnue.features import HANDS_OFFSET, PIECES_OFFSET
-from worker.shogi.pieces import DROP_BIT, GOLD, KING, PAWN, PROMOTED, SQUARES
+from worker.shogi.attacks import in_check
+from worker.shogi.pieces import DROP_BIT, GOLD, KING, PAWN, PROMOTE_BIT, PROMOTED, SQUARES
 
 GAME_HEAD: Final = 40
 """Bytes of a game before its moves (`lab.selfplay.shard`)."""
@@ -94,6 +95,14 @@ def whole_move(pos: Any, short: int) -> Any:
         return short | (((pos.side << 4) | ((short >> 7) & 15)) << 16)
     origin = (short >> 7) & 127
     return short | (np.int64(pos.board[origin]) << 16) if origin < SQUARES else np.int64(0)
+
+
+@jit()
+def is_loud(pos: Any, move: int) -> bool:
+    """Whether no net learns from a position with this best move: a check, a capture or a promotion."""
+    if in_check(pos) or (move & PROMOTE_BIT) != 0:
+        return True
+    return not (move & DROP_BIT) and pos.board[move & 127] != 0
 
 
 @jit()

@@ -24,15 +24,15 @@ from lab.selfplay.walk import (
     QUIET_SCORE,
     RECORD,
     game_hash,
+    is_loud,
     whole_move,
     write_record,
 )
 from worker.jit.memory import ld16, ld32, ldu8, ldu16, ldu64, st16, st32
 from worker.nnue.features import PIECE_NUMBERS
 from worker.search.tt import EXACT
-from worker.shogi.attacks import in_check
 from worker.shogi.makemove import check_move, make, toggle_piece
-from worker.shogi.pieces import DROP_BIT, GOLD, KING, PROMOTE_BIT, PROMOTED, SQUARES
+from worker.shogi.pieces import GOLD, KING, PROMOTED, SQUARES
 
 TRAINING: Final = 0
 VALIDATION: Final = 1
@@ -234,10 +234,7 @@ def replay_games(
             told[3] = i
             if move <= 0 or not check_move(pos, move):
                 return -ILLEGAL
-            loud = in_check(pos) or (move & PROMOTE_BIT) != 0 or (decided == 0 and abs(score) >= QUIET_SCORE)
-            if not (move & DROP_BIT) and pos.board[move & 127] != 0:
-                loud = True
-            if every != 0 or not loud:
+            if every != 0 or not (is_loud(pos, move) or (decided == 0 and abs(score) >= QUIET_SCORE)):
                 if kept == room:
                     return -TOO_MANY
                 record = records + kept * RECORD
