@@ -181,8 +181,8 @@ def selfplay(
         scale = OUR_SCALE if net is None else FIRST_SCALE
     try:
         settings = TeacherSettings(
-            seed=seed, nodes=nodes, loud_nodes=loud_nodes, plies_from=first, plies_to=last, scale=scale, decided=decided,
-            played_out=played_out,
+            seed=seed, nodes=nodes, loud_nodes=loud_nodes, plies_from=first, plies_to=last, scale=scale,
+            decided=decided, played_out=played_out,
             entering=(0.05 if openings is None else 0.0) if entering is None else entering,
             unusual=(0.5 if openings is None else 0.0) if unusual is None else unusual,
             natural=(TREE_NATURAL if tree else 0.0) if natural is None else natural,

@@ -8,15 +8,17 @@ import numpy as np
 import pytest
 
 from lab.selfplay import teacher as teacher_module
+from lab.selfplay.deepen import deepen, list_root_moves
 from lab.selfplay.game import _is_over, below
 from lab.selfplay.shard import ENTERING, PLAYED_OUT, UNUSUAL, TeacherGame
 from lab.selfplay.state import ADJUDICATED, DECLARED, MATE_END, MOVE_LIMIT, PERPETUAL, REPEATED, new_record
 from lab.selfplay.teacher import Teacher, entering_start
 from lab.selfplay.walk import whole_move
 from tests.lab.selfplay.games import games_of, made, tiny, unpacked_position
-from worker.nnue import default_network
+from worker.nnue import NnueState, default_network
 from worker.score import MATE_BOUND
-from worker.search.state import ThreadState
+from worker.search.state import NEVER, ThreadState
+from worker.search.tt import TranspositionTable
 from worker.shogi import Position, Repetition
 from worker.shogi.pieces import SQUARES
 
@@ -99,6 +101,22 @@ def test_games_start_at_positions_of_a_file() -> None:
     assert boards <= {start.rsplit(" ", 1)[0] for start in starts} and len(boards) > 1
     assert {game.move_number for game in games_of(shard)} <= {1, 21, 33}
     assert teacher.make_shard(0, starts=starts).to_bytes() == shard.to_bytes()
+
+
+def test_a_loud_position_is_searched_with_fewer_nodes() -> None:
+    def searched(moves: tuple[str, ...], loud_nodes: int) -> int:
+        position, state, table = Position.startpos(), ThreadState(), TranspositionTable(1)
+        net = NnueState(default_network())
+        position.push_all(moves)
+        th = state.record
+        th.tt, th.tt_clusters, th.draw_ply = table.address, table.clusters, NEVER
+        list_root_moves(position.record, th)
+        deepen(position.record, net.record, th, 3000, loud_nodes, 24_000)
+        return int(th.nodes)
+
+    recapture = ("7g7f", "3c3d", "8h2b+")
+    assert 100 <= searched(recapture, 100) < 1000 < 3000 <= searched(recapture, 3000)
+    assert searched((), 100) == searched((), 3000) >= 3000
 
 
 def test_positions_at_which_no_game_can_start(monkeypatch: pytest.MonkeyPatch) -> None:
