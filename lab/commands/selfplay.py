@@ -29,6 +29,8 @@ FIRST_SCALE: Final = 2400
 """Win-rate scale of generation 0, the hand-made network with which ``gougi learn`` begins."""
 TREE_NATURAL: Final = 0.5
 """Share of the games with natural openings, if positions of trees are kept."""
+_LOUD: Final = 10
+"""A loud position is searched with one node for this many of ``--nodes``."""
 _PIECES: Final = 40
 _STARTS: Final = 4
 """Positions of --openings for each game."""
@@ -56,14 +58,14 @@ def selfplay(
         ),
     ] = 700,
     loud_nodes: Annotated[
-        int,
+        int | None,
         typer.Option(
-            min=0,
+            min=1,
             metavar="N",
             help="The same in check, and when a capture or promotion is the best move: no network learns from such "
-            "positions. 0: as many as --nodes.",
+            "positions. Default: a tenth of --nodes; with --tree as many.",
         ),
-    ] = 0,
+    ] = None,
     openings: Annotated[
         Path | None,
         typer.Option(
@@ -177,11 +179,13 @@ def selfplay(
     from worker.nnue.architecture import NetworkFileError
 
     first, last = _plies(plies or ("8-16" if openings is None else "0-4"))
+    if loud_nodes is None and not tree:
+        loud_nodes = nodes // _LOUD
     if scale is None:
         scale = OUR_SCALE if net is None else FIRST_SCALE
     try:
         settings = TeacherSettings(
-            seed=seed, nodes=nodes, loud_nodes=loud_nodes, plies_from=first, plies_to=last, scale=scale,
+            seed=seed, nodes=nodes, loud_nodes=loud_nodes or nodes, plies_from=first, plies_to=last, scale=scale,
             decided=decided, played_out=played_out,
             entering=(0.05 if openings is None else 0.0) if entering is None else entering,
             unusual=(0.5 if openings is None else 0.0) if unusual is None else unusual,
