@@ -130,15 +130,6 @@ def selfplay(
     tree_share: Annotated[
         float, typer.Option(metavar="SHARE", help="For --tree: share of such positions that is kept.")
     ] = 0.5,
-    deep_share: Annotated[
-        float, typer.Option(metavar="SHARE", help="Share of the moves that are searched deep, for better labels.")
-    ] = 0.0,
-    deep_nodes: Annotated[
-        int, typer.Option(min=1, metavar="N", help="For --deep-share: soft limit of such a search.")
-    ] = 20_000,
-    deep_depth: Annotated[
-        int, typer.Option(min=1, metavar="N", help="For --deep-share: --tree-depth in the tree of such a search.")
-    ] = 8,
     shard: Annotated[
         int | None,
         typer.Option(
@@ -164,7 +155,7 @@ def selfplay(
 
       gougi selfplay --out runs/games1 --games 500000 --address auto
 
-      gougi selfplay --out runs/tree1 --games 100000 --nodes 400 --tree --deep-share 0.01
+      gougi selfplay --out runs/tree1 --games 100000 --nodes 400 --tree
 
       gougi selfplay --out runs/games2 --games 100000 --openings positions.psv
 
@@ -190,8 +181,8 @@ def selfplay(
             entering=(0.05 if openings is None else 0.0) if entering is None else entering,
             unusual=(0.5 if openings is None else 0.0) if unusual is None else unusual,
             natural=(TREE_NATURAL if tree else 0.0) if natural is None else natural,
-            tree_depth=tree_depth if tree else 0, tree_share=tree_share, deep=deep_share, deep_nodes=deep_nodes,
-            deep_depth=deep_depth, hash_mb=hash_mb, games=(TREE_GAMES if tree else 1000) if shard is None else shard,
+            tree_depth=tree_depth if tree else 0, tree_share=tree_share,
+            hash_mb=hash_mb, games=(TREE_GAMES if tree else 1000) if shard is None else shard,
             starts=_identity(openings),
         )  # fmt: skip
         starts = _starts(openings, settings)

@@ -98,9 +98,6 @@ def open_game(pos: Any, nn: Any, th: Any, sp: Any, plies: int, quick_plies: int,
 _MIDDLE: Final = 4
 """The rank between the two halves of the board, counted from 0."""
 
-_MOVES: Final = 1 << 16
-"""``deep_odds`` are relative to this number."""
-
 
 @jit()
 def _end(pos: Any, sp: Any, how: int, points: int) -> bool:
@@ -145,13 +142,10 @@ def play(pos: Any, nn: Any, th: Any, sp: Any) -> None:
     run = np.int64(0)  # consecutive scores with which black (positive) or white has won
     th.draw_ply = pos.ply + sp.most_moves
     while not _is_over(pos, th, sp):
-        soft, hard, least = sp.soft_nodes, sp.hard_nodes, sp.tree_depth
-        if sp.deep_odds != 0 and below(sp, np.uint64(_MOVES)) < sp.deep_odds:
-            soft, hard, least = sp.deep_nodes, max(sp.deep_nodes * 2, sp.hard_nodes), sp.deep_depth
-        move, score = deepen(pos, nn, th, soft, sp.loud_nodes, hard)
+        move, score = deepen(pos, nn, th, sp.soft_nodes, sp.loud_nodes, sp.hard_nodes)
         sp.nodes += th.nodes
         if sp.tree_room != 0:
-            harvest(pos, th, sp, least)
+            harvest(pos, th, sp, sp.tree_depth)
         sp.moves[sp.count] = np.uint16(move & 0xFFFF)
         sp.scores[sp.count] = np.int16(score)
         sp.count += 1

@@ -49,11 +49,8 @@ SP_DTYPE: Final = np.dtype(
         ("few_pieces", np.int64),  # with this number on the board or fewer the game goes on
         ("most_moves", np.int64),
         ("natural", np.int64),  # centipawns: how much worse than the best an opening's move may be; 0: any move
-        ("deep_odds", np.int64),  # number of moves, of 65,536, that are searched deep,
-        ("deep_nodes", np.int64),  # with this soft limit
         # The tree's positions (lab.selfplay.harvest).
-        ("tree_depth", np.int64),  # minimum depth of an entry,
-        ("deep_depth", np.int64),  # and in the tree of a deep search
+        ("tree_depth", np.int64),  # minimum depth of an entry
         ("tree_share", np.int64),  # number of positions, of 65,536, that are written
         ("tree_salt", np.uint64),  # selects them
         ("tree_room", np.int64),  # maximum number of records; 0: none are written

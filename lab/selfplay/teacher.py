@@ -104,12 +104,6 @@ class TeacherSettings:
     """Also keep positions of the searches' trees: those with an entry of at least this depth; 0: none."""
     tree_share: float = 0.5
     """Share of these positions that is kept."""
-    deep: float = 0.0
-    """Share of the moves that are searched deep,"""
-    deep_nodes: int = 20_000
-    """with this soft limit; of their trees those positions are kept"""
-    deep_depth: int = 8
-    """whose entries have at least this depth."""
     max_moves: int = 320
     """Moves after the opening at which a game is a draw."""
     hash_mb: int = 4
@@ -136,9 +130,6 @@ class TeacherSettings:
             ("natural_loss", 0.001, 0.49),
             ("tree_depth", 0, 100),
             ("tree_share", 0, 1),
-            ("deep", 0, 1),
-            ("deep_nodes", 1, 1 << 40),
-            ("deep_depth", 1, 100),
             ("max_moves", 1, LONGEST_GAME),
             ("hash_mb", 1, 1 << 16),
             ("games", 1, 1 << 20),
@@ -239,8 +230,7 @@ class Teacher:
         sp.decided_plies = settings.decided_plies
         sp.few_pieces = _FEW_PIECES
         sp.most_moves = settings.max_moves
-        sp.deep_odds, sp.deep_nodes = round(settings.deep * WHOLE), settings.deep_nodes
-        sp.tree_depth, sp.deep_depth = settings.tree_depth, settings.deep_depth
+        sp.tree_depth = settings.tree_depth
         sp.tree_share = round(settings.tree_share * WHOLE)
         sp.tree_salt = struct.unpack_from("<Q", digest, 8)[0]
         return sp
