@@ -57,15 +57,23 @@ def selfplay(
             min=1, metavar="N", help="Soft limit of a move: no iteration begins after it. Some 1.7 N are searched."
         ),
     ] = 700,
-    loud_nodes: Annotated[
+    play_nodes: Annotated[
         int | None,
         typer.Option(
             min=1,
             metavar="N",
-            help="The same in check, and when a capture or promotion is the best move: no network learns from such "
-            "positions. Default: a tenth of --nodes; with --tree as many.",
+            help="The same in positions from which no network learns: in check, with a capture or promotion as best "
+            "move, and those that --label-share leaves out. Default: a tenth of --nodes; with --tree as many.",
         ),
     ] = None,
+    label_share: Annotated[
+        float,
+        typer.Option(
+            metavar="SHARE",
+            help="Share of the positions of which a score is kept. Positions of one game are alike: few of many games "
+            "teach more.",
+        ),
+    ] = 1.0,
     openings: Annotated[
         Path | None,
         typer.Option(
@@ -130,15 +138,6 @@ def selfplay(
     tree_share: Annotated[
         float, typer.Option(metavar="SHARE", help="For --tree: share of such positions that is kept.")
     ] = 0.5,
-    deep_share: Annotated[
-        float, typer.Option(metavar="SHARE", help="Share of the moves that are searched deep, for better labels.")
-    ] = 0.0,
-    deep_nodes: Annotated[
-        int, typer.Option(min=1, metavar="N", help="For --deep-share: soft limit of such a search.")
-    ] = 20_000,
-    deep_depth: Annotated[
-        int, typer.Option(min=1, metavar="N", help="For --deep-share: --tree-depth in the tree of such a search.")
-    ] = 8,
     shard: Annotated[
         int | None,
         typer.Option(
@@ -164,7 +163,7 @@ def selfplay(
 
       gougi selfplay --out runs/games1 --games 500000 --address auto
 
-      gougi selfplay --out runs/tree1 --games 100000 --nodes 400 --tree --deep-share 0.01
+      gougi selfplay --out runs/tree1 --games 100000 --nodes 400 --tree
 
       gougi selfplay --out runs/games2 --games 100000 --openings positions.psv
 
@@ -179,19 +178,19 @@ def selfplay(
     from worker.nnue.architecture import NetworkFileError
 
     first, last = _plies(plies or ("8-16" if openings is None else "0-4"))
-    if loud_nodes is None and not tree:
-        loud_nodes = nodes // _LOUD
+    if play_nodes is None and not tree:
+        play_nodes = nodes // _LOUD
     if scale is None:
         scale = OUR_SCALE if net is None else FIRST_SCALE
     try:
         settings = TeacherSettings(
-            seed=seed, nodes=nodes, loud_nodes=loud_nodes or nodes, plies_from=first, plies_to=last, scale=scale,
+            seed=seed, nodes=nodes, play_nodes=play_nodes or nodes, plies_from=first, plies_to=last, scale=scale,
             decided=decided, played_out=played_out,
             entering=(0.05 if openings is None else 0.0) if entering is None else entering,
             unusual=(0.5 if openings is None else 0.0) if unusual is None else unusual,
             natural=(TREE_NATURAL if tree else 0.0) if natural is None else natural,
-            tree_depth=tree_depth if tree else 0, tree_share=tree_share, deep=deep_share, deep_nodes=deep_nodes,
-            deep_depth=deep_depth, hash_mb=hash_mb, games=(TREE_GAMES if tree else 1000) if shard is None else shard,
+            tree_depth=tree_depth if tree else 0, tree_share=tree_share, label_share=label_share,
+            hash_mb=hash_mb, games=(TREE_GAMES if tree else 1000) if shard is None else shard,
             starts=_identity(openings),
         )  # fmt: skip
         starts = _starts(openings, settings)

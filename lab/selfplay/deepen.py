@@ -41,12 +41,12 @@ def _note_line(th: Any) -> None:
 
 
 @jit()
-def deepen(pos: Any, nn: Any, th: Any, soft_nodes: int, loud_nodes: int, hard_nodes: int) -> Any:
+def deepen(pos: Any, nn: Any, th: Any, soft_nodes: int, play_nodes: int, hard_nodes: int) -> Any:
     """Search deeper and deeper; expects `list_root_moves` to have found some. Returns (move, score).
 
     Args:
         soft_nodes: no iteration begins after this number of nodes,
-        loud_nodes: and after this one if the best move makes the position loud (`lab.selfplay.walk.is_loud`).
+        play_nodes: and after this one if the best move makes the position loud (`lab.selfplay.walk.is_loud`).
         hard_nodes: an iteration that reaches this number is aborted, except the first one.
     """
     begin_search(th)
@@ -82,7 +82,7 @@ def deepen(pos: Any, nn: Any, th: Any, soft_nodes: int, loud_nodes: int, hard_no
             failed_high = zero if score <= alpha else failed_high + 1
             alpha, beta, delta = next_window(alpha, beta, delta, score, floor, ceiling)
         _note_line(th)
-        if th.nodes >= soft_nodes or (th.nodes >= loud_nodes and is_loud(pos, best_move)):
+        if th.nodes >= soft_nodes or (th.nodes >= play_nodes and is_loud(pos, best_move)):
             break
         th.node_limit = hard_nodes
         th.next_poll = 0

@@ -8,10 +8,10 @@ import numpy as np
 
 from lab.jit import jit
 from lab.selfplay.deepen import deepen, list_root_moves
-from lab.selfplay.harvest import harvest
+from lab.selfplay.harvest import WHOLE, harvest
 from lab.selfplay.state import ADJUDICATED, DECLARED, MATE_END, MOVE_LIMIT, PERPETUAL, REPEATED
 from worker.jit.bits import count, mul_high
-from worker.score import MATE, MATE_BOUND
+from worker.score import MATE, MATE_BOUND, NO_SCORE
 from worker.search.state import NEVER
 from worker.shogi.attacks import in_check, occupied
 from worker.shogi.declaration import wins_by
@@ -98,9 +98,6 @@ def open_game(pos: Any, nn: Any, th: Any, sp: Any, plies: int, quick_plies: int,
 _MIDDLE: Final = 4
 """The rank between the two halves of the board, counted from 0."""
 
-_MOVES: Final = 1 << 16
-"""``deep_odds`` are relative to this number."""
-
 
 @jit()
 def _end(pos: Any, sp: Any, how: int, points: int) -> bool:
@@ -145,15 +142,14 @@ def play(pos: Any, nn: Any, th: Any, sp: Any) -> None:
     run = np.int64(0)  # consecutive scores with which black (positive) or white has won
     th.draw_ply = pos.ply + sp.most_moves
     while not _is_over(pos, th, sp):
-        soft, hard, least = sp.soft_nodes, sp.hard_nodes, sp.tree_depth
-        if sp.deep_odds != 0 and below(sp, np.uint64(_MOVES)) < sp.deep_odds:
-            soft, hard, least = sp.deep_nodes, max(sp.deep_nodes * 2, sp.hard_nodes), sp.deep_depth
-        move, score = deepen(pos, nn, th, soft, sp.loud_nodes, hard)
+        is_labelled = sp.label_odds == WHOLE or below(sp, np.uint64(WHOLE)) < sp.label_odds
+        soft = sp.soft_nodes if is_labelled else sp.play_nodes
+        move, score = deepen(pos, nn, th, soft, sp.play_nodes, sp.hard_nodes)
         sp.nodes += th.nodes
-        if sp.tree_room != 0:
-            harvest(pos, th, sp, least)
+        if sp.tree_room != 0 and is_labelled:
+            harvest(pos, th, sp, sp.tree_depth)
         sp.moves[sp.count] = np.uint16(move & 0xFFFF)
-        sp.scores[sp.count] = np.int16(score)
+        sp.scores[sp.count] = np.int16(score if is_labelled else NO_SCORE)
         sp.count += 1
         if sp.decided != 0:
             black = score if pos.side == 0 else -score

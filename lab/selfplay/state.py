@@ -40,7 +40,8 @@ SP_DTYPE: Final = np.dtype(
         # Settings.
         ("random", np.uint64),  # state of the generator (lab.selfplay.game)
         ("soft_nodes", np.int64),  # no iteration begins after this number of nodes
-        ("loud_nodes", np.int64),  # nor after this one in a loud position (lab.selfplay.walk.is_loud)
+        ("play_nodes", np.int64),  # the same in a loud position (lab.selfplay.walk.is_loud), or one without a label
+        ("label_odds", np.int64),  # number of positions, of 65,536, that get a label
         ("hard_nodes", np.int64),  # an iteration that reaches it is aborted
         ("opening_nodes", np.int64),  # soft limit of the search that judges an opening
         ("quick_nodes", np.int64),  # soft limit of the searches on the way to an unusual position
@@ -49,11 +50,8 @@ SP_DTYPE: Final = np.dtype(
         ("few_pieces", np.int64),  # with this number on the board or fewer the game goes on
         ("most_moves", np.int64),
         ("natural", np.int64),  # centipawns: how much worse than the best an opening's move may be; 0: any move
-        ("deep_odds", np.int64),  # number of moves, of 65,536, that are searched deep,
-        ("deep_nodes", np.int64),  # with this soft limit
         # The tree's positions (lab.selfplay.harvest).
-        ("tree_depth", np.int64),  # minimum depth of an entry,
-        ("deep_depth", np.int64),  # and in the tree of a deep search
+        ("tree_depth", np.int64),  # minimum depth of an entry
         ("tree_share", np.int64),  # number of positions, of 65,536, that are written
         ("tree_salt", np.uint64),  # selects them
         ("tree_room", np.int64),  # maximum number of records; 0: none are written
@@ -66,7 +64,7 @@ SP_DTYPE: Final = np.dtype(
         # The game.
         ("count", np.int64),
         ("moves", np.uint16, (LONGEST_GAME,)),  # the low 16 bits of each move
-        ("scores", np.int16, (LONGEST_GAME,)),  # from the side to move
+        ("scores", np.int16, (LONGEST_GAME,)),  # from the side to move; NO_SCORE: no label
         ("result", np.int64),  # 1: black has won, -1: white, 0: a draw
         ("end", np.int64),  # the way it ended, by the numbers above
         # Counted over all games.

@@ -77,8 +77,11 @@ class TeacherSettings:
     seed: int = 1
     nodes: int = 700
     """Nodes per move. No iteration begins after this number, so the average is higher."""
-    loud_nodes: int = 0
-    """The same for positions from which no net learns: checks, captures and promotions; 0: ``nodes``."""
+    play_nodes: int = 0
+    """The same in positions without a label: loud ones (`lab.selfplay.walk.is_loud`), and the rest of those of
+    ``label_share``; 0: ``nodes``."""
+    label_share: float = 1.0
+    """Share of the positions that get a label, drawn by lot."""
     plies_from: int = 8
     plies_to: int = 16
     """Random moves of an opening."""
@@ -104,12 +107,6 @@ class TeacherSettings:
     """Also keep positions of the searches' trees: those with an entry of at least this depth; 0: none."""
     tree_share: float = 0.5
     """Share of these positions that is kept."""
-    deep: float = 0.0
-    """Share of the moves that are searched deep,"""
-    deep_nodes: int = 20_000
-    """with this soft limit; of their trees those positions are kept"""
-    deep_depth: int = 8
-    """whose entries have at least this depth."""
     max_moves: int = 320
     """Moves after the opening at which a game is a draw."""
     hash_mb: int = 4
@@ -122,7 +119,8 @@ class TeacherSettings:
         for name, least, most in (
             ("seed", -(1 << 63), (1 << 63) - 1),
             ("nodes", 1, 1 << 40),
-            ("loud_nodes", 0, 1 << 40),
+            ("play_nodes", 0, 1 << 40),
+            ("label_share", 0, 1),
             ("plies_from", 0, self.plies_to),
             ("plies_to", 0, 60),
             ("balance", 0.5, 1),
@@ -136,9 +134,6 @@ class TeacherSettings:
             ("natural_loss", 0.001, 0.49),
             ("tree_depth", 0, 100),
             ("tree_share", 0, 1),
-            ("deep", 0, 1),
-            ("deep_nodes", 1, 1 << 40),
-            ("deep_depth", 1, 100),
             ("max_moves", 1, LONGEST_GAME),
             ("hash_mb", 1, 1 << 16),
             ("games", 1, 1 << 20),
@@ -233,14 +228,14 @@ class Teacher:
         digest = hashlib.sha256(f"{settings.seed}/{number}".encode()).digest()
         sp.random = struct.unpack_from("<Q", digest)[0]
         sp.soft_nodes = sp.opening_nodes = settings.nodes
-        sp.loud_nodes = settings.loud_nodes or settings.nodes
+        sp.play_nodes = settings.play_nodes or settings.nodes
         sp.hard_nodes = settings.nodes * _HARD
         sp.quick_nodes = min(settings.nodes, _UNUSUAL_NODES)
         sp.decided_plies = settings.decided_plies
         sp.few_pieces = _FEW_PIECES
         sp.most_moves = settings.max_moves
-        sp.deep_odds, sp.deep_nodes = round(settings.deep * WHOLE), settings.deep_nodes
-        sp.tree_depth, sp.deep_depth = settings.tree_depth, settings.deep_depth
+        sp.label_odds = round(settings.label_share * WHOLE)
+        sp.tree_depth = settings.tree_depth
         sp.tree_share = round(settings.tree_share * WHOLE)
         sp.tree_salt = struct.unpack_from("<Q", digest, 8)[0]
         return sp

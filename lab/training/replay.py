@@ -30,6 +30,7 @@ from lab.selfplay.walk import (
 )
 from worker.jit.memory import ld16, ld32, ldu8, ldu16, ldu64, st16, st32
 from worker.nnue.features import PIECE_NUMBERS
+from worker.score import NO_SCORE
 from worker.search.tt import EXACT
 from worker.shogi.makemove import check_move, make, toggle_piece
 from worker.shogi.pieces import GOLD, KING, PROMOTED, SQUARES
@@ -151,21 +152,23 @@ def look_ahead(scores: int, count: int, own: float, scale: float, labels: int) -
     """Mix each score of a game with those of the moves that followed.
 
     As win probabilities, ``v[i] = own * p[i] + (1 - own) * (1 - v[i + 1])``, and the last one is its score alone. This
-    is TD(1 - own) of reinforcement learning, without the game's result.
+    is TD(1 - own) of reinforcement learning, without the game's result. Positions without a score are passed over.
 
     Args:
-        scores: address of int16 [count], from the side to move, which alternates.
+        scores: address of int16 [count], from the side to move, which alternates; or NO_SCORE.
         own: share of the position's own score, above 0; 1 changes nothing.
         scale: centipawns per logistic unit.
         labels: address of int16 [count], in centipawns; may be the same as ``scores``.
     """
-    later = 0.5
+    later = -1.0  # there is none
     for k in range(count):
         i = count - 1 - k
         score = ld16(scores + 2 * i)
-        if own < 1.0:
+        if score == NO_SCORE:
+            later = 1.0 - later if later >= 0.0 else later
+        elif own < 1.0:
             chance = 1.0 / (1.0 + math.exp(-score / scale))
-            later = chance if k == 0 else own * chance + (1.0 - own) * (1.0 - later)
+            later = chance if later < 0.0 else own * chance + (1.0 - own) * (1.0 - later)
             within = min(max(later, _LEAST_CHANCE), 1.0 - _LEAST_CHANCE)
             mixed = math.floor(scale * math.log(within / (1.0 - within)) + 0.5)
             score = np.int64(min(max(mixed, -_LARGEST_LABEL), _LARGEST_LABEL))
@@ -234,7 +237,8 @@ def replay_games(
             told[3] = i
             if move <= 0 or not check_move(pos, move):
                 return -ILLEGAL
-            if every != 0 or not (is_loud(pos, move) or (decided == 0 and abs(score) >= QUIET_SCORE)):
+            is_wanted = every != 0 or not (is_loud(pos, move) or (decided == 0 and abs(score) >= QUIET_SCORE))
+            if is_wanted and score != NO_SCORE:
                 if kept == room:
                     return -TOO_MANY
                 record = records + kept * RECORD

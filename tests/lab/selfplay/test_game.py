@@ -16,7 +16,7 @@ from lab.selfplay.teacher import Teacher, entering_start
 from lab.selfplay.walk import whole_move
 from tests.lab.selfplay.games import games_of, made, tiny, unpacked_position
 from worker.nnue import NnueState, default_network
-from worker.score import MATE_BOUND
+from worker.score import MATE_BOUND, NO_SCORE
 from worker.search.state import NEVER, ThreadState
 from worker.search.tt import TranspositionTable
 from worker.shogi import Position, Repetition
@@ -104,19 +104,26 @@ def test_games_start_at_positions_of_a_file() -> None:
 
 
 def test_a_loud_position_is_searched_with_fewer_nodes() -> None:
-    def searched(moves: tuple[str, ...], loud_nodes: int) -> int:
+    def searched(moves: tuple[str, ...], play_nodes: int) -> int:
         position, state, table = Position.startpos(), ThreadState(), TranspositionTable(1)
         net = NnueState(default_network())
         position.push_all(moves)
         th = state.record
         th.tt, th.tt_clusters, th.draw_ply = table.address, table.clusters, NEVER
         list_root_moves(position.record, th)
-        deepen(position.record, net.record, th, 3000, loud_nodes, 24_000)
+        deepen(position.record, net.record, th, 3000, play_nodes, 24_000)
         return int(th.nodes)
 
     recapture = ("7g7f", "3c3d", "8h2b+")
     assert 100 <= searched(recapture, 100) < 1000 < 3000 <= searched(recapture, 3000)
     assert searched((), 100) == searched((), 3000) >= 3000
+
+
+def test_a_share_of_the_positions_gets_a_score() -> None:
+    games = games_of(made(games=12, label_share=0.2))
+    scores = np.concatenate([game.scores for game in games])
+    assert 0.1 < (scores != NO_SCORE).mean() < 0.3
+    assert all(final_position(game) is not None for game in games)
 
 
 def test_positions_at_which_no_game_can_start(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -60,12 +60,6 @@ def test_a_share_of_the_positions_is_chosen_by_themselves() -> None:
     assert {one.tobytes() for one in few} <= {one.tobytes() for one in half} <= {one.tobytes() for one in whole}
 
 
-def test_deep_searches_give_deep_positions_only() -> None:
-    shard, records = grown(deep=1.0, deep_nodes=3000, deep_depth=4, max_moves=8)
-    assert (records["depth"] >= 4).all() and len(records)
-    assert shard.header["nodes"] / shard.header["positions"] > 3000
-
-
 def test_positions_of_a_game_share_its_side_of_a_split() -> None:
     shard, records = grown(games=6)
     assert len(np.unique(records["part"])) == len(games_of(shard))
