@@ -1,7 +1,8 @@
 """The share of games that a side does not lose although its score was very low on several own moves in a row.
 
 The games are teacher games that were played to the end (``gougi selfplay``, 10 % of them). It prints for several scores
-how often a side's score was that low, how often it still won or drew, and the points that resigning would cost.
+how often a side's score was that low, how often it still won or drew, and the points that resigning would cost. With
+``--label-share`` the moves in a row are those that have a score.
 
     python benchmarks/resignation.py runs/games2 [--moves 4] [--scores 1000,2000,3000]
 """
@@ -15,6 +16,7 @@ import numpy as np
 
 from lab.selfplay.folder import shards_in
 from lab.selfplay.shard import PLAYED_OUT, TeacherGame
+from worker.score import NO_SCORE
 
 
 def first_row(scores: np.ndarray, limit: int, moves: int) -> bool:
@@ -31,7 +33,8 @@ def sides(game: TeacherGame) -> list[tuple[np.ndarray, int]]:
     """Scores and result (1 won, 0 drawn, -1 lost) of the side that moves first, and of the other."""
     white_begins = game.start[0] & 1
     result = -game.result if white_begins else game.result
-    return [(game.scores[0::2].astype(np.int64), result), (game.scores[1::2].astype(np.int64), -result)]
+    first, second = (side[side != NO_SCORE].astype(np.int64) for side in (game.scores[0::2], game.scores[1::2]))
+    return [(first, result), (second, -result)]
 
 
 def main() -> None:

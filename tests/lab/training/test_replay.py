@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 
 import numpy as np
@@ -21,6 +22,7 @@ from worker.nnue import Network, NnueState, evaluate_full, reference
 from worker.nnue.architecture import Architecture
 from worker.nnue.evaluation import refresh
 from worker.nnue.features import FEATURE_SETS, KingRule
+from worker.score import NO_SCORE
 from worker.search.tt import EXACT
 from worker.shogi import Position, move_to_usi
 
@@ -149,6 +151,26 @@ def test_scores_that_look_ahead_are_mixed_with_those_that_follow(horizon: float)
     assert mixed == pytest.approx(expected, abs=0.001)
     plain = Replayer(ALL, scale).records(shard, TRAINING)
     assert (plain["score"] != records["score"]).mean() > 0.5
+
+
+@pytest.mark.parametrize("decided", [False, True])
+def test_positions_without_a_score_are_passed_over(decided: bool) -> None:
+    """They give no record, and the look-ahead goes on to the next score."""
+    shard, scale, own = made(games=12, entering=0.3, label_share=0.3), 700.0, 0.5
+    records = Replayer(Split(1e-15, every=True, decided=decided, horizon=1.0), scale).records(shard, TRAINING)
+    expected: list[float] = []
+    for game in games_of(shard):
+        labels: list[float] = []
+        later: float | None = None
+        for score in game.scores[::-1].astype(float):
+            later = None if later is None else 1 - later
+            if score != NO_SCORE:
+                chance = 1 / (1 + math.exp(-score / scale))
+                later = chance if later is None else own * chance + (1 - own) * later
+                labels.append(later)
+        expected += labels[::-1]
+    assert 0.1 < len(records) / shard.header["positions"] < 0.5
+    assert 1 / (1 + np.exp(-records["score"] / scale)) == pytest.approx(expected, abs=0.001)
 
 
 def test_only_the_searched_score_decides_quietness() -> None:
