@@ -29,6 +29,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from lab.training.compare import LEAST, distances, winning_chances
 from master.analysis.game import GameFileError, RecordedGame, read_games
 from worker.engine import Limits
 from worker.files import described
@@ -39,8 +40,6 @@ from worker.shogi.pieces import is_drop, is_promotion, move_to
 
 OPENING: Final = 8
 """Moves at the start of a game that are skipped: the openings are random, not chosen by a player."""
-_LEAST: Final = 1e-6
-_SCALES: Final = np.geomspace(200, 8000, 120)
 _TABLE_MB: Final = 32
 
 Floats = npt.NDArray[np.float64]
@@ -112,22 +111,10 @@ def searched(network: Network, samples: Sequence[Sample], nodes: int) -> Floats:
     return np.array(scores, np.float64)
 
 
-def chances(scores: Floats, scale: float) -> Floats:
-    """Winning chances of scores in centipawns, never quite 0 or 1."""
-    exponent = np.clip(-scores / scale, -700, 700)
-    return np.clip(1 / (1 + np.exp(exponent)), _LEAST, 1 - _LEAST)
-
-
 def misfit(scores: Floats, target: Floats) -> tuple[float, float]:
     """Compare scores with target chances at the scale that fits best: the mean divergence in nats, and the scale."""
-    sure = np.clip(target, _LEAST, 1 - _LEAST)
-    entropy = float(np.mean(sure * np.log(sure) + (1 - sure) * np.log(1 - sure)))
-    losses = []
-    for scale in _SCALES:
-        chance = chances(scores, scale)
-        losses.append(float(-np.mean(sure * np.log(chance) + (1 - sure) * np.log(1 - chance))) + entropy)
-    best = int(np.argmin(losses))
-    return losses[best], float(_SCALES[best])
+    losses, scale = distances(scores, np.clip(target, LEAST, 1 - LEAST))
+    return float(losses.mean()), scale
 
 
 def rows(networks: dict[str, Network], samples: Sequence[Sample], limits: Sequence[int]) -> list[Row]:
@@ -139,7 +126,7 @@ def rows(networks: dict[str, Network], samples: Sequence[Sample], limits: Sequen
         scores[f"the first after {nodes:,} nodes"] = searched(first, samples, nodes)
         print(f"{nodes:,} nodes: {len(samples)} positions searched", file=sys.stderr)
     deepest = list(scores.values())[-1]
-    judge = chances(deepest, misfit(deepest, points)[1])
+    judge = winning_chances(deepest, misfit(deepest, points)[1])
     found = []
     for name, values in scores.items():
         loss, scale = misfit(values, points)

@@ -201,9 +201,10 @@ def compare(
 ) -> None:
     """Compare the evaluations of two networks in quiet positions of teacher games.
 
-    It prints the rms difference, the correlation, and how well each network foretells the results of the games, without
-    a search (result loss, in nats: less is better, chance has 0.693). Positions that gougi train keeps for validation
-    come first, because no network has learned from them.
+    It prints the rms difference, the correlation, and how well each network foretells, without a search, the results of
+    the games (result loss, in nats: less is better, chance has 0.693) and the winning chances by their scores
+    (distance, in nats). The differences have 95 % intervals. Positions that gougi train keeps for validation come
+    first, because no network has learned from them.
 
     Examples:
 

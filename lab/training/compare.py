@@ -1,4 +1,5 @@
-"""Two networks on the same positions of teacher games: their evaluations, and how well they predict the results."""
+"""Two networks on the same positions of teacher games: their evaluations, and how well they predict the results of the
+games and the scores of their searches."""
 
 from __future__ import annotations
 
@@ -20,8 +21,13 @@ from lab.training.weights import AnyFile
 from worker.nnue.network import DEFAULT_FV_SCALE
 
 _MOST_SHARDS: Final = 40
-_LEAST: Final = 1e-6
+LEAST: Final = 1e-6
 """Lower limit of a probability in a loss, so that one position cannot outweigh all others."""
+
+_SCALES: Final = np.geomspace(200, 8000, 240)
+"""Centipawns per logistic unit: the candidates for the one that fits best."""
+_PARTS: Final = 100
+"""Positions of one game are alike, so an interval comes from the means of this number of consecutive parts."""
 
 Values = npt.NDArray[np.float64]
 
@@ -85,10 +91,38 @@ def result_loss(values: Values, results: npt.NDArray[np.int8]) -> ResultLoss | N
     scale = fitted_scale(weights, sums)
     if scale is None:
         return None
-    points = (results.astype(np.float64) + 1) / 2
-    chance = np.clip(1 / (1 + np.exp(-evaluated / scale)), _LEAST, 1 - _LEAST)
-    losses = -(points * np.log(chance) + (1 - points) * np.log(1 - chance))
-    return ResultLoss(scale, float(losses.mean()))
+    return ResultLoss(scale, float(_losses(evaluated, _points(results), scale).mean()))
+
+
+def _points(results: npt.NDArray[np.int8]) -> Values:
+    """Points of the side to move, 0 to 1."""
+    return (results.astype(np.float64) + 1) / 2
+
+
+def winning_chances(values: Values, scale: float) -> Values:
+    """Winning chances of evaluations or scores in centipawns, never quite 0 or 1."""
+    return np.clip(1 / (1 + np.exp(-values / scale)), LEAST, 1 - LEAST)
+
+
+def _losses(values: Values, target: Values, scale: float) -> Values:
+    """Cross-entropy of each position: evaluations in centipawns against chances or points."""
+    chance = winning_chances(values, scale)
+    found: Values = -(target * np.log(chance) + (1 - target) * np.log(1 - chance))
+    return found
+
+
+def distances(values: Values, chances: Values) -> tuple[Values, float]:
+    """The divergence of evaluations (centipawns) from winning chances at the scale that fits best: nats, [n]; the
+    scale."""
+    scale = min(_SCALES.tolist(), key=lambda one: float(_losses(values, chances, one).mean()))
+    entropy = -(chances * np.log(chances) + (1 - chances) * np.log(1 - chances))
+    return _losses(values, chances, scale) - entropy, scale
+
+
+def mean_and_margin(differences: Values) -> tuple[float, float]:
+    """The mean, and half of its 95 % interval, of values in the order of their games."""
+    means = np.array([part.mean() for part in np.array_split(differences, min(_PARTS, len(differences)))])
+    return float(differences.mean()), float(1.96 * means.std(ddof=1) / np.sqrt(len(means)))
 
 
 def comparison(a: AnyFile, b: AnyFile, records: Records) -> dict[str, Any]:
@@ -106,9 +140,19 @@ def comparison(a: AnyFile, b: AnyFile, records: Records) -> dict[str, Any]:
         "same_side": float((np.sign(first) == np.sign(second)).mean()),
     }
     fields: Any = records
-    for name, values in (("a", first), ("b", second)):
-        loss = result_loss(values, fields["result"])
-        facts[f"results_{name}"] = None if loss is None else asdict(loss)
+    found = [result_loss(values, fields["result"]) for values in (first, second)]
+    facts["results_a"], facts["results_b"] = (None if loss is None else asdict(loss) for loss in found)
+    scores = fields["score"].astype(np.float64)
+    labels = result_loss(scores, fields["result"])
+    if labels is None or None in found:
+        return facts
+    points, chances = _points(fields["result"]), winning_chances(scores, labels.scale)
+    results = [_losses(values, points, loss.scale) for values, loss in zip((first, second), found, strict=True) if loss]
+    facts["results_difference"] = mean_and_margin(results[1] - results[0])
+    (from_a, scale_a), (from_b, scale_b) = (distances(values, chances) for values in (first, second))
+    facts["distance_a"] = {"scale": scale_a, "loss": float(from_a.mean())}
+    facts["distance_b"] = {"scale": scale_b, "loss": float(from_b.mean())}
+    facts["distance_difference"] = mean_and_margin(from_b - from_a)
     return facts
 
 
@@ -123,9 +167,13 @@ def comparison_text(facts: Mapping[str, Any]) -> str:
         ("B by A", "none" if facts["slope"] is None else f"{facts['slope']:.3f}"),
         ("same side ahead", f"{facts['same_side']:.1%}"),
     ]
-    for name in "ab":
-        if (loss := facts[f"results_{name}"]) is not None:
-            words = f"{loss['loss']:.4f}; scale {loss['scale']:,.0f} centipawns"
-            rows.append((f"result loss, {name.upper()}", words))
+    for kind, title, digits in (("results", "result loss", 4), ("distance", "distance from the scores", 5)):
+        for name in "ab":
+            if (loss := facts.get(f"{kind}_{name}")) is not None:
+                words = f"{loss['loss']:.{digits}f}; scale {loss['scale']:,.0f} centipawns"
+                rows.append((f"{title}, {name.upper()}", words))
+        if (difference := facts.get(f"{kind}_difference")) is not None:
+            mean, margin = difference
+            rows.append(("B less A", f"{mean:+.{digits}f} (± {margin:.{digits}f})"))
     wide = max(len(name) for name, _ in rows)
     return "\n".join(f"{name:{wide}}  {value}" for name, value in rows)

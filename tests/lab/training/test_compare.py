@@ -10,7 +10,16 @@ import numpy.typing as npt
 import pytest
 
 from lab.training import compare
-from lab.training.compare import ResultLoss, Values, comparison, quiet_records, result_loss
+from lab.training.compare import (
+    ResultLoss,
+    Values,
+    comparison,
+    distances,
+    mean_and_margin,
+    quiet_records,
+    result_loss,
+    winning_chances,
+)
 from lab.training.corpus import shard_files
 from tests.lab.training.shards import corpus_of, folder_of
 from worker.nnue.format import read_network
@@ -51,6 +60,24 @@ def test_one_wrong_certainty_costs_no_more_than_a_bounded_loss() -> None:
     assert math.isfinite(found.loss) and found.loss < measured(values, results).loss + 0.02
 
 
+def test_the_distance_from_chances_is_zero_at_their_scale_and_grows_with_noise() -> None:
+    values, _ = games(4000)
+    chances = winning_chances(values, SCALE)
+    exact, scale = distances(values, chances)
+    assert scale == pytest.approx(SCALE, rel=0.02) and exact.mean() == pytest.approx(0, abs=1e-4)
+    noise = np.random.default_rng(2).normal(0, 1, 4000)
+    few, many = (distances(values + size * noise, chances)[0] for size in (200, 400))
+    assert 0.001 < few.mean() < many.mean() / 2
+
+
+def test_the_interval_of_positions_that_are_alike_is_wider() -> None:
+    """Forty positions of a game that all differ by the same are one observation."""
+    draws = np.random.default_rng(3).normal(1, 1, 4000)
+    alone, alike = mean_and_margin(draws), mean_and_margin(np.repeat(draws[:100], 40))
+    assert alone == (pytest.approx(1, abs=0.05), pytest.approx(1.96 / 4000**0.5, rel=0.3))
+    assert alike[1] == pytest.approx(1.96 / 100**0.5, rel=0.3)
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder_of(tmp_path_factory.mktemp("teacher") / "games", shards=3, games=24)
@@ -74,3 +101,4 @@ def test_a_network_is_like_itself(folder: Path) -> None:
     facts = comparison(network, network, records)
     assert (facts["positions"], facts["rms"], facts["same_side"]) == (500, 0, 1)
     assert facts["correlation"] == pytest.approx(1)
+    assert facts["distance_difference"] == facts["results_difference"] == (0, 0)
