@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Lock, Thread
 from typing import Any, Final
 
 import boto3
@@ -16,7 +17,8 @@ import pytest
 from moto.core.authorization import ActionAuthenticatorMixin
 from moto.ec2.models import ec2_backends
 from moto.ec2.responses import EC2Response
-from moto.server import ThreadedMotoServer
+from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
+from werkzeug.serving import make_server
 
 from master.cloud.reports import MachineReport, key
 from tests.master.command import ROOT
@@ -36,20 +38,34 @@ def why_not() -> str:
     return "" if mirrored else f"no mirror of terraform's AWS provider in {PLUGINS}"
 
 
+class OneAtATime:
+    """Moto answers one request at a time. Two at once can fail ("dictionary changed size during iteration") after they
+    took effect; terraform then repeats the request, and is told that the resource exists."""
+
+    def __init__(self) -> None:
+        self._app = DomainDispatcherApplication(create_backend_app)
+        self._lock = Lock()
+
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> list[bytes]:
+        with self._lock:
+            return list(self._app(environ, start_response))
+
+
 @contextmanager
 def moto() -> Iterator[str]:
     """A separate server; its URL."""
     logging.getLogger("werkzeug").setLevel(logging.WARNING)  # else a line for each of a thousand requests
     knows_placement_groups()
-    server = ThreadedMotoServer(port=0, verbose=False)
-    server.start()
+    server = make_server("127.0.0.1", 0, OneAtATime(), threaded=True, request_handler=MotoRequestHandler)
+    thread = Thread(target=server.serve_forever, daemon=True)
+    thread.start()
     try:
-        host, port = server.get_host_and_port()
-        url = f"http://{host.replace('0.0.0.0', '127.0.0.1')}:{port}"
+        url = f"http://127.0.0.1:{server.server_port}"
         client("ec2", url).describe_instances()  # the first call takes moto longer than gougi waits
         yield url
     finally:
-        server.stop()
+        server.shutdown()
+        thread.join()
 
 
 def environment(folder: Path, url: str) -> dict[str, str]:

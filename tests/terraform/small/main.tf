@@ -54,11 +54,16 @@ resource "aws_launch_template" "worker" {
   name          = "${var.name}-worker"
   image_id      = "ami-12c6146b"
   instance_type = var.instance_types[0]
-  tags          = null # moto answers with them where those of the machines are asked for
+  tags          = local.tags
 
   tag_specifications {
     resource_type = "instance"
     tags          = local.tags
+  }
+
+  # moto answers with the template's own tags where those of the machines are asked for.
+  lifecycle {
+    ignore_changes = [tag_specifications]
   }
 }
 
