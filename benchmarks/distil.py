@@ -4,7 +4,7 @@ Every label is the teacher's exact static evaluation, so any remaining differenc
 the trainer (batch, rate, length, loss) or to a lack of positions; no match is needed to see it. The figure is the root
 mean square of the difference between both nets' chances to win, over positions of games outside the training data.
 
-    python -m benchmarks.distil --data runs/tree1 --pupil generation-6.bin --teacher worker/nnue/data/gougi.bin \
+    python -m benchmarks.distil --data runs/games1 --pupil generation-6.bin --teacher worker/nnue/data/gougi.bin \
         --out runs/distil --positions 250000,1000000,4000000 --samples 4000000 \
         --train "--batch 4096" --train "--batch 4096 --exponent 2.5"
 
@@ -19,18 +19,19 @@ import json
 import shlex
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from lab.selfplay.shard import Tree, tree_to_bytes
-from lab.training.corpus import Corpus, Split, shard_files
+from lab.selfplay.shard import Shard, read_shard
+from lab.training.corpus import Corpus, Replayer, Split, shard_files
 from lab.training.net_facts import evaluator_raw
+from lab.training.replay import TRAINING
 from worker.files import replace_file
 from worker.nnue.format import NetworkFile, read_network
 from worker.nnue.network import DEFAULT_FV_SCALE
-from worker.search.tt import EXACT
 
 _MOST: int = 30_000
 """Centipawns that a label can have."""
@@ -43,37 +44,38 @@ def centipawns(network: NetworkFile, records: npt.NDArray[np.void]) -> npt.NDArr
     return evaluator_raw(network, np.ascontiguousarray(records)) / scale
 
 
-def labelled(records: npt.NDArray[np.void], teacher: NetworkFile) -> npt.NDArray[np.void]:
-    """The records with the teacher's evaluation as an exact score."""
-    found = np.array(records)
-    found["score"] = np.clip(np.rint(centipawns(teacher, found)), -_MOST, _MOST)
-    found["bound"] = EXACT
-    return found
+def labelled(shard: Shard, teacher: NetworkFile, digest: str) -> Shard:
+    """The same games, with the teacher's evaluation of each position as its score."""
+    records = Replayer(Split(1e-15, every=True)).records(shard, TRAINING)
+    scores = np.clip(np.rint(centipawns(teacher, records)), -_MOST, _MOST).astype(np.int16)
+    games, at = [], 0
+    for game in shard.games():
+        games.append(replace(game, scores=scores[at : at + len(game.moves)]).to_bytes())
+        at += len(game.moves)
+    return Shard({**shard.header, "teacher": digest}, b"".join(games))
 
 
 def label(data: list[Path], teacher: Path, out: Path, positions: int) -> int:
     """Write labelled shards with at least ``positions`` positions, or all there are; returns their number."""
     out.mkdir(parents=True, exist_ok=True)
     network, digest, count = read_network(teacher), hashlib.sha256(teacher.read_bytes()).hexdigest(), 0
-    for number, path in enumerate(shard_files(data, "tree")):
+    for number, path in enumerate(shard_files(data, psv=False)):
         if count >= positions:
             break
-        target = out / f"shard-{number:06}.tree"
+        target = out / f"shard-{number:06}.games"
         if not target.exists():
-            source = Tree.open(path)
-            header = {**source.header, "shard": number, "teacher": digest}
-            replace_file(target, tree_to_bytes(header, labelled(source.records, network)))
-        tree = Tree.open(target)
-        if tree.header["teacher"] != digest:
+            replace_file(target, labelled(read_shard(path), network, digest).to_bytes())
+        shard = read_shard(target)
+        if shard.header["teacher"] != digest:
             raise SystemExit(f"{target}: labelled by another teacher: choose another --out")
-        count += len(tree.records)
+        count += shard.header["positions"]
     return count
 
 
 def train(data: Path, pupil: Path, out: Path, samples: int, scale: float, options: str) -> Path:
     """Train the pupil with ``gougi train``; its net."""
     words = [
-        sys.executable, "-m", "gougi", "train", "--data", str(data), "--use", "tree", "--from", str(pupil),
+        sys.executable, "-m", "gougi", "train", "--data", str(data), "--from", str(pupil), "--lambda", "1-1",
         "--positions", str(samples), "--scale", str(scale), "--validation", str(_HELD_OUT),
         "--tolerance", "1000", "--out", str(out), *shlex.split(options),
     ]  # fmt: skip
@@ -91,7 +93,7 @@ def difference(one: NetworkFile, other: NetworkFile, records: npt.NDArray[np.voi
 def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, action="append", required=True, help="folder of gougi selfplay --tree")
+    parser.add_argument("--data", type=Path, action="append", required=True, help="folder of gougi selfplay")
     parser.add_argument("--pupil", type=Path, required=True)
     parser.add_argument("--teacher", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
@@ -109,7 +111,7 @@ def main() -> None:
         data = arguments.out / f"labels-{positions}"
         count = label(arguments.data, arguments.teacher, data, positions)
         if held is None:
-            corpus = Corpus.index(shard_files([data]), Split(_HELD_OUT, use="tree"))
+            corpus = Corpus.index(shard_files([data]), Split(_HELD_OUT))
             held = corpus.validation_records(200_000)
             before = difference(read_network(arguments.pupil), teacher, held, arguments.scale)
             print(f"| {count:,} | 0 | the pupil as it was | {before:.4f} |", flush=True)

@@ -12,7 +12,7 @@ from worker.jit import jit_of
 
 _LAB: Final = Path(__file__).parent
 SOURCES: Final = (
-    *(_LAB / "selfplay" / f"{name}.py" for name in ("deepen", "game", "harvest", "state", "walk")),
+    *(_LAB / "selfplay" / f"{name}.py" for name in ("deepen", "game", "state", "walk")),
     *(_LAB / "training" / f"{name}.py" for name in ("kernels", "replay")),
 )
 """Every file whose functions or constants the laboratory's compiled code uses."""

@@ -220,7 +220,7 @@ def compare(
         a, b = (read_any(path) for path in (first, second))
     compile_training()
     with EndsOn(CorpusError, OSError, code=FAILED):
-        records, held_out = interruptible(lambda: quiet_records(shard_files(data, "games"), positions))
+        records, held_out = interruptible(lambda: quiet_records(shard_files(data, psv=False), positions))
     facts = {"a": str(first), "b": str(second), "held_out": held_out}
     facts |= interruptible(lambda: comparison(a, b, records))
     print(json.dumps(facts) if as_json else comparison_text(facts))

@@ -27,15 +27,11 @@ OUR_SCALE: Final = 708
 """Win-rate scale of the network that ships, as fitted by its training (``lab/learning/history.json``)."""
 FIRST_SCALE: Final = 2400
 """Win-rate scale of generation 0, the hand-made network with which ``gougi learn`` begins."""
-TREE_NATURAL: Final = 0.5
-"""Share of the games with natural openings, if positions of trees are kept."""
 _LOUD: Final = 10
 """A loud position is searched with one node for this many of ``--nodes``."""
 _PIECES: Final = 40
 _STARTS: Final = 4
 """Positions of --openings for each game."""
-TREE_GAMES: Final = 200
-"""Games per shard in that case: some 150,000 positions, 13 MB."""
 
 app = typer.Typer(cls=PlainGroup, rich_markup_mode=None, add_completion=False, context_settings=GROUP_SETTINGS)
 
@@ -63,7 +59,7 @@ def selfplay(
             min=1,
             metavar="N",
             help="The same in check, and when a capture or promotion is the best move: no network learns from such "
-            "positions. Default: a tenth of --nodes; with --tree as many.",
+            "positions. Default: a tenth of --nodes.",
         ),
     ] = None,
     openings: Annotated[
@@ -113,31 +109,15 @@ def selfplay(
         ),
     ] = None,
     natural: Annotated[
-        float | None,
+        float,
         typer.Option(
             metavar="SHARE",
-            help="Share of the games whose opening has good moves, as quick searches find them, and not any. Default: "
-            f"0; with --tree {TREE_NATURAL}.",
+            help="Share of the games whose opening has good moves, as quick searches find them, and not any.",
         ),
-    ] = None,
-    tree: Annotated[
-        bool,
-        typer.Option("--tree", help="Keep positions of the searches' trees too, which no game shows."),
-    ] = False,
-    tree_depth: Annotated[
-        int, typer.Option(min=1, metavar="N", help="For --tree: least depth of the search that judged a position.")
-    ] = 2,
-    tree_share: Annotated[
-        float, typer.Option(metavar="SHARE", help="For --tree: share of such positions that is kept.")
-    ] = 0.5,
+    ] = 0.0,
     shard: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help=f"Games of a shard. Default: 1000, which take about two minutes; with --tree {TREE_GAMES}.",
-        ),
-    ] = None,
+        int, typer.Option(min=1, metavar="N", help="Games of a shard. 1000 take about two minutes.")
+    ] = 1000,
     hash_mb: Hash = 4,
     processes: Processes = None,
     address: FleetAddress = None,
@@ -155,8 +135,6 @@ def selfplay(
 
       gougi selfplay --out runs/games1 --games 500000 --address auto
 
-      gougi selfplay --out runs/tree1 --games 100000 --nodes 400 --tree
-
       gougi selfplay --out runs/games2 --games 100000 --openings positions.psv
 
       gougi selfplay stats runs/games1
@@ -170,20 +148,17 @@ def selfplay(
     from worker.nnue.architecture import NetworkFileError
 
     first, last = _plies(plies or ("8-16" if openings is None else "0-4"))
-    if loud_nodes is None and not tree:
-        loud_nodes = nodes // _LOUD
+    if loud_nodes is None:
+        loud_nodes = max(1, nodes // _LOUD)
     if scale is None:
         scale = OUR_SCALE if net is None else FIRST_SCALE
     try:
         settings = TeacherSettings(
-            seed=seed, nodes=nodes, loud_nodes=loud_nodes or nodes, plies_from=first, plies_to=last, scale=scale,
+            seed=seed, nodes=nodes, loud_nodes=loud_nodes, plies_from=first, plies_to=last, scale=scale,
             decided=decided, played_out=played_out,
             entering=(0.05 if openings is None else 0.0) if entering is None else entering,
             unusual=(0.5 if openings is None else 0.0) if unusual is None else unusual,
-            natural=(TREE_NATURAL if tree else 0.0) if natural is None else natural,
-            tree_depth=tree_depth if tree else 0, tree_share=tree_share,
-            hash_mb=hash_mb, games=(TREE_GAMES if tree else 1000) if shard is None else shard,
-            starts=_identity(openings),
+            natural=natural, hash_mb=hash_mb, games=shard, starts=_identity(openings),
         )  # fmt: skip
         starts = _starts(openings, settings)
         network = network_file(net, fv_scale)

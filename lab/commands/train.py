@@ -97,15 +97,6 @@ def train(
     decided: Annotated[
         bool, typer.Option("--decided", help="Learn from decided positions too: a score of 6,000 and more, or a mate.")
     ] = False,
-    use: Annotated[
-        str,
-        typer.Option(
-            metavar="all|games|tree", help="Positions to learn from: those of games, those of --tree, or all."
-        ),
-    ] = "all",
-    least_depth: Annotated[
-        int, typer.Option("--min-depth", min=0, metavar="N", help="Least depth of positions of --tree.")
-    ] = 0,
     exponent: Annotated[
         float,
         typer.Option(
@@ -166,8 +157,7 @@ def train(
             **shape, epochs=10.0 if epochs is None and positions is None else epochs,
             positions=positions, batch=batch, rate=rate, decay=decay, score_from=first,
             score_to=last, horizon=horizon, scale=scale, quantised=quantised, validation=validation,
-            decided=decided, use=use, least_depth=least_depth, exponent=exponent,
-            average=average, seed=seed,
+            decided=decided, exponent=exponent, average=average, seed=seed,
         )  # fmt: skip
         where = find_device(device)
         if source is not None and not _is_of(source, settings.architecture):

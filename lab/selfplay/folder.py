@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from lab.run_folder import RunFolder
-from lab.selfplay.shard import Shard, ShardError, Tree, read_shard
+from lab.selfplay.shard import Shard, ShardError, read_shard
 from lab.selfplay.teacher import TeacherSettings
 from worker.files import replace_file
 
@@ -47,14 +47,10 @@ class Made:
     positions: int
     cpu_s: float
     """Seconds of processor time for the whole shard."""
-    tree: bytes | None = None
-    """The file of the positions of its searches' trees, if they are kept."""
-    tree_positions: int = 0
 
 
 class TeacherFolder(RunFolder):
-    """A folder with ``selfplay.json`` and ``shard-000000.games``, ``shard-000001.games``, …; and ``shard-000000.tree``,
-    …, if the positions of the searches' trees are kept."""
+    """A folder with ``selfplay.json`` and ``shard-000000.games``, ``shard-000001.games``, …"""
 
     command = "gougi selfplay"
     refused = FolderError
@@ -84,10 +80,6 @@ class TeacherFolder(RunFolder):
     def shard_path(self, number: int) -> Path:
         """The file of a shard, whether it exists or not."""
         return self.path / f"shard-{number:06}.games"
-
-    def tree_path(self, number: int) -> Path:
-        """The file of a shard's positions of trees, whether it exists or not."""
-        return self.path / f"shard-{number:06}.tree"
 
     def numbers(self) -> list[int]:
         """The shards whose files exist, in order. Raises OSError."""
@@ -119,8 +111,6 @@ class TeacherFolder(RunFolder):
                 continue
             try:
                 header = self.read(number).header
-                if terms.settings.tree_depth:
-                    self._check_tree(number, header)
             except ShardError as error:
                 notices.append(f"{error}; it is made again")
                 continue
@@ -134,21 +124,8 @@ class TeacherFolder(RunFolder):
             )
         return headers, notices
 
-    def _check_tree(self, number: int, header: Mapping[str, Any]) -> None:
-        """Raises ShardError: the positions are missing, incomplete, or not those of the shard with this header."""
-        path = self.tree_path(number)
-        try:
-            tree = Tree.open(path)
-        except FileNotFoundError as error:
-            raise ShardError(f"{path}: it is not there") from error
-        if any(tree.header[name] != header[name] for name in ("shard", "net", "settings", "code")):
-            raise ShardError(f"{path}: it is not of the same games")
-        tree.check()
-
     def keep(self, made: Made) -> None:
         """Write a shard; it is completely on disk when this returns. Raises OSError."""
-        if made.tree is not None:
-            replace_file(self.tree_path(made.number), made.tree, to_disk=True)
         replace_file(self.shard_path(made.number), made.data, to_disk=True)
 
 

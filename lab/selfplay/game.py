@@ -8,7 +8,6 @@ import numpy as np
 
 from lab.jit import jit
 from lab.selfplay.deepen import deepen, list_root_moves
-from lab.selfplay.harvest import harvest
 from lab.selfplay.state import ADJUDICATED, DECLARED, MATE_END, MOVE_LIMIT, PERPETUAL, REPEATED
 from worker.jit.bits import count, mul_high
 from worker.score import MATE, MATE_BOUND
@@ -135,17 +134,13 @@ def _is_spared(pos: Any, sp: Any, score: int) -> bool:
 
 @jit(whole=True)
 def play(pos: Any, nn: Any, th: Any, sp: Any) -> None:
-    """Play on from here to the end. The game is then in ``sp``, and the positions of its searches' trees are at
-    ``sp.tree_records``. The table is kept from move to move."""
+    """Play on from here to the end. The game is then in ``sp``. The table is kept from move to move."""
     sp.count = 0
-    sp.tree_count = 0
     run = np.int64(0)  # consecutive scores with which black (positive) or white has won
     th.draw_ply = pos.ply + sp.most_moves
     while not _is_over(pos, th, sp):
         move, score = deepen(pos, nn, th, sp.soft_nodes, sp.loud_nodes, sp.hard_nodes)
         sp.nodes += th.nodes
-        if sp.tree_room != 0:
-            harvest(pos, th, sp, sp.tree_depth)
         sp.moves[sp.count] = np.uint16(move & 0xFFFF)
         sp.scores[sp.count] = np.int16(score)
         sp.count += 1

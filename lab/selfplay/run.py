@@ -9,15 +9,12 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
-import numpy as np
-import numpy.typing as npt
 from numba import int64, uint64
 
 from cluster.drivers.task_pool import Opened, Task, TaskLost, TaskQueue, run_tasks
 from lab.jit import FOLDER
-from lab.selfplay import game, harvest, walk
+from lab.selfplay import game, walk
 from lab.selfplay.folder import Made, ShardTerms, TeacherFolder, TeachingError
-from lab.selfplay.shard import tree_to_bytes
 from lab.selfplay.state import SP
 from lab.selfplay.teacher import Teacher, code_version
 from master.commands.common import Stoppable, compile_searcher, exit_code, notice
@@ -67,17 +64,13 @@ def make_shard(net: bytes, terms: ShardTerms, number: int, starts: Sequence[str]
     warm_up_selfplay()
     teacher = _teacher(net, terms)
     began = time.process_time()
-    parts: list[npt.NDArray[np.void]] = []
-    shard = teacher.make_shard(number, parts.append, starts)
-    records = np.concatenate(parts) if parts else None
+    shard = teacher.make_shard(number, starts)
     return Made(
         number,
         shard.to_bytes(),
         shard.header["games"],
         shard.header["positions"],
         time.process_time() - began,
-        None if records is None else tree_to_bytes(shard.header, records),
-        0 if records is None else len(records),
     )
 
 
@@ -111,7 +104,7 @@ class ShardsProgress(Bars):
         self._shards = len(known)
         self._games = sum(header["games"] for header in known)
         self._positions = sum(header["positions"] for header in known)
-        self._fresh_games = self._fresh_positions = self._fresh_of_trees = self._lost = 0
+        self._fresh_games = self._fresh_positions = self._lost = 0
         self._fresh_cpu_s = 0.0
         self._bar = self.bar("", wanted)
         self._began = time.monotonic()
@@ -129,13 +122,9 @@ class ShardsProgress(Bars):
             self._shards += 1
             self._fresh_games += event.games
             self._fresh_positions += event.positions
-            self._fresh_of_trees += event.tree_positions
             self._fresh_cpu_s += event.cpu_s
             words = f"{self._positions + self._fresh_positions:,} positions kept"
             words += f", {self._rate():,.0f} positions a CPU second"
-            if self._fresh_of_trees:
-                trees = self._fresh_of_trees
-                words += f"; of trees {trees:,} now, {trees / self._fresh_cpu_s:,.0f} a CPU second"
             self._bar.show(min(self._wanted, self._games + self._fresh_games), words, tell=True)
 
     def facts(self) -> dict[str, Any]:
@@ -207,7 +196,6 @@ _STAGES: Final[tuple[Stage, ...]] = (
     ("openings", game.below, (SP, uint64)),
     ("openings", game.rewind, (POS,)),
     ("openings", game.open_game, (POS, NN, TH, SP, int64, int64, int64)),
-    ("trees", harvest.harvest, (POS, TH, SP, int64)),
     ("games", game.play, (POS, NN, TH, SP)),
     ("positions", walk.pack, (POS, int64)),
 )

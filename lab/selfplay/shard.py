@@ -1,12 +1,9 @@
-"""A shard: games of self-play as a file, some 4.4 bytes a position; and the positions of their searches' trees.
+"""A shard: games of self-play as a file, some 4.4 bytes a position.
 
 Little endian: 8 bytes ``GOUGISP1``, u32 length of the header, the header (JSON in UTF-8), then the games one after
 another. A game is 40 bytes (`_GAME`: start as PackedSfen, its move number, moves, result, end, flags, random plies
 before the start), its moves as uint16 (`worker.shogi.pieces`, the low 16 bits) and their scores as int16, from the side
 to move. The header says how the games were made, how many there are, and the SHA-256 of the data after it.
-
-Positions of trees have a separate file, which can be memory-mapped: ``GOUGITR1``, the same header padded with spaces to
-a multiple of `_PAGE` bytes, then records (`lab.selfplay.walk.RECORD_DTYPE`).
 """
 
 from __future__ import annotations
@@ -14,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -23,14 +20,13 @@ import numpy as np
 import numpy.typing as npt
 
 from lab.selfplay.state import END_NAMES, LONGEST_GAME
-from lab.selfplay.walk import RECORD, RECORD_DTYPE
 
 MAGIC: Final = b"GOUGISP1"
-TREE_MAGIC: Final = b"GOUGITR1"
-_PAGE: Final = 64
 _LENGTH: Final = struct.Struct("<I")
 _GAME: Final = struct.Struct("<32sHHbBBB")
 _COUNTS: Final = ("games", "positions", "nodes", "rejected", "shard")
+
+PACKED_BYTES: Final = 32
 
 PLAYED_OUT: Final = 1
 """Flag of a game that could not be adjudicated."""
@@ -133,56 +129,3 @@ def read_shard(path: Path) -> Shard:
         return parse_shard(path.read_bytes())
     except ShardError as error:
         raise ShardError(f"{path}: {error}") from error
-
-
-def tree_to_bytes(header: Mapping[str, Any], records: npt.NDArray[np.void]) -> bytes:
-    """The file of a shard's positions of trees.
-
-    Args:
-        header: as in `Shard`; ``records`` (their number) and the checksum are added.
-    """
-    payload = records.tobytes()
-    facts = {**header, "records": len(records), "payload_sha256": hashlib.sha256(payload).hexdigest()}
-    text = json.dumps(facts, sort_keys=True).encode()
-    text += b" " * (-(len(TREE_MAGIC) + _LENGTH.size + len(text)) % _PAGE)
-    return TREE_MAGIC + _LENGTH.pack(len(text)) + text + payload
-
-
-@dataclass(frozen=True, slots=True)
-class Tree:
-    """The file of a shard's positions of trees, as a memory map."""
-
-    path: Path
-    header: dict[str, Any]
-    records: npt.NDArray[np.void]
-    """`RECORD_DTYPE` [n]; read-only."""
-
-    @classmethod
-    def open(cls, path: Path) -> Tree:
-        """Read the header, and map the records. Raises ShardError, which names the file: it is not valid; OSError."""
-        try:
-            with path.open("rb") as file:
-                head = file.read(len(TREE_MAGIC) + _LENGTH.size)
-                if head[: len(TREE_MAGIC)] != TREE_MAGIC or len(head) < len(TREE_MAGIC) + _LENGTH.size:
-                    raise ShardError("no positions of gougi selfplay --tree")
-                length = _LENGTH.unpack_from(head, len(TREE_MAGIC))[0]
-                header = json.loads(file.read(length))
-                start, count = len(head) + length, int(header["records"])
-                if not isinstance(header["payload_sha256"], str) or not isinstance(header["shard"], int):
-                    raise ShardError("its header is damaged")
-                if start + count * RECORD != path.stat().st_size:
-                    raise ShardError("it is not whole")
-        except (ValueError, KeyError, TypeError) as error:
-            why = str(error) if isinstance(error, ShardError) else f"its header is damaged: {error!r}"
-            raise ShardError(f"{path}: {why}") from error
-        if not count:
-            return cls(path, header, np.zeros(0, RECORD_DTYPE))
-        return cls(path, header, np.memmap(path, RECORD_DTYPE, "r", start, (count,)))
-
-    def check(self) -> None:
-        """Compare the checksum. Raises ShardError."""
-        if hashlib.sha256(self.records.tobytes()).hexdigest() != self.header["payload_sha256"]:
-            raise ShardError(f"{self.path}: its checksum is wrong: it is damaged")
-
-
-PACKED_BYTES: Final = 32

@@ -12,9 +12,6 @@ from worker.jit.memory import aligned_zeros
 LONGEST_GAME: Final = 512
 """Maximum number of moves of a game, without those of its opening."""
 
-TREE_PLIES: Final = 40
-"""Maximum plies below the root from which positions of a search's tree are taken."""
-
 # The ways a game ends.
 MATE_END: Final = 1
 """The side to move has no legal move."""
@@ -49,17 +46,6 @@ SP_DTYPE: Final = np.dtype(
         ("few_pieces", np.int64),  # with this number on the board or fewer the game goes on
         ("most_moves", np.int64),
         ("natural", np.int64),  # centipawns: how much worse than the best an opening's move may be; 0: any move
-        # The tree's positions (lab.selfplay.harvest).
-        ("tree_depth", np.int64),  # minimum depth of an entry
-        ("tree_share", np.int64),  # number of positions, of 65,536, that are written
-        ("tree_salt", np.uint64),  # selects them
-        ("tree_room", np.int64),  # maximum number of records; 0: none are written
-        ("tree_count", np.int64),  # records of the game so far
-        ("tree_records", np.int64),  # their address
-        ("tree_seen", np.int64),  # address of uint64 [harvest.SEEN]
-        ("tree_tables", np.int64),  # address of worker.nnue.features.tables of K+P
-        ("tree_at", np.int64, (TREE_PLIES,)),  # the walk's place in the move list of each ply,
-        ("tree_end", np.int64, (TREE_PLIES,)),  # and the list's end
         # The game.
         ("count", np.int64),
         ("moves", np.uint16, (LONGEST_GAME,)),  # the low 16 bits of each move

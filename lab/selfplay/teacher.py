@@ -12,20 +12,17 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 import worker as worker_package
 from lab.jit import FOLDER
 from lab.selfplay import shard
 from lab.selfplay.game import below, open_game, play, rewind
-from lab.selfplay.harvest import SEEN, WHOLE
 from lab.selfplay.shard import ENTERING, NATURAL, PACKED_BYTES, PLAYED_OUT, UNUSUAL, Shard, TeacherGame
 from lab.selfplay.state import LONGEST_GAME, new_record
-from lab.selfplay.walk import RECORD_DTYPE, game_hash, pack
+from lab.selfplay.walk import pack
 from worker.jit.cache import source_digest
 from worker.jit.memory import aligned_zeros
 from worker.nnue import Network, NnueState
-from worker.nnue.features import K_P, tables
 from worker.rules import Rules
 from worker.search.state import ThreadState
 from worker.search.tt import TranspositionTable
@@ -62,8 +59,6 @@ _MOST_REJECTED: Final = 10_000
 """Consecutive positions of a file at which no game can start."""
 _FEW_PIECES: Final = 24
 """Pieces on the board: a game with this few is close to its end."""
-_TREE_ROOM: Final = 1 << 16
-"""Maximum number of positions from a game's trees: many games teach more than many positions of one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +95,6 @@ class TeacherSettings:
     """Share of the games whose opening consists of good moves, found by quick searches, instead of arbitrary ones."""
     natural_loss: float = 0.06
     """Maximum win probability that a move of such an opening gives away in an even position."""
-    tree_depth: int = 0
-    """Also keep positions of the searches' trees: those with an entry of at least this depth; 0: none."""
-    tree_share: float = 0.5
-    """Share of these positions that is kept."""
     max_moves: int = 320
     """Moves after the opening at which a game is a draw."""
     hash_mb: int = 4
@@ -128,8 +119,6 @@ class TeacherSettings:
             ("unusual", 0, 1),
             ("natural", 0, 1),
             ("natural_loss", 0.001, 0.49),
-            ("tree_depth", 0, 100),
-            ("tree_share", 0, 1),
             ("max_moves", 1, LONGEST_GAME),
             ("hash_mb", 1, 1 << 16),
             ("games", 1, 1 << 20),
@@ -166,16 +155,10 @@ class Teacher:
         self._net_digest = net_digest
         self._nnue = NnueState(network)
 
-    def make_shard(
-        self,
-        number: int,
-        on_tree: Callable[[npt.NDArray[np.void]], None] = lambda _records: None,
-        starts: Sequence[str] = (),
-    ) -> Shard:
+    def make_shard(self, number: int, starts: Sequence[str] = ()) -> Shard:
         """Play the games of shard ``number``; they do not depend on earlier shards.
 
         Args:
-            on_tree: receives, for each game, the positions of its searches' trees, `RECORD_DTYPE` [n].
             starts: SFENs of positions from which its games start, chosen at random.
 
         Raises:
@@ -183,7 +166,6 @@ class Teacher:
         """
         settings = self._settings
         state, table, sp = ThreadState(), TranspositionTable(settings.hash_mb), self._record(number)
-        trees = _Trees(sp) if settings.tree_depth else None
         self._set_rules(state.record, table)
         rng = random.Random(f"{settings.seed}/{number}")
         seen: set[int] = set()
@@ -203,8 +185,6 @@ class Teacher:
             game = self._play(position, plies, state.record, sp, flags)
             rewind(position.record)
             parts.append(game.to_bytes())
-            if trees is not None:
-                on_tree(trees.of_game(parts[-1], len(game.moves)))
             positions += len(game.moves)
         header = {
             "code": code_version(),
@@ -230,9 +210,6 @@ class Teacher:
         sp.decided_plies = settings.decided_plies
         sp.few_pieces = _FEW_PIECES
         sp.most_moves = settings.max_moves
-        sp.tree_depth = settings.tree_depth
-        sp.tree_share = round(settings.tree_share * WHOLE)
-        sp.tree_salt = struct.unpack_from("<Q", digest, 8)[0]
         return sp
 
     @staticmethod
@@ -293,30 +270,6 @@ class Teacher:
             sp.moves[:count].copy(),
             sp.scores[:count].copy(),
         )
-
-
-class _Trees:
-    """Memory for the positions of the searches' trees of a shard.
-
-    Args:
-        sp: the record of self-play, which receives the addresses.
-    """
-
-    def __init__(self, sp: Any) -> None:
-        self._sp = sp
-        self._records = aligned_zeros(_TREE_ROOM, RECORD_DTYPE)
-        self._seen = aligned_zeros(SEEN, np.uint64)
-        self._tables = tables(K_P)
-        sp.tree_room = _TREE_ROOM
-        sp.tree_records, sp.tree_seen = self._records.ctypes.data, self._seen.ctypes.data
-        sp.tree_tables = self._tables.ctypes.data
-
-    def of_game(self, game: bytes, length: int) -> npt.NDArray[np.void]:
-        """Records of the last game, now marked with its side of the split."""
-        content = np.frombuffer(game, np.uint8)
-        found = self._records[: int(self._sp.tree_count)].copy()
-        found["part"] = int(game_hash(content.ctypes.data, length)) >> 48
-        return found
 
 
 _PIECES: Final = {PAWN: 9, LANCE: 2, KNIGHT: 2, SILVER: 2, GOLD: 2, BISHOP: 1, ROOK: 1}

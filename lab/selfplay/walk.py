@@ -29,17 +29,12 @@ RECORD_DTYPE: Final = np.dtype(
     [
         ("pieces", np.uint16, (PIECES,)),  # numbers of K+P (worker.nnue.features), from the side to move
         ("score", np.int16),  # from the side to move
-        ("result", np.int8),  # 1: the side to move wins, -1: it loses, 0: a draw; NO_RESULT
+        ("result", np.int8),  # 1: the side to move wins, -1: it loses, 0: a draw
         ("turn", np.uint8),  # the side to move
-        ("bound", np.uint8),  # the kind of score: worker.search.tt.EXACT, LOWER or UPPER
-        ("depth", np.uint8),  # plies of the search that gave it; 0 in a game, whose searches go by nodes
-        ("part", np.uint16),  # for positions of trees: the highest 16 bits of their game's hash
     ]
 )
 RECORD: Final = RECORD_DTYPE.itemsize
-assert RECORD == 88
-NO_RESULT: Final = -128
-"""The result of a position that was searched but not played."""
+assert RECORD == 84
 QUIET_SCORE: Final = 6000
 """Centipawns from which a position counts as decided, so that no net learns from it.
 
@@ -139,8 +134,8 @@ def write_pieces(pos: Any, tables: int, record: int) -> bool:
 
 
 @jit()
-def write_record(pos: Any, tables: int, record: int, score: int, result: int, bound: int, depth: int) -> bool:
-    """Write all of a record but its ``part``; the arguments are its fields, ``tables`` as for `write_pieces`.
+def write_record(pos: Any, tables: int, record: int, score: int, result: int) -> bool:
+    """Write a record; the arguments are its fields, ``tables`` as for `write_pieces`.
 
     False: the position has not 40 pieces, two of them kings.
     """
@@ -149,9 +144,6 @@ def write_record(pos: Any, tables: int, record: int, score: int, result: int, bo
     st16(record + 2 * PIECES, score)
     st8(record + 2 * PIECES + 2, result)
     st8(record + 2 * PIECES + 3, np.int64(pos.side))
-    st8(record + 2 * PIECES + 4, bound)
-    st8(record + 2 * PIECES + 5, depth)
-    st16(record + 2 * PIECES + 6, np.int64(0))
     return True
 
 

@@ -109,8 +109,7 @@ class Batch:
     Attributes:
         own, enemy: rows that they activate as the side to move and as the other side sees them, int [n][active].
         scores: float32 [n], centipawns from the side to move.
-        results: float32 [n]: 1 if the side to move wins, 0 if it loses, 0.5 for a draw; below 0 if there is none.
-        bounds: uint8 [n]: whether the score is exact, or a bound (`worker.search.tt`).
+        results: float32 [n]: 1 if the side to move wins, 0 if it loses, 0.5 for a draw.
         after: the number of the next batch.
     """
 
@@ -118,7 +117,6 @@ class Batch:
     enemy: Rows
     scores: Any
     results: Any
-    bounds: Any
     after: BatchNumber = START
 
     def __len__(self) -> int:
@@ -147,7 +145,7 @@ def make_batch(
     fields: Any = records
     scores = fields["score"][places].astype(np.float32)
     results = (fields["result"][places].astype(np.float32) + 1) / 2
-    return Batch(own, enemy, scores, results, fields["bound"][places], after)
+    return Batch(own, enemy, scores, results, after)
 
 
 def cut(count: int, size: int) -> list[tuple[int, int]]:

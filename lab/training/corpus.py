@@ -1,7 +1,7 @@
 """The training positions: the shards, their games for validation, and the order.
 
-A shard holds games, or positions of the trees of their searches (`lab.selfplay.shard`), or is a block of a PSV file
-(`lab.training.psv`). The latter two are never read as a whole: one chunk of them is in memory at a time.
+A shard holds games (`lab.selfplay.shard`), or is a block of a PSV file (`lab.training.psv`), which is never read as a
+whole: one chunk of it is in memory at a time.
 
 The order is deterministic: shards, chunks and batches follow from the seed, so a run resumes in the middle of an epoch
 by reading one chunk again.
@@ -20,7 +20,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from lab.selfplay.shard import Shard, ShardError, Tree, read_shard
+from lab.selfplay.shard import Shard, ShardError, read_shard
 from lab.selfplay.state import LONGEST_GAME
 from lab.selfplay.walk import QUIET_SCORE, RECORD_DTYPE
 from lab.training.psv import SUFFIX, Block, PsvError, blocks
@@ -40,15 +40,11 @@ CHUNK_SHARDS: Final = 32
 MB. Three such chunks are in memory: one is used, one waits, and one is made."""
 CHUNK_POSITIONS: Final = 2_500_000
 """Maximum number of positions of a chunk, unless a single shard has more."""
-_TREE: Final = ".tree"
-_SHARD_FILE: Final = re.compile(r"shard-\d{6,}\.(games|tree)")
+_SHARD_FILE: Final = re.compile(r"shard-\d{6,}\.games")
 _FAULTS: Final = {CUT: "it ends too early", NO_POSITION: "its start is no position", ILLEGAL: "move {} is not legal"}
 
 Records = npt.NDArray[np.void]
 """Records of `RECORD_DTYPE`, [n]."""
-
-
-USES: Final = ("all", "games", "tree")
 
 
 class CorpusError(Exception):
@@ -87,14 +83,8 @@ class Split:
     """Whether to use decided positions too (`lab.training.replay.QUIET_SCORE`)."""
     horizon: float = 0.0
     """Mean number of plies by which a position's score looks ahead in its game; 0: not at all."""
-    use: str = "all"
-    """Positions to use: ``games`` for those of games, ``tree`` for those of trees, ``all`` for both."""
-    least_depth: int = 0
-    """Minimum depth of the search for positions of trees."""
 
     def __post_init__(self) -> None:
-        if self.use not in USES:
-            raise ValueError(f"use is {self.use}: expected {', '.join(USES)}")
         if not 0 < self.validation <= 0.5:
             raise ValueError(f"validation is {self.validation}: expected more than 0, up to 0.5")
 
@@ -144,16 +134,6 @@ class Replayer:
             raise ShardError(f"{games} games and {positions} positions; its header says otherwise")
         return found[:kept].copy()
 
-    def tree_records(self, tree: Tree, part: int) -> Records:
-        """The positions of a file of trees that belong to training or to validation, in order."""
-        records: Any = tree.records
-        edge = int(self._below) >> 48
-        # If a game's hash begins like the threshold, its side cannot be decided here.
-        wanted = records["part"] < edge if part == VALIDATION else records["part"] > edge
-        if self._split.least_depth:
-            wanted &= records["depth"] >= self._split.least_depth
-        return np.asarray(records[wanted])
-
     def psv_records(self, block: Block, part: int) -> Records:
         """The quiet positions of a block that belong to training or to validation. Raises PsvError: it is damaged."""
         return block.records(self._position, self._tables, self._below, part, self._split.decided)
@@ -162,11 +142,6 @@ class Replayer:
         """The positions of an indexed source. Raises CorpusError: it has changed, or is gone."""
         path = Path(source.path)
         try:
-            if path.suffix == _TREE:
-                tree = Tree.open(path)
-                if tree.header["payload_sha256"] != source.sha256:
-                    raise CorpusError(f"{path}: other positions than those the run was begun with")
-                return self.tree_records(tree, part)
             if path.suffix == SUFFIX:
                 block = Block(path, source.first)
                 if block.sha256 != source.sha256:
@@ -182,12 +157,12 @@ class Replayer:
         return self.records(shard, part)
 
 
-def shard_files(folders: Sequence[Path], use: str = "all") -> list[Path]:
+def shard_files(folders: Sequence[Path], *, psv: bool = True) -> list[Path]:
     """The shards of folders of ``gougi selfplay``, and PSV files, in order, by their full paths.
 
     Args:
         folders: each is such a folder, or one of PSV files, or a PSV file.
-        use: as in `Split`.
+        psv: whether PSV files count.
 
     Raises:
         CorpusError: a folder has none; the text names it.
@@ -196,12 +171,10 @@ def shard_files(folders: Sequence[Path], use: str = "all") -> list[Path]:
     found: list[Path] = []
     for folder in folders:
         inside = [folder.resolve()] if folder.is_file() else folder.resolve().iterdir()
-        files = sorted(path for path in inside if path.suffix == SUFFIX or _SHARD_FILE.fullmatch(path.name))
+        files = sorted(path for path in inside if (psv and path.suffix == SUFFIX) or _SHARD_FILE.fullmatch(path.name))
         if not files:
-            raise CorpusError(f"{folder}: no shards of gougi selfplay, and no PSV file (.psv)")
-        found += [path for path in files if use == "all" or path.suffix == (_TREE if use == "tree" else ".games")]
-    if not found:
-        raise CorpusError(f"no shards of {use} in {', '.join(map(str, folders))}")
+            raise CorpusError(f"{folder}: no shards of gougi selfplay{', and no PSV file (.psv)' * psv}")
+        found += files
     return found
 
 
@@ -251,18 +224,11 @@ class Corpus:
                         counts = (0, len(block), len(parts[TRAINING]), len(parts[VALIDATION]))
                         sources.append(Source(str(path), block.sha256, *counts, first))
                     continue
-                if path.suffix == _TREE:
-                    tree = Tree.open(path)
-                    tree.check()
-                    digest = tree.header["payload_sha256"]
-                    games, positions = 0, len(tree.records)
-                    parts = [replayer.tree_records(tree, part) for part in (TRAINING, VALIDATION)]
-                else:
-                    shard = read_shard(path)
-                    digest = hashlib.sha256(shard.payload).hexdigest()
-                    games, positions = shard.header["games"], shard.header["positions"]
-                    parts = [replayer.records(shard, part) for part in (TRAINING, VALIDATION)]
-                    add_points(weights, points, parts[TRAINING]["score"], parts[TRAINING]["result"])
+                shard = read_shard(path)
+                digest = hashlib.sha256(shard.payload).hexdigest()
+                games, positions = shard.header["games"], shard.header["positions"]
+                parts = [replayer.records(shard, part) for part in (TRAINING, VALIDATION)]
+                add_points(weights, points, parts[TRAINING]["score"], parts[TRAINING]["result"])
             except (ShardError, PsvError) as error:
                 text = str(error)
                 raise CorpusError(text if str(path) in text else f"{path}: {text}") from error

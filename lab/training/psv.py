@@ -23,7 +23,6 @@ from lab.selfplay.walk import QUIET_SCORE, RECORD, RECORD_DTYPE, write_record
 from lab.training.replay import VALIDATION, unpack
 from worker.jit import jit_of
 from worker.jit.memory import aligned_zeros, ld16, ldu8, ldu16
-from worker.search.tt import EXACT
 from worker.shogi import Position, SfenError
 from worker.shogi.attacks import in_check, update_checks
 
@@ -102,7 +101,7 @@ def _write_records(
         if in_check(pos) or captures or (move & _PROMOTE) != 0 or (decided == 0 and abs(score) >= QUIET_SCORE):
             continue
         target = out + kept * RECORD
-        if not write_record(pos, tables, target, score, min(max(result, -1), 1), np.int64(EXACT), np.int64(0)):
+        if not write_record(pos, tables, target, score, min(max(result, -1), 1)):
             told[0] += 1
             continue
         kept += 1

@@ -30,7 +30,6 @@ from lab.selfplay.walk import (
 )
 from worker.jit.memory import ld16, ld32, ldu8, ldu16, ldu64, st16, st32
 from worker.nnue.features import PIECE_NUMBERS
-from worker.search.tt import EXACT
 from worker.shogi.makemove import check_move, make, toggle_piece
 from worker.shogi.pieces import GOLD, KING, PROMOTED, SQUARES
 
@@ -239,9 +238,7 @@ def replay_games(
                     return -TOO_MANY
                 record = records + kept * RECORD
                 own_result = result if pos.side == 0 else -result
-                if not write_record(
-                    pos, tables, record, ld16(labels + 2 * i), own_result, np.int64(EXACT), np.int64(0)
-                ):
+                if not write_record(pos, tables, record, ld16(labels + 2 * i), own_result):
                     return -NO_POSITION
                 kept += 1
             make(pos, move)

@@ -117,7 +117,7 @@ class TrainFolder(RunFolder):
             CorpusError: a shard cannot be used.
             OSError: one cannot be read.
         """
-        files = shard_files(folders, split.use)
+        files = shard_files(folders)
         if not self.data.exists():
             corpus = Corpus.index(files, split, on_shard)
             self.keep_facts(self.data, corpus.to_json())
@@ -207,13 +207,7 @@ def _trainer(
         if number % 50 == 0:
             tell(f"reading shard {number + 1} of {total}")
 
-    split = Split(
-        settings.validation,
-        decided=settings.decided,
-        horizon=settings.horizon,
-        use=settings.use,
-        least_depth=settings.least_depth,
-    )
+    split = Split(settings.validation, decided=settings.decided, horizon=settings.horizon)
     corpus, notices = interruptible(lambda: folder.corpus(data, split, on_shard))
     state, more = read_checkpoint(folder.path)
     for words in notices + more:

@@ -73,10 +73,6 @@ class TrainSettings:
     """Share of the games kept for validation."""
     decided: bool = False
     """Whether to learn from decided positions too."""
-    use: str = "all"
-    """Positions to learn from (`lab.training.corpus.Split`),"""
-    least_depth: int = 0
-    """and the minimum depth of those of trees."""
     exponent: float = 0.0
     """The loss is the difference of win probabilities to this power; 0: cross-entropy."""
     average: float = 0.1
@@ -104,7 +100,6 @@ class TrainSettings:
             ("horizon", 0, 1000),
             ("scale", 1, 1e5),
             ("quantised", 0, 1),
-            ("least_depth", 0, 100),
             ("exponent", 0, 4),
             ("average", 0, 0.5),
             ("validation", 1e-6, 0.5),

@@ -18,11 +18,11 @@ from lab.training.corpus import Corpus, Records, chunks_from
 from lab.training.features import RowTables
 from worker.nnue.features import PIECE_NUMBERS
 
-BYTES: Final = 2 * PIECES + 4
+BYTES: Final = 2 * PIECES + 3
 """Bytes of a position on the device."""
 _ROOM: Final = 0.6
 """Share of the free memory that positions may use."""
-_FIELDS: Final = ("pieces", "score", "result", "bound")
+_FIELDS: Final = ("pieces", "score", "result")
 
 
 class _DeviceTables:
@@ -121,4 +121,4 @@ class Resident:
         own, enemy = (torch.cat(side) for side in zip(*parts, strict=True))
         scores = self._whole["score"][places].float()
         results = (self._whole["result"][places].float() + 1) / 2
-        return Batch(own, enemy, scores, results, self._whole["bound"][places], after)
+        return Batch(own, enemy, scores, results, after)

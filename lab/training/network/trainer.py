@@ -23,7 +23,6 @@ from lab.training.network.model import Model, learning_threads
 from lab.training.network.resident import Resident
 from lab.training.train_settings import Schedule, TrainSettings
 from lab.training.weights import OUTPUT_ONE, FloatNet, snapped
-from worker.search.tt import EXACT, LOWER, UPPER
 
 CHECKPOINT_S: Final = 120.0
 """Seconds between two checkpoints; one is also written at the end, however a run ends."""
@@ -94,12 +93,6 @@ def loss_of(output: Tensor, labels: Tensor, to_logit: float, exponent: float = 0
         return (torch.sigmoid(output * to_logit) - labels).abs().pow(exponent)
     entropy = -(torch.xlogy(labels, labels) + torch.xlogy(1 - labels, 1 - labels))
     return functional.binary_cross_entropy_with_logits(output * to_logit, labels, reduction="none") - entropy
-
-
-def teaches(output: Tensor, labels: Tensor, bounds: Tensor, to_logit: float) -> Tensor:
-    """Whether a label carries information, bool [n]: a bound does not if the output satisfies it."""
-    chance = torch.sigmoid(output.detach() * to_logit)
-    return (bounds == EXACT) | ((bounds == LOWER) & (chance < labels)) | ((bounds == UPPER) & (chance > labels))
 
 
 class Trainer:
@@ -277,14 +270,10 @@ class Trainer:
         device = self.model.device
         wins = torch.sigmoid(torch.as_tensor(batch.scores, device=device) / self._scale)
         results = torch.as_tensor(batch.results, device=device)
-        return torch.where(results < 0, wins, score_share * wins + (1 - score_share) * results)
+        return score_share * wins + (1 - score_share) * results
 
     def _losses(self, output: Tensor, batch: Batch, score_share: float) -> Tensor:
-        """The loss of each position; 0 if its score is a bound that the output satisfies."""
-        labels = self._labels(batch, score_share)
-        losses = loss_of(output, labels, self._to_logit, self._settings.exponent)
-        bounds = torch.as_tensor(batch.bounds, device=output.device)
-        return losses * teaches(output, labels, bounds, self._to_logit)
+        return loss_of(output, self._labels(batch, score_share), self._to_logit, self._settings.exponent)
 
     def _step(self, batch: Batch) -> None:
         schedule, over = self._schedule, self._positions
@@ -340,23 +329,15 @@ class Trainer:
         return row
 
     def losses(self, *, quantised: bool) -> tuple[float, float, float]:
-        """Mean loss over the validation positions: by the labels of the run's end, the score, the result.
-
-        The last is of those that have a result, and 0 if there are none.
-        """
-        sums, played = torch.zeros(3, dtype=torch.float64), 0
+        """Mean loss over the validation positions: by the labels of the run's end, the score, the result."""
+        sums = torch.zeros(3, dtype=torch.float64)
         with torch.no_grad():
             for batch in self._validation_batches():
                 output = self.model.output(batch, quantised=quantised)
-                has_result = torch.as_tensor(batch.results >= 0, device=output.device)
-                played += int(has_result.sum())
                 for place, share in enumerate((self._settings.score_to, 1.0, 0.0)):
-                    losses = self._losses(output, batch, share)
-                    if place == 2:
-                        losses = losses[has_result]
-                    sums[place] += losses.double().sum().cpu()
-        blend, score = (sums[:2] / len(self._validation)).tolist()
-        return blend, score, float(sums[2]) / max(1, played)
+                    sums[place] += self._losses(output, batch, share).double().sum().cpu()
+        blend, score, result = (sums / len(self._validation)).tolist()
+        return blend, score, result
 
     def _validation_batches(self) -> Iterator[Batch]:
         if self.model.device.type != "cuda":

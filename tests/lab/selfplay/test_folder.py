@@ -85,24 +85,3 @@ def test_one_at_a_time_and_leftovers_are_removed(folder: TeacherFolder) -> None:
 def test_an_empty_folder_has_no_shards(tmp_path: Path) -> None:
     with pytest.raises(FolderError, match="no shards"):
         list(shards_in(tmp_path))
-
-
-def test_a_shard_whose_trees_are_damaged_or_gone_is_made_again(tmp_path: Path) -> None:
-    wanted = terms(nodes=200, tree_depth=2, max_moves=20)
-    made = make_shard(NET, wanted, 0)
-    assert made.tree is not None and made.tree_positions > made.positions
-    folder = TeacherFolder(tmp_path / "trees")
-    with folder.held():
-        folder.claim(wanted)
-        folder.keep(made)
-    assert len(folder.known(wanted, 1)[0]) == 1
-    path = folder.tree_path(0)
-    for broken, words in ((made.tree[:-1], "it is not whole"), (made.tree[:-4] + b"1234", "checksum is wrong")):
-        path.write_bytes(broken)
-        known, (notice,) = folder.known(wanted, 1)
-        assert not known and notice.startswith(f"{path}: ") and words in notice
-    path.unlink()
-    known, (notice,) = folder.known(wanted, 1)
-    assert not known and notice == f"{path}: it is not there; it is made again"
-    again = make_shard(NET, wanted, 0)
-    assert (again.data, again.tree) == (made.data, made.tree)

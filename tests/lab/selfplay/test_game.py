@@ -10,7 +10,7 @@ import pytest
 from lab.selfplay import teacher as teacher_module
 from lab.selfplay.deepen import deepen, list_root_moves
 from lab.selfplay.game import _is_over, below
-from lab.selfplay.shard import ENTERING, PLAYED_OUT, UNUSUAL, TeacherGame
+from lab.selfplay.shard import ENTERING, NATURAL, PLAYED_OUT, UNUSUAL, TeacherGame
 from lab.selfplay.state import ADJUDICATED, DECLARED, MATE_END, MOVE_LIMIT, PERPETUAL, REPEATED, new_record
 from lab.selfplay.teacher import Teacher, entering_start
 from lab.selfplay.walk import whole_move
@@ -208,3 +208,14 @@ def test_they_are_even_whole_and_the_same_for_a_seed() -> None:
         assert on_board + 2 * sum(position.hand(0)) == 40
         assert not position.in_check() and position.legal_moves()
     assert len({position.key for position in positions}) == 30
+
+
+def test_natural_openings_are_marked_and_seldom_rejected() -> None:
+    """Random moves soon lose the balance; good ones do not."""
+
+    def rejected(natural: float) -> int:
+        shard = made(games=20, nodes=200, max_moves=2, entering=0, natural=natural, natural_loss=0.03, scale=1006.0)
+        assert all(bool(game.flags & NATURAL) == bool(natural) for game in games_of(shard))
+        return int(shard.header["rejected"])
+
+    assert rejected(0.0) > 2 * rejected(1.0)

@@ -103,9 +103,3 @@ def test_the_progress_counts_earlier_shards(capsys: pytest.CaptureFixture[str]) 
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "shard 1 is lost: its process died; it is made again"
     assert lines[1].startswith("2,000/4,000 games, 190,000 positions kept, 10,000 positions a CPU second"), lines[1]
-
-
-def test_the_progress_counts_positions_of_trees_too(capsys: pytest.CaptureFixture[str]) -> None:
-    progress = ShardsProgress(200, [])
-    progress.take(Made(0, b"", 200, 20_000, 20.0, b"", 140_000))
-    assert "; of trees 140,000 now, 7,000 a CPU second" in capsys.readouterr().err

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from contextlib import nullcontext
 from itertools import islice
 from pathlib import Path
@@ -10,8 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lab.selfplay.shard import read_shard
-from lab.selfplay.walk import game_hash
 from lab.training import corpus as corpus_module
 from lab.training.batches import START, Batch, BatchNumber, cut, training_batches
 from lab.training.corpus import Corpus, CorpusError, Split, shard_files
@@ -20,9 +17,8 @@ from lab.training.run import TrainFolder, TrainFolderError
 from lab.training.tally import count_games
 from lab.training.train_settings import CHECKPOINT
 from tests.lab.selfplay.games import made
-from tests.lab.training.shards import corpus_of, folder_of, tree_folder_of
+from tests.lab.training.shards import corpus_of, folder_of
 from worker.nnue.features import K_P
-from worker.search.tt import EXACT, LOWER, UPPER
 
 TABLES = row_tables(K_P)
 
@@ -180,78 +176,10 @@ def test_too_few_games_are_told_of(tmp_path: Path) -> None:
         Split(0.7, every=False)
 
 
-# ---- Positions of trees
-
-
-@pytest.fixture(scope="module")
-def trees(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tree_folder_of(tmp_path_factory.mktemp("trees"))
-
-
-def test_positions_of_trees_are_used_beside_those_of_games_or_alone(trees: Path) -> None:
-    games, tree, both = (corpus_of(trees, use=use) for use in ("games", "tree", "all"))
-    assert tree.training > games.training > 0
-    assert both.training == games.training + tree.training
-    assert both.scale == games.scale and tree.scale is None, "trees know no results"
-    batch = first_batches(tree, 1, size=200)[0]
-    assert (batch.results < 0).all() and {LOWER, UPPER} <= set(batch.bounds) <= {EXACT, LOWER, UPPER}
-    batch = first_batches(games, 1, size=200)[0]
-    assert (batch.results >= 0).all() and set(batch.bounds) == {EXACT}
-
-
-def test_a_game_and_its_trees_are_on_the_same_side_of_the_split(trees: Path) -> None:
-    """No position of a tree in training belongs to a validation game."""
-    share = 0.4
-    corpus = corpus_of(trees, share, use="tree")
-    games = [game for path in shard_files([trees], "games") for game in read_shard(path).games()]
-    hashes = [int(game_hash(np.frombuffer(game.to_bytes(), np.uint8).ctypes.data, len(game.moves))) for game in games]
-    held = {value >> 48 for value in hashes if value < share * 2**64}
-    training = corpus.chunk(corpus.sources, 0, 0, 0, _pool(), 1)[0]
-    validation = corpus.validation_records(10**6)
-    assert held and set(validation["part"].tolist()) <= held
-    assert len(training) and not held & set(training["part"].tolist())
-
-
-def test_shallow_positions_are_left_out(trees: Path) -> None:
-    corpus = corpus_of(trees, use="tree", least_depth=4)
-    assert 0 < corpus.training < corpus_of(trees, use="tree").training
-    assert corpus.chunk(corpus.sources, 0, 0, 0, _pool(), 1)[0]["depth"].min() == 4
-
-
-def test_a_chunk_of_trees_has_so_many_positions_at_most(trees: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    corpus = corpus_of(trees, use="tree")
+def test_a_chunk_has_so_many_positions_at_most(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    corpus = corpus_of(folder_of(tmp_path))
     assert len(corpus.chunks(1, 0)) == 1
     monkeypatch.setattr(corpus_module, "CHUNK_POSITIONS", corpus.training // 2)
     plan = corpus.chunks(1, 0)
-    assert len(plan) in (2, 3) and sorted(one.path for part in plan for one in part) == [
-        one.path for one in corpus.sources
-    ]
-
-
-@pytest.mark.parametrize("fault", ["cut", "changed", "other", "gone"])
-def test_a_changed_file_of_trees_is_named(fault: str, trees: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "games"
-    shutil.copytree(trees, folder)
-    corpus = corpus_of(folder, use="tree")
-    path = Path(corpus.sources[0].path)
-    data = path.read_bytes()
-    if fault == "gone":
-        path.unlink()
-    elif fault == "other":
-        path.write_bytes(Path(corpus.sources[1].path).read_bytes())
-    else:
-        path.write_bytes(data[:-8] if fault == "cut" else data[:-8] + bytes(8))
-    if fault != "changed":  # the header is unchanged: the checksum is tested at the beginning of a run
-        with pytest.raises(CorpusError, match=str(path)):
-            corpus.chunk(corpus.sources, 0, 0, 0, _pool(), 1)
-    if fault in ("cut", "changed"):
-        with pytest.raises(CorpusError, match=rf"{path}: it(s checksum| is not whole)"):
-            corpus_of(folder, use="tree")
-
-
-def test_a_folder_without_the_positions_asked_for_is_named(tmp_path: Path) -> None:
-    folder_of(tmp_path, shards=1, games=2)
-    with pytest.raises(CorpusError, match=f"no shards of tree in {tmp_path}"):
-        shard_files([tmp_path], "tree")
-    with pytest.raises(ValueError, match="use is trees"):
-        Split(0.1, every=False, use="trees")
+    assert len(plan) in (2, 3)
+    assert sorted(one.path for part in plan for one in part) == [one.path for one in corpus.sources]

@@ -26,14 +26,13 @@ from lab.training.network import trainer as trainer_module
 from lab.training.network.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
 from lab.training.network.model import FACTOR, Model, SparseSums, device_sums, find_device, rounding_error
 from lab.training.network.resident import Resident
-from lab.training.network.trainer import Outcome, Row, Trainer, TrainingError, loss_of, teaches
+from lab.training.network.trainer import Outcome, Row, Trainer, TrainingError, loss_of
 from lab.training.train_settings import CHECKPOINT, CHECKPOINT_BEFORE, Schedule, TrainSettings
 from lab.training.weights import LAYER_LIMIT, OUTPUT_ONE, FloatNet, from_file, random_net, to_file
-from tests.lab.training.shards import corpus_of, folder_of, tree_folder_of
+from tests.lab.training.shards import corpus_of, folder_of
 from worker.nnue.architecture import Architecture
 from worker.nnue.features import FEATURE_SETS, HALF_KA_HM1, HALF_KP, K_P
 from worker.nnue.format import serialise_network
-from worker.search.tt import EXACT, LOWER, UPPER
 
 SMALL = Architecture(K_P, 128, 16, 8)
 
@@ -121,13 +120,6 @@ def test_the_loss_by_an_exponent_is_that_power_of_the_difference_of_chances() ->
         assert torch.allclose(loss_of(logits / 3, labels, 3.0, exponent), expected, atol=1e-6)
 
 
-def test_a_bound_teaches_only_if_the_net_breaks_it() -> None:
-    labels = torch.full((6,), 0.6)
-    output = torch.tensor([-1.0, 1.0] * 3)  # chances 0.27 and 0.73
-    bounds = torch.tensor([EXACT, EXACT, LOWER, LOWER, UPPER, UPPER], dtype=torch.uint8)
-    assert teaches(output, labels, bounds, 1.0).tolist() == [True, True, True, False, False, True]
-
-
 # ---- Runs
 
 
@@ -197,13 +189,10 @@ def test_a_run_that_was_stopped_ends_as_one_that_was_not(
     assert content(run(trainer_of(corpus, seed=2))) != expected
 
 
-def test_a_net_learns_from_trees_by_bounds_and_exponent(tmp_path: Path) -> None:
-    corpus = corpus_of(tree_folder_of(tmp_path), use="tree")
-    for exponent in (0.0, 2.5):
-        outcome = run(trainer_of(corpus, use="tree", exponent=exponent, epochs=6.0))
-        first, last = outcome.rows[0], outcome.rows[-1]
-        assert outcome.finished and last.training_loss < first.training_loss * 0.8
-        assert last.result_loss == 0.0, "there are no results"
+def test_a_net_learns_by_an_exponent(corpus: Corpus) -> None:
+    outcome = run(trainer_of(corpus, exponent=2.5, epochs=6.0))
+    first, last = outcome.rows[0], outcome.rows[-1]
+    assert outcome.finished and last.training_loss < first.training_loss * 0.8
 
 
 def test_the_mean_of_the_last_weights_is_tried_at_the_end(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -311,7 +300,7 @@ def test_rows_made_on_the_device_are_those_of_the_loader(name: str, corpus: Corp
     at = 0
     for batch in resident.all(64):
         expected = make_batch(tables, records, np.arange(at, at + len(batch)))
-        for field in ("own", "enemy", "scores", "results", "bounds"):
+        for field in ("own", "enemy", "scores", "results"):
             assert np.array_equal(getattr(batch, field).numpy(), getattr(expected, field)), field
         at += len(batch)
     assert at == len(records)

@@ -151,5 +151,5 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     path.write_bytes(bytes(4000))
     with pytest.raises(CorpusError, match=r"cut\.psv: \d+ of 100 entries are no positions of 40 pieces, the first is"):
         Corpus.index(shard_files([path]), Split(0.3))
-    with pytest.raises(CorpusError, match="no shards of games"):
-        shard_files([path], "games")
+    with pytest.raises(CorpusError, match=r"cut\.psv: no shards of gougi selfplay$"):
+        shard_files([path], psv=False)
