@@ -97,6 +97,14 @@ def train(
     decided: Annotated[
         bool, typer.Option("--decided", help="Learn from decided positions too: a score of 6,000 and more, or a mate.")
     ] = False,
+    debias: Annotated[
+        bool,
+        typer.Option(
+            "--debias",
+            help="Correct the scores by what the results say of each piece on each square, which all searches misjudge "
+            "alike.",
+        ),
+    ] = False,
     exponent: Annotated[
         float,
         typer.Option(
@@ -157,7 +165,7 @@ def train(
             **shape, epochs=10.0 if epochs is None and positions is None else epochs,
             positions=positions, batch=batch, rate=rate, decay=decay, score_from=first,
             score_to=last, horizon=horizon, scale=scale, quantised=quantised, validation=validation,
-            decided=decided, exponent=exponent, average=average, seed=seed,
+            decided=decided, debias=debias, exponent=exponent, average=average, seed=seed,
         )  # fmt: skip
         where = find_device(device)
         if source is not None and not _is_of(source, settings.architecture):

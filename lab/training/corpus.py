@@ -23,6 +23,7 @@ import numpy.typing as npt
 from lab.selfplay.shard import Shard, ShardError, read_shard
 from lab.selfplay.state import LONGEST_GAME
 from lab.selfplay.walk import QUIET_SCORE, RECORD_DTYPE
+from lab.training.features import row_tables
 from lab.training.psv import SUFFIX, Block, PsvError, blocks
 from lab.training.replay import (
     CUT,
@@ -42,6 +43,10 @@ CHUNK_POSITIONS: Final = 2_500_000
 """Maximum number of positions of a chunk, unless a single shard has more."""
 _SHARD_FILE: Final = re.compile(r"shard-\d{6,}\.games")
 _FAULTS: Final = {CUT: "it ends too early", NO_POSITION: "its start is no position", ILLEGAL: "move {} is not legal"}
+
+_FLIP: Final = row_tables(K_P).flip
+_MOST: Final = 30_000
+"""Centipawns that a corrected score can have."""
 
 Records = npt.NDArray[np.void]
 """Records of `RECORD_DTYPE`, [n]."""
@@ -99,10 +104,14 @@ class Replayer:
 
     Args:
         scale: centipawns per logistic unit for the look-ahead of scores; None: no look-ahead.
+        correction: centipawns by number of K+P, float32 [1710] (`lab.training.network.debias`), for all scores.
     """
 
-    def __init__(self, split: Split, scale: float | None = None) -> None:
+    def __init__(
+        self, split: Split, scale: float | None = None, correction: npt.NDArray[np.float32] | None = None
+    ) -> None:
         self._split = split
+        self._correction = correction
         self._own = 1.0 if scale is None else 1.0 / (1.0 + split.horizon)
         self._scale = 1.0 if scale is None else scale
         self._labels = np.empty(LONGEST_GAME, np.int16)
@@ -132,11 +141,18 @@ class Replayer:
             raise ShardError(f"game {game}: {_FAULTS[-kept].format(move + 1)}")
         if kept < 0 or (games, positions) != (shard.header["games"], shard.header["positions"]):
             raise ShardError(f"{games} games and {positions} positions; its header says otherwise")
-        return found[:kept].copy()
+        return self._corrected(found[:kept].copy())
 
     def psv_records(self, block: Block, part: int) -> Records:
         """The quiet positions of a block that belong to training or to validation. Raises PsvError: it is damaged."""
-        return block.records(self._position, self._tables, self._below, part, self._split.decided)
+        return self._corrected(block.records(self._position, self._tables, self._below, part, self._split.decided))
+
+    def _corrected(self, records: Records) -> Records:
+        if self._correction is not None and len(records):
+            pieces = records["pieces"]
+            change = self._correction[pieces].sum(1) - self._correction[_FLIP[pieces]].sum(1)
+            records["score"] = np.clip(np.rint(records["score"] + change), -_MOST, _MOST)
+        return records
 
     def again(self, source: Source, part: int) -> Records:
         """The positions of an indexed source. Raises CorpusError: it has changed, or is gone."""
@@ -185,12 +201,20 @@ class Corpus:
         sources: each shard; ``training`` and ``validation``: total numbers of positions.
         scale: win-rate scale for the look-ahead of scores, in centipawns: initially fitted to the training positions;
             None: no scale fits.
+        correction: of the scores, as for `Replayer`; initially none.
     """
 
-    def __init__(self, sources: Sequence[Source], split: Split, scale: float | None) -> None:
+    def __init__(
+        self,
+        sources: Sequence[Source],
+        split: Split,
+        scale: float | None,
+        correction: npt.NDArray[np.float32] | None = None,
+    ) -> None:
         self.sources = tuple(sources)
         self.split = split
         self.scale = scale
+        self.correction = correction
         self.training = sum(source.training for source in sources)
         self.validation = sum(source.validation for source in sources)
 
@@ -242,12 +266,15 @@ class Corpus:
 
     def to_json(self) -> dict[str, Any]:
         """Everything as plain values."""
-        return {"scale": self.scale, "shards": [asdict(source) for source in self.sources]}
+        facts = {"scale": self.scale, "shards": [asdict(source) for source in self.sources]}
+        return facts if self.correction is None else {**facts, "correction": self.correction.tolist()}
 
     @classmethod
     def from_json(cls, facts: dict[str, Any], split: Split) -> Corpus:
         """Read the output of `to_json`. Raises TypeError, KeyError: it is not valid."""
-        return cls([Source(**one) for one in facts["shards"]], split, facts["scale"])
+        correction = facts.get("correction")
+        values = None if correction is None else np.array(correction, np.float32)
+        return cls([Source(**one) for one in facts["shards"]], split, facts["scale"], values)
 
     def validation_records(self, most: int) -> Records:
         """Positions for validation, at most ``most``, evenly from all shards.
@@ -255,12 +282,20 @@ class Corpus:
         Raises:
             CorpusError: a shard has changed.
         """
-        replayer = Replayer(self.split, self.scale)
+        replayer = self._replayer()
         parts = [replayer.again(source, VALIDATION) for source in self.sources if source.validation]
         together = np.concatenate(parts)
         if len(together) > most:
             together = together[np.linspace(0, len(together) - 1, most).astype(np.int64)]
         return together
+
+    def sample(self, most: int) -> list[Records]:
+        """About ``most`` training positions, or all, evenly from each source. Raises CorpusError."""
+        replayer, step = self._replayer(), max(1, self.training // most)
+        return [replayer.again(source, TRAINING)[::step] for source in self.sources if source.training]
+
+    def _replayer(self) -> Replayer:
+        return Replayer(self.split, self.scale, self.correction)
 
     def chunks(self, seed: int, epoch: int) -> list[list[Source]]:
         """The shards of an epoch, in its order, grouped by the chunks in which their positions are shuffled
@@ -275,10 +310,9 @@ class Corpus:
     ) -> tuple[Records, npt.NDArray[np.int64]]:
         """Read a chunk: its records, and the order in which they are used."""
         lanes = [sources[lane::threads] for lane in range(min(threads, len(sources)))]
-        split, scale = self.split, self.scale
 
         def read(lane: Sequence[Source]) -> list[Records]:
-            replayer = Replayer(split, scale)
+            replayer = self._replayer()
             return [replayer.again(source, TRAINING) for source in lane]
 
         parts = list(pool.map(read, lanes))

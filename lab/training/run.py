@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from lab.training.weights import AnyFile, FloatNet
 
 
+_DEBIAS_POSITIONS: Final = 1_000_000
+"""Positions from which the correction of the scores is fitted."""
 _VALUES: Final = float32[:, ::1]
 _LINE: Final = float32[::1]
 _ROWS: Final = int32[:, ::1]
@@ -216,6 +218,8 @@ def _trainer(
     if scale is None:
         raise CommandError("the games fit no win-rate scale: there are too few; give one by --scale")
     corpus.scale = scale  # look-ahead of labels uses the scale of the run
+    if settings.debias and corpus.correction is None:
+        _debias(folder, corpus, scale)
     wanted = Schedule.of(settings, corpus.training).validation_positions
     records = interruptible(lambda: corpus.validation_records(wanted))
     begin: FloatNet = random_net(settings.architecture, settings.seed) if source is None else from_file(source)
@@ -227,6 +231,21 @@ def _trainer(
         settings, corpus, records, begin, fv_scale=_fv_scale(source), scale=scale, device=device, threads=threads,
         state=state,
     ), corpus  # fmt: skip
+
+
+def _debias(folder: TrainFolder, corpus: Corpus, scale: float) -> None:
+    """Fit the correction of the scores to the results, and keep it with the list of the shards."""
+    from lab.training.features import row_tables
+    from lab.training.network.debias import piece_corrections
+    from worker.nnue.features import K_P
+
+    tell("fitting the correction of the scores to the results")
+    parts = interruptible(lambda: corpus.sample(_DEBIAS_POSITIONS))
+    found = interruptible(lambda: piece_corrections(parts, row_tables(K_P), scale))
+    if found is None:
+        raise CommandError("--debias: the results of the games do not fit their scores")
+    corpus.correction = found
+    folder.keep_facts(folder.data, corpus.to_json())
 
 
 def _fv_scale(source: AnyFile | None) -> int:

@@ -73,6 +73,8 @@ class TrainSettings:
     """Share of the games kept for validation."""
     decided: bool = False
     """Whether to learn from decided positions too."""
+    debias: bool = False
+    """Whether to correct the scores by the results (`lab.training.network.debias`)."""
     exponent: float = 0.0
     """The loss is the difference of win probabilities to this power; 0: cross-entropy."""
     average: float = 0.1
