@@ -13,8 +13,8 @@ nodes; the other networks evaluate without a search. Two figures of each, in nat
 
 Chances are 1 / (1 + e^(-score / scale)), each evaluation at the scale that fits it best. A teacher's label is such a
 search: its advantage over the evaluation without a search is all that a network can learn from it. Take matches of
-equal players (a player's own games show what it overrates), and all their positions: in 6,000 games of 20,000 nodes
-the result loss finds 5 Elo. A match decides.
+equal players, because games against a stronger one drift to positions that the weaker one overrates. With all positions
+of 6,000 such games the result loss tells 5 Elo apart, if the networks were trained in the same way. A match decides.
 """
 
 from __future__ import annotations
