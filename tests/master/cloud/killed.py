@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from tests.master.cloud.stand_in import CREDENTIALS, clean, client, environment
+from tests.master.cloud.stand_in import CREDENTIALS, OneAtATime, clean, client, environment
 from tests.master.command import ROOT
 
 MODULE: Final = ROOT / "tests" / "terraform" / "small"
@@ -65,6 +65,8 @@ class KilledOwner:
         for pid in (process.pid, *children):
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+        if terraform_too:
+            OneAtATime.settle()
         return self._end(process, 60)[0]
 
     def _start(self, words: tuple[str, ...]) -> subprocess.Popen[bytes]:

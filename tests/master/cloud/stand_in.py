@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock, Thread
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import boto3
 import pytest
@@ -27,6 +27,7 @@ from tests.terraform import provider
 PLUGINS = Path("/opt/tf-plugins")
 REGION = "us-east-1"
 ACCOUNT = "123456789012"
+_SETTLED_S: Final = 0.5
 CREDENTIALS = {"AWS_ACCESS_KEY_ID": "testing", "AWS_SECRET_ACCESS_KEY": "testing"}
 
 
@@ -42,13 +43,33 @@ class OneAtATime:
     """Moto answers one request at a time. Two at once can fail ("dictionary changed size during iteration") after they
     took effect; terraform then repeats the request, and is told that the resource exists."""
 
+    _asked: ClassVar[set[object]] = set()
+
     def __init__(self) -> None:
         self._app = DomainDispatcherApplication(create_backend_app)
         self._lock = Lock()
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> list[bytes]:
-        with self._lock:
-            return list(self._app(environ, start_response))
+        request = object()
+        self._asked.add(request)
+        try:
+            with self._lock:
+                return list(self._app(environ, start_response))
+        finally:
+            self._asked.discard(request)
+
+    @classmethod
+    def settle(cls) -> None:
+        """Wait until no request has been open for half a second: a process that was killed may have sent some.
+
+        AWS handles them at once. Moto, on a busy machine, may handle them after those of the next process; asked twice
+        for a group of machines, it makes it twice, and forgets the first one's machines.
+        """
+        since = time.monotonic()
+        while time.monotonic() - since < _SETTLED_S:
+            time.sleep(0.01)
+            if cls._asked:
+                since = time.monotonic()
 
 
 @contextmanager
