@@ -290,8 +290,8 @@ class Corpus:
         return together
 
     def sample(self, most: int) -> list[Records]:
-        """About ``most`` training positions, or all, evenly from each source. Raises CorpusError."""
-        replayer, step = self._replayer(), max(1, self.training // most)
+        """At most some ``most`` training positions, evenly from each source. Raises CorpusError."""
+        replayer, step = self._replayer(), -(-self.training // most)
         return [replayer.again(source, TRAINING)[::step] for source in self.sources if source.training]
 
     def _replayer(self) -> Replayer:

@@ -49,6 +49,7 @@ def piece_corrections(parts: Sequence[Records], tables: RowTables, scale: float)
         loss = 0.0
         for part in parts:
             for first in range(0, len(part), _BLOCK):
+                # Made anew in each step: a million positions as tensors take 650 MB.
                 one = _tensors(part[first : first + _BLOCK], tables, scale)
                 chance = one[0] * steepness + values[one[1]].sum(1) - values[one[2]].sum(1)
                 block = functional.binary_cross_entropy_with_logits(chance, one[3], reduction="sum") / total
