@@ -12,11 +12,13 @@ import threading
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
+from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import make_server
 
 from tests.cluster.metadata_service import MetadataService
-from tests.master.cloud.stand_in import REGION, OneAtATime, client, knows_placement_groups
+from tests.master.cloud.stand_in import REGION, client, knows_placement_groups
 
 METADATA = "169.254.169.254"
 GATEWAY = "10.81.255.254"
@@ -62,7 +64,7 @@ class Aws:
             ["openssl", *words.split(), "-addext", f"subjectAltName={names}"], check=True, capture_output=True
         )
         knows_placement_groups()
-        app = OneAtATime()
+        app: Any = DomainDispatcherApplication(create_backend_app)
         self._servers = [
             make_server("127.0.0.1", 0, app, threaded=True),
             make_server(GATEWAY, 443, app, threaded=True, ssl_context=(str(self.certificate), str(key))),
