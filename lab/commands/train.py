@@ -101,8 +101,8 @@ def train(
         bool,
         typer.Option(
             "--debias",
-            help="Correct the scores by what the results say of each piece on each square, which all searches misjudge "
-            "alike.",
+            help="Correct the scores of each network by what the later course of the games says of each piece on each "
+            "square, which all its searches misjudge alike.",
         ),
     ] = False,
     exponent: Annotated[

@@ -13,7 +13,7 @@ import hashlib
 import re
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -50,6 +50,9 @@ _MOST: Final = 30_000
 
 Records = npt.NDArray[np.void]
 """Records of `RECORD_DTYPE`, [n]."""
+Corrections = dict[str, npt.NDArray[np.float32]]
+"""By `Source.net`: centipawns by number of K+P, [1710], which are added to the scores of its searches
+(`lab.training.network.debias`)."""
 
 
 class CorpusError(Exception):
@@ -70,6 +73,8 @@ class Source:
     validation: int
     first: int = 0
     """For a PSV file: the number of the first position of the block (`lab.training.psv`)."""
+    net: str = ""
+    """SHA-256 of the network whose searches gave the scores; empty if not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,14 +109,12 @@ class Replayer:
 
     Args:
         scale: centipawns per logistic unit for the look-ahead of scores; None: no look-ahead.
-        correction: centipawns by number of K+P, float32 [1710] (`lab.training.network.debias`), for all scores.
+        corrections: of the scores of indexed sources.
     """
 
-    def __init__(
-        self, split: Split, scale: float | None = None, correction: npt.NDArray[np.float32] | None = None
-    ) -> None:
+    def __init__(self, split: Split, scale: float | None = None, corrections: Corrections | None = None) -> None:
         self._split = split
-        self._correction = correction
+        self._corrections = corrections or {}
         self._own = 1.0 if scale is None else 1.0 / (1.0 + split.horizon)
         self._scale = 1.0 if scale is None else scale
         self._labels = np.empty(LONGEST_GAME, np.int16)
@@ -141,21 +144,23 @@ class Replayer:
             raise ShardError(f"game {game}: {_FAULTS[-kept].format(move + 1)}")
         if kept < 0 or (games, positions) != (shard.header["games"], shard.header["positions"]):
             raise ShardError(f"{games} games and {positions} positions; its header says otherwise")
-        return self._corrected(found[:kept].copy())
+        return found[:kept].copy()
 
     def psv_records(self, block: Block, part: int) -> Records:
         """The quiet positions of a block that belong to training or to validation. Raises PsvError: it is damaged."""
-        return self._corrected(block.records(self._position, self._tables, self._below, part, self._split.decided))
+        return block.records(self._position, self._tables, self._below, part, self._split.decided)
 
-    def _corrected(self, records: Records) -> Records:
-        if self._correction is not None and len(records):
+    def again(self, source: Source, part: int) -> Records:
+        """The positions of an indexed source, with corrected scores. Raises CorpusError: it has changed, or is gone."""
+        records = self._read_again(source, part)
+        table = self._corrections.get(source.net)
+        if table is not None and len(records):
             pieces = records["pieces"]
-            change = self._correction[pieces].sum(1) - self._correction[_FLIP[pieces]].sum(1)
+            change = table[pieces].sum(1) - table[_FLIP[pieces]].sum(1)
             records["score"] = np.clip(np.rint(records["score"] + change), -_MOST, _MOST)
         return records
 
-    def again(self, source: Source, part: int) -> Records:
-        """The positions of an indexed source. Raises CorpusError: it has changed, or is gone."""
+    def _read_again(self, source: Source, part: int) -> Records:
         path = Path(source.path)
         try:
             if path.suffix == SUFFIX:
@@ -201,7 +206,7 @@ class Corpus:
         sources: each shard; ``training`` and ``validation``: total numbers of positions.
         scale: win-rate scale for the look-ahead of scores, in centipawns: initially fitted to the training positions;
             None: no scale fits.
-        correction: of the scores, as for `Replayer`; initially none.
+        corrections: of the scores; initially none.
     """
 
     def __init__(
@@ -209,12 +214,12 @@ class Corpus:
         sources: Sequence[Source],
         split: Split,
         scale: float | None,
-        correction: npt.NDArray[np.float32] | None = None,
+        corrections: Corrections | None = None,
     ) -> None:
         self.sources = tuple(sources)
         self.split = split
         self.scale = scale
-        self.correction = correction
+        self.corrections = corrections or {}
         self.training = sum(source.training for source in sources)
         self.validation = sum(source.validation for source in sources)
 
@@ -257,7 +262,7 @@ class Corpus:
                 text = str(error)
                 raise CorpusError(text if str(path) in text else f"{path}: {text}") from error
             counts = (games, positions, len(parts[TRAINING]), len(parts[VALIDATION]))
-            sources.append(Source(str(path), digest, *counts))
+            sources.append(Source(str(path), digest, *counts, net=str(shard.header["net"])))
         corpus = cls(sources, split, fitted_scale(weights, points))
         for name, count in (("training", corpus.training), ("validation", corpus.validation)):
             if not count:
@@ -266,15 +271,16 @@ class Corpus:
 
     def to_json(self) -> dict[str, Any]:
         """Everything as plain values."""
-        facts = {"scale": self.scale, "shards": [asdict(source) for source in self.sources]}
-        return facts if self.correction is None else {**facts, "correction": self.correction.tolist()}
+        facts: dict[str, Any] = {"scale": self.scale, "shards": [asdict(source) for source in self.sources]}
+        if self.corrections:
+            facts["corrections"] = {net: table.tolist() for net, table in self.corrections.items()}
+        return facts
 
     @classmethod
     def from_json(cls, facts: dict[str, Any], split: Split) -> Corpus:
         """Read the output of `to_json`. Raises TypeError, KeyError: it is not valid."""
-        correction = facts.get("correction")
-        values = None if correction is None else np.array(correction, np.float32)
-        return cls([Source(**one) for one in facts["shards"]], split, facts["scale"], values)
+        tables = {net: np.array(table, np.float32) for net, table in facts.get("corrections", {}).items()}
+        return cls([Source(**one) for one in facts["shards"]], split, facts["scale"], tables)
 
     def validation_records(self, most: int) -> Records:
         """Positions for validation, at most ``most``, evenly from all shards.
@@ -290,12 +296,20 @@ class Corpus:
         return together
 
     def sample(self, most: int) -> list[Records]:
-        """At most some ``most`` training positions, evenly from each source. Raises CorpusError."""
+        """At most some ``most`` training positions, evenly from each source.
+
+        The same positions follow for any look-ahead of the scores. Raises CorpusError.
+        """
         replayer, step = self._replayer(), -(-self.training // most)
         return [replayer.again(source, TRAINING)[::step] for source in self.sources if source.training]
 
+    def of_network(self, net: str, horizon: float) -> Corpus:
+        """The games whose scores are of one network (`Source.net`), with another look-ahead and uncorrected."""
+        sources = [source for source in self.sources if source.net == net]
+        return Corpus(sources, replace(self.split, horizon=horizon), self.scale)
+
     def _replayer(self) -> Replayer:
-        return Replayer(self.split, self.scale, self.correction)
+        return Replayer(self.split, self.scale, self.corrections)
 
     def chunks(self, seed: int, epoch: int) -> list[list[Source]]:
         """The shards of an epoch, in its order, grouped by the chunks in which their positions are shuffled

@@ -37,13 +37,16 @@ from worker.warm import Progress as OnStage
 from worker.warm import Stage, compile_once
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
     from lab.training.network.trainer import Outcome, Progress, Row, Trainer
     from lab.training.train_settings import TrainSettings
     from lab.training.weights import AnyFile, FloatNet
 
 
 _DEBIAS_POSITIONS: Final = 1_000_000
-"""Positions from which the correction of the scores is fitted."""
+"""Positions of each network from which the correction of its scores is fitted."""
 _VALUES: Final = float32[:, ::1]
 _LINE: Final = float32[::1]
 _ROWS: Final = int32[:, ::1]
@@ -218,7 +221,7 @@ def _trainer(
     if scale is None:
         raise CommandError("the games fit no win-rate scale: there are too few; give one by --scale")
     corpus.scale = scale  # look-ahead of labels uses the scale of the run
-    if settings.debias and corpus.correction is None:
+    if settings.debias and not corpus.corrections:
         _debias(folder, corpus, scale)
     wanted = Schedule.of(settings, corpus.training).validation_positions
     records = interruptible(lambda: corpus.validation_records(wanted))
@@ -234,17 +237,23 @@ def _trainer(
 
 
 def _debias(folder: TrainFolder, corpus: Corpus, scale: float) -> None:
-    """Fit the correction of the scores to the results, and keep it with the list of the shards."""
+    """Fit the correction of each network's scores, and keep it with the list of the shards."""
     from lab.training.features import row_tables
-    from lab.training.network.debias import piece_corrections
+    from lab.training.network.debias import AHEAD, piece_corrections
     from worker.nnue.features import K_P
 
-    tell("fitting the correction of the scores to the results")
-    parts = interruptible(lambda: corpus.sample(_DEBIAS_POSITIONS))
-    found = interruptible(lambda: piece_corrections(parts, row_tables(K_P), scale))
-    if found is None:
-        raise CommandError("--debias: the results of the games do not fit their scores")
-    corpus.correction = found
+    networks = dict.fromkeys(source.net for source in corpus.sources if source.net and source.training)
+    if not networks:
+        raise CommandError("--debias: PSV files do not say what follows a position in its game; it needs shards")
+    tables = row_tables(K_P)
+
+    def fitted(net: str) -> npt.NDArray[np.float32]:
+        now, later = (corpus.of_network(net, ahead) for ahead in (corpus.split.horizon, AHEAD))
+        tell(f"fitting the correction of the scores of network {net[:12]}, {now.training:,} positions")
+        parts = zip(now.sample(_DEBIAS_POSITIONS), later.sample(_DEBIAS_POSITIONS), strict=True)
+        return piece_corrections(list(parts), tables, scale, now.training)
+
+    corpus.corrections = interruptible(lambda: {net: fitted(net) for net in networks})
     folder.keep_facts(folder.data, corpus.to_json())
 
 

@@ -74,7 +74,7 @@ class TrainSettings:
     decided: bool = False
     """Whether to learn from decided positions too."""
     debias: bool = False
-    """Whether to correct the scores by the results (`lab.training.network.debias`)."""
+    """Whether to correct the scores by the later course of the games (`lab.training.network.debias`)."""
     exponent: float = 0.0
     """The loss is the difference of win probabilities to this power; 0: cross-entropy."""
     average: float = 0.1
