@@ -92,7 +92,7 @@ def test_errors_are_one_line_and_leave_no_folder(
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_from_games_to_a_net_that_plays(games: Path, tmp_path: Path) -> None:
-    settings = ("--data", str(games), *TINY, "--epochs", "12")
+    settings = ("--data", str(games), *TINY, "--epochs", "12", "--debias")
     words = ("train", "--out", "net", *settings)
     done = gougi(*words, "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -103,6 +103,8 @@ def test_from_games_to_a_net_that_plays(games: Path, tmp_path: Path) -> None:
     rows = [json.loads(line) for line in (tmp_path / "net" / "log.jsonl").read_text().splitlines()]
     assert rows[-1]["training_loss"] < rows[0]["training_loss"]
     net = tmp_path / "net" / "nn.bin"
+    corrections = json.loads((tmp_path / "net" / "data.json").read_text())["corrections"]
+    assert [len(table) for table in corrections.values()] == [K_P.dimensions]
 
     # The same command again only prints the result; other settings are refused.
     again = gougi(*words, "--json", cwd=tmp_path)
