@@ -13,10 +13,11 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 if TYPE_CHECKING:
     import numpy as np
+    import numpy.typing as npt
 
     from worker.rules import Rules
 
@@ -139,21 +140,30 @@ Entries: TypeAlias = "np.ndarray[Any, np.dtype[np.uint64]]"
 """(n, 2): transposition-table entries, the whole key and the data word of each; the format is the engine's own."""
 
 
+class HistoryChanges(NamedTuple):
+    """Values of the histories that a search's threads share, which it changed."""
+
+    places: npt.NDArray[np.uint32]
+    """(n,): their indices among all shared values, in ascending order; the layout is the engine's own."""
+    values: npt.NDArray[np.int16]
+    """(n,): the new values."""
+
+
 MOVES_MEANING: Final = 16
 """See `SharesTable.entries_meaning`."""
 
 
 @runtime_checkable
 class SharesTable(Protocol):
-    """An engine that can share its table in a fleet, so that other nodes need not search again the positions that one
-    has searched.
+    """An engine that can share its table and its histories in a fleet, so that other nodes need not search again the
+    positions that one has searched, nor learn again what it has learned.
 
-    Works only between engines of the same build: the entries mean nothing to others.
+    Works only between engines of the same build: entries and histories mean nothing to others.
     """
 
     def entries_meaning(self) -> str:
-        """32 hexadecimal digits: only engines with the same value can use each other's entries, and those with the same
-        first 16 (`MOVES_MEANING`) the moves in them."""
+        """32 hexadecimal digits: only engines with the same value can use each other's entries and histories, and those
+        with the same first 16 (`MOVES_MEANING`) the moves in the entries."""
 
     def share(self, min_depth: int | None) -> None:
         """Collect the table entries of ``min_depth`` and deeper that searches write from now on; None: none."""
@@ -168,3 +178,13 @@ class SharesTable(Protocol):
 
     def absorb_moves(self, entries: Entries) -> int:
         """The same for entries of engines with another evaluation: only their moves, as hints."""
+
+    def share_histories(self, wanted: bool) -> None:
+        """From now on, exchange what is learned in the shared histories by the next two methods; or no longer."""
+
+    def take_changes(self, most: int) -> HistoryChanges:
+        """The largest changes since the last call, at most ``most``. As `take_entries`, one caller at a time."""
+
+    def absorb_changes(self, heard: Sequence[HistoryChanges]) -> None:
+        """Average the values that other engines changed, each with this engine's own if the last `take_changes` had it.
+        Does nothing without `share_histories`. May run during a search, by the caller of `take_changes`."""

@@ -18,23 +18,23 @@ from worker.jit.llvm import BY_ADDRESS, I8, I16, I32, I64, alias_tag, call, intr
 CACHE_LINE = 64
 
 
-def aligned_zeros(shape: int | tuple[int, ...], dtype: Any) -> np.ndarray[Any, Any]:
-    """A zeroed array aligned to a cache line. Python only; the array owns its memory through ``.base``."""
-    return _aligned(np.zeros, shape, dtype)
+def aligned_zeros(shape: int | tuple[int, ...], dtype: Any, to: int = CACHE_LINE) -> np.ndarray[Any, Any]:
+    """A zeroed array aligned to ``to`` bytes. Python only; the array owns its memory through ``.base``."""
+    return _aligned(np.zeros, shape, dtype, to)
 
 
 def aligned_empty(shape: int | tuple[int, ...], dtype: Any) -> np.ndarray[Any, Any]:
     """`aligned_zeros`, but uninitialized."""
-    return _aligned(np.empty, shape, dtype)
+    return _aligned(np.empty, shape, dtype, CACHE_LINE)
 
 
 def _aligned(
-    allocate: Callable[..., np.ndarray[Any, Any]], shape: int | tuple[int, ...], dtype: Any
+    allocate: Callable[..., np.ndarray[Any, Any]], shape: int | tuple[int, ...], dtype: Any, to: int
 ) -> np.ndarray[Any, Any]:
     dtype = np.dtype(dtype)
     size = int(np.prod(shape)) * dtype.itemsize
-    raw = allocate(size + CACHE_LINE, np.uint8)
-    start = -raw.ctypes.data % CACHE_LINE
+    raw = allocate(size + to, np.uint8)
+    start = -raw.ctypes.data % to
     aligned: np.ndarray[Any, Any] = raw[start : start + size].view(dtype).reshape(shape)
     return aligned
 

@@ -20,7 +20,7 @@ from worker.jit.memory import ld16, prefetch
 from worker.score import MAX_EVAL
 from worker.search import parameters as p
 from worker.search import parts
-from worker.search.history import clamp, learn
+from worker.search.history import clamp, learn_shared
 from worker.search.state import (
     CORRECTION_BITS,
     CORRECTION_KEYS,
@@ -203,8 +203,8 @@ def corrected(static_eval: int, correction: int) -> Any:
 
 
 @jit()
-def _learn_share(address: int, bonus: int, share: int) -> None:
-    learn(address, toward_zero(bonus * share, np.int64(p.CORRECTION_SHARES)), np.int64(CORRECTION_LIMIT))
+def _learn_share(th: Any, address: int, bonus: int, share: int) -> None:
+    learn_shared(th, address, toward_zero(bonus * share, np.int64(p.CORRECTION_SHARES)), np.int64(CORRECTION_LIMIT))
 
 
 @jit()
@@ -222,11 +222,11 @@ def learn_correction(th: Any, ply: int, difference: int, depth: int, best_move: 
     bonus = toward_zero(bonus * p.CORRECTION_BONUS_SHARE, np.int64(p.GRAIN))
     at = OFFSET + ply
     first = at * CORRECTION_KEYS
-    _learn_share(th.corrections[first], bonus, np.int64(p.CORRECTION_SHARES))
-    _learn_share(th.corrections[first + 1], bonus, np.int64(p.CORRECTION_SHARE_MINOR))
-    _learn_share(th.corrections[first + 2], bonus, np.int64(p.CORRECTION_SHARE_PIECES))
-    _learn_share(th.corrections[first + 3], bonus, np.int64(p.CORRECTION_SHARE_PIECES))
+    _learn_share(th, th.corrections[first], bonus, np.int64(p.CORRECTION_SHARES))
+    _learn_share(th, th.corrections[first + 1], bonus, np.int64(p.CORRECTION_SHARE_MINOR))
+    _learn_share(th, th.corrections[first + 2], bonus, np.int64(p.CORRECTION_SHARE_PIECES))
+    _learn_share(th, th.corrections[first + 3], bonus, np.int64(p.CORRECTION_SHARE_PIECES))
     slot = th.slot[at - 1]
     if slot != 0:
-        _learn_share(th.correction_row[at - 2] + 2 * slot, bonus, np.int64(p.CORRECTION_SHARE_TWO))
-        _learn_share(th.correction_row[at - 4] + 2 * slot, bonus, np.int64(p.CORRECTION_SHARE_FOUR))
+        _learn_share(th, th.correction_row[at - 2] + 2 * slot, bonus, np.int64(p.CORRECTION_SHARE_TWO))
+        _learn_share(th, th.correction_row[at - 4] + 2 * slot, bonus, np.int64(p.CORRECTION_SHARE_FOUR))

@@ -25,6 +25,7 @@ from worker.engine import (
     Bound,
     EngineError,
     Entries,
+    HistoryChanges,
     InfoCallback,
     Limits,
     SearchInfo,
@@ -35,7 +36,8 @@ from worker.jit.options import TUNING
 from worker.nnue import Network, NetworkFileError, load_network
 from worker.rules import EnteringKingRule, Rules
 from worker.score import INFINITE, MAX_PLY, NO_SCORE, is_mate, mate_in
-from worker.search import tt, tuning
+from worker.search import correction, state, tt, tuning
+from worker.search.history_exchange import NO_CHANGES, HistoryExchange
 from worker.search.root_mate import RootMate
 from worker.search.state import MAX_DEPTH, NEVER, shared_histories
 from worker.search.thread import Ballot, PvLine, SearchThread, Task, elect
@@ -103,6 +105,7 @@ class NumbaEngine:
         self._root_mate = RootMate(hash_mb)
         self._histories = shared_histories(cleared=False)
         self._own = self._table, self._histories
+        self._exchange: HistoryExchange | None = None
         # Touches all memory: page faults in the first search have delayed its stop by 100 ms.
         memory = threading.Thread(target=self._clear_tables, name="memory", daemon=True)
         memory.start()
@@ -143,6 +146,8 @@ class NumbaEngine:
     def _clear_tables(self) -> None:
         for tables in self._own:
             tables.clear()
+        if self._exchange is not None:
+            self._exchange.forget()
 
     def set_position(self, sfen: str, moves: Sequence[str] = ()) -> None:
         try:
@@ -203,15 +208,16 @@ class NumbaEngine:
             thread.use(self._table, self._histories)
 
     def entries_meaning(self) -> str:
-        """A digest of everything that determines the meaning of an entry: the layout, the keys, the network and the
-        rules.
+        """A digest of everything that determines the meaning of entries and histories: their layouts and keys, the
+        network and the rules.
 
         Numbers that come with each search (`Rules.of_search`) are left out: they are the same on every node of a fleet.
         """
         rules = replace(self.rules, max_moves=0, draw_black=0, draw_white=0)
-        facts = self._network_digest, self._network.fv_scale, rules
-        # The source of the table's code stands for the layout, so no version number has to be maintained.
+        # The sources stand for the layouts, so no version number has to be maintained.
         layout = hashlib.sha256(Path(tt.__file__).read_bytes() + repr(Position.startpos().key).encode()).hexdigest()
+        histories = Path(state.__file__).read_bytes() + Path(correction.__file__).read_bytes()
+        facts = self._network_digest, self._network.fv_scale, rules, hashlib.sha256(histories).digest()
         evaluation = hashlib.sha256(repr(facts).encode()).hexdigest()
         return layout[:MOVES_MEANING] + evaluation[:MOVES_MEANING]
 
@@ -252,6 +258,24 @@ class NumbaEngine:
         moves = entries[:, 1] & np.uint64(0xFFFF)
         hints = np.stack((entries[:, 0], moves | _MOVE_ALONE), axis=1)
         return self.absorb_entries(hints[moves != 0])
+
+    def share_histories(self, wanted: bool) -> None:
+        """From now on, exchange what is learned in the shared histories by `take_changes` and `absorb_changes`; or no
+        longer."""
+        if not wanted:
+            self._exchange = None
+        elif self._exchange is None:
+            self._exchange = HistoryExchange(self._own[1])
+
+    def take_changes(self, most: int) -> HistoryChanges:
+        """The largest changes of the shared histories since the last call, at most ``most``."""
+        return NO_CHANGES if self._exchange is None else self._exchange.take(most)
+
+    def absorb_changes(self, heard: Sequence[HistoryChanges]) -> None:
+        """Average the values that other nodes changed; see `HistoryExchange.absorb`. May run during a search."""
+        if self._exchange is not None and heard:
+            self._is_clean = False
+            self._exchange.absorb(heard)
 
     @property
     def nodes(self) -> int:

@@ -13,7 +13,7 @@ import numpy as np
 
 from worker.jit import jit
 from worker.jit.bits import toward_zero
-from worker.jit.memory import ld16, st16
+from worker.jit.memory import ld16, st8, st16
 from worker.search import parameters as p
 from worker.search import parts
 from worker.search.state import (
@@ -23,6 +23,7 @@ from worker.search.state import (
     H_BUTTERFLY,
     H_CAPTURE,
     H_CONTINUATION,
+    MARK_SHIFT,
     OFFSET,
     ORIGINS,
     PAWN_LIMIT,
@@ -74,6 +75,13 @@ def learn(address: int, bonus: int, limit: int) -> None:
 
 
 @jit()
+def learn_shared(th: Any, address: int, bonus: int, limit: int) -> None:
+    """`learn` in a shared table, and mark the value's block for `worker.search.history_exchange`."""
+    learn(address, bonus, limit)
+    st8(th.marks + (address >> MARK_SHIFT), np.int64(1))
+
+
+@jit()
 def _learn_one(th: Any, at: int, slot: int, back: int, bonus: int) -> None:
     """Learn in the table of the move ``back`` plies before. ``bonus``: history times `p.GRAIN`."""
     if th.slot[at - back] == 0:
@@ -81,7 +89,7 @@ def _learn_one(th: Any, at: int, slot: int, back: int, bonus: int) -> None:
     bonus = toward_zero(bonus, np.int64(p.GRAIN))
     if back == 1:
         bonus += p.CONTINUATION_FIRST
-    learn(th.row[at - back] + 2 * slot, bonus, np.int64(CONTINUATION_LIMIT))
+    learn_shared(th, th.row[at - back] + 2 * slot, bonus, np.int64(CONTINUATION_LIMIT))
 
 
 @jit()
@@ -108,7 +116,12 @@ def learn_quiet(th: Any, ply: int, move: int, bonus: int) -> None:
     learn_continuations(th, ply, slot, toward_zero(bonus * p.SHARE_CONTINUATION, np.int64(p.GRAIN)))
     if parts.PAWN_HISTORY:
         share = p.SHARE_PAWN_BONUS if bonus > 0 else p.SHARE_PAWN_MALUS
-        learn(th.pawn_row[OFFSET + ply] + 2 * slot, toward_zero(bonus * share, np.int64(p.GRAIN)), np.int64(PAWN_LIMIT))
+        learn_shared(
+            th,
+            th.pawn_row[OFFSET + ply] + 2 * slot,
+            toward_zero(bonus * share, np.int64(p.GRAIN)),
+            np.int64(PAWN_LIMIT),
+        )
 
 
 @jit()
@@ -121,7 +134,7 @@ def _is_pawn_push(move: int) -> bool:
 def learn_prior_pawn(th: Any, ply: int, prior: int, bonus: int) -> None:
     """Learn the value of the quiet move that led to the position at ``ply``, by pawn structure."""
     if parts.PAWN_HISTORY and not _is_pawn_push(prior):
-        learn(th.pawn_row[OFFSET + ply] + 2 * slot_of(prior), bonus, np.int64(PAWN_LIMIT))
+        learn_shared(th, th.pawn_row[OFFSET + ply] + 2 * slot_of(prior), bonus, np.int64(PAWN_LIMIT))
 
 
 @jit()

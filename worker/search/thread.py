@@ -131,9 +131,9 @@ class SearchThread(ThreadState):
 
     def use(self, table: TranspositionTable, shared: Histories) -> None:
         """Use this table and these shared histories from now on."""
-        self._table, self._shared = table, shared
+        self._table = table
         self.fields.tt[0], self.fields.tt_clusters[0] = table.address, table.clusters
-        self.fields.shared[0] = shared.address
+        self.use_histories(shared)
 
     @property
     def nodes(self) -> int:

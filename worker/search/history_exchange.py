@@ -1,0 +1,142 @@
+"""Exchange of shared histories with other searches: which values have changed, and what others learned.
+
+The search marks each block of values in which it learns. `HistoryExchange.take` looks through the marked blocks for
+values that differ from what was last told or heard, and returns the largest differences. A value that is heard becomes
+the mean over the searches that changed it. A sum would go too far, because searches of one position learn the same at
+the same time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from worker.engine import HistoryChanges
+from worker.jit import jit
+from worker.jit.memory import aligned_empty, ld16, ldu8, ldu64, st8, st16
+from worker.search.state import MARK_SHIFT, SHARED_LIMITS, SHARED_SIZES, Histories, starts
+
+_VALUE_BYTES: Final = 2
+_BLOCK: Final = (1 << MARK_SHIFT) // _VALUE_BYTES
+"""Values of a block."""
+_UNIT: Final = 1 << 16
+"""Changes are compared in parts of their tables' limits; this many are a limit."""
+
+NO_CHANGES: Final = HistoryChanges(np.empty(0, np.uint32), np.empty(0, np.int16))
+
+
+class HistoryExchange:
+    """One search's part in the exchange. One thread at a time uses it, which need not be that of the search.
+
+    Args:
+        histories: the shared tables; they must outlive this.
+    """
+
+    _MOST: Final = 1 << 18
+    """The most changes that are looked at in one call. What is beyond waits."""
+
+    def __init__(self, histories: Histories) -> None:
+        self._histories = histories
+        self._known = aligned_empty(len(histories.values), np.int16)
+        self._places = np.empty(self._MOST, np.uint32)
+        self._sizes = np.empty(self._MOST, np.int32)
+        self.forget()
+
+    def forget(self) -> None:
+        """Regard all present values as known to the others."""
+        self._histories.marks[:] = 0
+        self._known[:] = self._histories.values
+        self._told = NO_CHANGES.places
+
+    def take(self, most: int) -> HistoryChanges:
+        """The changes since the last call, but at most ``most``, the largest ones in relation to their tables' limits.
+        The others are looked at again when the search learns again in their block."""
+        if most <= 0:
+            self._told = NO_CHANGES.places
+            return NO_CHANGES
+        count, start = 0, starts(SHARED_SIZES)
+        where = self._histories.address, self._known.ctypes.data
+        marks = self._histories.marks.ctypes.data
+        for name, limit in SHARED_LIMITS.items():
+            blocks = start[name] // _BLOCK, (start[name] + SHARED_SIZES[name]) // _BLOCK
+            count = int(_collect(marks, *blocks, *where, limit, self._places, self._sizes, count))
+        places = self._places[:count]
+        if count > most:
+            places = np.sort(places[np.argpartition(self._sizes[:count], count - most)[count - most :]])
+        self._told = places.copy()
+        values = self._histories.values[self._told]
+        self._known[self._told] = values
+        return HistoryChanges(self._told, values)
+
+    def absorb(self, heard: Sequence[HistoryChanges]) -> None:
+        """Take over what other searches told: each value becomes the mean of theirs, and of this one's own if the last
+        `take` told it, too."""
+        places = np.concatenate([changes.places for changes in heard])
+        order = np.argsort(places, kind="stable")
+        values = np.concatenate([changes.values for changes in heard])[order]
+        places = places[order]
+        # A place beyond the tables would be foreign memory.
+        places = places[: np.searchsorted(places, len(self._known))]
+        _absorb(places, values, self._told, self._histories.address, self._known.ctypes.data)
+
+
+@jit()
+def _collect(
+    marks: int, first: int, end: int, values: int, known: int, limit: int, places: Any, sizes: Any, count: int
+) -> Any:
+    """Append the changes in the marked blocks from ``first`` to ``end``, and remove their marks.
+
+    Args:
+        marks, values, known: addresses.
+        limit: of the table; a change of this size is `_UNIT`.
+
+    Returns:
+        The new count.
+    """
+    block = first
+    while block < end:
+        if block & 7 == 0 and block + 8 <= end and ldu64(marks + block) == np.uint64(0):
+            block += 8
+            continue
+        if ldu8(marks + block) != 0:
+            if count + _BLOCK > len(places):
+                return count
+            st8(marks + block, np.int64(0))  # before its values are read: a later change marks it again
+            line = block << MARK_SHIFT
+            for at in range(line, line + (1 << MARK_SHIFT), 8):
+                if ldu64(values + at) != ldu64(known + at):
+                    for place in range(at, at + 8, _VALUE_BYTES):
+                        change = ld16(values + place) - ld16(known + place)
+                        if change != 0:
+                            places[count] = place // _VALUE_BYTES
+                            sizes[count] = abs(change) * _UNIT // limit
+                            count += 1
+        block += 1
+    return count
+
+
+@jit()
+def _absorb(places: Any, heard: Any, told: Any, values: int, known: int) -> None:
+    """Set the value at each of ``places`` (ascending, with repetitions) to the mean of what was ``heard`` for it, and
+    of its own if it is among ``told`` (ascending)."""
+    own = np.int64(0)
+    i = np.int64(0)
+    while i < len(places):
+        place = np.int64(places[i])
+        total = np.int64(0)
+        count = np.int64(0)
+        while i < len(places) and np.int64(places[i]) == place:
+            total += np.int64(heard[i])
+            count += 1
+            i += 1
+        while own < len(told) and np.int64(told[own]) < place:
+            own += 1
+        at = place * _VALUE_BYTES
+        if own < len(told) and np.int64(told[own]) == place:
+            total += ld16(values + at)
+            count += 1
+        mean = np.int64(np.rint(total / count))
+        st16(values + at, mean)
+        st16(known + at, mean)
