@@ -1,4 +1,4 @@
-"""The cost and the traffic of sharing table entries, between real node processes on this machine.
+"""The cost and the traffic of sharing tables and histories, between real node processes on this machine.
 
     python -m benchmarks.sharing depths  [--seconds 2]               # bytes a second by least depth
     python -m benchmarks.sharing latency [--nodes 2] [--seconds 5]   # from a store to the other's table
@@ -70,6 +70,8 @@ class StampedTable:
         self.delays: list[float] = []
         self.entries_meaning = engine.entries_meaning
         self.share, self.absorb_moves = engine.share, engine.absorb_moves
+        self.share_histories, self.take_changes = engine.share_histories, engine.take_changes
+        self.absorb_changes = engine.absorb_changes
 
     def stamp(self, number: int) -> None:
         with self._lock:
@@ -288,6 +290,7 @@ def cost(nodes: Nodes = 2, seconds: Seconds = 2.0, rounds: int = 5, rate: Rate =
         ("bytes/s out", lambda s: s.bytes_out * 1000 / s.time_ms),
         ("bytes/s in", lambda s: s.bytes_in * 1000 / s.time_ms),
         ("entries/s in", lambda s: s.entries_in * 1000 / s.time_ms),
+        ("changes/s in", lambda s: s.changes_in * 1000 / s.time_ms),
         ("used share", lambda s: s.used / max(1, s.entries_in)),
         ("from depth", lambda s: s.min_depth),
         ("batches lost", lambda s: s.lost),

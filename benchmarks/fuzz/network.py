@@ -33,7 +33,7 @@ from master.player.instructions import AskBook, Login, PlayerSettings, PrepareSe
 from master.player.player import Player
 from master.practice.server_room import Room
 from worker.clock import ClockSettings
-from worker.engine import Bound
+from worker.engine import Bound, HistoryChanges
 from worker.shogi import STARTPOS, Position, move_to_usi
 
 _MEANING: Final = bytes(range(MEANING_BYTES))
@@ -64,7 +64,8 @@ class Channel(Target):
 
     def seeds(self) -> Iterator[bytes]:
         yield from (encode(message) for message in _MESSAGES)
-        yield encode_batch("node-1/ab12", _MEANING, 3, np.arange(8, dtype=np.uint64).reshape(4, 2))
+        changes = HistoryChanges(np.arange(5, dtype=np.uint32), np.arange(5, dtype=np.int16))
+        yield encode_batch("node-1/ab12", _MEANING, 3, np.arange(8, dtype=np.uint64).reshape(4, 2), changes)
 
     def one(self, data: bytes) -> None:
         try:

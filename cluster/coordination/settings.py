@@ -98,9 +98,10 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class SharingSettings:
-    """Settings for table entries that the nodes of a fleet send each other."""
+    """Settings for the table entries and histories that the nodes of a fleet send each other."""
 
     depth: int = 2
     """They send table entries of at least this depth, or of a greater depth if there are too many; 0: nothing."""
     bytes_per_s: int = 8_000_000
-    """Bytes a second that a node may send to all its listeners together; it receives the same amount."""
+    """Bytes a second that a node may send to all its listeners together, an eighth of them for histories; it receives
+    the same amount."""

@@ -261,8 +261,8 @@ class Leave(_Body, frozen=True, tag="leave"):
 
 
 class Shared(_Body, frozen=True, tag="shared"):
-    """Counts of the table entries that the node sent and received since the previous such message; see
-    `cluster.sharing.table.Traffic`."""
+    """Counts of the table entries and the changes of histories that the node sent and received since the previous such
+    message; see `cluster.sharing.table.Traffic`."""
 
     node_id: _Name
     time_ms: _Milliseconds
@@ -274,6 +274,8 @@ class Shared(_Body, frozen=True, tag="shared"):
     dropped: _Count
     bytes_in: _Count
     entries_in: _Count
+    changes_out: _Count
+    changes_in: _Count
     used: _Count
     lost: _Count
     refused: _Count

@@ -84,6 +84,8 @@ class SharedSum:
             "bytes_in_per_s": round(sum(shared.bytes_in for shared in said) / seconds),
             "entries_out": sum(shared.entries_out for shared in said),
             "entries_in": entries_in,
+            "changes_out": sum(shared.changes_out for shared in said),
+            "changes_in": sum(shared.changes_in for shared in said),
             "used_share": round(sum(shared.used for shared in said) / entries_in, 3) if entries_in else 0.0,
             "min_depth": max(shared.min_depth for shared in said),
             "dropped": sum(shared.dropped for shared in said),

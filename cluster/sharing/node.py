@@ -1,5 +1,5 @@
-"""A node's part in sharing: the sockets on which nodes exchange table entries, and the thread that sends and takes
-entries every few milliseconds during a search.
+"""A node's part in sharing: the sockets on which nodes exchange table entries and histories, and the thread that sends
+and takes them every few milliseconds during a search.
 
 It uses ZeroMQ publish and subscribe, separate from the channel and not through the master: one socket to which others
 listen, and one for each node that it listens to. Each node proves its name by its own key, at both ends of a connection
@@ -26,6 +26,8 @@ from cluster.network.channel import ChannelAddress, give_up_the_dead
 from cluster.network.messages import Peers, Shared
 from cluster.network.own_host import own_host
 from cluster.sharing.table import (
+    CHANGE_BYTES,
+    ENTRY_BYTES,
     MEANING_BYTES,
     MOST_BATCH_BYTES,
     BatchError,
@@ -38,7 +40,7 @@ from cluster.sharing.table import (
     header_bytes,
     thinned,
 )
-from worker.engine import Entries, SharesTable
+from worker.engine import Entries, HistoryChanges, SharesTable
 from worker.threads import show_name
 
 _log = logging.getLogger(__name__)
@@ -269,6 +271,8 @@ _LATEST_S: Final = 0.06
 _PART: Final = 1 / 8
 """Between these limits: this part of the time since the search began. So a short search shares often enough, and a long
 one spends less on it."""
+_HISTORIES: Final = 1 / 8
+"""The part of the rate that histories get: 1 MB/s of the default."""
 _JUDGE_S: Final = 0.1
 """Seconds between two checks of the depth."""
 _REPORT_S: Final = 5.0
@@ -320,6 +324,7 @@ class TableSharing:
         self._complaints: set[str] = set()
         self._depth = ShareDepth(shallowest)
         self._budget = TokenBucket()
+        self._history_budget = TokenBucket()
         self._bytes_per_s = 0
         self._written = 0
         self._judged = self._refilled = self._marked = self._began = time.monotonic()
@@ -360,6 +365,7 @@ class TableSharing:
                     return
         finally:
             self._engine.share(None)
+            self._engine.share_histories(False)
             self._link.close()
 
     def _round(self) -> None:
@@ -390,15 +396,19 @@ class TableSharing:
             self._link.listen_to(Source(*each) for each in zip(order.names, order.urls, order.keys, strict=True))
 
     def _exchange(self) -> None:
-        self._receive()
+        heard = self._receive()
         listeners = self._link.count_listeners()
         if not listeners or not self._bytes_per_s:
             self._engine.share(None)
+            self._engine.share_histories(False)
             return
         self._send(self._engine.take_entries(), listeners)
+        # After the own changes were taken, so that they count in the means.
+        self._engine.absorb_changes(heard)
 
-    def _receive(self) -> None:
-        traffic, found, hints = self._traffic, list[Entries](), list[Entries]()
+    def _receive(self) -> list[HistoryChanges]:
+        """Take over the others' entries. Returns their changes of histories."""
+        traffic, found, hints, changes = self._traffic, list[Entries](), list[Entries](), list[HistoryChanges]()
         for node_id, data in self._link.receive():
             traffic.bytes_in += len(data)
             try:
@@ -409,28 +419,40 @@ class TableSharing:
                 continue
             traffic.lost += self._sequences.lost(batch)
             traffic.entries_in += len(batch.entries)
-            (hints if batch.moves_only else found).append(batch.entries)
+            if batch.moves_only:
+                hints.append(batch.entries)
+            else:
+                found.append(batch.entries)
+                changes.append(batch.changes)
+                traffic.changes_in += len(batch.changes.places)
         if found:
             traffic.used += self._engine.absorb_entries(np.concatenate(found))
         if hints:
             traffic.used += self._engine.absorb_moves(np.concatenate(hints))
+        return changes
 
     def _send(self, entries: Entries, listeners: int) -> None:
-        limit = self._bytes_per_s / listeners
+        limit = self._bytes_per_s / listeners * (1 - _HISTORIES)
         now = time.monotonic()
         self._budget.refill(now - self._refilled, limit)
+        self._history_budget.refill(now - self._refilled, self._bytes_per_s / listeners * _HISTORIES)
         self._refilled = now
+        self._engine.share_histories(True)
+        changes = self._engine.take_changes(self._history_budget.room(CHANGE_BYTES))
         if len(entries):
             self._written += self._overhead + entries.nbytes
-            most = self._budget.entries(self._overhead)
+            most = self._budget.room(ENTRY_BYTES, self._overhead)
             self._traffic.dropped += max(0, len(entries) - most)
             entries = thinned(entries, most)
-        if len(entries):
-            batch = encode_batch(self._peer, self._meaning, self._sequence, entries)
+        if len(entries) or len(changes.places):
+            batch = encode_batch(self._peer, self._meaning, self._sequence, entries, changes)
             self._sequence += 1
             self._link.publish(batch)
-            self._budget.spend(len(batch))
+            of_histories = CHANGE_BYTES * len(changes.places)
+            self._history_budget.spend(of_histories)
+            self._budget.spend(len(batch) - of_histories)
             self._traffic.entries_out += len(entries)
+            self._traffic.changes_out += len(changes.places)
             self._traffic.bytes_out += len(batch) * listeners
         if now - self._judged >= _JUDGE_S:
             self._depth.observe(self._written, now - self._judged, limit)

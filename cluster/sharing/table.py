@@ -1,10 +1,12 @@
-"""Sharing of transposition-table entries between nodes: which entries to send, in which format, to which nodes. Pure.
+"""Sharing of transposition-table entries and histories between nodes: what to send, in which format, to which nodes.
+Pure.
 
-Every few milliseconds a searching node sends the entries that it wrote, from some depth on, to its listeners, and takes
-over the entries that it receives (Stockfish's MPI cluster did so with depth over 3 and truncated keys; ours are whole).
-Entries are perishable: entries that cannot be sent at once are dropped, never queued, and nothing waits for a peer.
+Every few milliseconds a searching node sends the entries that it wrote, from some depth on, and the values of its
+histories that changed most, to its listeners, and takes over what it receives (Stockfish's MPI cluster sent entries of
+depth over 3, with truncated keys; ours are whole). All of it is perishable: what cannot be sent at once is dropped or
+waits for a later round, never in a queue, and nothing waits for a peer.
 
-`ShareDepth` keeps the stream within a rate, `TokenBucket` is the hard limit, `encode_batch` and `decode_batch` convert
+`ShareDepth` keeps the entries within a rate, `TokenBucket` is the hard limit, `encode_batch` and `decode_batch` convert
 to and from bytes, `hears` determines which node listens to which. `cluster.sharing.node` has the sockets and the
 thread.
 """
@@ -19,20 +21,23 @@ from typing import Final
 
 import numpy as np
 
-from worker.engine import MOVES_MEANING, Entries
+from worker.engine import MOVES_MEANING, Entries, HistoryChanges
 
 ENTRY_BYTES: Final = 16
+CHANGE_BYTES: Final = 6
 MOST_ENTRIES: Final = 1 << 15
-"""The most entries in one batch: more than the default rate allows in the time between two batches."""
+"""The most entries in one batch, and the most changes of histories: more than the default rate allows in the time
+between two batches."""
 DEEPEST: Final = 60
 
-_MAGIC: Final = b"GGE1"
-_HEADER: Final = struct.Struct("<4s16sQIB")
-"""Magic and version, meaning of the words, sequence, number of entries, length of the sender's name."""
+_MAGIC: Final = b"GGE2"
+_HEADER: Final = struct.Struct("<4s16sQIIB")
+"""Magic and version, meaning of the contents, sequence, numbers of entries and of changes, length of the sender's
+name."""
 MEANING_BYTES: Final = 16
 _MOVES_BYTES: Final = MOVES_MEANING // 2
 _MOST_NAME: Final = 255
-MOST_BATCH_BYTES: Final = _HEADER.size + _MOST_NAME + MOST_ENTRIES * ENTRY_BYTES
+MOST_BATCH_BYTES: Final = _HEADER.size + _MOST_NAME + MOST_ENTRIES * (ENTRY_BYTES + CHANGE_BYTES)
 
 
 class BatchError(ValueError):
@@ -45,29 +50,32 @@ class ForeignBatch(BatchError):
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Entries of one node."""
+    """Entries and changes of histories of one node."""
 
     peer: str
     """The sender: node and incarnation, as in `cluster.network.messages.Hello.peer`."""
     sequence: int
     """Number of the batch, from 0 for each sender: a gap means lost batches."""
     entries: Entries
+    changes: HistoryChanges
     moves_only: bool = False
-    """Only the moves in the entries have a meaning here: the sender has another evaluation."""
+    """Only the moves in the entries have a meaning here, and the changes have none: the sender has another
+    evaluation."""
 
 
 def header_bytes(peer: str) -> int:
-    """Bytes of a batch from ``peer`` in addition to its entries."""
+    """Bytes of a batch from ``peer`` in addition to its entries and changes."""
     return _HEADER.size + len(peer.encode())
 
 
-def encode_batch(peer: str, meaning: bytes, sequence: int, entries: Entries) -> bytes:
-    """A batch as bytes, little-endian: header, name, and key and word of each entry.
+def encode_batch(peer: str, meaning: bytes, sequence: int, entries: Entries, changes: HistoryChanges) -> bytes:
+    """A batch as bytes, little-endian: header, name, key and word of each entry, places, values.
 
     Args:
         peer: 1 to 255 bytes of UTF-8.
         meaning: 16 bytes; see `worker.engine.SharesTable.entries_meaning`.
         entries: (n, 2) of uint64, at most `MOST_ENTRIES`.
+        changes: at most `MOST_ENTRIES`.
 
     Raises:
         ValueError: an argument is out of range.
@@ -79,28 +87,32 @@ def encode_batch(peer: str, meaning: bytes, sequence: int, entries: Entries) -> 
         raise ValueError(f"meaning: {len(meaning)} bytes instead of {MEANING_BYTES}")
     if entries.ndim != 2 or entries.shape[1] != 2 or len(entries) > MOST_ENTRIES:
         raise ValueError(f"entries: shape {entries.shape}, expected (0..{MOST_ENTRIES}, 2)")
-    header = _HEADER.pack(_MAGIC, meaning, sequence, len(entries), len(name))
-    return header + name + entries.astype("<u8", copy=False).tobytes()
+    if len(changes.places) > MOST_ENTRIES or len(changes.places) != len(changes.values):
+        raise ValueError(f"changes: {len(changes.places)} places and {len(changes.values)} values")
+    header = _HEADER.pack(_MAGIC, meaning, sequence, len(entries), len(changes.places), len(name))
+    arrays = entries.astype("<u8", copy=False), changes.places.astype("<u4", copy=False), changes.values.astype("<i2")
+    return b"".join((header, name, *(array.tobytes() for array in arrays)))
 
 
 def decode_batch(data: bytes, meaning: bytes, node_id: str) -> Batch:
     """The batch in ``data``, which came from that node, for a table whose entries have this ``meaning``.
 
     Raises:
-        ForeignBatch: nothing in its entries can be used, but it is well formed.
+        ForeignBatch: nothing in it can be used, but it is well formed.
         BatchError: ``data`` is not a valid batch.
     """
     if len(data) < _HEADER.size:
         raise BatchError(f"batch: {len(data)} bytes, its header alone has {_HEADER.size}")
-    magic, its_meaning, sequence, count, name_bytes = _HEADER.unpack_from(data)
+    magic, its_meaning, sequence, count, changed, name_bytes = _HEADER.unpack_from(data)
     if magic != _MAGIC:
         raise BatchError(f"batch: begins with {magic!r} instead of {_MAGIC!r}")
-    if count > MOST_ENTRIES:
-        raise BatchError(f"batch: {count} entries, at most {MOST_ENTRIES} are allowed")
+    if max(count, changed) > MOST_ENTRIES:
+        raise BatchError(f"batch: {count} entries and {changed} changes, at most {MOST_ENTRIES} of each are allowed")
     start = _HEADER.size + name_bytes
-    expected = start + count * ENTRY_BYTES
+    places_at = start + count * ENTRY_BYTES
+    expected = places_at + changed * CHANGE_BYTES
     if len(data) != expected:
-        raise BatchError(f"batch: {len(data)} bytes, with {count} entries it has {expected}")
+        raise BatchError(f"batch: {len(data)} bytes, with {count} entries and {changed} changes it has {expected}")
     try:
         peer = data[_HEADER.size : start].decode()
     except UnicodeDecodeError as error:
@@ -109,8 +121,10 @@ def decode_batch(data: bytes, meaning: bytes, node_id: str) -> Batch:
         raise BatchError(f"batch of {node_id}: in the name of {peer!r}")
     if its_meaning[:_MOVES_BYTES] != meaning[:_MOVES_BYTES]:
         raise ForeignBatch(f"batch of {peer}: entries of another build")
-    words = np.frombuffer(data, "<u8", offset=start).reshape(count, 2)
-    return Batch(peer, sequence, words.astype(np.uint64, copy=False), moves_only=its_meaning != meaning)
+    words = np.frombuffer(data, "<u8", 2 * count, start).reshape(count, 2).astype(np.uint64, copy=False)
+    places = np.frombuffer(data, "<u4", changed, places_at).astype(np.uint32, copy=False)
+    values = np.frombuffer(data, "<i2", changed, places_at + 4 * changed).astype(np.int16, copy=False)
+    return Batch(peer, sequence, words, HistoryChanges(places, values), moves_only=its_meaning != meaning)
 
 
 class ShareDepth:
@@ -158,7 +172,7 @@ def thinned(entries: Entries, most: int) -> Entries:
 
 
 class TokenBucket:
-    """A bucket that fills at the rate and holds a quarter of a second; entries beyond its content are not sent."""
+    """A bucket that fills at the rate and holds a quarter of a second; what exceeds its content is not sent."""
 
     _HOLDS_S: Final = 0.25
 
@@ -169,9 +183,9 @@ class TokenBucket:
         """``limit``: bytes a second."""
         self._bytes = min(self._bytes + seconds * limit, limit * self._HOLDS_S)
 
-    def entries(self, overhead: int) -> int:
-        """The number of entries that fit into a batch with ``overhead`` other bytes."""
-        return max(0, min(MOST_ENTRIES, int(self._bytes - overhead) // ENTRY_BYTES))
+    def room(self, item_bytes: int, overhead: int = 0) -> int:
+        """The number of items that fit into a batch with ``overhead`` other bytes."""
+        return max(0, min(MOST_ENTRIES, int(self._bytes - overhead) // item_bytes))
 
     def spend(self, sent: int) -> None:
         self._bytes -= sent
@@ -189,6 +203,9 @@ class Traffic:
     """Entries collected but not sent, because the budget was used up."""
     bytes_in: int = 0
     entries_in: int = 0
+    changes_out: int = 0
+    """Changed values of histories sent, counted once however many nodes listen."""
+    changes_in: int = 0
     used: int = 0
     """The part of ``entries_in`` for which the table had no entry of that depth; of mere moves, no entry at all."""
     lost: int = 0

@@ -110,9 +110,11 @@ class ClusterConfig(_Section):
     {command = ["/usr/games/gpsusi"], options = {LimitDepth = "10"}} any USI engine. win_scale = 600: the centipawns
     with which it wins three of four games (ours: 750). Empty: all nodes run our own."""
     share_depth: Annotated[int, Field(ge=0, le=60)] = _SHARING.depth
-    """Nodes with the same network send each other the table entries of at least this depth. 0: none."""
+    """Nodes with the same network send each other the table entries of at least this depth, and what they have learned
+    in the histories. 0: none."""
     share_bytes_per_s: Annotated[int, Field(ge=10_000, le=10_000_000_000)] = _SHARING.bytes_per_s
-    """Bytes per second that each node may send to all others together. It receives about as many."""
+    """Bytes per second that each node may send to all others together, an eighth of them for histories. It receives
+    about as many."""
 
 
 class CsaConfig(_Section):

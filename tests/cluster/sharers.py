@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ import zmq
 from cluster.network.channel import ChannelAddress
 from cluster.network.messages import Peers, Shared
 from cluster.sharing.node import TableSharing
-from worker.engine import Entries
+from worker.engine import Entries, HistoryChanges
 
 MEANING = "0123456789abcdef" * 2
 
@@ -27,6 +27,10 @@ class DictTable:
         self.min_depth: int | None = None
         self._meaning = meaning
         self._waiting: list[Entries] = []
+        self.values: dict[int, int] = {}
+        """Values of histories that others told."""
+        self._changed: list[HistoryChanges] = []
+        self._notes = False
         self.lock = threading.Lock()
         """While a test holds it, the node stands still."""
 
@@ -34,6 +38,11 @@ class DictTable:
         """Store them as a search would."""
         with self.lock:
             self._waiting.append(entries)
+
+    def change(self, places: npt.NDArray[Any], value: int) -> None:
+        """Change values of histories as a search would."""
+        with self.lock:
+            self._changed.append(HistoryChanges(places.astype(np.uint32), np.full(len(places), value, np.int16)))
 
     def entries_meaning(self) -> str:
         return self._meaning
@@ -54,6 +63,21 @@ class DictTable:
     def absorb_moves(self, entries: Entries) -> int:
         """A word below 0 stands for a move."""
         return self.absorb_entries(np.stack((entries[:, 0].astype(np.int64), -entries[:, 1].astype(np.int64)), axis=1))
+
+    def share_histories(self, wanted: bool) -> None:
+        self._notes = wanted
+
+    def take_changes(self, most: int) -> HistoryChanges:
+        with self.lock:
+            changed, self._changed = self._changed, []
+        places = np.concatenate([np.empty(0, np.uint32), *(each.places for each in changed)])
+        values = np.concatenate([np.empty(0, np.int16), *(each.values for each in changed)])
+        return HistoryChanges(places[:most], values[:most])
+
+    def absorb_changes(self, heard: Sequence[HistoryChanges]) -> None:
+        if self._notes:
+            for each in heard:
+                self.values.update(zip(each.places.tolist(), each.values.tolist(), strict=True))
 
 
 class Sharer:

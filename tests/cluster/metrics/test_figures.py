@@ -22,7 +22,7 @@ FLEET_VIEW = (VIEW, replace(VIEW, node_id="node-2", nps=500), replace(VIEW, node
 PROGRESS = make_progress(7, 300, 12, -35, ("7g7f",), 9000, FLEET_VIEW, 0.75)
 DECISION = make_decision(7, "7g7f", -20, 13, ("7g7f",), 9500, 400, "vote", fleet=FLEET_VIEW, wasted=100, agreement=0.5)
 REPORT = Report("node-1", 7, 21, 12, 15, 100, Bound.EXACT, 800, 400, 90, ("7g7f",))
-SHARED = Shared("node-1", 1000, 2, 4000, 200, 5, 3000, 150, 90, 1, 0)
+SHARED = Shared("node-1", 1000, 2, 4000, 200, 5, 3000, 150, 40, 30, 90, 1, 0)
 
 
 class Fleet:

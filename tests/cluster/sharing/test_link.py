@@ -84,6 +84,33 @@ def test_the_end_of_a_search_is_reported_and_its_last_entries_go_out(start: Star
     assert (taken.lost, taken.refused, sent.dropped) == (0, 0, 0)
 
 
+def test_changes_of_histories_go_to_equals_within_their_part_of_the_rate(start: Start) -> None:
+    a, b = start("a", "b")
+    (stranger,) = start("c", meaning=MEANING[:16] + "0" * 16)
+    connect(a, b, bytes_per_s=2_000_000)
+    stranger.hear(a)
+    stranger.search()
+
+    def heard() -> bool:
+        a.table.put(some_entries(100))
+        return stranger.table.known.get(100) == -300
+
+    until(heard)
+    for value in range(1, 6):
+        a.table.change(np.arange(100), value)
+        until(lambda value=value: b.table.values == dict.fromkeys(range(100), value))
+    began = time.monotonic()
+    for first in range(0, 2_000_000, 10_000):
+        a.table.change(np.arange(first, first + 10_000), 7)
+    until(lambda: b.table.values[0] == 7)
+    a.stop()
+    until(lambda: bool(a.reports))
+    sent = sum(report.changes_out for report in a.reports)
+    # Two listeners get an eighth of the rate together; a quarter of a second may have been saved up.
+    assert 500 < sent * 6 * 2 <= 2_000_000 / 8 * (time.monotonic() - began + 1)
+    assert stranger.table.values == {}, "its evaluation is another one"
+
+
 def test_at_rest_a_table_still_takes_others_entries(start: Start) -> None:
     a, b = start("a", "b")
     connect(a, b)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from cluster.network.messages import Hello, Peers, Shared
 from cluster.sharing.master import FleetSharing, Peering, SharedSum
 from cluster.sharing.table import (
+    CHANGE_BYTES,
     DEEPEST,
     ENTRY_BYTES,
     MOST_ENTRIES,
@@ -29,10 +30,12 @@ from cluster.sharing.table import (
     listens_to,
     thinned,
 )
-from worker.engine import Entries
+from worker.engine import Entries, HistoryChanges
 
 MEANING = bytes(range(16))
 WORDS = st.integers(0, 2**64 - 1)
+HEADER = "<4s16sQIIB"
+COUNTS = "bytes_out", "entries_out", "dropped", "bytes_in", "entries_in", "changes_out", "changes_in", "used", "lost"
 
 
 SHALLOWEST = 2
@@ -42,8 +45,18 @@ def entries(*pairs: tuple[int, int]) -> Entries:
     return np.array(pairs, np.uint64).reshape(len(pairs), 2)
 
 
+def changes(*pairs: tuple[int, int]) -> HistoryChanges:
+    places, values = zip(*pairs, strict=True) if pairs else ((), ())
+    return HistoryChanges(np.array(places, np.uint32), np.array(values, np.int16))
+
+
+def batch_of(peer: str, sequence: int = 0, meaning: bytes = MEANING) -> bytes:
+    """A batch with an entry and a change."""
+    return encode_batch(peer, meaning, sequence, entries((1, 2)), changes((3, -4)))
+
+
 def shared(node_id: str = "n1", **counts: int) -> Shared:
-    fields = dict.fromkeys(("bytes_out", "entries_out", "dropped", "bytes_in", "entries_in", "used", "lost"), 0)
+    fields = dict.fromkeys(COUNTS, 0)
     return Shared(node_id, **{"time_ms": 1000, "min_depth": 2, "refused": 0, **fields, **counts})
 
 
@@ -54,20 +67,24 @@ def shared(node_id: str = "n1", **counts: int) -> Shared:
     peer=st.text(min_size=1, max_size=60),
     sequence=st.integers(0, 2**64 - 1),
     pairs=st.lists(st.tuples(WORDS, WORDS), max_size=50),
+    changed=st.lists(st.tuples(st.integers(0, 2**32 - 1), st.integers(-(2**15), 2**15 - 1)), max_size=50),
 )
-def test_a_batch_comes_back_as_it_went(peer: str, sequence: int, pairs: list[tuple[int, int]]) -> None:
-    data = encode_batch(peer, MEANING, sequence, entries(*pairs))
-    assert len(data) == header_bytes(peer) + ENTRY_BYTES * len(pairs)
+def test_a_batch_comes_back_as_it_went(
+    peer: str, sequence: int, pairs: list[tuple[int, int]], changed: list[tuple[int, int]]
+) -> None:
+    data = encode_batch(peer, MEANING, sequence, entries(*pairs), changes(*changed))
+    assert len(data) == header_bytes(peer) + ENTRY_BYTES * len(pairs) + CHANGE_BYTES * len(changed)
     batch = decode_batch(data, MEANING, peer.rpartition("/")[0])
     assert (batch.peer, batch.sequence) == (peer, sequence)
     assert batch.entries.dtype == np.uint64
     assert batch.entries.tolist() == [list(pair) for pair in pairs]
+    assert list(zip(batch.changes.places.tolist(), batch.changes.values.tolist(), strict=True)) == changed
 
 
 @pytest.mark.parametrize(("peer", "meaning"), [("", MEANING), ("n" * 256, MEANING), ("n", MEANING[1:])])
 def test_entries_that_cannot_be_sent(peer: str, meaning: bytes) -> None:
     with pytest.raises(ValueError, match="bytes"):
-        encode_batch(peer, meaning, 0, entries((1, 2)))
+        batch_of(peer, meaning=meaning)
 
 
 @given(data=st.binary(max_size=200))
@@ -78,7 +95,7 @@ def test_any_bytes_are_refused_in_words(data: bytes) -> None:
 
 @given(cut=st.integers(0, 10_000), change=st.integers(1, 255), at=st.integers(0, 10_000))
 def test_a_damaged_batch_is_refused_or_well_formed(cut: int, change: int, at: int) -> None:
-    data = encode_batch("n1/ab", MEANING, 7, entries((1, 2), (3, 4)))
+    data = encode_batch("n1/ab", MEANING, 7, entries((1, 2), (3, 4)), changes((5, 6)))
     with pytest.raises(BatchError, match=r"^batch: .* bytes"):
         decode_batch(data[: cut % len(data)], MEANING, "n1")
     damaged = bytearray(data)
@@ -88,19 +105,23 @@ def test_a_damaged_batch_is_refused_or_well_formed(cut: int, change: int, at: in
     except BatchError:
         return
     assert batch.entries.shape == (2, 2)
+    assert len(batch.changes.places) == len(batch.changes.values) == 1
 
 
 @pytest.mark.parametrize(
     ("data", "why"),
     [
-        (b"GGE1", "4 bytes, its header alone has 33"),
-        (encode_batch("n", MEANING, 0, entries((1, 2))) + b"x", "51 bytes, with 1 entries it has 50"),
-        (struct.pack("<4s16sQIB", b"GGE1", MEANING, 0, MOST_ENTRIES + 1, 1) + b"n", f"{MOST_ENTRIES + 1} entries"),
-        (struct.pack("<4s16sQIB", b"GGE0", MEANING, 0, 0, 1) + b"n", "begins with b'GGE0'"),
-        (struct.pack("<4s16sQIB", b"GGE1", MEANING, 0, 0, 1) + b"\xff", "no UTF-8"),
-        (struct.pack("<4s16sQIB", b"GGE1", MEANING, 0, 0, 0), "in the name of ''"),
-        (encode_batch("n2/ab", MEANING, 0, entries((1, 2))), "batch of n1: in the name of 'n2/ab'"),
-        (encode_batch("n1", MEANING, 0, entries((1, 2))), "batch of n1: in the name of 'n1'"),
+        (b"GGE2", "4 bytes, its header alone has 37"),
+        (batch_of("n") + b"x", "61 bytes, with 1 entries and 1 changes it has 60"),
+        (
+            struct.pack(HEADER, b"GGE2", MEANING, 0, 0, MOST_ENTRIES + 1, 1) + b"n",
+            f"0 entries and {MOST_ENTRIES + 1} changes",
+        ),
+        (struct.pack(HEADER, b"GGE0", MEANING, 0, 0, 0, 1) + b"n", "begins with b'GGE0'"),
+        (struct.pack(HEADER, b"GGE2", MEANING, 0, 0, 0, 1) + b"\xff", "no UTF-8"),
+        (struct.pack(HEADER, b"GGE2", MEANING, 0, 0, 0, 0), "in the name of ''"),
+        (batch_of("n2/ab"), "batch of n1: in the name of 'n2/ab'"),
+        (batch_of("n1"), "batch of n1: in the name of 'n1'"),
     ],
 )
 def test_a_refusal_names_the_fault_and_the_place(data: bytes, why: str) -> None:
@@ -159,7 +180,7 @@ def test_no_more_is_sent_than_the_rate_allows(limit: float, ticks: list[tuple[fl
     for seconds, wanted in ticks:
         time += seconds
         budget.refill(seconds, limit)
-        count = min(wanted, budget.entries(40))
+        count = min(wanted, budget.room(ENTRY_BYTES, 40))
         if count:
             budget.spend(40 + count * ENTRY_BYTES)
             sent += 40 + count * ENTRY_BYTES
@@ -170,7 +191,7 @@ def test_missing_batches_are_counted() -> None:
     sequences = Sequences()
 
     def lost(peer: str, number: int) -> int:
-        return sequences.lost(Batch(peer, number, entries()))
+        return sequences.lost(Batch(peer, number, entries(), changes()))
 
     assert [lost("a", 5), lost("a", 6), lost("a", 9), lost("b", 100), lost("a", 10)] == [0, 0, 2, 0, 0]
     assert [lost("a", 0), lost("a", 1)] == [0, 0]
@@ -278,7 +299,7 @@ def test_a_batch_of_another_network_has_only_moves(digit: str, at: int) -> None:
     """If the meanings differ, its entries are never taken as our own."""
     ours = "7" * 32
     theirs = ours[:at] + digit + ours[at + 1 :]
-    data = encode_batch("n2/ab", bytes.fromhex(theirs), 0, entries((1, 2)))
+    data = batch_of("n2/ab", meaning=bytes.fromhex(theirs))
     if at < 16 and theirs != ours:
         with pytest.raises(ForeignBatch):
             decode_batch(data, bytes.fromhex(ours), "n2")
@@ -302,7 +323,9 @@ def test_a_returning_or_restarted_node_is_told_again() -> None:
 
 def test_the_log_gets_sums_and_rates() -> None:
     total = SharedSum()
-    total.add(shared("n1", bytes_out=3000, entries_out=100, bytes_in=2000, entries_in=80, used=20, min_depth=4))
+    total.add(
+        shared("n1", bytes_out=3000, entries_out=100, bytes_in=2000, entries_in=80, used=20, min_depth=4, changes_out=7)
+    )
     total.add(shared("n2", bytes_out=1000, entries_out=50, bytes_in=2000, entries_in=120, used=80, lost=3))
     assert total.take() == {
         "nodes": 2,
@@ -310,6 +333,8 @@ def test_the_log_gets_sums_and_rates() -> None:
         "bytes_in_per_s": 2000,
         "entries_out": 150,
         "entries_in": 200,
+        "changes_out": 7,
+        "changes_in": 0,
         "used_share": 0.5,
         "min_depth": 4,
         "dropped": 0,
@@ -382,10 +407,10 @@ def test_the_nodes_reports_on_one_search_are_one_line() -> None:
     async def run() -> None:
         master = Master()
         for node_id in ("n1", "n2"):
-            master.sharing.heard(Shared(node_id, 1000, 3, 400, 20, 0, 300, 20, 15, 0, 0))
+            master.sharing.heard(Shared(node_id, 1000, 3, 400, 20, 0, 300, 20, 6, 5, 15, 0, 0))
         fields = await master.until_logged("shared")
         assert (fields["nodes"], fields["entries_in"], fields["used_share"]) == (2, 40, 0.75)
-        master.sharing.heard(Shared("n1", 1000, 3, 400, 20, 0, 300, 20, 15, 0, 0))
+        master.sharing.heard(Shared("n1", 1000, 3, 400, 20, 0, 300, 20, 6, 5, 15, 0, 0))
         master.sharing.close()
         await asyncio.sleep(0.3)
         assert not master.logged
