@@ -6,7 +6,8 @@ shared histories. They vote as nodes do. Settings remove one of these properties
     threads    threads+one_history=0    threads+one_table=0+share_depth=1    consult+slice_ms=8
 
 ``one_table``, ``one_history``: 0 or 1. ``slice_ms``: how far one searcher runs ahead of the others, and the maximum
-delay of its results to them, in milliseconds of the virtual second that a search takes. ``nets``: how many of the
+delay of its results to them, in milliseconds of the virtual second that a search takes. ``histories``: the most changed
+values of histories that a node sends in each slice. ``nets``: how many of the
 laboratory's networks are dealt to the nodes in turn; ``second_budget``: the budget of the nodes with the second one, in
 percent of that of the others::
 
@@ -25,6 +26,8 @@ from lab.strategies.strategy import Strategy, StrategyError, strategy
 SLICE_MS: Final = 32
 """A thirty-second of the virtual second: the maximum delay of one node's results to the others. Real nodes send every
 30 to 60 ms (`cluster.sharing.node`)."""
+HISTORIES: Final = 128
+"""The most changed values of histories that a node sends in a slice."""
 THREADS: Final = "threads"
 _TOGETHER_MS: Final = 8
 """Slices of threads: at 20,000 nodes a move 160 nodes."""
@@ -32,6 +35,7 @@ OWN_SETTINGS: Final = {
     "one_table": 1,
     "one_history": 1,
     "slice_ms": 1000,
+    "histories": 1_000_000,
     "nets": 8,
     "second_budget": 10_000,
 }
@@ -46,6 +50,7 @@ class LabStrategy(Strategy):
     one_table: bool = False
     one_history: bool = False
     slice_ms: int = SLICE_MS
+    histories: int = HISTORIES
     nets: int = 1
     second_budget: int = 100
 
@@ -69,7 +74,7 @@ def lab_strategy(text: str) -> LabStrategy:
     of_threads = head == THREADS
     own: dict[str, Any] = {}
     if of_threads:
-        own = {"one_table": True, "one_history": True, "slice_ms": _TOGETHER_MS}
+        own = {"one_table": True, "one_history": True, "slice_ms": _TOGETHER_MS, "histories": 0}
         head = Mode.CONSULT
     names: list[str] = []
     others: list[str] = []
@@ -79,7 +84,7 @@ def lab_strategy(text: str) -> LabStrategy:
             others.append(change)
             continue
         is_switch = key.startswith("one_")
-        least = 0 if is_switch else 1
+        least = 0 if is_switch or key == "histories" else 1
         if not value.isdecimal() or not least <= int(value) <= OWN_SETTINGS[key]:
             raise StrategyError(f"{text!r}: {key}: {value!r} is no number from {least} to {OWN_SETTINGS[key]}")
         own[key] = value == "1" if is_switch else int(value)

@@ -41,7 +41,7 @@ from cluster.coordination.settings import Settings, SharingSettings
 from cluster.network.messages import COMMON, Done, Job, Report
 from cluster.network.scale import Scale
 from lab.strategies.steps import Steps
-from lab.strategies.threads import SLICE_MS, LabStrategy
+from lab.strategies.threads import HISTORIES, SLICE_MS, LabStrategy
 from worker.engine import MOVES_MEANING, Engine, EngineError, SearchInfo, SearchResult, SharesTable
 from worker.search.engine import NumbaEngine
 
@@ -63,6 +63,8 @@ class VirtualFleet:
     """Whether the nodes search on one table, like the threads of an engine; then nothing is exchanged."""
     one_history: bool = False
     """The same for the histories that threads share."""
+    histories: int = HISTORIES
+    """The most values of histories that a node sends in each slice; 0: none, as without shared entries."""
     log: list[tuple[int, LogEvent]] = field(default_factory=list)
     """Log events of the last search, with their virtual time."""
     progress: list[Progress] = field(default_factory=list)
@@ -104,6 +106,7 @@ class VirtualFleet:
             for engine in engines:
                 if isinstance(engine, NumbaEngine) and isinstance(engines[0], NumbaEngine):
                     engine.search_beside(engines[0], table=self.one_table, histories=self.one_history)
+                engine.share_histories(shares and self.histories > 0 and len(engines) > 1)
         if len(self.nodes) == 1:
             self.slice_ms = _LONE_SLICE_MS
 
@@ -117,6 +120,7 @@ class VirtualFleet:
             slice_ms=how.slice_ms,
             one_table=how.one_table,
             one_history=how.one_history,
+            histories=how.histories,
         )
 
     def new_game(self) -> None:
@@ -215,7 +219,7 @@ class VirtualFleet:
         for node_id in list(self._runs):
             self._advance(node_id)
         for family in self._sharers:
-            exchange(family)
+            exchange(family, self.histories)
 
     def _advance(self, node_id: str) -> None:
         run = self._runs[node_id]
@@ -343,8 +347,9 @@ class JobRun:
         return Report.of(self._node.node_id, self._job, timed, self._node.scale)
 
 
-def exchange(family: Sequence[Sequence[SharesTable]]) -> None:
-    """Every engine copies its group's new entries since the last exchange, and the moves of the other groups'."""
+def exchange(family: Sequence[Sequence[SharesTable]], histories: int) -> None:
+    """Every engine copies its group's new entries since the last exchange, and the moves of the other groups'; it
+    averages the values of its group's histories, the ``histories`` largest changes of each engine."""
     fresh = [[engine.take_entries() for engine in engines] for engines in family]
     for group, engines in enumerate(family):
         for number, engine in enumerate(engines):
@@ -354,6 +359,10 @@ def exchange(family: Sequence[Sequence[SharesTable]]) -> None:
                 engine.absorb_entries(np.concatenate(others))
             if any(map(len, hints)):
                 engine.absorb_moves(np.concatenate(hints))
+        if histories and len(engines) > 1:
+            changes = [engine.take_changes(histories) for engine in engines]
+            for number, engine in enumerate(engines):
+                engine.absorb_changes([each for other, each in enumerate(changes) if other != number])
 
 
 def _in_nodes(job: Job, nps: int) -> Job:

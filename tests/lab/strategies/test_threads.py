@@ -7,7 +7,7 @@ import pytest
 from cluster.api import SearchRequest
 from cluster.engine_spec import EngineSpec, Networks
 from lab.strategies.strategy import StrategyError
-from lab.strategies.threads import SLICE_MS, lab_strategy
+from lab.strategies.threads import HISTORIES, SLICE_MS, lab_strategy
 from lab.strategies.virtual import VirtualFleet, VirtualNode
 from worker.search.engine import NumbaEngine
 from worker.shogi import STARTPOS
@@ -30,6 +30,13 @@ def test_names(text: str, name: str, one_table: bool, one_history: bool, slice_m
     assert found.name == name
     assert (found.one_table, found.one_history, found.slice_ms) == (one_table, one_history, slice_ms)
     assert lab_strategy(found.name) == found
+
+
+def test_histories_are_exchanged_by_nodes_alone() -> None:
+    found = [
+        lab_strategy(name).histories for name in ("consult", "consult+histories=0", "threads", "threads+histories=5")
+    ]
+    assert found == [HISTORIES, 0, 0, 5]
 
 
 def test_settings_are_the_fleets() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from cluster.api import FleetError, SearchRequest
@@ -13,6 +14,7 @@ from cluster.coordination.settings import Mode, Settings
 from cluster.engine_spec import EngineSpec
 from cluster.network.messages import Done, Job, Report
 from cluster.network.scale import Scale
+from lab.strategies.threads import HISTORIES
 from lab.strategies.virtual import JobRun, VirtualFleet, VirtualNode
 from tests.cluster.engines import HashEngine
 from worker.engine import Entries, InfoCallback, Limits, SearchResult
@@ -151,10 +153,13 @@ class Absorbing(NumbaEngine):
         return used
 
 
-def sharing_fleet(share_depth: int, specs: Sequence[EngineSpec]) -> tuple[VirtualFleet, list[Absorbing]]:
+def sharing_fleet(
+    share_depth: int, specs: Sequence[EngineSpec], histories: int = HISTORIES
+) -> tuple[VirtualFleet, list[Absorbing]]:
     engines = [Absorbing(spec) for spec in specs]
     nodes = [VirtualNode(f"n{number}", engine, nps=5000) for number, engine in enumerate(engines)]
-    return VirtualFleet(nodes, Settings(mode=Mode.CONSULT, validate=True), share_depth), engines
+    settings = Settings(mode=Mode.CONSULT, validate=True)
+    return VirtualFleet(nodes, settings, share_depth, histories=histories), engines
 
 
 ALIKE = tuple(EngineSpec(hash_mb=4, number=number) for number in range(3))
@@ -172,6 +177,17 @@ def test_nodes_share_entries_in_the_same_way_every_time() -> None:
     alone, engines = sharing_fleet(0, ALIKE)
     assert alone.search(request).ballots != found[0][0].ballots
     assert [engine.absorbed for engine in engines] == [0, 0, 0]
+
+
+@pytest.mark.usefixtures("warm")
+def test_nodes_with_the_same_network_exchange_histories() -> None:
+    other = replace(ALIKE[2], fv_scale=20)
+    for histories in (0, 1_000_000):
+        fleet, engines = sharing_fleet(2, (*ALIKE[:2], other), histories)
+        fleet.search(SearchRequest(1, STARTPOS, nodes=5000))
+        first, second, third = (engine._histories.values for engine in engines)
+        assert np.array_equal(first, second) == bool(histories)
+        assert not np.array_equal(first, third)
 
 
 @pytest.mark.usefixtures("warm")
