@@ -2,16 +2,17 @@
 
     python -m benchmarks.choices FOLDER OUT.jsonl --net nn.bin [--strategy NAME,…] [--nodes 2,4,8] [--positions N]
                                  [--budget N] [--times 1,2,4,8] [--judge N] [--judge-net FILE] [--hash MB]
-                                 [--concurrency N] [--voters]
+                                 [--concurrency N] [--voters] [--before N]
     python -m benchmarks.choices_table OUT.jsonl [--against NAME@N]
 
 Takes positions from games (a folder of `gougi lab` or of `gougi match`). Each strategy with each number of nodes
 (NAME@N: with that number), and one node with several multiples of the budget, chooses a move in each position, with
-empty tables. Every chosen move (``--voters``: also every move with a vote) is judged by a search of the position after
-it, with the first network or that of ``--judge-net``. OUT.jsonl keeps every choice and every judgement: the same
-command continues from there, with more positions or more strategies. `benchmarks.choices_table` shows the results.
+empty tables (``--before N``: after it has searched the mover's last N positions). Every chosen move (``--voters``: also
+every move with a vote) is judged by a search of the position after it, with the first network or that of
+``--judge-net``. OUT.jsonl keeps every choice and every judgement: the same command continues from there, with more
+positions or more strategies. `benchmarks.choices_table` shows the results.
 
-It ignores effects of whole games (tables filled by earlier moves), and the judge makes mistakes: games by `gougi lab
+It ignores effects of whole games, and the judge makes mistakes: games by `gougi lab
 --against 4x` decide. Use it to compare variants on the same positions.
 """
 
@@ -67,6 +68,8 @@ class Bench:
     budget: int
     judge_spec: EngineSpec
     judge_nodes: int
+    before: int = 0
+    """The number of the mover's earlier positions that are searched before, as in a game."""
     _pool: NodePool = field(init=False)
     _judge: Engine | None = None
 
@@ -74,13 +77,16 @@ class Bench:
         self._pool = NodePool(NodeMaker(*self.specs))
 
     def choose(self, chooser: Chooser, position: GamePosition) -> Row:
-        """A choice, with empty tables."""
+        """A choice, with tables that are empty before the mover's earlier positions."""
         how = chooser.how
         nodes = self._pool.nodes("", how, chooser.nodes, chooser.times * self.budget)
         fleet = VirtualFleet.of(nodes, how)
         fleet.new_game()
         sfen, moves = position
-        decision = fleet.search(SearchRequest(1, sfen, moves, soft_ms=SEARCH_MS, hard_ms=2 * SEARCH_MS))
+        for back in range(min(self.before, len(moves) // 2), -1, -1):
+            line = moves[: len(moves) - 2 * back]
+            number = 1 + self.before - back
+            decision = fleet.search(SearchRequest(number, sfen, line, soft_ms=SEARCH_MS, hard_ms=2 * SEARCH_MS))
         return {
             "chooser": chooser.name,
             "move": decision.move,
@@ -161,13 +167,14 @@ def main() -> None:
     parser.add_argument("--budget", type=int, default=20_000, help="nodes a move of every node")
     parser.add_argument("--judge", type=int, default=100_000, help="nodes of the search that judges each move")
     parser.add_argument("--voters", action="store_true", help="judge every move that was voted for")
+    parser.add_argument("--before", type=int, default=0, help="earlier positions of the mover that are searched before")
     parser.add_argument("--hash", type=int, default=8, help="MB of every node")
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--concurrency", type=int, default=multiprocessing.cpu_count())
     options = parser.parse_args()
     specs = tuple(EngineSpec(hash_mb=options.hash, eval_file=net) for net in options.net)
     judge = EngineSpec(hash_mb=_JUDGE_MB, eval_file=options.judge_net or options.net[0])
-    make = partial(Bench, specs, options.budget, judge, options.judge)
+    make = partial(Bench, specs, options.budget, judge, options.judge, options.before)
     single = lab_strategy("consult")
     choosers = [Chooser(f"{times}x", single, 1, int(times)) for times in options.times.split(",") if times]
     try:
