@@ -25,6 +25,7 @@ from zmq.utils.monitor import recv_monitor_message
 from cluster.network.channel import ChannelAddress, give_up_the_dead
 from cluster.network.messages import Peers, Shared
 from cluster.network.own_host import own_host
+from cluster.sharing.histories import HistoryRounds
 from cluster.sharing.table import (
     CHANGE_BYTES,
     ENTRY_BYTES,
@@ -324,7 +325,7 @@ class TableSharing:
         self._complaints: set[str] = set()
         self._depth = ShareDepth(shallowest)
         self._budget = TokenBucket()
-        self._history_budget = TokenBucket()
+        self._histories = HistoryRounds(engine)
         self._bytes_per_s = 0
         self._written = 0
         self._judged = self._refilled = self._marked = self._began = time.monotonic()
@@ -394,21 +395,23 @@ class TableSharing:
             self._bytes_per_s = order.bytes_per_s
             self._link.admit(order.listeners)
             self._link.listen_to(Source(*each) for each in zip(order.names, order.urls, order.keys, strict=True))
+            # It copies the tables, which the first round of a search should not have to do.
+            self._engine.share_histories(order.bytes_per_s > 0)
 
     def _exchange(self) -> None:
-        heard = self._receive()
+        self._receive()
         listeners = self._link.count_listeners()
-        if not listeners or not self._bytes_per_s:
+        limit = self._bytes_per_s / listeners if listeners else 0.0
+        now = time.monotonic()
+        changes = self._histories.exchange(now, self._began, limit * _HISTORIES)
+        if limit:
+            self._send(self._engine.take_entries(), changes, listeners, limit * (1 - _HISTORIES))
+        else:
             self._engine.share(None)
-            self._engine.share_histories(False)
-            return
-        self._send(self._engine.take_entries(), listeners)
-        # After the own changes were taken, so that they count in the means.
-        self._engine.absorb_changes(heard)
 
-    def _receive(self) -> list[HistoryChanges]:
-        """Take over the others' entries. Returns their changes of histories."""
-        traffic, found, hints, changes = self._traffic, list[Entries](), list[Entries](), list[HistoryChanges]()
+    def _receive(self) -> None:
+        """Take over the others' entries, and hear their changes of histories."""
+        traffic, found, hints = self._traffic, list[Entries](), list[Entries]()
         for node_id, data in self._link.receive():
             traffic.bytes_in += len(data)
             try:
@@ -423,22 +426,18 @@ class TableSharing:
                 hints.append(batch.entries)
             else:
                 found.append(batch.entries)
-                changes.append(batch.changes)
+                self._histories.hear(batch.changes)
                 traffic.changes_in += len(batch.changes.places)
         if found:
             traffic.used += self._engine.absorb_entries(np.concatenate(found))
         if hints:
             traffic.used += self._engine.absorb_moves(np.concatenate(hints))
-        return changes
 
-    def _send(self, entries: Entries, listeners: int) -> None:
-        limit = self._bytes_per_s / listeners * (1 - _HISTORIES)
+    def _send(self, entries: Entries, changes: HistoryChanges, listeners: int, limit: float) -> None:
+        """Send to each listener. ``limit``: bytes of entries a second."""
         now = time.monotonic()
         self._budget.refill(now - self._refilled, limit)
-        self._history_budget.refill(now - self._refilled, self._bytes_per_s / listeners * _HISTORIES)
         self._refilled = now
-        self._engine.share_histories(True)
-        changes = self._engine.take_changes(self._history_budget.room(CHANGE_BYTES))
         if len(entries):
             self._written += self._overhead + entries.nbytes
             most = self._budget.room(ENTRY_BYTES, self._overhead)
@@ -448,9 +447,7 @@ class TableSharing:
             batch = encode_batch(self._peer, self._meaning, self._sequence, entries, changes)
             self._sequence += 1
             self._link.publish(batch)
-            of_histories = CHANGE_BYTES * len(changes.places)
-            self._history_budget.spend(of_histories)
-            self._budget.spend(len(batch) - of_histories)
+            self._budget.spend(len(batch) - CHANGE_BYTES * len(changes.places))
             self._traffic.entries_out += len(entries)
             self._traffic.changes_out += len(changes.places)
             self._traffic.bytes_out += len(batch) * listeners
