@@ -186,5 +186,6 @@ class SharesTable(Protocol):
         """The largest changes since the last call, at most ``most``. As `take_entries`, one caller at a time."""
 
     def absorb_changes(self, heard: Sequence[HistoryChanges]) -> None:
-        """Average the values that other engines changed, each with this engine's own if the last `take_changes` had it.
-        Does nothing without `share_histories`. May run during a search, by the caller of `take_changes`."""
+        """Average the values that other engines changed, each with this engine's own if one of the last two calls of
+        `take_changes` had it. Does nothing without `share_histories`. May run during a search, by the caller of
+        `take_changes`."""

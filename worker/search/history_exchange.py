@@ -48,13 +48,13 @@ class HistoryExchange:
         """Regard all present values as known to the others."""
         self._histories.marks[:] = 0
         self._known[:] = self._histories.values
-        self._told = NO_CHANGES.places
+        self._told = self._told_before = NO_CHANGES.places
 
     def take(self, most: int) -> HistoryChanges:
         """The changes since the last call, but at most ``most``, the largest ones in relation to their tables' limits.
         The others are looked at again when the search learns again in their block."""
+        self._told_before, self._told = self._told, NO_CHANGES.places
         if most <= 0:
-            self._told = NO_CHANGES.places
             return NO_CHANGES
         count, start = 0, starts(SHARED_SIZES)
         where = self._histories.address, self._known.ctypes.data
@@ -71,15 +71,16 @@ class HistoryExchange:
         return HistoryChanges(self._told, values)
 
     def absorb(self, heard: Sequence[HistoryChanges]) -> None:
-        """Take over what other searches told: each value becomes the mean of theirs, and of this one's own if the last
-        `take` told it, too."""
+        """Take over what other searches told: each value becomes the mean of theirs, and of this one's own if one of
+        the last two calls of `take` told it. (Two, because what others told meanwhile has crossed with the first.)"""
         places = np.concatenate([changes.places for changes in heard])
         order = np.argsort(places, kind="stable")
         values = np.concatenate([changes.values for changes in heard])[order]
         places = places[order]
         # A place beyond the tables would be foreign memory.
         places = places[: np.searchsorted(places, len(self._known))]
-        _absorb(places, values, self._told, self._histories.address, self._known.ctypes.data)
+        told = np.union1d(self._told, self._told_before)
+        _absorb(places, values, told, self._histories.address, self._known.ctypes.data)
 
 
 @jit()

@@ -75,6 +75,28 @@ def test_all_have_the_mean_of_those_that_changed_a_value(changed: list[dict[int,
     assert all(len(exchange.take(ALL).places) == 0 for _, exchange in nodes), "a mean is no change"
 
 
+def test_messages_that_cross_lead_to_one_mean() -> None:
+    """Nodes exchange at different times: the second told before it heard the first."""
+    place = 1234
+    for tables, exchange in zip(TABLES[:2], EXCHANGES[:2], strict=True):
+        tables.values[place] = 0
+        exchange.forget()
+    first, second = EXCHANGES[:2]
+    learn(TABLES[0], place, 100)
+    from_first = first.take(ALL)
+    learn(TABLES[1], place, 200)
+    from_second = second.take(ALL)
+    second.absorb([from_first])
+    assert len(first.take(ALL).places) == 0
+    first.absorb([from_second])
+    assert [tables.values[place] for tables in TABLES[:2]] == [150, 150]
+    learn(TABLES[1], place, 400)
+    told = second.take(ALL)
+    first.take(ALL)
+    first.absorb([told])
+    assert TABLES[0].values[place] == 400, "it has not changed it again"
+
+
 @given(st.dictionaries(PLACES, st.integers(-1000, 1000), min_size=1, max_size=60), st.integers(0, 20))
 def test_the_largest_changes_for_their_table_come_first(changed: dict[int, int], most: int) -> None:
     tables, exchange = TABLES[0], EXCHANGES[0]
