@@ -20,24 +20,31 @@ from dataclasses import dataclass, fields
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from worker.engine import MOVES_MEANING, Entries, HistoryChanges
 
 ENTRY_BYTES: Final = 16
-CHANGE_BYTES: Final = 6
+CHANGE_BYTES: Final = 4
+"""Bytes of a changed value, but for a few fillers (`_packed`)."""
 MOST_ENTRIES: Final = 1 << 15
 """The most entries in one batch, and the most changes of histories: more than the default rate allows in the time
 between two batches."""
+_MOST_GAP: Final = 0xFFFF
+_FILLER: Final = -(1 << 15)
+"""The value of a filler; no history has it."""
+_MOST_PACKED: Final = MOST_ENTRIES + (1 << 32) // _MOST_GAP + 1
+"""The most changes with their fillers."""
 DEEPEST: Final = 60
 
 _MAGIC: Final = b"GGE2"
 _HEADER: Final = struct.Struct("<4s16sQIIB")
-"""Magic and version, meaning of the contents, sequence, numbers of entries and of changes, length of the sender's
-name."""
+"""Magic and version, meaning of the contents, sequence, numbers of entries and of packed changes, length of the
+sender's name."""
 MEANING_BYTES: Final = 16
 _MOVES_BYTES: Final = MOVES_MEANING // 2
 _MOST_NAME: Final = 255
-MOST_BATCH_BYTES: Final = _HEADER.size + _MOST_NAME + MOST_ENTRIES * (ENTRY_BYTES + CHANGE_BYTES)
+MOST_BATCH_BYTES: Final = _HEADER.size + _MOST_NAME + MOST_ENTRIES * ENTRY_BYTES + _MOST_PACKED * CHANGE_BYTES
 
 
 class BatchError(ValueError):
@@ -69,13 +76,13 @@ def header_bytes(peer: str) -> int:
 
 
 def encode_batch(peer: str, meaning: bytes, sequence: int, entries: Entries, changes: HistoryChanges) -> bytes:
-    """A batch as bytes, little-endian: header, name, key and word of each entry, places, values.
+    """A batch as bytes, little-endian: header, name, key and word of each entry, gap and value of each change.
 
     Args:
         peer: 1 to 255 bytes of UTF-8.
         meaning: 16 bytes; see `worker.engine.SharesTable.entries_meaning`.
         entries: (n, 2) of uint64, at most `MOST_ENTRIES`.
-        changes: at most `MOST_ENTRIES`.
+        changes: at most `MOST_ENTRIES`, places in ascending order, no value `_FILLER`.
 
     Raises:
         ValueError: an argument is out of range.
@@ -89,9 +96,31 @@ def encode_batch(peer: str, meaning: bytes, sequence: int, entries: Entries, cha
         raise ValueError(f"entries: shape {entries.shape}, expected (0..{MOST_ENTRIES}, 2)")
     if len(changes.places) > MOST_ENTRIES or len(changes.places) != len(changes.values):
         raise ValueError(f"changes: {len(changes.places)} places and {len(changes.values)} values")
-    header = _HEADER.pack(_MAGIC, meaning, sequence, len(entries), len(changes.places), len(name))
-    arrays = entries.astype("<u8", copy=False), changes.places.astype("<u4", copy=False), changes.values.astype("<i2")
+    gaps, values = _packed(changes)
+    header = _HEADER.pack(_MAGIC, meaning, sequence, len(entries), len(gaps), len(name))
+    arrays = entries.astype("<u8", copy=False), gaps.astype("<u2", copy=False), values.astype("<i2", copy=False)
     return b"".join((header, name, *(array.tobytes() for array in arrays)))
+
+
+def _packed(changes: HistoryChanges) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.int16]]:
+    """The distance of each place from the one before, the first from 0, and its value. Where the distance is too large
+    for 16 bits, fillers come before it."""
+    distances = np.diff(changes.places.astype(np.int64), prepend=0)
+    fillers, rest = np.divmod(distances, _MOST_GAP)
+    if not fillers.any():
+        return rest.astype(np.uint16), changes.values
+    at = np.cumsum(fillers + 1) - 1
+    gaps = np.full(at[-1] + 1, _MOST_GAP, np.uint16)
+    values = np.full(at[-1] + 1, _FILLER, np.int16)
+    gaps[at], values[at] = rest, changes.values
+    return gaps, values
+
+
+def _unpacked(gaps: npt.NDArray[np.uint16], values: npt.NDArray[np.int16]) -> HistoryChanges:
+    """The reverse of `_packed`."""
+    places = np.cumsum(gaps, dtype=np.int64).astype(np.uint32)
+    real = values != _FILLER
+    return HistoryChanges(places[real], values[real])
 
 
 def decode_batch(data: bytes, meaning: bytes, node_id: str) -> Batch:
@@ -106,11 +135,11 @@ def decode_batch(data: bytes, meaning: bytes, node_id: str) -> Batch:
     magic, its_meaning, sequence, count, changed, name_bytes = _HEADER.unpack_from(data)
     if magic != _MAGIC:
         raise BatchError(f"batch: begins with {magic!r} instead of {_MAGIC!r}")
-    if max(count, changed) > MOST_ENTRIES:
-        raise BatchError(f"batch: {count} entries and {changed} changes, at most {MOST_ENTRIES} of each are allowed")
+    if count > MOST_ENTRIES or changed > _MOST_PACKED:
+        raise BatchError(f"batch: {count} entries and {changed} changes: too many")
     start = _HEADER.size + name_bytes
-    places_at = start + count * ENTRY_BYTES
-    expected = places_at + changed * CHANGE_BYTES
+    changes_at = start + count * ENTRY_BYTES
+    expected = changes_at + changed * CHANGE_BYTES
     if len(data) != expected:
         raise BatchError(f"batch: {len(data)} bytes, with {count} entries and {changed} changes it has {expected}")
     try:
@@ -122,9 +151,9 @@ def decode_batch(data: bytes, meaning: bytes, node_id: str) -> Batch:
     if its_meaning[:_MOVES_BYTES] != meaning[:_MOVES_BYTES]:
         raise ForeignBatch(f"batch of {peer}: entries of another build")
     words = np.frombuffer(data, "<u8", 2 * count, start).reshape(count, 2).astype(np.uint64, copy=False)
-    places = np.frombuffer(data, "<u4", changed, places_at).astype(np.uint32, copy=False)
-    values = np.frombuffer(data, "<i2", changed, places_at + 4 * changed).astype(np.int16, copy=False)
-    return Batch(peer, sequence, words, HistoryChanges(places, values), moves_only=its_meaning != meaning)
+    gaps = np.frombuffer(data, "<u2", changed, changes_at).astype(np.uint16, copy=False)
+    values = np.frombuffer(data, "<i2", changed, changes_at + 2 * changed).astype(np.int16, copy=False)
+    return Batch(peer, sequence, words, _unpacked(gaps, values), moves_only=its_meaning != meaning)
 
 
 class ShareDepth:
