@@ -6,21 +6,18 @@ Lazy SMP: all threads search the root on one table, and at the end they vote. A 
 from __future__ import annotations
 
 import functools
-import hashlib
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import nullcontext
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
 from worker.clock.outlook import Signs
 from worker.engine import (
-    MOVES_MEANING,
     ROOT_MATE_NODES,
     Bound,
     EngineError,
@@ -36,8 +33,9 @@ from worker.jit.options import TUNING
 from worker.nnue import Network, NetworkFileError, load_network
 from worker.rules import EnteringKingRule, Rules
 from worker.score import INFINITE, MAX_PLY, NO_SCORE, is_mate, mate_in
-from worker.search import correction, state, tt, tuning
+from worker.search import tt, tuning
 from worker.search.history_exchange import NO_CHANGES, HistoryExchange
+from worker.search.meaning import meaning, network_digest
 from worker.search.root_mate import RootMate
 from worker.search.state import MAX_DEPTH, NEVER, shared_histories
 from worker.search.thread import Ballot, PvLine, SearchThread, Task, elect
@@ -208,31 +206,12 @@ class NumbaEngine:
             thread.use(self._table, self._histories)
 
     def entries_meaning(self) -> str:
-        """A digest of everything that determines the meaning of entries and histories: their layouts and keys, the
-        network and the rules.
-
-        Numbers that come with each search (`Rules.of_search`) are left out: they are the same on every node of a fleet.
-        """
-        rules = replace(self.rules, max_moves=0, draw_black=0, draw_white=0)
-        # The sources stand for the layouts, so no version number has to be maintained.
-        layout = hashlib.sha256(Path(tt.__file__).read_bytes() + repr(Position.startpos().key).encode()).hexdigest()
-        histories = Path(state.__file__).read_bytes() + Path(correction.__file__).read_bytes()
-        facts = self._network_digest, self._network.fv_scale, rules, hashlib.sha256(histories).digest()
-        evaluation = hashlib.sha256(repr(facts).encode()).hexdigest()
-        return layout[:MOVES_MEANING] + evaluation[:MOVES_MEANING]
+        """What entries and histories mean here (`worker.search.meaning`)."""
+        return meaning(self._network_digest, self._network.fv_scale, self.rules)
 
     @functools.cached_property
     def _network_digest(self) -> str:
-        network = self._network
-        digest = hashlib.sha256(str(network.architecture).encode())
-        for array in (network.transformer_bias, network.transformer_weight):
-            digest.update(array.data)
-        for array in (array for layer in network.layers for array in layer):
-            # The memory layout of a layer, and its number of padding zeros, depend on the CPU.
-            digest.update(np.sort(array[array != 0]).astype(np.int64).data)
-        if network.stacks is not None:
-            digest.update(network.stacks.digest)
-        return digest.hexdigest()
+        return network_digest(self._network)
 
     def share(self, min_depth: int | None) -> None:
         """Collect table entries of ``min_depth`` and deeper for `take_entries` from now on; None: none."""
