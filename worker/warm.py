@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from numba import boolean, int64, uint64
+from numba import boolean, int16, int32, int64, uint32, uint64
 
 from worker.jit import cache_dir
 from worker.jit.cache import mark_used, prune
@@ -19,7 +19,7 @@ from worker.mate import dfpn, expansion
 from worker.mate.state import MS, hand_of
 from worker.nnue import NN, evaluate, evaluate_full
 from worker.pack import unpack_shipped
-from worker.search import alphabeta, exchange, mate1, picker, quiescence, root, tt
+from worker.search import alphabeta, exchange, history_exchange, mate1, picker, quiescence, root, tt
 from worker.search.state import TH, begin_search
 from worker.shogi import attacks, declaration, makemove, movegen
 from worker.shogi.state import POS
@@ -54,6 +54,8 @@ _STAGES: Final[tuple[Stage, ...]] = (
     ("transposition table", tt.absorb, (TH, int64, int64)),
     ("transposition table", tt._count_fresh, (int64, int64)),
     ("transposition table", tt.collect, (int64, int64, int64, int64, int64)),
+    ("histories", history_exchange.collect_changes, (*(int64,) * 6, uint32[::1], int32[::1], int64)),
+    ("histories", history_exchange.take_means, (uint32[::1], int16[::1], uint32[::1], int64, int64)),
     ("search", begin_search, (TH,)),
     ("move picking", picker.next_move, (POS, TH, int64, int64, int64)),
     ("mate in one", mate1.mate_in_one, (POS, int64)),

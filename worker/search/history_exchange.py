@@ -43,6 +43,8 @@ class HistoryExchange:
         self._places = np.empty(self._MOST, np.uint32)
         self._sizes = np.empty(self._MOST, np.int32)
         self.forget()
+        self.take(1)  # reads the compiled code, which would otherwise take its time from the first search
+        self.absorb([NO_CHANGES])
 
     def forget(self) -> None:
         """Regard all present values as known to the others."""
@@ -61,7 +63,7 @@ class HistoryExchange:
         marks = self._histories.marks.ctypes.data
         for name, limit in SHARED_LIMITS.items():
             blocks = start[name] // _BLOCK, (start[name] + SHARED_SIZES[name]) // _BLOCK
-            count = int(_collect(marks, *blocks, *where, limit, self._places, self._sizes, count))
+            count = int(collect_changes(marks, *blocks, *where, limit, self._places, self._sizes, count))
         places = self._places[:count]
         if count > most:
             places = np.sort(places[np.argpartition(self._sizes[:count], count - most)[count - most :]])
@@ -80,11 +82,11 @@ class HistoryExchange:
         # A place beyond the tables would be foreign memory.
         places = places[: np.searchsorted(places, len(self._known))]
         told = np.union1d(self._told, self._told_before)
-        _absorb(places, values, told, self._histories.address, self._known.ctypes.data)
+        take_means(places, values, told, self._histories.address, self._known.ctypes.data)
 
 
 @jit()
-def _collect(
+def collect_changes(
     marks: int, first: int, end: int, values: int, known: int, limit: int, places: Any, sizes: Any, count: int
 ) -> Any:
     """Append the changes in the marked blocks from ``first`` to ``end``, and remove their marks.
@@ -119,7 +121,7 @@ def _collect(
 
 
 @jit()
-def _absorb(places: Any, heard: Any, told: Any, values: int, known: int) -> None:
+def take_means(places: Any, heard: Any, told: Any, values: int, known: int) -> None:
     """Set the value at each of ``places`` (ascending, with repetitions) to the mean of what was ``heard`` for it, and
     of its own if it is among ``told`` (ascending)."""
     own = np.int64(0)
