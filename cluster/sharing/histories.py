@@ -1,8 +1,8 @@
 """The exchange of histories between nodes: when, and how many values. Pure.
 
 A node sends the values that changed most, as many as its rate allows, and sets the values that it hears to means
-(`worker.search.history_exchange`). Early in a search it does so in every round, later four times a second: at a million
-nodes a second an exchange takes 1 to 3 ms of the node's core, because so many values have changed.
+(`worker.search.history_exchange`). At a million nodes a second hundreds of thousands of values change in a second, and
+to look through them takes 1 to 3 ms of the node's core. So exchanges become rarer while a search goes on.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from cluster.sharing.table import CHANGE_BYTES, TokenBucket
 from worker.engine import HistoryChanges, SharesTable
 
 LATEST_S: Final = 0.25
-"""The most seconds between two exchanges."""
-_PART: Final = 1 / 8
-"""Up to that it is this part of the time since the search began."""
+"""The most seconds between two exchanges. Up to that it is the time since the search began."""
+MOST_BYTES_PER_S: Final = 1 << 17
+"""To each listener: 33,000 values. More of them take more time and were not better."""
 
 NO_CHANGES: Final = HistoryChanges(np.empty(0, np.uint32), np.empty(0, np.int16))
 
@@ -40,14 +40,14 @@ class HistoryRounds:
 
         Args:
             began: when the search began.
-            limit: bytes a second to each listener; 0: there is none.
+            limit: bytes a second to each listener, of which `MOST_BYTES_PER_S` are used at most; 0: there is none.
         """
-        self._budget.refill(now - self._refilled, limit)
+        self._budget.refill(now - self._refilled, min(limit, MOST_BYTES_PER_S))
         self._refilled = now
         if now < self._next and began == self._began:
             return NO_CHANGES
         self._began = began
-        self._next = now + min(LATEST_S, (now - began) * _PART)
+        self._next = now + min(LATEST_S, now - began)
         changes = self._engine.take_changes(self._budget.room(CHANGE_BYTES))
         self._budget.spend(CHANGE_BYTES * len(changes.places))
         # Only now, so that what this node learned counts in the means.

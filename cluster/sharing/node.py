@@ -273,7 +273,7 @@ _PART: Final = 1 / 8
 """Between these limits: this part of the time since the search began. So a short search shares often enough, and a long
 one spends less on it."""
 _HISTORIES: Final = 1 / 8
-"""The part of the rate that histories get: 1 MB/s of the default."""
+"""The part of the rate that histories get at most: 1 MB/s of the default."""
 _JUDGE_S: Final = 0.1
 """Seconds between two checks of the depth."""
 _REPORT_S: Final = 5.0

@@ -23,7 +23,11 @@ from worker.search.bench import run_bench
 from worker.shogi import Position, MoveError
 run_bench(depth=3)
 engine = NumbaEngine(hash_mb=1, threads=2)
+engine.share(2)
+engine.share_histories(True)
 engine.go(Limits(depth=4, multipv=3))
+engine.absorb_entries(engine.take_entries())
+engine.absorb_changes([engine.take_changes(100)])
 position = Position.startpos()
 for text in ("7g7f", "3c3d", "8h2b+", "3a2b"):
     position.push_usi(text)

@@ -15,6 +15,7 @@ import zmq
 from cluster.network.channel import ChannelAddress
 from cluster.network.messages import Peers, Shared
 from cluster.sharing.node import ShareLink, Source, TableSharing
+from cluster.sharing.table import CHANGE_BYTES
 from tests.cluster.sharers import MEANING, DictTable, Sharer, until
 from worker.engine import Entries
 
@@ -107,7 +108,7 @@ def test_changes_of_histories_go_to_equals_within_their_part_of_the_rate(start: 
     until(lambda: bool(a.reports))
     sent = sum(report.changes_out for report in a.reports)
     # Two listeners get an eighth of the rate together; a quarter of a second may have been saved up.
-    assert 500 < sent * 6 * 2 <= 2_000_000 / 8 * (time.monotonic() - began + 1)
+    assert 500 < sent * CHANGE_BYTES * 2 <= 2_000_000 / 8 * (time.monotonic() - began + 1)
     assert stranger.table.values == {}, "its evaluation is another one"
 
 
