@@ -144,8 +144,8 @@ class NumbaEngine:
     def _clear_tables(self) -> None:
         for tables in self._own:
             tables.clear()
-        if self._exchange is not None:
-            self._exchange.forget()
+        if (exchange := self._exchange) is not None:  # read once: another thread may end the exchange
+            exchange.forget()
 
     def set_position(self, sfen: str, moves: Sequence[str] = ()) -> None:
         try:
