@@ -12,8 +12,8 @@ every move with a vote) is judged by a search of the position after it, with the
 ``--judge-net``. OUT.jsonl keeps every choice and every judgement: the same command continues from there, with more
 positions or more strategies. `benchmarks.choices_table` shows the results.
 
-It ignores effects of whole games, and the judge makes mistakes: games by `gougi lab
---against 4x` decide. Use it to compare variants on the same positions.
+It ignores effects of whole games, and the judge makes mistakes: games by `gougi lab --against 4x` decide. Use it to
+compare variants on the same positions.
 """
 
 from __future__ import annotations

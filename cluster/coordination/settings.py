@@ -103,5 +103,5 @@ class SharingSettings:
     depth: int = 2
     """They send table entries of at least this depth, or of a greater depth if there are too many; 0: nothing."""
     bytes_per_s: int = 8_000_000
-    """Bytes a second that a node may send to all its listeners together, an eighth of them for histories; it receives
-    the same amount."""
+    """Bytes a second that a node may send to all its listeners together, at most an eighth of them for histories; it
+    receives the same amount."""

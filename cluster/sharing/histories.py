@@ -17,7 +17,7 @@ from worker.engine import HistoryChanges, SharesTable
 LATEST_S: Final = 0.25
 """The most seconds between two exchanges. Up to that it is the time since the search began."""
 MOST_BYTES_PER_S: Final = 1 << 17
-"""To each listener: 33,000 values. More of them take more time and were not better."""
+"""To each listener: 33,000 values. More of them take more time, and games do not show that they help."""
 
 NO_CHANGES: Final = HistoryChanges(np.empty(0, np.uint32), np.empty(0, np.int16))
 
@@ -33,7 +33,8 @@ class HistoryRounds:
 
     def hear(self, changes: HistoryChanges) -> None:
         """Another node sent these."""
-        self._heard.append(changes)
+        if len(changes.places):
+            self._heard.append(changes)
 
     def exchange(self, now: float, began: float, limit: float) -> HistoryChanges:
         """The changes to send now, often none. What was heard is taken over with them.

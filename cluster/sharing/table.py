@@ -103,7 +103,7 @@ def encode_batch(peer: str, meaning: bytes, sequence: int, entries: Entries, cha
 
 
 def _packed(changes: HistoryChanges) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.int16]]:
-    """The distance of each place from the one before, the first from 0, and its value. Where the distance is too large
+    """The distance of each place from the one before, the first from 0, and its value. If the distance is too large
     for 16 bits, fillers come before it."""
     distances = np.diff(changes.places.astype(np.int64), prepend=0)
     fillers, rest = np.divmod(distances, _MOST_GAP)

@@ -113,8 +113,8 @@ class ClusterConfig(_Section):
     """Nodes with the same network send each other the table entries of at least this depth, and what they have learned
     in the histories. 0: none."""
     share_bytes_per_s: Annotated[int, Field(ge=10_000, le=10_000_000_000)] = _SHARING.bytes_per_s
-    """Bytes per second that each node may send to all others together, an eighth of them for histories. It receives
-    about as many."""
+    """Bytes per second that each node may send to all others together, at most an eighth of them for histories. It
+    receives about as many."""
 
 
 class CsaConfig(_Section):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,13 +18,17 @@ from worker.search.history_exchange import HistoryExchange
 from worker.search.state import MARK_SHIFT, SHARED_LIMITS, SHARED_SIZES, Histories, shared_histories, starts
 from worker.shogi import STARTPOS
 
-TABLES = [shared_histories() for _ in range(3)]
-"""Some tables for all tests, because each has 74 MB. No test relies on what is in them."""
-EXCHANGES = [HistoryExchange(tables) for tables in TABLES]
-COUNT = len(TABLES[0].values)
+COUNT = sum(SHARED_SIZES.values())
 EDGES = [edge for start in starts(SHARED_SIZES).values() for edge in (start - 1, start) if edge >= 0] + [COUNT - 1]
 PLACES = st.sampled_from(EDGES) | st.integers(0, COUNT - 1) | st.integers(1000, 1100)
 ALL = 1 << 18
+Nodes = list[tuple[Histories, HistoryExchange]]
+
+
+@pytest.fixture(scope="module")
+def nodes() -> Nodes:
+    """Three for all tests, because each has 148 MB. No test relies on what is in them."""
+    return [(tables, HistoryExchange(tables)) for tables in (shared_histories() for _ in range(3))]
 
 
 def limit_at(place: int) -> int:
@@ -51,9 +56,9 @@ def search(engine: NumbaEngine, nodes: int) -> None:
     engine.go(Limits(nodes=nodes))
 
 
-@given(st.lists(st.dictionaries(PLACES, st.integers(-1000, 1000), max_size=40), min_size=2, max_size=3))
-def test_all_have_the_mean_of_those_that_changed_a_value(changed: list[dict[int, int]]) -> None:
-    nodes = list(zip(TABLES, EXCHANGES, strict=True))[: len(changed)]
+@given(changed=st.lists(st.dictionaries(PLACES, st.integers(-1000, 1000), max_size=40), min_size=2, max_size=3))
+def test_all_have_the_mean_of_those_that_changed_a_value(nodes: Nodes, changed: list[dict[int, int]]) -> None:
+    nodes = nodes[: len(changed)]
     places = sorted(set().union(*changed))
     for tables, exchange in nodes:
         tables.values[places] = 7
@@ -75,31 +80,31 @@ def test_all_have_the_mean_of_those_that_changed_a_value(changed: list[dict[int,
     assert all(len(exchange.take(ALL).places) == 0 for _, exchange in nodes), "a mean is no change"
 
 
-def test_messages_that_cross_lead_to_one_mean() -> None:
+def test_messages_that_cross_lead_to_one_mean(nodes: Nodes) -> None:
     """Nodes exchange at different times: the second told before it heard the first."""
     place = 1234
-    for tables, exchange in zip(TABLES[:2], EXCHANGES[:2], strict=True):
+    (first_tables, first), (second_tables, second) = nodes[:2]
+    for tables, exchange in nodes[:2]:
         tables.values[place] = 0
         exchange.forget()
-    first, second = EXCHANGES[:2]
-    learn(TABLES[0], place, 100)
+    learn(first_tables, place, 100)
     from_first = first.take(ALL)
-    learn(TABLES[1], place, 200)
+    learn(second_tables, place, 200)
     from_second = second.take(ALL)
     second.absorb([from_first])
     assert len(first.take(ALL).places) == 0
     first.absorb([from_second])
-    assert [tables.values[place] for tables in TABLES[:2]] == [150, 150]
-    learn(TABLES[1], place, 400)
+    assert first_tables.values[place] == second_tables.values[place] == 150
+    learn(second_tables, place, 400)
     told = second.take(ALL)
     first.take(ALL)
     first.absorb([told])
-    assert TABLES[0].values[place] == 400, "it has not changed it again"
+    assert first_tables.values[place] == 400, "it has not changed it again"
 
 
-@given(st.dictionaries(PLACES, st.integers(-1000, 1000), min_size=1, max_size=60), st.integers(0, 20))
-def test_the_largest_changes_for_their_table_come_first(changed: dict[int, int], most: int) -> None:
-    tables, exchange = TABLES[0], EXCHANGES[0]
+@given(changed=st.dictionaries(PLACES, st.integers(-1000, 1000), min_size=1, max_size=60), most=st.integers(0, 20))
+def test_the_largest_changes_for_their_table_come_first(nodes: Nodes, changed: dict[int, int], most: int) -> None:
+    tables, exchange = nodes[0]
     tables.values[list(changed)] = 0
     exchange.forget()
     for place, value in changed.items():
@@ -130,8 +135,8 @@ def test_every_change_of_a_search_is_found() -> None:
         assert np.array_equal(values_of(ours), values_of(theirs))
 
 
-def test_places_outside_the_tables_are_left_out() -> None:
-    tables, exchange = TABLES[0], EXCHANGES[0]
+def test_places_outside_the_tables_are_left_out(nodes: Nodes) -> None:
+    tables, exchange = nodes[0]
     exchange.forget()
     places = np.array([5, COUNT - 1, COUNT, 2**31, 2**32 - 1], np.uint32)
     exchange.absorb([HistoryChanges(places, np.full(5, 77, np.int16))])
