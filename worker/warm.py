@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from numba import boolean, int16, int32, int64, uint32, uint64
+from numba import boolean, int16, int32, int64, uint16, uint32, uint64
 
 from worker.jit import cache_dir
 from worker.jit.cache import mark_used, prune
@@ -29,6 +29,10 @@ Progress = Callable[[str, int, int], None]
 
 Stage = tuple[str, Any, tuple[Any, ...]]
 """The stage's name, a compiled function, and the types of its arguments."""
+
+_PLACES: Final = uint32[::1]
+_VALUES: Final = int16[::1]
+_CHANGES: Final = (_PLACES, uint16[::1], int32[::1])
 
 # In the order of dependence, so that each stage compiles little more than its name says.
 _STAGES: Final[tuple[Stage, ...]] = (
@@ -54,8 +58,9 @@ _STAGES: Final[tuple[Stage, ...]] = (
     ("transposition table", tt.absorb, (TH, int64, int64)),
     ("transposition table", tt._count_fresh, (int64, int64)),
     ("transposition table", tt.collect, (int64, int64, int64, int64, int64)),
-    ("histories", history_exchange.collect_changes, (*(int64,) * 6, uint32[::1], int32[::1], int64)),
-    ("histories", history_exchange.take_means, (uint32[::1], int16[::1], uint32[::1], int64, int64)),
+    ("histories", history_exchange.collect_changes, (*(int64,) * 3, _PLACES, *(int64,) * 3, *_CHANGES, int64)),
+    ("histories", history_exchange.tell_largest, (*_CHANGES, *(int64,) * 3, _PLACES, _VALUES)),
+    ("histories", history_exchange.take_means, (_PLACES, _VALUES, _PLACES, _PLACES, int64, int64)),
     ("search", begin_search, (TH,)),
     ("move picking", picker.next_move, (POS, TH, int64, int64, int64)),
     ("mate in one", mate1.mate_in_one, (POS, int64)),

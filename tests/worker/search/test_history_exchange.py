@@ -110,7 +110,7 @@ def test_the_largest_changes_for_their_table_come_first(nodes: Nodes, changed: d
     for place, value in changed.items():
         learn(tables, place, value)
     changed = {place: value for place, value in changed.items() if value}
-    sizes = {place: abs(value) * 65536 // limit_at(place) for place, value in changed.items()}
+    sizes = {place: abs(value) * 4096 // limit_at(place) for place, value in changed.items()}
     taken = exchange.take(most)
     assert len(taken.places) == min(most, len(changed))
     left = sizes.keys() - set(taken.places.tolist())
