@@ -16,8 +16,6 @@ from worker.engine import HistoryChanges, SharesTable
 
 LATEST_S: Final = 0.25
 """The most seconds between two exchanges. Up to that it is the time since the search began."""
-MOST_BYTES_PER_S: Final = 1 << 17
-"""To each listener: 33,000 values. More of them take more time, and games do not show that they help."""
 
 NO_CHANGES: Final = HistoryChanges(np.empty(0, np.uint32), np.empty(0, np.int16))
 
@@ -41,9 +39,9 @@ class HistoryRounds:
 
         Args:
             began: when the search began.
-            limit: bytes a second to each listener, of which `MOST_BYTES_PER_S` are used at most; 0: there is none.
+            limit: bytes a second to each listener; 0: there is none.
         """
-        self._budget.refill(now - self._refilled, min(limit, MOST_BYTES_PER_S))
+        self._budget.refill(now - self._refilled, limit)
         self._refilled = now
         if now < self._next and began == self._began:
             return NO_CHANGES

@@ -7,7 +7,7 @@ shared histories. They vote as nodes do. Settings remove one of these properties
 
 ``one_table``, ``one_history``: 0 or 1. ``slice_ms``: how far one searcher runs ahead of the others, and the maximum
 delay of its results to them, in milliseconds of the virtual second that a search takes. ``histories``: the most changed
-values of histories that a node sends to each other in a slice. ``nets``: how many of the laboratory's
+values of histories that a node sends to all others together in a slice. ``nets``: how many of the laboratory's
 networks are dealt to the nodes in turn; ``second_budget``: the budget of the nodes with the second one, in percent of
 that of the others::
 
@@ -26,9 +26,9 @@ from lab.strategies.strategy import Strategy, StrategyError, strategy
 SLICE_MS: Final = 32
 """A thirty-second of the virtual second: the maximum delay of one node's results to the others. Real nodes send every
 30 to 60 ms (`cluster.sharing.node`)."""
-HISTORIES: Final = 32
-"""The most changed values of histories that a node sends to each other in a slice, of some 400 that change. Real nodes
-send about as large a part (`cluster.sharing.histories`)."""
+HISTORIES: Final = 224
+"""The most changed values of histories that a node sends to all others together in a slice, of some 400 that change.
+Real nodes send each other about as large a part (`cluster.sharing.histories`): of eight each hears 32, of two 224."""
 THREADS: Final = "threads"
 _TOGETHER_MS: Final = 8
 """Slices of threads: at 20,000 nodes a move 160 nodes."""

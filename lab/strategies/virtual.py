@@ -64,7 +64,7 @@ class VirtualFleet:
     one_history: bool = False
     """The same for the histories that threads share."""
     histories: int = HISTORIES
-    """The most values of histories that a node sends to each other in a slice; 0: none, as without shared entries."""
+    """The most values of histories that a node sends to all others together in a slice; 0: none, as without shared entries."""
     log: list[tuple[int, LogEvent]] = field(default_factory=list)
     """Log events of the last search, with their virtual time."""
     progress: list[Progress] = field(default_factory=list)
@@ -349,7 +349,8 @@ class JobRun:
 
 def exchange(family: Sequence[Sequence[SharesTable]], histories: int) -> None:
     """Every engine copies its group's new entries since the last exchange, and the moves of the other groups'; it
-    averages the values of its group's histories that changed most, at most ``histories`` of each engine."""
+    averages the values of its group's histories that changed most, of which each engine sends ``histories`` at most to
+    all others together."""
     fresh = [[engine.take_entries() for engine in engines] for engines in family]
     for group, engines in enumerate(family):
         for number, engine in enumerate(engines):
@@ -360,7 +361,8 @@ def exchange(family: Sequence[Sequence[SharesTable]], histories: int) -> None:
             if any(map(len, hints)):
                 engine.absorb_moves(np.concatenate(hints))
         if histories and len(engines) > 1:
-            changes = [engine.take_changes(histories) for engine in engines]
+            most = max(1, histories // (len(engines) - 1))
+            changes = [engine.take_changes(most) for engine in engines]
             for number, engine in enumerate(engines):
                 engine.absorb_changes([each for other, each in enumerate(changes) if other != number])
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cluster.sharing.histories import LATEST_S, MOST_BYTES_PER_S, HistoryRounds
+from cluster.sharing.histories import LATEST_S, HistoryRounds
 from cluster.sharing.table import CHANGE_BYTES
 from tests.cluster.sharers import DictTable
 from worker.engine import HistoryChanges
@@ -80,5 +80,4 @@ def test_no_more_is_sent_than_the_rate_allows(limit: float, steps: list[tuple[fl
     for now, (_, count) in zip(times, steps, strict=True):
         table.change(np.arange(count), 3)
         sent += len(histories.exchange(1000 + now, 1000.0, limit).places)
-    most = min(limit, MOST_BYTES_PER_S)
-    assert sent * CHANGE_BYTES <= most * (now + LATEST_S) + 1, "a quarter of a second may be saved up"
+    assert sent * CHANGE_BYTES <= limit * (now + LATEST_S) + 1, "a quarter of a second may be saved up"
