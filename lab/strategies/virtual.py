@@ -64,7 +64,8 @@ class VirtualFleet:
     one_history: bool = False
     """The same for the histories that threads share."""
     histories: int = HISTORIES
-    """The most values of histories that a node sends to all others together in a slice; 0: none, as without shared entries."""
+    """The most values of histories that a node sends to all others together in a slice; 0: none, as without shared
+    entries."""
     log: list[tuple[int, LogEvent]] = field(default_factory=list)
     """Log events of the last search, with their virtual time."""
     progress: list[Progress] = field(default_factory=list)
