@@ -2,7 +2,7 @@
 
 A node sends the values that changed most, as many as its rate allows, and sets the values that it hears to means
 (`worker.search.history_exchange`). At a million nodes a second hundreds of thousands of values change in a second, and
-to look through them takes 1 to 3 ms of the node's core. So exchanges become rarer while a search goes on.
+to look through them takes 1 to 2 ms of the node's core. So exchanges become rarer while a search goes on.
 """
 
 from __future__ import annotations

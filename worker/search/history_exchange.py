@@ -102,7 +102,7 @@ def collect_changes(
     places: Any,
     sizes: Any,
     numbers: Any,
-    count: int,
+    count: Any,
 ) -> Any:
     """Append the changes in the marked blocks from ``first`` to ``end``, and remove their marks.
 
