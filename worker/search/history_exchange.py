@@ -116,7 +116,7 @@ def collect_changes(
     Returns:
         The new count.
     """
-    scale = (_UNIT << 32) // limit + 1  # times this and >> 32 is times _UNIT // limit, without a division
+    scale = (_UNIT << 32) // limit + 1  # change * scale >> 32 is change * _UNIT // limit, without a division
     marked = np.int64(0)
     block = np.int64(first)
     while block < end:
