@@ -95,13 +95,13 @@ NODE_ANSWER: Final = Metric(
 )
 NODE_JOINS: Final = Metric("gougi_node_joins_total", Kind.COUNTER, "Nodes that came, or came back.")
 NODE_LOSSES: Final = Metric(
-    "gougi_node_losses_total", Kind.COUNTER, "Losses of a node that did not leave of itself.", ("node",)
+    "gougi_node_losses_total", Kind.COUNTER, "Losses of a node that did not leave by itself.", ("node",)
 )
 NODE_STARVED: Final = Metric(
     "gougi_node_starved_total", Kind.COUNTER, "Times that a node said that others take its cores.", ("node",)
 )
 DECISIONS: Final = Metric(
-    "gougi_decisions_total", Kind.COUNTER, "Searches that ended, by whose word it was.", ("source",), SOURCES
+    "gougi_decisions_total", Kind.COUNTER, "Searches that ended, by the source of the decision.", ("source",), SOURCES
 )
 SEARCH_TIME: Final = Metric(
     "gougi_search_seconds", Kind.HISTOGRAM, "Time of a search, pondering before it left out.", buckets=MOVE_S
@@ -113,7 +113,7 @@ WASTED: Final = Metric(
     "gougi_wasted_nodes_total", Kind.COUNTER, "Of these: in jobs that brought nothing to the decision."
 )
 REDEALT: Final = Metric(
-    "gougi_redeals_total", Kind.COUNTER, "Trees dealt again in a search, by why.", ("why",), REDEALS
+    "gougi_redeals_total", Kind.COUNTER, "Trees dealt again in a search, by reason.", ("why",), REDEALS
 )
 RESENT: Final = Metric("gougi_jobs_resent_total", Kind.COUNTER, "Jobs sent again: their node had not heard of them.")
 JOBS_FAILED: Final = Metric("gougi_jobs_failed_total", Kind.COUNTER, "Jobs that a node's engine failed in.")
