@@ -1,4 +1,4 @@
-"""The cost of a fleet's own machinery: nodes that search nothing, on real Ray, measured from the master.
+"""The cost of a fleet's own machinery: nodes that search nothing, measured from the master.
 
     python -m benchmarks.overhead [--actors 2,8,32] [--rounds 40] [--json]
 
@@ -10,8 +10,7 @@ the machine's clock as nodes, so every report contains the time when it was made
   within the presearch, 300 ms);
 - ``deal``: from the deal of the split tree to the moment at which the last node searches its leaf;
 - ``report``: from a node's engine to the master's coordinator;
-- ``stop``: from `Searcher.stop` to the decision; ``quiet``: to the moment at which the last node has ended;
-- ``ray call``, ``ray all``: a call of one bare actor in a cluster with as many actors, and of all of them at once.
+- ``stop``: from `Searcher.stop` to the decision; ``quiet``: to the moment at which the last node has ended.
 """
 
 from __future__ import annotations
@@ -19,13 +18,9 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import multiprocessing
-import os
 import sys
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from benchmarks.figures import Figures, machine, show
 from benchmarks.paced import now_us, paced_engine
@@ -155,46 +150,16 @@ async def measure_fleet(nodes: int, rounds: int) -> dict[str, Figures]:
     return figures
 
 
-def measure_ray(actors: int, rounds: int) -> dict[str, Figures]:
-    """The same for calls of bare Ray actors, on a cluster that this process starts."""
-    import ray
-
-    class Bare:
-        def call(self) -> None: ...
-
-    figures = {name: Figures() for name in ("ray call", "ray all")}
-    with tempfile.TemporaryDirectory(prefix="gougi-bench-", ignore_cleanup_errors=True) as folder:
-        quiet = {"log_to_driver": False, "logging_level": "ERROR", "include_dashboard": False}
-        ray.init(address="local", num_cpus=0, object_store_memory=80 * 1024 * 1024, _temp_dir=folder, **quiet)
-        try:
-            bare: list[Any] = [ray.remote(num_cpus=0)(Bare).remote() for _ in range(actors)]
-            ray.get([actor.call.remote() for actor in bare])
-            for _ in range(rounds):
-                began = now_us()
-                ray.get(bare[0].call.remote())
-                figures["ray call"].add((now_us() - began) / 1000)
-                began = now_us()
-                ray.get([actor.call.remote() for actor in bare])
-                figures["ray all"].add((now_us() - began) / 1000)
-        finally:
-            ray.shutdown()
-    return figures
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--actors", default="2,8,32", help="numbers of nodes, with commas")
     parser.add_argument("--rounds", type=int, default=40, help="searches for each of them")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     found: dict[str, dict[str, Figures]] = {}
     for nodes in map(int, options.actors.split(",")):
         print(f"{nodes} nodes", file=sys.stderr, flush=True)
-        fleet = asyncio.run(measure_fleet(nodes, options.rounds))
-        # In a separate process: otherwise Ray would keep running in this one.
-        with multiprocessing.get_context("spawn").Pool(1) as pool:
-            found[f"{nodes} nodes"] = fleet | pool.apply(measure_ray, (nodes, options.rounds))
+        found[f"{nodes} nodes"] = asyncio.run(measure_fleet(nodes, options.rounds))
     if options.json:
         plain = {group: {name: one.facts() for name, one in rows.items()} for group, rows in found.items()}
         print(json.dumps({"unit": "ms", "machine": machine(), "figures": plain}, indent=2))
