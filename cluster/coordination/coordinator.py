@@ -28,12 +28,11 @@ Invariants, which the tests check after each event (``tests/cluster/coordination
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
 from typing import Final
 
 from cluster.api import Decision, Pondered, PonderSearch, Progress, RetimeSearch, SearchRequest, StartSearch, StopSearch
 from cluster.coordination.decision import say_decision
-from cluster.coordination.events import FALLBACK, Event, Instruction, LogEvent, NodeJoined, NodeLost, Received, Tick
+from cluster.coordination.events import FALLBACK, Event, Instruction, NodeJoined, NodeLost, Received, Tick
 from cluster.coordination.jobs import Dispatch
 from cluster.coordination.pondering import Pondering
 from cluster.coordination.root import Root, check_request
@@ -46,32 +45,8 @@ from cluster.network.messages import Done, Heartbeat, Report
 from worker.shogi.position import Replay
 from worker.states import States
 
-_REMEMBERED: Final = 4000
-"""The number of events and instructions kept: about ten searches of 64 nodes."""
-
-
-class History:
-    """The last events and instructions of a coordinator."""
-
-    def __init__(self) -> None:
-        self._kept: deque[tuple[int, Event | Instruction]] = deque(maxlen=_REMEMBERED)
-
-    def add(self, at_ms: int, what: Event | Instruction) -> None:
-        """Remember it. ``at_ms``: by the coordinator's clock."""
-        if not isinstance(what, Tick | Progress | Pondered):
-            self._kept.append((at_ms, what))
-
-    def of(self, key: int | str | None) -> list[tuple[int, Event | Instruction]]:
-        """The kept entries about the search or node with that id, oldest first; None: all."""
-        return [(at_ms, what) for at_ms, what in self._kept if key is None or key in _about(what)]
-
-
-def _about(what: Event | Instruction) -> Iterator[object]:
-    """The ids of the search and of the nodes that it concerns."""
-    if isinstance(what, LogEvent):
-        yield from (what.fields.get("search_id"), what.fields.get("node"))
-    for part in (what, *(getattr(what, name, None) for name in ("request", "job", "message"))):
-        yield from (getattr(part, "search_id", None), getattr(part, "node_id", None))
+_REMEMBERED: Final = 50
+"""The number of events and instructions kept, to explain a fault."""
 
 
 class Coordinator:
@@ -84,13 +59,13 @@ class Coordinator:
         self._fallback_live = False
         self.run: SearchRun | None = None
         self.ponders: Pondering | None = None
-        """Never together with ``_run``."""
+        """At most one of ``run`` and ``ponders`` is set."""
         self._last: SearchRun | None = None
         """The last search that was decided: its lines show the opponent's likely replies."""
         self._last_search_id = -1
         self._replay = Replay()
         self._states = States(COORDINATOR, CoordinatorState.IDLE, strict=self.settings.validate)
-        self._history = History()
+        self._history: deque[tuple[int, Event | Instruction]] = deque(maxlen=_REMEMBERED)
 
     @property
     def state(self) -> CoordinatorState:
@@ -104,14 +79,14 @@ class Coordinator:
     def pondering(self) -> bool:
         return self.state is CoordinatorState.PONDERING
 
-    def history(self, key: int | str | None = None) -> list[tuple[int, Event | Instruction]]:
-        """The kept events and instructions of a search (by its id), of a node (by its name), or all, each with its
-        time, oldest first. Use it to find the cause of a fault."""
-        return self._history.of(key)
-
     @property
-    def live(self) -> tuple[str, ...]:
-        return tuple(self.roster)
+    def history(self) -> list[tuple[int, Event | Instruction]]:
+        """The last events and instructions, each with its time, oldest first."""
+        return list(self._history)
+
+    def _remember(self, now_ms: int, what: Event | Instruction) -> None:
+        if not isinstance(what, Tick | Progress | Pondered):
+            self._history.append((now_ms, what))
 
     def handle(self, event: Event, now_ms: int) -> list[Instruction]:
         """Handle an event that happened at ``now_ms`` (by any monotonic clock) and return the instructions, in order.
@@ -122,7 +97,7 @@ class Coordinator:
         """
         self.dispatch.out = []
         if not isinstance(event, Received) or isinstance(event.message, Done):  # there are hundreds of reports
-            self._history.add(now_ms, event)
+            self._remember(now_ms, event)
         match event:
             case Received():
                 self._received(event.message, now_ms)
@@ -155,7 +130,7 @@ class Coordinator:
         elif self.ponders is not None:
             self.ponders.advance(now_ms)
         for instruction in self.dispatch.out:
-            self._history.add(now_ms, instruction)
+            self._remember(now_ms, instruction)
         return self.dispatch.out
 
     def wake_ms(self, now_ms: int) -> int | None:

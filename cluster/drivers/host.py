@@ -40,9 +40,6 @@ from worker.warming import Warming, WarmingError
 
 _log = logging.getLogger(__name__)
 
-_LAST_STEPS = 50
-"""The number of history steps that are logged with a fault."""
-
 
 class Transport(Protocol):
     """Sends orders to the nodes. Must return at once and raise nothing: an unreachable node is a lost node."""
@@ -123,8 +120,7 @@ class CoordinatorHost:
         except ValueError:
             raise
         except Exception:
-            steps = self.coordinator.history()[-_LAST_STEPS:]
-            words = "; ".join(f"{at_ms}: {what!r}"[:300] for at_ms, what in steps)
+            words = "; ".join(f"{at_ms}: {what!r}"[:300] for at_ms, what in self.coordinator.history)
             _log.error("the coordinator failed at %r; before that: %s", event, words)
             raise
         for instruction in instructions:
