@@ -8,7 +8,7 @@
 Takes positions from games (a folder of `gougi lab` or of `gougi match`). Each strategy with each number of nodes
 (NAME@N: with that number), and one node with several multiples of the budget, chooses a move in each position, with
 empty tables (``--before N``: after it has searched the mover's last N positions). Every chosen move (``--voters``: also
-every move with a vote) is judged by a search of the position after it, with the first network or that of
+every move with a vote) is judged by a search of the position after it, with the same network or that of
 ``--judge-net``. OUT.jsonl keeps every choice and every judgement: the same command continues from there, with more
 positions or more strategies. `benchmarks.choices_table` shows the results.
 
@@ -35,7 +35,7 @@ from cluster.api import SearchRequest
 from cluster.engine_spec import EngineSpec
 from lab.match.openings import games_of
 from lab.strategies.games import SEARCH_MS, NodeMaker, NodePool
-from lab.strategies.threads import LabStrategy, lab_strategy
+from lab.strategies.strategy import Strategy, strategy
 from lab.strategies.virtual import VirtualFleet
 from worker.engine import Engine, Limits
 from worker.score import MATE
@@ -54,7 +54,7 @@ class Chooser:
     """A fleet of ``nodes`` nodes, or one node with ``times`` the budget."""
 
     name: str
-    how: LabStrategy
+    how: Strategy
     nodes: int = 1
     times: int = 1
 
@@ -63,8 +63,7 @@ class Chooser:
 class Bench:
     """The engines with which a process chooses and judges; they serve every strategy."""
 
-    specs: tuple[EngineSpec, ...]
-    """One for each network."""
+    spec: EngineSpec
     budget: int
     judge_spec: EngineSpec
     judge_nodes: int
@@ -74,12 +73,12 @@ class Bench:
     _judge: Engine | None = None
 
     def __post_init__(self) -> None:
-        self._pool = NodePool(NodeMaker(*self.specs))
+        self._pool = NodePool(NodeMaker(self.spec))
 
     def choose(self, chooser: Chooser, position: GamePosition) -> Row:
         """A choice, with tables that are empty before the mover's earlier positions."""
         how = chooser.how
-        nodes = self._pool.nodes("", how, chooser.nodes, chooser.times * self.budget)
+        nodes = self._pool.nodes("", chooser.nodes, chooser.times * self.budget)
         fleet = VirtualFleet.of(nodes, how)
         fleet.new_game()
         sfen, moves = position
@@ -158,8 +157,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.choices", description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, help="folder of gougi lab or gougi match")
     parser.add_argument("out", type=Path, help="file of choices and judgements")
-    parser.add_argument("--net", required=True, action="append", help="again for each net of a strategy with nets=N")
-    parser.add_argument("--judge-net", help="network of the judge; default: the first --net")
+    parser.add_argument("--net", required=True)
+    parser.add_argument("--judge-net", help="network of the judge; default: --net")
     parser.add_argument("--strategy", default="consult", help="names, with commas; NAME@N: with N nodes only")
     parser.add_argument("--nodes", default="8", help="numbers of nodes, with commas")
     parser.add_argument("--times", default="1,2,4,8", help="budgets of one node, with commas; empty: none")
@@ -172,17 +171,16 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--concurrency", type=int, default=multiprocessing.cpu_count())
     options = parser.parse_args()
-    specs = tuple(EngineSpec(hash_mb=options.hash, eval_file=net) for net in options.net)
-    judge = EngineSpec(hash_mb=_JUDGE_MB, eval_file=options.judge_net or options.net[0])
-    make = partial(Bench, specs, options.budget, judge, options.judge, options.before)
-    single = lab_strategy("consult")
+    spec = EngineSpec(hash_mb=options.hash, eval_file=options.net)
+    judge = EngineSpec(hash_mb=_JUDGE_MB, eval_file=options.judge_net or options.net)
+    make = partial(Bench, spec, options.budget, judge, options.judge, options.before)
+    single = strategy("consult")
     choosers = [Chooser(f"{times}x", single, 1, int(times)) for times in options.times.split(",") if times]
     try:
         positions = positions_of(options.folder, options.seed)[: options.positions]
         for name in options.strategy.split(","):
             text, at, number = name.partition("@")
-            how = lab_strategy(text)
-            NodeMaker(*specs).check(how)
+            how = strategy(text)
             numbers = [number] if at else options.nodes.split(",")
             choosers += [Chooser(f"{how.name}@{nodes}", how, int(nodes)) for nodes in numbers]
     except (OSError, ValueError) as error:

@@ -142,21 +142,19 @@ class FleetSpec:
     """
 
     kinds: tuple[NodeKind, ...] = (EngineSpec(),)
-    depths: bool = True
-    """Whether each node but the first skips its own set of depths."""
     fallback: EngineSpec = EngineSpec(hash_mb=16)
     """The engine that answers if no node does."""
 
     def spec_of(self, number: int) -> NodeKind:
-        """The engine of node ``number``, from 0 on. The first of our own searchers is exactly its kind, the others
-        vary."""
+        """The engine of node ``number``, from 0 on. Each of our own searchers but the first skips its own set of
+        depths."""
         kind = self.kinds[number % len(self.kinds)]
         if isinstance(kind, UsiSpec):
             return kind
         own = sum(isinstance(other, EngineSpec) for other in self.kinds[: number % len(self.kinds)])
         every_round = sum(isinstance(other, EngineSpec) for other in self.kinds)
         place = number // len(self.kinds) * every_round + own
-        return replace(kind, number=place) if self.depths and place else kind
+        return replace(kind, number=place)
 
     def spec_here(self, number: int, places: int) -> NodeKind:
         """The same with the number of threads filled in, if this machine runs ``places`` nodes of the fleet."""

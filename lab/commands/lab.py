@@ -27,12 +27,7 @@ def lab(
         typer.Option(metavar="KX|NAME[@N]", help="One node with K times the budget; or a strategy with N nodes."),
     ] = "1x",
     sprt: SprtBounds = None,
-    net: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="FILE", help="Network file (nn.bin); once for each net of a strategy with nets=N. Default: ours."
-        ),
-    ] = None,
+    net: Annotated[Path | None, typer.Option(metavar="FILE", help="Network file (nn.bin). Default: our own.")] = None,
     fv_scale: FvScale = None,
     out: Out = Path("runs/lab"),
     concurrency: Concurrency = 1,
@@ -69,31 +64,29 @@ def lab(
     from lab.strategies.records import LabFolder
     from lab.strategies.run import run
     from lab.strategies.settings import LabError, LabSettings, Plan
-    from lab.strategies.strategy import adjustable
-    from lab.strategies.threads import OWN_SETTINGS, THREADS
+    from lab.strategies.strategy import THREADS, adjustable
     from master.analysis.strength import network_hash
 
     if list_names:
         print("strategies:", *Mode, THREADS)
-        print("settings:  ", *adjustable(), *OWN_SETTINGS)
+        print("settings:  ", *adjustable())
         return 0
     with EndsOn(ValueError):
         test = None if sprt is None else Sprt.parse(sprt)
     with EndsOn(LabError):
-        nets = net or []
-        for file in nets:
-            check_net(str(file), "--net")
+        if net is not None:
+            check_net(str(net), "--net")
         plan = Plan(tuple(_words(strategy)) or tuple(Mode), tuple(_numbers(nodes)), games)
         settings = LabSettings(
             budget=budget,
             against=against,
             seed=seed,
-            net="+".join(map(network_hash, map(str, nets))) or network_hash(""),
+            net=network_hash("" if net is None else str(net)),
             fv_scale=fv_scale,
             hash_mb=hash_mb,
             max_moves=max_moves,
         )
-        return run(LabFolder(out), settings, plan, test, nets, concurrency, as_json)
+        return run(LabFolder(out), settings, plan, test, net, concurrency, as_json)
 
 
 def _words(text: str) -> list[str]:

@@ -6,6 +6,7 @@ the order in which they arrive differs.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -17,70 +18,50 @@ from cluster.machine.side_by_side import ProcessWorkplace
 from lab.match.game import Adjudicator, Choice, play_game
 from lab.strategies.records import FleetFigures, GameResult
 from lab.strategies.settings import LabError, LabSettings, ScheduledGame
-from lab.strategies.threads import SINGLE, LabStrategy, lab_strategy
+from lab.strategies.strategy import SINGLE, Strategy, strategy
 from lab.strategies.virtual import VirtualFleet, VirtualNode
 
-MakeNode = Callable[[LabStrategy, int], VirtualNode]
-"""Makes the virtual node of a strategy with a number, from 0 on, of any speed. Its engine gives the same answers after
-every `new_game`. It is sent to other processes, so it must be picklable."""
+MakeNode = Callable[[int], VirtualNode]
+"""Makes the virtual node with a number, from 0 on, of any speed. Its engine gives the same answers after every
+`new_game`. It is sent to other processes, so it must be picklable."""
 
-_MOST_KEPT = 64
-"""Maximum number of engines, of some 30 MB each; beyond it the least recently used ones are discarded."""
 SEARCH_MS: Final = 1000
 """Virtual time of a search."""
 
 
 class NodeMaker:
-    """`MakeNode` for our own searcher; engines of one process share identical networks.
+    """`MakeNode` for our own searcher; engines of one process share the network."""
 
-    Args:
-        kinds: one for each of the laboratory's networks.
-    """
-
-    def __init__(self, *kinds: EngineSpec) -> None:
-        self._kinds = kinds
+    def __init__(self, kind: EngineSpec) -> None:
+        self._fleet = FleetSpec((kind,))
         self._networks = Networks()
 
-    def check(self, how: LabStrategy) -> None:
-        """Raises LabError: the strategy needs more networks than there are."""
-        if how.nets > len(self._kinds):
-            raise LabError(f"{how.name} needs {how.nets} networks (--net), not {len(self._kinds)}")
-
-    def __call__(self, how: LabStrategy, number: int) -> VirtualNode:
-        """Make it. Raises EngineError, and LabError as `check`."""
-        self.check(how)
-        fleet = FleetSpec(self._kinds[: how.nets], how.depths)
-        kind = fleet.spec_of(number)
+    def __call__(self, number: int) -> VirtualNode:
+        """Make it. Raises EngineError."""
+        kind = self._fleet.spec_of(number)
         assert isinstance(kind, EngineSpec)
         engine = kind.build(self._networks)
-        engine.name = fleet.name_of(number)
-        return VirtualNode(f"n{number + 1}", engine, scale=fleet.scale_of(number))
+        engine.name = self._fleet.name_of(number)
+        return VirtualNode(f"n{number + 1}", engine)
 
 
 class NodePool:
-    """The nodes of both sides of a game."""
+    """The nodes of both sides of a game, made on first use."""
 
     def __init__(self, make_node: MakeNode) -> None:
         self._make_node = make_node
-        self._kept: dict[tuple[str, bool, int], list[VirtualNode]] = {}
-        """By side, whether they differ in depths, and number of networks; the most recently used ones come last."""
+        self._kept: defaultdict[str, list[VirtualNode]] = defaultdict(list)
+        """By side."""
 
-    def nodes(self, side: str, how: LabStrategy, count: int, budget: int) -> Sequence[VirtualNode]:
+    def nodes(self, side: str, count: int, budget: int) -> Sequence[VirtualNode]:
         """Nodes 0 to ``count`` - 1 of ``side``, their engines in the state after earlier games.
 
         Args:
             budget: nodes in a search of `SEARCH_MS`.
         """
-        key = side, how.depths, how.nets
-        own = self._kept.pop(key, [])
-        # The most recently used ones may belong to the other side of the same game.
-        while len(self._kept) > 1 and sum(map(len, self._kept.values())) + count > _MOST_KEPT:
-            for node in self._kept.pop(next(iter(self._kept))):
-                node.engine.close()
-        own += [self._make_node(how, number) for number in range(len(own), count)]
-        self._kept[key] = own
-        budgets = [how.budget_of(number, budget) for number in range(count)]
-        return [replace(own[number], nps=each * 1000 // SEARCH_MS) for number, each in enumerate(budgets)]
+        own = self._kept[side]
+        own += [self._make_node(number) for number in range(len(own), count)]
+        return [replace(node, nps=budget * 1000 // SEARCH_MS) for node in own[:count]]
 
 
 @dataclass(slots=True)
@@ -90,15 +71,14 @@ class Side:
     fleet: VirtualFleet
     budget: int
     ponders: bool = False
-    timed: bool = False
-    """Whether its searches take `SEARCH_MS`, in which its nodes search the budget, instead of a node limit: a node
-    limit would include pondered nodes, and nodes may have different budgets."""
+    """Whether it searches on the opponent's time. Its own searches then take `SEARCH_MS`, in which its nodes search the
+    budget: a node limit would include pondered nodes."""
     figures: FleetFigures = field(default_factory=FleetFigures)
 
     def move(self, number: int, sfen: str, moves: tuple[str, ...]) -> Decision:
         """Search the position after ``moves``; ``number`` rises from turn to turn."""
         limited = SearchRequest(number, sfen, moves, nodes=self.budget)
-        if self.timed:
+        if self.ponders:
             limited = SearchRequest(number, sfen, moves, soft_ms=SEARCH_MS, hard_ms=2 * SEARCH_MS)
         decision = self.fleet.search(limited)
         if decision.source != "forced":
@@ -122,8 +102,8 @@ class Arena:
     def play(self, game: ScheduledGame, sfen: str) -> GameResult:
         """Play ``game`` from the opening ``sfen``. Does not depend on earlier games."""
         settings, point, opponent = self._settings, game.point, self._settings.opponent
-        theirs = lab_strategy(opponent.strategy) if opponent.strategy else SINGLE
-        a = self._side("a", point.nodes, settings.budget, lab_strategy(point.strategy))
+        theirs = strategy(opponent.strategy) if opponent.strategy else SINGLE
+        a = self._side("a", point.nodes, settings.budget, strategy(point.strategy))
         b = self._side("b", opponent.fleet(point.nodes), settings.opponent_budget, theirs)
         players = (a, b) if game.a_is_black else (b, a)
         try:
@@ -135,12 +115,11 @@ class Arena:
         a.figures.agreement, b.figures.agreement = (round(side.figures.agreement, 6) for side in (a, b))
         return GameResult(game, points, end, moves, a.figures, b.figures)
 
-    def _side(self, name: str, count: int, budget: int, how: LabStrategy) -> Side:
-        """A fleet whose engines are reset; its searches take `SEARCH_MS`."""
-        fleet = VirtualFleet.of(self._pool.nodes(name, how, count, budget), how)
+    def _side(self, name: str, count: int, budget: int, how: Strategy) -> Side:
+        """A fleet whose engines are reset."""
+        fleet = VirtualFleet.of(self._pool.nodes(name, count, budget), how)
         fleet.new_game()
-        timed = how.ponder or how.second_budget != 100
-        return Side(fleet, budget, how.ponder, timed)
+        return Side(fleet, budget, how.ponder)
 
     def _moves(self, players: tuple[Side, Side], sfen: str) -> tuple[int | None, str, tuple[str, ...]]:
         """The winner's colour (None: a draw), how the game ended, and its moves."""

@@ -9,7 +9,7 @@ from typing import Any
 from lab.match.statistics import Sprt, Strength, Tally, Verdict, result_facts, strength, tally
 from lab.strategies.records import FleetFigures, GameResult
 from lab.strategies.settings import LabSettings, Point
-from lab.strategies.threads import lab_strategy
+from lab.strategies.strategy import strategy
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class PointResult:
     @property
     def hits(self) -> float | None:
         """Share of A's moves whose position was being pondered, 0 to 1; None if A does not ponder."""
-        return self.a.hits / max(1, self.a.moves) if lab_strategy(self.point.strategy).ponder else None
+        return self.a.hits / max(1, self.a.moves) if strategy(self.point.strategy).ponder else None
 
 
 def summarize(records: Sequence[GameResult]) -> list[PointResult]:

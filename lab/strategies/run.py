@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
@@ -18,7 +17,6 @@ from lab.strategies.games import NodeMaker, virtual_workplaces
 from lab.strategies.records import GameResult, LabFolder
 from lab.strategies.report import PointResult, facts, sprt_table, summarize, table, undecided
 from lab.strategies.settings import LabError, LabSettings, Plan, Point
-from lab.strategies.threads import lab_strategy
 from master.commands.common import Stoppable, compile_searcher, exit_code, notice
 from master.ui.progress import Bars
 from worker.engine import EngineError
@@ -52,24 +50,21 @@ def run(
     settings: LabSettings,
     plan: Plan,
     sprt: Sprt | None,
-    nets: Sequence[Path],
+    net: Path | None,
     concurrency: int,
     as_json: bool,
 ) -> int:
     """Play the missing games of the plan, and show the results; returns the exit code.
 
     Args:
-        nets: network files; none: our own.
+        net: a network file; None: our own.
 
     Raises:
         LabError, OSError: as the parts raise them.
     """
-    kinds = [EngineSpec(settings.hash_mb, 1, str(net.resolve()), settings.fv_scale) for net in nets]
-    kinds = kinds or [EngineSpec(settings.hash_mb, 1, None, settings.fv_scale)]
-    for name in filter(None, (*plan.strategies, settings.opponent.strategy)):
-        NodeMaker(*kinds).check(lab_strategy(name))
+    kind = EngineSpec(settings.hash_mb, 1, None if net is None else str(net.resolve()), settings.fv_scale)
     with folder.held():
-        return _run(folder, settings, plan, sprt, kinds, concurrency, as_json)
+        return _run(folder, settings, plan, sprt, kind, concurrency, as_json)
 
 
 def _run(
@@ -77,7 +72,7 @@ def _run(
     settings: LabSettings,
     plan: Plan,
     sprt: Sprt | None,
-    kinds: Sequence[EngineSpec],
+    kind: EngineSpec,
     concurrency: int,
     as_json: bool,
 ) -> int:
@@ -94,10 +89,10 @@ def _run(
 
     whole = True
     if left:
-        openings = _openings(folder, settings, plan, kinds[0])
+        openings = _openings(folder, settings, plan, kind)
         # Checked when a game is due: a test may have been decided meanwhile.
         tasks = ((game, openings[game.pair]) for game in left if sprt is None or undecided(results, game.point, sprt))
-        places = virtual_workplaces(settings, NodeMaker(*kinds), concurrency)
+        places = virtual_workplaces(settings, NodeMaker(kind), concurrency)
         with Stoppable() as block, closing(side_by_side(places, tasks)) as games, GamesProgress(plan, results) as bars:
             for result in games:
                 folder.append(result)

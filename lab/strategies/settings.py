@@ -6,8 +6,7 @@ import math
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from lab.strategies.strategy import StrategyError
-from lab.strategies.threads import lab_strategy
+from lab.strategies.strategy import StrategyError, strategy
 
 MOST_NODES = 1000
 
@@ -46,7 +45,7 @@ class Opponent:
         if nodes is not None and not 1 <= nodes <= MOST_NODES:
             raise LabError(f"against {text}: expected 1 to {MOST_NODES} nodes")
         try:
-            return cls(lab_strategy(name).name, nodes)
+            return cls(strategy(name).name, nodes)
         except StrategyError as error:
             raise LabError(f"against {text}: expected times such as 4x, or a strategy ({error})") from None
 
@@ -82,7 +81,7 @@ class LabSettings:
     seed: int = 1
     """Seed of the openings."""
     net: str = ""
-    """Identifies each network by the SHA-256 of its file, not by its name; with ``+`` between them."""
+    """The SHA-256 of the network's file, not its name."""
     fv_scale: int | None = None
     hash_mb: int = 4
     """Table size of every node."""
@@ -163,7 +162,7 @@ class Plan:
         if wrong := [count for count in self.nodes if not 1 <= count <= MOST_NODES]:
             raise LabError(f"{wrong[0]} nodes: expected 1 to {MOST_NODES}")
         try:
-            names = tuple(dict.fromkeys(lab_strategy(text).name for text in self.strategies))
+            names = tuple(dict.fromkeys(strategy(text).name for text in self.strategies))
         except StrategyError as error:
             raise LabError(str(error)) from None
         object.__setattr__(self, "strategies", names)

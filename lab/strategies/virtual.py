@@ -2,8 +2,7 @@
 
 A virtual node searches ``nps`` nodes in a virtual second: a line that its engine reports after n nodes arrives n / nps
 seconds after the job did. Time advances in slices: in each, the engines run one after another as far as the slice
-allows (`lab.strategies.steps`), and at its end those that share their tables exchange new entries; of engines with
-other networks they take the moves alone, as real nodes do. Events within a
+allows (`lab.strategies.steps`), and at its end those that share their tables exchange new entries. Events within a
 slice are handled in order. A stop or a newer job then finds an engine at most a slice ahead, and results beyond it are
 discarded, because a real node would never have found them.
 
@@ -17,7 +16,6 @@ from __future__ import annotations
 
 import heapq
 import itertools
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -25,7 +23,7 @@ from typing import Final
 import numpy as np
 from msgspec import structs
 
-from cluster.api import Decision, FleetError, PonderSearch, Progress, SearchRequest, StartSearch, StopSearch
+from cluster.api import Decision, FleetError, PonderSearch, SearchRequest, StartSearch, StopSearch
 from cluster.coordination.coordinator import Coordinator
 from cluster.coordination.events import (
     Event,
@@ -39,10 +37,9 @@ from cluster.coordination.events import (
 )
 from cluster.coordination.settings import Settings, SharingSettings
 from cluster.network.messages import COMMON, Done, Job, Report
-from cluster.network.scale import Scale
 from lab.strategies.steps import Steps
-from lab.strategies.threads import HISTORIES, SLICE_MS, LabStrategy
-from worker.engine import MOVES_MEANING, Engine, EngineError, SearchInfo, SearchResult, SharesTable
+from lab.strategies.strategy import HISTORIES, SLICE_MS, Strategy
+from worker.engine import Engine, EngineError, SearchInfo, SearchResult, SharesTable
 from worker.search.engine import NumbaEngine
 
 _LONE_SLICE_MS: Final = 1000
@@ -60,16 +57,11 @@ class VirtualFleet:
     now_ms: int = 0
     slice_ms: int = SLICE_MS
     one_table: bool = False
-    """Whether the nodes search on one table, like the threads of an engine; then nothing is exchanged."""
     one_history: bool = False
-    """The same for the histories that threads share."""
     histories: int = HISTORIES
-    """The most values of histories that a node sends to all others together in a slice; 0: none, as without shared
-    entries."""
+    """As in `Strategy`. Without shared entries no histories are exchanged."""
     log: list[tuple[int, LogEvent]] = field(default_factory=list)
     """Log events of the last search, with their virtual time."""
-    progress: list[Progress] = field(default_factory=list)
-    """Progress published in the last search."""
     _coordinator: Coordinator = field(init=False)
     _by_id: dict[str, VirtualNode] = field(init=False)
     _runs: dict[str, JobRun] = field(init=False, default_factory=dict)
@@ -78,9 +70,8 @@ class VirtualFleet:
     """End of the current slice, up to which these jobs have run."""
     _queue: list[tuple[int, int, Event]] = field(init=False, default_factory=list)
     _order: itertools.count[int] = field(init=False, default_factory=itertools.count)
-    _sharers: list[list[list[SharesTable]]] = field(init=False, default_factory=list)
-    """Families of engines that can use the moves in each other's table entries, in groups that can use the entries;
-    empty if nothing is shared."""
+    _sharers: list[SharesTable] = field(init=False, default_factory=list)
+    """The engines that exchange what they find; empty if nothing is shared."""
     _pondered_id: int | None = field(init=False, default=None)
     """The search id of the running pondering."""
 
@@ -89,30 +80,19 @@ class VirtualFleet:
         self._by_id = {node.node_id: node for node in self.nodes}
         for node in self.nodes:
             self._coordinator.handle(node.joins(), self.now_ms)
-        alike: defaultdict[str, list[SharesTable]] = defaultdict(list)
-        for node in self.nodes:
-            if isinstance(node.engine, SharesTable):
-                alike[node.engine.entries_meaning()].append(node.engine)
-        families: defaultdict[str, list[list[SharesTable]]] = defaultdict(list)
-        for meaning, engines in alike.items():
-            families[meaning[:MOVES_MEANING]].append(engines)
-        shares = bool(self.share_depth) and not self.one_table
-        for family in families.values():
-            share_depth = self.share_depth if shares and sum(map(len, family)) > 1 else None
-            for engine in itertools.chain.from_iterable(family):
-                engine.share(share_depth)
-            if share_depth is not None:
-                self._sharers.append(family)
-        for engines in alike.values():
-            for engine in engines:
-                if isinstance(engine, NumbaEngine) and isinstance(engines[0], NumbaEngine):
-                    engine.search_beside(engines[0], table=self.one_table, histories=self.one_history)
-                engine.share_histories(shares and self.histories > 0 and len(engines) > 1)
+        engines = [node.engine for node in self.nodes if isinstance(node.engine, SharesTable)]
+        shares = self.share_depth > 0 and not self.one_table and len(engines) > 1
+        self._sharers = engines if shares else []
+        for engine in engines:
+            engine.share(self.share_depth if shares else None)
+            if isinstance(engine, NumbaEngine) and isinstance(engines[0], NumbaEngine):
+                engine.search_beside(engines[0], table=self.one_table, histories=self.one_history)
+            engine.share_histories(shares and self.histories > 0)
         if len(self.nodes) == 1:
             self.slice_ms = _LONE_SLICE_MS
 
     @classmethod
-    def of(cls, nodes: Sequence[VirtualNode], how: LabStrategy) -> VirtualFleet:
+    def of(cls, nodes: Sequence[VirtualNode], how: Strategy) -> VirtualFleet:
         """A fleet that plays a strategy."""
         return cls(
             nodes,
@@ -128,9 +108,8 @@ class VirtualFleet:
         """Start a new game on every engine."""
         for node in self.nodes:
             node.engine.new_game()
-        for family in self._sharers:
-            for engine in itertools.chain.from_iterable(family):
-                engine.take_entries()
+        for engine in self._sharers:
+            engine.take_entries()
 
     def search(self, request: SearchRequest, faults: Sequence[tuple[int, NodeJoined | NodeLost]] = ()) -> Decision:
         """Search until the decision.
@@ -186,7 +165,7 @@ class VirtualFleet:
 
     def _begin(self) -> None:
         """Begin a search: running pondering continues; everything else is cleared."""
-        self.log, self.progress = [], []
+        self.log = []
         if self._pondered_id is None:
             self._queue, self._horizon_ms = [], self.now_ms
 
@@ -215,12 +194,12 @@ class VirtualFleet:
                 return None
 
     def _slice(self) -> None:
-        """Run all engines to the next horizon; then those that share exchange new entries."""
+        """Run all engines to the next horizon; then those that share exchange new entries and histories."""
         self._horizon_ms += self.slice_ms
         for node_id in list(self._runs):
             self._advance(node_id)
-        for family in self._sharers:
-            exchange(family, self.histories)
+        if self._sharers:
+            exchange(self._sharers, self.histories)
 
     def _advance(self, node_id: str) -> None:
         run = self._runs[node_id]
@@ -251,8 +230,6 @@ class VirtualFleet:
                     self._end(node_id)
                 case Decision():
                     decided = instruction
-                case Progress():
-                    self.progress.append(instruction)
                 case LogEvent():
                     self.log.append((self.now_ms, instruction))
         return decided
@@ -264,14 +241,12 @@ _ENDLESS: Final = 1 << 50
 
 @dataclass(slots=True)
 class VirtualNode:
-    """An engine, its speed (virtual nodes a second), and the scale of its scores. ``delay_ms``: of each message to the
-    master."""
+    """An engine and its speed (virtual nodes a second). ``delay_ms``: of each message to the master."""
 
     node_id: str
     engine: Engine
     nps: int = 1_000_000
     delay_ms: int = 0
-    scale: Scale = COMMON
 
     def joins(self) -> NodeJoined:
         """The event by which it joins, as `cluster.drivers.fleet` creates it for a real node."""
@@ -292,9 +267,9 @@ class JobRun:
         self._result: SearchResult | None = None
         self._error = ""
         self.over = False
-        limits = _in_nodes(job, node.nps).limits(node.scale)
+        limits = _in_nodes(job, node.nps).limits(COMMON)
         try:
-            node.engine.rules = job.rules(node.engine.rules, node.scale)
+            node.engine.rules = job.rules(node.engine.rules, COMMON)
             node.engine.set_position(job.sfen, job.moves)
             if isinstance(node.engine, NumbaEngine):
                 self._search = Steps(node.engine, limits, self._infos.append)
@@ -345,27 +320,22 @@ class JobRun:
 
     def _report(self, info: SearchInfo) -> Report:
         timed = replace(info, time_ms=info.nodes * 1000 // self._node.nps)
-        return Report.of(self._node.node_id, self._job, timed, self._node.scale)
+        return Report.of(self._node.node_id, self._job, timed, COMMON)
 
 
-def exchange(family: Sequence[Sequence[SharesTable]], histories: int) -> None:
-    """Every engine copies its group's new entries since the last exchange, and the moves of the other groups'; it
-    averages the values of its group's histories that changed most, of which each engine sends ``histories`` at most to
-    all others together."""
-    fresh = [[engine.take_entries() for engine in engines] for engines in family]
-    for group, engines in enumerate(family):
+def exchange(engines: Sequence[SharesTable], histories: int) -> None:
+    """Every engine takes over the others' new entries since the last exchange, and averages the values of histories
+    that changed most, of which each engine sends ``histories`` at most to all others together."""
+    fresh = [engine.take_entries() for engine in engines]
+    for number, engine in enumerate(engines):
+        others = [entries for other, entries in enumerate(fresh) if other != number]
+        if any(map(len, others)):
+            engine.absorb_entries(np.concatenate(others))
+    if histories:
+        most = max(1, histories // (len(engines) - 1))
+        changes = [engine.take_changes(most) for engine in engines]
         for number, engine in enumerate(engines):
-            others = [entries for other, entries in enumerate(fresh[group]) if other != number]
-            hints = [entries for other in range(len(family)) if other != group for entries in fresh[other]]
-            if any(map(len, others)):
-                engine.absorb_entries(np.concatenate(others))
-            if any(map(len, hints)):
-                engine.absorb_moves(np.concatenate(hints))
-        if histories and len(engines) > 1:
-            most = max(1, histories // (len(engines) - 1))
-            changes = [engine.take_changes(most) for engine in engines]
-            for number, engine in enumerate(engines):
-                engine.absorb_changes([each for other, each in enumerate(changes) if other != number])
+            engine.absorb_changes([each for other, each in enumerate(changes) if other != number])
 
 
 def _in_nodes(job: Job, nps: int) -> Job:

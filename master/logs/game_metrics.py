@@ -18,7 +18,9 @@ LEVELS: Final = ("warning", "error")
 BUILD: Final = Metric(
     "gougi_build_info", Kind.GAUGE, "Always 1: the version that runs, and the player's name.", ("version", "player")
 )
-MESSAGES: Final = Metric("gougi_log_messages_total", Kind.COUNTER, "Warnings and errors in the log.", ("level",), LEVELS)
+MESSAGES: Final = Metric(
+    "gougi_log_messages_total", Kind.COUNTER, "Warnings and errors in the log.", ("level",), LEVELS
+)
 RUNNING: Final = Metric("gougi_game_running", Kind.GAUGE, "1 while a game is played, else 0.")
 PLY: Final = Metric("gougi_game_moves", Kind.GAUGE, "Moves of the running game, or of the last one.")
 GAMES: Final = Metric(

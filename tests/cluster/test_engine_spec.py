@@ -23,25 +23,17 @@ USI = UsiSpec(("/usr/games/gpsusi",), (("BookDepth", "0"),))
 
 
 class TestWhoGetsWhat:
-    def test_all_alike(self) -> None:
-        fleet = FleetSpec(depths=False)
-        assert {fleet.spec_of(number) for number in range(8)} == {EngineSpec()}
-
     def test_the_first_node_sees_everything_and_no_two_are_alike(self) -> None:
-        fleet = FleetSpec((EngineSpec(hash_mb=8),), depths=True)
+        fleet = FleetSpec((EngineSpec(hash_mb=8),))
         specs = [fleet.spec_of(number) for number in range(16)]
         assert specs[0] == EngineSpec(hash_mb=8)
         assert len(set(specs)) == 16
         assert all(isinstance(spec, EngineSpec) and spec.hash_mb == 8 for spec in specs)
         assert specs == [fleet.spec_of(number) for number in range(16)]
 
-    def test_only_depths(self) -> None:
-        fleet = FleetSpec(depths=True)
-        assert [fleet.spec_of(number) for number in range(3)] == [EngineSpec(number=number) for number in range(3)]
-
     def test_kinds_are_dealt_in_turn_and_our_own_counted_apart(self) -> None:
         kinds = (USI, EngineSpec(), EngineSpec(eval_file="b.bin"))
-        fleet = FleetSpec(kinds, depths=True)
+        fleet = FleetSpec(kinds)
         assert [fleet.spec_of(number) for number in range(6)] == [
             USI,
             EngineSpec(),
@@ -58,15 +50,15 @@ class TestWhoGetsWhat:
         self, processors: int, places: int, threads: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(engine_spec, "processors", lambda: processors)
-        fleet = FleetSpec((EngineSpec(threads=0), EngineSpec(threads=3), USI), depths=False)
+        fleet = FleetSpec((EngineSpec(threads=0), EngineSpec(threads=3), USI))
         assert [fleet.spec_here(number, places) for number in range(3)] == [
             EngineSpec(threads=threads),
-            EngineSpec(threads=3),
+            EngineSpec(threads=3, number=1),
             USI,
         ]
 
     def test_it_travels(self) -> None:
-        fleet = FleetSpec((USI, EngineSpec()), depths=False)
+        fleet = FleetSpec((USI, EngineSpec()))
         assert pickle.loads(pickle.dumps(fleet.build)).__self__ == fleet
 
 
@@ -108,7 +100,7 @@ class TestScales:
             net.parent.mkdir(parents=True, exist_ok=True)
             net.write_bytes(default_file().read_bytes())
         kinds = (EngineSpec(hash_mb=1), EngineSpec(hash_mb=2), *(EngineSpec(1, eval_file=str(net)) for net in nets))
-        fleet = FleetSpec(kinds, depths=False)
+        fleet = FleetSpec(kinds)
         names = [fleet.build(number, 1).name for number in range(7)]
         assert names == ["gougi", "gougi", "gougi, a", "gougi, b", "gougi, a (2)", "gougi, c", "gougi"]
         assert fleet.build(2, 1, net=str(nets[1])).name == "gougi, a", "sent to another path"
@@ -145,7 +137,7 @@ def search(spec: EngineSpec, networks: Networks, limits: Limits) -> SearchResult
 @pytest.mark.usefixtures("warm")
 def test_nodes_of_one_net_search_differently_and_each_always_alike() -> None:
     networks = Networks()
-    fleet = FleetSpec((EngineSpec(hash_mb=1),), depths=True)
+    fleet = FleetSpec((EngineSpec(hash_mb=1),))
     specs = [spec for spec in map(fleet.spec_of, range(3)) if isinstance(spec, EngineSpec)]
     limits = Limits(nodes=3000)
     found = [search(spec, networks, limits).lines[0] for spec in specs]

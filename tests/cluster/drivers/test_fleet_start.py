@@ -202,7 +202,7 @@ def test_nothing_listens_but_on_the_loopback(fleet: OpenFleet) -> None:
     assert {address.rpartition(":")[0] for address in found} == {"127.0.0.1"}, found
 
 
-FLEET = FleetSpec((EngineSpec(hash_mb=16),), depths=True)
+FLEET = FleetSpec((EngineSpec(hash_mb=16),))
 
 
 async def search(searcher: FleetSearcher, heard: Heard, number: int, soft_ms: int = 1500) -> None:

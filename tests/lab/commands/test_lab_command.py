@@ -29,8 +29,6 @@ def run(*arguments: str) -> object:
     ("arguments", "words"),
     [
         (("--strategy", "flat"), "no strategy 'flat'"),
-        (("--strategy", "consult+nets=2"), r"consult\+nets=2 needs 2 networks \(--net\), not 1"),
-        (("--against", "consult+nets=2@2"), "needs 2 networks"),
         (("--nodes", "1,two"), "expected whole numbers"),
         (("--nodes", "0"), "0 nodes"),
         (("--games", "5"), "even number"),

@@ -8,14 +8,12 @@ import pytest
 
 from cluster.engine_spec import EngineSpec
 from cluster.machine.side_by_side import side_by_side
-from cluster.network.messages import COMMON
 from lab.strategies.games import Arena, MakeNode, NodeMaker, NodePool, Task, virtual_workplaces
 from lab.strategies.records import GameResult
 from lab.strategies.settings import LabError, LabSettings, Plan, Point, ScheduledGame
-from lab.strategies.threads import LabStrategy, lab_strategy
 from lab.strategies.virtual import VirtualNode
 from tests.cluster.engines import HashEngine, broken_engine
-from worker.engine import Engine, EngineError, InfoCallback, Limits, SearchResult, SharesTable
+from worker.engine import EngineError, InfoCallback, Limits, SearchResult
 from worker.shogi import STARTPOS, Position
 
 SETTINGS = LabSettings(2500, max_moves=24)
@@ -53,12 +51,6 @@ class TestArena:
         vote = Arena(SETTINGS, hash_node).play(ScheduledGame(Point("consult", 3), 0), STARTPOS)
         assert (vote.a.votes, vote.a.agreement) == (12, 12.0)
 
-    def test_nodes_with_the_second_network_have_their_own_budget(self) -> None:
-        point = Point("consult+nets=2+second_budget=300", 2)
-        game = Arena(QUICK, hash_node).play(ScheduledGame(point, 0), STARTPOS)
-        assert game.a.moves == 3
-        assert 3 * 4 * 2000 < game.a.nodes <= 3 * 4 * 2500
-
     def test_the_moves_are_legal_and_colours_are_swapped(self) -> None:
         arena = Arena(replace(SETTINGS, against="consult@2"), hash_node)
         for number in (0, 1):
@@ -81,62 +73,20 @@ class TestArena:
         game = Arena(QUICK, lambda *_: next(nodes)).play(ScheduledGame(point, 0), STARTPOS)
         assert (game.a.moves, game.a.redeals, game.b.redeals) == (3, 3, 0)
 
-    def test_each_node_gets_the_engine_of_its_number_and_fleet(self) -> None:
-        made: list[tuple[bool, int]] = []
+    def test_engines_are_made_when_needed_and_kept_by_side(self) -> None:
+        made: list[int] = []
 
-        def make(how: LabStrategy, number: int) -> VirtualNode:
-            made.append((how.depths, number))
-            return hash_node(how, number)
-
-        arena = Arena(replace(QUICK, against="consult+depths=0@2"), make)
-        for _ in range(2):
-            arena.play(ScheduledGame(Point("consult", 3), 0), STARTPOS)
-        assert made == [*((True, number) for number in range(3)), (False, 0), (False, 1)]
-        arena.play(ScheduledGame(Point("split+depths=0", 1), 0), STARTPOS)
-        assert made[5:] == [(False, 0)]
-
-    def test_engines_that_are_not_needed_any_more_are_closed(self) -> None:
-        made: list[Engine] = []
-
-        def make(how: LabStrategy, number: int) -> VirtualNode:
-            node = hash_node(how, number)
-            made.append(node.engine)
-            return node
+        def make(number: int) -> VirtualNode:
+            made.append(number)
+            return hash_node(number)
 
         pool = NodePool(make)
-
-        def engines(side: str, text: str, count: int) -> list[HashEngine]:
-            return [node.engine for node in pool.nodes(side, lab_strategy(text), count, 1000)]  # type: ignore[misc]
-
-        first = engines("a", "consult", 30)
-        engines("b", "consult", 10)
-        assert engines("a", "split", 20) == first[:20]
-        for nets in range(2, 6):
-            engines("a", f"consult+nets={nets}", 20)
-            engines("b", "consult", 10)
-        assert sum(not engine.closed for engine in made) <= 64 + 20
-        assert all(engine.closed for engine in first)
-        assert not any(engine.closed for engine in engines("b", "consult", 10))
-
-    @pytest.mark.usefixtures("warm")
-    def test_networks_are_dealt_in_turn(self) -> None:
-        make = NodeMaker(EngineSpec(hash_mb=1), EngineSpec(hash_mb=1, fv_scale=32))
-        pool, how = NodePool(make), lab_strategy("consult+nets=2+second_budget=300")
-        nodes = pool.nodes("a", how, 4, 1000)
-        assert [node.nps for node in nodes] == [1000, 3000, 1000, 3000]
-        first, second, third, fourth = (node.engine for node in nodes)
-        assert isinstance(first, SharesTable)
-        assert isinstance(second, SharesTable)
-        assert first.entries_meaning() != second.entries_meaning()
-        assert [first.entries_meaning(), second.entries_meaning()] == [
-            engine.entries_meaning() for engine in (third, fourth) if isinstance(engine, SharesTable)
-        ]
-        assert nodes[0].scale.win_scale == 2 * nodes[1].scale.win_scale
-        assert [node.scale for node in pool.nodes("a", lab_strategy("consult"), 2, 1000)] == [COMMON, COMMON]
-
-    def test_more_networks_than_there_are(self) -> None:
-        with pytest.raises(LabError, match=r"consult\+nets=2 needs 2 networks \(--net\), not 1"):
-            NodeMaker(EngineSpec())(lab_strategy("consult+nets=2"), 0)
+        first = pool.nodes("a", 3, 1000)
+        assert [node.nps for node in first] == [1000, 1000, 1000]
+        second = pool.nodes("b", 2, 500)
+        assert [node.engine for node in pool.nodes("a", 4, 1000)][:3] == [node.engine for node in first]
+        assert [node.engine for node in pool.nodes("b", 1, 500)] == [second[0].engine]
+        assert made == [0, 1, 2, 0, 1, 3]
 
     def test_ends(self) -> None:
         def ahead(move: str, _depth: int) -> int:
@@ -176,6 +126,6 @@ class TestProcesses:
             play(SETTINGS, broken_engine, tasks(), 1)
 
 
-def hash_node(_how: LabStrategy, number: int) -> VirtualNode:
+def hash_node(number: int) -> VirtualNode:
     """For other processes, which import their engine by name."""
     return VirtualNode(f"n{number + 1}", HashEngine())
