@@ -4,14 +4,13 @@
 
 Pairs of players (each the local searcher with `master.game.connection_thread`, as in `gougi play`) alternately play 5 s
 + 1 s (Fischer) and 1 s byoyomi on `benchmarks.far_side`. In half of the pairs one player searches until its clock stops
-it; the others have few nodes. It asserts that no flag falls, that there is no illegal move and no line off turn, that
-only injected faults interrupted games, and that every record, ours and the server's, CSA and KIF, exists and can be
-read by rsshogi.
+it; the others have few nodes. It checks that no flag falls, that no move is illegal, that no player sends a line when
+it is not on turn, that only injected faults interrupted games, and that every record, ours and the server's, CSA and
+KIF, exists and can be read by rsshogi.
 
-It also prints the parts of the turns' time. "Down and up" are the transit times of the opponent's move to our player
-and
-of our line to the server, including the wait for a core at either end: the margin that a turn needed. Ctrl-C ends
-the soak and prints the results so far.
+It also prints the parts of the turns' time. "Down and up" are two transit times, that of the opponent's move to our
+player and that of our line to the server, including the wait for a core at either end: the margin that a turn needed.
+Ctrl-C ends the soak and prints the results so far.
 """
 
 from __future__ import annotations

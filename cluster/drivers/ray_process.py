@@ -6,7 +6,7 @@ process ends when its standard input closes, and so with the master, however the
 
 It leads its own session, so that only the master gets Ctrl-C, and all its remaining processes can be ended together.
 
-Requests and replies are frames (`cluster.machine.processes`): ``(number, method, arguments)`` over standard input,
+Requests and replies are frames (`cluster.network.frames`): ``(number, method, arguments)`` over standard input,
 ``(number, error kind, value)`` over standard output; number 0 carries the reason why Ray was lost.
 """
 

@@ -63,7 +63,8 @@ def facts(
         nodes: Ray's machines.
         actors: all of Ray's actors; ours are the supervisors, one for each node of a fleet.
         jobs: all connected programs; players are those of `cluster.drivers.ray_process`. ``StartTime`` in ms since
-        1970. free: by Ray's id of a machine, its free resources.
+            1970.
+        free: by Ray's id of a machine, its free resources.
 
     Returns:
         ``machines``: each with ``host``, ``address``, ``alive``, ``places`` (for nodes), ``taken`` and ``players`` (how

@@ -116,7 +116,7 @@ REDEALT: Final = Metric(
     "gougi_redeals_total", Kind.COUNTER, "Trees dealt again in a search, by reason.", ("why",), REDEALS
 )
 RESENT: Final = Metric("gougi_jobs_resent_total", Kind.COUNTER, "Jobs sent again: their node had not heard of them.")
-JOBS_FAILED: Final = Metric("gougi_jobs_failed_total", Kind.COUNTER, "Jobs that a node's engine failed in.")
+JOBS_FAILED: Final = Metric("gougi_jobs_failed_total", Kind.COUNTER, "Jobs that failed in a node's engine.")
 REFUSED: Final = Metric(
     "gougi_messages_refused_total", Kind.COUNTER, "Reports and messages of nodes, or of strangers, that were refused."
 )

@@ -6,7 +6,7 @@ process ends. So the name shows whether the process is alive; no stale file rema
 reused. The kernel tells which user's process is at the other end.
 
 - ``gougi-RUN-forks``: the one fork server that a master's run has on this machine. A client sends requests as frames
-  (`cluster.machine.processes`) and gets one reply to each.
+  (`cluster.network.frames`) and gets one reply to each.
 - ``gougi-RUN-node-N``: held by that node's process while it lives. No data passes over it.
 """
 

@@ -205,7 +205,8 @@ def highest_averages(
     Args:
         weights: of every move of a position, in descending order.
         named: only this many moves, the first ones, may get nodes of their own; the others only once each of them can
-        get one. parts: 2 or more; nodes that no move can use are left over.
+            get one.
+        parts: 2 or more; nodes that no move can use are left over.
         whole: the moves that cannot use a second node.
 
     Returns:

@@ -77,7 +77,10 @@ def learn(
     gate_games: Annotated[int, typer.Option(min=2, metavar="N", help="Games of the gate at most; even.")] = 400,
     gate_sprt: Annotated[
         str,
-        typer.Option(metavar="ELO0,ELO1", help="The gate's test: it lets the new net through if it decides for ELO1."),
+        typer.Option(
+            metavar="ELO0,ELO1",
+            help="The gate's test of two Elo values. The new net passes if the test decides for ELO1.",
+        ),
     ] = "0,20",
     against: Annotated[
         list[str] | None,

@@ -38,8 +38,8 @@ TrainingData = Annotated[
         "--data",
         exists=True,
         metavar="FOLDER|FILE",
-        help="Folder of gougi selfplay, or file (.psv) of positions of the field (PackedSfenValue), or folder of such "
-        "files. May be repeated.",
+        help="Folder of gougi selfplay, a file of positions in the common format (.psv, PackedSfenValue), or a folder "
+        "of such files. May be repeated.",
     ),
 ]
 TeacherGamesFolder = Annotated[

@@ -101,8 +101,8 @@ def train(
         bool,
         typer.Option(
             "--debias",
-            help="Correct the scores of each network by what the later course of the games says of each piece on each "
-            "square, which all its searches misjudge alike.",
+            help="Correct the scores of each network. All its searches misjudge some pieces on some squares in the "
+            "same way; later scores of the games show this.",
         ),
     ] = False,
     exponent: Annotated[
@@ -132,7 +132,7 @@ def train(
     ] = None,
     as_json: JsonAtEnd = False,
 ) -> int:
-    """Train a network on the games of gougi selfplay, or on the field's files of positions (.psv).
+    """Train a network on the games of gougi selfplay, or on files of positions in the common format (.psv).
 
     FOLDER gets nn.bin, the log (log.jsonl) and checkpoints. Ctrl-C, a kill or a full
     disk lose two minutes at most: the same command goes on, and comes to the same end as without the break. From the

@@ -54,9 +54,8 @@ def contestant(spec: str, name: str | None, options: Sequence[str], timed: bool 
     """Read a contestant from the command line.
 
     Args:
-        spec: a USI command in shell syntax; or ``gougi``, our own single searcher as installed here. ``env NAME=VALUE
-        …``
-            may stand before each.
+        spec: a USI command in shell syntax; or ``gougi``, our own single searcher as installed here. The program
+            ``env NAME=VALUE …`` may come before either.
         name: its name; None: the name of its program.
         options: USI options as ``NAME=VALUE``.
         timed: whether the match has a clock. The referee keeps a margin then, so our searcher, or our fleet (``gougi

@@ -1,4 +1,4 @@
-"""A position as the field's 32 bytes (PackedSfen), and as the record from which a network learns.
+"""A position as the usual 32 bytes (PackedSfen), and as the record from which a network learns.
 
 The layout is YaneuraOu's (``extra/sfen_packer.cpp``): one bit for the side to move, seven for either king's square, a
 Huffman code for every other square, then the hands; the lowest bit of a byte comes first.

@@ -77,7 +77,7 @@ _ADVICE: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
     (("NoSuchBucket",), "there is no such bucket"),
     (
         ("Saved plan is stale", "Saved plan does not match the given state"),
-        "the fleet is not the one any more that this plan was made for: somebody else has changed it meanwhile. "
+        "somebody changed the fleet after this plan was made. "
         "Nothing was done; run the command again, and look at the new plan",
     ),
     (

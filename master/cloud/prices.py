@@ -107,9 +107,7 @@ def estimate(settings: FleetConfig, nodes: int, region: str) -> Estimate:
     unpriced = tuple(sorted({head_type, *node_types} - prices.keys()))
     regions = sorted({region for of_family in table["per_vcpu"].values() for region in of_family})
     if unpriced and region not in regions:
-        raise PriceUnknown(
-            f"{region}: no prices of this region came with gougi; of these they did: {' '.join(regions)}"
-        )
+        raise PriceUnknown(f"{region}: gougi has no prices for this region; it has prices for {' '.join(regions)}")
     head = prices.get(head_type)
     known = [prices[kind] for kind in node_types if kind in prices]
     node = max(known) if len(known) == len(node_types) else None

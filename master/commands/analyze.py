@@ -51,7 +51,7 @@ def analyze(
             min=1,
             max=100,
             metavar="TIMES",
-            help="Effort of the second search of bad moves and better ones, in times the first; 1: none.",
+            help="Bad moves are searched again with this many times the effort; 1: no second search.",
         ),
     ] = 5,
     first: Annotated[int, typer.Option("--from", min=1, metavar="N", help="First move to judge.")] = 1,

@@ -157,7 +157,7 @@ def stats(
 ) -> None:
     """Print statistics of a book.
 
-    It counts positions, or, of a book that learns, searches, games and lessons that are left to study.
+    For a book file it counts positions; for a book that learns, searches, games and lessons still to study.
 
     Examples:
 

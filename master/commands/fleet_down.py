@@ -121,7 +121,7 @@ def _destroy(operator: Operator, end: FleetPlan, location: FleetLocation | None,
         rest = operator.plan_end(note)
         if more := rest.beyond(end):
             raise CommandError(
-                f"the fleet has got {', '.join(more)} since you agreed to its end: run it again", FAILED
+                f"{', '.join(more)} came after you agreed to remove the fleet: run the command again", FAILED
             ) from None
         apply(operator, rest)
     if location is not None and own is None:

@@ -76,9 +76,9 @@ def keep(
 ) -> int:
     """Run on the head: keep the workers' group, end an idle fleet.
 
-    A service of the fleet's machines. It lets workers go that have drained, and new ones count that have joined; it
-    gives up machines that are silent, and holds the group after three failed boots in a row. It ends with
-    exit code 10 if [fleet] idle_hours says that the fleet must end, and with 0 after SIGTERM.
+    A service of the fleet's machines. It releases drained workers and counts new ones after they have joined. It
+    replaces silent machines. After three failed boots in a row it starts no more machines. It ends with exit code
+    10 if [fleet] idle_hours says that the fleet must end, and with 0 after SIGTERM.
 
     Examples:
 

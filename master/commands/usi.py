@@ -38,7 +38,9 @@ def usi(
     config: ConfigFile = None,
     listen: Annotated[
         str | None,
-        typer.Option(metavar="HOST:PORT", help="Serve this engine to a GUI elsewhere, which --connect brings it to."),
+        typer.Option(
+            metavar="HOST:PORT", help="Serve this engine to a GUI on another machine, which starts gougi usi --connect."
+        ),
     ] = None,
     connect: Annotated[
         str | None, typer.Option(metavar="HOST:PORT", help="Be the engine that somebody serves there with --listen.")

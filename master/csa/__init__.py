@@ -1,7 +1,7 @@
 """The CSA server protocol: its content (pure state machines), and its transport (asyncio drivers).
 
-Pure: `position`, `summary`, `protocol` (a client's side), `server_game` and `server_room` (the practice server's
-side). Drivers: `lines` (line framing on a socket), `client`, `server`.
+Pure: `position`, `summary`, `protocol` (a client's side); `master.practice` has the server's. Drivers: `lines` (line
+framing on a socket), `client`.
 
 Specification: CSA server protocol 1.2.1 (Computer Shogi Association), and the tournament server's real behaviour, as
 shown by the recorded sessions in ``tests/fixtures/csa``.

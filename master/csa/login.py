@@ -148,7 +148,9 @@ def check_game_name(text: str) -> list[str]:
     if name is None:
         form = _FORM.fullmatch(text)
         if form is not None:
-            raise GameNameError(f"{text!r}: {len(form[2])} characters in front of the times; {_LONGEST} are allowed")
+            raise GameNameError(
+                f"{text!r}: the part before the times has {len(form[2])} characters; at most {_LONGEST} are allowed"
+            )
         why = f"{text!r} is not NAME-TOTAL-BYOYOMI or NAME-TOTAL-INCREMENTF in seconds"
         why += f"; shogi-server pairs it as {DEFAULT_GAME}, 25 minutes a side{meant}"
         if floodgate:

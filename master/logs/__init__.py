@@ -1,1 +1,1 @@
-"""Logs: their files, and their view at a terminal; metrics of games, and the server of the master's metrics."""
+"""Logs: their files, and their view at a terminal; metrics of games."""

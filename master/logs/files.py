@@ -94,8 +94,7 @@ def read_lines(path: Path, gap: Callable[[str], None], place: Place | None = Non
         path: any of its files, whether it exists or not: the parts that were set aside count.
         gap: callback, called in sequence with the file and the reason when lines are missing between the lines before
             and after the call. If the disk did not take them, a line `LINES_LOST` follows.
-        place: the first line to read, for a caller that returns when the log has grown. It is moved past each line that
-        is
+        place: the first line to read, for a caller that returns when the log has grown. It moves past each line that is
             yielded. None: the beginning.
 
     Raises:

@@ -95,7 +95,9 @@ def unpack(path: Path, wanted: Member) -> Iterator[bytes]:
                 break
             yield chunk
         if left:
-            raise ArchiveError(f"{path.name}: damaged archive: {member.name} has not the {member.size:,} bytes it says")
+            raise ArchiveError(
+                f"{path.name}: damaged archive: {member.name} is not {member.size:,} bytes long, as the archive says"
+            )
         return
     raise ArchiveError(f"{path.name}: {wanted.name} is no longer in it")
 

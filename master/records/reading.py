@@ -195,7 +195,7 @@ def finish(walk: Walk, reading: Reading) -> Reading:
         line, why = walk.illegal
         if not walk.moves:
             raise RecordFault(why, line)
-        reading.notices.append(f"{why}; the record ends by it")
+        reading.notices.append(f"{why}; it was left out, and the record ends there")
         if reading.end is None:
             return reading
         if reading.end.kind.endswith("_BY_ILLEGAL_MOVE"):

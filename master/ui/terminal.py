@@ -1,7 +1,7 @@
 """Text from others (servers, opponents, engines, nodes) cannot send commands to the terminal.
 
-`master.ui.console.Console` sanitizes the content that rich shows, while rich's own terminal commands pass; `master.cli`
-and `master.commands.common` sanitize errors, warnings and notices, `master.logs.log` the log's lines.
+`master.ui.console.Console` sanitizes the content that rich shows, while rich's own terminal commands pass;
+`master.commands.common` sanitizes errors, warnings and notices, `master.logs.log` the log's lines.
 """
 
 from __future__ import annotations

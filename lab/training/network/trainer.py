@@ -46,13 +46,13 @@ class Row:
     """Learning rate."""
     score_share: float
     training_loss: float
-    """Mean since the previous line,"""
+    """Mean loss of training since the previous line."""
     validation_loss: float
-    """and of the validation positions: both with the labels of the run's end, so that lines are comparable."""
+    """Mean loss of the validation positions. Both use the labels of the run's end, so that lines are comparable."""
     score_loss: float
-    """Loss of the validation positions against the score alone,"""
+    """The same against the score alone."""
     result_loss: float
-    """and against the result alone."""
+    """The same against the result alone."""
 
 
 @dataclass(frozen=True, slots=True)

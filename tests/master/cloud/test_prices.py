@@ -146,7 +146,7 @@ def test_a_price_that_the_table_lacks_is_said(
     monkeypatch.setenv("GOUGI_FLEET_REGION", "mars-1")
     assert offline("--dir", str(tmp_path / "fleet")) == 2
     said = capsys.readouterr().err
-    assert said.startswith("gougi: mars-1: no prices of this region came with gougi; of these they did: ")
+    assert said.startswith("gougi: mars-1: gougi has no prices for this region; it has prices for ")
     assert f" {TOKYO} " in said
     monkeypatch.setenv("GOUGI_FLEET_REGION", "me-south-1")
     assert offline("--dir", str(tmp_path / "fleet")) == 0

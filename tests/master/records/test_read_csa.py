@@ -121,7 +121,7 @@ def test_a_game_that_ends_by_an_illegal_move_keeps_its_legal_ones(
 ) -> None:
     game = read(f"{HEAD}PI\n+\n{PLAYED}{move}\nT1\n'* that was illegal\n{end}")
     assert len(game.moves) == 2
-    assert game.notice.startswith("x.csa: move 3 is not legal") and game.notice.endswith("the record ends by it")
+    assert game.notice.startswith("x.csa: move 3 is not legal") and game.notice.endswith("the record ends there")
     assert (game.ending, game.winner, game.moves[1].ms) == (*ending, 5000)
 
 

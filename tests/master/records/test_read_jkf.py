@@ -74,7 +74,7 @@ def test_an_illegal_end_and_forks() -> None:
     assert (len(game.moves), game.ending, game.winner) == (2, "LOSE_BY_ILLEGAL_MOVE", 1)
     assert game.notice.split("\n") == [
         "x.jkf: a variation at move 2 cannot be read to its end: move 2 is not legal: it is the other side's turn",
-        "x.jkf: move 3 is not legal; the record ends by it",
+        "x.jkf: move 3 is not legal; it was left out, and the record ends there",
     ]
 
 

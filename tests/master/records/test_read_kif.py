@@ -242,7 +242,7 @@ ILLEGAL = HEAD + FIRST + SECOND + "   3 ２二角成(88)\n   4 ４二玉(51)\n  
 def test_a_game_that_ends_by_an_illegal_move_keeps_its_legal_ones(end: str, ending: tuple[str, int | None]) -> None:
     game = read(ILLEGAL + end)
     assert [move.usi for move in game.moves] == ["7g7f", "3c3d", "8h2b+", "5a4b", "2b3a"]
-    assert game.notice == "x.kif: move 6 is not legal; the record ends by it"
+    assert game.notice == "x.kif: move 6 is not legal; it was left out, and the record ends there"
     assert (game.ending, game.winner) == ending
 
 
