@@ -29,9 +29,6 @@ def watch(
     ] = "",
     name: Annotated[str, typer.Option(envvar="FLEET_NAME", metavar="NAME", help="Name of the fleet.")] = "",
     region: Annotated[str, typer.Option(envvar="FLEET_REGION", metavar="NAME", help="The AWS region.")] = "",
-    endpoint: Annotated[
-        str, typer.Option(metavar="URL", help="Address of the metadata service. Default: that of EC2.")
-    ] = "",
     health: Annotated[
         str, typer.Option(metavar="COMMAND", help="Command whose exit code 0 says that Ray runs here. Default: none.")
     ] = "",
@@ -55,7 +52,7 @@ def watch(
         with EndsOn(OSError):
             present(run_dir)
         watcher = NodeWatch(
-            InstanceMetadata(endpoint or None),
+            InstanceMetadata(),
             run_dir,
             _event,
             Bucket(bucket, name, region or None) if bucket else None,

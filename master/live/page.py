@@ -75,10 +75,6 @@ class GamePage:
         self._ponder = {"turns": 0, "hits": 0, "pondered_ms": 0, "fleet_ms": 0}
 
     @property
-    def over(self) -> bool:
-        return self._result is not None
-
-    @property
     def plies(self) -> int:
         """Moves made, including those of the start position."""
         return int(self._moves[-1]["ply"]) if self._moves else int(self._head["first"])

@@ -74,10 +74,6 @@ class Player:
         self._out: list[instructions.Instruction] = []
 
     @property
-    def state(self) -> PlayerState:
-        return self._states.now
-
-    @property
     def deadline_ms(self) -> float | None:
         """The time at which a `Tick` has an effect; None: only another event can change anything."""
         return None if self._wait is None else self._wait.deadline_ms
