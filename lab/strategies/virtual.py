@@ -80,7 +80,7 @@ class VirtualFleet:
         self._by_id = {node.node_id: node for node in self.nodes}
         for node in self.nodes:
             self._coordinator.handle(node.joins(), self.now_ms)
-        engines = [node.engine for node in self.nodes if isinstance(node.engine, SharesTable)]
+        engines: list[SharesTable] = [node.engine for node in self.nodes if isinstance(node.engine, SharesTable)]
         shares = self.share_depth > 0 and not self.one_table and len(engines) > 1
         self._sharers = engines if shares else []
         for engine in engines:
