@@ -1,4 +1,4 @@
-"""Networks in an archive (zip, 7z, tar): a list of them, and the bytes of one.
+"""Networks in an archive (zip, 7z): a list of them, and the bytes of one.
 
 Nothing is unpacked under a name from the archive: a member is read as a stream of bytes, and links, devices and folders
 are skipped. So a path in an archive has no effect.
@@ -6,14 +6,11 @@ are skipped. So a path in an archive has no effect.
 
 from __future__ import annotations
 
-import bz2
 import contextlib
 import errno
-import gzip
 import lzma
 import stat
 import struct
-import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -29,15 +26,13 @@ MAX_NET_BYTES: Final = 4 << 30
 """A larger network is taken for an archive bomb; the largest known has 0.4 GB."""
 _MAX_ALL_BYTES: Final = 16 << 30
 _MAX_MEMBERS: Final = 10_000
-_MAX_HEADER_BYTES: Final = 1 << 20
-"""Limit for a tar header, which the reader loads into memory as a whole."""
 _CHUNK: Final = 1 << 16
 
-_COMPRESSED: Final = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ\0", lzma.open))
 _BROKEN: Final = (
-    zipfile.BadZipFile, tarfile.TarError, gzip.BadGzipFile, lzma.LZMAError, zlib.error, struct.error, EOFError,
-    LookupError, MemoryError, OverflowError, RuntimeError, ValueError,
+    zipfile.BadZipFile, lzma.LZMAError, zlib.error, struct.error, EOFError, LookupError, MemoryError, OverflowError,
+    RuntimeError, ValueError,
 )  # fmt: skip
+"""Errors of a damaged archive. A zip may be compressed with LZMA."""
 _NO_LIBRARY: Final = (
     "to unpack a 7z archive Gougi needs the library libarchive, which is not installed (on Debian: apt install "
     "libarchive13); or unpack it yourself and give the file"
@@ -106,7 +101,7 @@ def _walk(path: Path) -> Iterator[_Entry]:
     """The regular files of an archive, within the limits. The bytes of one can be read until the next is requested."""
     reader = _reader(path)
     if reader is None:
-        raise ArchiveError(f"{path.name}: not a zip, 7z or tar archive")
+        raise ArchiveError(f"{path.name}: not a zip or 7z archive")
     total = 0
     with _faults(path):
         for number, (member, chunks) in enumerate(reader(path)):
@@ -128,20 +123,18 @@ def _faults(path: Path) -> Iterator[None]:
     try:
         yield
     except (*_BROKEN, OSError) as error:
-        if isinstance(error, OSError) and not isinstance(error, gzip.BadGzipFile) and error.errno != errno.EINVAL:
+        if isinstance(error, OSError) and error.errno != errno.EINVAL:
             raise  # a disk error; EINVAL comes from a seek to a wrong offset in the archive
         raise ArchiveError(f"{path.name}: damaged archive, or of an unknown kind: {error}") from error
 
 
 def _reader(path: Path) -> Callable[[Path], Iterator[_Entry]] | None:
     with path.open("rb") as file:
-        head = file.read(512)
+        head = file.read(6)
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return _zip
     if head.startswith(b"7z\xbc\xaf\x27\x1c"):
         return _seven_zip
-    if head.startswith(tuple(magic for magic, _ in _COMPRESSED)) or head[257:262] == b"ustar":
-        return _tar
     return None
 
 
@@ -161,38 +154,6 @@ def _zip(path: Path) -> Iterator[_Entry]:
 
 def _zip_pieces(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[bytes]:
     yield from _pieces(archive.open(info))
-
-
-class _ShortReads:
-    """A stream that refuses to read much at once, which tarfile does when a header claims a huge size."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-        self.seek, self.tell = file.seek, file.tell
-
-    def read(self, size: int = -1) -> bytes:
-        """Read up to ``size`` bytes."""
-        if not 0 <= size <= _MAX_HEADER_BYTES:
-            raise tarfile.ReadError(f"a header of {size:,} bytes")
-        return self._file.read(size)
-
-
-def _tar(path: Path) -> Iterator[_Entry]:
-    with path.open("rb") as raw:
-        head = raw.read(8)
-        raw.seek(0)
-        opened = next((reader for magic, reader in _COMPRESSED if head.startswith(magic)), None)
-        plain = raw if opened is None else cast(IO[bytes], opened(raw))
-        with tarfile.open(fileobj=cast(IO[bytes], _ShortReads(plain)), mode="r:") as archive:
-            for info in archive:
-                if info.isreg():
-                    yield Member(info.name, info.size), partial(_tar_pieces, archive, info)
-
-
-def _tar_pieces(archive: tarfile.TarFile, info: tarfile.TarInfo) -> Iterator[bytes]:
-    file = archive.extractfile(info)
-    if file is not None:
-        yield from _pieces(file)
 
 
 def _seven_zip(path: Path) -> Iterator[_Entry]:

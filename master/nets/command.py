@@ -76,9 +76,9 @@ def get(
 ) -> None:
     """Fetch a network: download it, check it, unpack it, and put it into your folder of networks.
 
-    A download that was cut off resumes. The network is unpacked from zip, 7z and tar archives; nothing else of them is
-    kept. It appears in its place complete or not at all. At the end the command prints the setting that makes it the
-    default. Gougi never downloads a network by itself.
+    A download that was cut off resumes. The network is unpacked from a zip or 7z archive; nothing else of it is kept.
+    It appears in its place complete or not at all. At the end the command prints the setting that makes it the default.
+    Gougi never downloads a network by itself.
 
     Examples:
 
@@ -167,7 +167,7 @@ def _entry(word: str, entries: dict[str, Entry], problem: str = "") -> Entry:
 def _name_of(path: str) -> str:
     """The name of a network that is not in the list: that of its file, or of the folder that holds an nn.bin."""
     steps = [step.lower() for step in path.split("/") if step] or [""]
-    steps[-1] = re.sub(r"(\.tar)?\.\w+$", "", steps[-1])
+    steps[-1] = re.sub(r"\.\w+$", "", steps[-1])
     return next((step for step in reversed(steps) if step not in ("nn", "eval")), steps[-1])
 
 

@@ -137,7 +137,7 @@ def _net_bytes(file: Path, choose: Choice) -> Iterator[bytes]:
     with file.open("rb") as source:
         head = source.read(len(MAGIC))
         if head != MAGIC:
-            raise InstallError("neither a network file nor a zip, 7z or tar archive")
+            raise InstallError("neither a network file nor a zip or 7z archive")
         if file.stat().st_size > MAX_NET_BYTES:
             raise InstallError("larger than any network")
         yield head
