@@ -246,25 +246,17 @@ def _choice(nets: list[Member], wanted: str | None) -> Member:
 @contextlib.contextmanager
 def _shown(name: str, url: str) -> Iterator[Progress]:
     """A bar for the progress of a download; without a terminal, one line at its beginning."""
-    if not sys.stderr.isatty():
-        tell(f"{name}: downloading {url}")
-        yield lambda _at, _total: None
-        return
-    from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
-    from rich.progress import Progress as Bar
+    from master.ui.progress import Bars
 
-    from master.ui.console import Console
+    with Bars("MB", stays=False) as bars:
+        if not bars.live:
+            tell(f"{name}: downloading {url}")
+        bar = bars.bar(name, None)
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(name, total=None)
-        yield lambda at, total: bar.update(task, completed=at, total=total)
+        def show(at: int, total: int | None) -> None:
+            bar.show(at / 1e6, "" if total else f"{at / 1e6:,.0f} MB", total=total and total / 1e6)
+
+        yield show
 
 
 def _here(name: str) -> bool:
