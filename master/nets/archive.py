@@ -123,8 +123,8 @@ def _faults(path: Path) -> Iterator[None]:
     try:
         yield
     except (*_BROKEN, OSError) as error:
-        if isinstance(error, OSError) and error.errno != errno.EINVAL:
-            raise  # a disk error; EINVAL comes from a seek to a wrong offset in the archive
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
+            raise  # a disk error; EINVAL comes from a seek to a wrong offset in the archive, no number from bz2
         raise ArchiveError(f"{path.name}: damaged archive, or of an unknown kind: {error}") from error
 
 

@@ -16,11 +16,15 @@ STRANGE = NET[:12] + b"Features=Nobody(Knows)[1->2x2]".ljust(len(NET) - 12, b"\x
 """The first bytes of a network, then an unknown architecture."""
 
 
-def zipped(path: Path, files: Mapping[str, bytes]) -> Path:
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+def zipped(path: Path, files: Mapping[str, bytes], compression: int = zipfile.ZIP_DEFLATED) -> Path:
+    with zipfile.ZipFile(path, "w", compression) as archive:
         for name, content in files.items():
             archive.writestr(name, content)
     return path
+
+
+def bzip2_zipped(path: Path, files: Mapping[str, bytes]) -> Path:
+    return zipped(path, files, zipfile.ZIP_BZIP2)
 
 
 def seven_zipped(path: Path, files: Mapping[str, bytes]) -> Path:

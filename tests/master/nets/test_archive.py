@@ -13,7 +13,7 @@ from master.nets import archive
 from master.nets.archive import ArchiveError, LibraryMissingError, Member, is_archive, nets_in, unpack
 from tests.master.nets.archives import NET as WHOLE
 from tests.master.nets.archives import STRANGE as WHOLE_STRANGE
-from tests.master.nets.archives import seven_zipped, zipped
+from tests.master.nets.archives import bzip2_zipped, seven_zipped, zipped
 
 NET, STRANGE = WHOLE[:40_000], WHOLE_STRANGE[:50_000]  # an archive is told nothing of what is in a network
 FILES = {"eval/nn.bin": NET, "readme.txt": b"FV_SCALE 24\n", "eval/empty": b""}
@@ -94,7 +94,7 @@ def test_what_is_no_archive(tmp_path: Path) -> None:
         nets_in(tmp_path / "file")
 
 
-@pytest.mark.parametrize("pack", PACKERS)
+@pytest.mark.parametrize("pack", [*PACKERS, bzip2_zipped])
 def test_damaged_archives_never_crash(pack: Packer, tmp_path: Path) -> None:
     """Cut anywhere, and with bytes changed: an error, or the very bytes."""
     small = {"eval/nn.bin": NET[:3000], "readme.txt": b"hello" * 100}
