@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Annotated, Final
+
+import msgspec
 
 from master.analysis.game import GameFileError, RecordedGame
 from worker.engine import Bound
-from worker.score import DRAW, from_child, mate_in, mated_in
+from worker.score import DRAW, MATE, from_child, mate_in, mated_in
 from worker.shogi import MoveError, Position, SfenError, move_to_usi
 from worker.shogi.position import Repetition
 
@@ -30,9 +32,10 @@ class Alternative:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """The evaluation of a position; the score from its side to move (`worker.score`)."""
+    """The evaluation of a position; the score from its side to move (`worker.score`). The stores of an analysis keep it
+    as JSON."""
 
-    score: int
+    score: Annotated[int, msgspec.Meta(ge=-MATE, le=MATE)]
     best: str = ""
     """A USI move, or ``win`` (a declaration); empty if the game is over."""
     pv: tuple[str, ...] = ()

@@ -2,7 +2,7 @@
 
 A line of the store is one searched position, as JSON. Its key is built from the game and everything on which the search
 depends (network, effort, fleet): other settings find nothing, and earlier results stay beside the new ones. A line that
-a crash truncated is skipped. Lines are only ever added.
+a crash truncated, or that an older version wrote in another form, is skipped. Lines are only ever added.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Final, Protocol, Self
+from typing import Final, Protocol, Self
 
 import msgspec
 
@@ -20,9 +20,7 @@ from cluster.api import Decision, FleetError, Listener, Searcher, SearchListener
 from cluster.drivers.fleet import FleetFault
 from master.analysis.game import RecordedGame
 from master.analysis.plan import Alternative, Evaluation
-from worker.engine import Bound
 from worker.files import append_text
-from worker.score import MATE
 
 
 class Store:
@@ -49,11 +47,12 @@ class Store:
         data = self.path.read_bytes()
         self._complete = not data or data.endswith(b"\n")
         for line in data.splitlines():
-            found = _decoded(line)
-            if found is None:
+            try:
+                stored = msgspec.json.decode(line, type=_Line)
+            except (msgspec.MsgspecError, RecursionError):
                 damaged += 1
             else:
-                self._known[found.key] = found.evaluation
+                self._known[stored.key] = stored.found
         return damaged
 
     def get(self, key: str) -> Evaluation | None:
@@ -67,9 +66,8 @@ class Store:
             OSError: writing to disk failed.
         """
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        append_text(
-            self.path, ("" if self._complete else "\n") + msgspec.json.encode(_Line.of(key, found)).decode() + "\n"
-        )
+        line = msgspec.json.encode(_Line(key, found)).decode()
+        append_text(self.path, ("" if self._complete else "\n") + line + "\n")
         self._complete = True
         self._known[key] = found
 
@@ -80,67 +78,12 @@ def store_key(start_sfen: str, moves: Sequence[str], settings: str) -> str:
     Args:
         settings: everything else on which the search depends, in words.
     """
-    return hashlib.sha256("\n".join((_FORM, settings, start_sfen, *moves)).encode()).hexdigest()[:24]
-
-
-_FORM: Final = "bounds"
-"""Part of the keys. Old lines that stored a bound as a score have other keys, and are not found."""
+    return hashlib.sha256("\n".join((settings, start_sfen, *moves)).encode()).hexdigest()[:24]
 
 
 class _Line(msgspec.Struct):
     key: str
-    score: Annotated[int, msgspec.Meta(ge=-MATE, le=MATE)]
-    best: str
-    pv: tuple[str, ...]
-    depth: int
-    nodes: int
-    ms: int
-    lines: tuple[tuple[int, int, tuple[str, ...]], ...]
-    """Score, depth and PV of each alternative."""
-    bound: Bound = Bound.EXACT
-    bounds: tuple[Bound, ...] = ()
-    """The bound of each alternative."""
-
-    @classmethod
-    def of(cls, key: str, found: Evaluation) -> _Line:
-        lines = tuple((line.score, line.depth, line.pv) for line in found.alternatives)
-        bounds = tuple(line.bound for line in found.alternatives)
-        return cls(
-            key,
-            found.score,
-            found.best,
-            found.pv,
-            found.depth,
-            found.nodes,
-            found.elapsed_ms,
-            lines,
-            found.bound,
-            bounds,
-        )
-
-    @property
-    def evaluation(self) -> Evaluation:
-        alternatives = tuple(Alternative(*line, bound) for line, bound in zip(self.lines, self.bounds, strict=True))
-        return Evaluation(self.score, self.best, self.pv, self.depth, self.nodes, self.ms, alternatives, self.bound)
-
-
-def encode_evaluation(found: Evaluation) -> bytes:
-    """An evaluation as JSON."""
-    return msgspec.json.encode(_Line.of("", found))
-
-
-def decode_evaluation(data: bytes) -> Evaluation | None:
-    """Decode the output of `encode_evaluation`; None: it is damaged."""
-    line = _decoded(data)
-    return None if line is None else line.evaluation
-
-
-def _decoded(data: bytes) -> _Line | None:
-    try:
-        line = msgspec.json.decode(data, type=_Line)
-    except (msgspec.MsgspecError, RecursionError):
-        return None
-    return line if len(line.bounds) == len(line.lines) else None
+    found: Evaluation
 
 
 _PATIENCE_MS: Final = 600_000

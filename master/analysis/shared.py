@@ -13,11 +13,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
+import msgspec
+
 from master.analysis.plan import Evaluation
-from master.analysis.session import decode_evaluation, encode_evaluation
 from worker.shogi import Position
 
 _VERSION: Final = 1
+_FORM: Final = "evaluation"
+"""Part of the keys. Rows that older versions wrote in another form have other keys, and are not found."""
 _TABLE: Final = "CREATE TABLE IF NOT EXISTS positions (key BLOB PRIMARY KEY, found BLOB NOT NULL) WITHOUT ROWID"
 
 
@@ -63,11 +66,14 @@ class SharedPositions:
             found = row.fetchone()
         except sqlite3.Error as error:
             raise self._failed(error) from error
-        return None if found is None else decode_evaluation(found[0])
+        try:
+            return None if found is None else msgspec.json.decode(found[0], type=Evaluation)
+        except (msgspec.MsgspecError, RecursionError):
+            return None
 
     def add(self, settings: str, start_sfen: str, moves: tuple[str, ...], found: Evaluation) -> None:
         """Store it."""
-        row = (_key(settings, start_sfen, moves), encode_evaluation(found))
+        row = (_key(settings, start_sfen, moves), msgspec.json.encode(found))
         try:
             self._base.execute("INSERT OR REPLACE INTO positions VALUES (?, ?)", row)
         except sqlite3.Error as error:
@@ -81,5 +87,5 @@ def _key(settings: str, start_sfen: str, moves: tuple[str, ...]) -> bytes:
     position = Position.from_sfen(start_sfen)
     for move in moves:
         position.push_usi(move)
-    text = "\n".join((settings, *position.sfen().split()[:3]))
+    text = "\n".join((_FORM, settings, *position.sfen().split()[:3]))
     return hashlib.sha256(text.encode()).digest()[:16]

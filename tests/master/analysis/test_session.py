@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,13 +11,14 @@ import pytest
 
 from cluster.api import FleetError
 from cluster.split.tree import TreeLine
-from master.analysis.plan import Evaluation, plan, searches
+from master.analysis.plan import Alternative, Evaluation, plan, searches
 from master.analysis.session import Pace, Session, Store, store_key
 from master.analysis.shared import SharedPositions
 from tests.answers import make_decision
 from tests.master.analysis.records import game
 from tests.master.scripted import BrokenSearcher, ScriptedSearcher
 from worker.engine import Bound
+from worker.score import MATE
 from worker.shogi import Position
 
 GAME = game()
@@ -83,6 +85,18 @@ def test_a_crash_in_the_middle_of_a_line_costs_that_line_only(tmp_path: Path) ->
     assert run(ScriptedSearcher(), path) == [True] * 5
 
 
+def test_a_line_of_an_older_version_or_with_an_impossible_score_is_skipped(tmp_path: Path) -> None:
+    path = tmp_path / "p.jsonl"
+    store = Store(path)
+    store.add("one", Evaluation(MATE, "7g7f", ("7g7f",)))
+    good = path.read_text()
+    old = '{"key":"old","score":5,"best":"","pv":[],"depth":9,"nodes":1,"ms":1,"lines":[],"bound":3,"bounds":[]}\n'
+    path.write_text(old + good + good.replace('"one"', '"two"').replace(str(MATE), str(MATE + 1)))
+    again = Store(path)
+    assert again.read() == 2
+    assert [again.get(key) for key in ("one", "two", "old")] == [store.get("one"), None, None]
+
+
 def test_a_bound_is_kept_as_a_bound(tmp_path: Path) -> None:
     """A search that its limit stopped within a fail-low knows only a bound."""
     searcher = ScriptedSearcher(None)
@@ -141,6 +155,20 @@ def test_another_analysiss_results_are_used_by_position(tmp_path: Path) -> None:
     assert asyncio.run(search("b", [other])) == 0
     assert asyncio.run(search("c", [other], "other settings")) == 1
     assert asyncio.run(search("d", [(*other, "8c8d")])) == 1
+
+
+def test_a_shared_position_keeps_everything_and_a_damaged_one_is_unknown(tmp_path: Path) -> None:
+    path = tmp_path / "positions.db"
+    lines = (Alternative(-20, 9, ("7g7f", "3c3d"), Bound.UPPER), Alternative(-30, 8, ("2g2f",)))
+    found = Evaluation(-20, "7g7f", ("7g7f", "3c3d"), 9, 100, 7, lines, Bound.UPPER)
+    position = ("s", GAME.start_sfen, ())
+    with SharedPositions(path) as shared:
+        shared.add(*position, found)
+        assert shared.get(*position) == found
+    with sqlite3.connect(path) as base:
+        base.execute("UPDATE positions SET found = substr(found, 1, 20)")
+    with SharedPositions(path) as shared:
+        assert shared.get(*position) is None
 
 
 def test_a_file_that_is_no_store_is_named(tmp_path: Path) -> None:
