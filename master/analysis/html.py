@@ -27,9 +27,7 @@ from master.analysis.report import (
     move_words,
     player_facts,
     pv_words,
-    range_words,
     score_facts,
-    score_said,
     score_words,
     strength_words,
 )
@@ -114,21 +112,9 @@ def result_text(report: GameReport) -> str:
     return page_say("{side} wins by {how}", side=side, how=how) if how else page_say("{side} wins", side=side)
 
 
-def _score(score: int | None, bound: Bound = Bound.EXACT) -> str:
-    """`score_words`, in the page's language."""
-    return score_said(score_words(score, bound), page_say)
-
-
 def _common(players: Sequence[PlayerReport], settings: ReportSettings) -> dict[str, Any]:
     return {
-        "players": [
-            (facts := player_facts(player))
-            | {
-                "bands": [{**band, "range": range_words(index)} for index, band in enumerate(facts["bands"])],
-                "level": strength_words(player, settings),
-            }
-            for player in players
-        ],
+        "players": [player_facts(player, page_say) | {"level": strength_words(player, settings)} for player in players],
         "levels": [{"word": level.word, "name": _name(level), "loss": level.loss} for level in LEVELS],
         "engine": settings.engine,
         "effort": settings.effort,
@@ -147,10 +133,11 @@ def _black(point: Point, found: Evaluation | None) -> int | None:
 
 
 def _position(report: GameReport, point: Point, found: Evaluation | None) -> dict[str, Any]:
+    bound = Bound.EXACT if found is None else black_bound(found.bound, point.turn)
     head: dict[str, Any] = {
         "sfen": point.sfen,
         **score_facts(_black(point, found)),
-        "score": _score(_black(point, found), Bound.EXACT if found is None else black_bound(found.bound, point.turn)),
+        "score": score_words(_black(point, found), bound, page_say),
     }
     if found is None:
         return head
@@ -163,7 +150,7 @@ def _position(report: GameReport, point: Point, found: Evaluation | None) -> dic
         "nodes": found.nodes,
         "lines": [
             {
-                "score": _score(black_view(line.score, point.turn), black_bound(line.bound, point.turn)),
+                "score": score_words(black_view(line.score, point.turn), black_bound(line.bound, point.turn), page_say),
                 "win": score_facts(black_view(line.score, point.turn))["win"],
                 "pv": list(line.pv),
                 "words": pv_words(point, line.pv, last),
@@ -202,7 +189,7 @@ def _own_score(move: Judged) -> str:
     """Score of the best move for the side that made another one: ``+300 for ☖``."""
     assert move.before is not None, "a move that had a better one has been compared"
     if is_mate(move.before.score):
-        return _score(black_view(move.before.score, move.turn))
+        return score_words(black_view(move.before.score, move.turn), text=page_say)
     score = score_words(move.before.score, move.before.bound)
     return page_say("{score} for {side}", score=score, side="☗☖"[move.turn])
 

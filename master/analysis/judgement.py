@@ -244,13 +244,6 @@ def band(score: int) -> int:
     return sum(score > edge if edge > 0 else score >= edge for edge in EDGES)
 
 
-def band_range(index: int) -> str:
-    """The band's scores in words: ``-250 to 250``."""
-    if index == 0:
-        return f"below {EDGES[0]}"
-    return f"above {EDGES[-1]}" if index == len(EDGES) else f"{EDGES[index - 1]} to {EDGES[index]}"
-
-
 @dataclass(frozen=True, slots=True)
 class Rates:
     """Rates of a set of a player's moves; the shares are 0 if the set is empty."""

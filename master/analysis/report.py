@@ -15,7 +15,6 @@ from master.analysis.judgement import (
     PlayerStatistics,
     Quality,
     Rates,
-    band_range,
     judge,
     statistics,
     turning_points,
@@ -140,7 +139,7 @@ def _nodes(nodes: float) -> str:
     return f"{nodes:.2g}" if nodes < 100 else f"{round(nodes, -1):.0f}" if nodes < 1000 else f"{nodes / 1000:.2g}k"
 
 
-def range_words(index: int, text: Say = page_say) -> str:
+def range_words(index: int, text: Say) -> str:
     """The scores of a band: ``-250 to 250``."""
     if index == 0:
         return text("below {edge}", edge=EDGES[0])
@@ -234,8 +233,12 @@ def _move_facts(move: Judged, game: RecordedGame) -> dict[str, Any]:
     }
 
 
-def player_facts(player: PlayerReport) -> dict[str, Any]:
-    """A player for programs; shares are 0 to 1, the accuracy is in percent, None if no move was judged."""
+def player_facts(player: PlayerReport, text: Say = str.format) -> dict[str, Any]:
+    """A player for programs; shares are 0 to 1, the accuracy is in percent, None if no move was judged.
+
+    Args:
+        text: the language of the bands' ranges.
+    """
     own = player.statistics
     return {
         "name": own.name,
@@ -245,7 +248,7 @@ def player_facts(player: PlayerReport) -> dict[str, Any]:
         "missed_mates": own.missed_mates,
         "counts": {quality.word: own.counts.get(quality, 0) for quality in Quality if quality in own.counts},
         "bands": [
-            {"band": name, "range": band_range(index), **_rates_facts(rates)}
+            {"band": name, "range": range_words(index, text), **_rates_facts(rates)}
             for index, (name, rates) in enumerate(zip(BANDS, own.bands, strict=True))
         ],
         "strength": None
@@ -264,10 +267,8 @@ def _rates_facts(rates: Rates) -> dict[str, Any]:
     }
 
 
-def _interval_facts(found: Interval | None) -> dict[str, Any] | None:
+def _interval_facts(found: Interval) -> dict[str, Any]:
     """JSON has no infinity: an infinite end becomes null."""
-    if found is None:
-        return None
     values = {"value": found.value, "low": found.low, "high": found.high}
     return {name: round(value, 3) if math.isfinite(value) else None for name, value in values.items()}
 
@@ -298,24 +299,15 @@ def before(report: GameReport, point: Point) -> str | None:
     return report.game.moves[point.ply - 1].usi if point.ply else None
 
 
-def score_words(score: int | None, bound: Bound = Bound.EXACT) -> str:
+def score_words(score: int | None, bound: Bound = Bound.EXACT, text: Say = str.format) -> str:
     """A score from black's view: ``+120``; ``☗ mates in 7``, ``☖ has mated``; ``≥ +120`` if it is a bound.
 
     Args:
         bound: from black's view too.
     """
     if bound is not Bound.EXACT:
-        return ("≤ " if bound is Bound.UPPER else "≥ ") + score_words(score)
+        return ("≤ " if bound is Bound.UPPER else "≥ ") + score_words(score, text=text)
     if score is None or not is_mate(score):
         return score_text(score)
     side, plies = "☗" if score > 0 else "☖", abs(mate_distance(score))
-    return f"{side} mates in {plies}" if plies else f"{side} has mated"
-
-
-def score_said(words: str, text: Callable[..., str]) -> str:
-    """`score_words` in the language of ``text``."""
-    head, _, rest = words.partition(" mates in ")
-    if rest:
-        return text("{side} mates in {plies}", side=head, plies=rest)
-    head, found, _ = words.partition(" has mated")
-    return text("{side} has mated", side=head) if found else words
+    return text("{side} mates in {plies}", side=side, plies=plies) if plies else text("{side} has mated", side=side)

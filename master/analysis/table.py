@@ -19,7 +19,6 @@ from master.analysis.report import (
     move_words,
     pv_words,
     range_words,
-    score_said,
     score_words,
     strength_words,
 )
@@ -104,8 +103,7 @@ def game_table(report: GameReport, terminal: Terminal) -> Table:
 
 def _score(score: int | None, move: Judged, terminal: Terminal, bound: Bound = Bound.EXACT) -> str:
     """A score of the mover's, from black's view."""
-    words = score_words(black_view(score, move.turn), black_bound(bound, move.turn))
-    return terminal.fit(score_said(words, terminal.say))
+    return terminal.fit(score_words(black_view(score, move.turn), black_bound(bound, move.turn), terminal.say))
 
 
 def _verdict_word(quality: Quality, terminal: Terminal) -> str:

@@ -13,7 +13,6 @@ from master.analysis.judgement import (
     Quality,
     Sureness,
     band,
-    band_range,
     doubtful,
     judge,
     statistics,
@@ -150,15 +149,6 @@ def move(score: int, quality: Quality = Quality.GOOD, loss: float = 0.0, loss_cp
 )  # fmt: skip
 def test_bands(score: int, name: str) -> None:
     assert BANDS[band(score)] == name
-
-
-def test_ranges_in_words() -> None:
-    assert [band_range(index) for index in (0, 1, 3, 6)] == [
-        "below -1500",
-        "-1500 to -700",
-        "-250 to 250",
-        "above 1500",
-    ]
 
 
 def test_rates_by_band() -> None:

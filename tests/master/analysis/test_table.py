@@ -12,9 +12,11 @@ from rich.console import Console
 from master.analysis import table
 from master.analysis.judgement import Quality
 from master.analysis.plan import Evaluation
-from master.analysis.report import GameReport, ReportSettings, report
+from master.analysis.report import GameReport, ReportSettings, range_words, report, score_words
 from master.analysis.table import Terminal
 from tests.master.analysis.records import blunder_report, evaluated, game
+from worker.engine import Bound
+from worker.score import mate_in, mated_in
 
 
 def shown(one: GameReport, width: int, encoding: str = "utf-8") -> list[str]:
@@ -75,6 +77,24 @@ def test_in_japanese_nothing_is_half_english(monkeypatch: pytest.MonkeyPatch) ->
     assert "悪手、確実" in rows(blunder_report(again=True))[2]
     bands = "\n".join(shown(blunder_report(), 100))
     assert "-250 ～ 250" in bands and "互角" in bands and "even" not in bands and " to " not in bands
+
+
+def test_scores_and_ranges_in_words() -> None:
+    assert [score_words(score) for score in (None, 120, mate_in(7), mated_in(0))] == [
+        "-",
+        "+120",
+        "☗ mates in 7",
+        "☖ has mated",
+    ]
+    assert score_words(mated_in(4), Bound.UPPER) == "≤ ☖ mates in 4"
+    japanese = "{side} {plies}手詰"
+    assert score_words(mated_in(4), Bound.LOWER, lambda _, **words: japanese.format(**words)) == "≥ ☖ 4手詰"
+    assert [range_words(index, str.format) for index in (0, 1, 3, 6)] == [
+        "below -1500",
+        "-1500 to -700",
+        "-250 to 250",
+        "above 1500",
+    ]
 
 
 def test_without_kanji_there_are_words_and_letters() -> None:
