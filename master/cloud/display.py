@@ -10,7 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from master.cloud.terraform import Step
-from master.cloud.view import FleetStatus, age
+from master.cloud.view import FleetStatus
+from master.ui.progress import span
 
 _COLOURS = {"ready": "green", "joined": "cyan", "leaving": "yellow", "released": "yellow", "silent": "red"}
 
@@ -26,7 +27,7 @@ def status_table(now: FleetStatus) -> RenderableType:
     for row in now.rows:
         state = Text(row.state, style=_COLOURS.get(row.state, ""))
         speed = f"{row.nps:,}" if row.nps else ""
-        table.add_row(row.machine, row.role, row.type, row.zone, row.market, state, age(row.age_s), speed, row.note)
+        table.add_row(row.machine, row.role, row.type, row.zone, row.market, state, span(row.age_s), speed, row.note)
     lines: list[str | Text] = [
         f"{now.name} in {now.region}: {'' if now.head_runs else 'no head, '}"
         f"{now.ready} of {now.asked} nodes ready, {now.nps:,} nodes/s; "

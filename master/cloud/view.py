@@ -9,6 +9,7 @@ from typing import Final
 from master.cloud.cloud import Machine
 from master.cloud.plan import Facts
 from master.cloud.reports import SILENT_S, MachineReport
+from master.ui.progress import span
 
 GONE: Final = "gone"
 
@@ -95,21 +96,9 @@ def _row(machine: Machine, head: str, reports: Mapping[str, MachineReport], now:
         if report is None:
             state = "starting"
         elif now - report.when > SILENT_S:
-            state, note = "silent", f"last heard of {age(now - report.when)} ago"
+            state, note = "silent", f"last heard of {span(now - report.when)} ago"
         else:
             state, nps = report.state, report.nps
             note = report.why or ("may be taken away soon" if report.at_risk else "")
     age_s, market = max(0.0, now - machine.launched), "spot" if machine.spot else "on demand"
     return Row(machine.id, role, machine.type, machine.zone, market, state, age_s, nps, note)
-
-
-def age(seconds: float) -> str:
-    """``45 s``, ``12 min``, ``3 h 05``, ``2 d 4 h``."""
-    whole = int(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min"
-    if whole < 86400:
-        return f"{whole // 3600} h {whole % 3600 // 60:02}"
-    return f"{whole // 86400} d {whole % 86400 // 3600} h"

@@ -78,7 +78,7 @@ def _tell_cluster(console: Console, address: str, cluster: dict[str, Any]) -> No
     from rich.table import Table
     from rich.text import Text
 
-    from master.cloud.view import age
+    from master.ui.progress import span
 
     alive = [machine for machine in cluster["machines"] if machine["alive"]]
     places, taken = (sum(machine[key] for machine in alive) for key in ("places", "taken"))
@@ -97,7 +97,7 @@ def _tell_cluster(console: Console, address: str, cluster: dict[str, Any]) -> No
         table.add_row(*map(Text, cells))
     console.print(table)
     for player in cluster["players"]:
-        since = age(time.time() - player["began"])
+        since = span(time.time() - player["began"])
         nodes = f"nodes: {player['nodes']}" + (
             f", waiting for a place: {player['waiting']}" if player["waiting"] else ""
         )
@@ -110,12 +110,12 @@ def _tell(console: Console, facts: dict[str, Any]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from master.cloud.view import age
     from master.records.notation import count_text, score_text
+    from master.ui.progress import span
 
     say, now = console.say, time.time()
     doing = "searching" if facts["searching"] else "idle"
-    say(f"{title(facts)}: {doing}, for {age(now - facts['began'])}")
+    say(f"{title(facts)}: {doing}, for {span(now - facts['began'])}")
     if facts.get("page"):
         say(f"live page: {facts['page']}")
     if facts["ray"]:
@@ -132,11 +132,11 @@ def _tell(console: Console, facts: dict[str, Any]) -> None:
     ready = sum(node["state"] == "ready" for node in facts["nodes"])
     say(f"{ready} of {len(facts['nodes'])} nodes ready, {count_text(facts['nps'])} nodes/s, {facts['losses']} losses")
     for loss in facts["last_losses"][-3:]:
-        say(f"lost {age(now - loss['at'])} ago: {loss['node']}: {loss['why']}")
+        say(f"lost {span(now - loss['at'])} ago: {loss['node']}: {loss['why']}")
     if (decision := facts["decision"]) is not None:
         score = score_text(decision["score"])
         say(
-            f"last decision {age(now - decision['at'])} ago: {decision['move']}  {score}  depth {decision['depth']}, "
+            f"last decision {span(now - decision['at'])} ago: {decision['move']}  {score}  depth {decision['depth']}, "
             f"{count_text(decision['nodes'])} nodes, {decision['ms'] / 1000:.1f} s, by {decision['source']}"
         )
 

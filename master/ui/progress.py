@@ -200,11 +200,14 @@ class _Said(ProgressColumn):
 
 
 def span(seconds: float) -> str:
-    """A time in words: ``3 h 20 min``, ``4 min``, ``50 s``."""
+    """A time in words: ``50 s``, ``4 min``, ``3 h 20 min``, from two days on ``2 d 4 h``."""
     if seconds < 90:
-        return f"{seconds:.0f} s"
+        return f"{round(seconds)} s"
     minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"
+    if minutes < 90:
+        return f"{minutes} min"
+    hours = minutes // 60
+    return f"{hours} h {minutes % 60} min" if hours < 48 else f"{hours // 24} d {hours % 24} h"
 
 
 class PositionBar(Bars):

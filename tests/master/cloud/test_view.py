@@ -12,7 +12,7 @@ from master.cloud.cloud import Machine
 from master.cloud.display import status_table
 from master.cloud.plan import Facts, FleetLocation
 from master.cloud.reports import SILENT_S, MachineReport, ReportError, decode, report
-from master.cloud.view import FleetStatus, age, status
+from master.cloud.view import FleetStatus, status
 from master.ui.console import Console
 
 NOW = 100_000.0
@@ -84,11 +84,6 @@ def test_what_runs_costs_its_list_price_and_an_unknown_price_is_said() -> None:
     now = of([HEAD, node(1), node(2, "stopped"), node(3, kind="x9.large")], [])
     assert now.usd_per_hour == pytest.approx(1.0)
     assert now.unpriced == ("x9.large",)
-
-
-@pytest.mark.parametrize(("seconds", "text"), [(45, "45 s"), (720, "12 min"), (11_100, "3 h 05"), (187_200, "2 d 4 h")])
-def test_age(seconds: float, text: str) -> None:
-    assert age(seconds) == text
 
 
 def test_the_table_says_it_all() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from master.ui.progress import Bars, Pace
+from master.ui.progress import Bars, Pace, span
 from tests.master.terminal import at_terminal
 
 WORK = """
@@ -41,6 +41,17 @@ def test_the_pace_since_the_first_call() -> None:
     assert pace.rate(150, 20.0) == pytest.approx(5.0)
     assert pace.left_s(150, None, 20.0) is None
     assert pace.left_s(250, 200, 20.0) == 0
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (-0.3, "0 s"), (45.4, "45 s"), (89.9, "90 s"), (720, "12 min"), (5399, "1 h 30 min"), (11_100, "3 h 5 min"),
+        (172_700, "47 h 58 min"), (172_790, "2 d 0 h"), (187_200, "2 d 4 h"),
+    ],
+)  # fmt: skip
+def test_a_time_in_words(seconds: float, text: str) -> None:
+    assert span(seconds) == text
 
 
 def test_lines_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
