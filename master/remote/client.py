@@ -390,12 +390,15 @@ class _Driver:
 
 
 def read_secret(file: Path | None) -> str:
-    """The secret: the first line of a file, else ``GOUGI_USI_SECRET``, else empty. Raises OSError, ValueError."""
+    """The secret: the first line of a file, else ``GOUGI_USI_SECRET``, else empty. Raises OSError, ValueError.
+
+    The same rules as `master.config.csa_password`, which this file cannot import.
+    """
     if file is None:
         return os.environ.get("GOUGI_USI_SECRET", "")
-    if os.name == "posix" and file.stat().st_mode & 0o077:
+    if os.name == "posix" and file.stat().st_mode & 0o077 and file.is_file():
         raise ValueError(f"{file}: others can read it; it needs mode 600")
-    lines = file.read_text(encoding="utf-8").splitlines()
+    lines = file.read_text(encoding="utf-8-sig").splitlines()
     if not lines or not lines[0].strip():
         raise ValueError(f"{file}: its first line is empty")
     return lines[0].strip()

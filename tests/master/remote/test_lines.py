@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import random
 import ssl
 import subprocess
 import sys
+import threading
 from collections.abc import AsyncIterator, Callable, Coroutine
 from pathlib import Path
 from typing import Any
@@ -250,5 +252,18 @@ def test_a_secrets_file_is_its_owners_alone(tmp_path: Path, monkeypatch: pytest.
         read_secret(file)
     file.chmod(0o600)
     assert read_secret(file) == "word"
+    file.write_bytes(b"\xef\xbb\xbfword\r\n")  # as a Windows editor writes it
+    assert read_secret(file) == "word"
     monkeypatch.setenv("GOUGI_USI_SECRET", "other")
     assert read_secret(None) == "other"
+
+
+def test_a_secret_from_a_pipe_needs_no_mode(tmp_path: Path) -> None:
+    """A pipe with a name has the mode of the umask; nobody else can read what one process has read."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    pipe.chmod(0o644)
+    writer = threading.Thread(target=pipe.write_text, args=("word\n",), daemon=True)
+    writer.start()
+    assert read_secret(pipe) == "word"
+    writer.join()
