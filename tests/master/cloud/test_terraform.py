@@ -241,7 +241,9 @@ def test_a_plan_that_is_out_of_date_is_refused_in_plain_words(fleet: Terraform, 
     fleet.plan("mine", {"nodes": 3})
     fleet.plan("theirs", {"nodes": 2})
     fleet.apply("theirs")
-    with pytest.raises(TerraformError, match=r"somebody changed the fleet after this plan was made\. Nothing was done; run the"):
+    with pytest.raises(
+        TerraformError, match=r"somebody changed the fleet after this plan was made\. Nothing was done; run the"
+    ):
         fleet.apply("mine")
     assert read_state((fleet.folder / "terraform.tfstate").read_bytes()).output == {"nodes": 2}
 
