@@ -48,7 +48,9 @@ def test_our_searcher_and_gpsusi_decide_by_vote() -> None:
 
     async def search(number: int, *, kill: int | None = None) -> Decision:
         heard.forget()
-        searcher.start(SearchRequest(number, STARTPOS, ("7g7f",), soft_ms=3000, hard_ms=8000))
+        # A position that gpsusi knows from an earlier search can be at its last depth before the kill.
+        moves = ("7g7f",) if kill is None else ("2g2f",)
+        searcher.start(SearchRequest(number, STARTPOS, moves, soft_ms=3000, hard_ms=8000))
         if kill is not None:
             await asyncio.sleep(0.5)
             for pid in children(kill):
