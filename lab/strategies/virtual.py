@@ -48,7 +48,8 @@ _LONE_SLICE_MS: Final = 1000
 
 @dataclass(slots=True)
 class VirtualFleet:
-    """N virtual nodes under one coordinator. ``now_ms`` is the virtual time, which continues from search to search."""
+    """N virtual nodes under one coordinator, all with one network. ``now_ms`` is the virtual time, which continues from
+    search to search."""
 
     nodes: Sequence[VirtualNode]
     settings: Settings = field(default_factory=Settings)

@@ -294,7 +294,7 @@ class FleetConfig(_Section):
     """A fleet of machines on AWS, for `gougi fleet`. See docs/reference/aws.md."""
 
     folder: Annotated[str, Field(min_length=1)] = "~/.local/state/gougi/fleet"
-    """Folder of the fleet's local files: Terraform's working directory, releases and logs."""
+    """Folder of the fleet's local files: Terraform's working directory and the release."""
     terraform: str = ""
     """The terraform program. Empty: terraform or tofu, whichever is on the PATH."""
     module: str = ""
