@@ -34,7 +34,8 @@ from lab.match.statistics import elo_of
 from master.analysis.game import RecordedGame
 from master.analysis.judgement import LEVELS, Judged, Sureness, doubtful, judge, statistics
 from master.analysis.plan import evaluations, plan, searches
-from master.analysis.session import AGAIN_TIMES, Pace, Session, Store
+from master.analysis.session import AGAIN_TIMES, Pace, Session
+from master.analysis.store import PositionStore
 from master.analysis.strength import Calibration, Level, network_hash
 from master.records.reading import ReadMove
 from worker.engine import Limits
@@ -133,16 +134,15 @@ def analyse(folder: Path, played: list[dict[str, object]], nodes: int) -> list[t
     games = _games(played)
 
     async def run() -> list[tuple[Judged, ...]]:
-        store = Store(folder / "positions.jsonl")
-        store.read()
         searcher = LocalSearcher(EngineSpec(64, 1).build)
         judged = []
         settings = f"{network_hash('')} {nodes}"
-        async with Session(searcher, store, Pace(nodes=nodes), lambda: settings) as session:
-            for game in games:
-                points = plan(game)
-                found = await session.search(game, searches(points), lambda *_: None)
-                judged.append(judge(game, points, evaluations(points, found)))
+        with PositionStore(folder / "positions.db") as store:
+            async with Session(searcher, [store], Pace(nodes=nodes), lambda: settings) as session:
+                for game in games:
+                    points = plan(game)
+                    found = await session.search(game, searches(points), lambda *_: None)
+                    judged.append(judge(game, points, evaluations(points, found)))
         return judged
 
     return asyncio.run(run())
@@ -182,20 +182,20 @@ async def verdicts(
     folder: Path, games: Sequence[RecordedGame], nodes: int
 ) -> tuple[list[tuple[Judged, ...]], list[tuple[Judged, ...]]]:
     """The moves of each game by one search of each position, and with a second search for reported moves."""
-    store = Store(folder / "positions.jsonl")
-    store.read()
     once, twice = [], []
     settings = f"{network_hash('')} {nodes}"
-    async with Session(LocalSearcher(EngineSpec(64, 1).build), store, Pace(nodes=nodes), lambda: settings) as session:
-        for game in games:
-            points = plan(game)
-            known = evaluations(points, await session.search(game, searches(points), lambda *_: None))
-            first = judge(game, points, known)
-            wanted = searches(points, doubtful(first))
-            again = await session.search(game, wanted, lambda *_: None, AGAIN_TIMES)
-            once.append(first)
-            twice.append(judge(game, points, known, evaluations(points, again)))
-            print(f"{nodes} nodes, game {game.source}: {len(wanted)} of {len(points)} positions again", flush=True)
+    searcher = LocalSearcher(EngineSpec(64, 1).build)
+    with PositionStore(folder / "positions.db") as store:
+        async with Session(searcher, [store], Pace(nodes=nodes), lambda: settings) as session:
+            for game in games:
+                points = plan(game)
+                known = evaluations(points, await session.search(game, searches(points), lambda *_: None))
+                first = judge(game, points, known)
+                wanted = searches(points, doubtful(first))
+                again = await session.search(game, wanted, lambda *_: None, AGAIN_TIMES)
+                once.append(first)
+                twice.append(judge(game, points, known, evaluations(points, again)))
+                print(f"{nodes} nodes, game {game.source}: {len(wanted)} of {len(points)} positions again", flush=True)
     return once, twice
 
 

@@ -19,7 +19,8 @@ from master.analysis.judgement import doubtful, judge
 from master.analysis.plan import Evaluation, Point, evaluations, plan, searches
 from master.analysis.problems import problems
 from master.analysis.report import GameReport, ReportSettings, Say, report
-from master.analysis.session import Pace, Session, Shared, Store
+from master.analysis.session import Pace, Session
+from master.analysis.store import PositionStore
 from master.analysis.strength import Calibration, network_hash, read_calibration
 from master.ui.texts import page_say
 from worker import VERSION
@@ -182,7 +183,7 @@ def _names(stem: str) -> Iterator[str]:
 
 
 async def search(
-    analysis: Analysis, searcher: Searcher, store: Store, bar: PositionBar, shared: Shared | None = None
+    analysis: Analysis, searcher: Searcher, stores: Sequence[PositionStore], bar: PositionBar
 ) -> tuple[list[GameReport], Calibration | None]:
     """Search all games; the files of each are written when it is done.
 
@@ -199,7 +200,7 @@ async def search(
         bar.on_event(name, fields)
 
     bar.more(sum(map(len, wanted)))
-    async with Session(searcher, store, analysis.pace, analysis.key, on_event, shared) as session:
+    async with Session(searcher, stores, analysis.pace, analysis.key, on_event) as session:
         await _whole(searcher)
         for number, (job, positions) in enumerate(zip(analysis.jobs, wanted, strict=True), start=1):
             bar.game(f"{number}/{len(wanted)} {job.stem}")

@@ -158,15 +158,16 @@ def _read(files: Sequence[Path], first: int, last: int | None) -> tuple[tuple[Jo
 def _run(analysis: Analysis, single: bool, as_json: bool) -> int:
     from cluster.api import FleetError
     from master.analysis.run import search, write_page, write_problems
-    from master.analysis.session import Store
-    from master.analysis.shared import SharedPositions, shared_path
+    from master.analysis.store import PositionStore, shared_path
     from master.commands.lifetime import Interrupted, run_to_end
     from master.commands.services import answering_page
     from master.live.sources import game_facts
     from master.ui.progress import PositionBar
     from master.ui.texts import say
 
-    store = Store(analysis.out / "positions.jsonl")
+    files = [PositionStore(analysis.out / "positions.db")]
+    if analysis.reuse:
+        files.append(PositionStore(shared_path(), histories=False))
 
     def tell_page(url: str) -> None:
         tell(say("live page: {url}", url=url))
@@ -174,14 +175,12 @@ def _run(analysis: Analysis, single: bool, as_json: bool) -> int:
     async def main() -> tuple[list[GameReport], Calibration | None]:
         with contextlib.ExitStack() as stack:
             bar = stack.enter_context(PositionBar(0))
-            shared = stack.enter_context(SharedPositions(shared_path())) if analysis.reuse else None
+            stores = [stack.enter_context(file) for file in files]
             facts = [fact for job in analysis.jobs for fact in game_facts(job.game)]
             async with answering_page(analysis.config, "analyze", facts, tell_page, notice):
-                return await search(analysis, _searcher(analysis.config, single), store, bar, shared)
+                return await search(analysis, _searcher(analysis.config, single), stores, bar)
 
     try:
-        if damaged := store.read():
-            notice(f"{store.path}: {damaged} damaged lines passed over")
         compile_searcher()
         reports, calibration = run_to_end(main)
         page = write_page(analysis, reports, calibration)

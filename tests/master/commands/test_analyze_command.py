@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
+import sqlite3
 import threading
 import urllib.request
 from collections.abc import Iterator
@@ -45,7 +47,7 @@ def run(*arguments: str) -> object:
 def test_one_game(searcher: ScriptedSearcher, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("one.csa") == 0
     assert sorted(path.name for path in Path("analysis").iterdir()) == [
-        "one.annotated.csa", "one.annotated.kif", "one.html", "positions.jsonl",
+        "one.annotated.csa", "one.annotated.kif", "one.html", "positions.db",
     ]  # fmt: skip
     out = capsys.readouterr().out
     assert "☗７六歩" in out and "bert & <son>" in out and "report: analysis/one.html" in out
@@ -167,7 +169,8 @@ def test_ctrl_c_keeps_finished_searches(searcher: ScriptedSearcher, capsys: pyte
     searcher.choose = interrupted
     assert run("one.csa") == 130
     assert "the same command continues" in capsys.readouterr().err
-    kept = len(Path("analysis/positions.jsonl").read_text().splitlines())
+    with contextlib.closing(sqlite3.connect("analysis/positions.db")) as base:
+        ((kept,),) = base.execute("SELECT count(*) FROM positions")
     assert kept in (2, 3)
     searcher.choose = first_legal
     searcher.requests.clear()

@@ -1,7 +1,7 @@
-"""Positions that any analysis of this user has searched, for ``--reuse``: an opening is searched only once.
+"""Searched positions in a file: an interrupted analysis continues, and with ``--reuse`` none searches a position again.
 
-They are found by the position and everything else on which the search's result depends, but not by the moves that led
-to it: effects of repetition are ignored. The store is SQLite, so that several analyses may use it at once.
+A key names everything on which a search depends (network, effort, fleet), so other settings find nothing, and earlier
+results stay beside the new ones. The file is SQLite: each result is safe at once, and several analyses may use it.
 """
 
 from __future__ import annotations
@@ -25,20 +25,26 @@ _TABLE: Final = "CREATE TABLE IF NOT EXISTS positions (key BLOB PRIMARY KEY, fou
 
 
 def shared_path() -> Path:
-    """The file: ``$XDG_DATA_HOME/gougi/positions.db`` (``~/.local/share``)."""
+    """The file of all analyses of this user: ``$XDG_DATA_HOME/gougi/positions.db`` (``~/.local/share``)."""
     home = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
     return Path(home).expanduser() / "gougi" / "positions.db"
 
 
-class SharedPositions:
+class PositionStore:
     """The file, open for a block.
+
+    Args:
+        path: the file; it is made with its folder if it does not exist.
+        histories: whether a position with other moves before it is another one. If not, effects of repetition are
+            ignored.
 
     Raises:
         OSError: it cannot be read or written, or is not ours; the text names it.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, histories: bool = True) -> None:
         self.path = path
+        self._histories = histories
 
     def __enter__(self) -> Self:
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -62,8 +68,8 @@ class SharedPositions:
     def get(self, settings: str, start_sfen: str, moves: tuple[str, ...]) -> Evaluation | None:
         """The evaluation of the position after ``moves``; None: unknown or damaged."""
         try:
-            row = self._base.execute("SELECT found FROM positions WHERE key = ?", (_key(settings, start_sfen, moves),))
-            found = row.fetchone()
+            key = self._key(settings, start_sfen, moves)
+            found = self._base.execute("SELECT found FROM positions WHERE key = ?", (key,)).fetchone()
         except sqlite3.Error as error:
             raise self._failed(error) from error
         try:
@@ -73,7 +79,7 @@ class SharedPositions:
 
     def add(self, settings: str, start_sfen: str, moves: tuple[str, ...], found: Evaluation) -> None:
         """Store it."""
-        row = (_key(settings, start_sfen, moves), msgspec.json.encode(found))
+        row = (self._key(settings, start_sfen, moves), msgspec.json.encode(found))
         try:
             self._base.execute("INSERT OR REPLACE INTO positions VALUES (?, ?)", row)
         except sqlite3.Error as error:
@@ -82,10 +88,14 @@ class SharedPositions:
     def _failed(self, error: sqlite3.Error) -> OSError:
         return OSError(f"{self.path}: {error}")
 
+    def _key(self, settings: str, start_sfen: str, moves: tuple[str, ...]) -> bytes:
+        if self._histories:
+            return _hash(_FORM, settings, start_sfen, *moves)
+        position = Position.from_sfen(start_sfen)
+        for move in moves:
+            position.push_usi(move)
+        return _hash(_FORM, settings, *position.sfen().split()[:3])
 
-def _key(settings: str, start_sfen: str, moves: tuple[str, ...]) -> bytes:
-    position = Position.from_sfen(start_sfen)
-    for move in moves:
-        position.push_usi(move)
-    text = "\n".join((_FORM, settings, *position.sfen().split()[:3]))
-    return hashlib.sha256(text.encode()).digest()[:16]
+
+def _hash(*parts: str) -> bytes:
+    return hashlib.sha256("\n".join(parts).encode()).digest()[:16]
