@@ -74,8 +74,7 @@ def _tell_summary(found: LogSummary) -> None:
             table.add_column(name, justify="right", no_wrap=True)
         table.add_column("decided by")
         for game in found.games:
-            mark = SIDES[game.side == "-"]
-            cells = (f"{mark} {game.player}", game.opponent, game.result or "unfinished", game.reason)
+            cells = (f"{SIDES[game.colour]} {game.player}", game.opponent, game.result or "unfinished", game.reason)
             figures = (str(game.moves), _time(game.own_s), _time(game.other_s), _counts(game.decisions))
             table.add_row(*map(Text, (*cells, *figures)))
         console.print(table)
@@ -193,7 +192,6 @@ def _show(game: LoggedGame, speed: float, notation: str, plain: bool) -> bool:
     from master.commands.lifetime import run_to_end
     from master.game.journal import Replay
     from master.player.events import GameFound
-    from master.player.instructions import Emit
     from master.records.notation import Notation
     from master.ui.console import Console
     from master.ui.show import Show
@@ -216,11 +214,10 @@ def _show(game: LoggedGame, speed: float, notation: str, plain: bool) -> bool:
                     await asyncio.sleep(pause_ms / speed / 1000)
                     shown_ms += pause_ms
                 shown_ms = step.at_ms
-                for instruction in step.instructions:
-                    if isinstance(instruction, Emit):
-                        found = found or isinstance(instruction.event, GameFound)  # half an hour may pass before
-                        show.observe(instruction.event)
-                        show.settle()
+                for event in step.events:
+                    found = found or isinstance(event, GameFound)  # half an hour may pass before
+                    show.observe(event)
+                    show.settle()
 
     run_to_end(main)
     return _tell_difference(game, again)

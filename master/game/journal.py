@@ -27,8 +27,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from cluster.api import Progress
 from master.logs.files import NotTextError, read_lines
+from master.player.events import GameEvent
 from master.player.inputs import Input, ServerLine
-from master.player.instructions import Instruction, Login, PlayerSettings, Send
+from master.player.instructions import Emit, Instruction, Login, PlayerSettings, Send
 from master.player.player import Player
 from worker.files import reason
 
@@ -157,10 +158,10 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The player's instructions for one event."""
+    """The player's events after one input."""
 
     at_ms: float
-    instructions: list[Instruction]
+    events: list[GameEvent]
 
 
 def read_log(path: Path, gap: Callable[[str], None] = lambda _where: None) -> list[LoggedGame]:
@@ -214,13 +215,17 @@ class Replay:
         a server would not accept; it does not raise.
         """
         for entry in self._game.entries:
-            instructions = self._player.handle(entry.event, entry.at_ms)
-            said = tuple(instruction.shown for instruction in instructions if isinstance(instruction, Send))
-            self.lines += len(said)
-            if self.difference is None and said != entry.sent:
-                about = entry.event.line if isinstance(entry.event, ServerLine) else ""
-                self.difference = Difference(entry.at_ms, entry.kind, about, entry.sent, said)
-            yield Step(entry.at_ms, instructions)
+            yield self.step(entry)
+
+    def step(self, entry: Entry) -> Step:
+        """Give the player one event."""
+        instructions = self._player.handle(entry.event, entry.at_ms)
+        said = tuple(instruction.shown for instruction in instructions if isinstance(instruction, Send))
+        self.lines += len(said)
+        if self.difference is None and said != entry.sent:
+            about = entry.event.line if isinstance(entry.event, ServerLine) else ""
+            self.difference = Difference(entry.at_ms, entry.kind, about, entry.sent, said)
+        return Step(entry.at_ms, [instruction.event for instruction in instructions if isinstance(instruction, Emit)])
 
 
 def _take(fields: dict[str, Any], games: list[LoggedGame], running: dict[int, LoggedGame]) -> None:

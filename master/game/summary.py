@@ -1,30 +1,29 @@
 """A summary of a log: games and their ends, time, decisions, node losses, warnings. Pure except for `read`.
 
-It works on the raw lines of the log, from any version. A game's moves and result are in the lines of its server, which
-the log has at the level debug.
+Each game is replayed (`master.game.journal`) from the inputs of its player, which the log has at the level debug.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
-from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from master.csa.events import REASONS
-from master.csa.summary import SummaryError, time_unit_ms
-from master.game.journal import BEGIN, ENTRY
+from cluster.api import Decision
+from master.csa.summary import GameSummary
+from master.game.journal import BEGIN, ENTRY, LoggedGame, Replay
+from master.game.journal import read as read_entry
 from master.logs.files import read_lines
+from master.player.events import Conclusion, GameEnded, GameEvent, GameFound, GameOutcome, MovePlayed
 
-_RESULTS: Final = {"#WIN": "won", "#LOSE": "lost", "#DRAW": "drawn", "#CENSORED": "no result", "#CHUDAN": "no result"}
-_MOVE: Final = re.compile(r"([+-])\d{4}[A-Z]{2}(?:,T(\d+(?:\.\d+)?))?")
-_TIMES: Final = {"BEGIN Time": "+-", "BEGIN Time+": "+", "BEGIN Time-": "-"}
-"""The sides to which the following times apply."""
-_KEYS: Final = {"Game_ID": "game_id", "Name+": "black", "Name-": "white", "Your_Turn": "side"}
+_RESULTS: Final = {
+    Conclusion.WIN: "won",
+    Conclusion.LOSE: "lost",
+    Conclusion.DRAW: "drawn",
+    Conclusion.DISCONNECTED: "disconnected",
+}
 _LOUD: Final = ("warning", "error", "critical")
 
 
@@ -34,70 +33,51 @@ class LoggedResult:
 
     player: str
     server: str
-    number: int = 0
-    """The player's number in its log."""
-    game_id: str = ""
-    black: str = ""
-    white: str = ""
-    side: str = ""
-    """``+`` black, ``-`` white."""
+    summary: GameSummary | None = None
+    """None: no game was offered."""
     result: str = ""
     """``won``, ``lost``, ``drawn``, ``no result``, ``not played``, ``disconnected``; empty: the log does not have its
     end."""
     reason: str = ""
-    """The server's word."""
+    """The server's word, or a description."""
     moves: int = 0
     own_s: float = 0.0
     """Seconds that the server charged this player."""
     other_s: float = 0.0
-    began: bool = False
-    left: bool = False
-    """Whether we left it."""
-    units_s: dict[str, float] = field(default_factory=lambda: {"+": 1.0, "-": 1.0})
-    """Seconds of the server's ``Time_Unit``, by side."""
-    _timed: str = "+-"
-    """The sides to which the summary's lines apply."""
     decisions: Counter[str] = field(default_factory=Counter)
     """By source: ``split``, ``vote``, ``fallback``, ``forced``."""
 
     @property
+    def colour(self) -> int:
+        return 0 if self.summary is None else self.summary.my_colour
+
+    @property
     def opponent(self) -> str:
-        return self.white if self.side == "+" else self.black
+        return "" if self.summary is None else self.summary.names[1 - self.colour]
 
-    def hear(self, line: str) -> None:
-        name, colon, value = line.partition(":")
-        if colon and name in _KEYS:
-            setattr(self, _KEYS[name], value)
-        elif line in _TIMES:
-            self._timed = _TIMES[line]
-        elif name == "Time_Unit":
-            with suppress(SummaryError):
-                self.units_s |= dict.fromkeys(self._timed, time_unit_ms(value) / 1000)
-        elif name in ("START", "REJECT"):  # moves before it are those of a given position
-            self.moves, self.own_s, self.other_s = 0, 0.0, 0.0
-            self.began = name == "START"
-            if not self.began:
-                self.result = self.result or "not played"
-        elif found := _MOVE.match(line):
-            self.moves += 1
-            spent = float(found[2] or 0) * self.units_s[found[1]]
-            if found[1] == self.side:
-                self.own_s += spent
-            else:
-                self.other_s += spent
-        elif line in _RESULTS:
-            self.result = "drawn" if (line, self.reason) == ("#CENSORED", "MAX_MOVES") else _RESULTS[line]
-            self.reason = self.reason or line.removeprefix("#")
-        elif line.startswith("#") and line[1:] in REASONS:
-            self.reason = line[1:]
-        elif line == "LOGOUT:completed":  # the server's result comes before it: we have left the game
-            self.end("lost")
+    def take(self, event: GameEvent) -> None:
+        """An event of the replayed player."""
+        match event:
+            case GameFound(summary):
+                self.summary = summary
+            case MovePlayed(mine=mine, consumed_ms=consumed_ms):
+                self.moves += 1
+                if mine:
+                    self.own_s += consumed_ms / 1000
+                else:
+                    self.other_s += consumed_ms / 1000
+            case Decision():
+                self.decisions[event.source] += 1
+            case GameEnded(outcome):
+                self.summary, self.result, self.reason = outcome.summary, _result(outcome), outcome.reason
 
-    def end(self, result: str) -> None:
-        """The connection is over. ``result`` is for a game that had begun, has no result yet, and was not left by
-        us."""
-        if self.game_id and not self.result:
-            self.result = "not played" if not self.began else "lost" if self.left else result
+
+def _result(outcome: GameOutcome) -> str:
+    if not outcome.played:
+        return "not played"
+    if (outcome.conclusion, outcome.reason) == (Conclusion.CENSORED, "MAX_MOVES"):
+        return "drawn"
+    return _RESULTS.get(outcome.conclusion, "no result")
 
 
 @dataclass(slots=True)
@@ -107,7 +87,7 @@ class LogSummary:
     """UTC, as in the log."""
     lines: int = 0
     damaged: int = 0
-    """Number of lines that are not JSON."""
+    """Number of lines that cannot be read, or belong to another version."""
     gaps: list[str] = field(default_factory=list)
     games: list[LoggedResult] = field(default_factory=list)
     """The games that were offered."""
@@ -133,10 +113,10 @@ class LogSummary:
             "results": dict(self.results()),
             "games": [
                 {
-                    "game": game.game_id,
+                    "game": "" if game.summary is None else game.summary.game_id,
                     "player": game.player,
                     "server": game.server,
-                    "side": {"+": "black", "-": "white"}.get(game.side),
+                    "side": ("black", "white")[game.colour],
                     "opponent": game.opponent,
                     "result": game.result or "unfinished",
                     "reason": game.reason,
@@ -155,27 +135,40 @@ class LogSummary:
 
 
 def read(path: Path, into: LogSummary) -> None:
-    """Add a log, named by any of its files, to a summary.
+    """Add a log, named by any of its files, to a summary. A game is summed up to the first line that is missing or
+    damaged.
 
     Raises:
         OSError: it cannot be read.
         ValueError: no line of it is a log line; the text says so.
     """
     before = into.lines
-    add((line for _, _, line in read_lines(path, into.gaps.append)), into)
-    if into.lines == before:
-        raise ValueError("no line of a log in it")
+    found: list[LoggedResult] = []
+    playing: tuple[int, Replay, LoggedResult] | None = None
 
+    def on_gap(where: str) -> None:
+        nonlocal playing
+        playing = None
+        into.gaps.append(where)
 
-def add(lines: Iterable[str], into: LogSummary) -> None:
-    running: dict[int, LoggedResult] = {}
-    before = len(into.games)
-    for line in lines:
+    for _, _, line in read_lines(path, on_gap):
         try:
             fields = json.loads(line)
             event, level, when = str(fields["event"]), str(fields.get("level", "")), str(fields.get("timestamp", ""))
-        except (ValueError, KeyError, TypeError, RecursionError):
+            if event == BEGIN:
+                game = LoggedGame.begun(fields)
+                # The first name in the log is ours, and has one connection at a time; an embedded game's opponent has
+                # another name.
+                if not found or game.name == found[0].player:
+                    found.append(LoggedResult(game.name, game.server))
+                    playing = game.number, Replay(game), found[-1]
+            elif event == ENTRY and playing is not None and fields["game"] == playing[0]:
+                _, replay, result = playing
+                for told in replay.step(read_entry(fields)).events:
+                    result.take(told)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             into.damaged += 1
+            playing = None
             continue
         into.lines += 1
         into.began = min(filter(None, (into.began, when)), default="")
@@ -187,34 +180,6 @@ def add(lines: Iterable[str], into: LogSummary) -> None:
             into.loss_reasons[str(fields.get("reason"))] += 1
         elif event == "ray_lost":
             into.ray_losses += 1
-        elif event == BEGIN:
-            number = fields.get("game", 0)
-            running[number] = LoggedResult(str(fields.get("name")), str(fields.get("server")), number)
-        elif event == ENTRY and (game := running.get(fields.get("game", 0))) is not None:
-            _take(fields, game, into)
-    # The two players of an embedded game are in one log: ours has the lower number.
-    new = into.games[before:]
-    numbers = {(game.server, game.game_id, game.side): game.number for game in reversed(new)}
-    into.games[before:] = [
-        game
-        for game in new
-        if numbers.get((game.server, game.game_id, "-" if game.side == "+" else "+"), game.number) >= game.number
-    ]
-
-
-def _take(fields: dict[str, Any], game: LoggedResult, into: LogSummary) -> None:
-    """One input of a player."""
-    offered = bool(game.game_id)
-    kind = fields.get("kind")
-    if kind == "ServerLine":
-        game.hear(str(fields.get("line", "")))
-    elif kind in ("GiveUp", "Leave"):
-        game.left = True
-        if not game.began:
-            game.end("not played")
-    elif kind == "ConnectionLost":
-        game.end("disconnected")
-    elif kind == "Decision" and fields.get("sent"):  # otherwise it came too late, and another move had been played
-        game.decisions[str(fields.get("source"))] += 1
-    if game.game_id and not offered:
-        into.games.append(game)
+    into.games += [result for result in found if result.summary is not None]
+    if into.lines == before:
+        raise ValueError("no line of a log in it")

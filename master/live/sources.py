@@ -18,7 +18,6 @@ from master.analysis.game import RecordedGame, read_games
 from master.game.journal import BEGIN, ENTRY, LoggedGame, Replay, read
 from master.live.facts import Fact, Teller, fleet_fact
 from master.logs.files import Place, read_lines
-from master.player.instructions import Emit
 from master.records.reading import DRAWS
 from master.records.record import FROM_RSSHOGI
 from worker.score import MATE, is_mate
@@ -26,22 +25,6 @@ from worker.score import MATE, is_mate
 MOST_LINES: Final = 300
 """Lines read at once, so that a reader who waits for the rest sees the first of them soon."""
 _META: Final = frozenset({"event", "logger", "level", "timestamp"})
-
-
-class _Player:
-    """One player of the log, replayed as its inputs come."""
-
-    def __init__(self, game: LoggedGame, teller: Teller) -> None:
-        self.name = game.name
-        self._game = game
-        self._teller = teller
-        self._steps = Replay(game).steps()
-
-    def give(self, fields: dict[str, Any], at: float) -> list[Fact]:
-        self._game.entries.append(read(fields))  # `steps` continues with the added entries
-        step = next(self._steps)
-        events = [instruction.event for instruction in step.instructions if isinstance(instruction, Emit)]
-        return [fact for event in events if (fact := self._teller.tell(event, at)) is not None]
 
 
 class LogReader:
@@ -57,7 +40,7 @@ class LogReader:
         """The first line that could not be read, or is missing, and the reason; it and its dependents are left out."""
         self.more = False
         self._place = Place()
-        self._players: dict[int, _Player] = {}
+        self._players: dict[int, tuple[LoggedGame, Replay, Teller]] = {}
         self._at = 0.0
         """The time of the last line."""
         self._main = ""
@@ -82,7 +65,7 @@ class LogReader:
         for count, (file, number, line) in enumerate(read_lines(self.path, on_gap, self._place), 1):
             try:
                 facts += self._take(json.loads(line))
-            except (ValueError, KeyError, TypeError, AttributeError, RecursionError, StopIteration) as error:
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
                 self.trouble = self.trouble or f"{file}, line {number}: {str(error) or type(error).__name__}"
             if count == MOST_LINES:
                 self.more = True
@@ -96,10 +79,11 @@ class LogReader:
             game = LoggedGame.begun(fields)
             self._main = self._main or game.name
             # A name has one connection at a time: its earlier ones send nothing more.
-            self._players = {number: one for number, one in self._players.items() if one.name != game.name}
-            self._players[game.number] = _Player(game, Teller(thoughts_only=game.name != self._main))
+            self._players = {number: one for number, one in self._players.items() if one[0].name != game.name}
+            self._players[game.number] = game, Replay(game), Teller(thoughts_only=game.name != self._main)
         elif event == ENTRY and int(fields["game"]) in self._players:
-            return self._players[int(fields["game"])].give(fields, at)
+            _, replay, teller = self._players[int(fields["game"])]
+            return [fact for told in replay.step(read(fields)).events if (fact := teller.tell(told, at)) is not None]
         elif fields.get("logger") == "fleet":
             rest = {name: value for name, value in fields.items() if name not in _META}
             return [fleet_fact(str(event), rest, at)]

@@ -4,68 +4,84 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Iterable
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
 from master.cli import run
-from master.game.summary import LogSummary, add
+from master.csa.summary import format_summary
+from master.game.journal import Entry
+from master.game.summary import LogSummary, read
+from master.player.inputs import Connected, ConnectionLost, GiveUp, Input, Prepared, ServerLine
+from master.player.instructions import PlayerSettings
+from tests.answers import make_decision
+from tests.master.player.table import BLACK
+
+Lines = list[dict[str, object]]
 
 
-def received(line: str, game: int = 1) -> dict[str, object]:
-    return {"event": "input", "game": game, "at_ms": 1.0, "kind": "ServerLine", "line": line, "level": "debug"}
+def begin(name: str, number: int = 1) -> Lines:
+    settings = asdict(PlayerSettings(ponder=False))
+    return [
+        {
+            "event": "player_begins",
+            "game": number,
+            "name": name,
+            "server": "x:1",
+            "settings": settings,
+            "level": "info",
+        }
+    ]
 
 
-def begin(name: str, game: int = 1) -> dict[str, object]:
-    return {"event": "player_begins", "game": game, "name": name, "server": "x:1", "level": "info"}
+def inputs(*received: Input | str, number: int = 1) -> Lines:
+    """A text is a line of the server."""
+    events = [ServerLine(event) if isinstance(event, str) else event for event in received]
+    return [
+        {"event": "input", "game": number, "level": "debug", **Entry(float(at), event).fields()}
+        for at, event in enumerate(events)
+    ]
 
 
-def offer(game: int, side: str) -> list[dict[str, object]]:
-    lines = [f"Game_ID:g{game}", "Name+:anna", "Name-:bert", f"Your_Turn:{side}"]
-    return [received(line, game) for line in lines]
+def offer(number: int = 1, side: str = "+", game: int = 0) -> Lines:
+    """The offer of a game between anna and bert, up to our consent."""
+    summary = replace(BLACK, game_id=f"g{game or number}", names=("anna", "bert"), my_colour="+-".index(side))
+    return inputs(Connected(), "LOGIN:anna OK", *format_summary(summary), Prepared(), number=number)
 
 
-DECIDED = {
-    "event": "input",
-    "game": 1,
-    "at_ms": 2.0,
-    "kind": "Decision",
-    "source": "vote",
-    "sent": ["+7776FU"],
-    "level": "debug",
-}
-LOG: list[dict[str, object]] = [
+VOTED = inputs(make_decision(1, "7g7f", source="vote"))
+LOG: Lines = [
     {"event": "ray_started", "level": "info", "timestamp": "2026-11-21T10:00:00Z"},
-    begin("anna"),
-    *offer(1, "+"),
-    DECIDED,
-    received("+7776FU,T70"),
+    *begin("anna"),
+    *offer(),
+    *inputs("START:g1"),
+    *VOTED,
+    *inputs("+7776FU,T70"),
     {"event": "node_lost", "level": "warning", "node": "node-2", "reason": "its process died"},
-    received("-3334FU,T5"),
-    DECIDED,
-    received("%TORYO"),
-    received("#RESIGN"),
-    received("#WIN"),
-    begin("anna", 2),
+    *inputs("-3334FU,T5", make_decision(2, "2g2f", source="vote"), "%TORYO", "#RESIGN", "#WIN"),
+    *begin("anna", 2),
     *offer(2, "-"),
-    received("+7776FU,T9", 2),
-    received("-3334FU,T4", 2),
-    received("#TIME_UP", 2),
-    received("#LOSE", 2),
-    begin("anna", 3),
+    *inputs("START:g2", "+7776FU,T9", "-3334FU,T4", "#TIME_UP", "#LOSE", number=2),
+    *begin("anna", 3),
     *offer(3, "-"),
-    received("#MAX_MOVES", 3),
-    received("#CENSORED", 3),
-    begin("anna", 4),
+    *inputs("START:g3", "#MAX_MOVES", "#CENSORED", number=3),
+    *begin("anna", 4),
     *offer(4, "-"),
-    begin("anna", 5),
+    *begin("anna", 5),
     {"event": "ray_lost", "level": "warning", "why": "x", "timestamp": "2026-11-21T10:30:00Z"},
 ]
 
 
-def test_the_summary() -> None:
+def write(path: Path, lines: Iterable[dict[str, object]], *more: str) -> Path:
+    path.write_text("".join(f"{line}\n" for line in (*map(json.dumps, lines), *more)))
+    return path
+
+
+def test_the_summary(tmp_path: Path) -> None:
     found = LogSummary()
-    add([*map(json.dumps, LOG), "rubbish", "3", "[" * 100_000], found)
+    read(write(tmp_path / "log", LOG, "rubbish", "3", "[" * 100_000), found)
     facts = found.facts()
     assert facts["results"] == {"won": 1, "lost": 1, "drawn": 1, "unfinished": 1}, "the fifth was offered no game"
     first, second, *_ = facts["games"]
@@ -78,51 +94,60 @@ def test_the_summary() -> None:
     assert (facts["began"], facts["ended"]) == ("2026-11-21T10:00:00Z", "2026-11-21T10:30:00Z")
 
 
-def test_an_embedded_game_counts_once() -> None:
+def test_an_embedded_game_counts_once(tmp_path: Path) -> None:
     """Both players are in one log. Ours began first, even if the other one's first event is earlier."""
-    lines = [begin("gougi", 1), begin("single", 2)]
+    lines = [*begin("gougi", 1), *begin("single", 2)]
     for number, side, end in ((2, "-", "#LOSE"), (1, "+", "#WIN")):
-        lines += [*offer(number, side), received("START:g", number), received("#RESIGN", number), received(end, number)]
-    lines = [json.loads(json.dumps(line).replace("Game_ID:g2", "Game_ID:g1")) for line in lines]
+        lines += [*offer(number, side, game=1), *inputs("START:g1", "#RESIGN", end, number=number)]
     found = LogSummary()
-    add(map(json.dumps, lines), found)
+    log = write(tmp_path / "log", lines)
+    read(log, found)
     assert [(game.player, game.result) for game in found.games] == [("gougi", "won")]
-    add(map(json.dumps, lines), found)  # another log
+    read(log, found)  # another log
     assert found.results() == {"won": 2}
 
 
-def test_games_that_came_to_no_result() -> None:
-    found = LogSummary()
-    started, lost = received("START:g1"), {**received(""), "kind": "ConnectionLost", "why": "stopped by us"}
-    left = {**lost, "kind": "GiveUp"}
-    moves = [received("+7776FU,T1"), received("-3334FU,T1")]
-    ends: list[list[dict[str, object]]] = [
-        [*moves, received("REJECT:g1 by bert"), lost],
-        [started, *moves, lost],
-        [started, *moves, left, received("LOGOUT:completed"), lost],
-        [started, *moves, left, lost],
-        [started, *moves, received("#MAX_MOVES"), received("#WIN"), lost],
-        [lost],
-        [left],
-        [started, *moves, received("LOGOUT:completed")],
-        [started, *moves],
+def test_games_that_came_to_no_result(tmp_path: Path) -> None:
+    lost, left = ConnectionLost("stopped by us"), GiveUp("stopped by us")
+    moves = ("START:g1", "+7776FU,T1", "-3334FU,T1")
+    ends: list[tuple[Input | str, ...]] = [
+        ("REJECT:g1 by bert", lost),
+        (*moves, lost),
+        (*moves[:2], left, "LOGOUT:completed", lost),
+        (*moves[:2], left, lost),
+        (*moves, "#MAX_MOVES", "#WIN", lost),
+        (lost,),
+        (left,),
+        moves,
     ]
-    add((json.dumps(line) for end in ends for line in (begin("anna"), *offer(1, "+"), *end)), found)
+    found = LogSummary()
+    read(write(tmp_path / "log", [line for end in ends for line in (*begin("anna"), *offer(), *inputs(*end))]), found)
     assert [game.result for game in found.games] == [
         *("not played", "disconnected", "lost", "lost", "won"),
-        *("not played", "not played", "lost", ""),
+        *("not played", "not played", ""),
     ]
-    assert [game.moves for game in found.games] == [0, 2, 2, 2, 2, 0, 0, 2, 2]
+    assert [game.moves for game in found.games] == [0, 2, 1, 1, 2, 0, 0, 2]
     assert found.results()["unfinished"] == 1
+
+
+def test_after_a_damaged_line_no_game_goes_on(tmp_path: Path) -> None:
+    lines = [*begin("anna"), *offer(), *inputs("START:g1", "+7776FU,T1")]
+    unknown: dict[str, object] = {"event": "input", "game": 1, "at_ms": 1.0, "kind": "Meditated"}
+    found = LogSummary()
+    read(write(tmp_path / "log", [*lines, unknown, *inputs("-3334FU,T1", "%TORYO", "#RESIGN", "#WIN"), *LOG]), found)
+    assert found.damaged == 1
+    assert [(game.result, game.moves) for game in found.games[:2]] == [("", 1), ("won", 2)]
 
 
 def test_several_files_and_packed_parts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = [json.dumps(line) + "\n" for line in LOG]
+    cut = lines.index(json.dumps(begin("anna", 2)[0]) + "\n")
     name = "gougi-20261121-101500-4711"
-    (tmp_path / f"{name}.0001.jsonl.gz").write_bytes(gzip.compress("".join(lines[:9]).encode()))
-    (tmp_path / f"{name}.jsonl").write_text("".join(lines[9:]))
+    (tmp_path / f"{name}.0001.jsonl.gz").write_bytes(gzip.compress("".join(lines[:cut]).encode()))
+    (tmp_path / f"{name}.jsonl").write_text("".join(lines[cut:]))
     other = tmp_path / "other.jsonl"
-    other.write_text("".join(lines[:3]))
+    offered = 2 + len(offer())
+    other.write_text("".join(lines[:offered]))
     assert run(["log", str(tmp_path / f"{name}.jsonl"), str(other)]) == 0
     told = capsys.readouterr().out
     assert "games: 5: 1 won, 1 lost, 1 drawn, 2 unfinished" in told
@@ -134,7 +159,7 @@ def test_several_files_and_packed_parts(tmp_path: Path, capsys: pytest.CaptureFi
     assert run(["log", *map(str, (tmp_path / f"{name}.0001.jsonl.gz", tmp_path / f"{name}.jsonl", other, again))]) == 0
     assert capsys.readouterr().out == told
     assert run(["log", str(other), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["lines"] == 3
+    assert json.loads(capsys.readouterr().out)["lines"] == offered
 
 
 def test_what_is_no_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -150,9 +175,8 @@ def test_what_is_no_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert "gone: no such file" in capsys.readouterr().err
 
 
-def test_a_decision_that_came_too_late_was_not_played() -> None:
+def test_a_decision_that_came_too_late_was_not_played(tmp_path: Path) -> None:
     found = LogSummary()
-    late = {name: value for name, value in DECIDED.items() if name != "sent"}
-    add(map(json.dumps, [begin("anna"), *offer(1, "+"), late, DECIDED]), found)
+    read(write(tmp_path / "log", [*begin("anna"), *offer(), *inputs("START:g1"), *VOTED, *VOTED]), found)
     (game,) = found.games
     assert game.decisions == {"vote": 1}

@@ -24,7 +24,6 @@ from master.live.watching import Watch, _follow, show
 from master.logs.files import LINES_LOST, newest_log
 from master.logs.log import fleet_listener, open_log
 from master.player.events import MovePlayed
-from master.player.instructions import Emit
 from master.practice.server import PracticeServer, ServerOptions
 from master.practice.server_room import RoomOptions
 from tests.master.analysis.records import blunder_report
@@ -61,13 +60,8 @@ def shown(log: Path) -> Site:
 
 def played(log: Path) -> list[MovePlayed]:
     """The first player's moves, by another reader of the log."""
-    events = [
-        instruction.event
-        for step in Replay(read_log(log)[0]).steps()
-        for instruction in step.instructions
-        if isinstance(instruction, Emit)
-    ]
-    return [event for event in events if isinstance(event, MovePlayed)]
+    steps = Replay(read_log(log)[0]).steps()
+    return [event for step in steps for event in step.events if isinstance(event, MovePlayed)]
 
 
 def test_the_game_equals_the_log(log: Path) -> None:
