@@ -75,12 +75,6 @@ def analyze(
     reuse: Annotated[
         bool, typer.Option("--reuse", help="Keep positions for all analyses, and use the results of earlier ones.")
     ] = False,
-    page: Annotated[
-        str | None,
-        typer.Option(
-            metavar="[HOST:]PORT", help="Show the games in a browser meanwhile; try moves there, an engine answers."
-        ),
-    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object instead of tables, for programs.")] = False,
     config: ConfigFile = None,
 ) -> int:
@@ -110,14 +104,7 @@ def analyze(
     from master.analysis.run import Analysis
     from master.analysis.session import Pace
 
-    settings = load(
-        config,
-        {
-            "cluster": {"nodes": nodes, "address": address},
-            "engine": {"eval_file": net},
-            "page": {"listen": page or "off"},
-        },
-    )
+    settings = load(config, {"cluster": {"nodes": nodes, "address": address}, "engine": {"eval_file": net}})
     settings = _with_nodes(settings)
     jobs, refused = _read(files, first, last)
     check_fleet(settings, single=single)
@@ -160,8 +147,6 @@ def _run(analysis: Analysis, single: bool, as_json: bool) -> int:
     from master.analysis.run import search, write_page, write_problems
     from master.analysis.store import PositionStore, shared_path
     from master.commands.lifetime import Interrupted, run_to_end
-    from master.commands.services import answering_page
-    from master.live.sources import game_facts
     from master.ui.progress import PositionBar
     from master.ui.texts import say
 
@@ -169,16 +154,11 @@ def _run(analysis: Analysis, single: bool, as_json: bool) -> int:
     if analysis.reuse:
         files.append(PositionStore(shared_path(), histories=False))
 
-    def tell_page(url: str) -> None:
-        tell(say("live page: {url}", url=url))
-
     async def main() -> tuple[list[GameReport], Calibration | None]:
         with contextlib.ExitStack() as stack:
             bar = stack.enter_context(PositionBar(0))
             stores = [stack.enter_context(file) for file in files]
-            facts = [fact for job in analysis.jobs for fact in game_facts(job.game)]
-            async with answering_page(analysis.config, "analyze", facts, tell_page, notice):
-                return await search(analysis, _searcher(analysis.config, single), stores, bar)
+            return await search(analysis, _searcher(analysis.config, single), stores, bar)
 
     try:
         compile_searcher()

@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING
 
 from master.commands.common import EndsOn
 from worker import VERSION
-from worker.files import described
 
 if TYPE_CHECKING:
     from cluster.metrics.fleet import FleetMetrics
     from master.config import Config, MetricsConfig
-    from master.live.facts import Fact
     from master.live.feed import Feed
     from master.logs.game_metrics import GameMetrics
     from master.logs.log import About
@@ -155,41 +153,3 @@ def answering_engine(settings: Config) -> Engine:
     engine = settings.engine
     options = {"Threads": str(engine.threads or 1), "EvalFile": engine.eval_file}
     return UsiEngine(engine_command("--single"), {name: value for name, value in options.items() if value})
-
-
-@contextlib.asynccontextmanager
-async def answering_page(
-    settings: Config, command: str, facts: list[Fact], ready: Callable[[str], None], warn: Callable[[str], None]
-) -> AsyncIterator[None]:
-    """A page of known facts, on which a searcher answers readers, for the duration of the block; none if it is switched
-    off, or cannot be served.
-
-    Args:
-        command: in the page's title.
-        ready: gets the page's address.
-        warn: gets a line with the reason if there is no page.
-    """
-    place = settings.page.place
-    if place is None:
-        yield
-        return
-    import asyncio
-
-    from master.live.asking import Asker
-    from master.live.watching import Watch, show
-    from master.ui.texts import say
-
-    token, head = page_token(settings, place[0]), {"command": command, "version": VERSION, "asks": True}
-
-    async def serve() -> None:
-        try:
-            await show(Watch(None, facts), place, token, head, ready, warn, Asker(lambda: answering_engine(settings)))
-        except OSError as error:
-            warn(say("no live page: {why}", why=described(error)))
-
-    page = asyncio.create_task(serve())
-    try:
-        yield
-    finally:
-        page.cancel()
-        await asyncio.wait({page})

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
 import os
 import signal
 import sqlite3
-import threading
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import typer
 
-from cluster.api import SILENT, Listener, SearchListener, SearchRequest
+from cluster.api import Listener
 from master.commands import analyze as command
-from master.commands import services
 from master.commands.common import CommandError
 from tests.master.analysis.records import CSA
-from tests.master.live.asked import Searcher
 from tests.master.scripted import ScriptedSearcher, first_legal
 from worker.shogi import Position
 
@@ -76,42 +71,6 @@ def test_bad_moves_and_better_ones_are_searched_again(
     assert searcher.requests == [], "both searches are kept"
     assert run("one.csa", "--json", "--again", "1", "--out", "once") == 0
     assert len(searcher.requests) == 5
-
-
-class Waiting(ScriptedSearcher):
-    """Decides nothing before a reader of the page has had an answer."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.read = threading.Event()
-
-    def start(self, request: SearchRequest, listener: SearchListener = SILENT) -> None:
-        asyncio.get_running_loop().create_task(self._later(request, listener))
-
-    async def _later(self, request: SearchRequest, listener: SearchListener) -> None:
-        await asyncio.to_thread(self.read.wait, 60)
-        super().start(request, listener)
-
-
-def test_meanwhile_a_page_answers(searcher: ScriptedSearcher, monkeypatch: pytest.MonkeyPatch) -> None:
-    waiting, engine = Waiting(), Searcher()
-    answers: list[bytes] = []
-
-    def read(url: str) -> None:
-        ask = urllib.request.Request(f"{url}ask?sfen=a+w+-+1", headers={"X-Gougi": "1"})
-        with urllib.request.urlopen(ask, timeout=60) as answer:
-            answers.append(answer.read())
-        waiting.read.set()
-
-    def tell(line: str) -> None:
-        threading.Thread(target=read, args=(line.removeprefix("live page: "),), daemon=True).start()
-
-    monkeypatch.setattr(command, "_searcher", lambda *_: waiting)
-    monkeypatch.setattr(command, "tell", tell)
-    monkeypatch.setattr(services, "answering_engine", lambda _settings: engine)
-    assert run("one.csa", "--page", "127.0.0.1:0") == 0
-    assert len(answers) == 1 and b'"score":-50' in answers[0]
-    assert engine.closed
 
 
 def test_several_games_rate_players_over_all(searcher: ScriptedSearcher, capsys: pytest.CaptureFixture[str]) -> None:
