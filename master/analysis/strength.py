@@ -3,11 +3,6 @@
 The strength is found among the reference players of a `Calibration` (our own searcher at several numbers of nodes a
 move, with Elo from real games among them): the one whose moves lose as much as the player's moves, score band by score
 band. Without a calibration that fits the analysis there is no strength.
-
-A virtual game, as in Qhapaq's ELQ, is a walk of the score from 0. The side to move draws one of its losses in the
-current band, and its score falls by that much; a side that is ahead by `DECIDED` has won. The walk is a Markov chain on
-scores, and its expected result is solved, not sampled. It tells which of two players is stronger, but not by how much:
-from the few moves of one game it would overstate the difference (docs/notebook/analysis.md).
 """
 
 from __future__ import annotations
