@@ -28,22 +28,12 @@ _USAGE: Final = "type 'LOGIN name password' (this practice server has no x1 mode
 
 @dataclass(frozen=True, slots=True)
 class RoomOptions:
-    """Settings of the practice server's games. Raises ValueError: a start position is not legal."""
+    """Settings of the practice server's games."""
 
-    event: str = "gougi"
-    """The first part of every game's id."""
     max_moves: int | None = 256
     entering: EnteringKingRule = EnteringKingRule.CSA_27
-    start: StartPosition = field(default_factory=lambda: StartPosition(STARTPOS))
-    """The start of games whose name does not choose another."""
     starts: Mapping[str, StartPosition] = field(default_factory=dict)
     """Start positions by game name (``test-60-5F``)."""
-    passwords: Mapping[str, str] | None = field(default=None, repr=False)
-    """Password (trip) by name. None: any name may log in, with any password."""
-
-    def __post_init__(self) -> None:
-        for start in (self.start, *self.starts.values()):
-            start.position()
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,9 +161,6 @@ class Room:
             return refused
         name, password = words[1:]
         wish, trip = split_password(password)
-        passwords = self.options.passwords
-        if passwords is not None and passwords.get(name) != trip:
-            return [*refused, RoomNote("login_refused", {"name": name, "why": "password"})]
         effects: list[Effect] = []
         known = next((other for other in self._visitors.values() if other.name == name), None)
         if known is not None:
@@ -225,7 +212,7 @@ class Room:
         # Game ids hold the time to the second: no two games may begin in the same one.
         self._last_stamp = max(self._last_stamp + 1, int(now_ms // 1000))
         stamp = datetime.fromtimestamp(self._last_stamp).strftime("%Y%m%d%H%M%S")
-        game_id = "+".join((self.options.event, wishes[0].game, black.name, white.name, stamp))
+        game_id = "+".join(("gougi", wishes[0].game, black.name, white.name, stamp))
         game = ServerGame(game_id, (black.name, white.name), self._rules(wishes[0]), now_ms)
         self._games[game_id] = game
         for colour, player in enumerate((black, white)):
@@ -239,7 +226,7 @@ class Room:
         start = self.options.starts.get(name.game)
         if start is None:
             camp = name.handicap
-            start = StartPosition(f"lnsgkgsnl/1r5b1/ppppppppp/9/9/9/{camp} b - 1") if camp else self.options.start
+            start = StartPosition(f"lnsgkgsnl/1r5b1/ppppppppp/9/9/9/{camp} b - 1" if camp else STARTPOS)
         return GameRules(name.time(), start, self.options.max_moves, self.options.entering)
 
     def _after(self, game: ServerGame, said: list[SendToSide], now_ms: float) -> list[Effect]:

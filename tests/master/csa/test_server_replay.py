@@ -64,7 +64,7 @@ def options(name: str) -> RoomOptions:
     texts = [said.text for said in load(name)]
     limit = next(int(text.partition(":")[2]) for text in texts if text.startswith("Max_Moves:"))
     buoy = StartPosition(STARTPOS, ("+7776FU", "-3334FU", "+2726FU"))
-    return RoomOptions(event="test", max_moves=limit or None, starts={"buoy_open-60-5F": buoy})
+    return RoomOptions(max_moves=limit or None, starts={"buoy_open-60-5F": buoy})
 
 
 def replay(black: str, white: str) -> tuple[Client, Client]:
@@ -106,8 +106,8 @@ def replay(black: str, white: str) -> tuple[Client, Client]:
 
 
 def plain(lines: list[str]) -> list[str]:
-    """Game ids hold the date."""
-    return [re.sub(r"\+[0-9]{14}\b", "+DATE", line) for line in lines]
+    """Game ids begin with the server's event, and end with the date."""
+    return [re.sub(r"\b(?:test|gougi)(\+\S*)\+[0-9]{14}\b", r"EVENT\1+DATE", line) for line in lines]
 
 
 @pytest.mark.parametrize("pair", PAIRS)

@@ -19,6 +19,7 @@ from master.player.instructions import Login
 from master.practice.server import PracticeServer, ServerOptions
 from master.practice.server_room import RoomOptions
 from tests.master.csa.peer import free_port
+from tests.master.game.playing import opponent
 from tests.master.loops import in_loop
 from tests.master.scripted import ScriptedSearcher
 
@@ -39,8 +40,8 @@ async def loop(address: tuple[str, int], name: str, **more: Any) -> list[GameOut
     return await play_games(Series(ServerAddress(*address), Login(name, f"{game},secret"), searcher, **options))
 
 
-def server(port: int = 0, **room: Any) -> PracticeServer:
-    return PracticeServer(ServerOptions(port=port, room=RoomOptions(max_moves=4, **room)))
+def server(port: int = 0) -> PracticeServer:
+    return PracticeServer(ServerOptions(port=port, room=RoomOptions(max_moves=4)))
 
 
 @in_loop
@@ -114,9 +115,11 @@ async def test_a_server_that_comes_late_and_one_that_restarts() -> None:
 
 @in_loop
 async def test_the_first_refused_login_ends_it() -> None:
-    async with server(passwords={"alice": "other"}) as host:
+    async with server() as host:
+        peer = await opponent(host)  # with another password
+        await peer.until("LOGIN:")
         with pytest.raises(LoginRefusedError):
-            await loop(host.address, "alice", count=1)
+            await loop(host.address, "peer", count=1)
 
 
 def test_a_name_that_still_plays_after_a_crash_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
