@@ -57,18 +57,12 @@ def choice_settings(book: BookConfig) -> BookSettings:
         last_ply=book.moves,
         ignore_percent=book.ignore_rate,
         eval_diff=book.eval_diff,
-        eval_diffs=(_own(book.eval_black_diff), _own(book.eval_white_diff)),
         eval_limits=(book.eval_black_limit, book.eval_white_limit),
         depth_limit=book.depth_limit,
-        depth_limits=(_own(book.depth_black_limit), _own(book.depth_white_limit)),
         by_count=book.consider_move_count,
         any_ply=book.ignore_ply,
         flipped=book.flipped,
     )
-
-
-def _own(number: int) -> int | None:
-    return None if number < 0 else number
 
 
 def learned_path(settings: Config) -> Path:

@@ -193,20 +193,12 @@ class BookConfig(_Section):
     """BookMoves: the last move number at which the files are consulted."""
     eval_diff: Annotated[int, Field(ge=0, le=99_999)] = 30
     """BookEvalDiff: how many centipawns a move may be worse than the best (look_ahead "off": than the first)."""
-    eval_black_diff: Annotated[int, Field(ge=-1, le=99_999)] = -1
-    """BookEvalBlackDiff: a separate eval_diff for black. -1: none."""
-    eval_white_diff: Annotated[int, Field(ge=-1, le=99_999)] = -1
-    """BookEvalWhiteDiff: a separate eval_diff for white. -1: none."""
     eval_black_limit: Annotated[int, Field(ge=-99_999, le=99_999)] = 0
     """BookEvalBlackLimit: the lowest allowed value of a move for black."""
     eval_white_limit: Annotated[int, Field(ge=-99_999, le=99_999)] = -140
     """BookEvalWhiteLimit: the lowest allowed value of a move for white."""
     depth_limit: Annotated[int, Field(ge=0, le=99_999)] = 0
     """BookDepthLimit: the best move's least depth. 0: any (YaneuraOu has 16, which no book made from games passes)."""
-    depth_black_limit: Annotated[int, Field(ge=-1, le=99_999)] = -1
-    """BookDepthBlackLimit: a separate depth_limit for black. -1: none."""
-    depth_white_limit: Annotated[int, Field(ge=-1, le=99_999)] = -1
-    """BookDepthWhiteLimit: a separate depth_limit for white. -1: none."""
     consider_move_count: bool = False
     """ConsiderBookMoveCount: choose moves with probability proportional to their number of games; else uniformly."""
     flipped: bool = True

@@ -31,15 +31,11 @@ class BookSettings:
     ignore_percent: int = 0
     """``BookIgnoreRate``: the percentage of positions in which the book is not used, by chance."""
     eval_diff: int = 30
-    """``BookEvalDiff``: the centipawns by which a move may be worse than the first,"""
-    eval_diffs: tuple[int | None, int | None] = (None, None)
-    """``BookEvalBlackDiff``, ``BookEvalWhiteDiff``: or separate ones for black and for white."""
+    """``BookEvalDiff``: the centipawns by which a move may be worse than the first."""
     eval_limits: tuple[int, int] = (0, -140)
     """``BookEvalBlackLimit``, ``BookEvalWhiteLimit``: the least value for black and for white, in centipawns."""
     depth_limit: int = 16
-    """``BookDepthLimit``: the first move's least depth; 0: any;"""
-    depth_limits: tuple[int | None, int | None] = (None, None)
-    """``BookDepthBlackLimit``, ``BookDepthWhiteLimit``: or separate ones for black and for white."""
+    """``BookDepthLimit``: the first move's least depth; 0: any."""
     by_count: bool = False
     """``ConsiderBookMoveCount``: the chance of a move is in proportion to its count; otherwise all are equal."""
     pv_moves: int = 8
@@ -84,23 +80,17 @@ def eligible(moves: Sequence[BookMove], settings: BookSettings, ply: int, turn: 
         left = [move for move in moves if move.count / total >= _NARROW_SHARE]
         if len(left) < len(moves):
             notes.append(f"NarrowBook: {len(moves)} moves to {len(left)}")
-    depth_limit = _of(settings.depth_limits[turn], settings.depth_limit)
-    if left and depth_limit and left[0].depth < depth_limit:
-        notes.append(f"BookDepthLimit {depth_limit}: the book's depth is {left[0].depth}")
+    if left and settings.depth_limit and left[0].depth < settings.depth_limit:
+        notes.append(f"BookDepthLimit {settings.depth_limit}: the book's depth is {left[0].depth}")
         return Eligible((), tuple(notes))
     if left:
-        eval_diff = _of(settings.eval_diffs[turn], settings.eval_diff)
-        least = max(left[0].value - eval_diff, settings.eval_limits[turn])
+        least = max(left[0].value - settings.eval_diff, settings.eval_limits[turn])
         good = [move for move in left if move.value >= least]
         if len(good) < len(left):
             limit = f"{('BookEvalBlackLimit', 'BookEvalWhiteLimit')[turn]} {settings.eval_limits[turn]}"
-            notes.append(f"BookEvalDiff {eval_diff}, {limit}: {len(left)} moves to {len(good)}")
+            notes.append(f"BookEvalDiff {settings.eval_diff}, {limit}: {len(left)} moves to {len(good)}")
         left = good
     return Eligible(tuple(left), tuple(notes))
-
-
-def _of(own: int | None, general: int) -> int:
-    return general if own is None else own
 
 
 def select(moves: Sequence[BookMove], settings: BookSettings, ply: int, turn: int, rng: random.Random) -> Selection:

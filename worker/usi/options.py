@@ -80,19 +80,15 @@ BOOK_OPTIONS: Final = {
     "BookIgnoreRate": Option("spin", "0", 0, 100),
     "NarrowBook": Option("check", "false"),
     "BookEvalDiff": Option("spin", "30", 0, 99_999),
-    "BookEvalBlackDiff": Option("spin", "-1", -1, 99_999),
-    "BookEvalWhiteDiff": Option("spin", "-1", -1, 99_999),
     "BookEvalBlackLimit": Option("spin", "0", -99_999, 99_999),
     "BookEvalWhiteLimit": Option("spin", "-140", -99_999, 99_999),
     "BookDepthLimit": Option("spin", "16", 0, 99_999),
-    "BookDepthBlackLimit": Option("spin", "-1", -1, 99_999),
-    "BookDepthWhiteLimit": Option("spin", "-1", -1, 99_999),
     "ConsiderBookMoveCount": Option("check", "false"),
     "BookPvMoves": Option("spin", "8", 1, 246),
     "IgnoreBookPly": Option("check", "false"),
     "FlippedBook": Option("check", "true"),
 }
-"""Options of a player's book, with YaneuraOu's names and defaults. -1: the option for both colours applies."""
+"""Options of a player's book, with YaneuraOu's names and defaults."""
 
 
 MOST_THREADS: Final = 512
@@ -226,20 +222,13 @@ class OptionValues(ABC):
             last_ply=self.number("BookMoves"),
             ignore_percent=self.number("BookIgnoreRate"),
             eval_diff=self.number("BookEvalDiff"),
-            eval_diffs=(self._own("BookEvalBlackDiff"), self._own("BookEvalWhiteDiff")),
             eval_limits=(self.number("BookEvalBlackLimit"), self.number("BookEvalWhiteLimit")),
             depth_limit=self.number("BookDepthLimit"),
-            depth_limits=(self._own("BookDepthBlackLimit"), self._own("BookDepthWhiteLimit")),
             by_count=self.flag("ConsiderBookMoveCount"),
             pv_moves=self.number("BookPvMoves"),
             any_ply=self.flag("IgnoreBookPly"),
             flipped=self.flag("FlippedBook"),
         )
-
-    def _own(self, name: str) -> int | None:
-        """The value of an option for one colour; None: the one for both applies."""
-        number = self.number(name)
-        return None if number < 0 else number
 
     def _book_file(self) -> Path | None:
         """``BookFile`` within ``BookDir``, unless it is an absolute path."""
