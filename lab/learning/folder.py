@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -108,8 +109,11 @@ class LearnFolder(RunFolder):
             raise LearnFolderError(f"{file}: {error}") from error
 
     def keep(self, ledger: Ledger) -> None:
-        """Write the ledger, then the page. Raises OSError."""
-        self.keep_facts(self.ledger_path, ledger.as_json())
+        """Write the ledger, each generation on one line, then the page. Raises OSError."""
+        facts = ledger.as_json()
+        generations = ",\n".join(json.dumps(one, ensure_ascii=False) for one in facts.pop("generations"))
+        text = f'{json.dumps(facts)[:-1]}, "generations": [\n{generations}\n]}}\n'
+        replace_file(self.ledger_path, text.encode(), to_disk=True)
         replace_file(self.page_path, page(ledger, str(self.path)).encode())
 
     def with_games(self) -> frozenset[int]:
