@@ -21,36 +21,21 @@ SFEN_HELP = 'Position as SFEN, such as "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPP
 def perft(
     depth: Annotated[int, typer.Argument(min=0, max=20, metavar="N", help="Plies to go down.")],
     sfen: Annotated[str, typer.Option(metavar="SFEN", help=SFEN_HELP + " Default: the start position.")] = "",
-    divide: Annotated[
-        bool, typer.Option("--divide", help="Print a line for each legal move first: MOVE: COUNT.")
-    ] = False,
 ) -> None:
     """Count the legal move sequences of N plies: a test of the rules.
-
-    The last line is the count.
 
     Examples:
 
       gougi perft 4
 
-      gougi perft 2 --divide --sfen "8k/9/9/9/9/9/9/9/K8 b 2P 1"
+      gougi perft 2 --sfen "8k/9/9/9/9/9/9/9/K8 b 2P 1"
     """
-    from worker.shogi import Position, SfenError, move_to_usi
+    from worker.shogi import Position, SfenError
 
     with EndsOn(SfenError, where="--sfen"):
         position = Position.from_sfen(sfen) if sfen else Position.startpos()
     compile_searcher()
-    if not divide or depth == 0:
-        print(interruptible(lambda: position.perft(depth)))
-        return
-    total = 0
-    for move in position.legal_moves():
-        position.push(move)
-        count = interruptible(lambda: position.perft(depth - 1))
-        position.pop()
-        print(f"{move_to_usi(move)}: {count}", flush=True)
-        total += count
-    print(total)
+    print(interruptible(lambda: position.perft(depth)))
 
 
 def evaluate(
