@@ -95,7 +95,7 @@ def _tell_summary(found: LogSummary) -> None:
     for gap in found.gaps:
         console.say(f"missing: {gap}")
     if found.damaged:
-        console.say(f"damaged lines passed over: {found.damaged}")
+        console.say(f"lines that are damaged, or of another version: {found.damaged}")
 
 
 def _counts(counts: Counter[str]) -> str:
