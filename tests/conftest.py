@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import uvloop
 from hypothesis import settings
 
 # A test's outcome must not depend on how busy the machine is. In CI the same cases come each time, so that a change is
@@ -36,6 +39,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             limit = item.get_closest_marker("timeout")
             longest[item.path] = max(longest.get(item.path, 2.0), limit.args[0] if limit else 2.0)
     items.sort(key=lambda item: -longest.get(item.path, 0.0))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run a test that is a coroutine on a new loop of the kind that `gougi play` has. It gets less time than
+    pytest-timeout allows: uvloop does not let that one's signal end the test (the test would hang)."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    limit = pyfuncitem.get_closest_marker("timeout")
+    seconds = float(limit.args[0] if limit else pyfuncitem.config.getini("timeout"))
+    arguments = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
+    uvloop.run(asyncio.wait_for(pyfuncitem.obj(**arguments), 0.8 * seconds))
+    return True
 
 
 @pytest.fixture(scope="module", autouse=True)

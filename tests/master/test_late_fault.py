@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-import uvloop
 
 from cluster.api import FleetError, Listener
 from master.analysis.plan import plan, searches
-from master.analysis.session import Pace, Session, Store
+from master.analysis.session import Pace, Session
+from master.analysis.store import PositionStore
 from master.csa.login import ServerAddress
 from master.game.driver import play_game
 from master.player.instructions import Login
@@ -49,21 +49,18 @@ async def end_of(process: subprocess.Popen[str]) -> tuple[int, str, str]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(120)
-def test_while_a_game_is_waited_for(tmp_path: Path) -> None:
-    async def main() -> tuple[int, str, str]:
-        logged_in = asyncio.Event()
+async def test_while_a_game_is_waited_for(tmp_path: Path) -> None:
+    logged_in = asyncio.Event()
 
-        def tell(note: RoomNote) -> None:
-            if note.event == "login":
-                logged_in.set()
+    def tell(note: RoomNote) -> None:
+        if note.event == "login":
+            logged_in.set()
 
-        async with PracticeServer(ServerOptions(port=0), tell) as server:
-            process = player("waiting", server.address, tmp_path)
-            await asyncio.wait_for(logged_in.wait(), 100)
-            (tmp_path / "broken").touch()
-            return await end_of(process)
-
-    code, out, err = uvloop.run(main())
+    async with PracticeServer(ServerOptions(port=0), tell) as server:
+        process = player("waiting", server.address, tmp_path)
+        await asyncio.wait_for(logged_in.wait(), 100)
+        (tmp_path / "broken").touch()
+        code, out, err = await end_of(process)
     assert code == 1
     assert err.splitlines()[-1] == f"gougi: {WHY}"
     assert "result for" not in out
@@ -71,16 +68,13 @@ def test_while_a_game_is_waited_for(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(120)
-def test_a_game_that_runs_is_played_to_its_end(tmp_path: Path) -> None:
-    async def main() -> tuple[int, str, str]:
-        async with PracticeServer(ServerOptions(port=0, room=RoomOptions(max_moves=6))) as server:
-            process = player("searching", server.address, tmp_path)
-            searcher = ScriptedSearcher()
-            await searcher.open(Listener())
-            await play_game(ServerAddress(*server.address), Login("bob", f"{GAME},x"), searcher)
-            return await end_of(process)
-
-    code, out, err = uvloop.run(main())
+async def test_a_game_that_runs_is_played_to_its_end(tmp_path: Path) -> None:
+    async with PracticeServer(ServerOptions(port=0, room=RoomOptions(max_moves=6))) as server:
+        process = player("searching", server.address, tmp_path)
+        searcher = ScriptedSearcher()
+        await searcher.open(Listener())
+        await play_game(ServerAddress(*server.address), Login("bob", f"{GAME},x"), searcher)
+        code, out, err = await end_of(process)
     assert code == 1
     assert f"error: fleet_broken why={WHY!r}" in err
     assert err.splitlines()[-1] == f"gougi: {WHY}"
@@ -89,21 +83,18 @@ def test_a_game_that_runs_is_played_to_its_end(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(120)
-def test_another_game_than_was_asked_for_is_rejected(tmp_path: Path) -> None:
-    async def main() -> tuple[int, str, str]:
-        async with PracticeServer(ServerOptions(port=0)) as server:
-            process = player("waiting", server.address, tmp_path, "denryu-2025")
-            searcher = ScriptedSearcher()
-            await searcher.open(Listener())
-            await play_game(ServerAddress(*server.address), Login("bob", "default-1500-0,x"), searcher)
-            return await end_of(process)
-
-    code, _, err = uvloop.run(asyncio.wait_for(main(), 100))
+async def test_another_game_than_was_asked_for_is_rejected(tmp_path: Path) -> None:
+    async with PracticeServer(ServerOptions(port=0)) as server:
+        process = player("waiting", server.address, tmp_path, "denryu-2025")
+        searcher = ScriptedSearcher()
+        await searcher.open(Listener())
+        await play_game(ServerAddress(*server.address), Login("bob", "default-1500-0,x"), searcher)
+        code, _, err = await end_of(process)
     assert code == 2
     assert "asked for the game denryu-2025, and the server offers default-1500-0; rejected" in err
 
 
-def test_an_analysis_ends_and_keeps_its_results(tmp_path: Path) -> None:
+async def test_an_analysis_ends_and_keeps_its_results(tmp_path: Path) -> None:
     searched = game()
 
     class Breaks(ScriptedSearcher):
@@ -113,11 +104,10 @@ def test_an_analysis_ends_and_keeps_its_results(tmp_path: Path) -> None:
             self._decide(self.requests[-1], self.choose)
 
     searcher = Breaks(choose=None)
-    store = Store(tmp_path / "p.jsonl")
-
-    async def main() -> None:
-        async with Session(searcher, store, Pace(nodes=100), lambda: "s") as session:
-            task = asyncio.ensure_future(session.search(searched, searches(plan(searched)), lambda _found, _kept: None))
+    positions = searches(plan(searched))
+    with PositionStore(tmp_path / "p.db") as store:
+        async with Session(searcher, [store], Pace(nodes=100), lambda: "s") as session:
+            task = asyncio.ensure_future(session.search(searched, positions, lambda _found, _kept: None))
             while not searcher.requests:  # noqa: ASYNC110 - a task is waited for
                 await asyncio.sleep(0)
             searcher._decide(searcher.requests[0], ScriptedSearcher().choose)
@@ -127,7 +117,5 @@ def test_an_analysis_ends_and_keeps_its_results(tmp_path: Path) -> None:
             searcher.listener.on_event("fleet_broken", {"why": WHY})
             with pytest.raises(FleetError, match="its token is not ours"):
                 await task
-
-    asyncio.run(main())
-    assert len(searcher.requests) == 2
-    assert len(store.path.read_text().splitlines()) == 1
+        assert len(searcher.requests) == 2
+        assert [store.get("s", searched.start_sfen, moves) is None for moves in positions[:2]] == [False, True]

@@ -14,7 +14,6 @@ from master.game.loop import Series, play_games
 from master.player.instructions import Login
 from master.practice.server import PracticeServer, ServerOptions
 from master.practice.server_room import RoomOptions
-from tests.master.loops import in_loop
 from tests.master.player_process import GAME
 from tests.master.scripted import ScriptedSearcher
 
@@ -29,7 +28,6 @@ def moves(record: Path) -> int:
     return sum(line[:1] in "+-" and len(line) >= 7 for line in record.read_text().splitlines())
 
 
-@in_loop
 async def test_it_logs_in_for_the_next_game_and_the_record_of_the_last_one_stays(tmp_path: Path) -> None:
     async with PracticeServer(ServerOptions(port=0, room=RoomOptions(max_moves=24))) as server:
         searcher = ScriptedSearcher(delay_s=0.05)

@@ -102,7 +102,7 @@ def test_no_text_is_taken_for_markup(text: str) -> None:
 
 
 @pytest.mark.parametrize("live", [True, False])
-def test_the_game_that_is_watched(live: bool) -> None:
+async def test_the_game_that_is_watched(live: bool) -> None:
     """The names, the notes, the fleet's nodes and their jobs, the ballots, the reasons."""
     from tests.master.ui.shown import DECISION, GAME, PROGRESS, SUMMARY
 
@@ -111,22 +111,18 @@ def test_the_game_that_is_watched(live: bool) -> None:
     decision: Decision = replace(DECISION, fleet=(node,), ballots=ballots, source=HOSTILE)
     hostile = {"summary": replace(SUMMARY, names=(HOSTILE, HOSTILE), game_id=HOSTILE)}
     hostile |= {"decision": decision, "progress": replace(PROGRESS, fleet=(node,)), "name": HOSTILE}
-
-    async def main() -> str:
-        stream = io.StringIO()
-        console = Console(file=stream, width=100, height=40, force_terminal=live, color_system=None)
-        async with Show(console, console) as show:
-            show.fleet_event("node_ready", {"node": HOSTILE, "engine": HOSTILE, "pid": 1, "host": HOSTILE})
-            for event in GAME:
-                own = {name: value for name, value in hostile.items() if hasattr(event, name)}
-                if hasattr(event, "outcome"):
-                    own["outcome"] = replace(event.outcome, reason=HOSTILE)
-                show.observe(replace(event, **own))  # type: ignore[type-var]
-                show.warn(HOSTILE)
-                await asyncio.sleep(0.25)
-        return stream.getvalue()
-
-    text = asyncio.run(main())
+    stream = io.StringIO()
+    console = Console(file=stream, width=100, height=40, force_terminal=live, color_system=None)
+    async with Show(console, console) as show:
+        show.fleet_event("node_ready", {"node": HOSTILE, "engine": HOSTILE, "pid": 1, "host": HOSTILE})
+        for event in GAME:
+            own = {name: value for name, value in hostile.items() if hasattr(event, name)}
+            if hasattr(event, "outcome"):
+                own["outcome"] = replace(event.outcome, reason=HOSTILE)
+            show.observe(replace(event, **own))  # type: ignore[type-var]
+            show.warn(HOSTILE)
+            await asyncio.sleep(0.25)
+    text = stream.getvalue()
     assert "u202eevil" in text
     assert commands(OWN.sub("", text)) == []
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 
 import pytest
@@ -121,22 +120,18 @@ def test_a_bound_is_shown_and_recorded_as_nothing_else() -> None:
 
 @pytest.mark.usefixtures("warm")
 @pytest.mark.parametrize("multipv", [1, 3])
-def test_positions_through_a_real_searcher(multipv: int) -> None:
+async def test_positions_through_a_real_searcher(multipv: int) -> None:
     """At any node limit; about a third of the limits fall inside a fail-high or a fail-low."""
-
-    async def play() -> None:
-        searcher, heard = LocalSearcher(lambda: NumbaEngine(hash_mb=8), Settings(validate=True)), Heard()
-        await searcher.open(heard.listener())
-        found = [*POSITIONS, *(position.sfen() for position in positions(11, 5))]
-        for number, sfen in enumerate(found, 1):
-            searcher.start(SearchRequest(number, sfen, nodes=10_000, multipv=multipv))
-            decision = await heard.decision(number)
-            assert decision.pv[0] == decision.move
-            for line in decision.lines:
-                assert line.bound is Bound.EXACT, (sfen, line)
-        await searcher.close()
-
-    asyncio.run(play())
+    searcher, heard = LocalSearcher(lambda: NumbaEngine(hash_mb=8), Settings(validate=True)), Heard()
+    await searcher.open(heard.listener())
+    found = [*POSITIONS, *(position.sfen() for position in positions(11, 5))]
+    for number, sfen in enumerate(found, 1):
+        searcher.start(SearchRequest(number, sfen, nodes=10_000, multipv=multipv))
+        decision = await heard.decision(number)
+        assert decision.pv[0] == decision.move
+        for line in decision.lines:
+            assert line.bound is Bound.EXACT, (sfen, line)
+    await searcher.close()
 
 
 class TestWasted:

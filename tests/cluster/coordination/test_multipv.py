@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
-from cluster.api import Decision, Progress, SearchRequest, StartSearch, StopSearch
+from cluster.api import Progress, SearchRequest, StartSearch, StopSearch
 from cluster.coordination.events import NodeJoined, NodeLost
 from cluster.coordination.settings import Mode, Settings
 from cluster.coordination.vote import best_lines
@@ -138,25 +137,21 @@ class TestCoordinator:
 
 
 @pytest.mark.usefixtures("warm")
-def test_a_real_searcher_knows_the_move_limit_and_the_value_of_a_draw() -> None:
+async def test_a_real_searcher_knows_the_move_limit_and_the_value_of_a_draw() -> None:
     """Any next move draws the game: its score is the value of that draw."""
-
-    async def play() -> list[Decision]:
-        searcher, heard = LocalSearcher(lambda: NumbaEngine(hash_mb=1), Settings(validate=True)), Heard()
-        await searcher.open(heard.listener())
-        request = SearchRequest(1, STARTPOS, nodes=300, multipv=2, max_moves=1, draw_black=-1123, draw_white=1077)
-        decisions = []
-        for searched in (
-            request,
-            replace(request, search_id=2, moves=("7g7f",), max_moves=2),
-            replace(request, search_id=3, max_moves=0),
-        ):
-            searcher.start(searched)
-            decisions.append(await heard.decision(searched.search_id))
-        await searcher.close()
-        return decisions
-
-    black, white, free = asyncio.run(play())
+    searcher, heard = LocalSearcher(lambda: NumbaEngine(hash_mb=1), Settings(validate=True)), Heard()
+    await searcher.open(heard.listener())
+    request = SearchRequest(1, STARTPOS, nodes=300, multipv=2, max_moves=1, draw_black=-1123, draw_white=1077)
+    decisions = []
+    for searched in (
+        request,
+        replace(request, search_id=2, moves=("7g7f",), max_moves=2),
+        replace(request, search_id=3, max_moves=0),
+    ):
+        searcher.start(searched)
+        decisions.append(await heard.decision(searched.search_id))
+    await searcher.close()
+    black, white, free = decisions
     assert [line.score for line in black.lines] == [-1123, -1123]
     assert white.score == 1077
     assert free.score not in (-1123, 1077)

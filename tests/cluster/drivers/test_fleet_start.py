@@ -41,50 +41,38 @@ class RefusesUs:
         raise RayRefused("no Ray cluster at 10.0.0.1:6379: its token is not ours (RAY_AUTH_TOKEN)")
 
 
-def test_nodes_without_a_processor_are_left_out_and_told() -> None:
-
-    async def play() -> None:
-        searcher, heard = FleetSearcher(5, None, endless_engine, endless_engine, at_most=1), Heard()
-        await searcher.open(heard.listener())
-        assert await searcher.whole(30) == 1
-        assert set(searcher.live) <= {"node-1", "fallback"}
-        assert heard.named("nodes_left_out") == [{"nodes": 1, "asked": 5}]
-        await searcher.close()
-
-    asyncio.run(play())
+async def test_nodes_without_a_processor_are_left_out_and_told() -> None:
+    searcher, heard = FleetSearcher(5, None, endless_engine, endless_engine, at_most=1), Heard()
+    await searcher.open(heard.listener())
+    assert await searcher.whole(30) == 1
+    assert set(searcher.live) <= {"node-1", "fallback"}
+    assert heard.named("nodes_left_out") == [{"nodes": 1, "asked": 5}]
+    await searcher.close()
 
 
-def test_a_cluster_that_is_not_there_yet_is_not_waited_for() -> None:
+async def test_a_cluster_that_is_not_there_yet_is_not_waited_for() -> None:
     """The master's own engine plays sound moves in time."""
-
-    async def play() -> None:
-        searcher, heard = FleetSearcher(address="127.0.0.1:1", engine=endless_engine, fallback=endless_engine), Heard()
-        await searcher.open(heard.listener())
-        assert searcher.live == ("fallback",)
-        searcher.start(SearchRequest(1, STARTPOS, soft_ms=500, hard_ms=2000))
-        decision = await heard.decision()
-        assert decision.source == "fallback"
-        assert decision.depth > 3
-        await heard.until(lambda: len(heard.named("ray_failed")) >= 2, 30)
-        assert "no Ray cluster at 127.0.0.1:1" in str(heard.named("ray_failed")[0]["why"])
-        assert await searcher.whole(0.1) == 0
-        await searcher.close()
-
-    asyncio.run(play())
+    searcher, heard = FleetSearcher(address="127.0.0.1:1", engine=endless_engine, fallback=endless_engine), Heard()
+    await searcher.open(heard.listener())
+    assert searcher.live == ("fallback",)
+    searcher.start(SearchRequest(1, STARTPOS, soft_ms=500, hard_ms=2000))
+    decision = await heard.decision()
+    assert decision.source == "fallback"
+    assert decision.depth > 3
+    await heard.until(lambda: len(heard.named("ray_failed")) >= 2, 30)
+    assert "no Ray cluster at 127.0.0.1:1" in str(heard.named("ray_failed")[0]["why"])
+    assert await searcher.whole(0.1) == 0
+    await searcher.close()
 
 
-def test_a_token_that_is_refused_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_token_that_is_refused_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(node_placement, "RayProcess", RefusesUs)
-
-    async def play() -> None:
-        searcher = FleetSearcher(address="10.0.0.1:6379", engine=endless_engine, fallback=endless_engine)
-        with pytest.raises(FleetError, match="its token is not ours"):
-            await searcher.open(Heard().listener())
-
-    asyncio.run(play())
+    searcher = FleetSearcher(address="10.0.0.1:6379", engine=endless_engine, fallback=endless_engine)
+    with pytest.raises(FleetError, match="its token is not ours"):
+        await searcher.open(Heard().listener())
 
 
-def test_a_token_that_is_refused_late_is_told_and_the_search_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_token_that_is_refused_late_is_told_and_the_search_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     refused = asyncio.Event()
 
     class RefusesUsLate(RefusesUs):
@@ -94,23 +82,19 @@ def test_a_token_that_is_refused_late_is_told_and_the_search_goes_on(monkeypatch
 
     monkeypatch.setattr(node_placement, "RayProcess", RefusesUsLate)
     monkeypatch.setattr(fleet_driver, "_OPENING_S", 0.1)
-
-    async def play() -> None:
-        searcher = FleetSearcher(address="10.0.0.1:6379", engine=endless_engine, fallback=endless_engine)
-        heard = Heard()
-        await searcher.open(heard.listener())
-        searcher.start(SearchRequest(1, STARTPOS))
-        refused.set()
-        await heard.until(lambda: bool(heard.named("fleet_broken")), 30)
-        assert "its token is not ours" in str(heard.named("fleet_broken")[0]["why"])
-        with pytest.raises(FleetError, match="its token is not ours"):
-            await searcher.whole(60)
-        searcher.stop(1)
-        assert (await heard.decision()).source == "fallback"
-        await searcher.close()
-        assert len(heard.named("fleet_broken")) == 1, "logged once, however often Ray is tried"
-
-    asyncio.run(play())
+    searcher = FleetSearcher(address="10.0.0.1:6379", engine=endless_engine, fallback=endless_engine)
+    heard = Heard()
+    await searcher.open(heard.listener())
+    searcher.start(SearchRequest(1, STARTPOS))
+    refused.set()
+    await heard.until(lambda: bool(heard.named("fleet_broken")), 30)
+    assert "its token is not ours" in str(heard.named("fleet_broken")[0]["why"])
+    with pytest.raises(FleetError, match="its token is not ours"):
+        await searcher.whole(60)
+    searcher.stop(1)
+    assert (await heard.decision()).source == "fallback"
+    await searcher.close()
+    assert len(heard.named("fleet_broken")) == 1, "logged once, however often Ray is tried"
 
 
 def test_an_address_that_is_none_is_an_error() -> None:
@@ -134,33 +118,29 @@ async def why_it_cannot_begin(searcher: FleetSearcher) -> str:
 
 
 @pytest.mark.parametrize("which", ["node", "fallback"])
-def test_an_engine_that_cannot_be_made_says_why(which: str) -> None:
+async def test_an_engine_that_cannot_be_made_says_why(which: str) -> None:
     """The working engine and the message of the broken one may come in either order."""
     engines = (broken_engine, endless_engine) if which == "node" else (endless_engine, broken_engine)
-    why = asyncio.run(why_it_cannot_begin(FleetSearcher(1, None, *engines)))
+    why = await why_it_cannot_begin(FleetSearcher(1, None, *engines))
     assert re.search(rf"{which}.* cannot start: .*no such net: x\.bin", why)
 
 
-def test_a_process_that_hangs_counts_as_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_process_that_hangs_counts_as_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every request gets an answer, and the fleet can be closed."""
     monkeypatch.setattr(ray_process, "_PING_S", 0.05)
     monkeypatch.setattr(ray_process, "_ANSWER_S", 0.5)
-
-    async def play() -> None:
-        ray = RayProcess("127.0.0.1:1")
-        with pytest.raises(FleetError, match="no Ray cluster at"):
-            await ray.open()
-        pid = ray.pid
-        assert pid is not None
-        os.kill(pid, signal.SIGSTOP)
-        async with asyncio.timeout(30):
-            with pytest.raises(RayLost, match="hangs"):
-                await ray.ask("spawn", "run")
-            assert "its process hangs" in await ray.ended()
-            await ray.close()
-        assert not alive(pid)
-
-    asyncio.run(play())
+    ray = RayProcess("127.0.0.1:1")
+    with pytest.raises(FleetError, match="no Ray cluster at"):
+        await ray.open()
+    pid = ray.pid
+    assert pid is not None
+    os.kill(pid, signal.SIGSTOP)
+    async with asyncio.timeout(30):
+        with pytest.raises(RayLost, match="hangs"):
+            await ray.ask("spawn", "run")
+        assert "its process hangs" in await ray.ended()
+        await ray.close()
+    assert not alive(pid)
 
 
 _LISTENS = "0A"
@@ -211,32 +191,29 @@ async def search(searcher: FleetSearcher, heard: Heard, number: int, soft_ms: in
     await heard.decision(timeout_s=15)
 
 
-def test_the_nodes_use_each_others_entries() -> None:
-    async def play() -> None:
-        heard = Heard()
+async def test_the_nodes_use_each_others_entries() -> None:
+    heard = Heard()
 
-        def total(name: str) -> float:
-            return sum(said[name] for said in heard.named("shared"))  # type: ignore[misc]
+    def total(name: str) -> float:
+        return sum(said[name] for said in heard.named("shared"))  # type: ignore[misc]
 
-        searcher = FleetSearcher(
-            nodes=3,
-            engine=FLEET.build,
-            fallback=endless_engine,
-            settings=Settings(Mode.CONSULT),
-            sharing=SharingSettings(bytes_per_s=4_000_000),
-        )
-        await searcher.open(heard.listener())
-        assert await searcher.whole(60) == 3
-        try:
-            await heard.until(lambda: any(event["listen_to"] == 2 for event in heard.named("sharing")))
-            await search(searcher, heard, 1)
-            # On a busy machine their messages do not all come at once.
-            await heard.until(lambda: total("nodes") == 3)
-            assert total("entries_in") > 1000
-            assert total("bytes_in_per_s") > 16 * 1000
-            assert total("refused") == 0
-            assert all(0 < said["used_share"] <= 1 for said in heard.named("shared"))  # type: ignore[operator]
-        finally:
-            await searcher.close()
-
-    asyncio.run(play())
+    searcher = FleetSearcher(
+        nodes=3,
+        engine=FLEET.build,
+        fallback=endless_engine,
+        settings=Settings(Mode.CONSULT),
+        sharing=SharingSettings(bytes_per_s=4_000_000),
+    )
+    await searcher.open(heard.listener())
+    assert await searcher.whole(60) == 3
+    try:
+        await heard.until(lambda: any(event["listen_to"] == 2 for event in heard.named("sharing")))
+        await search(searcher, heard, 1)
+        # On a busy machine their messages do not all come at once.
+        await heard.until(lambda: total("nodes") == 3)
+        assert total("entries_in") > 1000
+        assert total("bytes_in_per_s") > 16 * 1000
+        assert total("refused") == 0
+        assert all(0 < said["used_share"] <= 1 for said in heard.named("shared"))  # type: ignore[operator]
+    finally:
+        await searcher.close()

@@ -38,7 +38,7 @@ def children(pid: int) -> list[int]:
     return found
 
 
-def test_our_searcher_and_gpsusi_decide_by_vote() -> None:
+async def test_our_searcher_and_gpsusi_decide_by_vote() -> None:
     """Then gpsusi is killed in the middle of a search: that search continues without it, a later one with it."""
     # gpsusi would end `go infinite` at depth 4, often after 30 ms.
     usi = UsiSpec((installed(),), (("LimitDepth", "10"), ("Thread", "1")))
@@ -60,24 +60,21 @@ def test_our_searcher_and_gpsusi_decide_by_vote() -> None:
         assert decision.move in {ballot.move for ballot in decision.ballots}
         return decision
 
-    async def play() -> None:
-        await searcher.open(heard.listener())
-        assert await searcher.whole(60) == 2
-        try:
-            pids = {str(found["engine"]): int(str(found["pid"])) for found in heard.named("node_ready")}
-            gps = next(pid for engine, pid in pids.items() if engine.startswith("gpsshogi"))
-            assert not heard.named("sharing"), "it is switched off"
-            assert len((await search(1)).ballots) == 2
-            assert not heard.named("shared")
-            await heard.until(lambda: bool(heard.named("searched")), 10)  # gpsusi too has ended
-            await search(2, kill=gps)
-            assert len(heard.named("job_failed")) == 1
-            # It restarts within a search; a busy machine may need several searches for it (10 s were seen).
-            number = 3
-            while len((await search(number)).ballots) < 2:
-                number += 1
-                assert number < 15
-        finally:
-            await searcher.close()
-
-    asyncio.run(play())
+    await searcher.open(heard.listener())
+    assert await searcher.whole(60) == 2
+    try:
+        pids = {str(found["engine"]): int(str(found["pid"])) for found in heard.named("node_ready")}
+        gps = next(pid for engine, pid in pids.items() if engine.startswith("gpsshogi"))
+        assert not heard.named("sharing"), "it is switched off"
+        assert len((await search(1)).ballots) == 2
+        assert not heard.named("shared")
+        await heard.until(lambda: bool(heard.named("searched")), 10)  # gpsusi too has ended
+        await search(2, kill=gps)
+        assert len(heard.named("job_failed")) == 1
+        # It restarts within a search; a busy machine may need several searches for it (10 s were seen).
+        number = 3
+        while len((await search(number)).ballots) < 2:
+            number += 1
+            assert number < 15
+    finally:
+        await searcher.close()

@@ -197,20 +197,16 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(node_placement, "_OPENING_S", 0.05)
 
 
-def test_ray_is_started_until_it_is_there() -> None:
+async def test_ray_is_started_until_it_is_there() -> None:
     """At the first start and at later ones."""
     FakeRay.fates = [is_not_there, opens, refuses_us, has_no_process, has_no_word_for_it, hangs, opens]
     log = Log()
-
-    async def play() -> None:
-        supervisor = NodePlacement(ADDRESS, log)
-        supervisor.open()
-        await until(lambda: log.named("ray_started") == [2])
-        FakeRay.lives[1].over.set()
-        await until(lambda: log.named("ray_started") == [2, 7])
-        await supervisor.close()
-
-    asyncio.run(play())
+    supervisor = NodePlacement(ADDRESS, log)
+    supervisor.open()
+    await until(lambda: log.named("ray_started") == [2])
+    FakeRay.lives[1].over.set()
+    await until(lambda: log.named("ray_started") == [2, 7])
+    await supervisor.close()
     assert log.named("ray_lost") == ["its raylet died"]
     assert log.named("refused") == ["its token is not ours"]
     assert log.named("ray_failed") == [
@@ -223,32 +219,28 @@ def test_ray_is_started_until_it_is_there() -> None:
     assert all(life.closed for life in FakeRay.lives)
 
 
-def test_a_place_takes_no_number_of_a_node_that_lives_elsewhere() -> None:
+async def test_a_place_takes_no_number_of_a_node_that_lives_elsewhere() -> None:
     """A raylet is gone and its node lives on: a new node on another machine needs another number."""
     FakeRay.fates, FakeRay.machines = [opens], 1
     log = Log()
-
-    async def play() -> None:
-        supervisor = NodePlacement(ADDRESS, log)
-        supervisor.open()
-        await until(lambda: FakeRay.lives and FakeRay.lives[0].kept)
-        (ray,) = FakeRay.lives
-        log.live = {"node-1"}
-        ray.free = asyncio.Semaphore(0)
-        ray.dying[1].set()
-        await until(lambda: log.named("supervisor_lost"))
-        lost = ray.orphans.pop()
-        ray.free.release()  # another machine
-        await until(lambda: ray.kept)
-        assert list(ray.kept.values()) == ["node-2"]
-        # The first machine is back with its node, but meanwhile the master has given that number to another node.
-        ray.free = asyncio.Semaphore(0)
-        await supervisor.close()
-        assert supervisor._choose(lost) == "node-1"
-        supervisor._kept.add("node-1")
-        assert supervisor._choose(lost) == "node-2"
-
-    asyncio.run(play())
+    supervisor = NodePlacement(ADDRESS, log)
+    supervisor.open()
+    await until(lambda: FakeRay.lives and FakeRay.lives[0].kept)
+    (ray,) = FakeRay.lives
+    log.live = {"node-1"}
+    ray.free = asyncio.Semaphore(0)
+    ray.dying[1].set()
+    await until(lambda: log.named("supervisor_lost"))
+    lost = ray.orphans.pop()
+    ray.free.release()  # another machine
+    await until(lambda: ray.kept)
+    assert list(ray.kept.values()) == ["node-2"]
+    # The first machine is back with its node, but meanwhile the master has given that number to another node.
+    ray.free = asyncio.Semaphore(0)
+    await supervisor.close()
+    assert supervisor._choose(lost) == "node-1"
+    supervisor._kept.add("node-1")
+    assert supervisor._choose(lost) == "node-2"
 
 
 async def _until_a_node_is_kept(log: Log) -> None:
@@ -258,19 +250,19 @@ async def _until_a_node_is_kept(log: Log) -> None:
     await supervisor.close()
 
 
-def test_a_supervisor_whose_call_fails_gives_its_place_back() -> None:
+async def test_a_supervisor_whose_call_fails_gives_its_place_back() -> None:
     FakeRay.fates, FakeRay.machines, FakeRay.faults = [opens], 1, ["no fork server"]
     log = Log()
-    asyncio.run(_until_a_node_is_kept(log))
+    await _until_a_node_is_kept(log)
     assert log.named("supervisor_lost") == ["no fork server"]
 
 
-def test_a_node_begins_when_its_machine_has_its_network() -> None:
+async def test_a_node_begins_when_its_machine_has_its_network() -> None:
     """A failed copy is tried again, and the master gets the reason."""
     FakeRay.fates, FakeRay.machines, FakeRay.full_disks = [opens], 1, ["no space left on the disk"]
     log = Log()
     log.net = "/nets/nn.bin"
-    asyncio.run(_until_a_node_is_kept(log))
+    await _until_a_node_is_kept(log)
     assert log.named("failed") == ["node-1: no space left on the disk"]
     assert log.named("net_there") == ["node-1"]
     assert FakeRay.nets == ["/there/nets/nn.bin"]

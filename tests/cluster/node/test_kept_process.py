@@ -27,7 +27,7 @@ class Kept(KeptProcess):
         self.begun = 0
         self.again = asyncio.Event()
         self.ends: list[str] = []
-        super().__init__((sys.executable, "-u", "-c", _CHILD), os.environ, self.ends.append)
+        super().__init__((sys.executable, "-u", "-c", _CHILD), dict(os.environ), self.ends.append)
 
     def _begin(self, to: asyncio.StreamWriter) -> None:
         self.begun += 1
@@ -36,17 +36,13 @@ class Kept(KeptProcess):
         to.write(f"life {self.begun}\n".encode())
 
 
-def test_it_is_started_again_and_ends_with_its_input() -> None:
-    async def live() -> Kept:
-        kept = Kept()
-        kept.open()
-        async with asyncio.timeout(60):
-            await kept.again.wait()
-        assert kept.pid is not None
-        await kept.close()
-        await kept.close()
-        return kept
-
-    kept = asyncio.run(live())
+async def test_it_is_started_again_and_ends_with_its_input() -> None:
+    kept = Kept()
+    kept.open()
+    async with asyncio.timeout(60):
+        await kept.again.wait()
+    assert kept.pid is not None
+    await kept.close()
+    await kept.close()
     assert kept.ends == ["life 1 in session True"]
     assert kept.begun == 2 and kept.pid is None

@@ -389,33 +389,27 @@ class Master:
         return found[-1]
 
 
-def test_joint_arrivals_and_departures_are_announced_once() -> None:
-    async def run() -> None:
-        master = Master()
-        for number in (1, 2, 3):
-            master.join(number)
-        assert await master.until_logged("sharing") == {"told": 3, "listen_to": 2}
-        assert sorted(node for node, _ in master.sent) == ["n1", "n2", "n3"]
-        master.sent.clear()
-        master.live.remove("n2")
-        master.sharing.fleet_changed()
-        assert await master.until_logged("sharing") == {"told": 2, "listen_to": 1}
-        assert dict(master.sent)["n1"].urls == ("tcp://10.0.0.3:5",)
-        master.sharing.close()
-
-    asyncio.run(run())
+async def test_joint_arrivals_and_departures_are_announced_once() -> None:
+    master = Master()
+    for number in (1, 2, 3):
+        master.join(number)
+    assert await master.until_logged("sharing") == {"told": 3, "listen_to": 2}
+    assert sorted(node for node, _ in master.sent) == ["n1", "n2", "n3"]
+    master.sent.clear()
+    master.live.remove("n2")
+    master.sharing.fleet_changed()
+    assert await master.until_logged("sharing") == {"told": 2, "listen_to": 1}
+    assert dict(master.sent)["n1"].urls == ("tcp://10.0.0.3:5",)
+    master.sharing.close()
 
 
-def test_the_nodes_reports_on_one_search_are_one_line() -> None:
-    async def run() -> None:
-        master = Master()
-        for node_id in ("n1", "n2"):
-            master.sharing.heard(Shared(node_id, 1000, 3, 400, 20, 0, 300, 20, 6, 5, 15, 0, 0))
-        fields = await master.until_logged("shared")
-        assert (fields["nodes"], fields["entries_in"], fields["used_share"]) == (2, 40, 0.75)
-        master.sharing.heard(Shared("n1", 1000, 3, 400, 20, 0, 300, 20, 6, 5, 15, 0, 0))
-        master.sharing.close()
-        await asyncio.sleep(0.3)
-        assert not master.logged
-
-    asyncio.run(run())
+async def test_the_nodes_reports_on_one_search_are_one_line() -> None:
+    master = Master()
+    for node_id in ("n1", "n2"):
+        master.sharing.heard(Shared(node_id, 1000, 3, 400, 20, 0, 300, 20, 6, 5, 15, 0, 0))
+    fields = await master.until_logged("shared")
+    assert (fields["nodes"], fields["entries_in"], fields["used_share"]) == (2, 40, 0.75)
+    master.sharing.heard(Shared("n1", 1000, 3, 400, 20, 0, 300, 20, 6, 5, 15, 0, 0))
+    master.sharing.close()
+    await asyncio.sleep(0.3)
+    assert not master.logged

@@ -74,20 +74,17 @@ def test_a_run_that_broke_off_goes_on(tmp_path: Path) -> None:
     assert run(ScriptedSearcher(), path) == [True, True, False, False, False]
 
 
-def test_a_bound_is_kept_as_a_bound(tmp_path: Path) -> None:
+async def test_a_bound_is_kept_as_a_bound(tmp_path: Path) -> None:
     """A search that its limit stopped within a fail-low knows only a bound."""
     searcher = ScriptedSearcher(None)
 
-    async def main(store: PositionStore) -> Evaluation:
+    with PositionStore(tmp_path / "p.db") as store:
         async with Session(searcher, [store], Pace(nodes=100, multipv=2), lambda: "s") as session:
             searching = asyncio.ensure_future(session.search(GAME, [()], lambda *_: None))
             await asyncio.sleep(0)
             lines = (TreeLine(9, -20, Bound.UPPER, ("7g7f", "3c3d")), TreeLine(8, -30, Bound.EXACT, ("2g2f",)))
             searcher.decide(replace(make_decision(1, "7g7f", -20, 9, ("7g7f",), 100, 1, "vote"), lines=lines))
-            return (await searching)[()]
-
-    with PositionStore(tmp_path / "p.db") as store:
-        found = asyncio.run(main(store))
+            found = (await searching)[()]
     assert (found.score, found.bound, [line.bound for line in found.alternatives]) == (
         -20, Bound.UPPER, [Bound.UPPER, Bound.EXACT],
     )  # fmt: skip
@@ -95,7 +92,7 @@ def test_a_bound_is_kept_as_a_bound(tmp_path: Path) -> None:
         assert again.get("s", GAME.start_sfen, ()) == found
 
 
-def test_a_second_search_has_several_times_the_effort_and_a_key_of_its_own(tmp_path: Path) -> None:
+async def test_a_second_search_has_several_times_the_effort_and_a_key_of_its_own(tmp_path: Path) -> None:
     searcher = ScriptedSearcher()
 
     async def main(pace: Pace) -> None:
@@ -104,10 +101,10 @@ def test_a_second_search_has_several_times_the_effort_and_a_key_of_its_own(tmp_p
                 for times in (1, 5):
                     await session.search(GAME, [()], lambda *_: None, times)
 
-    asyncio.run(main(Pace(nodes=100)))
+    await main(Pace(nodes=100))
     assert [request.nodes for request in searcher.requests] == [100, 500]
     searcher.requests.clear()
-    asyncio.run(main(Pace(ms=70)))
+    await main(Pace(ms=70))
     assert [(request.soft_ms, request.hard_ms) for request in searcher.requests] == [(70, 70), (350, 350)]
 
 
@@ -116,7 +113,7 @@ def test_a_fleet_that_does_not_start_is_said(tmp_path: Path) -> None:
         run(BrokenSearcher(), tmp_path / "p.db")
 
 
-def test_another_analysiss_results_are_used_by_position(tmp_path: Path) -> None:
+async def test_another_analysiss_results_are_used_by_position(tmp_path: Path) -> None:
     """In another folder, and by a transposition of the first two moves of a side."""
 
     async def search(name: str, moves: list[tuple[str, ...]], settings: str = "s") -> int:
@@ -128,10 +125,10 @@ def test_another_analysiss_results_are_used_by_position(tmp_path: Path) -> None:
         return len(searcher.requests)
 
     one, other = ("7g7f", "3c3d", "2g2f"), ("2g2f", "3c3d", "7g7f")
-    assert asyncio.run(search("a", [one])) == 1
-    assert asyncio.run(search("b", [other])) == 0
-    assert asyncio.run(search("c", [other], "other settings")) == 1
-    assert asyncio.run(search("d", [(*other, "8c8d")])) == 1
+    assert await search("a", [one]) == 1
+    assert await search("b", [other]) == 0
+    assert await search("c", [other], "other settings") == 1
+    assert await search("d", [(*other, "8c8d")]) == 1
 
 
 def test_a_stored_position_keeps_everything_and_a_damaged_one_is_unknown(tmp_path: Path) -> None:

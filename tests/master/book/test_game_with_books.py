@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import uvloop
 from rsshogi.record import Record
 
 from benchmarks.learning import Plan, Round, play_rounds
@@ -21,7 +20,6 @@ from master.player.events import GameEvent, GameOutcome, MovePlayed, Note
 from master.player.instructions import AskBook, BookAnswer, Login, PlayerSettings
 from master.practice.server import PracticeServer, ServerOptions
 from master.practice.server_room import RoomOptions
-from tests.master.loops import in_loop
 from tests.master.scripted import ScriptedSearcher
 from worker.book import BookSettings
 from worker.nnue.format import write_network
@@ -59,7 +57,6 @@ async def play(
     return await play_game(address, login, searcher, settings, [events.append])
 
 
-@in_loop
 async def test_books_in_a_game(tmp_path: Path) -> None:
     after = Position.startpos()
     after.push_all(("7g7f", "3c3d"))
@@ -87,7 +84,6 @@ async def test_books_in_a_game(tmp_path: Path) -> None:
     assert len(moves) == 6
 
 
-@in_loop
 async def test_a_book_that_cannot_be_asked(tmp_path: Path) -> None:
     events: list[GameEvent] = []
     book = Failing()
@@ -101,7 +97,7 @@ async def test_a_book_that_cannot_be_asked(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_lost_line_is_left_after_one_study(tmp_path: Path) -> None:
+async def test_a_lost_line_is_left_after_one_study(tmp_path: Path) -> None:
     """The real searcher against itself with twenty times the nodes, which plays the same again. Nothing is random.
 
     Both have generation 0, because another network plays other games, in which the study may find nothing better.
@@ -110,7 +106,7 @@ def test_a_lost_line_is_left_after_one_study(tmp_path: Path) -> None:
     write_network(network, generation0.build())
     rounds: list[Round] = []
     plan = Plan(nodes=200, rounds=2, net=str(network))
-    uvloop.run(play_rounds(plan, tmp_path / "learned.sqlite", lambda _number, played: rounds.append(played)))
+    await play_rounds(plan, tmp_path / "learned.sqlite", lambda _number, played: rounds.append(played))
     first, second = rounds
     assert first.outcome.conclusion == "LOSE"
     assert first.from_book == 0

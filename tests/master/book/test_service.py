@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -28,17 +26,12 @@ from master.player.events import (
 )
 from master.player.instructions import AskBook, BookAnswer
 from tests.answers import make_decision
-from tests.master.loops import in_loop
 from tests.master.player.table import BLACK
 from worker.book import BookError, BookSettings
 from worker.shogi import STARTPOS, Position
 
 CLOCKS = Clocks((1, 1), 0)
 QUESTION = AskBook(7, STARTPOS, (), 1000)
-
-
-def run(main: Coroutine[Any, Any, None]) -> None:
-    asyncio.run(asyncio.wait_for(main, 20))
 
 
 async def ask(service: BookService, question: AskBook = QUESTION) -> BookAnswer | None:
@@ -65,7 +58,6 @@ def game(scores: tuple[int, ...], conclusion: Conclusion = Conclusion.LOSE, reas
     return events
 
 
-@in_loop
 async def test_a_lost_game_is_remembered_and_leaves_lessons(tmp_path: Path) -> None:
     service = BookService(learn=tmp_path / "learned.sqlite")
     service.open()
@@ -92,7 +84,6 @@ async def test_a_lost_game_is_remembered_and_leaves_lessons(tmp_path: Path) -> N
         (Conclusion.LOSE, "RESIGN", 2),
     ],
 )
-@in_loop
 async def test_only_what_was_lost_on_the_board_is_studied(
     tmp_path: Path, conclusion: Conclusion, reason: str, lessons: int
 ) -> None:
@@ -105,7 +96,6 @@ async def test_only_what_was_lost_on_the_board_is_studied(
         assert book.stats().lessons == lessons
 
 
-@in_loop
 async def test_what_was_learned_is_answered_by_the_measured_speed(tmp_path: Path) -> None:
     service = BookService(learn=tmp_path / "learned.sqlite")
     service.open()
@@ -117,7 +107,6 @@ async def test_what_was_learned_is_answered_by_the_measured_speed(tmp_path: Path
     await service.close()
 
 
-@in_loop
 async def test_a_book_that_hangs_holds_up_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     released = threading.Event()
     service = BookService(learn=tmp_path / "learned.sqlite")
@@ -136,7 +125,6 @@ async def test_a_book_that_hangs_holds_up_nobody(tmp_path: Path, monkeypatch: py
     await service.close()
 
 
-@in_loop
 async def test_a_book_that_fails_has_no_move(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     service = BookService(learn=tmp_path / "learned.sqlite")
     service.open()

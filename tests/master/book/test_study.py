@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
@@ -17,16 +17,11 @@ from master.book.service import BookService
 from master.book.study import Studied, StudyingSearcher
 from master.player.events import GameFound, LoggedIn
 from tests.answers import make_decision
-from tests.master.loops import in_loop
 from tests.master.player.table import BLACK
 from tests.master.scripted import BrokenSearcher, ScriptedSearcher, first_legal
 from worker.shogi import STARTPOS, Position
 
 LINES = ((), ("7g7f", "3c3d"), ("2g2f", "8c8d"))
-
-
-def run(main: Coroutine[Any, Any, None]) -> None:
-    asyncio.run(asyncio.wait_for(main, 20))
 
 
 def lessons(path: Path, seconds: float = 2.0) -> list[Lesson]:
@@ -77,7 +72,6 @@ async def until(condition: Callable[[], object]) -> None:
     raise AssertionError("it does not come")
 
 
-@in_loop
 async def test_all_lessons_in_their_order(tmp_path: Path) -> None:
     wanted = lessons(tmp_path / "l.sqlite")
     async with Study(tmp_path / "l.sqlite", by_nodes=True) as study:
@@ -95,7 +89,6 @@ async def test_all_lessons_in_their_order(tmp_path: Path) -> None:
         assert search.studied
 
 
-@in_loop
 async def test_a_bad_position_leads_back_to_the_move_before_it(tmp_path: Path) -> None:
     made = lessons(tmp_path / "l.sqlite")
     with LearnedBook(tmp_path / "l.sqlite") as book:
@@ -112,7 +105,6 @@ async def test_a_bad_position_leads_back_to_the_move_before_it(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(("nps", "time_ms"), [(None, 2000), (4e6, 500)])
-@in_loop
 async def test_time_by_the_fleets_speed(tmp_path: Path, nps: float | None, time_ms: int) -> None:
     lessons(tmp_path / "l.sqlite")
     if nps is not None:
@@ -134,7 +126,6 @@ async def test_time_by_the_fleets_speed(tmp_path: Path, nps: float | None, time_
         ([(0, 0, None)], 1),  # the only legal move
     ],
 )
-@in_loop
 async def test_a_fleet_that_is_slower_than_expected_searches_again(
     tmp_path: Path, found: list[tuple[int, int, int | None]], searches: int
 ) -> None:
@@ -153,7 +144,6 @@ async def test_a_fleet_that_is_slower_than_expected_searches_again(
         study.searcher.interrupt()
 
 
-@in_loop
 async def test_a_game_that_is_found_stops_the_study(tmp_path: Path) -> None:
     lessons(tmp_path / "l.sqlite")
     async with Study(tmp_path / "l.sqlite", choose=None) as study:
@@ -179,7 +169,6 @@ async def test_a_game_that_is_found_stops_the_study(tmp_path: Path) -> None:
         assert book.stats().lessons == 2
 
 
-@in_loop
 async def test_a_game_that_is_found_while_the_disk_is_slow_gets_the_searcher(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -203,7 +192,6 @@ async def test_a_game_that_is_found_while_the_disk_is_slow_gets_the_searcher(
 
 
 @pytest.mark.parametrize(("source", "nodes"), [("fallback", 40_000), ("none", 0)])
-@in_loop
 async def test_a_lesson_that_no_node_has_searched_stays(tmp_path: Path, source: str, nodes: int) -> None:
     lessons(tmp_path / "l.sqlite")
     async with Study(tmp_path / "l.sqlite", choose=None) as study:
@@ -216,7 +204,7 @@ async def test_a_lesson_that_no_node_has_searched_stays(tmp_path: Path, source: 
         assert book.stats().lessons == len(LINES)
 
 
-def test_a_lesson_that_is_longer_than_any_gap_goes_on_from_gap_to_gap(tmp_path: Path) -> None:
+async def test_a_lesson_that_is_longer_than_any_gap_goes_on_from_gap_to_gap(tmp_path: Path) -> None:
     """Also over restarts. In the end, the move with the most search time counts."""
     (lesson, *_) = lessons(tmp_path / "l.sqlite", seconds=10.0)
     gaps = [(4_000_000, "2g2f"), (3_000_000, "7g7f"), (2_500_000, "7g7f")]
@@ -239,13 +227,12 @@ def test_a_lesson_that_is_longer_than_any_gap_goes_on_from_gap_to_gap(tmp_path: 
             book.set_nps(1e6)
 
     for number, ((nodes, move), time_ms) in enumerate(zip(gaps, wanted, strict=True), start=1):
-        run(gap(nodes, move, time_ms, last=number == len(gaps)))
+        await asyncio.wait_for(gap(nodes, move, time_ms, last=number == len(gaps)), 20)
     with LearnedBook(tmp_path / "l.sqlite") as book:
         assert book.search_of(STARTPOS) == BookSearch("7g7f", -30, 20, 4.0, ("7g7f",), studied=True)
         assert book.stats().lessons == 2
 
 
-@in_loop
 async def test_found_before_it_has_begun(tmp_path: Path) -> None:
     lessons(tmp_path / "l.sqlite")
     async with Study(tmp_path / "l.sqlite", choose=None) as study:
@@ -255,7 +242,6 @@ async def test_found_before_it_has_begun(tmp_path: Path) -> None:
         assert study.inner.requests == []
 
 
-@in_loop
 async def test_a_games_search_goes_before(tmp_path: Path) -> None:
     """Without `new_game` in between: nothing waits for the lesson's decision, and nothing receives it."""
     lessons(tmp_path / "l.sqlite")
@@ -272,7 +258,6 @@ async def test_a_games_search_goes_before(tmp_path: Path) -> None:
         assert book.stats().lessons == 3
 
 
-@in_loop
 async def test_cancelled_it_keeps_what_was_found(tmp_path: Path) -> None:
     lessons(tmp_path / "l.sqlite")
     async with Study(tmp_path / "l.sqlite", choose=None) as study:
@@ -290,7 +275,6 @@ async def test_cancelled_it_keeps_what_was_found(tmp_path: Path) -> None:
         assert book.stats().lessons == 3
 
 
-@in_loop
 async def test_a_searcher_that_fails_leaves_the_queue_as_it_is(tmp_path: Path) -> None:
     lessons(tmp_path / "l.sqlite")
     service = BookService(learn=tmp_path / "l.sqlite")

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Coroutine
 from pathlib import Path
-from typing import Any
 
 import pytest
-import uvloop
 from rsshogi.record import Record
 
 from master.csa import client as client_module
@@ -19,16 +16,10 @@ from master.csa.protocol import MAX_LINE
 from master.practice.server import PracticeServer, ServerError, ServerOptions
 from master.practice.server_room import RoomNote
 from tests.master.csa.peer import Peer, free_port
-from tests.master.loops import in_loop
 
 pytestmark = pytest.mark.timeout(30)
 
 
-def run(main: Coroutine[Any, Any, None]) -> None:
-    uvloop.run(asyncio.wait_for(main, 20))
-
-
-@in_loop
 async def test_a_game_and_its_record(tmp_path: Path) -> None:
     notes: list[RoomNote] = []
     async with PracticeServer(ServerOptions(port=0, record_folder=tmp_path), notes.append) as server:
@@ -54,7 +45,6 @@ async def test_a_game_and_its_record(tmp_path: Path) -> None:
     assert "topsecret" not in repr(notes)
 
 
-@in_loop
 async def test_the_server_stops_during_a_game(tmp_path: Path) -> None:
     server = PracticeServer(ServerOptions(port=0, record_folder=tmp_path))
     await server.start()
@@ -75,7 +65,6 @@ async def test_the_server_stops_during_a_game(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("host", "port"), [("no-such-host.invalid", 4081), ("127.0.0.1", 99999), ("192.0.2.1", 4081)])
-@in_loop
 async def test_a_server_that_cannot_start(host: str, port: int) -> None:
     with pytest.raises(ServerError, match=f"{host}|99999 is no TCP port"):
         await PracticeServer(ServerOptions(host, port)).start()
@@ -90,13 +79,11 @@ async def test_a_server_that_cannot_start(host: str, port: int) -> None:
         ("x" * 300, 4081, "cannot connect|no address"),
     ],
 )
-@in_loop
 async def test_a_server_that_cannot_be_reached(host: str, port: int | None, why: str) -> None:
     with pytest.raises(CsaConnectionError, match=why):
         await Peer.connect((host, port or free_port()))
 
 
-@in_loop
 async def test_a_server_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     loop = asyncio.get_running_loop()
 
@@ -108,7 +95,6 @@ async def test_a_server_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) ->
         await CsaConnection.open("127.0.0.1", 1, on_line=print, on_lost=print, timeout_s=0.05)
 
 
-@in_loop
 async def test_small_lines_go_out_at_once_and_dead_peers_are_noticed() -> None:
     async with PracticeServer(ServerOptions(port=0)) as server:
         peer = await Peer.connect(server.address)
@@ -125,7 +111,6 @@ async def test_small_lines_go_out_at_once_and_dead_peers_are_noticed() -> None:
         await peer.connection.close()
 
 
-@in_loop
 async def test_an_empty_line_after_a_silence_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     assert client_module.KEEP_ALIVE_S >= 30
     monkeypatch.setattr(client_module, "KEEP_ALIVE_S", 0.1)
@@ -136,7 +121,6 @@ async def test_an_empty_line_after_a_silence_of_ours(monkeypatch: pytest.MonkeyP
         await peer.connection.close()
 
 
-@in_loop
 async def test_the_delay_of_echoes() -> None:
     delays: list[float] = []
     heard: asyncio.Queue[str] = asyncio.Queue()
@@ -167,7 +151,6 @@ async def test_the_delay_of_echoes() -> None:
     assert second < 5_000
 
 
-@in_loop
 async def test_a_line_without_end_closes_the_connection_to_the_server() -> None:
     async with PracticeServer(ServerOptions(port=0)) as server:
         peer = await Peer.connect(server.address)
@@ -176,7 +159,6 @@ async def test_a_line_without_end_closes_the_connection_to_the_server() -> None:
         await peer.connection.close()
 
 
-@in_loop
 async def test_close_does_not_wait_for_a_peer_that_reads_nothing() -> None:
     with socket.create_server(("127.0.0.1", 0)) as deaf:
         peer = await Peer.connect(deaf.getsockname()[:2])

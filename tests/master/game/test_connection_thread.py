@@ -5,11 +5,9 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Coroutine
 from typing import Any
 
 import pytest
-import uvloop
 from structlog.testing import capture_logs
 
 from cluster.api import SILENT, Listener, SearchListener, SearchRequest
@@ -26,14 +24,9 @@ from master.practice.server_room import RoomOptions
 from tests.answers import make_progress
 from tests.master.csa.peer import free_port
 from tests.master.game.playing import FAST
-from tests.master.loops import in_loop
 from tests.master.scripted import BrokenSearcher, ScriptedSearcher
 
 pytestmark = pytest.mark.timeout(60)
-
-
-def run(main: Coroutine[Any, Any, None]) -> None:
-    uvloop.run(asyncio.wait_for(main, 40))
 
 
 class Stuck(ScriptedSearcher):
@@ -84,8 +77,8 @@ async def play(
 
 
 @pytest.mark.slow
-def test_a_searcher_that_blocks_loses_no_game_on_time() -> None:
-    async def main(address: ServerAddress) -> None:
+async def test_a_searcher_that_blocks_loses_no_game_on_time() -> None:
+    with Elsewhere(max_moves=4) as address:
         seen: list[GameEvent] = []
         games = (play(address, "alice", Stuck(), observers=[seen.append]), play(address, "bob", ScriptedSearcher(None)))
         for (outcome,) in await asyncio.gather(*games):
@@ -93,12 +86,9 @@ def test_a_searcher_that_blocks_loses_no_game_on_time() -> None:
         moves = [event for event in seen if isinstance(event, MovePlayed)]
         assert [event.ply for event in moves] == [1, 2, 3, 4]
 
-    with Elsewhere(max_moves=4) as address:
-        run(main(address))
 
-
-def test_decisions_are_played_and_observers_hear_on_the_callers_thread() -> None:
-    async def main(address: ServerAddress) -> None:
+async def test_decisions_are_played_and_observers_hear_on_the_callers_thread() -> None:
+    with Elsewhere(max_moves=6) as address:
         here = threading.get_ident()
         threads: list[int] = []
         searcher = ScriptedSearcher()
@@ -112,9 +102,6 @@ def test_decisions_are_played_and_observers_hear_on_the_callers_thread() -> None
         assert searcher.games == 1
         assert len(searcher.requests) in (3, 4)  # it may begin to think before it hears of the end
 
-    with Elsewhere(max_moves=6) as address:
-        run(main(address))
-
 
 class Divided(ScriptedSearcher):
     """Reports that its voters disagree, before it decides."""
@@ -126,8 +113,8 @@ class Divided(ScriptedSearcher):
             asyncio.get_running_loop().call_soon(listener.on_progress, said)
 
 
-def test_all_orders_reach_the_searcher() -> None:
-    async def main(address: ServerAddress) -> None:
+async def test_all_orders_reach_the_searcher() -> None:
+    with Elsewhere(max_moves=4) as address:
         searcher = Divided(delay_s=0.2)
         await asyncio.gather(
             play(address, "alice", searcher, "test-60-5F-B"), play(address, "bob", ScriptedSearcher(), "test-60-5F-W")
@@ -136,24 +123,16 @@ def test_all_orders_reach_the_searcher() -> None:
         assert searcher.retimed and {number for number, _ in searcher.retimed} <= own
         assert searcher.stopped[-1:] == [searcher.pondered[-1].search_id], "pondering ends with the game"
 
-    with Elsewhere(max_moves=4) as address:
-        run(main(address))
 
-
-def test_a_search_that_is_refused_costs_no_time() -> None:
+async def test_a_search_that_is_refused_costs_no_time() -> None:
     """Ten seconds a move, and a searcher that cannot begin: the player is notified, and does not wait for the
     deadline."""
-
-    async def main(address: ServerAddress) -> None:
+    with Elsewhere(max_moves=4) as address:
         games = (play(address, name, BrokenSearcher(), "test-0-10") for name in ("alice", "bob"))
         for (outcome,) in await asyncio.wait_for(asyncio.gather(*games), 8):
             assert outcome.reason == "MAX_MOVES"
 
-    with Elsewhere(max_moves=4) as address:
-        run(main(address))
 
-
-@in_loop
 async def test_a_thread_that_a_dead_disk_holds_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     released, held = threading.Event(), threading.Event()
 
@@ -172,7 +151,6 @@ async def test_a_thread_that_a_dead_disk_holds_is_left_behind(monkeypatch: pytes
     released.set()
 
 
-@in_loop
 async def test_errors_come_back() -> None:
     nowhere = ServerAddress("127.0.0.1", free_port())
     with pytest.raises(CsaConnectionError, match="refuses the connection"):

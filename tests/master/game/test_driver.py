@@ -17,13 +17,11 @@ from master.player.instructions import Login
 from master.practice.server_room import RoomOptions
 from master.records.record import RecordFile
 from tests.master.game.playing import agree, both, check_record, opponent, play, server
-from tests.master.loops import in_loop
 from tests.master.scripted import BrokenSearcher, ScriptedSearcher
 
 pytestmark = pytest.mark.timeout(60)
 
 
-@in_loop
 async def test_a_searcher_that_never_decides_loses_no_game_on_time() -> None:
     async with server(RoomOptions(max_moves=4)) as host:
         notes: list[GameEvent] = []
@@ -34,14 +32,12 @@ async def test_a_searcher_that_never_decides_loses_no_game_on_time() -> None:
     assert sum(isinstance(note, Note) and note.event == "fallback_move" for note in notes) == 4
 
 
-@in_loop
 async def test_a_searcher_that_is_broken_still_plays_legal_moves() -> None:
     async with server(RoomOptions(max_moves=6)) as host:
         black, _ = await both(host, BrokenSearcher(), BrokenSearcher())
     assert black.reason == "MAX_MOVES"
 
 
-@in_loop
 async def test_a_searcher_that_never_gets_ready_does_not_lose_the_game() -> None:
     class Slow(ScriptedSearcher):
         async def new_game(self) -> None:
@@ -56,7 +52,6 @@ def broken(*_: object) -> None:
     raise OverflowError("out of range")
 
 
-@in_loop
 async def test_an_observer_that_fails_and_a_disk_that_refuses_harm_nobody(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     async with server(RoomOptions(max_moves=2), records=tmp_path / "file") as host:
@@ -65,7 +60,6 @@ async def test_an_observer_that_fails_and_a_disk_that_refuses_harm_nobody(tmp_pa
     assert (black.reason, black.record_path) == ("MAX_MOVES", None)
 
 
-@in_loop
 async def test_a_record_that_cannot_be_kept_harms_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Recorder, "__call__", broken)
     async with server(RoomOptions(max_moves=2)) as host:
@@ -74,7 +68,6 @@ async def test_a_record_that_cannot_be_kept_harms_nobody(tmp_path: Path, monkeyp
 
 
 @pytest.mark.parametrize("moves", [[], ["-3334FU"]])
-@in_loop
 async def test_the_opponent_disconnects(tmp_path: Path, moves: list[str]) -> None:
     """On turn, and off turn: in the second case the server notices at its next turn."""
     async with server() as host:
@@ -93,7 +86,6 @@ async def test_the_opponent_disconnects(tmp_path: Path, moves: list[str]) -> Non
         check_record(outcome.record_path, outcome)
 
 
-@in_loop
 async def test_the_server_stops_during_a_game(tmp_path: Path) -> None:
     host = server()
     await host.start()
@@ -112,7 +104,6 @@ async def test_the_server_stops_during_a_game(tmp_path: Path) -> None:
         check_record(outcome.record_path, outcome)
 
 
-@in_loop
 async def test_the_line_drops_during_a_game(tmp_path: Path) -> None:
     """A server that vanishes without a message."""
     async with server() as host:
@@ -131,7 +122,6 @@ async def test_the_line_drops_during_a_game(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ours", [True, False])
-@in_loop
 async def test_cancelled_during_a_game(tmp_path: Path, ours: bool) -> None:
     events: list[GameEvent] = []
     async with server() as host:
@@ -160,7 +150,6 @@ async def test_cancelled_during_a_game(tmp_path: Path, ours: bool) -> None:
     assert len(searcher.stopped) == ours
 
 
-@in_loop
 async def test_cancelled_while_waiting_for_a_game() -> None:
     async with server() as host:
         game = asyncio.create_task(play(host, "alice", ScriptedSearcher()))
@@ -172,7 +161,6 @@ async def test_cancelled_while_waiting_for_a_game() -> None:
         assert host._room._visitors == {}
 
 
-@in_loop
 async def test_cancelled_with_a_server_that_says_nothing(tmp_path: Path) -> None:
     """The player waits for the server's last line, but not for long."""
     accepted = asyncio.Event()
@@ -194,7 +182,6 @@ async def test_cancelled_with_a_server_that_says_nothing(tmp_path: Path) -> None
             await game
 
 
-@in_loop
 async def test_the_searchers_time_is_that_of_the_clock() -> None:
     events: list[GameEvent] = []
     async with server(RoomOptions(max_moves=4)) as host:
@@ -231,7 +218,6 @@ def test_what_is_no_address(text: str) -> None:
         ServerAddress.parse(text)
 
 
-@in_loop
 async def test_a_slow_disk_costs_no_time_on_the_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write = RecordFile.write
 
@@ -248,7 +234,6 @@ async def test_a_slow_disk_costs_no_time_on_the_clock(tmp_path: Path, monkeypatc
         check_record(black.record_path, black)
 
 
-@in_loop
 async def test_no_record_of_a_game_that_never_began(tmp_path: Path) -> None:
     async with server() as host:
         peer = await opponent(host)

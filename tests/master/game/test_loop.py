@@ -1,11 +1,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
 from typing import Any
 
 import pytest
-import uvloop
 
 from cluster.api import Listener
 from master.csa.client import CsaConnectionError
@@ -20,16 +18,11 @@ from master.practice.server import PracticeServer, ServerOptions
 from master.practice.server_room import RoomOptions
 from tests.master.csa.peer import free_port
 from tests.master.game.playing import opponent
-from tests.master.loops import in_loop
 from tests.master.scripted import ScriptedSearcher
 
 pytestmark = pytest.mark.timeout(60)
 
 QUICK = Backoff(first_s=0.05, factor=1.0, most_s=0.1, attempts=100)
-
-
-def run(main: Coroutine[Any, Any, None]) -> None:
-    uvloop.run(asyncio.wait_for(main, 30))
 
 
 async def loop(address: tuple[str, int], name: str, **more: Any) -> list[GameOutcome]:
@@ -44,7 +37,6 @@ def server(port: int = 0) -> PracticeServer:
     return PracticeServer(ServerOptions(port=port, room=RoomOptions(max_moves=4)))
 
 
-@in_loop
 async def test_game_after_game() -> None:
     async with server() as host, asyncio.TaskGroup() as group:
         tasks = [group.create_task(loop(host.address, name, count=3)) for name in ("alice", "bob")]
@@ -55,7 +47,6 @@ async def test_game_after_game() -> None:
     assert len({outcome.summary.game_id for outcome in bob if outcome.summary is not None}) == 3
 
 
-@in_loop
 async def test_stopped_while_waiting_for_a_game() -> None:
     stop = asyncio.Event()
 
@@ -67,7 +58,6 @@ async def test_stopped_while_waiting_for_a_game() -> None:
         assert await loop(host.address, "alice", stop=stop, observers=[watch]) == []
 
 
-@in_loop
 async def test_stopped_during_a_game_which_is_played_to_its_end() -> None:
     stop = asyncio.Event()
 
@@ -82,7 +72,6 @@ async def test_stopped_during_a_game_which_is_played_to_its_end() -> None:
         assert len(await other) == 1
 
 
-@in_loop
 async def test_a_server_that_comes_late_and_one_that_restarts() -> None:
     port = free_port()
     in_game = asyncio.Event()
@@ -113,7 +102,6 @@ async def test_a_server_that_comes_late_and_one_that_restarts() -> None:
     assert len(outcomes) >= 6
 
 
-@in_loop
 async def test_the_first_refused_login_ends_it() -> None:
     async with server() as host:
         peer = await opponent(host)  # with another password
@@ -122,7 +110,7 @@ async def test_the_first_refused_login_ends_it() -> None:
             await loop(host.address, "peer", count=1)
 
 
-def test_a_name_that_still_plays_after_a_crash_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_name_that_still_plays_after_a_crash_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     refused = 0
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -133,17 +121,13 @@ def test_a_name_that_still_plays_after_a_crash_is_tried_again(monkeypatch: pytes
         await writer.drain()
         writer.close()
 
-    async def main() -> None:
-        async with await asyncio.start_server(answer, "127.0.0.1", 0) as host:
-            with pytest.raises(LoginRefusedError):
-                await loop(host.sockets[0].getsockname(), "alice", count=5)
-
     monkeypatch.setattr(game_loop, "REFUSED_S", 0.5)
-    run(main())
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as host:
+        with pytest.raises(LoginRefusedError):
+            await loop(host.sockets[0].getsockname(), "alice", count=5)
     assert refused > 2
 
 
-@in_loop
 async def test_a_fault_of_ours_does_not_end_the_other_games(monkeypatch: pytest.MonkeyPatch) -> None:
     played = game_loop.play_game
     faults = 0
@@ -162,7 +146,7 @@ async def test_a_fault_of_ours_does_not_end_the_other_games(monkeypatch: pytest.
     assert faults == 3
 
 
-def test_a_connection_that_stood_for_long_begins_the_row_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_connection_that_stood_for_long_begins_the_row_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that drops every client after the login: without the rule three of these would be the end."""
     logins: list[float] = []
     stop = asyncio.Event()
@@ -183,15 +167,14 @@ def test_a_connection_that_stood_for_long_begins_the_row_anew(monkeypatch: pytes
             address = host.sockets[0].getsockname()
             assert await loop(address, "alice", stop=stop, backoff=Backoff(first_s=0.02, attempts=3)) == []
 
-    run(main(0.01))
+    await main(0.01)
     assert len(logins) == 6
     stop = asyncio.Event()
     with pytest.raises(CsaConnectionError, match="closed the connection"):
-        run(main(60.0))
+        await main(60.0)
     assert len(logins) == 9
 
 
-@in_loop
 async def test_a_server_that_does_not_answer_a_login(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(game, "LOGIN_S", 0.05)
 
@@ -204,7 +187,6 @@ async def test_a_server_that_does_not_answer_a_login(monkeypatch: pytest.MonkeyP
             await loop(host.sockets[0].getsockname(), "alice", backoff=Backoff(attempts=1))
 
 
-@in_loop
 async def test_of_two_players_with_one_name_one_gives_up_and_the_other_plays() -> None:
     async with server() as host:
         rivals = {asyncio.create_task(loop(host.address, "alice", count=1)) for _ in range(2)}
@@ -220,7 +202,6 @@ async def test_of_two_players_with_one_name_one_gives_up_and_the_other_plays() -
         assert [outcome.reason for outcome in await left] == ["MAX_MOVES"]
 
 
-@in_loop
 async def test_a_name_that_still_plays_behind_a_dropped_connection_is_tried_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """Even long after the first login."""
     answers = iter([b"LOGIN:alice OK\n", *[b"LOGIN:incorrect\n"] * 5])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -17,30 +16,26 @@ WHITE = "lnsgkgsnl/1r5b1/ppppppppp/9/9/2P6/PP1PPPPPP/1B5R1/LNSGKGSNL w - 2"
 
 
 @pytest.mark.parametrize(("sfen", "score"), [(STARTPOS, 50), (WHITE, -50)])
-def test_scores_are_from_blacks_view(sfen: str, score: int) -> None:
-    found = asyncio.run(made(Searcher()).ask(sfen))
+async def test_scores_are_from_blacks_view(sfen: str, score: int) -> None:
+    found = await made(Searcher()).ask(sfen)
     assert found["move"] == "7g7f" and found["nodes"] == 100
     assert found["lines"] == [{"score": score, "depth": 3, "pv": ["7g7f", "3c3d"]}] * 3
 
 
-def test_the_newest_question_ends_the_search_and_goes_first() -> None:
+async def test_the_newest_question_ends_the_search_and_goes_first() -> None:
     searcher = Searcher(waits=True)
-
-    async def main() -> list[Any]:
-        asker = made(searcher)
-        first = asyncio.create_task(asker.ask(STARTPOS))
-        await asyncio.to_thread(searcher.begun.wait, 20)
-        searcher.begun.clear()
-        second = asyncio.create_task(asker.ask("overtaken - - 1"))
-        await asyncio.sleep(0)
-        third = asyncio.create_task(asker.ask(WHITE))
-        await asyncio.to_thread(searcher.begun.wait, 20)
-        searcher.stop()
-        answers = await asyncio.gather(first, second, third, return_exceptions=True)
-        asker.close()
-        return answers
-
-    first, second, third = asyncio.run(main())
+    asker = made(searcher)
+    first = asyncio.create_task(asker.ask(STARTPOS))
+    await asyncio.to_thread(searcher.begun.wait, 20)
+    searcher.begun.clear()
+    second = asyncio.create_task(asker.ask("overtaken - - 1"))
+    await asyncio.sleep(0)
+    third = asyncio.create_task(asker.ask(WHITE))
+    await asyncio.to_thread(searcher.begun.wait, 20)
+    searcher.stop()
+    answers = await asyncio.gather(first, second, third, return_exceptions=True)
+    asker.close()
+    first, second, third = answers
     assert first["lines"] and third["lines"]
     assert isinstance(second, OvertakenError)
     assert searcher.searched == [STARTPOS, WHITE]

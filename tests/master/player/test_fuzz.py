@@ -10,7 +10,6 @@ import random
 import re
 
 import pytest
-import uvloop
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -239,7 +238,7 @@ def test_any_server_lines(name: str, head: int, steps: list[tuple[str, int | byt
 
 
 @pytest.mark.timeout(60)
-def test_any_bytes_over_tcp() -> None:
+async def test_any_bytes_over_tcp() -> None:
     """The whole client: for any input its end is an outcome or one of its two errors."""
 
     async def one(rng: random.Random) -> None:
@@ -271,8 +270,5 @@ def test_any_bytes_over_tcp() -> None:
             except (CsaConnectionError, LoginRefusedError):
                 return
 
-    async def main() -> None:
-        for seed in range(20):
-            await asyncio.wait_for(one(random.Random(seed)), 10)
-
-    uvloop.run(main())
+    for seed in range(20):
+        await asyncio.wait_for(one(random.Random(seed)), 10)

@@ -13,7 +13,6 @@ from master.game.driver import WrongGameError
 from master.practice.server_room import RoomOptions
 from tests.master.csa.peer import Peer
 from tests.master.game.playing import FAST, agree, opponent, play, server
-from tests.master.loops import in_loop
 from tests.master.scripted import ScriptedSearcher
 
 pytestmark = pytest.mark.timeout(60)
@@ -26,7 +25,6 @@ pytestmark = pytest.mark.timeout(60)
         ("hc2p_x-60-5F", "Random turn preference is not allowed for handicapped games; put -B or -W"),
     ],
 )
-@in_loop
 async def test_a_login_that_brings_no_game_ends_at_once(game: str, says: str) -> None:
     async with server() as host:
         with pytest.raises(WrongGameError, match=says) as caught:
@@ -35,7 +33,6 @@ async def test_a_login_that_brings_no_game_ends_at_once(game: str, says: str) ->
         assert not caught.value.offered
 
 
-@in_loop
 async def test_a_misspelt_name_is_not_played_as_another_game(tmp_path: Path) -> None:
     """The server pairs it as its default game, of 25 minutes a side."""
     async with server() as host:
@@ -52,7 +49,6 @@ async def test_a_misspelt_name_is_not_played_as_another_game(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("any_game", [True, False])
-@in_loop
 async def test_other_times_than_the_name_says_are_played_only_on_demand(any_game: bool) -> None:
     async with server(RoomOptions(max_moves=2)) as host:
         peer = await opponent(host, "W", "test-2-1F")

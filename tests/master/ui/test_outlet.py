@@ -129,7 +129,7 @@ def test_a_closed_pipe_ends_no_game() -> None:
         show.settle()
 
 
-def test_a_screen_that_takes_long_to_draw_is_drawn_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_screen_that_takes_long_to_draw_is_drawn_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
     """The cores belong to the search."""
     now_s, waited_s, drawn = 0.0, 0.0, list[float]()
     console = Console(file=io.StringIO(), force_terminal=True, width=120, height=40)
@@ -147,17 +147,14 @@ def test_a_screen_that_takes_long_to_draw_is_drawn_less_often(monkeypatch: pytes
             raise asyncio.CancelledError
         now_s, waited_s = now_s + seconds, waited_s + seconds
 
-    async def paint() -> None:
-        show.observe(GAME[0])
-        show.observe(GAME[1])
-        monkeypatch.setattr(show, "_live", object())
-        monkeypatch.setattr(show, "_draw", draw)
-        monkeypatch.setattr("master.ui.show.time.thread_time", lambda: now_s - waited_s)
-        monkeypatch.setattr("master.ui.show.asyncio.sleep", sleep)
-        with contextlib.suppress(asyncio.CancelledError):
-            await show._paint()
-
-    asyncio.run(paint())
+    show.observe(GAME[0])
+    show.observe(GAME[1])
+    monkeypatch.setattr(show, "_live", object())
+    monkeypatch.setattr(show, "_draw", draw)
+    monkeypatch.setattr("master.ui.show.time.thread_time", lambda: now_s - waited_s)
+    monkeypatch.setattr("master.ui.show.asyncio.sleep", sleep)
+    with contextlib.suppress(asyncio.CancelledError):
+        await show._paint()
     # The first one waited 10 s for a core, which is no drawing.
     assert 0.015 < 0.03 * len(drawn) / 30 < 0.022 and drawn[1] < 12.5
 

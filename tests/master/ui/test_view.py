@@ -15,7 +15,6 @@ from master.ui.lines import LineView, own_result_words
 from master.ui.model import GameView, SeriesView
 from master.ui.screen import GameScreen
 from master.ui.show import Show
-from tests.master.loops import in_loop
 from tests.master.ui.shown import CLOCKS, DECISION, GAME, PROGRESS, SUMMARY, after
 from worker.shogi import STARTPOS
 
@@ -180,7 +179,6 @@ def test_the_move_limit_may_have_a_winner(conclusion: Conclusion, winner: int | 
 
 
 @pytest.mark.parametrize(("terminal", "stderr_too"), [(False, False), (True, False), (True, True)])
-@in_loop
 async def test_warnings_go_to_stderr(terminal: bool, stderr_too: bool) -> None:
     """Even if the full screen is on: at once if that does not disturb it, otherwise after it."""
     out, err = io.StringIO(), io.StringIO()
@@ -202,22 +200,19 @@ async def test_warnings_go_to_stderr(terminal: bool, stderr_too: bool) -> None:
 
 
 @pytest.mark.parametrize("terminal", [True, False])
-def test_a_show_from_beginning_to_end(terminal: bool) -> None:
-    async def main() -> str:
-        stream = io.StringIO()
-        console = Console(file=stream, width=100, height=40, force_terminal=terminal, color_system=None)
-        async with Show(console, console) as show:
-            show.fleet_event("node_starting", {"node": "node-1"})
-            for event in GAME[:-1]:
-                show.observe(event)
-                await asyncio.sleep(0.05)
-            show.warn("warning: something")
-            await asyncio.sleep(0.25)
-            show.observe(GAME[-1])
-            show.say("after the game")
-        return stream.getvalue()
-
-    text = asyncio.run(main())
+async def test_a_show_from_beginning_to_end(terminal: bool) -> None:
+    stream = io.StringIO()
+    console = Console(file=stream, width=100, height=40, force_terminal=terminal, color_system=None)
+    async with Show(console, console) as show:
+        show.fleet_event("node_starting", {"node": "node-1"})
+        for event in GAME[:-1]:
+            show.observe(event)
+            await asyncio.sleep(0.05)
+        show.warn("warning: something")
+        await asyncio.sleep(0.25)
+        show.observe(GAME[-1])
+        show.say("after the game")
+    text = stream.getvalue()
     assert "starting node-1" in text
     assert "warning: something" in text
     assert "☗ anna wins by resignation after 2 moves" in text
