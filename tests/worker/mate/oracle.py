@@ -1,7 +1,4 @@
-"""The truth about a small position without any of this project's code: rsshogi's moves and rules, plain Python.
-
-`tests.worker.mate.truth` shares its generator of checks with the solver.
-"""
+"""The truth about a small position without any of this project's code: rsshogi's moves and rules, plain Python."""
 
 from __future__ import annotations
 
