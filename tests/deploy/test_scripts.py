@@ -146,10 +146,11 @@ def test_a_master_without_its_password_is_started_again(tmp_path: Path) -> None:
     assert "csa-password: no password there" in ran.stderr
 
 
-def test_ray_on_a_worker(tmp_path: Path) -> None:
+def test_ray_on_a_worker_and_on_the_head(tmp_path: Path) -> None:
     said = _ray(tmp_path, "node", "10.81.0.10", "2", RAY_AUTH_MODE="token").stdout.splitlines()
     assert said[:5] == ["start", "--address", "10.81.0.10:6379", "--resources", '{"searcher": 2}']
-    assert said[-1] == "--block"
+    assert said[-1] == "--block" and "--disable-usage-stats" in said
+    assert "--disable-usage-stats" in _ray(tmp_path, "head", RAY_AUTH_MODE="token").stdout.splitlines()
 
 
 def _stopped(folder: Path, word: str, **scripts: str) -> tuple[int, list[str]]:

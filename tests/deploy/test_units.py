@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from cluster.drivers.ray_cluster import _ENVIRONMENT
 from tests.deploy.machine import stand_in
 from tests.deploy.rendered import DEPLOY, tool
 
@@ -157,5 +158,6 @@ def test_a_service_without_hardening_is_found(machine: Path) -> None:
 def test_ray_on_a_machine_has_the_variables_of_the_image() -> None:
     image = re.findall(r"\b(RAY_\w+)=(\S+)", (DEPLOY / "Dockerfile").read_text())
     assert {"RAY_AUTH_MODE", "RAY_GRACEFUL_SHUTDOWN_DRAIN_TIMEOUT_S"} <= dict(image).keys()
+    assert dict(image)["RAY_USAGE_STATS_ENABLED"] == _ENVIRONMENT["RAY_USAGE_STATS_ENABLED"] == "0"
     machine = (DEPLOY / "systemd" / "ray.env").read_text().splitlines()
     assert [f"{name}={value}" for name, value in image if f"{name}={value}" not in machine] == []
