@@ -34,7 +34,7 @@ from lab.match.statistics import elo_of
 from master.analysis.game import RecordedGame
 from master.analysis.judgement import LEVELS, Judged, Sureness, doubtful, judge, statistics
 from master.analysis.plan import evaluations, plan, searches
-from master.analysis.session import AGAIN_TIMES, Pace, Session
+from master.analysis.session import Pace, Session
 from master.analysis.store import PositionStore
 from master.analysis.strength import Calibration, Level, network_hash
 from master.records.reading import ReadMove
@@ -43,6 +43,8 @@ from worker.search.engine import NumbaEngine
 from worker.shogi import Position
 
 RESIGN_CP, RESIGN_MOVES, MOST_MOVES = 3000, 4, 256
+AGAIN_TIMES = 5
+"""Effort of the second search of a doubtful move, as a multiple of the first."""
 
 
 def calibration_json(calibration: Calibration, facts: dict[str, Any]) -> str:

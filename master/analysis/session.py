@@ -16,9 +16,6 @@ from master.analysis.store import PositionStore
 _PATIENCE_MS: Final = 600_000
 """Limit after which a search by nodes is ended, in case all nodes were lost."""
 
-AGAIN_TIMES: Final = 5
-"""Default effort of the second search of a doubtful move, as a multiple of the first."""
-
 Found = Callable[[Evaluation, bool], None]
 """Callback for each position: its evaluation, and whether an earlier run had stored it."""
 

@@ -20,7 +20,6 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from worker.files import replace_file
 from worker.nnue.architecture import Architecture, NetworkFileError, padded
 from worker.nnue.shape import HEADER, VERSION, WORD, Head, choose, is_sfnn, read_head
 
@@ -168,12 +167,3 @@ def serialise_network(network: NetworkFile) -> bytes:
         parts.append(bias.astype("<i4").tobytes())
         parts.append(np.pad(weight, ((0, 0), (0, padding))).tobytes())
     return b"".join(parts)
-
-
-def write_network(path: str | os.PathLike[str], network: NetworkFile) -> None:
-    """Write a network file. It appears complete under its name or not at all.
-
-    Raises:
-        OSError: it cannot be written; an existing file of that name is left unchanged.
-    """
-    replace_file(Path(path), serialise_network(network), to_disk=True)

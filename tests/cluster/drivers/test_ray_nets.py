@@ -12,7 +12,7 @@ from tests.cluster.namespaces import Host, why_not
 from tests.cluster.ray_hosts import HEALTH_CHECKS, Fleet
 from worker.nnue.architecture import Architecture
 from worker.nnue.features import HALF_KP
-from worker.nnue.format import write_network
+from worker.nnue.format import serialise_network
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), pytest.mark.usefixtures("warm")]
 
@@ -48,7 +48,7 @@ def test_a_network_is_sent_once_to_each_machine() -> None:
     try:
         path = f"{fleet.network.folder}/nn.bin"  # each host has its own file system there
         net = fleet.inside(fleet.head, path)
-        write_network(net, random_network(Architecture(HALF_KP, 128, 8, 32)))
+        net.write_bytes(serialise_network(random_network(Architecture(HALF_KP, 128, 8, 32))))
         content = net.read_bytes()
         fleet.open([2], path)
         assert fleet.event("net_there", 300)["path"].startswith(str(fleet.copies))

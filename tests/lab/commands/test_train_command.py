@@ -17,7 +17,7 @@ from tests.lab.training.shards import folder_of
 from tests.master.command import ROOT, Running, gougi
 from worker.nnue.architecture import Architecture
 from worker.nnue.features import K_P
-from worker.nnue.format import write_network
+from worker.nnue.format import serialise_network
 from worker.nnue.network import default_file
 
 OURS = str(default_file())
@@ -150,7 +150,7 @@ def test_from_games_to_a_net_that_plays(games: Path, tmp_path: Path) -> None:
 def other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A random network of another shape, in the current folder."""
     monkeypatch.chdir(tmp_path)
-    write_network(tmp_path / "other.bin", random_network(Architecture(K_P, 128, 8, 8), 1))
+    (tmp_path / "other.bin").write_bytes(serialise_network(random_network(Architecture(K_P, 128, 8, 8), 1)))
     return "other.bin"
 
 

@@ -14,7 +14,7 @@ import pytest
 from lab.training import generation0
 from tests.master.command import Running, gougi
 from tests.worker.builds import OTHER
-from worker.nnue.format import write_network
+from worker.nnue.format import serialise_network
 from worker.nnue.network import default_file
 from worker.search.parameters import CHECK_BONUS
 
@@ -55,7 +55,7 @@ def test_the_plan_shows_ranges_and_gains_and_plays_nothing(tmp_path: Path) -> No
 def test_a_run_that_is_killed_goes_on_to_the_same_end(tmp_path: Path) -> None:
     (tmp_path / "openings").write_text(OPENINGS)
     # Its quick games are not all won by the same colour: so parameters move.
-    write_network(tmp_path / "net.bin", generation0.build())
+    (tmp_path / "net.bin").write_bytes(serialise_network(generation0.build()))
     shutil.copy(default_file(), tmp_path / "own.bin")
     nets = ("--net", "net.bin", "--net", "own.bin")
     words = ("tune", *TINY, *nets, "--seed", "3", "--iterations", "14", "--openings", "openings")

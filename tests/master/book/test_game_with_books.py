@@ -22,7 +22,7 @@ from master.practice.server import PracticeServer, ServerOptions
 from master.practice.server_room import RoomOptions
 from tests.master.scripted import ScriptedSearcher
 from worker.book import BookSettings
-from worker.nnue.format import write_network
+from worker.nnue.format import serialise_network
 from worker.shogi import STARTPOS, Position
 
 pytestmark = pytest.mark.timeout(120)
@@ -103,7 +103,7 @@ async def test_a_lost_line_is_left_after_one_study(tmp_path: Path) -> None:
     Both have generation 0, because another network plays other games, in which the study may find nothing better.
     """
     network = tmp_path / "nn.bin"
-    write_network(network, generation0.build())
+    network.write_bytes(serialise_network(generation0.build()))
     rounds: list[Round] = []
     plan = Plan(nodes=200, rounds=2, net=str(network))
     await play_rounds(plan, tmp_path / "learned.sqlite", lambda _number, played: rounds.append(played))

@@ -10,14 +10,14 @@ from benchmarks.random_networks import random_network
 from worker.nnue.architecture import Architecture, NetworkFileError
 from worker.nnue.beside import Beside, beside_path, read_beside, write_beside
 from worker.nnue.features import K_P
-from worker.nnue.format import write_network
+from worker.nnue.format import serialise_network
 from worker.nnue.network import load_network
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("nets")
-    write_network(folder / "nn.bin", random_network(Architecture(K_P, 128, 8, 8, fv_scale=24)))
+    (folder / "nn.bin").write_bytes(serialise_network(random_network(Architecture(K_P, 128, 8, 8, fv_scale=24))))
     return folder
 
 

@@ -14,7 +14,7 @@ from benchmarks.random_networks import random_network
 from worker.nnue import shared
 from worker.nnue.architecture import Architecture
 from worker.nnue.features import HALF_KP_VM
-from worker.nnue.format import write_network
+from worker.nnue.format import serialise_network
 from worker.nnue.network import load_network
 from worker.nnue.shared import Int16s, shared_rows
 
@@ -82,7 +82,7 @@ def test_long_unused_files_go_except_the_last_few(folder: Path) -> None:
 @pytest.mark.usefixtures("folder")
 def test_a_network_has_the_same_weights(tmp_path: Path) -> None:
     file = tmp_path / "nn.bin"
-    write_network(file, random_network(Architecture(HALF_KP_VM, 128, 8, 8)))
+    file.write_bytes(serialise_network(random_network(Architecture(HALF_KP_VM, 128, 8, 8))))
     own, mapped, again = load_network(file), load_network(file, share=True), load_network(file, share=True)
     assert not isinstance(own.transformer_weight, np.memmap)
     assert isinstance(mapped.transformer_weight, np.memmap) and isinstance(again.transformer_weight, np.memmap)

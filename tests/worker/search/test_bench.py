@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from lab.training.generation0 import build
-from worker.nnue.format import write_network
+from worker.nnue.format import serialise_network
 from worker.search.bench import POSITIONS, run_bench
 
 SCRIPT = "from worker.search.bench import run_bench; print(run_bench(depth=7).signature)"
@@ -27,5 +27,5 @@ def test_signature_is_equal_in_every_process() -> None:
 
 def test_the_search_is_the_one_that_was_measured(tmp_path: Path) -> None:
     net = tmp_path / "nn.bin"
-    write_network(net, build())
+    net.write_bytes(serialise_network(build()))
     assert run_bench(depth=9, eval_file=str(net)).signature == SIGNATURE

@@ -9,7 +9,7 @@ import pytest
 
 from lab.training import generation0
 from tests.worker.search.gui import BAD_NUMBERS, Gui, best
-from worker.nnue.format import write_network
+from worker.nnue.format import serialise_network
 from worker.shogi import Position
 from worker.usi.options import Options
 
@@ -182,7 +182,7 @@ def test_the_network_file_may_be_named_by_its_folder() -> None:
 
 def test_a_mate_at_the_root_is_played_but_not_while_pondering(gui: Gui, tmp_path: Path) -> None:
     # A net that never changes: with another one the tree may find the mate before the search for mates does.
-    write_network(tmp_path / "nn.bin", generation0.build())
+    (tmp_path / "nn.bin").write_bytes(serialise_network(generation0.build()))
     gui.send(f"setoption name EvalFile value {tmp_path / 'nn.bin'}", "isready")
     gui.until("readyok")
     sfen = "l7l/5rsk1/3G2npp/p1pBp1p2/1P3p1PP/P1P1P1P2/L1Nb1gN2/1pg+p3K1/8L b GSPr2snp 95"
