@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import importlib
 from pathlib import Path
 from types import ModuleType
@@ -16,27 +15,12 @@ import lab.training.run
 import worker
 import worker.warm
 from lab.jit import FOLDER, SOURCES
+from tests.worker.jit.imported import imported
 from worker.jit import cache_dir, jit_of
 from worker.jit.cache import _COMPILED_ROOMS, OUTSIDE
 
 LAB = Path(lab.__path__[0])
 WORKER = Path(worker.__path__[0])
-
-
-def imported(source: Path) -> set[Path]:
-    """Our modules that a source imports from, and packages if a name is no module."""
-    found: set[Path] = set()
-    for node in ast.walk(ast.parse(source.read_text())):
-        if not isinstance(node, ast.ImportFrom) or (node.module or "").partition(".")[0] not in ("worker", "lab"):
-            continue
-        place = LAB.parent / (node.module or "").replace(".", "/")
-        if place.with_suffix(".py").exists():
-            found.add(place.with_suffix(".py"))
-            continue
-        for name in node.names:
-            module = place / f"{name.name}.py"
-            found.add(module if module.exists() else place / "__init__.py")
-    return found
 
 
 def test_imports_of_compiled_code_are_in_a_fingerprint() -> None:

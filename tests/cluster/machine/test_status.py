@@ -133,8 +133,6 @@ def test_a_file_whose_process_is_gone_counts_for_nothing() -> None:
 
 def test_a_folder_that_others_can_write_to_is_not_used() -> None:
     folder().chmod(0o777)
-    with pytest.raises(PermissionError):
-        folder()
     heard: list[Any] = []
     file = StatusFile("gougi")
     file.watching(Listener(on_event=lambda name, _: heard.append(name))).on_event(*EVENTS[0])

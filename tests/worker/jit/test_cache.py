@@ -13,6 +13,7 @@ import pytest
 
 import worker
 from tests.users import NOBODY, as_root
+from tests.worker.jit.imported import imported
 from worker.jit.cache import _COMPILED_ROOMS, OUTSIDE, PLAIN_SOURCES, mark_used, prune
 
 WORKER = Path(worker.__file__).parent
@@ -28,22 +29,6 @@ def test_a_plain_source_compiles_nothing(name: str) -> None:
         if isinstance(node, ast.ImportFrom):
             assert node.module != "numba"
             assert node.module != "worker.jit" or all(name.name != "jit" for name in node.names)
-
-
-def imported(source: Path) -> set[Path]:
-    """Our files that a source imports from: modules, and packages if a name is no module."""
-    found: set[Path] = set()
-    for node in ast.walk(ast.parse(source.read_text())):
-        if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("worker"):
-            continue
-        place = WORKER.parent / (node.module or "").replace(".", "/")
-        if place.with_suffix(".py").exists():
-            found.add(place.with_suffix(".py"))
-            continue
-        for name in node.names:
-            module = place / f"{name.name}.py"
-            found.add(module if module.exists() else place / "__init__.py")
-    return found
 
 
 def compiled() -> list[Path]:
@@ -110,26 +95,6 @@ def test_without_a_writable_home_it_goes_to_a_folder_of_ones_own(tmp_path: Path)
 def test_a_named_folder_that_is_none_is_told(tmp_path: Path, bad: str) -> None:
     (tmp_path / "file").touch()
     private(ask(GOUGI_CACHE_DIR=str(tmp_path / bad), TMPDIR=str(tmp_path)), tmp_path, str(tmp_path / bad))
-
-
-@as_root
-def test_another_users_files_in_the_temporary_folder_are_not_used(tmp_path: Path) -> None:
-    """Without a home folder the cache would be there; numba would unpickle the file, and so run the code in it."""
-    tmp_path.chmod(0o1777)
-    theirs = tmp_path / "gougi-0"
-    theirs.mkdir(0o700)
-    os.chown(theirs, NOBODY, NOBODY)
-    nowhere = {"HOME": "/proc/nowhere", "XDG_CACHE_HOME": "", "GOUGI_CACHE_DIR": "", "TMPDIR": str(tmp_path)}
-    found = private(ask(**nowhere), tmp_path)
-    assert found.parent.name.startswith("gougi-0-")
-    assert list(theirs.iterdir()) == []
-
-
-def test_a_folder_that_others_may_write_to_is_not_used(tmp_path: Path) -> None:
-    (tmp_path / "tmp").mkdir()
-    named = {"GOUGI_CACHE_DIR": str(tmp_path / "named"), "TMPDIR": str(tmp_path / "tmp")}
-    Path(folder(**named)[0]).chmod(0o777)
-    private(ask(**named), tmp_path / "tmp", "others may write to it")
 
 
 @as_root
