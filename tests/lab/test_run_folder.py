@@ -44,15 +44,3 @@ def test_settings_that_differ_are_named(tmp_path: Path) -> None:
     before, wanted = {"options": {"Threads": 1, "Hash": 2}, "test": None}, {"options": {"Threads": 1}, "test": {"a": 1}}
     with pytest.raises(Refused, match=r"\(options.Hash was 2 and is None; test was None and is \{'a': 1\}\)"):
         folder.check_settings(before, wanted)
-
-
-def test_settings_are_kept_and_read_again(tmp_path: Path) -> None:
-    folder, file = Folder(tmp_path), tmp_path / "settings.json"
-    folder.claim_settings(file, {"name": "将棋"})
-    assert "将棋" in file.read_text(encoding="utf-8")
-    folder.claim_settings(file, {"name": "将棋"})
-    with pytest.raises(Refused, match="name was '将棋' and is 'go'"):
-        folder.claim_settings(file, {"name": "go"})
-    file.write_text("{")
-    with pytest.raises(Refused, match=r"settings\.json: not readable"):
-        folder.claim_settings(file, {"name": "go"})

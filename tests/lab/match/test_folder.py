@@ -93,9 +93,7 @@ def test_games_are_kept(folder: MatchFolder) -> None:
     assert "+7776FU\nT0.030\n'** 12 #100\n%TORYO" in text
 
 
-def test_two_processes_do_not_share_a_folder(folder: MatchFolder) -> None:
-    with folder.held(), pytest.raises(SettingsError, match="another gougi match is at work"), folder.held():
-        pass
+def test_a_folder_that_cannot_be_made_is_named(folder: MatchFolder) -> None:
     (folder.path.parent / "file").write_text("", encoding="utf-8")
     with (
         pytest.raises(SettingsError, match="below cannot be made: Not a directory"),

@@ -62,6 +62,9 @@ def test_other_settings_are_refused_by_name(folder: TeacherFolder, shards: tuple
         folder.claim(terms(nodes=61))
     with pytest.raises(FolderError, match="net was"):
         folder.claim(replace(wanted, net_digest="0" * 64))
+    folder.settings.write_text("{")
+    with pytest.raises(FolderError, match="not readable"):
+        folder.claim(wanted)
     folder.settings.unlink()
     with pytest.raises(FolderError, match="another network or other settings"):
         folder.known(terms(nodes=61), 2)

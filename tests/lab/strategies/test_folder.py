@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -23,17 +23,6 @@ def folder(tmp_path: Path) -> LabFolder:
     with found.held():
         assert found.begin(asdict(SETTINGS), "one") == ""
     return found
-
-
-def test_the_same_settings_go_on_and_others_are_refused(folder: LabFolder) -> None:
-    folder.append(record(0, 1.0))
-    assert folder.begin(asdict(SETTINGS), "one") == ""
-    assert "the sources are not those" in folder.begin(asdict(SETTINGS), "other")
-    with pytest.raises(LabError, match=r"\(budget was 4000 and is 5000; against was '1x' and is '2x'\)"):
-        folder.begin(asdict(replace(SETTINGS, budget=5000, against="2x")), "one")
-    folder.settings.write_text("[1]")
-    with pytest.raises(LabError, match="not readable"):
-        folder.begin(asdict(SETTINGS), "one")
 
 
 def test_games_come_back_as_they_were(folder: LabFolder) -> None:

@@ -71,22 +71,12 @@ def test_other_settings_are_refused_by_name_and_other_sources_told(folder: Tunin
         folder.begin(other, "code")
 
 
-def test_before_the_first_result_everything_may_change(tmp_path: Path) -> None:
-    folder = TuningFolder(tmp_path)
-    folder.begin(settings().to_json(), "code")
-    folder.keep_openings(list(OPENINGS))
-    folder.begin(settings(seed=2).to_json(), "code")
-    assert folder.known() == settings(seed=2)
-    assert folder.known_openings() == []
-    with pytest.raises(TuningError, match="the run has not begun"):
-        folder.run(settings(seed=2), mend=False)
-
-
-def test_one_at_a_time_and_a_folder_of_something_else(folder: TuningFolder, tmp_path: Path) -> None:
-    with folder.held(), pytest.raises(TuningError, match="another gougi tune"), TuningFolder(folder.path).held():
-        pass
+def test_a_folder_of_something_else(folder: TuningFolder, tmp_path: Path) -> None:
+    assert folder.known() == settings()
     with pytest.raises(TuningError, match="no run of gougi tune in it"):
         TuningFolder(tmp_path).known()
+    with pytest.raises(TuningError, match="the run has not begun"):
+        TuningFolder(tmp_path).run(settings(), mend=False)
     folder.settings.write_text("{}")
     with pytest.raises(TuningError, match=r"tune\.json: no settings of gougi tune"):
         folder.known()
