@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import queue
 import signal
 import subprocess
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -20,8 +18,8 @@ from master.usi.options import FleetOptions, FleetPlan
 from tests.cluster.engines import HashEngine
 from tests.master.command import Running
 from tests.master.usi.bench import PLAN
+from tests.usi_gui import Gui
 from worker.shogi import Position
-from worker.usi.gui_reader import GuiReader
 from worker.warm import warm_up
 
 Build = Callable[[FleetPlan], Searcher]
@@ -32,44 +30,9 @@ def local_fleet(_plan: FleetPlan) -> Searcher:
     return LocalSearcher(lambda: engine, Settings(validate=True))
 
 
-class Gui:
-    """A GUI's end of the line."""
-
-    def __init__(self, build: Build = local_fleet) -> None:
-        self._in: queue.Queue[str | None] = queue.Queue()
-        self._out: queue.Queue[str] = queue.Queue()
-        self.code: int | None = None
-        self.deaf = False
-        self.driver = UsiDriver(FleetOptions(PLAN), build, self._hear)
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
-
-    def _run(self) -> None:
-        self.code = asyncio.run(self.driver.run(GuiReader(iter(self._in.get, None), self._hear, "")))
-
-    def _hear(self, line: str) -> None:
-        if self.deaf:
-            raise BrokenPipeError
-        self._out.put(line)
-
-    def send(self, *lines: str) -> None:
-        for line in lines:
-            self._in.put(line + "\n")
-
-    def until(self, word: str) -> list[str]:
-        """The lines up to the first that begins with ``word``."""
-        seen = []
-        while True:
-            seen.append(self._out.get(timeout=30))
-            if seen[-1].startswith(word):
-                return seen
-
-    def hang_up(self) -> int | None:
-        """The end of the input; returns the exit code."""
-        self._in.put(None)
-        self._thread.join(20)
-        assert not self._thread.is_alive()
-        return self.code
+def fleet(build: Build = local_fleet) -> Gui:
+    """A GUI with the fleet's driver."""
+    return Gui(lambda write: lambda gui: asyncio.run(UsiDriver(FleetOptions(PLAN), build, write).run(gui)))
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -80,11 +43,11 @@ def warm() -> None:
 
 @pytest.fixture
 def gui() -> Iterator[Gui]:
-    gui = Gui()
+    gui = fleet()
     gui.send("isready")
     gui.until("readyok")
     yield gui
-    assert gui.hang_up() == 0
+    assert gui.quit() == 0
 
 
 def test_a_search_and_an_analysis(gui: Gui) -> None:
@@ -135,34 +98,34 @@ def test_another_fleet_takes_the_place_of_the_first() -> None:
             raise FleetError("seven threads are too many")
         return local_fleet(plan)
 
-    gui = Gui(build)
+    gui = fleet(build)
     gui.send("isready", "setoption name Threads value 2", "isready", "setoption name Threads value 7", "isready")
     errors = [[line for line in gui.until("readyok") if " error: " in line] for _ in range(3)]
     assert errors == [[], [], ["info string error: seven threads are too many"]]
     assert [plan.threads for plan in plans] == [1, 2, 7]
     gui.send("position startpos", "go nodes 500")
     gui.until("bestmove")
-    assert gui.hang_up() == 0
+    assert gui.quit() == 0
 
 
 def test_without_a_fleet_it_ends() -> None:
     def build(_plan: FleetPlan) -> Searcher:
         raise FleetError("no fleet\nto be had")
 
-    gui = Gui(build)
+    gui = fleet(build)
     gui.send("isready")
     gui.until("info string error: no fleet to be had")
-    gui._thread.join(20)
+    gui.end()
     assert gui.code == 1
 
 
 def test_a_gui_that_is_gone_ends_it() -> None:
-    gui = Gui()
+    gui = fleet()
     gui.send("isready")
     gui.until("readyok")
     gui.deaf = True
     gui.send("position startpos", "go infinite", "stop")
-    gui._thread.join(20)
+    gui.end()
     assert gui.code == 0
 
 

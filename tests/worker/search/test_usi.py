@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lab.training import generation0
-from tests.worker.search.gui import BAD_NUMBERS, Gui, best
+from tests.usi_gui import Gui, best
 from worker.nnue.format import serialise_network
 from worker.shogi import Position
 from worker.usi.options import Options
@@ -119,6 +119,18 @@ def test_bad_input_is_answered_and_survived(gui: Gui) -> None:
     gui.until("bestmove")
 
 
+BAD_NUMBERS = [
+    ("go btime abc wtime abc", "btime needs a whole number"),
+    ("go btime 1e3 byoyomi 100", "btime needs a whole number"),
+    ("go btime", "btime needs a whole number"),
+    ("go btime wtime 1000", "btime needs a whole number"),
+    ("go movetime ²", "movetime needs a whole number"),
+    ("go depth deep", "depth needs a whole number"),
+    ("go nodes -", "nodes needs a whole number"),
+    ("go sideways depth 1", "unknown: sideways"),
+]
+
+
 def test_a_go_with_bad_numbers_is_answered_by_a_move(gui: Gui) -> None:
     for go, words in BAD_NUMBERS:
         gui.send("position startpos", go)
@@ -152,8 +164,7 @@ def test_a_network_that_cannot_be_used_ends_it_though_there_is_an_engine(gui: Gu
     """The user asked for another network; the engine would play on with the old one, unnoticed."""
     gui.send("setoption name EvalFile value /no/such/nn.bin", "isready")
     assert "/no/such/nn.bin" in gui.until("info string error")[-1]
-    gui.quit()
-    assert gui.error
+    assert gui.quit() == 1
     assert gui.silent(0.01)
 
 

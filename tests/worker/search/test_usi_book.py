@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.worker.search.gui import Gui, best
+from tests.usi_gui import Gui, best
 from worker.shogi import STARTPOS, Position
 from worker.usi.options import OPTIONS, Options
 
