@@ -14,7 +14,7 @@ from tests.master.usi.bench import PLAN, Bench, decision, thinking
 from tests.usi_bench import TIMES
 from worker.book import BookReply
 from worker.shogi import STARTPOS
-from worker.usi.events import Failed, GuiGone, GuiLine, NewGame, Prepare, Prepared, Quit
+from worker.usi.events import Failed, GuiLine, NewGame, Prepare, Prepared, Quit
 
 
 class TestReady:
@@ -58,14 +58,6 @@ class TestReady:
         bench.feed(Prepared())
         bench.send("setoption name USI_Hash value 64", "isready")
         assert [found.plan for found in bench.of(Prepare)] == [None, replace(PLAN, hash_mb=64)]  # type: ignore[union-attr]
-
-    def test_without_a_fleet_it_ends(self) -> None:
-        """A GUI that waits for ``readyok`` would wait for ever."""
-        bench = Bench(ready=False)
-        bench.send("isready")
-        bench.feed(Prepared("no Ray here"))
-        assert bench.take() == ["info string error: no Ray here"]
-        assert bench.done[-1] == Quit(1, "no Ray here")
 
     def test_a_network_that_cannot_be_used_ends_it_though_there_is_a_fleet(self) -> None:
         """The user asked for another network; the fleet would play on with the old one, unnoticed."""
@@ -200,13 +192,6 @@ class TestGo:
         bench.feed(replace(decision(bench.request, "7g7f"), search_id=77))
         assert bench.take() == []
 
-    def test_a_search_that_is_refused_is_answered_by_some_legal_move(self) -> None:
-        bench = thinking("go depth 3")
-        bench.feed(Failed(bench.request.search_id, "no fleet"))
-        error, move = bench.take()
-        assert error == "info string error: no fleet"
-        assert len(move.split()[1]) == 4
-
     def test_pondering_answers_by_a_move_of_the_list(self) -> None:
         bench = thinking(f"go ponder {TIMES} searchmoves 1g1f 9g9f", "position startpos moves 7g7f 3c3d")
         bench.send("stop")
@@ -218,18 +203,6 @@ class TestGo:
         assert bench.take() == ["info string error: no fleet"]
         bench.send("stop")
         assert len(bench.moves()) == 1
-
-    def test_if_nothing_is_known_the_move_is_chosen_by_material(self) -> None:
-        bench = thinking("go btime 1000", "position sfen 4k4/9/9/4r4/9/9/4R4/9/3K5 b - 1")
-        bench.feed(Failed(bench.request.search_id, "no fleet"))
-        assert bench.moves() == ["bestmove 5g5d"]
-
-    def test_a_lost_position_is_resigned_if_the_option_is_on(self) -> None:
-        for value, answer in (("600", "bestmove resign"), ("601", "bestmove 7g7f ponder 3c3d")):
-            bench = Bench()
-            bench.send(f"setoption name ResignValue value {value}", "position startpos", "go depth 3")
-            bench.decide("7g7f", "3c3d", score=-600)
-            assert bench.moves() == [answer]
 
     def test_a_declaration_and_a_lost_game(self) -> None:
         for move in ("win", "resign"):
@@ -274,17 +247,6 @@ class TestLines:
         bench.feed(FleetEvent("node_lost", {"node": "n2", "reason": "unplugged\nat once", "live": 1}))
         bench.feed(FleetEvent("dealt", {"why": "presearch"}))
         assert bench.take() == ["info string n2 is lost: unplugged; nodes: 1"]
-
-    @pytest.mark.parametrize("how", ["quit", ""])
-    def test_the_end(self, how: str) -> None:
-        bench = thinking("go infinite")
-        if how:
-            bench.send(how)
-        else:
-            bench.feed(GuiGone())
-        assert bench.done[-1] == Quit(0)
-        bench.send("go")
-        assert bench.take() == []
 
 
 KNOWN = make_known("2g2f", 20, 7, 900, 3000, 3000, ("2g2f", "8c8d"))

@@ -198,12 +198,10 @@ class TestGo:
         assert not bench.front.handle(Iterated(bench.search.search_id, Signs(5_500, "2g2f", 30)), bench.now)
         assert bench.front.wake_ms() == began + limit_ms
 
-    def test_a_search_that_fails_is_answered_by_some_legal_move(self) -> None:
-        bench = thinking("go depth 3")
+    def test_a_search_that_fails_is_answered_by_a_careful_move(self) -> None:
+        bench = thinking("go depth 3", "position sfen 4k4/9/9/4r4/9/9/4R4/9/3K5 b - 1")
         bench.feed(Failed(bench.search.search_id, "no memory"))
-        error, move = bench.take()
-        assert error == "info string error: no memory"
-        assert len(move.split()[1]) == 4
+        assert bench.take() == ["info string error: no memory", "bestmove 5g5d"], "the rook is taken"
 
     def test_a_second_go_has_the_first_answered_first(self) -> None:
         bench = thinking("go infinite")
@@ -226,10 +224,14 @@ class TestGo:
         bench.send("go btime 9000 wtime 9000")
         assert bench.moves() == ["bestmove 2g2f"]
 
-    def test_an_analysis_does_not_resign(self) -> None:
-        for go, answer in (("go depth 3", "bestmove resign"), ("go infinite", "bestmove 7g7f")):
+    def test_a_lost_position_is_resigned_but_not_in_an_analysis(self) -> None:
+        for value, go, answer in (
+            (600, "go depth 3", "bestmove resign"),
+            (601, "go depth 3", "bestmove 7g7f"),
+            (600, "go infinite", "bestmove 7g7f"),
+        ):
             bench = Bench()
-            bench.send("setoption name ResignValue value 600", "position startpos", go, "stop")
+            bench.send(f"setoption name ResignValue value {value}", "position startpos", go, "stop")
             bench.find("7g7f", score=-600)
             assert bench.moves() == [answer]
 
