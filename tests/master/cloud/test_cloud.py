@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import boto3
 import pytest
-from moto import mock_aws
 
 from master.cloud.agreed import TAG
 from master.cloud.aws import AwsError, AwsRefusal, aws_errors, client
@@ -22,12 +20,8 @@ OURS = [{"Key": TAG, "Value": "gougi"}]
 
 
 @pytest.fixture
-def ec2(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "testing")
-    monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
-    with mock_aws():
-        yield boto3.client("ec2", region_name="us-east-1")
+def ec2(aws: None) -> Any:
+    return boto3.client("ec2", region_name="us-east-1")
 
 
 def launch(ec2: Any, tags: list[dict[str, str]], *, spot: bool = False) -> str:

@@ -6,14 +6,13 @@ import json
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import boto3
 import pytest
-from moto import mock_aws
 
 from master.cloud import operator as operators
 from master.cloud.agreed import TAG
@@ -25,7 +24,6 @@ from master.cloud.terraform import Step, TerraformError
 from master.commands import fleet_down as command
 from master.commands.common import CommandError
 from master.config import FleetConfig
-from tests.master.cloud.stand_in import placement_groups
 
 pytestmark = pytest.mark.slow
 
@@ -103,26 +101,21 @@ class Played:
 
 
 @pytest.fixture
-def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Played]:
+def played(aws: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Played:
     """A fleet whose state is the played terraform's."""
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "testing")
-    monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
     monkeypatch.setenv("GOUGI_FLEET_REGION", REGION)
     monkeypatch.setenv("GOUGI_FLEET_NAME", "mine")
-    placement_groups(monkeypatch)
-    with mock_aws():
-        terraform = Played(tmp_path)
-        terraform.s3.create_bucket(Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": REGION})
-        terraform.s3.put_bucket_tagging(Bucket=BUCKET, Tagging={"TagSet": OURS})
-        terraform.s3.put_object(Bucket=BUCKET, Key="mine/records/game.csa", Body=b"V3.0")
-        terraform.s3.put_object(Bucket=BUCKET, Key="mine/config/gougi.toml", Body=b"")
-        monkeypatch.setattr(operators, "find", lambda _named: "terraform")
-        monkeypatch.setattr(operators, "Terraform", lambda _program, _folder, _environment, _lock: terraform)
-        monkeypatch.setattr(InBucket, "state", lambda _self: read_state(terraform.state().encode()))
-        (tmp_path / ROOT_MODULE).write_text('{"module": {"fleet": {"release_file": ""}}}')
-        owner(terraform).keeper.make()
-        yield terraform
+    terraform = Played(tmp_path)
+    terraform.s3.create_bucket(Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": REGION})
+    terraform.s3.put_bucket_tagging(Bucket=BUCKET, Tagging={"TagSet": OURS})
+    terraform.s3.put_object(Bucket=BUCKET, Key="mine/records/game.csa", Body=b"V3.0")
+    terraform.s3.put_object(Bucket=BUCKET, Key="mine/config/gougi.toml", Body=b"")
+    monkeypatch.setattr(operators, "find", lambda _named: "terraform")
+    monkeypatch.setattr(operators, "Terraform", lambda _program, _folder, _environment, _lock: terraform)
+    monkeypatch.setattr(InBucket, "state", lambda _self: read_state(terraform.state().encode()))
+    (tmp_path / ROOT_MODULE).write_text('{"module": {"fleet": {"release_file": ""}}}')
+    owner(terraform).keeper.make()
+    return terraform
 
 
 def owner(played: Played) -> Operator:

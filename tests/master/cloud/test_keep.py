@@ -161,9 +161,7 @@ def group(cloud: Cloud) -> Iterator[Group]:
 
 
 @pytest.fixture
-def cloud(monkeypatch: pytest.MonkeyPatch) -> Cloud:
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "testing")
+def cloud(login: None) -> Cloud:
     return Cloud("us-east-1")
 
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 
 import boto3
 import pytest
-from moto import mock_aws
 
 from master.cloud.agreed import TAG
 from master.cloud.cloud import Cloud
@@ -34,12 +32,8 @@ STATE = {
 
 
 @pytest.fixture
-def keeper(monkeypatch: pytest.MonkeyPatch) -> Iterator[InBucket]:
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "testing")
-    monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
-    with mock_aws():
-        yield InBucket(Cloud("eu-west-1"), "gougi")
+def keeper(aws: None) -> InBucket:
+    return InBucket(Cloud("eu-west-1"), "gougi")
 
 
 def test_a_state_is_read() -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import boto3
 import pytest
 from botocore.exceptions import ClientError
-from moto import mock_aws
 
 from master.cloud import operator as operators
 from master.cloud.aws import AwsError
@@ -20,20 +19,14 @@ from master.commands.common import BAD_INPUT, FAILED, CommandError
 from master.commands.fleet_shared import clear_errors
 from master.config import FleetConfig
 from master.csa.login import LoginError
-from tests.master.cloud.stand_in import knows_placement_groups
 
 SECRET = "/gougi/floodgate"
 CSA = '[csa]\nserver = "wdoor.c.u-tokyo.ac.jp:4081"\ngame = "floodgate-300-10F"\nname = "gougi"\n'
 
 
 @pytest.fixture
-def ssm(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "testing")
-    monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
-    knows_placement_groups()
-    with mock_aws():
-        yield boto3.client("ssm", region_name="us-east-1")
+def ssm(aws: None) -> Any:
+    return boto3.client("ssm", region_name="us-east-1")
 
 
 @pytest.fixture

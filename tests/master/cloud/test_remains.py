@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import boto3
 import pytest
 from botocore.exceptions import ClientError
-from moto import mock_aws
 
 from master.cloud.agreed import TAG
 from master.cloud.cloud import Cloud
@@ -17,16 +14,6 @@ from tests.master.cloud.stand_in import placement_groups
 pytestmark = pytest.mark.slow
 
 OURS = [{"Key": TAG, "Value": "gougi"}]
-
-
-@pytest.fixture
-def cloud(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cloud]:
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "testing")
-    monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
-    placement_groups(monkeypatch)
-    with mock_aws():
-        yield Cloud("us-east-1")
 
 
 def test_what_is_left_is_listed_kind_by_kind(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:

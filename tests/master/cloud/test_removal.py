@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import boto3
 import pytest
-from moto import mock_aws
 
 from master.cloud import removal
 from master.cloud.agreed import TAG
 from master.cloud.cloud import Cloud
 from master.cloud.remains import Thing, remains
-from tests.master.cloud.stand_in import placement_groups
 
 pytestmark = pytest.mark.slow
 
@@ -22,15 +19,9 @@ RULE = {"Effect": "Allow", "Action": "s3:GetObject", "Resource": "*"}
 OURS = [{"Key": TAG, "Value": "gougi"}]
 
 
-@pytest.fixture
-def cloud(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cloud]:
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "testing")
-    monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
+@pytest.fixture(autouse=True)
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(removal, "_PAUSE_S", 0.01)
-    placement_groups(monkeypatch)
-    with mock_aws():
-        yield Cloud("us-east-1")
 
 
 def client(service: str) -> Any:
