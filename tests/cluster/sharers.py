@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -111,11 +110,3 @@ class Sharer:
 
     def close(self) -> None:
         self.sharing.close()
-
-
-def until(condition: Callable[[], bool], timeout_s: float = 60.0) -> None:
-    """Wait for other threads and processes."""
-    end = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.01)

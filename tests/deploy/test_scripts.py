@@ -10,14 +10,13 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.deploy.machine import SCRIPTS, script_at, stand_in
 from tests.master.command import ROOT
+from tests.waiting import wait_for
 
 # Dismissed 0.3 s after SIGTERM.
 NODE = """
@@ -165,7 +164,7 @@ def _stopped(folder: Path, word: str, **scripts: str) -> tuple[int, list[str]]:
         [folder / "container.sh", "node", "10.81.0.10", "1"], cwd=folder, start_new_session=True
     )
     try:
-        _until(lambda: word in log.read_text())
+        wait_for(lambda: word in log.read_text(), 120)
         container.send_signal(signal.SIGTERM)
         return container.wait(120), log.read_text().splitlines()
     finally:
@@ -207,13 +206,6 @@ def test_a_worker_takes_the_heads_compiled_code(tmp_path: Path, role: str, files
     subprocess.run([SCRIPTS / "warm.sh"], env={**env, "FLEET_ROLE": role}, check=True, timeout=60)
     lines = (tmp_path / "asked").read_text().splitlines()
     assert lines == [re.sub(r"(\S*code)$", rf"{tmp_path}/\1/searcher.pack", line) for line in asked]
-
-
-def _until(true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 120
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 # A stand-in for the AWS command: records its arguments, and keeps the parameter in a file. The first two reads after

@@ -14,11 +14,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
+from benchmarks.nemesis.processes import MARK, marked
 from tests.master.forks import Server
 
 ROOT = Path(__file__).resolve().parents[2]
 GOUGI = (sys.executable, "-m", "gougi")
-_MARK = "TEST_PROCESS_MARK"
 _forks: Server | None = None
 
 
@@ -88,7 +88,7 @@ class Running:
         self.process = subprocess.Popen(
             [*GOUGI, *words],
             cwd=cwd,
-            env={**environment(cwd, env), _MARK: self.mark, "PYTHONUNBUFFERED": "1"},
+            env={**environment(cwd, env), MARK: self.mark, "PYTHONUNBUFFERED": "1"},
             stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -130,29 +130,18 @@ class Running:
     def left_behind(self, patience_s: float = 1.0) -> dict[int, str]:
         """Descendants of this process that still run: id and command line."""
         deadline = time.monotonic() + patience_s
-        while (found := self._marked()) and time.monotonic() < deadline:
+        while (found := marked(self.mark)) and time.monotonic() < deadline:
             time.sleep(0.05)
         return found
 
     def kill(self) -> None:
         """End all that is left, for the next test."""
-        for pid in (self.process.pid, *self._marked()):
+        for pid in (self.process.pid, *marked(self.mark)):
             try:
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
                 continue
         self.process.wait()
-
-    def _marked(self) -> dict[int, str]:
-        found: dict[int, str] = {}
-        for environ in Path("/proc").glob("[0-9]*/environ"):
-            try:
-                if f"{_MARK}={self.mark}".encode() in environ.read_bytes():
-                    command = environ.with_name("cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-                    found[int(environ.parent.name)] = command[:200]
-            except OSError:
-                continue
-        return found
 
     def _read(self) -> None:
         assert self.process.stdout is not None

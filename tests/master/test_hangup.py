@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import os
 import signal
-import time
 from pathlib import Path
 
 import pytest
 from rsshogi.record import Record
 
 from cluster.machine import processes
+from tests.cluster.processes import alive
 from tests.master.command import GOUGI, Running
 from tests.master.terminal import Terminal
+from tests.waiting import wait_for
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(280)]
 
@@ -60,7 +61,8 @@ def test_a_game_on_a_server_outlives_terminal_and_reader(tmp_path: Path) -> None
             anna.hang_up()
             assert anna.process.wait(200) == 0
             assert bert.seen(200).code == 1  # the user has not seen all of it
-            processes_end(number_of(tmp_path / "anna"))
+            pid = number_of(tmp_path / "anna")
+            wait_for(lambda: not alive(pid))
     finally:
         server.kill()
     for name in ("server", "anna", "bert"):
@@ -79,20 +81,7 @@ def test_an_embedded_game_ends_in_good_order(tmp_path: Path) -> None:
         assert started
         terminal.hang_up()
         assert terminal.process.wait(60) == 130
-        for process in started:
-            processes_end(process.pid)
+        wait_for(lambda: not any(alive(process.pid) for process in started))
     (record,) = (tmp_path / "records").glob("*.csa")
     assert "%CHUDAN" in record.read_text(encoding="utf-8")
     assert record.with_suffix(".kif").stat().st_size
-
-
-def processes_end(pid: int) -> None:
-    """Fail unless the process is gone within seconds (a zombie counts as gone)."""
-    for _ in range(200):
-        try:
-            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
-                return
-        except OSError:
-            return
-        time.sleep(0.05)
-    raise AssertionError(f"process {pid} is still there")

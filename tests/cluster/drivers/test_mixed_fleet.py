@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import shutil
 import signal
-from pathlib import Path
 
 import pytest
 
@@ -15,6 +13,7 @@ from cluster.api import Decision, SearchRequest
 from cluster.coordination.settings import Mode, Settings, SharingSettings
 from cluster.drivers.fleet_driver import FleetSearcher
 from cluster.engine_spec import EngineSpec, FleetSpec, UsiSpec
+from cluster.machine.processes import all_processes
 from tests.cluster.heard import Heard
 from worker.shogi import STARTPOS
 
@@ -26,16 +25,6 @@ def installed() -> str:
     if path is None:
         pytest.skip("gpsusi is not installed (Debian: apt install gpsshogi)")
     return path
-
-
-def children(pid: int) -> list[int]:
-    found = []
-    for status in Path("/proc").glob("[0-9]*/status"):
-        # Another user's process may end while its file is read.
-        with contextlib.suppress(OSError):
-            if f"\nPPid:\t{pid}\n" in status.read_text():
-                found.append(int(status.parent.name))
-    return found
 
 
 async def test_our_searcher_and_gpsusi_decide_by_vote() -> None:
@@ -53,7 +42,7 @@ async def test_our_searcher_and_gpsusi_decide_by_vote() -> None:
         searcher.start(SearchRequest(number, STARTPOS, moves, soft_ms=3000, hard_ms=8000))
         if kill is not None:
             await asyncio.sleep(0.5)
-            for pid in children(kill):
+            for pid in [one.pid for one in all_processes() if one.parent == kill]:
                 os.kill(pid, signal.SIGKILL)
         decision = await heard.decision(timeout_s=20)
         assert decision.source == "vote"

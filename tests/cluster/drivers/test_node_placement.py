@@ -19,6 +19,7 @@ from cluster.drivers.ray_process import RayLost
 from cluster.network.channel import ChannelAddress
 from cluster.node.process import NodeSpec
 from tests.cluster.engines import endless_engine
+from tests.waiting import until
 
 ADDRESS = "10.0.0.1:6379"
 
@@ -180,12 +181,6 @@ class Log:
 
     def named(self, name: str) -> list[object]:
         return [what for said, what in self.said if said == name]
-
-
-async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(20):
-        while not condition():  # noqa: ASYNC110 - tasks are waited for
-            await asyncio.sleep(0.001)
 
 
 @pytest.fixture(autouse=True)

@@ -15,8 +15,25 @@ import zmq
 
 from cluster.network.channel import ChannelAddress, ChannelClient, ChannelServer
 from cluster.network.messages import MAX_BYTES, Done, Heartbeat, Hello, Job, Message, NewGame, Stop, encode
-from tests.cluster.network.master import Master, until
+from tests.waiting import until
 from worker.shogi import STARTPOS
+
+
+class Master:
+    """A server that records all messages."""
+
+    def __init__(self) -> None:
+        self.heard: list[tuple[str, Message]] = []
+        self.refused: list[tuple[str, str]] = []
+        self.server = ChannelServer(lambda peer, message: self.heard.append((peer, message)), self._refuse)
+        self.url = self.server.open()
+        self.address = self.server.admit("n1")
+
+    def _refuse(self, peer: str, why: str) -> None:
+        self.refused.append((peer, why))
+
+    def kinds(self, kind: type[Message]) -> list[Message]:
+        return [message for _, message in self.heard if isinstance(message, kind)]
 
 
 def client(address: ChannelAddress, orders: queue.Queue[Message], incarnation: str = "a") -> ChannelClient:

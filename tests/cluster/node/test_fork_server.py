@@ -22,6 +22,7 @@ from cluster.node.fork_server_link import Begin, Link, command, fork_server_name
 from cluster.node.process import NodeSpec
 from tests.cluster.engines import broken_engine, endless_engine
 from tests.cluster.processes import alive
+from tests.waiting import until
 from worker.engine import Engine
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120), pytest.mark.usefixtures("warm")]
@@ -59,18 +60,13 @@ class Machine:
         def found() -> list[Message]:
             return [m for _, m in self.heard if isinstance(m, kind) and getattr(m, "node_id", "") == node_id]
 
-        await self.until(lambda: len(found()) >= count)
+        await until(lambda: len(found()) >= count, 60)
         return found()[count - 1]
 
     async def hello(self, count: int = 1, node_id: str = "node-1") -> Hello:
         said = await self.said(Hello, count, node_id)
         assert isinstance(said, Hello)
         return said
-
-    async def until(self, condition: Callable[[], object]) -> None:
-        async with asyncio.timeout(60):
-            while not condition():  # noqa: ASYNC110 - processes are waited for
-                await asyncio.sleep(0.01)
 
     def close(self) -> None:
         for process in self._fork_servers:
@@ -156,7 +152,7 @@ async def test_nodes_outlive_their_fork_servers_and_each_next_one_finds_them() -
             fork_server = machine.fork_server()
             machine.tell(fork_server, ("start", "node-1", machine.spec("node-1")))
             pid = fork_server.pid
-            await machine.until(lambda pid=pid: holder(fork_server_name(machine.run)) == pid)  # type: ignore[misc]
+            await until(lambda pid=pid: holder(fork_server_name(machine.run)) == pid, 60)  # type: ignore[misc]
             link = await asyncio.to_thread(Link, machine.run)
             assert await asyncio.to_thread(link.ask, "orphan") == "node-1"
             link.close()
@@ -178,7 +174,7 @@ async def test_a_supervisor_adopts_a_node_that_has_none() -> None:
             assert other.pid == supervisor.pid
             assert other.ask("orphan") == ""
             supervisor.close()
-            await machine.until(lambda: other.ask("orphan") == "node-1")
+            await until(lambda: other.ask("orphan") == "node-1", 60)
             assert running_nodes(machine.run) == ["node-1"]
             assert other.ask("keep", "node-1", machine.spec("node-1")) == pid
             # The node lives elsewhere by now; here is another one.
@@ -201,7 +197,7 @@ async def test_the_master_ends_a_node(again: bool) -> None:
             machine.tell(fork_server, ("start", node_id, machine.spec(node_id)))
         node, other = await machine.hello(), await machine.hello(node_id="node-2")
         assert machine.channel.send(node.peer, End(again))
-        await machine.until(lambda: not alive(node.pid))
+        await until(lambda: not alive(node.pid), 60)
         if again:
             assert (await machine.hello(2)).pid != node.pid
         else:

@@ -16,7 +16,8 @@ from cluster.network.channel import ChannelAddress
 from cluster.network.messages import Peers, Shared
 from cluster.sharing.node import ShareLink, Source, TableSharing
 from cluster.sharing.table import CHANGE_BYTES
-from tests.cluster.sharers import MEANING, DictTable, Sharer, until
+from tests.cluster.sharers import MEANING, DictTable, Sharer
+from tests.waiting import wait_for
 from worker.engine import Entries
 
 Start = Callable[..., list[Sharer]]
@@ -63,7 +64,7 @@ def connect(*sharers: Sharer, bytes_per_s: int = 10_000_000) -> None:
             sharer.table.put(some_entries(900 + 10 * number))
             return all(arrived(other, 900 + 10 * number) for other in others)
 
-        until(heard)
+        wait_for(heard)
 
 
 def test_the_end_of_a_search_is_reported_and_its_last_entries_go_out(start: Start) -> None:
@@ -72,9 +73,9 @@ def test_the_end_of_a_search_is_reported_and_its_last_entries_go_out(start: Star
     assert a.table.min_depth == 2
     a.table.put(some_entries(100))
     a.stop()
-    until(lambda: arrived(b, 100))
+    wait_for(lambda: arrived(b, 100))
     b.stop()
-    until(lambda: bool(a.reports and b.reports))
+    wait_for(lambda: bool(a.reports and b.reports))
     sent, taken = a.reports[0], b.reports[0]
     assert isinstance(sent, Shared)
     assert (sent.node_id, taken.node_id) == ("a", "b")
@@ -96,16 +97,16 @@ def test_changes_of_histories_go_to_equals_within_their_part_of_the_rate(start: 
         a.table.put(some_entries(100))
         return stranger.table.known.get(100) == -300
 
-    until(heard)
+    wait_for(heard)
     for value in range(1, 6):
         a.table.change(np.arange(100), value)
-        until(lambda value=value: b.table.values == dict.fromkeys(range(100), value))
+        wait_for(lambda value=value: b.table.values == dict.fromkeys(range(100), value))
     began = time.monotonic()
     for first in range(0, 2_000_000, 10_000):
         a.table.change(np.arange(first, first + 10_000), 7)
-    until(lambda: b.table.values[0] == 7)
+    wait_for(lambda: b.table.values[0] == 7)
     a.stop()
-    until(lambda: bool(a.reports))
+    wait_for(lambda: bool(a.reports))
     sent = sum(report.changes_out for report in a.reports)
     # Two listeners get an eighth of the rate together; a quarter of a second may have been saved up.
     assert 500 < sent * CHANGE_BYTES * 2 <= 2_000_000 / 8 * (time.monotonic() - began + 1)
@@ -116,9 +117,9 @@ def test_at_rest_a_table_still_takes_others_entries(start: Start) -> None:
     a, b = start("a", "b")
     connect(a, b)
     b.stop()
-    until(lambda: bool(b.reports))  # sent after the last exchange of its search
+    wait_for(lambda: bool(b.reports))  # sent after the last exchange of its search
     a.table.put(some_entries(100))
-    until(lambda: arrived(b, 100))
+    wait_for(lambda: arrived(b, 100))
 
 
 def test_a_peer_that_stands_still_blocks_nobody(start: Start) -> None:
@@ -132,9 +133,9 @@ def test_a_peer_that_stands_still_blocks_nobody(start: Start) -> None:
             a.table.put(some_entries(500_000))
             return arrived(c, 500_000)
 
-        until(still_heard)
+        wait_for(still_heard)
     a.table.put(some_entries(100))
-    until(lambda: arrived(b, 100))
+    wait_for(lambda: arrived(b, 100))
 
 
 def test_a_peer_that_dies_is_forgotten_and_its_successor_heard(start: Start) -> None:
@@ -142,7 +143,7 @@ def test_a_peer_that_dies_is_forgotten_and_its_successor_heard(start: Start) -> 
     connect(a, b, c)
     b.close()
     a.table.put(some_entries(100))
-    until(lambda: arrived(c, 100))
+    wait_for(lambda: arrived(c, 100))
     (successor,) = start("b2")
     connect(a, c, successor)
 
@@ -156,12 +157,12 @@ def test_a_node_no_longer_named_is_not_heard(start: Start) -> None:
         """Both write; ``c`` gets the entries of ``b``, and not those that ``a`` wrote before."""
         first = 10_000 + time.monotonic_ns() % 1_000_000_000 * 100
         a.table.put(some_entries(first))
-        until(lambda: arrived(b, first))
+        wait_for(lambda: arrived(b, first))
         b.table.put(some_entries(first + 50))
-        until(lambda: arrived(c, first + 50))
+        wait_for(lambda: arrived(c, first + 50))
         return not arrived(c, first)
 
-    until(silent)
+    wait_for(silent)
 
 
 def test_the_rate_is_kept_and_the_depth_follows(start: Start) -> None:
@@ -173,9 +174,9 @@ def test_the_rate_is_kept_and_the_depth_follows(start: Start) -> None:
         a.table.put(some_entries(100_000, 2000))
         return (a.table.min_depth or 0) > 4
 
-    until(too_much)
+    wait_for(too_much)
     a.stop()
-    until(lambda: bool(a.reports))
+    wait_for(lambda: bool(a.reports))
     (said,) = a.reports
     assert said.dropped > 0
     assert said.bytes_out <= 100_000 * (said.time_ms / 1000 + 0.3)
@@ -187,9 +188,9 @@ def test_entries_of_earlier_searches_are_no_part_of_a_searchs_rate(start: Start)
     for number in range(1, 21):
         a.search()
         a.table.put(some_entries(1000 * number, 100))
-        until(lambda number=number: arrived(b, 1000 * number))  # type: ignore[misc]
+        wait_for(lambda number=number: arrived(b, 1000 * number))  # type: ignore[misc]
         a.stop()
-        until(lambda number=number: len(a.reports) == number)  # type: ignore[misc]
+        wait_for(lambda number=number: len(a.reports) == number)  # type: ignore[misc]
     a.search()
     time.sleep(0.3)
     assert a.table.min_depth == 2
@@ -202,7 +203,7 @@ def test_nothing_is_collected_without_listeners(start: Start) -> None:
     connect(a, b)
     assert a.table.min_depth == 2
     b.hear()
-    until(lambda: a.table.min_depth is None)
+    wait_for(lambda: a.table.min_depth is None)
 
 
 def test_an_unnamed_node_does_not_listen_and_one_without_the_key_is_not_heard(start: Start) -> None:
@@ -229,7 +230,7 @@ def test_an_unnamed_node_does_not_listen_and_one_without_the_key_is_not_heard(st
             stranger.table.put(some_entries(500))
             return arrived(b, 100)
 
-        until(heard)
+        wait_for(heard)
         time.sleep(0.5)
         heard()
         for listener in (plain, knowing):
@@ -253,7 +254,7 @@ def test_the_entries_of_another_build_are_not_used(start: Start) -> None:
         b.search()
         return any(report.refused for report in b.reports)
 
-    until(refused)
+    wait_for(refused)
     assert not b.table.known
 
 
@@ -270,7 +271,7 @@ def test_of_another_network_only_the_moves_are_used(start: Start) -> None:
         b.table.put(some_entries(200))
         return bool(a.table.known) and bool(b.table.known)
 
-    until(moved)
+    wait_for(moved)
     assert all(word < 0 for sharer in (a, b) for word in sharer.table.known.values())
 
 
@@ -289,13 +290,13 @@ def test_nobody_takes_anothers_name(start: Start) -> None:
         a.search()
         return any(report.refused for report in a.reports) and arrived(a, 100)
 
-    until(refused)
+    wait_for(refused)
     assert 500 not in a.table.known
     liar.hear(b)  # it poses as b at the address at which a looks for b: the key differs
     b.close()
     b.url = liar.url
     a.hear(b)
-    until(lambda: a.table.min_depth is None)
+    wait_for(lambda: a.table.min_depth is None)
     liar.table.put(some_entries(700))
     time.sleep(0.5)
     assert 700 not in a.table.known
@@ -306,7 +307,7 @@ def test_a_listener_that_came_too_early_comes_again(keys: ChannelAddress) -> Non
     public, secret = zmq.curve_keypair()
     link, other = ShareLink(keys), ShareLink(replace(keys, client_public=public, client_secret=secret))
     other.listen_to([Source("n1", link.url, keys.client_public.decode())])
-    until(lambda: link.refused > 0)
+    wait_for(lambda: link.refused > 0)
     link.admit([public.decode()])
 
     def heard() -> bool:
@@ -314,7 +315,7 @@ def test_a_listener_that_came_too_early_comes_again(keys: ChannelAddress) -> Non
         other.wait(0.05)
         return other.receive() != []
 
-    until(heard)
+    wait_for(heard)
     other.close()
     link.close()
 
@@ -341,13 +342,13 @@ def test_garbage_is_refused_and_the_rest_goes_on(start: Start, keys: ChannelAddr
             a.search()
             return any(report.refused for report in a.reports)
 
-        until(refused)
+        wait_for(refused)
 
         def heard() -> bool:
             b.table.put(some_entries(100))
             return arrived(a, 100)
 
-        until(heard)
+        wait_for(heard)
     assert a.table.known.keys() == set(range(100, 110))
 
 
@@ -369,7 +370,7 @@ def test_a_table_that_fails_takes_no_part_any_more(keys: ChannelAddress, caplog:
     failed: list[int] = []
     sharing = TableSharing("a/x", Broken(), keys, 2, lambda: True, lambda _said: None)
     sharing.take(Peers((), (), (), (), 1))
-    until(lambda: bool(failed))
+    wait_for(lambda: bool(failed))
     sharing.close()
     sharing.close()
     sharing.wake()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
@@ -19,6 +18,7 @@ from master.player.events import GameFound, LoggedIn
 from tests.answers import make_decision
 from tests.master.player.table import BLACK
 from tests.master.scripted import BrokenSearcher, ScriptedSearcher, first_legal
+from tests.waiting import until
 from worker.shogi import STARTPOS, Position
 
 LINES = ((), ("7g7f", "3c3d"), ("2g2f", "8c8d"))
@@ -62,14 +62,6 @@ class Study:
     async def __aexit__(self, *_: object) -> None:
         await self.searcher.close()
         await self.service.close()
-
-
-async def until(condition: Callable[[], object]) -> None:
-    for _ in range(10_000):
-        if condition():
-            return
-        await asyncio.sleep(0.001)
-    raise AssertionError("it does not come")
 
 
 async def test_all_lessons_in_their_order(tmp_path: Path) -> None:

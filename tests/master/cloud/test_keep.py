@@ -25,6 +25,7 @@ from master.cloud.keep import Workers, idle_reason, keep
 from master.cloud.node_watch import NodeWatch
 from master.cloud.reports import MachineReport, MachineState
 from tests.cluster.metadata_service import serving
+from tests.waiting import wait_for
 
 GROUP = "gougi-workers"
 HOUR = 3600.0
@@ -320,7 +321,7 @@ def test_a_machine_that_is_taken_away_sends_its_nodes_away_and_says_so(
         results: list[str] = []
         thread = threading.Thread(target=lambda: results.append(watch.run(threading.Event())))
         thread.start()
-        _until(lambda: bucket.keys(reports.PREFIX) != [])
+        wait_for(lambda: bucket.keys(reports.PREFIX) != [])
         raw = bucket.get("fleet/machines/i-7.json")
         assert raw is not None
         said = reports.decode(raw)
@@ -345,7 +346,7 @@ def test_a_machine_without_a_node_says_that_it_has_joined(tmp_path: Path) -> Non
         thread = threading.Thread(target=watch.run, args=(stop,))
         thread.start()
         for state in ("waiting", "joined"):
-            _until(lambda state=state: f'"{state}"'.encode() in (bucket.get("fleet/machines/i-7.json") or b""))
+            wait_for(lambda state=state: f'"{state}"'.encode() in (bucket.get("fleet/machines/i-7.json") or b""))
             (tmp_path / "ray").touch()
         stop.set()
         thread.join(5)
@@ -362,11 +363,3 @@ def test_metadata_that_does_not_answer_is_said_once_and_stops_nothing(tmp_path: 
     stop.set()
     thread.join(5)
     assert told.names == ["metadata_failed"]
-
-
-def _until(condition: object, timeout_s: float = 20.0) -> None:
-    assert callable(condition)
-    deadline = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)

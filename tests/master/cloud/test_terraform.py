@@ -30,6 +30,7 @@ from master.cloud.terraform import (
 )
 from master.commands.fleet_shared import apply
 from tests.master.command import ROOT
+from tests.waiting import wait_for
 
 
 def program(folder: Path, *lines: str, code: int = 0, error: str = "") -> Terraform:
@@ -95,9 +96,7 @@ def test_ctrl_c_at_a_terminal_reaches_terraform_once(tmp_path: Path) -> None:
     script(tmp_path, "trap 'echo told >> told' INT; touch begun; for _ in {1..10}; do sleep 0.1; done; touch ended")
     command = [sys.executable, "-c", _APPLIES, str(tmp_path)]
     gougi = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True, start_new_session=True)
-    while not (tmp_path / "begun").exists():
-        assert gougi.poll() is None
-        time.sleep(0.02)
+    wait_for((tmp_path / "begun").exists)
     os.killpg(gougi.pid, signal.SIGINT)  # as a terminal does: all of its foreground
     assert "KeyboardInterrupt" in gougi.communicate(timeout=60)[1]
     assert (tmp_path / "told").read_text() == "told\n"
@@ -190,15 +189,10 @@ def test_terraform_goes_on_if_the_command_is_killed(tmp_path: Path) -> None:
     line = json.dumps({"type": "apply_start", "hook": {"resource": {"addr": "aws_vpc.this"}}})
     script(tmp_path, f"touch begun; for _ in {{1..5}}; do sleep 0.1; echo '{line}' || exit 1; done; touch ended")
     gougi = subprocess.Popen([sys.executable, "-c", _APPLIES, str(tmp_path)], cwd=ROOT)
-    while not (tmp_path / "begun").exists():
-        assert gougi.poll() is None
-        time.sleep(0.02)
+    wait_for((tmp_path / "begun").exists)
     gougi.kill()
     gougi.wait()
-    deadline = time.monotonic() + 60
-    while not (tmp_path / "ended").exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_for((tmp_path / "ended").exists)
 
 
 def test_a_terraform_that_was_killed_is_told_apart(tmp_path: Path) -> None:
@@ -256,10 +250,7 @@ def test_another_terraform_at_work_is_told_in_plain_words(fleet: Terraform, tmp_
     words = [find(), "apply", "-input=false", "theirs"]
     other = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.DEVNULL, start_new_session=True)
     try:
-        deadline = time.monotonic() + 60
-        while not (tmp_path / "begun").exists():
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
+        wait_for((tmp_path / "begun").exists)
         with pytest.raises(TerraformError, match=r"another terraform is changing this fleet: run .* Who: \S+@"):
             fleet.plan("mine", {"nodes": 3})
     finally:

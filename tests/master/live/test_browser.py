@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -22,6 +20,7 @@ from tests.master.live.asked import Searcher, made
 from tests.master.live.served import Served
 from tests.master.live.told import HEAD
 from tests.master.ui.shown import CLOCKS, GAME, SUMMARY
+from tests.waiting import wait_for
 from worker.shogi import STARTPOS
 
 pytestmark = [
@@ -30,14 +29,6 @@ pytestmark = [
 ]
 EVIL = "<img src=x onerror=\"document.title='caught'\">"
 LEFT, RIGHT, HOME, END, ESCAPE = "\ue012", "\ue014", "\ue011", "\ue010", "\ue00c"
-
-
-def wait_for(what: Callable[[], Any], timeout_s: float = 60) -> Any:
-    deadline = time.monotonic() + timeout_s
-    while not (found := what()):
-        assert time.monotonic() < deadline, "it did not come"
-        time.sleep(0.05)
-    return found
 
 
 def count(browser: Browser, css: str) -> int:

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import os
 import re
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,6 +18,7 @@ from master.live.sources import LogReader
 from tests.master.analysis.browser import Browser, installed
 from tests.master.command import Running
 from tests.master.live.told import HEAD
+from tests.waiting import wait_for
 from worker.score import MATE, MATE_BOUND
 
 pytestmark = [
@@ -31,14 +30,6 @@ CONTESTED = 600
 """Centipawns up to which a game is open."""
 LEFT, RIGHT, HOME, END = "\ue012", "\ue014", "\ue011", "\ue010"
 NODES, MOVES = (4, 256) if "PICTURES" in os.environ else (2, 14)
-
-
-def wait_for(what: Callable[[], Any], timeout_s: float = 240) -> Any:
-    deadline = time.monotonic() + timeout_s
-    while not (found := what()):
-        assert time.monotonic() < deadline, "it did not come"
-        time.sleep(0.1)
-    return found
 
 
 def rows(browser: Browser) -> list[list[str]]:
