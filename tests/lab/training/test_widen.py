@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import random
-from functools import cache
-
 import numpy as np
 import pytest
 
+from benchmarks.playouts import positions
 from benchmarks.random_networks import random_network
 from lab.training.widen import WidenError, is_exact, widen
+from tests.worker.nnue.playouts import expected
 from worker.nnue.architecture import Architecture
 from worker.nnue.features import (
     HALF_KA1,
@@ -23,38 +22,12 @@ from worker.nnue.features import (
     FeatureSet,
 )
 from worker.nnue.format import NetworkFile
-from worker.nnue.reference import active_rows, forward
-from worker.shogi import Position
 
 OLD = (128, 8, 16)
 
 
-@cache
-def positions() -> tuple[Position, ...]:
-    rng = random.Random(5)
-    found = []
-    for _ in range(12):
-        position = Position.startpos()
-        for _ in range(rng.randrange(10, 90)):
-            moves = position.legal_moves()
-            if not moves:
-                break
-            position.push(rng.choice(moves))
-        found.append(position)
-    return tuple(found)
-
-
 def values(network: NetworkFile) -> list[int]:
-    found = []
-    for position in positions():
-        hands, kings = (position.hand(0), position.hand(1)), [int(square) for square in position.record.ksq]
-        sums = []
-        for side in (position.turn, 1 - position.turn):
-            rows = active_rows(network.architecture.features, side, position.record.board, hands, kings)
-            total = network.transformer_weight[rows].sum(axis=0, dtype=np.int64) + network.transformer_bias
-            sums.append(total.astype(np.int16))
-        found.append(forward(network, *sums))
-    return found
+    return [expected(network, position) for position in positions(5, 40)]
 
 
 @pytest.mark.parametrize(
