@@ -8,12 +8,22 @@ from pathlib import Path
 import pytest
 
 from lab.match.folder import MatchFolder
-from lab.match.settings import SettingsError, contestant
+from lab.match.results import PlayedGame
+from lab.match.settings import Contestant, MatchSettings, Pace, SettingsError, contestant
+from lab.match.statistics import Sprt
 from master.records.lines import RecordedMove
 from master.records.record import Ending, GameRecord
-from tests.lab.match.matches import game, settings
 from worker.clock.timecontrol import TimeControl
 from worker.shogi import STARTPOS
+
+
+def settings() -> MatchSettings:
+    players = (Contestant("A", ("/bin/true",), {"Threads": "1"}, "/"), Contestant("B", ("/bin/true", "-x"), {}, "/"))
+    return MatchSettings(players, Pace(nodes=100), games=4, sprt=Sprt(0, 5))
+
+
+def game(number: int) -> PlayedGame:
+    return PlayedGame(number, 1.0, "RESIGN", "", 1)
 
 
 def record(number: int) -> GameRecord:

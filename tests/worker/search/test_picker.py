@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from benchmarks.playouts import positions
-from tests.worker.search.picking import picked
 from worker.jit import jit
 from worker.jit.bits import high, low
+from worker.search.correction import note_keys
+from worker.search.node import note_checks
 from worker.search.parameters import THREAT
 from worker.search.picker import (
     EVASIONS,
@@ -25,12 +26,27 @@ from worker.search.picker import (
     threat_score,
     threats,
 )
-from worker.search.state import OFFSET, ThreadState
+from worker.search.state import OFFSET, ThreadState, begin_search
 from worker.shogi import Position
 from worker.shogi.attacks import attackers, occupied, update_checks
 from worker.shogi.makemove import legal_moves
 from worker.shogi.movegen import generate_quiets
 from worker.shogi.pieces import DROP_BIT, GOLD, KNIGHT, LANCE, PAWN, PRO_PAWN, PRO_SILVER, SILVER, SQUARES
+
+
+def picked(position: Position, state: ThreadState, kind: int, table_move: int) -> list[int]:
+    th = state.record
+    begin_search(state.record)
+    th.list_end[OFFSET - 1] = 0
+    update_checks(position.record)
+    note_keys(position.record, th, 0)
+    note_checks(position.record, th, 0)
+    start_picker(position.record, th, 0, kind, table_move)
+    moves = []
+    while move := int(next_move(position.record, th, 0, 8, 0)):
+        moves.append(move)
+        assert len(moves) < 700
+    return moves
 
 
 def test_every_move_once_and_the_table_move_first() -> None:
