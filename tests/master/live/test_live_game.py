@@ -14,10 +14,9 @@ from pathlib import Path
 import pytest
 
 from master.live.page import Site
-from master.live.sources import LogReader
 from tests.master.analysis.browser import Browser, installed
 from tests.master.command import Running
-from tests.master.live.told import HEAD
+from tests.master.live.told import read_whole
 from tests.waiting import wait_for
 from worker.score import MATE, MATE_BOUND
 
@@ -49,16 +48,6 @@ def score_text(score: int | None) -> str:
     return ("+" if score > 0 else "−" if score < 0 else "±") + str(abs(score))
 
 
-def logged(folder: Path) -> Site:
-    [log] = folder.glob("gougi-*.jsonl")
-    reader, site = LogReader(log), Site(HEAD)
-    while True:
-        for fact in reader.poll():
-            site.take(fact)
-        if not reader.more:
-            return site
-
-
 @pytest.fixture
 def playing(tmp_path: Path) -> Iterator[Running]:
     words = ("play", "--plain", "--page", "0", "--nodes", str(NODES), "--time", "2+1", "--max-moves", str(MOVES))
@@ -81,7 +70,7 @@ def test_a_whole_live_game(playing: Running, tmp_path: Path) -> None:
         _stepping(browser)
         wait_for(lambda: "live" not in browser.text("#state"), 700)
         assert playing.end() in (0, 1), playing.output
-        site = logged(tmp_path / "records")
+        site = read_whole(next((tmp_path / "records").glob("gougi-*.jsonl")))
         _as_logged(browser, site)
         _figures(browser, site)
         _looks(browser, site, tmp_path)

@@ -28,7 +28,7 @@ from master.practice.server import PracticeServer, ServerOptions
 from master.practice.server_room import RoomOptions
 from tests.master.analysis.records import blunder_report
 from tests.master.game.playing import both
-from tests.master.live.told import HEAD
+from tests.master.live.told import HEAD, read_whole, shows
 from tests.master.scripted import ScriptedSearcher
 from worker.score import MATE
 
@@ -48,16 +48,6 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def shown(log: Path) -> Site:
-    reader, site = LogReader(log), Site(HEAD)
-    while True:
-        for fact in reader.poll():
-            site.take(fact)
-        if not reader.more:
-            assert reader.trouble == ""
-            return site
-
-
 def played(log: Path) -> list[MovePlayed]:
     """The first player's moves, by another reader of the log."""
     steps = Replay(read_log(log)[0]).steps()
@@ -65,7 +55,7 @@ def played(log: Path) -> list[MovePlayed]:
 
 
 def test_the_game_equals_the_log(log: Path) -> None:
-    site, moves = shown(log), played(log)
+    site, moves = read_whole(log), played(log)
     assert len(site.games) == 1, "the second player is the first one's opponent"
     game = site.section("game", "1")
     assert [move["usi"] for move in game["moves"]] == [move.usi for move in moves]
@@ -90,12 +80,10 @@ def test_a_log_that_grows_is_followed(log: Path, tmp_path: Path, monkeypatch: py
         with copy.open("ab") as file:
             file.writelines(whole[at : at + 10])
         for _ in range(2):
-            for fact in reader.poll():
-                site.take(fact)
+            shows(reader.poll(), site)
     while reader.more:
-        for fact in reader.poll():
-            site.take(fact)
-    assert site.section("game", "1") == shown(log).section("game", "1")
+        shows(reader.poll(), site)
+    assert site.section("game", "1") == read_whole(log).section("game", "1")
 
 
 def test_connections_that_are_over_are_let_go(log: Path, tmp_path: Path) -> None:
@@ -111,9 +99,8 @@ def test_unreadable_files_are_named_and_left_out(log: Path, tmp_path: Path) -> N
     lines = log.read_text().splitlines(keepends=True)
     damaged = tmp_path / log.name
     damaged.write_text("".join([*lines[:5], "{nonsense\n", *lines[5:]]))
-    reader, site = LogReader(damaged), Site(HEAD)
-    for fact in reader.poll():
-        site.take(fact)
+    reader = LogReader(damaged)
+    site = shows(reader.poll())
     assert f"{damaged}, line 6: " in reader.trouble
     assert len(site.section("game", "1")["moves"]) == 8
 
@@ -124,9 +111,8 @@ def test_a_gap_is_told_and_the_game_is_shown_up_to_there(log: Path, tmp_path: Pa
     mark = json.loads(lines[at]) | {"event": LINES_LOST, "lines": 20, "logger": "log", "level": "error"}
     path = tmp_path / log.name
     path.write_text("".join([*lines[:at], json.dumps(mark) + "\n", *lines[at + 20 :]]))
-    reader, site = LogReader(path), Site(HEAD)
-    for fact in reader.poll():
-        site.take(fact)
+    reader = LogReader(path)
+    site = shows(reader.poll())
     words = f"{path}: 20 lines are missing before line {at + 1}: the disk did not take them"
     assert reader.trouble == f"{words}; a game that ran then is shown up to there"
     assert 0 < len(site.section("game", "1")["moves"]) < 8
@@ -166,8 +152,7 @@ def test_a_folder_shows_its_newest_log_and_the_fleets(
         if begun:
             records.mkdir()
             (records / "gougi-20200101-000000-1.jsonl").write_text("{}\n")
-        for fact in watch.poll():
-            site.take(fact)
+        shows(watch.poll(), site)
         assert not site.games
     fleet = site.section("fleet", None)
     assert [(node["node"], node["host"], node["nps"], node["since"]) for node in fleet["nodes"]] == [
@@ -177,24 +162,19 @@ def test_a_folder_shows_its_newest_log_and_the_fleets(
     (records / log.name).write_bytes(log.read_bytes())
     assert newest_log(records) == records / log.name
     while True:
-        for fact in watch.poll():
-            site.take(fact)
+        shows(watch.poll(), site)
         if not watch.more:
             break
     assert len(site.games) == 1
     fleets.clear()
-    for fact in watch.poll():
-        site.take(fact)
+    shows(watch.poll(), site)
     assert site.section("fleet", None)["nodes"] == [], "no game is running there any more"
 
 
 def test_a_record(tmp_path: Path) -> None:
     record = tmp_path / "game.csa"
     record.write_text("V2.2\nN+anna\nN-bert\nPI\n+\n+7776FU,T3\n'** 30\n-3334FU,T4\n%TORYO\n", encoding="utf-8")
-    site = Site(HEAD)
-    for fact in facts_of(record):
-        site.take(fact)
-    game = site.section("game", "1")
+    game = shows(facts_of(record)).section("game", "1")
     assert game["names"] == ["anna", "bert"]
     assert [(move["usi"], move["colour"], move["ms"], move["score"]) for move in game["moves"]] == [
         ("7g7f", 0, 3000, 30),
@@ -206,10 +186,7 @@ def test_a_record(tmp_path: Path) -> None:
 def test_an_annotated_record_has_the_analysis_scores_and_its_players(tmp_path: Path) -> None:
     write_game(tmp_path, "game", blunder_report(), ReportSettings("Gougi", "50000 nodes a position"))
     for name in ("game.annotated.csa", "game.annotated.kif"):
-        site = Site(HEAD)
-        for fact in facts_of(tmp_path / name):
-            site.take(fact)
-        game = site.section("game", "1")
+        game = shows(facts_of(tmp_path / name)).section("game", "1")
         assert game["names"] == ["anna", "bert & <son>"]
         assert (game["mine"], game["analysed"]) == (None, True), "neither of them is Gougi"
         assert [move["score"] for move in game["moves"]] == [30, 1500, 1500, 1480], "black's view"
@@ -235,10 +212,7 @@ def test_the_scores_of_comments(tmp_path: Path, comment: str, score: int | None)
 def test_notices_of_a_record_are_in_the_events(tmp_path: Path) -> None:
     record = tmp_path / "game.csa"
     record.write_text("V2.2\nPI\n+\n+7776FU\n-3334FU\n", encoding="utf-8")
-    site = Site(HEAD)
-    for fact in facts_of(record):
-        site.take(fact)
-    (entry,) = site.section("log", None)["entries"]
+    (entry,) = shows(facts_of(record)).section("log", None)["entries"]
     assert "no ending after move 2" in entry["fields"]["text"]
 
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from pathlib import Path
+
 from master.live.facts import Fact, Teller
 from master.live.page import Site
+from master.live.sources import LogReader
 from master.player.events import GameEvent
 from tests.master.ui.shown import GAME
 
@@ -17,8 +21,23 @@ def facts(events: tuple[GameEvent, ...] = GAME, begin: float = 1000.0) -> list[F
     return [fact for fact in told if fact is not None]
 
 
+def shows(facts: Iterable[Fact], on: Site | None = None) -> Site:
+    """A page that has heard these facts."""
+    page = on or Site(HEAD)
+    for fact in facts:
+        page.take(fact)
+    return page
+
+
 def site(*events: GameEvent) -> Site:
-    found = Site(HEAD)
-    for fact in facts(events or GAME):
-        found.take(fact)
-    return found
+    return shows(facts(events or GAME))
+
+
+def read_whole(log: Path) -> Site:
+    """The page of a log without faults."""
+    reader, page = LogReader(log), Site(HEAD)
+    while True:
+        shows(reader.poll(), page)
+        if not reader.more:
+            assert reader.trouble == ""
+            return page
