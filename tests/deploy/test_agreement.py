@@ -199,14 +199,6 @@ def test_the_nodes_outlive_their_raylet() -> None:
     assert _words("gougi-node.service", "ExecStop") == [f"-{SCRIPTS_AT}/stop-nodes.sh"]
 
 
-def test_timers() -> None:
-    """Their intervals agree with the reference."""
-    docs = text("docs/reference/aws.md")
-    assert "`gougi-records` every five minutes" in docs and "The head checks the time every 5 minutes" in docs
-    assert _words("gougi-records.timer", "OnUnitInactiveSec") == ["5min"]
-    assert _words("gougi-stop.timer", "OnUnitActiveSec") == ["5min"]
-
-
 def test_packages_are_installed_by_their_hashes() -> None:
     (command,) = [
         each for each in re.sub(r"\\\n", "", SCRIPTS["bundle.sh"]).splitlines() if "requirements.lock" in each

@@ -1,4 +1,4 @@
-"""The module, as far as terraform can check it without AWS; and a proof that our tests find planted errors."""
+"""The module, as far as terraform can check it without AWS."""
 
 from __future__ import annotations
 
@@ -86,65 +86,3 @@ def test_what_terraform_cannot_tell_without_aws() -> None:
     (waits,) = re.findall(r"  depends_on = \[\n(.+?)\n  \]", (MODULE / "workers.tf").read_text(), re.DOTALL)
     assert {"aws_iam_role_policy.worker", "aws_route_table_association.workers"} <= set(re.findall(r"[\w.]+", waits))
     assert "endpoint.interface" not in waits, "they take two minutes, and the workers need them later"
-
-
-@pytest.mark.slow
-def test_our_tests_find_planted_errors(terraform: Terraform, planted: Plant) -> None:
-    """All at once: each run of terraform costs the provider's start."""
-    ran = terraform(
-        planted(
-            ("head.tf", '"required"', '"optional"'),
-            ("workers.tf", "encrypted             = true", "encrypted             = false"),
-            ("iam.tf", '"ssm:PutParameter"', '"ssm:*"'),
-            ("workers.tf", 'password = ""', "password = var.csa_password_parameter"),
-            ("workers.tf", "var.on_demand_nodes == null ? 0 : var.on_demand_nodes", "local.on_demand_nodes"),
-            ("cost.tf", "* var.nodes", ""),
-            ("cost.tf", "gougi-fleet$%s", "gougi-fleet$${%s}"),
-            ("variables.tf", ">= 16]", ">= 0]"),
-            ("workers.tf", '"/dev/xvda"', '"/dev/sda1"'),
-            ("head.tf", '= "stop"', '= "terminate"'),
-            ("cost.tf", "  min_size               = 0", "  min_size               = 1"),
-            ("workers.tf", '"EC2"', '"ELB"'),
-            ("storage.tf", "block_public_policy     = true", "block_public_policy     = false"),
-            ("storage.tf", 'status = "Enabled"\n  }', 'status = "Suspended"\n  }'),
-            ("workers.tf", "min_healthy_percentage = 90", "min_healthy_percentage = 0"),
-            ("head.tf", 'state       = "running"', 'state       = "stopped"'),
-            ("cost.tf", "ACTUAL = 80", "ACTUAL = 800"),
-            ("network.tf", "private_dns_enabled = true", "private_dns_enabled = false"),
-            ("network.tf", 'Resource  = [local.bucket_arn, "${local.bucket_arn}/*"]', 'Resource  = "*"'),
-            ("security.tf", "  prefix_list_id    = aws_vpc_endpoint.s3[0].prefix_list_id", '  cidr_ipv4 = "0.0.0.0/0"'),
-            ("storage.tf", 'Effect    = "Deny"', 'Effect    = "Allow"'),
-            ("iam.tf", "Resource = local.password_arns", 'Resource = ["${local.parameter_arn}/*"]'),
-            ("storage.tf", '  value_wo         = "unset"\n  value_wo_version = 1', '  value = "unset"'),
-        ),
-        "test",
-        "-no-color",
-    )
-    assert ran.returncode != 0
-    told = " ".join(ran.stderr.split())
-    for words in (
-        "the head answers IMDSv1",
-        "a disk is not encrypted",
-        "a role may do everything of a service",
-        "the head needs the password's name, and nobody else",
-        "each scaling would refresh all machines",
-        "an hour costs something else",
-        "there is no budget of this fleet",
-        "var.ssh",
-        "not the root device of Amazon Linux",
-        "a head that ends by itself loses its disk",
-        "the fleet does not end by itself",
-        "a load balancer that is not there",
-        "the bucket can be opened to the world",
-        "a book that is written over is lost",
-        "a new release ends many at once",
-        "a head that is off stays off",
-        "the budget warns at another share",
-        "workers do not find the endpoints by AWS's names",
-        "workers reach other buckets",
-        "workers reach more than S3 and SSM",
-        "the bucket answers without TLS",
-        "a role may read every parameter of the account",
-        "the token is stored as it is or in the state",
-    ):
-        assert words in told
