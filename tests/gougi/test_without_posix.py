@@ -74,10 +74,11 @@ def test_the_searcher_compiles_evaluates_and_searches_the_same_tree(planted: dic
     here = subprocess.run([*GOUGI, "eval"], env=environment(tmp_path), capture_output=True, text=True, check=True)
     assert run(planted, tmp_path, "eval") == here.stdout
     first, second = (
-        json.loads(run(planted if there else {}, tmp_path, "bench", "--json", "--depth", "6"))
+        json.loads(run(planted if there else {}, tmp_path, "bench", "--json", "--depth", "8"))
         for there in (True, False)
     )
     assert first["signature"] == second["signature"]
+    assert run(planted, tmp_path, "perft", "4") == "719731\n"
 
 
 def test_a_game_by_usi(planted: dict[str, str], tmp_path: Path) -> None:
