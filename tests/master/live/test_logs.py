@@ -122,20 +122,16 @@ def test_a_gap_is_told_and_the_game_is_shown_up_to_there(log: Path, tmp_path: Pa
 
 
 @pytest.mark.timeout(60)
-def test_a_log_that_is_no_text_is_named(tmp_path: Path) -> None:
+async def test_a_log_that_is_no_text_is_named(tmp_path: Path) -> None:
     path = tmp_path / "notes.jsonl"
     path.write_bytes(b"\x8e\n")
     warned: asyncio.Queue[str] = asyncio.Queue()
-
-    async def first_warning() -> str:
-        site = Site(HEAD)
-        follower = asyncio.create_task(_follow(Watch(path, []), site, Hub(site), warned.put_nowait))
-        try:
-            return await warned.get()
-        finally:
-            follower.cancel()
-
-    assert asyncio.run(first_warning()) == f"{path}: not a text file: byte 0 is not UTF-8"
+    site = Site(HEAD)
+    follower = asyncio.create_task(_follow(Watch(path, []), site, Hub(site), warned.put_nowait))
+    try:
+        assert await warned.get() == f"{path}: not a text file: byte 0 is not UTF-8"
+    finally:
+        follower.cancel()
 
 
 def test_a_folder_shows_its_newest_log_and_the_fleets(
