@@ -34,6 +34,8 @@ SILENCE_S: Final = 15.0
 """A connection that is silent for this number of seconds is cut."""
 FIRST_S: Final = 20.0
 """Limit in seconds for the first connection; GUIs wait for about 30 s."""
+QUIT_S: Final = 5.0
+"""Seconds after ``quit`` in which the client tries to free the engine, also through cuts."""
 _LONGEST_WAIT_S: Final = 10.0
 _MOST_KEPT: Final = 300
 _ANSWERS: Final = {"usi": "usiok", "isready": "readyok"}
@@ -150,6 +152,10 @@ class ThinEngine:
         self._link = Link()
         self._begun_s = self._since_s = self._heard_s = self._pinged_s = now_s
         self._is_connected = self._is_open = self._was_open = self._is_told = self._is_over = False
+        self._is_asked = self._was_asked = False
+        """Whether this connection, or any, has asked for the session."""
+        self._quit_s: float | None = None
+        """The time of ``quit``."""
         self._wait_s = 0.1
         self._is_answered: dict[str, bool] = {}
         """By request, ``usi`` and ``isready``: whether the answer was received."""
@@ -163,8 +169,17 @@ class ThinEngine:
     def from_gui(self, line: str, now_s: float) -> None:
         """Handle a line from the GUI; ``quit`` also if the GUI is gone."""
         word, _, rest = line.strip().partition(" ")
+        if self._quit_s is not None:
+            return
         match word:
             case "":
+                return
+            case "quit":
+                self._quit_s = now_s
+                if self._is_asked:
+                    self._ask()
+                elif not self._was_asked:  # so the host has no engine for us
+                    self._end(0)
                 return
             case "usi" | "isready":
                 self._is_answered[word] = False
@@ -181,9 +196,6 @@ class ThinEngine:
         packed = self._link.pack(line)
         if self._is_open:
             self.out.append(ToHost(packed))
-        if word == "quit":
-            self._is_over = True
-            self.out.append(End(0))
 
     def connected(self, now_s: float) -> None:
         """Handle a new connection."""
@@ -194,13 +206,13 @@ class ThinEngine:
 
     def gone(self, why: str, now_s: float) -> None:
         """Handle a failed or lost connection."""
-        self._is_connected = self._is_open = False
+        self._is_connected = self._is_open = self._is_asked = False
         if self._is_over:
             return
         if not self._was_open and now_s - self._begun_s >= FIRST_S:
             self._fail(f"{self._place}: {why}")
             return
-        if self._was_open and not self._is_told:
+        if self._was_open and not self._is_told and self._quit_s is None:
             self._is_told = True
             self._tell(f"the connection to {self._place} is cut ({why}); trying again")
         self.out.append(Connect(self._wait_s))
@@ -215,6 +227,9 @@ class ThinEngine:
         try:
             if line.startswith(ERROR):
                 self._fail(f"{self._place}: {line.removeprefix(ERROR).strip()}")
+            elif self._quit_s is not None and word not in (CHALLENGE, "auth_ok"):
+                if word == "bye":
+                    self._end(0)
             elif word in ("ping", "pong"):
                 self._link.arrived(parse_number(rest))
             elif self._is_open:
@@ -237,6 +252,8 @@ class ThinEngine:
 
     def tick(self, now_s: float) -> None:
         """Handle the passage of time."""
+        if self._quit_s is not None and now_s - self._quit_s >= QUIT_S:
+            self._end(0)
         if not self._is_connected:
             return
         if not self._is_open and now_s - self._since_s >= _LONGEST_WAIT_S and self._secret:
@@ -248,7 +265,11 @@ class ThinEngine:
             self.out.append(ToHost(f"ping {self._link.received}"))
 
     def _ask(self) -> None:
-        self.out.append(ToHost(f"session {self._session} {self._link.received}"))
+        self._is_asked = self._was_asked = True
+        if self._quit_s is None:
+            self.out.append(ToHost(f"session {self._session} {self._link.received}"))
+        else:
+            self.out.append(ToHost(f"quit {self._session}"))
 
     def _opened(self, is_kept: bool, number: int, now_s: float) -> None:
         if self._is_told:
@@ -287,9 +308,13 @@ class ThinEngine:
         self.out.append(ToGui(f"info string {text}"))
 
     def _fail(self, why: str) -> None:
+        if self._quit_s is None:
+            self._tell(f"error: {why}")
+        self._end(int(self._quit_s is None))
+
+    def _end(self, code: int) -> None:
         self._is_over = True
-        self._tell(f"error: {why}")
-        self.out.append(End(1))
+        self.out.append(End(code))
 
 
 def aged(line: str, passed_ms: float, position: str) -> str:

@@ -1,10 +1,10 @@
 """The host of an engine for a remote GUI, as a pure state machine: connection and engine events in, actions out.
 
 A connection proves that it knows the secret, if there is one. Then it sends a request: ``list``, for the engines as
-JSON; ``session NAME NUMBER``, for our own client's numbered lines, which survive a cut (`master.remote.client.Link`);
-or ``run ID``, for plain USI, as in the bridge of shogihome-lab. There is one engine and one user. If the user's
-connection is lost, engine and search are kept for a while: a session continues, and a ``run`` finds the engine in its
-old state with the search stopped.
+JSON; ``session NAME NUMBER``, for our own client's numbered lines, which survive a cut (`master.remote.client.Link`),
+and ``quit NAME`` at its end; or ``run ID``, for plain USI, as in the bridge of shogihome-lab. There is one engine and
+one user. If the user's connection is lost, engine and search are kept for a while: a session continues, and a ``run``
+finds the engine in its old state with the search stopped.
 """
 
 from __future__ import annotations
@@ -133,6 +133,8 @@ class Host:
             self._refuse(connection, f"no engine {rest[:40]!r}; there is {ENGINE_ID}")
         elif word == "session":
             self._session(connection, rest, now_s)
+        elif word == "quit":
+            self._quit(connection, rest)
         else:
             self._refuse(connection, f"expected list, run ID or session NAME NUMBER, got {line[:40]!r}")
 
@@ -184,7 +186,9 @@ class Host:
     def _numbered(self, user: _User, connection: int, line: str) -> None:
         word, _, rest = line.partition(" ")
         try:
-            if word == "ping":
+            if word == "quit":
+                self._quit(connection, user.name)
+            elif word == "ping":
                 user.link.arrived(parse_number(rest))
                 self.out.append(Send(connection, f"pong {user.link.received}"))
             elif (text := user.link.unpack(line)) is not None:
@@ -225,6 +229,16 @@ class Host:
         elif self._is_free(connection, now_s):
             self._begin(connection, name, now_s)
             self.out.append(Send(connection, "session new 0"))
+
+    def _quit(self, connection: int, name: str) -> None:
+        """End a session and its engine, if they are not at their end yet."""
+        user = self._user
+        if user is not None and name and user.name == name:
+            if user.connection is not None and user.connection != connection:  # it is dead, but we were not notified
+                self.out.append(Close(user.connection))
+            self._leave(user)
+        self.out.append(Send(connection, "bye"))
+        self._close(connection)
 
     def _run(self, connection: int, now_s: float) -> None:
         user = self._user

@@ -9,6 +9,7 @@ import pytest
 
 from master.remote.client import (
     ERROR,
+    QUIT_S,
     Connect,
     Drop,
     End,
@@ -218,6 +219,63 @@ def test_quit_ends_the_engine_at_once() -> None:
     world.settle()
     assert world.engines[1][-1] == "quit"
     assert world.exit == 0
+
+
+def test_nobody_ends_the_engine_of_another() -> None:
+    for request in ("run gougi", f"session {NAME} 0"):
+        host = Host("Gougi", "", 60)
+        host.opened(1, "n", 0)
+        host.heard(1, request, 0)
+        for number, line in enumerate(("quit", "quit ", "quit fedcba9876543210"), 2):
+            host.opened(number, "n", 0)
+            host.heard(number, line, 0)
+            assert sent(host, number) == ["bye", "closed"]
+        assert not any(isinstance(order, EndEngine) for order in host.out)
+
+
+@pytest.mark.parametrize("steps", range(4))
+@pytest.mark.parametrize("host_knows", [False, True])
+def test_a_quit_that_a_cut_swallows_ends_the_engine_too(steps: int, host_knows: bool) -> None:
+    world = begun()
+    world.say("quit")
+    for _ in range(steps):
+        world.step()
+    world.cut(host_knows=host_knows)
+    world.wait(2)
+    assert world.exit == 0
+    assert list(world.engines) == [1]
+    assert world.engines[1][-1] == "quit"
+
+
+def test_quit_while_the_line_is_cut() -> None:
+    world = begun()
+    world.cut(host_knows=False)
+    world.say("quit", "quit")
+    world.wait(2)
+    assert world.exit == 0
+    assert world.engines[1].count("quit") == 1
+    assert not any("connected to" in line for line in world.gui)
+
+
+def test_a_client_without_a_host_ends_some_seconds_after_quit() -> None:
+    world = begun()
+    world.reachable = False
+    world.cut()
+    world.wait(1)
+    told = len(world.gui)
+    world.say("quit")
+    world.wait(QUIT_S - 1)
+    assert world.exit is None
+    world.wait(1)
+    assert world.gui[told:] == []
+    assert [world.exit] == [0]
+
+
+def test_quit_before_any_connection_ends_at_once() -> None:
+    world = World(random.Random(1))
+    world.say("quit")
+    world.settle()
+    assert (world.exit, world.engines) == (0, {})
 
 
 def test_an_engine_that_ends_is_told_and_ends_the_client() -> None:
