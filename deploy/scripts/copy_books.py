@@ -35,6 +35,10 @@ def copy(source: Path, target: Path) -> None:
         book.backup(whole)
         whole.execute("PRAGMA journal_mode = DELETE")  # the backup has the book's mode: nothing beside this one
     shutil.copystat(source, target)
+    # A book that is in use changes its log alone, often for long.
+    files = (source, source.with_name(f"{source.name}-wal"))
+    newest = max(path.stat().st_mtime_ns for path in files if path.exists())
+    os.utime(target, ns=(newest, newest))
 
 
 def main(books: Path, copies: Path) -> int:

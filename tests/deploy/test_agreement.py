@@ -159,7 +159,7 @@ def test_exit_codes() -> None:
 def test_only_users_that_need_the_machines_role_reach_the_metadata_service() -> None:
     """Otherwise code on a worker, a Ray task on the head, or an attack through a worker's answer could use the role."""
     closed = {unit for unit in UNITS if _words(unit, "IPAddressDeny") == ["169.254.169.254", "fd00:ec2::254"]}
-    assert closed == {f"gougi-{name}.service" for name in ("head", "master", "node", "warm")}
+    assert closed == {f"gougi-{name}.service" for name in ("books", "head", "master", "node", "warm")}
 
 
 def test_rays_head_has_no_secret_but_its_token() -> None:

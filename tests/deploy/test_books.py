@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -12,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from tests.deploy.machine import facts_at, script_at, stand_in
+
+SYSTEMD = Path(__file__).resolve().parents[2] / "deploy" / "systemd"
 
 # `aws s3 cp` and `aws s3 sync`, as the scripts use them. A sync copies files that are missing or differ in size.
 # Upwards it also copies files that are newer here, and downwards those that are older in the bucket
@@ -124,6 +127,22 @@ def test_a_book_survives_a_crash_an_orderly_end_and_the_loss_of_the_disk(head: H
         path.unlink()
     assert head.run("fetch-files.sh").returncode == 0
     assert head.rows() == 15
+
+
+def test_the_timer_keeps_the_book_of_a_player_that_goes_on(head: Head) -> None:
+    units = ["gougi-books.service", "gougi-records.service"]
+    second = (SYSTEMD / units[1]).read_text(encoding="utf-8").splitlines()
+    assert {f"Wants={units[0]}", f"After={units[0]}"} <= set(second)
+    head.learn(10, "crash")  # so there is a log, as while a player goes on
+    for rows in (11, 12):
+        os.utime(head.books / "own.db", (1_000_000, 1_000_000))
+        with closing(sqlite3.connect(head.books / "own.db", isolation_level=None)) as book:
+            book.execute("INSERT INTO thoughts VALUES (0)")
+            for unit in units:
+                (script,) = re.findall(r"^ExecStart=.*/(\S+)$", (SYSTEMD / unit).read_text(encoding="utf-8"), re.M)
+                assert head.run(script).returncode == 0
+        with closing(sqlite3.connect(head.bucket / "books" / "own.db")) as kept:
+            assert kept.execute("SELECT count(*) FROM thoughts").fetchone() == (rows,)
 
 
 def test_a_log_that_is_in_the_bucket_stays_there(head: Head) -> None:
