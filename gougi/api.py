@@ -136,6 +136,8 @@ class Engine:
         """
         from worker.engine import EngineError, Limits
 
+        if multipv < 1:
+            raise GougiError(f"multipv is {multipv}: expected 1 or more")
         if nodes is None and seconds is None and depth is None:
             nodes = DEFAULT_NODES
         sfen, moves = _parse(position)

@@ -119,7 +119,7 @@ variable "auto_stop_hours" {
 }
 
 variable "price_cap_usd" {
-  description = "The highest cost of one run, in US dollars. auto_stop_hours is shortened so that the fleet at its present size and at on-demand prices cannot exceed it. null: only the hours limit it. Disks, addresses and traffic are not counted."
+  description = "The highest cost of one run, in US dollars, counted anew after each change of the number of nodes. auto_stop_hours is shortened so that the fleet at its present size and at on-demand prices cannot exceed it. null: only the hours limit it. Disks, addresses and traffic are not counted."
   type        = number
   default     = null
 

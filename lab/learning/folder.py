@@ -119,7 +119,8 @@ class LearnFolder(RunFolder):
     def with_games(self) -> frozenset[int]:
         """Numbers of the generations whose games are here, without those made by another machine."""
         games = self.path.glob(f"generation-*/{Kind.GAMES.value}")
-        return frozenset(int(path.parent.name.removeprefix("generation-")) for path in games)
+        numbers = (path.parent.name.removeprefix("generation-") for path in games)
+        return frozenset(int(number) for number in numbers if number.isdecimal())
 
     def with_nets(self) -> frozenset[int]:
         """Numbers of the generations whose nets are here, including 0, the first net."""

@@ -108,6 +108,10 @@ def analyze(
     settings = _with_nodes(settings)
     jobs, refused = _read(files, first, last)
     check_fleet(settings, single=single)
+    if problems is not None:
+        if problems.is_dir():
+            raise CommandError(f"--problems: {problems}: a folder, not a file")
+        check_folder(problems.parent, "--problems")
     check_folder(out, "--out")
     ms = None if seconds is None else round(seconds * 1000)
     pace = Pace(None if ms is not None else nodes_per_move or 50_000, ms, multipv or (1 if problems is None else 3))

@@ -302,8 +302,8 @@ class FleetConfig(_Section):
     csa_password_parameter: str = ""
     """Name of the SSM parameter (SecureString) that holds the server's password."""
     price_cap_usd: Annotated[float, Field(ge=0)] = 0.0
-    """The highest cost of one run, in US dollars at list prices. At this cost the fleet ends before auto_stop_hours,
-    even during a game. 0: no cap."""
+    """The highest cost of one run, in US dollars at list prices, counted anew after each change of the number of nodes.
+    At this cost the fleet ends before auto_stop_hours, even during a game. 0: no cap."""
     idle_hours: Annotated[float, Field(ge=0, le=720)] = 0.0
     """Hours without a move after which the fleet ends. 0: never for this reason."""
     variables: Annotated[dict[str, Any], AfterValidator(_readable)] = {}

@@ -38,6 +38,11 @@ def test_a_wrong_position_is_named(position: str, words: str) -> None:
         gougi.evaluate(position)
 
 
+def test_no_line_at_all_is_refused() -> None:
+    with gougi.Engine(hash_mb=1) as engine, pytest.raises(gougi.GougiError, match="multipv is 0"):
+        engine.search(multipv=0)
+
+
 def test_a_wrong_network_or_record_is_named(tmp_path: Path) -> None:
     with pytest.raises(gougi.GougiError, match=r"none\.bin"):
         gougi.Engine(net=tmp_path / "none.bin")

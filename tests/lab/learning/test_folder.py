@@ -30,6 +30,12 @@ def opened(path: Path) -> LearnFolder:
     return LearnFolder(path)
 
 
+def test_a_copy_of_a_generation_beside_it_is_left_alone(tmp_path: Path) -> None:
+    for name in ("generation-2", "generation-2.bak"):
+        (tmp_path / name / Kind.GAMES.value).mkdir(parents=True)
+    assert LearnFolder(tmp_path).with_games() == {2}
+
+
 def test_a_new_run_has_its_first_net_and_comes_back(tmp_path: Path) -> None:
     folder = opened(tmp_path / "run")
     ledger = folder.open(None, FIRST)

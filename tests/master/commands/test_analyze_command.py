@@ -100,6 +100,8 @@ def test_a_bad_record_among_good_ones_is_told_and_left_out(
         (("one.csa", "--seconds", "1", "--nodes-per-move", "1000"), "not both"),
         (("one.csa", "--net", "none.bin"), r"eval_file \(--net\): none.bin: no such file"),
         (("one.csa", "--nodes", "-1"), "nodes"),
+        (("one.csa", "--problems", "one.csa/p.json"), "--problems"),
+        (("one.csa", "--problems", "."), "a folder, not a file"),
     ],
 )
 def test_errors_have_exit_code_2(searcher: ScriptedSearcher, arguments: tuple[str, ...], words: str) -> None:
