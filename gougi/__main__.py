@@ -19,6 +19,7 @@ def main(words: Sequence[str] | None = None) -> NoReturn:
     Args:
         words: the arguments after ``gougi``; None: those of this process.
     """
+    _complete_streams()
     try:
         # A parent process may have blocked it until a handler exists (`gougi learn` does).
         if hasattr(signal, "pthread_sigmask"):
@@ -41,6 +42,17 @@ def main(words: Sequence[str] | None = None) -> NoReturn:
         with contextlib.suppress(OSError):
             stream.flush()
     os._exit(code)
+
+
+def _complete_streams() -> None:
+    """A standard stream that the caller has closed becomes the null device; otherwise the next file gets its number."""
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(number, mode, encoding="utf-8", closefd=False))
 
 
 def usi() -> NoReturn:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -49,6 +50,18 @@ def test_it_is_the_fleet_if_so_configured(where: str, tmp_path: Path) -> None:
 def test_the_environment_goes_before_the_file(tmp_path: Path) -> None:
     (tmp_path / "gougi.toml").write_text("[usi]\nfleet = true\n")
     assert not is_fleet(ask(tmp_path, GOUGI_USI_FLEET="false"))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a shell closes the stream")
+@pytest.mark.parametrize("closed", ["2>&-", "1>&-"])
+def test_a_launcher_may_close_a_stream(closed: str, tmp_path: Path) -> None:
+    done = subprocess.run(
+        ["/bin/sh", "-c", f'exec "$0" -c "$1" {closed}', sys.executable, SCRIPT],
+        cwd=tmp_path, env=environment(tmp_path, {}), input="usi\nquit\n",
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0
+    assert done.stdout.endswith("usiok\n") == (closed == "2>&-")
 
 
 def test_a_wrong_configuration_is_told(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,6 +13,8 @@ from worker.rules import EnteringKingRule, Rules
 from worker.score import MATE, MATE_BOUND
 from worker.shogi import Position
 from worker.threads import give_way, show_name
+
+_log = logging.getLogger(__name__)
 
 _MOST_MEMORY_MB: Final = 16
 _SHARE_OF_HASH: Final = 4
@@ -112,7 +115,11 @@ class RootMate:
                     self._runs = False
                     return
                 self._solver.prepare()
-            result = self._solver.solve(request.position, max_nodes=request.max_nodes)
+            try:
+                result = self._solver.solve(request.position, max_nodes=request.max_nodes)
+            except Exception:  # the next search has another position
+                _log.exception("the search for a mate failed")
+                continue
             fits = counts(result, request.rules, request.position.move_number)
             if fits and request.allows(result.line[0]):
                 with self._lock:

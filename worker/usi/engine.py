@@ -87,6 +87,8 @@ class UsiEngine:
 
     def _running(self) -> UsiProcess:
         """The process; it is started, set up and made ready if there is none."""
+        if self._process is not None and self._process.ended:
+            self._drop()  # it died while it was idle
         if self._process is None:
             process = UsiProcess(self._command, self._timeouts.start_s)
             try:

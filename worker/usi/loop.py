@@ -65,7 +65,8 @@ class UsiLoop:
         self._lock = threading.Lock()
         """Held while the front handles an event and its instructions are carried out."""
         self._events: SimpleQueue[object] = SimpleQueue()
-        self._jobs: SimpleQueue[NewGame | BeginSearch | None] = SimpleQueue()
+        self._jobs: SimpleQueue[NewGame | BeginSearch | threading.Event | None] = SimpleQueue()
+        """An event is set after the engine is gone."""
         self._engine: NumbaEngine | None = None
         self._search_lock = threading.Lock()
         self._running: tuple[int, NumbaEngine] | None = None
@@ -181,6 +182,10 @@ class UsiLoop:
                 return False
         except (WarmingError, OSError) as error:
             raise EngineError(f"the searcher is not compiled: {error}") from error
+        if self._engine is not None:  # the tables of both may not fit into memory
+            is_gone = threading.Event()
+            self._jobs.put(is_gone)
+            is_gone.wait()
         self._engine = NumbaEngine(*plan)
         spare_the_collector()
         return True
@@ -188,17 +193,25 @@ class UsiLoop:
     def _work(self) -> None:
         """Run the searches one after the other, on its own thread."""
         while (job := self._jobs.get()) is not None:
-            engine = self._engine
-            assert engine is not None
-            if isinstance(job, BeginSearch):
-                self._handle(self._search(engine, job))
+            if isinstance(job, threading.Event):
+                with self._search_lock:
+                    self._engine = self._running = None
+                job.set()
             else:
-                engine.new_game()
-                with self._lock:
-                    self._clearing -= 1
-                    while self._asked and not self._clearing:
-                        self._asked -= 1
-                        self._events.put(Prepared())
+                self._do(job)  # a local name for the engine here would keep it alive
+
+    def _do(self, job: NewGame | BeginSearch) -> None:
+        engine = self._engine
+        assert engine is not None
+        if isinstance(job, BeginSearch):
+            self._handle(self._search(engine, job))
+            return
+        engine.new_game()
+        with self._lock:
+            self._clearing -= 1
+            while self._asked and not self._clearing:
+                self._asked -= 1
+                self._events.put(Prepared())
 
     def _search(self, engine: NumbaEngine, job: BeginSearch) -> Event | Searched:
         number = job.search_id

@@ -270,16 +270,23 @@ class UsiProcess:
         """The process's number."""
         return self._process.pid
 
+    @property
+    def ended(self) -> bool:
+        """Whether the process has ended."""
+        return self._process.poll() is not None
+
     def _read_lines(self, pipe: IO[bytes]) -> None:
-        for line in pipe:
-            self._lines.put(line.decode("utf-8", "replace").strip())
+        with pipe:  # closed here: to close it elsewhere would wait for this thread
+            for line in pipe:
+                self._lines.put(line.decode("utf-8", "replace").strip())
         self._lines.put(None)
 
     def _read_errors(self, pipe: IO[bytes]) -> None:
-        for line in pipe:
-            text = line.decode("utf-8", "replace").strip()
-            if text:
-                self._errors.append(text[:300])
+        with pipe:
+            for line in pipe:
+                text = line.decode("utf-8", "replace").strip()
+                if text:
+                    self._errors.append(text[:300])
 
     def _hear_out(self, last: str, timeout_s: float) -> None:
         """Read up to the line ``last``, noting name and options."""
@@ -389,8 +396,7 @@ class UsiProcess:
                 os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
         for thread in self._threads:
-            thread.join(_QUIT_S)
-        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
-            with contextlib.suppress(OSError, ValueError):
-                if pipe is not None:
-                    pipe.close()
+            thread.join(_QUIT_S)  # a program that left the group may hold the other end for as long as it likes
+        with contextlib.suppress(OSError, ValueError):
+            if self._process.stdin is not None:
+                self._process.stdin.close()

@@ -149,7 +149,7 @@ def parse_mate_limit(words: Sequence[str]) -> int | None:
         return None
     if not (limit.isascii() and limit.isdigit()):
         raise ValueError(f"go mate: {limit!r} is neither a time in ms nor 'infinite'")
-    return int(limit)
+    return min(int(limit[:_MOST_DIGITS]), _LONGEST_MS)
 
 
 def mate_lines(result: MateResult) -> list[str]:

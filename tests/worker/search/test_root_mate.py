@@ -131,6 +131,17 @@ def test_a_mate_has_to_fit_into_the_move_limit() -> None:
     assert not counts(MateResult(MateStatus.NO_MATE, (), 10, 0), Rules(), 1)
 
 
+def test_a_search_that_fails_does_not_end_the_next() -> None:
+    mates, found = RootMate(4), threading.Event()
+    beyond = Position.from_sfen("4k4/9/4P4/9/9/9/9/9/9 b 2G 999999")
+    beyond.push_usi("G*8h")  # its number has seven digits, which the solver's copy refuses
+    mates.start(beyond, Rules(), 1000, lambda _: True, lambda: None)
+    while any(one.name == "root mate" for one in threading.enumerate()):
+        time.sleep(0.01)
+    mates.start(Position.from_sfen("4k4/9/4P4/9/9/9/9/9/9 b 2G 1"), Rules(), 100_000, lambda _: True, found.set)
+    assert found.wait(30)
+
+
 def test_stopping_is_quick_and_final() -> None:
     mate = RootMate(64)
     told = []

@@ -212,9 +212,10 @@ def test_a_mate_at_the_root_is_played_but_not_while_pondering(gui: Gui, tmp_path
     assert " score cp " in gui.until("bestmove")[-2]
 
 
-def test_go_mate(gui: Gui) -> None:
+@pytest.mark.parametrize("limit", ["60000", "9" * 17])
+def test_go_mate(gui: Gui, limit: str) -> None:
     sfen = "1p1n2gnl/l6gg/3PPP+S1k/p4R1Pp/bnpp3p1/4B1PSP/P2+s1ppSK/g8/LNP5L b R2p 52"
-    gui.send(f"position sfen {sfen}", "go mate 60000")
+    gui.send(f"position sfen {sfen}", f"go mate {limit}")
     answer = gui.until("checkmate")[-1].split()[1:]
     position = Position.from_sfen(sfen)
     position.push_all(answer)

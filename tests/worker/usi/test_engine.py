@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import sys
 import threading
 import time
@@ -46,6 +47,43 @@ def make() -> Iterator[Make]:
 
 def heard(log: Path) -> list[str]:
     return log.read_text(encoding="utf-8").splitlines()
+
+
+HELPED = """
+import subprocess, sys
+subprocess.Popen([sys.executable, "-c", "import time; time.sleep(30)"], start_new_session=True)
+answers = {"usi": "usiok", "isready": "readyok"}
+for line in sys.stdin:
+    if line.strip() == "quit":
+        break
+    print(answers.get(line.strip(), ""), flush=True)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="only there a program leaves its group so")
+@pytest.mark.timeout(25)
+def test_a_program_that_outlives_the_engine_holds_up_nothing(tmp_path: Path) -> None:
+    script = tmp_path / "engine.py"
+    script.write_text(HELPED, encoding="utf-8")
+    engine = UsiEngine([sys.executable, str(script)], timeouts=SHORT)
+    engine.set_position(STARTPOS)
+    with pytest.raises(EngineError, match="no bestmove"):
+        engine.go(Limits(movetime_ms=10))
+    engine.close()
+
+
+@pytest.mark.parametrize("is_new_game", [False, True])
+def test_an_engine_that_died_while_it_was_idle_is_replaced(make: Make, is_new_game: bool) -> None:
+    engine = make()
+    process = engine._process
+    assert process is not None
+    os.kill(process.pid, signal.SIGKILL)
+    while not process.ended:
+        time.sleep(0.01)
+    if is_new_game:
+        engine.new_game()
+    engine.set_position(STARTPOS)
+    assert engine.go(Limits(nodes=100)).bestmove == "7g7f"
 
 
 def test_search_reports_lines_and_bestmove(make: Make) -> None:

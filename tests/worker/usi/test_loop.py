@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+import weakref
+from typing import Any
 
 import pytest
 
 from tests.usi_gui import Gui
 from worker.clock.gui_clock import Turn
 from worker.search.engine import NumbaEngine
+from worker.usi import loop
 from worker.warm import warm_up
 
 
@@ -16,6 +20,29 @@ from worker.warm import warm_up
 def warm() -> None:
     """Everything compiled: no test waits for a compiler here."""
     warm_up()
+
+
+def test_the_former_engine_is_gone_before_the_next_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tables of both may not fit into memory."""
+    made: list[weakref.ref[NumbaEngine]] = []
+    alive: list[int] = []
+
+    class Counted(NumbaEngine):
+        def __init__(self, *plan: Any) -> None:
+            gc.collect()
+            alive.append(sum(one() is not None for one in made))
+            super().__init__(*plan)
+            made.append(weakref.ref(self))
+
+    monkeypatch.setattr(loop, "NumbaEngine", Counted)
+    gui = Gui()
+    gui.send("isready", "position startpos", "go nodes 100")
+    gui.until("bestmove")
+    gui.send("setoption name USI_Hash value 2", "isready", "usinewgame", "position startpos", "go nodes 100")
+    gui.until("bestmove")
+    gui.send("quit")
+    gui.end()
+    assert alive == [0, 0]
 
 
 def test_it_is_ready_when_its_table_is_clear(monkeypatch: pytest.MonkeyPatch) -> None:
