@@ -151,5 +151,10 @@ def answering_engine(settings: Config) -> Engine:
     from worker.usi.engine import UsiEngine
 
     engine = settings.engine
-    options = {"Threads": str(engine.threads or 1), "EvalFile": engine.eval_file}
+    options = {
+        "Threads": str(engine.threads or 1),
+        "EvalFile": engine.eval_file,
+        "EvalArchitecture": engine.eval_architecture,
+        "FV_SCALE": str(engine.fv_scale or ""),
+    }
     return UsiEngine(engine_command("--single"), {name: value for name, value in options.items() if value})

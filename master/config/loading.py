@@ -15,6 +15,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_settings import (
     BaseSettings,
+    EnvSettingsSource,
     InitSettingsSource,
     PydanticBaseSettingsSource,
     SettingsError,
@@ -72,6 +73,10 @@ def load_config(options: Mapping[str, Mapping[str, Any]] | None = None, file: Pa
             dotenv_settings: PydanticBaseSettingsSource,
             file_secret_settings: PydanticBaseSettingsSource,
         ) -> tuple[PydanticBaseSettingsSource, ...]:
+            assert isinstance(env_settings, EnvSettingsSource)
+            env_settings.env_vars = {
+                name: value for name, value in env_settings.env_vars.items() if name.upper() not in ENV_OTHER
+            }
             return init_settings, env_settings, InitSettingsSource(settings_cls, in_file)
 
     try:

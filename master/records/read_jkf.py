@@ -30,7 +30,7 @@ def read_jkf(lines: Sequence[str]) -> Reading:
         return _read(whole)
     except json.JSONDecodeError as error:
         raise RecordFault(f"no JKF record: {error.msg}", error.lineno - 1) from error
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError, AttributeError, IndexError, RecursionError) as error:
         raise RecordFault(f"no JKF record: {error!r}") from error
 
 

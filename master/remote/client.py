@@ -16,6 +16,7 @@ import asyncio
 import contextlib
 import hashlib
 import hmac
+import io
 import os
 import secrets
 import ssl
@@ -189,6 +190,8 @@ class ThinEngine:
                 self._position = line
             case "go":
                 self._search = [(line, now_s)]
+            case "ponderhit" if self._search:
+                self._search = [(hit(self._search[0][0], rest), now_s)]
             case "usinewgame" | "gameover":
                 self._search = []
             case _ if self._search:
@@ -317,6 +320,13 @@ class ThinEngine:
         self.out.append(End(code))
 
 
+def hit(go: str, times: str) -> str:
+    """The ``go`` line that stands for a ``go ponder`` and its ``ponderhit``, whose ``times`` are newer if there are
+    any."""
+    words = times.split() or [word for word in go.split()[1:] if word != "ponder"]
+    return " ".join(["go", *words])
+
+
 def aged(line: str, passed_ms: float, position: str) -> str:
     """A ``go`` after ``passed_ms`` more on the clock: main time is used first, then byoyomi."""
     words = line.split()
@@ -443,6 +453,9 @@ def connect(place: str, secret: str, ca: Path | None = None, *, tls: bool = Fals
     host, port = parse_address(place)
     context = ssl.create_default_context(cafile=None if ca is None else str(ca)) if tls or ca is not None else None
     engine = ThinEngine(place, secret, secrets.token_hex(16), time.monotonic())
+    for stream in (sys.stdin, sys.stdout):  # not the locale's encoding; undecodable bytes must not end the session
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="replace")
 
     async def run() -> int:
         return await _Driver(engine, host, port, context).run()

@@ -75,8 +75,9 @@ class _User:
     link: Link = field(default_factory=Link)
     cut_s: float = 0.0
     is_searching: bool = False
-    is_deaf: bool = False
-    """Whether the engine's output belongs to a search whose result is no longer wanted."""
+    unwanted: int = 0
+    """Number of running searches of earlier connections: their results, and until then the course of the search, are
+    not passed on. Answers to other commands are."""
 
 
 class Host:
@@ -150,11 +151,11 @@ class Host:
         if user is None or user.engine != engine:
             return
         if line.startswith(("bestmove", "checkmate")):
-            user.is_searching = False
-            if user.is_deaf:
-                user.is_deaf = False
+            if user.unwanted:
+                user.unwanted -= 1
                 return
-        if user.is_deaf:
+            user.is_searching = False
+        elif user.unwanted and line.startswith("info "):
             return
         text = user.link.pack(line) if user.name else line
         if user.connection is not None:
@@ -245,8 +246,9 @@ class Host:
         if user is not None and not user.name and user.connection is None:
             del self._peers[connection]
             user.connection, user.heard_s = connection, now_s
-            if user.is_searching and not user.is_deaf:
-                user.is_deaf = True
+            if user.is_searching:
+                user.is_searching = False
+                user.unwanted += 1
                 self.out.append(ToEngine(user.engine, "stop"))
         elif self._is_free(connection, now_s):
             self._begin(connection, "", now_s)

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from master.csa.lines import tune
 from master.remote.client import LONGEST_LINE
 from master.remote.host import Close, EndEngine, Host, Send, StartEngine, ToEngine
 
@@ -145,6 +146,7 @@ class Listener:
         self._count += 1
         number = self._count
         self._writers[number] = writer
+        tune(writer.get_extra_info("socket"))  # a user of plain USI sends no pings: only this notices one that is gone
         self._host.opened(number, secrets.token_hex(16), time.monotonic())
         self._carry_out()
         with contextlib.suppress(OSError, ValueError):  # broken connection, or a line too long

@@ -103,7 +103,8 @@ class GameView:
         """Main time left now."""
         left = self._clocks.left_ms[colour]
         if self._running and colour == self._clocks.turn:
-            return max(0.0, left - (self.now() - self._clocks_at) * 1000)
+            spent = (self.now() - self._clocks_at) * 1000
+            return max(0.0, min(left, left + self._times[colour].increment_ms - spent))  # as `GameClock.left_ms`
         return left
 
     def left_at_most_s(self) -> float | None:

@@ -211,7 +211,9 @@ _EVERY_ENGINE: Final = ("USI_Hash", "USI_Ponder")
 _QUIT_S: Final = 1.0
 
 
-_SECRETS = frozenset({"GOUGI_CSA_PASSWORD", "GOUGI_PAGE_TOKEN", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"})
+_SECRETS = frozenset(
+    {"GOUGI_CSA_PASSWORD", "GOUGI_PAGE_TOKEN", "GOUGI_USI_SECRET", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"}
+)
 """Environment variables that must not reach a third-party program."""
 
 

@@ -179,8 +179,11 @@ function paintClocks() {
   for (const side of [0, 1]) {
     let left = live() ? game.clocks.left_ms[side] : past ? past.left_ms[side] : game.times[side]?.total_ms ?? null;
     const turn = running ? game.clocks.turn === side : (position.color === "black" ? 0 : 1) === side;
-    if (running && turn && left !== null) left -= (now() - game.clocks.at) * 1000;
     const time = game.times[side] || {};
+    if (running && turn && left !== null) {
+      const spent = (now() - game.clocks.at) * 1000;
+      left = Math.min(left, left + (time.increment_ms || 0) - spent); // the increment is used up first
+    }
     const extra = time.byoyomi_ms ? say("{seconds} s byoyomi", { seconds: time.byoyomi_ms / 1000 }) : time.increment_ms ? `+${time.increment_ms / 1000} s` : "";
     const unlimited = left === null || (!time.total_ms && !time.byoyomi_ms && !time.increment_ms);
     const plate = $((side === 0) !== state.flipped ? "plate-bottom" : "plate-top");

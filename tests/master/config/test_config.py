@@ -112,6 +112,12 @@ def test_a_bad_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "GOUGI_CLUSTER_NODS: no such variable" in refused()
 
 
+def test_the_secret_of_a_remote_engine_is_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GOUGI_USI_SECRET", "hush-hush")
+    monkeypatch.setenv("GOUGI_USI_FLEET", "true")
+    assert load_config().usi.fleet
+
+
 def test_the_password_is_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GOUGI_CSA_PASSWORD", "hush-hush")
     config = load_config()

@@ -59,6 +59,7 @@ def test_a_position_of_its_own() -> None:
         ([{"move": {"from": {"x": 0, "y": 7}, "to": {"x": 7, "y": 6}, "piece": "FU"}}], None, "07 is no square"),
         ([{"move": {"same": True, "piece": "FU"}}], None, "no move before it"),
         ([{"move": {"piece": "FU"}}], None, "no JKF record"),
+        ([{"move": {**FIRST["move"], "from": {"x": float("inf"), "y": 7}}}], None, "no JKF record"),
     ],
 )
 def test_what_cannot_be_read(moves: list[Any], initial: Any, words: str) -> None:

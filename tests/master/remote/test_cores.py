@@ -387,6 +387,43 @@ def test_a_run_finds_the_engine_of_the_one_that_was_cut_with_its_search_stopped(
     assert host.out == [EndEngine(1)]
 
 
+def test_answers_during_the_stop_are_passed_on() -> None:
+    """The engine answers ``usi`` at once, before its search has ended."""
+    host = Host("Gougi", "", 60)
+    host.opened(1, "n", 0)
+    for line in ("run gougi", "usi", "position startpos", "go infinite"):
+        host.heard(1, line, 0)
+    host.gone(1, 5)
+    host.opened(2, "n", 6)
+    host.heard(2, "run gougi", 6)
+    host.out.clear()
+    host.heard(2, "usi", 6)
+    host.said(1, "usiok")
+    host.said(1, "info depth 3 pv 2g2f")
+    host.heard(2, "go movetime 9", 6)
+    host.said(1, "bestmove 7g7f")
+    host.said(1, "bestmove 2g2f")
+    assert host.out == [ToEngine(1, "usi"), Send(2, "usiok"), ToEngine(1, "go movetime 9"), Send(2, "bestmove 2g2f")]
+
+
+def test_a_second_cut_still_stops_the_search() -> None:
+    host = Host("Gougi", "", 60)
+    host.opened(1, "n", 0)
+    for line in ("run gougi", "go infinite"):
+        host.heard(1, line, 0)
+    host.gone(1, 1)
+    host.opened(2, "n", 1)
+    for line in ("run gougi", "go infinite"):
+        host.heard(2, line, 1)
+    host.said(1, "bestmove 7g7f")
+    host.gone(2, 2)
+    host.opened(3, "n", 2)
+    host.out.clear()
+    host.heard(3, "run gougi", 2)
+    host.said(1, "bestmove 2g2f")
+    assert host.out == [ToEngine(1, "stop")]
+
+
 def test_a_silent_connection_is_closed() -> None:
     host = Host("Gougi", "", 60)
     host.opened(1, "n", 0)
@@ -436,3 +473,16 @@ def test_of_much_that_waits_the_course_of_the_search_goes_first() -> None:
 )
 def test_a_search_that_is_told_again_has_less_time(go: str, position: str, left: str) -> None:
     assert aged(go, 2000.2, position) == left
+
+
+@pytest.mark.parametrize(("line", "left"), [("ponderhit", 10_000), ("ponderhit btime 0 wtime 0 byoyomi 9000", 9_000)])
+def test_a_hit_that_is_told_again_has_less_time(line: str, left: int) -> None:
+    world = begun()
+    world.say("position startpos moves 7g7f 3c3d", "go ponder btime 0 wtime 0 byoyomi 10000")
+    world.wait(30)
+    world.say(line)
+    world.wait(6)
+    world.cut()
+    world.host = Host("Gougi", "s", 60)  # started again
+    world.wait(1)
+    assert world.engines[1][-1] == f"go btime 0 wtime 0 byoyomi {left - 7000}"

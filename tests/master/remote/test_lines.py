@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import random
+import socket
 import ssl
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from master.remote import client as client_module
 from master.remote.client import read_secret
 from master.remote.host import Host
 from master.remote.listener import Listener, ListenError, Place
+from tests.waiting import until
 
 CLIENT = str(Path(client_module.__file__))
 SCRIPTED = str(Path(__file__).with_name("scripted.py"))
@@ -118,13 +120,13 @@ class Stage:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
 
-    async def gui(self, port: int, *words: str) -> Gui:
-        """The client alone: isolated, without site-packages."""
+    async def gui(self, port: int, *words: str, encoding: str = "") -> Gui:
+        """The client alone: isolated, without site-packages, and in a locale of another encoding if one is given."""
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-I", "-S", CLIENT, f"127.0.0.1:{port}", *words),
+            *(sys.executable, "-S" if encoding else "-IS", CLIENT, f"127.0.0.1:{port}", *words),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env={"GOUGI_USI_SECRET": self.secret},
+            env={"GOUGI_USI_SECRET": self.secret, "PYTHONIOENCODING": encoding},
         )
         return Gui(process)
 
@@ -163,6 +165,34 @@ async def test_cuts_lose_no_move_and_double_none(games: int, moves: int, cuts: i
         proxy.close()
         assert proxy.cuts >= cuts * 3 // 4
         assert stage.engines == games
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "cp932"])
+async def test_the_lines_are_utf_8_in_any_locale(encoding: str, stage: Stage) -> None:
+    async with stage.open() as port:
+        gui = await stage.gui(port, encoding=encoding)
+        await gui.begin()
+        assert gui.process.stdin is not None
+        gui.process.stdin.write(
+            "setoption name BookFile value 将棋/定跡.db\nsetoption name A value ".encode() + b"\x8f\xab\n"
+        )
+        await gui.move(3)
+        await gui.quit()
+    assert "setoption name BookFile value 将棋/定跡.db\n" in stage.log.read_text(encoding="utf-8")
+
+
+async def test_a_user_of_plain_usi_that_vanishes_is_noticed() -> None:
+    """It sends no pings."""
+    found = asyncio.get_running_loop().create_future()
+    listener = Listener(Host("G", "", 60), (sys.executable, "-c", "input()"))
+    task = asyncio.ensure_future(listener.run(Place("127.0.0.1", 0), found.set_result))
+    _, writer = await asyncio.open_connection("127.0.0.1", int((await found).rpartition(":")[2]))
+    await until(lambda: listener._writers)
+    (served,) = listener._writers.values()
+    assert served.get_extra_info("socket").getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+    writer.close()
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
 
 
 async def test_a_killed_client_leaves_the_engine_to_nobody_until_the_time_is_over(stage: Stage) -> None:

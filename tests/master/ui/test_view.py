@@ -74,6 +74,14 @@ def test_the_wide_screen_shows_it_all() -> None:
         assert words in text, words
 
 
+def test_the_increment_is_used_up_first() -> None:
+    clock = iter((0.0, 0.6, 3.0, 20.0))
+    view = GameView(now=lambda: next(clock))
+    for event in GAME[:3]:
+        view.observe(event)
+    assert [view.left_ms(0) for _ in range(3)] == [10_000, 8000, 0]
+
+
 def test_a_screen_of_80_columns_cuts_only_variations_and_notes() -> None:
     view = GameView(now=lambda: 0.0)
     for event in GAME[:5]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.waiting import wait_for
 from tests.worker.search.engines import fresh
 from worker.engine import ROOT_MATE_NODES, Bound, Limits, SearchInfo
 from worker.mate import MateResult, MateSolver, MateStatus
@@ -136,8 +137,7 @@ def test_a_search_that_fails_does_not_end_the_next() -> None:
     beyond = Position.from_sfen("4k4/9/4P4/9/9/9/9/9/9 b 2G 999999")
     beyond.push_usi("G*8h")  # its number has seven digits, which the solver's copy refuses
     mates.start(beyond, Rules(), 1000, lambda _: True, lambda: None)
-    while any(one.name == "root mate" for one in threading.enumerate()):
-        time.sleep(0.01)
+    wait_for(lambda: not any(one.name == "root mate" for one in threading.enumerate()))
     mates.start(Position.from_sfen("4k4/9/4P4/9/9/9/9/9/9 b 2G 1"), Rules(), 100_000, lambda _: True, found.set)
     assert found.wait(30)
 

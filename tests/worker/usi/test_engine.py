@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import wait_for
 from worker.engine import Bound, Engine, EngineError, Limits, SearchInfo
 from worker.rules import Rules
 from worker.score import mated_in
@@ -78,8 +79,7 @@ def test_an_engine_that_died_while_it_was_idle_is_replaced(make: Make, is_new_ga
     process = engine._process
     assert process is not None
     os.kill(process.pid, signal.SIGKILL)
-    while not process.ended:
-        time.sleep(0.01)
+    wait_for(lambda: process.ended)
     if is_new_game:
         engine.new_game()
     engine.set_position(STARTPOS)
