@@ -1,7 +1,8 @@
 """Gougi from Python: the contents of ``import gougi``. These names, their arguments and their fields are stable.
 
 A position is ``startpos``, an SFEN, or either one with moves, as in USI: ``startpos moves 7g7f 3c3d``. Scores are
-centipawns for the side to move. The first call compiles the searcher, once per machine, which takes a minute.
+centipawns for the side to move. The first call compiles the searcher: once per version and CPU, one to three
+minutes.
 """
 
 from __future__ import annotations

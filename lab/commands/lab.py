@@ -18,7 +18,9 @@ def lab(
     strategy: Annotated[
         str, typer.Option(metavar="NAME,NAME,…", help="Strategies (--list names them). Default: all.")
     ] = "",
-    budget: Annotated[int, typer.Option(min=100, metavar="N", help="Nodes a move that each node searches.")] = 4000,
+    budget: Annotated[
+        int, typer.Option(min=100, metavar="N", help="Search nodes a move, for each node of the fleet.")
+    ] = 4000,
     games: Annotated[
         int, typer.Option(min=2, metavar="N", help="Games for each strategy and number of nodes; even.")
     ] = 100,
@@ -47,7 +49,7 @@ def lab(
     To play real processes on a real clock, use gougi match: gougi match "gougi usi --nodes 2" gougi --byoyomi 0.3
 
     FOLDER gets a line for each game, and the result. Ctrl-C keeps all finished games; the same command
-    goes on from there, also with more games, nodes or strategies.
+    continues from there, also with more games, nodes or strategies.
 
     Examples:
 

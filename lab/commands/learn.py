@@ -47,7 +47,7 @@ def learn(
             exists=True,
             dir_okay=False,
             metavar="FILE",
-            help="The file learn.json of a run on another machine, to go on with; --net is then its best net.",
+            help="The file learn.json of a run on another machine, to continue; --net is then its best network.",
         ),
     ] = None,
     hours: Annotated[
@@ -56,7 +56,7 @@ def learn(
     ] = None,
     games: Annotated[
         str,
-        typer.Option(metavar="N[,N]", help="Games of each generation; the last number holds for the rest."),
+        typer.Option(metavar="N[,N]", help="Games of each generation; the last number applies to the rest."),
     ] = "20000",
     nodes: Annotated[
         str, typer.Option(metavar="N[,N]", help="Soft limit of nodes for a move of these games, by generation.")
@@ -65,12 +65,14 @@ def learn(
         str,
         typer.Option(metavar="N[,N]", help="Number of times that training learns from each position, by generation."),
     ] = "5",
-    window: Annotated[int, typer.Option(min=1, metavar="N", help="Generations of games that a net learns from.")] = 2,
+    window: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Generations of games from which a network learns.")
+    ] = 2,
     fresh: Annotated[
         bool,
         typer.Option(
             "--fresh/--from-best",
-            help="Begin the training of each net with random weights, or with those of the best net.",
+            help="Begin the training of each network with random weights, or with those of the best network.",
         ),
     ] = True,
     gate_nodes: Annotated[int, typer.Option(min=1, metavar="N", help="Nodes a move of the gate.")] = 20_000,
@@ -79,21 +81,22 @@ def learn(
         str,
         typer.Option(
             metavar="ELO0,ELO1",
-            help="The gate's test of two Elo values. The new net passes if the test decides for ELO1.",
+            help="The gate's test of two Elo values. The new network passes if the test decides for ELO1.",
         ),
     ] = "0,20",
     against: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME=PLAYER",
-            help="Also measure promoted nets against this USI command or nn.bin. May be repeated.",
+            help="Also measure promoted networks against this USI command or nn.bin. May be repeated.",
         ),
     ] = None,
     match_nodes: Annotated[
         str,
         typer.Option(
             metavar="N[,N]",
-            help="Nodes a move of these matches: one match for each number. The first net is met with the first alone.",
+            help="Nodes a move of these matches: one match for each number. The match against the first network has "
+            "only the first number.",
         ),
     ] = "5000,20000,100000",
     match_games: Annotated[
@@ -107,8 +110,8 @@ def learn(
         str,
         typer.Option(
             metavar="PLAYER",
-            help="The best net also plays a match against this USI command, and as many more games as --games begin in "
-            "positions of that match: positions that it overrates.",
+            help="The best network also plays a match against this USI command, and as many more games as --games "
+            "begin in positions of that match: positions that it overrates.",
         ),
     ] = "",
     sparring_games: Annotated[int, typer.Option(min=2, metavar="N", help="Games of this match; even.")] = 300,
@@ -122,8 +125,9 @@ def learn(
         list[str] | None,
         typer.Option(
             metavar="WORDS",
-            help=_MORE.format("gougi train", "--batch 16384") + " Each further time trains one more net, with another "
-            "seed; the mean of all goes to the gate (--from-best).",
+            help=_MORE.format("gougi train", "--batch 16384")
+            + " Each further time trains one more network, with another seed; the mean of all goes to the gate "
+            "(--from-best).",
         ),
     ] = None,
     gate_options: Annotated[
@@ -143,12 +147,13 @@ def learn(
 ) -> int:
     """Make networks, generation by generation.
 
-    Each generation has four steps: games of the best net, training, a gate (a match of the new net against the best
-    one), and promotion. With --sparring, a match against another engine comes first, and more games begin in its
-    positions. Each step is a command that you can run by hand (gougi selfplay, train, net compare, match) in a folder
-    of its own. Ctrl-C, a kill, a full disk or the end of --hours interrupt a step; the same command goes on with it.
-    FOLDER gets best.bin, every promoted net (nets/), and the page nets.md with tables and all commands. You may change
-    options before you go on: they hold for steps that have not begun. docs/how-to/training.md explains the loop.
+    Each generation has four steps: games of the best network, training, a gate (a match of the new network against
+    the best one), and promotion. With --sparring, a match against another engine comes first, and more games begin in
+    its positions. Each step is a command that you can run by hand (gougi selfplay, train, net compare, match) in a
+    folder of its own. Ctrl-C, a kill, a full disk or the end of --hours interrupt a step; the same command continues
+    it. FOLDER gets best.bin, every promoted network (nets/), and the page nets.md with tables and all commands. You may
+    change options before you continue: they apply to steps that have not begun. docs/how-to/training.md explains the
+    loop.
 
     Examples:
 
@@ -160,7 +165,7 @@ def learn(
 
       gougi learn --sparring gpsusi --sparring-options "--byoyomi 1 --margin-ms 3000 -B LimitDepth=4"
 
-      gougi learn --history lab/learning/history.json --net worker/nnue/data/gougi.bin --generations 13
+      gougi learn --history lab/learning/history.json --net worker/nnue/data/gougi.bin --generations 18
 
       gougi learn show runs/learn
     """

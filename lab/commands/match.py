@@ -62,7 +62,7 @@ def match(
     opening_plies: OpeningPlies = 12,
     opening_margin: OpeningMargin = 120,
     opening_best: OpeningBest = 0,
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the openings made.")] = 1,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the openings.")] = 1,
     resign: Resign = 2000,
     resign_moves: ResignMoves = 3,
     max_moves: MaxMoves = 320,

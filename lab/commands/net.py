@@ -79,9 +79,9 @@ def calibrate(
     """Measure the FV_SCALE with which a network's scores fit the search.
 
     The network plays quick games against itself. They show how often a score wins, and from that the divisor by which
-    it wins as often as the same score of our own network. The result lies beside the network from then on (nn.bin.toml)
-    and is used for it by every engine of Gougi, unless the option FV_SCALE or the configuration says otherwise. It
-    takes a few minutes.
+    it wins as often as the same score of our own network. The result stays beside the network (nn.bin.toml), and every
+    engine of Gougi uses it for this network, unless the option FV_SCALE or the configuration says otherwise. This takes
+    a few minutes.
 
     Examples:
 
@@ -143,15 +143,15 @@ def blend(
             min=0,
             max=1,
             metavar="S",
-            help="Share of the last net in the mean; the others share the rest. Default: equal shares.",
+            help="Share of the last network in the mean; the others share the rest. Default: equal shares.",
         ),
     ] = None,
     as_json: Json = False,
 ) -> None:
     """Write the mean of several networks.
 
-    Use it for nets that were trained from the same net (gougi train --from). Nets that were trained apart have their
-    units in different orders, so their mean plays badly. Check the result by a match.
+    Use it for networks that were trained from the same network (gougi train --from). Networks that were trained apart
+    have their units in different orders, so their mean plays badly. Check the result by a match.
 
     Examples:
 
@@ -201,7 +201,7 @@ def compare(
 ) -> None:
     """Compare the evaluations of two networks in quiet positions of teacher games.
 
-    It prints the rms difference, the correlation, and how well each network foretells, without a search, the results of
+    It prints the rms difference, the correlation, and how well each network predicts, without a search, the results of
     the games (result loss, in nats: less is better, chance has 0.693) and the winning chances by their scores
     (distance, in nats). The differences have 95 % intervals. Positions that gougi train keeps for validation come
     first, because no network has learned from them.

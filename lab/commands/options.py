@@ -13,7 +13,7 @@ Resign = Annotated[
 ]
 ResignMoves = Annotated[
     int,
-    typer.Option(min=1, metavar="N", help="For --resign: number of moves of a side in a row at which it must be so."),
+    typer.Option(min=1, metavar="N", help="For --resign: number of consecutive moves of each side with such scores."),
 ]
 MaxMoves = Annotated[int, typer.Option(min=10, metavar="N", help="Number of moves after which a game is drawn.")]
 Concurrency = Annotated[int, typer.Option(min=1, metavar="N", help="Games at a time.")]
@@ -23,7 +23,7 @@ Processes = Annotated[
 Hash = Annotated[int, typer.Option("--hash", min=1, metavar="MB", help="Table of each searcher.")]
 SprtBounds = Annotated[
     str | None,
-    typer.Option(metavar="ELO0,ELO1", help="Play no more games as soon as a test has decided between these two."),
+    typer.Option(metavar="ELO0,ELO1", help="Start no more games once a test has decided between these Elo values."),
 ]
 Out = Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Folder of the run. The same command continues it.")]
 TeacherGames = Annotated[

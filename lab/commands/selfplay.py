@@ -46,7 +46,7 @@ def selfplay(
     ] = 10_000,
     net: NetFile = None,
     fv_scale: FvScale = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of all games: the same seed gives the same.")] = 1,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of all games: the same seed gives the same games.")] = 1,
     nodes: Annotated[
         int,
         typer.Option(
@@ -90,7 +90,8 @@ def selfplay(
         float, typer.Option(metavar="P", help="Probability of a win at which a game ends. 1: never.")
     ] = 0.97,
     played_out: Annotated[
-        float, typer.Option(metavar="SHARE", help="Share of the games that go on to the end in spite of --decided.")
+        float,
+        typer.Option(metavar="SHARE", help="Share of the games that are played to the end in spite of --decided."),
     ] = 0.1,
     entering: Annotated[
         float | None,
@@ -112,7 +113,7 @@ def selfplay(
         float,
         typer.Option(
             metavar="SHARE",
-            help="Share of the games whose opening has good moves, as quick searches find them, and not any.",
+            help="Share of the games whose opening has good moves, found by quick searches, instead of random ones.",
         ),
     ] = 0.0,
     shard: Annotated[
@@ -127,7 +128,7 @@ def selfplay(
 
     FOLDER gets a file for each shard of games. Network, seed, settings and version of the sources decide every bit of a
     shard, whichever machine makes it. Ctrl-C, a full disk or a dead process cost only the shards in progress: the same
-    command goes on, also with more --games. docs/how-to/training.md explains the settings.
+    command continues, also with more --games. docs/how-to/training.md explains the settings.
 
     Examples:
 

@@ -34,8 +34,8 @@ def train(
             exists=True,
             dir_okay=False,
             metavar="FILE",
-            help="Begin with this nn.bin, or with a larger net that evaluates as it does: --width, --hidden and "
-            "--features of king and piece may be more than its own. Default: random weights.",
+            help="Begin with the weights of this nn.bin. With a larger --width or --hidden, or with --features of king "
+            "and piece, begin with a larger network that evaluates as it does. Default: random weights.",
         ),
     ] = None,
     features: Annotated[
@@ -92,7 +92,7 @@ def train(
         ),
     ] = 0.2,
     validation: Annotated[
-        float, typer.Option(metavar="SHARE", help="Share of the games that it does not learn from, but validates with.")
+        float, typer.Option(metavar="SHARE", help="Share of the games that are held out for validation.")
     ] = 0.02,
     decided: Annotated[
         bool, typer.Option("--decided", help="Learn from decided positions too: a score of 6,000 and more, or a mate.")
@@ -114,7 +114,8 @@ def train(
     average: Annotated[
         float,
         typer.Option(
-            metavar="SHARE", help="Share of the run, at its end, whose mean of the weights is tried as well. 0: none."
+            metavar="SHARE",
+            help="Share of the run, at its end, over which the mean of the weights is tried too. 0: none.",
         ),
     ] = 0.1,
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of the first weights and of the order.")] = 1,
@@ -135,8 +136,8 @@ def train(
     """Train a network on the games of gougi selfplay, or on files of positions in the common format (.psv).
 
     FOLDER gets nn.bin, the log (log.jsonl) and checkpoints. Ctrl-C, a kill or a full
-    disk lose two minutes at most: the same command goes on, and comes to the same end as without the break. From the
-    first checkpoint on it goes on with the shards that it began with. docs/how-to/training.md explains the settings.
+    disk lose two minutes at most: the same command continues, with the same result as without the interruption. After
+    the first checkpoint it keeps to the shards with which it began. docs/how-to/training.md explains the settings.
 
     Examples:
 

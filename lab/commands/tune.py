@@ -31,7 +31,7 @@ def tune(
         typer.Option(
             metavar="NAMES",
             help="Groups to tune (lmr, margins, singular, order, history, correction, depths) and single parameters, "
-            "with commas. NAME=LOW:HIGH or NAME=LOW:HIGH:STEP gives a range of your own.",
+            "separated by commas. NAME=LOW:HIGH or NAME=LOW:HIGH:STEP gives a range of your own.",
         ),
     ] = None,
     out: Out = Path("runs/tune"),
@@ -74,7 +74,7 @@ def tune(
 
     Two versions of the searcher play, with two values of each parameter, and the values move towards those that win.
     FOLDER gets a line for each pair of games. Ctrl-C, a full disk or a dead process cost only the pairs in progress:
-    the same command goes on, and ends with the same result as without the break. docs/how-to/tuning.md explains the
+    the same command continues, with the same result as without the interruption. docs/how-to/tuning.md explains the
     method, and how a match confirms the result.
 
     Examples:

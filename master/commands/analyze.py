@@ -33,7 +33,7 @@ def analyze(
     nodes_per_move: Annotated[
         int | None,
         typer.Option(
-            min=100, metavar="N", help="Nodes that each node of the fleet searches a position. Default: 50000."
+            min=100, metavar="N", help="Search nodes for a position, for each node of the fleet. Default: 50000."
         ),
     ] = None,
     seconds: Annotated[
@@ -62,7 +62,8 @@ def analyze(
     nodes: Annotated[
         int | None,
         typer.Option(
-            metavar="N", help=f"Node processes that search. Default: {_MOST_UNASKED}; 1 on a machine of one processor."
+            metavar="N",
+            help=f"Node processes that search. Default: {_MOST_UNASKED}; 1 on a machine with one processor.",
         ),
     ] = None,
     address: Address = None,

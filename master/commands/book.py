@@ -257,8 +257,8 @@ def learn(
 ) -> int:
     """Study lost games now, as gougi play does between its games.
 
-    A lesson is a position before the turn of a lost game. It is searched for twice as long as it has been searched
-    already. Ctrl-C stops at once; the rest stays in the queue, and the same command continues with it.
+    A lesson is a position before the turning point of a lost game. It is searched for twice as long as it has been
+    searched already. Ctrl-C stops at once; the rest stays in the queue, and the same command continues with it.
 
     Examples:
 

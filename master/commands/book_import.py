@@ -84,8 +84,8 @@ def import_(
     Records are CSA files, as floodgate keeps them, in the folders and in all folders below. The import leaves out games
     without a proper end, short games, and games that were decided in the opening. Ratings come from the comments in the
     records. A book file is sorted and in YaneuraOu's format; each move has its number of games and, as a remark, its
-    share of wins. Several sorted books (.db) can be merged into one: of a move that stands in two, the deeper line is
-    kept, and the numbers of games add up.
+    share of wins. Several sorted books (.db) can be merged into one: if two books have the same
+    move, the deeper line is kept, and the numbers of games add up.
 
     Examples:
 

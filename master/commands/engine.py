@@ -55,8 +55,8 @@ def evaluate(
 ) -> None:
     """Evaluate positions with the network, without a search.
 
-    It prints a line for each position: the SFEN, the network's raw output before FV_SCALE, and centipawns, with tabs
-    between. Both values are from the view of the side to move.
+    It prints a line for each position: the SFEN, the network's raw output before FV_SCALE, and centipawns,
+    separated by tabs. Both values are from the view of the side to move.
 
     Examples:
 
@@ -112,7 +112,7 @@ def bench(
 ) -> None:
     """Search fixed positions to a fixed depth. One thread: a measure of speed, and a fingerprint of the search.
 
-    The signature is a hash of the node counts: equal in every process, and another one after any change of the search
+    The signature is a hash of the node counts: the same in every process, and changed by any change of the search
     tree. nps is nodes a second of wall time.
 
     Examples:

@@ -55,7 +55,7 @@ app = typer.Typer(
 Wait = Annotated[
     float, typer.Option("--wait", min=0, metavar="S", help="Seconds to wait for the nodes; 0: not at all.")
 ]
-Rebuild = Annotated[bool, typer.Option("--rebuild", help="Make anew the release that the machines install.")]
+Rebuild = Annotated[bool, typer.Option("--rebuild", help="Make a new release for the machines to install.")]
 
 
 Nodes = Annotated[int | None, typer.Option(min=0, max=1000, metavar="N", help="Number of nodes.")]
@@ -105,8 +105,8 @@ def up(
 ) -> int:
     """Make the fleet, or change it as the configuration says.
 
-    It shows the plan, asks, and waits until the nodes are ready. It makes a head that is gone anew, and starts one that
-    is stopped.
+    It shows the plan, asks, and waits until the nodes are ready. If the head is gone, it makes a new one; if the head
+    is stopped, it starts it.
 
     Examples:
 
@@ -134,7 +134,7 @@ def scale(
 ) -> int:
     """Change the number of nodes of a running fleet, and nothing else.
 
-    A running game goes on. If the configuration has changed since gougi fleet up, it refuses.
+    A running game continues. If the configuration has changed since gougi fleet up, it refuses.
 
     Examples:
 

@@ -52,7 +52,8 @@ def down(
 
     If something is left, it prints a list, with exit code 1. A bucket that was made with the fleet goes too; before
     that the command copies games, logs and books from it to a folder (bucket/ in the fleet's folder). A bucket of your
-    own stays. After a failure run the command again: it goes on. The bucket of terraform's state stays without --state.
+    own stays. After a failure run the command again: it continues. The bucket of terraform's state stays unless you
+    give --state.
 
     Examples:
 

@@ -32,12 +32,12 @@ def watch(
     health: Annotated[
         str, typer.Option(metavar="COMMAND", help="Command whose exit code 0 says that Ray runs here. Default: none.")
     ] = "",
-    poll: Annotated[float, typer.Option(min=0.05, metavar="S", help="Seconds between two looks.")] = 5.0,
+    poll: Annotated[float, typer.Option(min=0.05, metavar="S", help="Seconds between two checks.")] = 5.0,
 ) -> int:
-    """Run on a worker machine: report its state, dismiss its nodes.
+    """Run on a worker machine: report its state, send its nodes away.
 
     A service of the fleet's machines. It sends the nodes away when AWS takes the machine. It ends with exit code 10
-    when the machine is to go and its nodes are dismissed, and with 0 after SIGTERM.
+    when the machine must go and its nodes have been sent away, and with 0 after SIGTERM.
 
     Examples:
 

@@ -75,9 +75,9 @@ Openings = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="File of positions, one in each line (sfen ..., startpos moves ...), or a .psv, from which positions are "
-        "taken at random; or the word natural: 500 openings of good moves that are part of Gougi. Default: openings "
-        "made at random.",
+        help="File of positions, one in each line (sfen ..., startpos moves ...), a .psv, from which positions are "
+        "taken at random, or the folder of a match; or the word natural: 500 openings of good moves that are part of "
+        "Gougi. Default: openings made at random.",
         callback=only(Kind.POSITIONS),
     ),
 ]
@@ -90,7 +90,7 @@ OpeningBest = Annotated[
         "--opening-best",
         min=0,
         metavar="N",
-        help="Moves of an opening made at random are of the N best that the searcher finds. 0: of all.",
+        help="Each move of an opening made at random is one of the N best that the searcher finds. 0: any legal move.",
     ),
 ]
 OpeningMargin = Annotated[

@@ -30,7 +30,7 @@ def serve(
 
     It pairs players who log in with the same game name. The game name sets the time in seconds: test-60-5F is 60 s and
     5 s more with each move (Fischer), test-60-10 is 60 s and 10 s byoyomi; -B or -W at the end asks for a side. It
-    takes any other name for default-1500-0, as the tournament server does. It accepts every name and password, so keep
+    treats any other name as default-1500-0, as the tournament server does. It accepts every name and password, so keep
     it on a network that you trust. Ctrl-C stops it.
 
     Examples:
@@ -121,8 +121,8 @@ def play(
 
     Without a server (--server, or [csa] server) it plays the embedded game, which needs nothing else: the fleet (node
     processes of this machine) plays a single searcher over a practice server on this machine, live in this terminal.
-    Ctrl-C ends a game in good order, and writes its record; on a server it resigns the game. gougi stop lets the
-    running game end and starts no other. If the terminal is closed, a game on a server goes on; an embedded one ends.
+    Ctrl-C ends a game cleanly, and writes its record; on a server it resigns the game. gougi stop lets the running
+    game end; the player begins no other. If the terminal is closed, a game on a server continues; an embedded one ends.
 
     A live page shows the game and the fleet's search in a browser; the command prints its address. --page off
     switches it off.

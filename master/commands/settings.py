@@ -42,8 +42,8 @@ def config(
 ) -> None:
     """Print the configuration in force, and the source of each value.
 
-    A value comes from the environment, the file, or it is the default; a command's options go before them. Passwords
-    are left out.
+    A value comes from the environment, from the file or from the defaults; a command's options go before them.
+    Passwords are left out.
 
     Examples:
 

@@ -162,7 +162,7 @@ def stop(
 
     The running game is played to its end, and no other one is begun; a player that waits for a game ends at once. It
     finds the gougi play that you run on this machine. If there are several, it names them and ends none: choose one by
-    its process, or --all. The exit code is 1 if there is none.
+    its process number, or --all. The exit code is 1 if there is none.
 
     Examples:
 

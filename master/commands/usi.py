@@ -43,25 +43,29 @@ def usi(
         ),
     ] = None,
     connect: Annotated[
-        str | None, typer.Option(metavar="HOST:PORT", help="Be the engine that somebody serves there with --listen.")
+        str | None, typer.Option(metavar="HOST:PORT", help="Be the engine that gougi usi --listen serves there.")
     ] = None,
     secret_file: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="File (mode 600) of the secret of both. Default: GOUGI_USI_SECRET."),
+        typer.Option(metavar="FILE", help="File (mode 600) with the secret of both sides. Default: GOUGI_USI_SECRET."),
     ] = None,
     keep: Annotated[
         float, typer.Option(min=0, metavar="S", help="--listen: seconds that the engine stays when its GUI is gone.")
     ] = 60.0,
-    tls_cert: Annotated[Path | None, typer.Option(metavar="FILE", help="--listen: encrypt; the certificate.")] = None,
+    tls_cert: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="--listen: encrypt, with this certificate.")
+    ] = None,
     tls_key: Annotated[Path | None, typer.Option(metavar="FILE", help="--listen: the certificate's key.")] = None,
     tls_ca: Annotated[
         Path | None, typer.Option(metavar="FILE", help="--connect: encrypt, and trust this certificate.")
     ] = None,
-    tls: Annotated[bool, typer.Option("--tls", help="--connect: encrypt; the system trusts the certificate.")] = False,
+    tls: Annotated[
+        bool, typer.Option("--tls", help="--connect: encrypt, and trust the system's certificates.")
+    ] = False,
 ) -> int:
     """Speak USI on standard input and output: an engine for any GUI.
 
-    Register "gougi usi" in the GUI as an engine. It is the whole fleet: it opens when the GUI gets ready to play, and
+    Register "gougi usi" in the GUI as an engine. It is the whole fleet: it opens when the GUI sends isready, and
     ends with the GUI. Nodes, threads, table, network and mode are options of the engine; their defaults come from
     the configuration. "gougi usi --single" is one searcher, without a fleet.
 

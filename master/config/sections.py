@@ -70,7 +70,7 @@ class NodeKindConfig(_Section):
     hash_mb: Annotated[int, Field(ge=1, le=1 << 20)] | None = None
     threads: Annotated[int, Field(ge=1, le=512)] | None = None
     win_scale: Annotated[float, Field(ge=1, le=100_000)] | None = None
-    """Centipawns of the engine with which three of four games are won (odds e to 1). Ours: 750; many engines: 600."""
+    """Centipawns of the engine with which 73 of 100 games are won (odds e to 1). Ours: 750; many engines: 600."""
 
     @model_validator(mode="after")
     def _is_one_or_the_other(self) -> NodeKindConfig:
@@ -108,7 +108,7 @@ class ClusterConfig(_Section):
     """Engines of the nodes, assigned in turn: a table for each kind. {} is our own searcher with the settings of
     [engine], {eval_file = "other.bin"} the same with another network (hash_mb, threads, fv_scale likewise),
     {command = ["/usr/games/gpsusi"], options = {LimitDepth = "10"}} any USI engine. win_scale = 600: the centipawns
-    with which it wins three of four games (ours: 750). Empty: all nodes run our own."""
+    with which it wins 73 of 100 games (ours: 750). Empty: all nodes run our own."""
     share_depth: Annotated[int, Field(ge=0, le=60)] = _SHARING.depth
     """Nodes with the same network send each other the table entries of at least this depth, and what they have learned
     in the histories. 0: none."""
@@ -136,7 +136,7 @@ class CsaConfig(_Section):
     """Games to play, one after another. 0: without end."""
     attempts: Annotated[int, Field(ge=0)] = 30
     """Give up after this many failures in a row: a server that cannot be reached, or a connection that breaks before a
-    game begins. The delays between attempts grow to two minutes, so 30 failures take 50 minutes. 0: never."""
+    game begins. The delays grow to two minutes; those of 30 failures take up to 50 minutes. 0: never."""
 
 
 class ClockConfig(_Section):

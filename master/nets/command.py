@@ -41,7 +41,7 @@ def list_nets(
     """List the public networks that gougi net get knows.
 
     "checked" says who vouches for the hash of a network: several public sources that agree, one source, or nobody. The
-    project itself has downloaded none of them. "get" says how one comes here: by this command, or by hand from its page
+    project itself has downloaded none of them. "get" says how you get one: by gougi net get, or by hand from its page
     (gougi net list NAME names it).
 
     Examples:
