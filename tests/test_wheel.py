@@ -16,6 +16,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from hatch_build import RenameError, Renamer, packed
+from tests.usi_game import play_over_usi
 from worker.pack import SHIPPED, SUFFIX
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -165,30 +166,7 @@ def test_it_plays_without_a_clone(installed: Path, tmp_path: Path) -> None:
     assert run([gougi, "--version"], tmp_path).stdout == f"gougi {distribution('gougi').version}\n"
     warm = run([gougi, "warm"], tmp_path, timeout_s=700)
     assert warm.returncode == 0, warm.stderr
-    moves: list[str] = []
-    engine = subprocess.Popen(
-        [str(installed / "gougi-usi")],
-        cwd=tmp_path,
-        env=bare(tmp_path),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert engine.stdin is not None
-    assert engine.stdout is not None
-    with engine:
-        engine.stdin.write("usi\nisready\nusinewgame\n")
-        while len(moves) < 8:
-            position = f"position startpos moves {' '.join(moves)}".removesuffix(" moves ")
-            engine.stdin.write(f"{position}\ngo nodes 300\n")
-            engine.stdin.flush()
-            for line in engine.stdout:
-                if line.startswith("bestmove"):
-                    moves.append(line.split()[1])
-                    break
-        engine.stdin.write("quit\n")
-    assert engine.returncode == 0
-    assert len(set(moves)) == 8
+    play_over_usi([str(installed / "gougi-usi")], tmp_path, bare(tmp_path), "isready\nusinewgame\n", "go nodes 300")
 
 
 @pytest.mark.slow

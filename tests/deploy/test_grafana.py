@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import time
 import urllib.parse
@@ -23,6 +22,7 @@ from cluster.metrics.catalogue import FLEET
 from master.logs.game_metrics import GAME
 from tests.deploy.rendered import DEPLOY
 from tests.master.command import Running
+from tests.master.csa.peer import free_port
 
 GRAFANA = DEPLOY / "grafana"
 DASHBOARD = json.loads((GRAFANA / "dashboard.json").read_text(encoding="utf-8"))
@@ -75,12 +75,6 @@ def test_when_alerts_fire(tmp_path: Path) -> None:
         ["promtool", "test", "rules", "tests.yml"], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 class Prometheus:

@@ -146,10 +146,6 @@ def test_no_unit_sets_a_value_that_the_hardening_sets_after_it() -> None:
         assert not (keys(service) & hardening) - many, service.name
 
 
-def test_boot_installs_every_drop_in() -> None:
-    assert '"$units"/gougi-*.service.d /etc/systemd/system/' in (DEPLOY / "scripts" / "install.sh").read_text()
-
-
 def test_a_service_without_hardening_is_found(machine: Path) -> None:
     shutil.rmtree(machine / "etc" / "systemd" / "system" / "gougi-.service.d")
     assert _exposed(machine, "gougi-node.service").returncode != 0

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.master.command import GOUGI, ROOT, environment
+from tests.usi_game import play_over_usi
 from tests.worker.builds import OTHER
 
 pytestmark = pytest.mark.slow
@@ -82,33 +83,9 @@ def test_the_searcher_compiles_evaluates_and_searches_the_same_tree(planted: dic
 
 
 def test_a_game_by_usi(planted: dict[str, str], tmp_path: Path) -> None:
-    moves: list[str] = []
+    begin = "setoption name USI_Hash value 16\nsetoption name Threads value 2\nisready\nusinewgame\n"
     words = [*GOUGI, "usi", "--single"]
-    engine = subprocess.Popen(
-        words,
-        cwd=tmp_path,
-        env=environment(tmp_path, planted),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert engine.stdin is not None
-    assert engine.stdout is not None
-    with engine:
-        engine.stdin.write(
-            "usi\nsetoption name USI_Hash value 16\nsetoption name Threads value 2\nisready\nusinewgame\n"
-        )
-        while len(moves) < 8:
-            position = " ".join(["position startpos", *(["moves", *moves] if moves else [])])
-            engine.stdin.write(f"{position}\ngo btime 0 wtime 0 byoyomi 100\n")
-            engine.stdin.flush()
-            for line in engine.stdout:
-                if line.startswith("bestmove"):
-                    moves.append(line.split()[1])
-                    break
-        engine.stdin.write("quit\n")
-    assert engine.returncode == 0
-    assert len(set(moves)) == 8
+    play_over_usi(words, tmp_path, environment(tmp_path, planted), begin, "go btime 0 wtime 0 byoyomi 100")
 
 
 def test_an_analysis(planted: dict[str, str], tmp_path: Path) -> None:

@@ -132,7 +132,6 @@ def test_eval_names_the_bad_line(here: Here, tmp_path: Path) -> None:
     result = here("eval", "--file", "positions.txt")
     assert error_of(result).startswith("positions.txt, line 2: ")
     assert "no such file" in error_of(here("eval", "--file", "missing.txt"))
-    assert "give --sfen or --file, not both" in error_of(here("eval", "--sfen", "x", "--file", "y"))
 
 
 def test_eval_with_a_broken_net(here: Here, tmp_path: Path) -> None:

@@ -18,7 +18,6 @@ import pytest
 
 from master.analysis.html import _ENDINGS as ENDINGS
 from master.analysis.judgement import BANDS, Sureness
-from master.analysis.report import ReportSettings as ReportSettings
 from master.ui.texts import error_words, say
 from master.words import _EXPECTED as EXPECTED
 from worker.files import _REASONS as REASONS

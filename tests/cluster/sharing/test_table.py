@@ -275,7 +275,11 @@ def test_others_are_heard_for_their_moves_but_not_another_build() -> None:
     assert orders["n4"].bytes_per_s == 0
 
 
-@given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("cde")), min_size=1, max_size=120))
+def nodes_of(count: int) -> st.SearchStrategy[list[tuple[str, str]]]:
+    return st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("cde")), min_size=count, max_size=count)
+
+
+@given(st.integers(1, 60).flatmap(nodes_of))
 def test_the_choice_of_listeners(nodes: list[tuple[str, str]]) -> None:
     """Two builds with three networks each, in any number."""
     meanings = [build * 16 + net * 16 for build, net in nodes]

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from cluster.split.dealing import Dealing, deal, highest_averages, likelihood
 from cluster.split.tree import Leaf, Split, TakeoverMargin, Tree, TreeLine, leaves
-from tests.cluster.split.trees import check_tree
-from worker.engine import Bound
+from tests.cluster.split.trees import check_tree, line
 from worker.score import mate_in, mated_in
 
 MARGIN = TakeoverMargin(0, 0, 0)
@@ -25,10 +24,6 @@ BRANCHES = 9
 def names(path: tuple[str, ...], branches: int = BRANCHES) -> tuple[str, ...]:
     """The moves after a path of a game with ``branches`` moves in every position."""
     return tuple(f"{chr(97 + len(path))}{index}" for index in range(1, branches + 1))
-
-
-def line(score: int, *pv: str, depth: int = 10, bound: Bound = Bound.EXACT) -> TreeLine:
-    return TreeLine(depth, score, bound, pv)
 
 
 def known(*lines: TreeLine) -> dict[tuple[str, ...], TreeLine]:

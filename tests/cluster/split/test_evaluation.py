@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from cluster.split.evaluation import TreeEvaluation, Value, Window, windows
 from cluster.split.redeal import contention, reason
 from cluster.split.tree import Leaf, Split, TakeoverMargin, Tree, TreeLine, leaves
-from tests.cluster.split.trees import negamax, trees
+from tests.cluster.split.trees import line, negamax, trees
 from worker.engine import Bound
 from worker.score import mate_in, mated_in
 
@@ -59,10 +59,6 @@ def test_without_a_proof_a_move_is_worth_at_most_its_value() -> None:
 
 BEST, SECOND, REST = Leaf(moves=("a",)), Leaf(moves=("b",)), Leaf(ignore=("a", "b"))
 THREE = Split((), (BEST, SECOND, REST))
-
-
-def line(score: int, *pv: str, bound: Bound = Bound.EXACT, depth: int = 10) -> TreeLine:
-    return TreeLine(depth, score, bound, pv)
 
 
 def test_others_are_tested_against_the_best() -> None:

@@ -19,6 +19,7 @@ from cluster.split.evaluation import OPEN, TreeEvaluation, Window
 from cluster.split.redeal import RedealLimits, contention, is_decided, match, reason, window_is_lost
 from cluster.split.tree import KnownLines, Leaf, Legal, Split, TakeoverMargin, Tree, TreeLine, leaves
 from tests.cluster.coordination.bench import SETTINGS, TIMED, Bench
+from tests.cluster.split.trees import line
 from worker.engine import Bound
 from worker.score import mate_in
 from worker.shogi import STARTPOS
@@ -28,10 +29,6 @@ A, B, OTHERS = Leaf(moves=("a",)), Leaf(moves=("b",)), Leaf(ignore=("a", "b"))
 THREE = Split((), (A, B, OTHERS))
 A_R, A_REST = Leaf(("a",), ("r",)), Leaf(("a",), ignore=("r",))
 DEEP = Split((), (Split(("a",), (A_R, A_REST)), Leaf(ignore=("a",))))
-
-
-def line(score: int, *pv: str, bound: Bound = Bound.EXACT, depth: int = 10) -> TreeLine:
-    return TreeLine(depth, score, bound, pv)
 
 
 class TestReason:

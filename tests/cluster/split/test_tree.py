@@ -20,17 +20,13 @@ from cluster.split.tree import (
     replaces,
     takes_over,
 )
-from tests.cluster.split.trees import negamax, trees
+from tests.cluster.split.trees import line, negamax, trees
 from worker.engine import Bound
 from worker.score import MATE, mate_in, mated_in
 
 MARGIN = TakeoverMargin(margin=10, shallow=0, per_ply=20)
 BEST, OTHERS = Leaf(moves=("7g7f",)), Leaf(ignore=("7g7f",))
 TWO = Split((), (BEST, OTHERS))
-
-
-def line(score: int, *pv: str, depth: int = 10, bound: Bound = Bound.EXACT) -> TreeLine:
-    return TreeLine(depth, score, bound, pv)
 
 
 SCORES = st.one_of(st.integers(-500, 500), st.integers(1, 40).map(mate_in), st.integers(0, 40).map(mated_in))

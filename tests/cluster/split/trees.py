@@ -1,10 +1,15 @@
-"""Split trees: random ones, their reference value, and a check of their completeness."""
+"""Split trees: lines of them, random ones, their reference value, and a check of their completeness."""
 
 from __future__ import annotations
 
 from hypothesis import strategies as st
 
 from cluster.split.tree import Leaf, Legal, Split, Tree, TreeLine, leaves
+from worker.engine import Bound
+
+
+def line(score: int, *pv: str, depth: int = 10, bound: Bound = Bound.EXACT) -> TreeLine:
+    return TreeLine(depth, score, bound, pv)
 
 
 @st.composite

@@ -75,6 +75,14 @@ def test_a_side_that_repeats_by_checks_alone_has_lost(more: tuple[str, ...]) -> 
     assert (sp.end, sp.result) == (PERPETUAL, -1)
 
 
+def test_a_repetition_without_checks_is_a_draw() -> None:
+    position, sp = Position.startpos(), new_record()
+    position.push_all(("2h3h", "8b7b", "3h2h", "7b8b") * 3)
+    sp.most_moves = 512
+    assert _is_over(position.record, ThreadState().record, sp)
+    assert (sp.end, sp.result) == (REPEATED, 0)
+
+
 def test_a_game_is_adjudicated_by_scores_and_spares_mates() -> None:
     settings = tiny(games=20, entering=0, played_out=0, decided=0.8, decided_plies=4, scale=1000.0)
     limit = settings.score_of(0.8)

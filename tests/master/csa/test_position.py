@@ -87,8 +87,15 @@ def test_refuses_what_is_no_sfen(sfen: str) -> None:
         csa_from_sfen(sfen)
 
 
-@given(st.lists(st.text(alphabet="P123456789I+-00FUKYALOU *", max_size=32), max_size=12))
-def test_any_lines_give_a_position_or_the_error(lines: list[str]) -> None:
+LINES = ["PI", "PI82HI22KA", "P-51OU", "P+59OU52KI53FU00KI", "P-00AL", "P2 * -HI", "P+00FU"]
+
+
+@given(
+    st.lists(st.sampled_from(LINES) | st.text(alphabet="P123456789I+-00FUKYALOU *", max_size=32), max_size=12),
+    st.sampled_from(["+", "-", ""]),
+)
+def test_any_lines_give_a_position_or_the_error(lines: list[str], turn: str) -> None:
+    lines = [*lines, turn]
     try:
         sfen = sfen_from_csa(lines)
         back = csa_from_sfen(sfen)

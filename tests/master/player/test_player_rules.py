@@ -215,6 +215,3 @@ def test_declares_never_if_the_rule_is_not_offered() -> None:
 def test_a_wrong_declaration_is_not_sent() -> None:
     table = Table().begin()
     assert table.decide("win", None)[0] == "+"
-
-
-# Resigning

@@ -84,10 +84,13 @@ def test_the_increment_is_used_up_first() -> None:
 
 def test_a_screen_of_80_columns_cuts_only_variations_and_notes() -> None:
     view = GameView(now=lambda: 0.0)
-    for event in GAME[:5]:
+    variation = ("7g7f", "3c3d", "2g2f", "8c8d", "2f2e", "8d8e", "6i7h", "4a3b")
+    for event in (*GAME[:4], replace(DECISION, lines=(replace(DECISION.lines[0], pv=variation),))):
         view.observe(event)
+    view.note("warning: node_lost " + "x" * 80)
     lines = drawn(view, 80, 24)
-    assert all("☖" in line for line in lines if "…" in line)
+    first, second = (line for line in lines if "…" in line)
+    assert "☗７六歩 ☖３四歩 ☗２六歩" in first and "warning: node_lost" in second
     assert "612.3k" in " ".join(lines) and "decided by split" in " ".join(lines)
 
 

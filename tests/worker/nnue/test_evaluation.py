@@ -1,7 +1,4 @@
-"""The evaluation is updated if possible, serves many positions and threads, and gives sensible scores.
-
-`test_paths` runs all of it once more for older CPUs.
-"""
+"""The evaluation is updated if possible, serves many positions and threads, and gives sensible scores."""
 
 from __future__ import annotations
 

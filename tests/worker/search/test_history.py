@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from worker.jit import jit
-from worker.jit.memory import ld16
+from tests.worker.search.tables import read
 from worker.search import parameters as p
 from worker.search.correction import note_keys
 from worker.search.history import (
@@ -18,11 +17,6 @@ from worker.search.history import (
 )
 from worker.search.state import BUTTERFLY_LIMIT, OFFSET, ThreadState, begin_search
 from worker.shogi import Position
-
-
-@jit()
-def read(address):  # type: ignore[no-untyped-def]
-    return ld16(address)
 
 
 def test_histories_stay_within_their_limit_and_come_back() -> None:

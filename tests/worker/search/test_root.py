@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from lab.training import generation0
+from tests.worker.search.tables import read
 from worker.engine import Limits
-from worker.jit import jit
-from worker.jit.memory import ld16
 from worker.nnue import Network
 from worker.rules import Rules
 from worker.score import INFINITE, MATE
@@ -17,11 +16,6 @@ from worker.search.root import search_root_in
 from worker.search.thread import SearchThread, Task
 from worker.search.tt import EXACT, LOWER, TranspositionTable, entry_bound, entry_depth, probe
 from worker.shogi import STARTPOS, Position, move_to_usi
-
-
-@jit()
-def read(address):  # type: ignore[no-untyped-def]
-    return ld16(address)
 
 
 def test_moves_tried_in_vain_fall_and_the_root_is_stored() -> None:

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.worker.search.tables import read
 from worker.engine import Limits
-from worker.jit import jit
-from worker.jit.memory import ld16
 from worker.score import MATE_BOUND, mate_in, mated_in
 from worker.search.engine import NumbaEngine
 from worker.search.history import learn
@@ -73,11 +72,6 @@ def test_helpers_spread() -> None:
     assert len(patterns) == 20
     for depth in range(10, 30):
         assert 7 <= sum(skips(number, depth) for number in range(1, 21)) <= 13
-
-
-@jit()
-def read(address):  # type: ignore[no-untyped-def]
-    return ld16(address)
 
 
 def test_threads_of_an_engine_learn_together_and_forget_together() -> None:

@@ -25,6 +25,7 @@ from worker.shogi.position import Replay
 from worker.shogi.state import MAX_HISTORY
 
 SHUFFLE = ("2h3h", "8b7b", "3h2h", "7b8b")
+OTHER = "l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1"
 
 
 def snapshot(position: Position) -> tuple[object, ...]:
@@ -279,7 +280,16 @@ def test_an_error_of_an_sfen_names_the_fault(sfen: str, words: str) -> None:
         Position.from_sfen(sfen)
 
 
-@given(st.text(alphabet="lnsgkbrpLNSGKBRP+123456789/ bw-", max_size=80))
+SIGNS = "lnsgkbrpLNSGKBRP+123456789/ bw-"
+
+
+@given(
+    st.text(alphabet=SIGNS, max_size=80)
+    | st.builds(
+        lambda sfen, at, sign: sfen[:at] + sign + sfen[at + 1 :],
+        st.sampled_from([*HANDICAPS.values(), OTHER]), st.integers(0, 70), st.sampled_from(SIGNS),
+    )
+)  # fmt: skip
 @settings(max_examples=150)
 def test_any_text_is_read_or_refused(text: str) -> None:
     try:
@@ -293,9 +303,6 @@ def test_sfen_round_trip() -> None:
     endgame = "8l/1l+R2P3/p2pBG1pp/kps1p4/Nn1P2G2/P1P1P2PP/1PS6/1KSG3+r1/LN2+p3L w Sbgn3p 124"
     for text in (*HANDICAPS.values(), DECLARABLE, endgame):
         assert Position.from_sfen(text).sfen() == text
-
-
-OTHER = "l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1"
 
 
 def fresh(sfen: str, moves: list[str]) -> Position:
