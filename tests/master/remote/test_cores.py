@@ -365,7 +365,8 @@ def test_the_bridges_dialect() -> None:
     assert host.out == [StartEngine(1), ToEngine(1, "usi"), Send(3, "usiok")]
 
 
-def test_a_run_finds_the_engine_of_the_one_that_was_cut_with_its_search_stopped() -> None:
+def cut_in_a_search() -> Host:
+    """A user of plain USI is cut at 5 s while the engine searches; at 50 s a second connection opens."""
     host = Host("Gougi", "", 60)
     host.opened(1, "n", 0)
     for line in ("run gougi", "usi", "position startpos", "go infinite"):
@@ -373,6 +374,11 @@ def test_a_run_finds_the_engine_of_the_one_that_was_cut_with_its_search_stopped(
     host.gone(1, 5)
     host.opened(2, "n", 50)
     host.out.clear()
+    return host
+
+
+def test_a_run_finds_the_engine_of_the_one_that_was_cut_with_its_search_stopped() -> None:
+    host = cut_in_a_search()
     host.heard(2, "run gougi", 50)
     host.said(1, "info depth 3")
     host.said(1, "bestmove 7g7f")
@@ -389,37 +395,27 @@ def test_a_run_finds_the_engine_of_the_one_that_was_cut_with_its_search_stopped(
 
 def test_answers_during_the_stop_are_passed_on() -> None:
     """The engine answers ``usi`` at once, before its search has ended."""
-    host = Host("Gougi", "", 60)
-    host.opened(1, "n", 0)
-    for line in ("run gougi", "usi", "position startpos", "go infinite"):
-        host.heard(1, line, 0)
-    host.gone(1, 5)
-    host.opened(2, "n", 6)
-    host.heard(2, "run gougi", 6)
+    host = cut_in_a_search()
+    host.heard(2, "run gougi", 50)
     host.out.clear()
-    host.heard(2, "usi", 6)
+    host.heard(2, "usi", 50)
     host.said(1, "usiok")
     host.said(1, "info depth 3 pv 2g2f")
-    host.heard(2, "go movetime 9", 6)
+    host.heard(2, "go movetime 9", 50)
     host.said(1, "bestmove 7g7f")
     host.said(1, "bestmove 2g2f")
     assert host.out == [ToEngine(1, "usi"), Send(2, "usiok"), ToEngine(1, "go movetime 9"), Send(2, "bestmove 2g2f")]
 
 
 def test_a_second_cut_still_stops_the_search() -> None:
-    host = Host("Gougi", "", 60)
-    host.opened(1, "n", 0)
+    host = cut_in_a_search()
     for line in ("run gougi", "go infinite"):
-        host.heard(1, line, 0)
-    host.gone(1, 1)
-    host.opened(2, "n", 1)
-    for line in ("run gougi", "go infinite"):
-        host.heard(2, line, 1)
+        host.heard(2, line, 50)
     host.said(1, "bestmove 7g7f")
-    host.gone(2, 2)
-    host.opened(3, "n", 2)
+    host.gone(2, 51)
+    host.opened(3, "n", 52)
     host.out.clear()
-    host.heard(3, "run gougi", 2)
+    host.heard(3, "run gougi", 52)
     host.said(1, "bestmove 2g2f")
     assert host.out == [ToEngine(1, "stop")]
 
