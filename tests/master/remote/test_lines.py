@@ -143,7 +143,7 @@ def stage(tmp_path: Path) -> Stage:
 
 @pytest.mark.parametrize(
     ("games", "moves", "cuts"),
-    [(1, 12, 6), pytest.param(25, 4, 100, marks=[pytest.mark.slow, pytest.mark.timeout(900)])],
+    [(1, 12, 6), pytest.param(10, 10, 100, marks=[pytest.mark.slow, pytest.mark.timeout(900)])],
 )
 async def test_cuts_lose_no_move_and_double_none(games: int, moves: int, cuts: int, stage: Stage) -> None:
     rng = random.Random(7)
