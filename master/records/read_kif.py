@@ -272,8 +272,8 @@ class _Reader:
             self._reading.notices.append(f"{what} cannot be read to their end, the first in line {faulty[0] + 1}")
 
     def _line(self, line: str, number: int) -> None:
-        if not line.strip(" \t　") or line.startswith(("#", "&")):
-            return
+        if not line.strip(" \t　") or line.startswith(("#", "&", "盤面回転")):
+            return  # 盤面回転: the program showed the board from white's side
         if line.startswith("*"):
             comment_on(self._reading, self._walk, line[1:], over=self._over)
         elif self._walk is None and FILES_OVER_DIAGRAM.fullmatch(line):

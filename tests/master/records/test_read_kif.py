@@ -136,7 +136,7 @@ def test_no_handicap_is_the_usual_start() -> None:
     assert read(FIRST).start_sfen == STARTPOS
 
 
-PASSED_OVER = ("#--separator--", "&しおり", "*comment", "", "　", "# 変化", "備考：text")
+PASSED_OVER = ("#--separator--", "&しおり", "*comment", "", "　", "# 変化", "備考：text", "盤面回転")
 
 
 @pytest.mark.parametrize("line", PASSED_OVER)
