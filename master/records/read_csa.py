@@ -8,7 +8,7 @@ from typing import Final
 
 from master.csa import SIGNS
 from master.csa.position import CsaPositionError, sfen_from_csa
-from master.records.reading import Reading, RecordFault, Walk, bounded_ms, ended, finish
+from master.records.reading import Ended, Reading, RecordFault, Walk, bounded_ms, ended, finish
 from worker.shogi import STARTPOS
 from worker.shogi.pieces import CSA_NAMES, KING, PROMOTED, square
 
@@ -28,7 +28,7 @@ _FACTS: Final = {
     "JISHOGI": "impasse_rule",
     "NOTE": "comment",
 }
-ENDS: Final = {
+_ENDS: Final = {
     "TORYO": ("RESIGN", "loss"),
     "CHUDAN": ("INTERRUPT", ""),
     "SENNICHITE": ("REPETITION_DRAW", ""),
@@ -42,6 +42,14 @@ ENDS: Final = {
     "FUZUMI": ("NO_MATE", ""),
 }
 """rsshogi's word for each special move, and its meaning for the side to move."""
+
+
+def special(word: str, turn: int) -> Ended:
+    """The end that a special move tells (``TORYO``, ``+ILLEGAL_ACTION`` …); ``turn``: the side to move."""
+    if word in ("+ILLEGAL_ACTION", "-ILLEGAL_ACTION"):
+        return ended("WIN_BY_ILLEGAL_MOVE", "win", 1 - SIGNS.index(word[0]))
+    kind, outcome = _ENDS.get(word, ("UNKNOWN", ""))
+    return ended(kind, outcome, turn, word)
 
 
 def csa_parts(lines: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
@@ -168,11 +176,7 @@ class _Reader:
         walk = self._begun("%" + word, number)
         if self._reading.end is not None:
             raise _fault("%" + word, number, walk)
-        if word in ("+ILLEGAL_ACTION", "-ILLEGAL_ACTION"):
-            self._reading.end = ended("WIN_BY_ILLEGAL_MOVE", "win", 1 - SIGNS.index(word[0]))
-        else:
-            kind, outcome = ENDS.get(word, ("UNKNOWN", ""))
-            self._reading.end = ended(kind, outcome, walk.turn, word)
+        self._reading.end = special(word, walk.turn)
 
     def _comment(self, text: str) -> None:
         """``'** 35 -3334FU`` is the player's score and variation, ``'*`` a comment; other comments are not for

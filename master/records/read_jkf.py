@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from master.records.kif_start import NAMES
-from master.records.read_csa import ENDS
+from master.records.read_csa import special
 from master.records.read_kif import FACTS, comment_on
-from master.records.reading import Reading, ReadMove, RecordFault, Walk, bounded_ms, ended, finish
+from master.records.reading import Reading, ReadMove, RecordFault, Walk, bounded_ms, finish
 from worker.shogi import sfen
 from worker.shogi.pieces import CSA_NAMES, KING, square
 
@@ -69,9 +69,7 @@ def _line(
             if walk.illegal is None and (clock := (one.get("time") or {}).get("now")):
                 walk.moves[-1].ms = bounded_ms(3600 * clock.get("h", 0) + 60 * clock.get("m", 0) + clock["s"])
         elif one.get("special"):
-            word = str(one["special"])
-            kind, outcome = ENDS.get(word, ("UNKNOWN", ""))
-            line.end = ended(kind, outcome, walk.turn, word)
+            line.end = special(str(one["special"]), walk.turn)
         for text in one.get("comments") or ():
             comment_on(line, walk, str(text))
     line.moves = walk.moves[len(played) :]

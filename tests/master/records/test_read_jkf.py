@@ -27,6 +27,12 @@ def test_a_game() -> None:
     assert game.moves[1].comments == ["so"]
 
 
+@pytest.mark.parametrize(("word", "winner"), [("+ILLEGAL_ACTION", 1), ("-ILLEGAL_ACTION", 0)])
+def test_an_illegal_action_loses(word: str, winner: int) -> None:
+    game = read([FIRST, SECOND, {"special": word}])
+    assert (game.ending, game.winner) == ("WIN_BY_ILLEGAL_MOVE", winner)
+
+
 @pytest.mark.parametrize(("preset", "board"), [("7_L", "2sgkg3"), ("7_R", "3gkgs2"), ("5_L", "1nsgkgs2")])
 def test_presets(preset: str, board: str) -> None:
     game = read([SECOND, FIRST], {"preset": preset})
