@@ -174,9 +174,10 @@ class _Reader:
 
     def _end(self, word: str, number: int) -> None:
         walk = self._begun("%" + word, number)
-        if self._reading.end is not None:
+        end = special(word, walk.turn)
+        if self._reading.end not in (None, end):  # shogi-server keeps %KACHI twice
             raise _fault("%" + word, number, walk)
-        self._reading.end = special(word, walk.turn)
+        self._reading.end = end
 
     def _comment(self, text: str) -> None:
         """``'** 35 -3334FU`` is the player's score and variation, ``'*`` a comment; other comments are not for

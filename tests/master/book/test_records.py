@@ -70,6 +70,13 @@ def test_games_that_are_taken(tmp_path: Path, text: str, rules: importing.GameFi
     assert isinstance(read(tmp_path, text, rules), list)
 
 
+@pytest.mark.parametrize(("end", "won"), [("%KACHI\nT1\n%KACHI\n'summary:kachi:ABC win:DEF lose", 1.0)])
+def test_endings_as_floodgate_keeps_them(tmp_path: Path, end: str, won: float) -> None:
+    plies = read(tmp_path, record(end=end, summary=""))
+    assert isinstance(plies, list)
+    assert plies[0].won == won
+
+
 def test_every_game_of_a_file_counts_and_a_broken_or_empty_one_is_named(tmp_path: Path) -> None:
     path = tmp_path / "games.csa"
     path.write_text("/\n".join((record(), ILLEGAL, "V2.2\nPI\n+\n", record(["2g2f", LINE[1], LINE[0], LINE[3]]))))

@@ -92,6 +92,18 @@ def test_endings(word: str, end: tuple[str, int | None]) -> None:
     assert (game.reading.end_comments, game.reading.end_ms) == (["said at the end"], 1000)
 
 
+@pytest.mark.parametrize(
+    ("end", "ending"),
+    [
+        ("%KACHI\nT4\n%KACHI\n'summary:kachi:A win:B lose\n", ("WIN_BY_DECLARATION", 0)),
+        ("%TORYO\n'summary:abnormal:A lose:B win\n", ("RESIGN", 1)),
+    ],
+)
+def test_endings_as_shogi_server_keeps_them(end: str, ending: tuple[str, int | None]) -> None:
+    game = read(f"{HEAD}PI\n+\n{PLAYED}{end}'$END_TIME:2024/01/01 00:10:00\n")
+    assert (game.ending, game.winner, game.notice) == (*ending, "")
+
+
 def test_statements_and_times() -> None:
     game = read(f"{HEAD}PI,+\n+7776FU,T3\n-3334FU,T2.5\r\n'** 35 +2726FU #1200\n'*hello\n'plain\n%TORYO,T1\n")
     assert [(move.usi, move.ms, move.score) for move in game.moves] == [("7g7f", 3000, None), ("3c3d", 2500, 35)]
