@@ -14,6 +14,16 @@ from worker.shogi.pieces import CSA_NAMES, KING, PROMOTED, square
 
 _MOVE: Final = re.compile(r"([+-])(00|[1-9][1-9])([1-9])([1-9])([A-Z]{2})")
 _OWN: Final = re.compile(r"\*\* ?([+-]?[0-9]{1,9})((?: [+-][0-9]{4}[A-Z]{2})*)(?: #([0-9]{1,18}))? *")
+_SUMMARY: Final = re.compile(r"summary:([a-z_ ]+):([^:]*) (win|lose|draw):([^:]*) (win|lose|draw)\s*")
+_SUMMED_UP: Final = {
+    "sennichite": "REPETITION_DRAW",
+    "max_moves": "MAX_MOVES",
+    "time up": "TIMEOUT",
+    **dict.fromkeys(
+        ("illegal move", "illegal kachi", "uchifuzume", "oute_kaihimore", "oute_sennichite"), "LOSE_BY_ILLEGAL_MOVE"
+    ),
+}
+"""rsshogi's word for each end that shogi-server tells in a comment alone (``game_result.rb``)."""
 _TIME: Final = re.compile(r"T(\d+(?:\.\d*)?)")
 _FACTS: Final = {
     "EVENT": "event",
@@ -76,6 +86,8 @@ class _Reader:
         self._position: list[tuple[int, str]] = []
         self._walk: Walk | None = None
         self._reading = Reading()
+        self._summary: Ended | None = None
+        """The end by shogi-server's last comment."""
 
     def read(self, lines: Sequence[str]) -> Reading:
         for number, line in enumerate(lines):
@@ -92,6 +104,7 @@ class _Reader:
             raise RecordFault("the side to move (+ or -) is missing", self._position[-1][0])
         walk = self._walk or Walk(STARTPOS)
         self._reading.names = self._names[0], self._names[1]
+        self._reading.end = self._summary or self._reading.end
         return finish(walk, self._reading)
 
     def _head(self, line: str, number: int) -> None:
@@ -180,8 +193,12 @@ class _Reader:
         self._reading.end = end
 
     def _comment(self, text: str) -> None:
-        """``'** 35 -3334FU`` is the player's score and variation, ``'*`` a comment; other comments are not for
-        programs."""
+        """``'** 35 -3334FU`` is the player's score and variation, ``'*`` a comment, ``'summary:`` shogi-server's last
+        word; other comments are not for programs."""
+        if (told := _SUMMARY.fullmatch(text)) is not None and told[1] in _SUMMED_UP:
+            results = {told[2]: told[3], told[4]: told[5]}
+            winner = next((colour for colour, name in enumerate(self._names) if results.get(name) == "win"), None)
+            self._summary = Ended(_SUMMED_UP[told[1]], winner)
         if not text.startswith("*"):
             return
         walk, end = self._walk, self._reading.end

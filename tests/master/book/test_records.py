@@ -70,7 +70,10 @@ def test_games_that_are_taken(tmp_path: Path, text: str, rules: importing.GameFi
     assert isinstance(read(tmp_path, text, rules), list)
 
 
-@pytest.mark.parametrize(("end", "won"), [("%KACHI\nT1\n%KACHI\n'summary:kachi:ABC win:DEF lose", 1.0)])
+@pytest.mark.parametrize(
+    ("end", "won"),
+    [("'summary:sennichite:ABC draw:DEF draw", 0.5), ("%KACHI\nT1\n%KACHI\n'summary:kachi:ABC win:DEF lose", 1.0)],
+)
 def test_endings_as_floodgate_keeps_them(tmp_path: Path, end: str, won: float) -> None:
     plies = read(tmp_path, record(end=end, summary=""))
     assert isinstance(plies, list)

@@ -95,7 +95,13 @@ def test_endings(word: str, end: tuple[str, int | None]) -> None:
 @pytest.mark.parametrize(
     ("end", "ending"),
     [
+        ("'summary:sennichite:B draw:A draw\n", ("REPETITION_DRAW", None)),
+        ("'summary:max_moves:A draw:B draw\n", ("MAX_MOVES", None)),
+        ("'summary:time up:A lose:B win\n", ("TIMEOUT", 1)),
+        ("'summary:oute_sennichite:B lose:A win\n", ("LOSE_BY_ILLEGAL_MOVE", 0)),
+        ("'ILLEGAL_MOVE(+7675FU)\n'summary:illegal move:A lose:B win\n", ("LOSE_BY_ILLEGAL_MOVE", 1)),
         ("%KACHI\nT4\n%KACHI\n'summary:kachi:A win:B lose\n", ("WIN_BY_DECLARATION", 0)),
+        ("%KACHI\nT4\n%KACHI\n'summary:illegal kachi:B win:A lose\n", ("LOSE_BY_ILLEGAL_MOVE", 1)),
         ("%TORYO\n'summary:abnormal:A lose:B win\n", ("RESIGN", 1)),
     ],
 )
