@@ -13,7 +13,9 @@ from worker.shogi import STARTPOS
 from worker.shogi.pieces import CSA_NAMES, KING, PROMOTED, square
 
 _MOVE: Final = re.compile(r"([+-])(00|[1-9][1-9])([1-9])([1-9])([A-Z]{2})")
-_OWN: Final = re.compile(r"\*\* ?([+-]?[0-9]{1,9})((?: [+-][0-9]{4}[A-Z]{2})*)(?: #([0-9]{1,18}))? *")
+_OWN: Final = re.compile(
+    r"\*\* ?([+-]?[0-9]{1,9})((?: [+-][0-9]{4}[A-Z]{2})*)(?: %[^#]*)?(?: #([0-9]{1,18}))? *"  # GPS Shogi writes %PASS
+)
 _SUMMARY: Final = re.compile(r"summary:([a-z_ ]+):([^:]*) (win|lose|draw):([^:]*) (win|lose|draw)\s*")
 _SUMMED_UP: Final = {
     "sennichite": "REPETITION_DRAW",

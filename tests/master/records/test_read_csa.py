@@ -117,6 +117,11 @@ def test_statements_and_times() -> None:
     assert (entry.comments, entry.nodes, entry.pv) == (["hello"], 1200, "+2726FU")
 
 
+def test_a_variation_is_read_up_to_a_pass() -> None:
+    game = read(f"{HEAD}PI\n+\n+7776FU\n'** -28 -3334FU %PASS -8384FU\n-3334FU\n'** 34 %PASS #9\n%TORYO\n")
+    assert [(move.score, move.pv, move.nodes) for move in game.moves] == [(-28, "-3334FU", None), (34, "", 9)]
+
+
 @pytest.mark.parametrize("time", ["99999999999", "9" * 400])
 def test_a_time_that_no_game_takes_is_none(time: str) -> None:
     head = f"{HEAD}$TIME:{time}+0+0\n$MAX_MOVES:{time}\n"
