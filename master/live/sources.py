@@ -20,7 +20,7 @@ from master.live.facts import Fact, Teller, fleet_fact
 from master.logs.files import Place, read_lines
 from master.records.reading import DRAWS
 from master.records.record import FROM_RSSHOGI
-from worker.score import MATE, is_mate
+from worker.score import MATE, MAX_EVAL, is_mate
 
 MOST_LINES: Final = 300
 """Lines read at once, so that a reader who waits for the rest sees the first of them soon."""
@@ -125,6 +125,11 @@ def _told(comment: str) -> int | None:
     return None
 
 
+def _own(score: int | None) -> int | None:
+    """A player's own score. One beyond our mates is another program's mate: the highest evaluation."""
+    return score if score is None or abs(score) <= MATE else MAX_EVAL if score > 0 else -MAX_EVAL
+
+
 def game_facts(game: RecordedGame) -> list[Fact]:
     """The facts of one game."""
     scores = _analysed(game)
@@ -161,7 +166,7 @@ def game_facts(game: RecordedGame) -> list[Fact]:
                 "csa": move.usi,
                 "ms": move.ms,
                 "clocks": no_clock,
-                "score": scores[ply - 1] if analysed else move.score,
+                "score": scores[ply - 1] if analysed else _own(move.score),
                 "depth": 0,
                 "nodes": 0,
                 "book": "",

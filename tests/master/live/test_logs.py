@@ -30,7 +30,7 @@ from tests.master.analysis.records import blunder_report
 from tests.master.game.playing import both
 from tests.master.live.told import HEAD, read_whole, shows
 from tests.master.scripted import ScriptedSearcher
-from worker.score import MATE
+from worker.score import MATE, MAX_EVAL
 
 
 async def play() -> None:
@@ -203,6 +203,13 @@ def test_the_scores_of_comments(tmp_path: Path, comment: str, score: int | None)
     text = f"V3.0\nPI\n+\n+7776FU\n'*{comment}\n-3334FU\n'*#評価値=5\n%TORYO\n"
     record.write_text("'CSA encoding=UTF-8\n" + text, encoding="utf-8")
     assert [fact["score"] for fact in facts_of(record) if fact["fact"] == "move"] == [score, 5]
+
+
+@pytest.mark.parametrize(("said", "score"), [(MATE - 7, MATE - 7), (15081406, MAX_EVAL), (-488281, -MAX_EVAL)])
+def test_a_score_beyond_any_mate_of_ours_is_no_mate(tmp_path: Path, said: int, score: int) -> None:
+    record = tmp_path / "game.csa"
+    record.write_text(f"V2\nPI\n+\n+7776FU\n'** {said}\n%TORYO\n", encoding="utf-8")
+    assert [fact["score"] for fact in facts_of(record) if fact["fact"] == "move"] == [score]
 
 
 def test_notices_of_a_record_are_in_the_events(tmp_path: Path) -> None:
