@@ -90,8 +90,8 @@ class LogReader:
         return []
 
 
-_SCORE: Final = re.compile(r"^#評価値=([+-]?\d{1,5})\b", re.MULTILINE)
-_MATE: Final = re.compile(r"^#詰み=(先|後)手勝ち(?::(\d{1,3})手)?", re.MULTILINE)
+_SCORE: Final = re.compile(r"#評価値=([+-]?\d{1,5})\b")
+_MATE: Final = re.compile(r"#詰み=(先|後)手勝ち(?::(\d{1,3})手)?")
 
 
 def facts_of(path: Path, notice: Callable[[str], None] = lambda _: None) -> list[Fact]:
@@ -117,12 +117,17 @@ def _analysed(game: RecordedGame) -> list[int | None]:
 
 
 def _told(comment: str) -> int | None:
-    if mate := _MATE.search(comment):
-        score = MATE - int(mate[2] or 0)
-        return score if mate[1] == "先" else -score
-    if (value := _SCORE.search(comment)) and not is_mate(int(value[1])):
-        return int(value[1])
-    return None
+    """The score of the last analysis. ShogiHome may write a number in the line after a mate."""
+    told, mated = None, False
+    for line in comment.split("\n"):
+        value, mate = None if mated else _SCORE.match(line), _MATE.match(line)
+        mated = mate is not None
+        if mate is not None:
+            score = MATE - int(mate[2] or 0)
+            told = score if mate[1] == "先" else -score
+        elif value is not None:
+            told = None if is_mate(int(value[1])) else int(value[1])
+    return told
 
 
 def _own(score: int | None) -> int | None:

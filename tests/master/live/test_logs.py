@@ -196,6 +196,9 @@ def test_an_annotated_record_has_the_analysis_scores_and_its_players(tmp_path: P
         ("#詰み=後手勝ち", -MATE),
         ("#評価値=99999", None),
         ("評価値 ≤ +30", None),
+        ("#評価値=70\n'*#読み筋=△３四歩\n'*#評価値=-12", -12),
+        ("#詰み=先手勝ち:7手\n'*#読み筋=△３四歩\n'*#評価値=-12", -12),
+        ("#詰み=先手勝ち:7手\n'*#評価値=30000", MATE - 7),
     ],
 )
 def test_the_scores_of_comments(tmp_path: Path, comment: str, score: int | None) -> None:
