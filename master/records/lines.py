@@ -169,6 +169,11 @@ class MoveLines:
             self._before = move_to(self._position.push_usi(move.usi))
         self._skipped = len(moves)
 
+    @property
+    def used_s(self) -> int:
+        """Seconds that the side to move has used so far."""
+        return self._used_s[self._position.turn]
+
     def csa(self, moves: Sequence[RecordedMove]) -> list[list[str]]:
         """The lines of each move. Moves of earlier calls are not processed again.
 

@@ -220,7 +220,7 @@ class GameRecord:
         moves, path = [*self.moves], [[*block] for block in self._moves().kif(self.moves)]
         if self.ending is not None:
             words = self._end_words(self.ending, len(moves))
-            path.append(self._kif_end(self.ending, len(moves)))
+            path.append(self._kif_end(self.ending, len(moves), self._moves()))
             path[-1].append(f"まで{len(moves)}手で{words.kif_summary}")
         blocks = path
         for variation in self.variations:
@@ -229,7 +229,7 @@ class GameRecord:
             moves = [*moves[:played], *variation.moves]
             block = [*line.kif(variation.moves)]
             if variation.ending is not None:
-                block.append(self._kif_end(variation.ending, len(moves)))
+                block.append(self._kif_end(variation.ending, len(moves), line))
             if played < len(path):
                 path[played][0] += "+"  # as Kifu for Windows marks a move that has an alternative
             path = [*path[:played], *block]
@@ -248,11 +248,11 @@ class GameRecord:
         turn = ((self.start_sfen.split()[1] == "w") + plies) % 2
         return end_words(ending.reason, ending.winner, turn, self._sides())
 
-    def _kif_end(self, ending: Ending, plies: int) -> list[str]:
+    def _kif_end(self, ending: Ending, plies: int, moves: MoveLines) -> list[str]:
         words = self._end_words(ending, plies)
         seconds = None if ending.consumed_ms is None else ending.consumed_ms // 1000
         return [
-            numbered(plies + 1, words.kif, seconds, seconds or 0),
+            numbered(plies + 1, words.kif, seconds, moves.used_s + (seconds or 0)),
             *(f"*{line}" for line in ending.notes(words)),
         ]
 

@@ -9,7 +9,7 @@ import pytest
 from rsshogi.record import Record
 
 from master.records.lines import RecordedMove
-from master.records.record import Ending, RecordError, RecordFile
+from master.records.record import Ending, RecordError, RecordFile, Variation
 from tests.master.command import ROOT
 from tests.master.records.games import START, record
 
@@ -88,6 +88,13 @@ def test_kif(tmp_path: Path) -> None:
     assert back.moves[1].comment == "book"
     assert (back.metadata.black_player, back.metadata.white_player) == ("alice", "bob")
     assert back.result.is_black_win()
+
+
+def test_the_total_time_of_an_end_includes_the_moves() -> None:
+    end = Ending("RESIGN", 1, consumed_ms=5000)
+    moves = [*record().moves[:1], RecordedMove("3c3d", 1000)]
+    lines = record(moves=moves, ending=end, variations=[Variation(2, moves[1:], end)]).to_kif().splitlines()
+    assert [line for line in lines if "投了" in line] == ["   3 投了         ( 0:05/00:00:08)"] * 2
 
 
 @pytest.mark.parametrize("first", ["b", "w"])
