@@ -99,9 +99,12 @@ class _Reader:
             elif line[:1] in ("N", "$", "V"):
                 self._head(line, number)
             else:
-                for statement in line.split(","):
+                statements, comment, words = line.partition(",'")
+                for statement in statements.split(","):
                     if statement.strip():
                         self._statement(statement if statement[0] == "P" else statement.strip(), number)
+                if comment:
+                    self._comment(words)
         if self._walk is None and self._position:
             raise RecordFault("the side to move (+ or -) is missing", self._position[-1][0])
         walk = self._walk or Walk(STARTPOS)

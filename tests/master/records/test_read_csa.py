@@ -117,6 +117,14 @@ def test_statements_and_times() -> None:
     assert (entry.comments, entry.nodes, entry.pv) == (["hello"], 1200, "+2726FU")
 
 
+def test_a_comment_may_follow_in_the_line_of_a_statement() -> None:
+    game = read(f"{HEAD}PI\n+\n+7776FU  ,T3   ,'T0      ,'7776\n-3334FU,T5,'** 35 +2726FU\n%KACHI,'* -5000 win\n")
+    assert [(move.usi, move.ms, move.comments) for move in game.moves] == [("7g7f", 3000, []), ("3c3d", 5000, [])]
+    assert (game.moves[1].score, game.moves[1].pv, game.ending) == (35, "+2726FU", "WIN_BY_DECLARATION")
+    assert game.reading is not None
+    assert game.reading.end_comments == ["-5000 win"]
+
+
 def test_a_variation_is_read_up_to_a_pass() -> None:
     game = read(f"{HEAD}PI\n+\n+7776FU\n'** -28 -3334FU %PASS -8384FU\n-3334FU\n'** 34 %PASS #9\n%TORYO\n")
     assert [(move.score, move.pv, move.nodes) for move in game.moves] == [(-28, "-3334FU", None), (34, "", 9)]
