@@ -13,9 +13,7 @@ from worker.shogi import STARTPOS
 from worker.shogi.pieces import CSA_NAMES, KING, PROMOTED, square
 
 _MOVE: Final = re.compile(r"([+-])(00|[1-9][1-9])([1-9])([1-9])([A-Z]{2})")
-_OWN: Final = re.compile(
-    r"\*\* ?([+-]?[0-9]{1,9})((?: [+-][0-9]{4}[A-Z]{2})*)(?: %[^#]*)?(?: #([0-9]{1,18}))? *"  # GPS Shogi writes %PASS
-)
+_OWN: Final = re.compile(r"\*\* ?([+-]?[0-9]{1,9})((?: [+-][0-9]{4}[A-Z]{2})*)(?: #([0-9]{1,18}))? *(?: (\S.*))?")
 _SUMMARY: Final = re.compile(r"summary:([a-z_ ]+):([^:]*) (win|lose|draw):([^:]*) (win|lose|draw)\s*")
 _SUMMED_UP: Final = {
     "sennichite": "REPETITION_DRAW",
@@ -220,6 +218,7 @@ class _Reader:
             move = walk.moves[-1]
             move.score, move.pv = int(own[1]), own[2].strip()
             move.nodes = None if own[3] is None else int(own[3])
+            move.comments += [own[4]] if own[4] else []
 
 
 def _fault(text: str, number: int, walk: Walk | None) -> RecordFault:

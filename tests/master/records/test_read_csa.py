@@ -125,9 +125,18 @@ def test_a_comment_may_follow_in_the_line_of_a_statement() -> None:
     assert game.reading.end_comments == ["-5000 win"]
 
 
-def test_a_variation_is_read_up_to_a_pass() -> None:
-    game = read(f"{HEAD}PI\n+\n+7776FU\n'** -28 -3334FU %PASS -8384FU\n-3334FU\n'** 34 %PASS #9\n%TORYO\n")
-    assert [(move.score, move.pv, move.nodes) for move in game.moves] == [(-28, "-3334FU", None), (34, "", 9)]
+@pytest.mark.parametrize(
+    ("said", "pv", "more"),
+    [
+        ("-28 -3334FU %PASS -8384FU", "-3334FU", ["%PASS -8384FU"]),  # GPS Shogi
+        ("-28 7g7f 8c8d", "", ["7g7f 8c8d"]),  # AobaZero
+        ("-28 -3334FU #12", "-3334FU", []),
+        ("-28", "", []),
+    ],
+)
+def test_a_score_is_read_whatever_follows_it(said: str, pv: str, more: list[str]) -> None:
+    game = read(f"{HEAD}PI\n+\n+7776FU\n'** {said}\n%TORYO\n")
+    assert [(move.score, move.pv, move.comments) for move in game.moves] == [(-28, pv, more)]
 
 
 @pytest.mark.parametrize("time", ["99999999999", "9" * 400])
