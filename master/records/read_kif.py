@@ -173,6 +173,7 @@ _ENDS: Final = {
     "詰": ("MATE", "loss"),
     "切れ負け": ("TIMEOUT", "loss"),
     "時間切れ": ("TIMEOUT", "loss"),
+    "Time-up": ("TIMEOUT", "loss"),
     "反則勝ち": ("WIN_BY_ILLEGAL_MOVE", "win"),
     "反則負け": ("LOSE_BY_ILLEGAL_MOVE", "loss"),
     "入玉勝ち": ("WIN_BY_DECLARATION", "win"),
@@ -187,6 +188,8 @@ _ENDS: Final = {
     "トライ": ("TRY", "win"),
 }
 """rsshogi's word for each special move, and its meaning for the side to move."""
+_ENDS_IN_COMMENTS: Final = {"*時間切れにて終局": "切れ負け", "*反則手にて終局": "反則勝ち"}
+"""Comments with which 81Dojo ends a game, and the words that mean the same."""
 _RESULTS: Final = {
     "勝ち": ("RESIGN", "win"),
     "勝": ("RESIGN", "win"),
@@ -274,7 +277,9 @@ class _Reader:
     def _line(self, line: str, number: int) -> None:
         if not line.strip(" \t　") or line.startswith(("#", "&", "盤面回転")):
             return  # 盤面回転: the program showed the board from white's side
-        if line.startswith("*"):
+        if (word := _ENDS_IN_COMMENTS.get(line.rstrip())) is not None and not self._over:
+            self._special(word, number)
+        elif line.startswith("*"):
             comment_on(self._reading, self._walk, line[1:], over=self._over)
         elif self._walk is None and FILES_OVER_DIAGRAM.fullmatch(line):
             return  # as digits it looks like a move's number

@@ -185,6 +185,7 @@ ENDS = {
     "千日手": ("REPETITION_DRAW", None),
     "詰み": ("MATE", 0),
     "切れ負け": ("TIMEOUT", 0),
+    "Time-up": ("TIMEOUT", 0),  # 81Dojo
     "反則勝ち": ("WIN_BY_ILLEGAL_MOVE", 1),
     "反則負け": ("LOSE_BY_ILLEGAL_MOVE", 0),
     "入玉勝ち": ("WIN_BY_DECLARATION", 1),
@@ -236,6 +237,7 @@ ILLEGAL = HEAD + FIRST + SECOND + "   3 ２二角成(88)\n   4 ４二玉(51)\n  
         ("   7 反則負け\n", ("LOSE_BY_ILLEGAL_MOVE", 0)),
         ("まで6手で先手の反則勝ち\n", ("LOSE_BY_ILLEGAL_MOVE", 0)),
         ("   7 投了\n", ("INTERRUPT", None)),
+        ("*反則手にて終局", ("LOSE_BY_ILLEGAL_MOVE", 0)),
         ("", ("", None)),
     ],
 )
@@ -244,6 +246,11 @@ def test_a_game_that_ends_by_an_illegal_move_keeps_its_legal_ones(end: str, endi
     assert [move.usi for move in game.moves] == ["7g7f", "3c3d", "8h2b+", "5a4b", "2b3a"]
     assert game.notice == "x.kif: move 6 is not legal; it was left out, and the record ends there"
     assert (game.ending, game.winner) == ending
+
+
+def test_81dojo_tells_a_fallen_flag_in_a_comment() -> None:
+    game = read(HEAD + "1   ７六歩(77)   (0:4/0:0:4)\n2   ３四歩(33)   (0:13/0:0:13)\n*時間切れにて終局")
+    assert (game.ending, game.winner, game.notice) == ("TIMEOUT", 1, "")
 
 
 VARIED = (
