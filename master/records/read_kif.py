@@ -362,6 +362,8 @@ class _Reader:
         word, _, rest = text.replace("　", " ").partition(" ")
         word, _, clock = word.partition("(")
         tail = _TAIL.fullmatch(f"({clock}{rest}" if clock else rest)
+        if self._over and word in _ENDS:
+            return  # 棋譜解説 writes 中断 after 投了
         if tail is None or self._over:
             self._refuse(text, number)
             return

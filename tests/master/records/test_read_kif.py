@@ -248,6 +248,11 @@ def test_a_game_that_ends_by_an_illegal_move_keeps_its_legal_ones(end: str, endi
     assert (game.ending, game.winner) == ending
 
 
+def test_another_end_after_the_end_is_passed_over() -> None:
+    game = read(HEAD + FIRST + "   2 投了   ( 0:00/01:00:00)\n   3 中断   ( 0:00/01:00:00)\nまで2手で中断\n")
+    assert (game.ending, game.winner, len(game.moves)) == ("RESIGN", 0, 1)
+
+
 def test_81dojo_tells_a_fallen_flag_in_a_comment() -> None:
     game = read(HEAD + "1   ７六歩(77)   (0:4/0:0:4)\n2   ３四歩(33)   (0:13/0:0:13)\n*時間切れにて終局")
     assert (game.ending, game.winner, game.notice) == ("TIMEOUT", 1, "")
