@@ -144,7 +144,8 @@ _MOVE: Final = re.compile(
 )
 _DESTINED: Final = re.compile(r"[▲△▽▼☗☖]?(?:同|[1-9１-９])")
 """The beginning of a move, even of a truncated one."""
-_TAIL: Final = re.compile(r"[\s　]*(?:[(（]\s*([0-9:.]+)?\s*(?:/[\s0-9:.]*)?[)）])?[\s　]*\+?[\s　]*")
+_CLOCK: Final = r"[(（]\s*([0-9:.]+)?\s*(?:/[\s0-9:.]*)?[)）]"
+_TAIL: Final = re.compile(rf"[\s　]*(?:{_CLOCK}(?:\s*{_CLOCK})?)?[\s　]*\+?[\s　]*")  # IS Shogi writes two times
 _BRANCH: Final = re.compile(r"[\s　]*変化[：:][\s　]*([0-9０-９]*).*")
 _FACT: Final = re.compile(r"([^：:]{1,40})[：](.*)|([^：:\s]{1,20}):(.*)")
 _TABLE: Final = re.compile(r"[\s　]*手数-+指手.*")

@@ -167,6 +167,7 @@ def test_lines_that_are_passed_over_in_a_diagram(line: str, place: int) -> None:
         "   1   ７六歩(77)   ( 0:01/00:00:01)+",
         "   1 ７六歩(77) (00:01 / 00:00:01)",
         "001 ７六歩(77)   (0:01/)",
+        "   1 ７六歩(77)   ( 0:01/00:00:01) ( 0:00/00:00:00)",  # IS Shogi
     ],
 )
 def test_spellings_of_a_move(line: str) -> None:
