@@ -21,7 +21,7 @@ DEFAULT_NODES = 50_000
 
 
 class GougiError(Exception):
-    """A position, a network or a record cannot be used; the text gives the reason."""
+    """A position, a network or a record cannot be used, or the searcher not be compiled; the text gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,9 +225,16 @@ def analyze(
 
 
 def _compile() -> None:
-    from master.commands.common import compile_searcher
+    from master.commands.common import tell
+    from worker.warming import Warming, WarmingError
 
-    compile_searcher()
+    warming = Warming()
+    try:
+        warming.run(lambda stage, number, total: tell(f"compiling the searcher {number}/{total}: {stage}"))
+    except (WarmingError, OSError) as error:
+        raise GougiError(f"the searcher is not compiled: {error}") from error
+    finally:
+        warming.end()
 
 
 def _parse(text: str) -> tuple[str, Sequence[str]]:

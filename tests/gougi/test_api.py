@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import _thread
 import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -36,6 +39,17 @@ def test_the_public_names() -> None:
 def test_a_wrong_position_is_named(position: str, words: str) -> None:
     with pytest.raises(gougi.GougiError, match=words):
         gougi.evaluate(position)
+
+
+def test_any_thread_may_call_it() -> None:
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(gougi.evaluate).result() == gougi.evaluate()
+
+
+def test_an_interrupt_reaches_the_caller() -> None:
+    threading.Timer(0.1, _thread.interrupt_main).start()
+    with pytest.raises(KeyboardInterrupt):
+        set(iter(gougi.evaluate, None))
 
 
 def test_no_line_at_all_is_refused() -> None:
