@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
     from worker.engine import SearchInfo
+    from worker.search.engine import NumbaEngine
 
 DEFAULT_NODES = 50_000
 
@@ -106,7 +107,7 @@ class Engine:
         from worker.search.engine import NumbaEngine
 
         try:
-            self._engine = NumbaEngine(hash_mb, threads, None if net is None else str(net))
+            self._engine: NumbaEngine | None = NumbaEngine(hash_mb, threads, None if net is None else str(net))
         except EngineError as error:
             raise GougiError(str(error)) from error
 
@@ -133,7 +134,7 @@ class Engine:
             multipv: number of root moves to compare.
 
         Raises:
-            GougiError: the position cannot be used.
+            GougiError: the position cannot be used, or the engine is closed.
         """
         from worker.engine import EngineError, Limits
 
@@ -143,23 +144,33 @@ class Engine:
             nodes = DEFAULT_NODES
         sfen, moves = _parse(position)
         try:
-            self._engine.set_position(sfen, moves)
-            found = self._engine.go(Limits(None if seconds is None else round(seconds * 1000), nodes, depth, multipv))
+            engine = self._open
+            engine.set_position(sfen, moves)
+            found = engine.go(Limits(None if seconds is None else round(seconds * 1000), nodes, depth, multipv))
         except EngineError as error:
             raise GougiError(str(error)) from error
         return Result(found.bestmove, tuple(map(_line, found.lines)), found.nodes, found.time_ms / 1000)
 
     def stop(self) -> None:
-        """End the running search. Any thread may call it."""
-        self._engine.stop()
+        """End the running search, if any. Any thread may call it."""
+        if (engine := self._engine) is not None:
+            engine.stop()
 
     def new_game(self) -> None:
         """Forget the results of earlier searches."""
-        self._engine.new_game()
+        self._open.new_game()
 
     def close(self) -> None:
-        """Free memory and threads. No call is valid afterwards."""
-        self._engine.close()
+        """Free memory and threads. No search is possible afterwards."""
+        engine, self._engine = self._engine, None
+        if engine is not None:
+            engine.close()
+
+    @property
+    def _open(self) -> NumbaEngine:
+        if self._engine is None:
+            raise GougiError("this engine is closed")
+        return self._engine
 
 
 def evaluate(position: str = "startpos", *, net: str | PathLike[str] | None = None) -> int:

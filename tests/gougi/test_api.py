@@ -5,6 +5,7 @@ from __future__ import annotations
 import _thread
 import re
 import threading
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -50,6 +51,22 @@ def test_an_interrupt_reaches_the_caller() -> None:
     threading.Timer(0.1, _thread.interrupt_main).start()
     with pytest.raises(KeyboardInterrupt):
         set(iter(gougi.evaluate, None))
+
+
+def test_a_closed_engine_keeps_no_memory() -> None:
+    tracemalloc.start()
+    try:
+        engine = gougi.Engine(hash_mb=64)
+        engine.search(nodes=100)
+        assert tracemalloc.get_traced_memory()[0] > 64 << 20
+        engine.close()
+        assert tracemalloc.get_traced_memory()[0] < 64 << 20
+    finally:
+        tracemalloc.stop()
+    engine.stop()
+    engine.close()
+    with pytest.raises(gougi.GougiError, match="this engine is closed"):
+        engine.search(nodes=100)
 
 
 def test_no_line_at_all_is_refused() -> None:
