@@ -134,10 +134,13 @@ class Engine:
             multipv: number of root moves to compare.
 
         Raises:
-            GougiError: the position cannot be used, or the engine is closed.
+            GougiError: the position or a limit cannot be used, or the engine is closed.
         """
         from worker.engine import EngineError, Limits
 
+        for name, number, most in (("nodes", nodes, 1 << 53), ("seconds", seconds, 10**9), ("depth", depth, 1 << 53)):
+            if number is not None and not 0 <= number <= most:
+                raise GougiError(f"{name} is {number}: expected 0 to {most}")
         if multipv < 1:
             raise GougiError(f"multipv is {multipv}: expected 1 or more")
         if nodes is None and seconds is None and depth is None:

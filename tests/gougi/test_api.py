@@ -8,6 +8,7 @@ import threading
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -69,9 +70,21 @@ def test_a_closed_engine_keeps_no_memory() -> None:
         engine.search(nodes=100)
 
 
-def test_no_line_at_all_is_refused() -> None:
-    with gougi.Engine(hash_mb=1) as engine, pytest.raises(gougi.GougiError, match="multipv is 0"):
-        engine.search(multipv=0)
+@pytest.mark.parametrize(
+    ("limits", "words"),
+    [
+        ({"multipv": 0}, "multipv is 0"),
+        ({"nodes": 1 << 70}, "nodes is 11"),
+        ({"nodes": -1}, "nodes is -1"),
+        ({"depth": -1}, "depth is -1"),
+        ({"seconds": float("inf"), "nodes": 100}, "seconds is inf"),
+        ({"seconds": float("nan")}, "seconds is nan"),
+        ({"seconds": 1e30, "nodes": 100}, "seconds is 1e"),
+    ],
+)
+def test_an_impossible_limit_is_refused(limits: dict[str, Any], words: str) -> None:
+    with gougi.Engine(hash_mb=1) as engine, pytest.raises(gougi.GougiError, match=words):
+        engine.search(**limits)
 
 
 def test_a_wrong_network_or_record_is_named(tmp_path: Path) -> None:
