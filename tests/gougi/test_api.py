@@ -36,7 +36,13 @@ def test_the_public_names() -> None:
 
 
 @pytest.mark.parametrize(
-    ("position", "words"), [("startpos moves 7g7e", "7g7e"), ("9/9 b - 1", "2 ranks"), ("", "0 fields")]
+    ("position", "words"),
+    [
+        ("startpos moves 7g7e", "7g7e"),
+        ("startpos 7g7f", "'moves' before moves"),
+        ("9/9 b - 1", "2 ranks"),
+        ("", "0 fields"),
+    ],
 )
 def test_a_wrong_position_is_named(position: str, words: str) -> None:
     with pytest.raises(gougi.GougiError, match=words):

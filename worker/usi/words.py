@@ -135,11 +135,11 @@ def parse_position(words: Sequence[str]) -> tuple[str, tuple[str, ...]]:
     """SFEN and moves from the words after ``position``, not yet checked against the rules."""
     at = words.index("moves") if "moves" in words else len(words)
     moves = tuple(words[at + 1 :])
-    if list(words[:1]) == ["startpos"]:
+    if list(words[:at]) == ["startpos"]:
         return STARTPOS, moves
     if list(words[:1]) == ["sfen"] or (words and "/" in words[0]):  # engines also accept it without the word
         return " ".join(words[:at]), moves
-    raise ValueError("position: expected 'startpos' or 'sfen'")
+    raise ValueError("position: expected 'startpos' or 'sfen', and 'moves' before moves")
 
 
 def parse_mate_limit(words: Sequence[str]) -> int | None:

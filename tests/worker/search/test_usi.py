@@ -96,6 +96,7 @@ def test_bad_input_is_answered_and_survived(gui: Gui) -> None:
         ("position sfen 9/9/9 b - 1", "3 ranks"),
         ("position startpos moves 7g7e", "7g7e"),
         ("position nowhere", "expected 'startpos' or 'sfen'"),
+        ("position startpos 7g7f 3c3d", "and 'moves' before moves"),
         ("setoption name USI_Hash value 0", "not within 1 to"),
         ("setoption name USI_Ponder value maybe", "neither true nor false"),
         ("setoption name EnteringKingRule value Chess", "none of NoEnteringKing"),
