@@ -188,9 +188,9 @@ class OptionValues(ABC):
         """``EvalFile``, a file or a folder, within ``EvalDir`` if that is set; ``EvalDir`` alone is the network's
         folder. Empty: none is set."""
         folder, file = self.text("EvalDir"), self.text("EvalFile")
-        if folder and self._values["EvalFile"] == self.table["EvalFile"].default:
+        if folder and (not file or self._values["EvalFile"] == self.table["EvalFile"].default):
             return folder
-        return str(Path(folder) / file) if folder and file else file
+        return str(Path(folder) / file) if folder else file
 
     @property
     def time_options(self) -> TimeOptions:

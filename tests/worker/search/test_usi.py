@@ -176,6 +176,8 @@ def test_the_network_file_may_be_named_by_its_folder() -> None:
     assert options.plan == (128, 1, None, None, "")
     options.set("EvalDir", "eval")
     assert options.plan[2] == "eval"
+    options.set("EvalFile", "")  # as a GUI sends an empty field
+    assert options.plan[2] == "eval"
     options.set("EvalFile", "kp.bin")
     options.set("EvalArchitecture", "kp_256x2-32-32")
     assert options.plan[2:] == ("eval/kp.bin", None, "kp_256x2-32-32")
