@@ -323,10 +323,11 @@ class SearchThread(ThreadState):
         return line
 
     def _adopt(self, fresh: list[PvLine], *, complete: bool) -> None:
-        """Take over an iteration's lines; of an interrupted one, only those that it finished."""
+        """Take over an iteration's lines, the best first; of an interrupted one, only those that it finished."""
+        best_first = sorted(fresh, key=lambda line: (line.bound is not Bound.EXACT, -line.score))
         if not complete:
             taken = {line.pv[0] for line in fresh}
             kept = [line for line in self.lines if line.pv[0] not in taken]
-            self.lines = (fresh + kept)[: max(len(self.lines), len(fresh))]
+            self.lines = (best_first + kept)[: max(len(self.lines), len(fresh))]
         else:
-            self.lines = sorted(fresh, key=lambda line: -line.score)
+            self.lines = best_first

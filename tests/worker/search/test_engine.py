@@ -202,6 +202,14 @@ def test_multipv_gives_distinct_moves_best_first(engine: NumbaEngine) -> None:
     assert len(alone.lines) == len(Position.from_sfen("8k/9/8P/9/9/9/9/9/K8 w - 1").legal_moves())
 
 
+def test_the_best_line_comes_first_wherever_several_are_cut(engine: NumbaEngine) -> None:
+    """Of the iteration that was cut; older lines follow."""
+    for number, position in enumerate(positions(31, 40)):
+        lines = fresh(engine, position.sfen()).go(Limits(nodes=1000 + 50 * number, multipv=4)).lines
+        scores = [line.score for line in lines if line.depth == lines[0].depth]
+        assert scores == sorted(scores, reverse=True)
+
+
 def test_root_moves_can_be_chosen_and_left_out(engine: NumbaEngine) -> None:
     chosen = fresh(engine).go(Limits(depth=5, searchmoves=("9g9f", "1g1f")))
     assert chosen.bestmove in ("9g9f", "1g1f")
