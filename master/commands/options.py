@@ -56,6 +56,7 @@ FvScale = Annotated[
     int | None,
     typer.Option(
         min=1,
+        max=1024,
         metavar="N",
         help="Raw output of the network for one centipawn. Default: the network's own value if known, else 16.",
     ),

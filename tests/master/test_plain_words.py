@@ -24,6 +24,7 @@ def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("perft x", "N: 'x' is not a whole number"),
         ("perft 99", "N: '99' is too large: 20 or less"),
+        ("eval --fv-scale 1025", "--fv-scale: '1025' is too large: 1024 or less"),
         ("perft", "N is missing; gougi perft --help explains"),
         ("replay a.jsonl --speed fast", "--speed: 'fast' is not a number"),
         ("serve --port -1", "--port: '-1' is too small: 0 or more"),
