@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 from collections import deque
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from worker.jit import cache_dir
@@ -44,7 +45,7 @@ class Warming:
         if _is_complete():
             mark_used(cache_dir())
             return True
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(_paths())}
         with self._lock:
             if self._ended:
                 return False
@@ -83,6 +84,14 @@ class Warming:
             if self._process is not None:
                 with contextlib.suppress(ProcessLookupError):
                     self._process.kill()
+
+
+def _paths() -> list[str]:
+    """The folders of imports, first that of our own packages: a Python session has it as the current folder, which the
+    other process does not search."""
+    paths = [path for path in sys.path if path]
+    ours = str(Path(__file__).resolve().parents[__name__.count(".")])
+    return paths if ours in paths else [ours, *paths]
 
 
 def _is_complete() -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -38,6 +39,22 @@ def test_end_ends_it_wherever_it_is(cold: Path, tmp_path: Path, monkeypatch: pyt
     thread.join(20)
     assert found == [False]
     assert not list(cold.rglob("complete"))
+
+
+def test_a_session_in_a_clone_compiles_the_code_of_the_clone(tmp_path: Path) -> None:
+    """There the clone is not among the folders of imports, but another Gougi may be."""
+    (tmp_path / "worker").mkdir()
+    (tmp_path / "worker" / "__init__.py").touch()
+    done = subprocess.run(
+        [sys.executable, "-c", "import worker.warming as w; one = w.Warming(); print(one.run(lambda *_: one.end()))"],
+        cwd=Path(warming.__file__).parents[1],
+        env={**os.environ, "PYTHONPATH": str(tmp_path), "GOUGI_CACHE_DIR": str(tmp_path / "cache")},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.stdout == "False\n", f"it compiles: {done.stderr}"
 
 
 def test_an_ended_compilation_does_not_begin(cold: Path) -> None:
