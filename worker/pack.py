@@ -17,6 +17,7 @@ import shutil
 import sys
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -115,7 +116,8 @@ def unpack(file: Path) -> bool:
         TypeError,
         AttributeError,
         EOFError,
-        NotImplementedError,
+        RuntimeError,  # encrypted, or an unknown compression
+        zlib.error,
     ) as error:
         raise PackError(f"{file}: no pack, or damaged: {error}") from error
     except PackError as error:

@@ -124,6 +124,18 @@ def test_a_cut_pack_changes_nothing(file: Path, folder: Path, cut: int) -> None:
     assert content(folder) == {}
 
 
+def test_a_pack_with_wrong_bits_changes_nothing(file: Path, folder: Path) -> None:
+    with zipfile.ZipFile(file) as archive:
+        info = archive.getinfo(next(iter(CODE)))
+    at = info.header_offset + len(info.FileHeader())
+    data = bytearray(file.read_bytes())
+    data[at] = 0xFF  # no kind of compressed block
+    file.write_bytes(data)
+    with pytest.raises(PackError, match=r"gougi\.pack: no pack, or damaged"):
+        unpack(file)
+    assert content(folder) == {}
+
+
 def test_a_wheels_pack_is_found_by_its_name(file: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packs, "SHIPPED", file.parent)
     assert unpack_shipped() == ""
