@@ -7,6 +7,7 @@ minutes.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -90,7 +91,7 @@ class JudgedMove:
 
 
 class Engine:
-    """A searcher in this process. A context manager. Except for `stop`, only one thread may use it at a time.
+    """A searcher in this process. A context manager. Searches from several threads run one after the other.
 
     Args:
         hash_mb: size of its transposition table, in MiB.
@@ -106,6 +107,7 @@ class Engine:
         from worker.engine import EngineError
         from worker.search.engine import NumbaEngine
 
+        self._lock = threading.RLock()
         try:
             self._engine: NumbaEngine | None = NumbaEngine(hash_mb, threads, None if net is None else str(net))
         except EngineError as error:
@@ -146,10 +148,11 @@ class Engine:
         if nodes is None and seconds is None and depth is None:
             nodes = DEFAULT_NODES
         sfen, moves = _parse(position)
+        limits = Limits(None if seconds is None else round(seconds * 1000), nodes, depth, multipv)
         try:
-            engine = self._open
-            engine.set_position(sfen, moves)
-            found = engine.go(Limits(None if seconds is None else round(seconds * 1000), nodes, depth, multipv))
+            with self._lock:
+                self._open.set_position(sfen, moves)
+                found = self._open.go(limits)
         except EngineError as error:
             raise GougiError(str(error)) from error
         return Result(found.bestmove, tuple(map(_line, found.lines)), found.nodes, found.time_ms / 1000)
@@ -161,13 +164,16 @@ class Engine:
 
     def new_game(self) -> None:
         """Forget the results of earlier searches."""
-        self._open.new_game()
+        with self._lock:
+            self._open.new_game()
 
     def close(self) -> None:
         """Free memory and threads. No search is possible afterwards."""
-        engine, self._engine = self._engine, None
+        engine, self._engine = self._engine, None  # a search that waits for its turn finds none
         if engine is not None:
-            engine.close()
+            engine.stop()
+            with self._lock:
+                engine.close()
 
     @property
     def _open(self) -> NumbaEngine:

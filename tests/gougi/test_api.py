@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import contextlib
 import re
 import threading
 import tracemalloc
@@ -52,6 +53,22 @@ def test_a_wrong_position_is_named(position: str, words: str) -> None:
 def test_any_thread_may_call_it() -> None:
     with ThreadPoolExecutor(1) as pool:
         assert pool.submit(gougi.evaluate).result() == gougi.evaluate()
+
+
+def test_threads_may_share_an_engine() -> None:
+    with gougi.Engine(hash_mb=1) as engine, ThreadPoolExecutor(4) as pool:
+        found = pool.map(lambda nodes: engine.search(nodes=nodes).nodes, range(100, 500, 10))
+        assert list(found) == list(range(100, 500, 10))
+
+
+def test_close_ends_all_searches() -> None:
+    engine = gougi.Engine(hash_mb=1)
+    with ThreadPoolExecutor(3) as pool:
+        searches = [pool.submit(engine.search, seconds=3600) for _ in range(3)]
+        engine.close()
+        for search in searches:
+            with contextlib.suppress(gougi.GougiError):
+                assert search.result().move
 
 
 def test_an_interrupt_reaches_the_caller() -> None:
