@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
@@ -60,15 +61,16 @@ def open_with_priority(path: Path, on_the_fly: bool = False) -> Lookup:
     """
     if path.suffix not in _ENDINGS:
         return open_file(path, on_the_fly)
+    # Path.exists raises OSError if a name is too long or its folder may not be entered; os.path.exists is then False.
     endings = (path.suffix, *(ending for ending in _ENDINGS if ending != path.suffix))
     books = []
     for number in count():
         names = (path.with_name(f"{path.stem}-{number:03}{ending}") for ending in endings)
-        found = next((name for name in names if name.exists()), None)
+        found = next((name for name in names if os.path.exists(name)), None)
         if found is None:
             break
         books.append(open_file(found, on_the_fly))
-    if not path.exists() and path.suffix == ".db" and path.with_suffix(".ybb").exists():
+    if path.suffix == ".db" and not os.path.exists(path) and os.path.exists(path.with_suffix(".ybb")):
         path = path.with_suffix(".ybb")
     books.append(open_file(path, on_the_fly))
     return books[0] if len(books) == 1 else SeveralBooks(books)

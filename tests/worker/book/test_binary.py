@@ -188,6 +188,13 @@ class TestSeveral:
         saved(tmp_path / "user.ybb", ybb([(STARTPOS, [(move16("2g2f"), 1, 1)])]))
         assert self.moves(tmp_path, "user.db")[0] == "2g2f"
 
+    def test_a_name_that_is_as_long_as_names_may_be(self, tmp_path: Path) -> None:
+        name = f"{'n' * 252}.db"
+        saved(tmp_path / name, f"sfen {STARTPOS}\n7g7f none 10 20 1\n".encode())
+        assert self.moves(tmp_path, name) == ["7g7f", None]
+        with pytest.raises(BookError, match="name too long"):
+            BookPlayer(random.Random(1)).open(self.settings(tmp_path / f"n{name}"))
+
     def test_a_position_turned_around(self, tmp_path: Path) -> None:
         key = flip_key(split_sfen(STARTPOS)[0])
         saved(tmp_path / "user.ybb", ybb([(f"{key} 1", [(move16(flip_move("2g2f")), 1, 1)])]))
