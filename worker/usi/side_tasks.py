@@ -20,7 +20,7 @@ def open_book(book: BookPlayer, settings: BookSettings) -> str:
     empty text."""
     try:
         book.open(settings)
-    except BookError as error:
+    except ValueError as error:  # a BookError, or the system has no such name
         return str(error)
     return ""
 

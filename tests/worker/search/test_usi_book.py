@@ -92,6 +92,11 @@ def test_a_damaged_book_is_named_and_done_without(gui: Gui, tmp_path: Path) -> N
     assert any(" nodes " in line for line in gui.until("bestmove"))
 
 
+def test_a_name_that_no_book_can_have_is_done_without(gui: Gui) -> None:
+    gui.send("setoption name BookFile value a\0b.db", "isready")
+    assert "null byte; playing without a book" in gui.until("readyok")[-2]
+
+
 def test_the_place_of_the_book() -> None:
     options = Options()
     assert options.book.file is None
