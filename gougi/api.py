@@ -220,8 +220,11 @@ def analyze(
     from master.analysis.judgement import judge
     from master.analysis.plan import Evaluation, evaluations, plan, searches
 
+    faults: list[GameFileError] = []
     try:
-        game = read_games(Path(record))[0]
+        game = read_games(Path(record), faults.append)[0]
+        if game.number > 1:
+            raise faults[0]
         points = plan(game)
     except GameFileError as error:
         raise GougiError(str(error)) from error

@@ -115,3 +115,12 @@ def test_a_wrong_network_or_record_is_named(tmp_path: Path) -> None:
         gougi.Engine(net=tmp_path / "none.bin")
     with pytest.raises(gougi.GougiError, match=r"none\.csa"):
         gougi.analyze(tmp_path / "none.csa")
+
+
+def test_only_the_first_game_of_a_record_counts(tmp_path: Path) -> None:
+    broken = CSA.replace("+7776FU", "+7775FU")
+    (tmp_path / "two.csa").write_text(f"{CSA}/\n{broken}", encoding="utf-8")
+    assert [move.move for move in gougi.analyze(tmp_path / "two.csa", nodes=10)][:1] == ["7g7f"]
+    (tmp_path / "two.csa").write_text(f"{broken}/\n{CSA}", encoding="utf-8")
+    with pytest.raises(gougi.GougiError, match="line"):
+        gougi.analyze(tmp_path / "two.csa", nodes=10)
