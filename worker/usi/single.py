@@ -70,7 +70,8 @@ class EndSearch:
 class _SingleSearch(Search):
     watch: Watch
     is_blind: bool
-    """Whether it ponders without the expected reply."""
+    """Whether it ponders without the expected reply. Its lines are not those of the GUI's position: the other side is
+    to move. So they are not shown."""
     shown: list[SearchInfo] = field(default_factory=list)
     """The lines of the last iteration sent to the GUI."""
     shows: bool = False
@@ -99,7 +100,7 @@ class SingleThinking(Thinking[_SingleSearch]):
 
     def _show(self, search_id: int, info: SearchInfo) -> None:
         search = self._search
-        if search is None or search.search_id != search_id:
+        if search is None or search.search_id != search_id or search.is_blind:
             return
         if info.multipv == 1:
             since_ms = info.time_ms - search.shown[0].time_ms if search.shown else None
@@ -134,7 +135,7 @@ class SingleThinking(Thinking[_SingleSearch]):
             result.ponder,
             None if best is None else best.score,
             exact=best is not None and best.bound is Bound.EXACT,
-            lines=tuple(info_line(info) for info in result.lines if info not in search.shown),
+            lines=tuple(info_line(info) for info in result.lines if not search.is_blind and info not in search.shown),
         )
         self._over(search_id, last, now_ms)
 

@@ -320,6 +320,8 @@ class TestPonder:
         bench.send("setoption name Stochastic_Ponder value true", GAME, PONDER)
         blind = bench.search
         assert blind.moves == ("7g7f",)
+        bench.show(info("8c8d", "2g2f"))
+        assert bench.take() == [], "the GUI's position has 3c3d, and black to move"
         bench.send("ponderhit")
         # We are black, after the hit and, though white is to move, before it.
         assert bench.search.rules.draw_values(0)[0] == blind.rules.draw_values(1)[0] == -300
@@ -330,6 +332,12 @@ class TestPonder:
         assert bench.take() == [], "it is neither side's move"
         bench.find("2g2f")
         assert bench.moves() == ["bestmove 2g2f"]
+
+    def test_a_miss_of_stochastic_pondering_shows_no_line(self) -> None:
+        bench = Bench()
+        bench.send("setoption name Stochastic_Ponder value true", GAME, PONDER, "stop")
+        bench.find("8c8d", "2g2f")
+        assert bench.take() == ["bestmove 8c8d ponder 2g2f"]
 
 
 class TestMate:
