@@ -12,5 +12,6 @@ def find_file() -> Path | None:
     if named:
         return Path(named)
     config_home = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
-    usual = (Path("gougi.toml"), Path(config_home).expanduser() / "gougi" / "gougi.toml")
-    return next((path for path in usual if path.is_file()), None)
+    usual = ("gougi.toml", os.path.join(os.path.expanduser(config_home), "gougi", "gougi.toml"))
+    # Path.is_file would raise OSError for another user's folder, as HOME may name it in a container.
+    return next((Path(path) for path in usual if os.path.isfile(path)), None)

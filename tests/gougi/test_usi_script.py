@@ -52,6 +52,11 @@ def test_the_environment_goes_before_the_file(tmp_path: Path) -> None:
     assert not is_fleet(ask(tmp_path, GOUGI_USI_FLEET="false"))
 
 
+def test_a_configuration_folder_that_cannot_be_entered_is_empty(tmp_path: Path) -> None:
+    """As the home of another user, or one with a name too long, which fails for root too."""
+    assert not is_fleet(ask(tmp_path, XDG_CONFIG_HOME=f"/{'x' * 300}"))
+
+
 @pytest.mark.skipif(os.name != "posix", reason="a shell closes the stream")
 @pytest.mark.parametrize("closed", ["2>&-", "1>&-"])
 def test_a_launcher_may_close_a_stream(closed: str, tmp_path: Path) -> None:
