@@ -178,7 +178,7 @@ class SingleThinking(Thinking[_SingleSearch]):
             nodes=nodes,
             depth=depth,
             multipv=self.options.number("MultiPV"),
-            searchmoves=order.searchmoves,
+            searchmoves=() if is_blind else order.searchmoves,
         )
         rules = self.options.rules
         if is_blind:  # the opponent is to move at the root, but a draw must have its value after the hit

@@ -333,6 +333,13 @@ class TestPonder:
         bench.find("2g2f")
         assert bench.moves() == ["bestmove 2g2f"]
 
+    def test_stochastic_pondering_is_not_of_the_moves_to_search(self) -> None:
+        bench = Bench()
+        bench.send("setoption name Stochastic_Ponder value true", GAME, f"{PONDER} searchmoves 2g2f")
+        assert bench.search.limits.searchmoves == (), "they are black's, and white is to move"
+        bench.send("ponderhit")
+        assert bench.search.limits.searchmoves == ("2g2f",)
+
     def test_a_miss_of_stochastic_pondering_shows_no_line(self) -> None:
         bench = Bench()
         bench.send("setoption name Stochastic_Ponder value true", GAME, PONDER, "stop")
