@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from lab.commands.options import TeacherGames
+from lab.commands.selfplay import OUR_SCALE
 from master.commands.checks import Kind, only
 from master.commands.common import FAILED, CommandError, EndsOn, interruptible
 from master.commands.options import Architecture, Json
@@ -224,3 +225,57 @@ def compare(
     facts = {"a": str(first), "b": str(second), "held_out": held_out}
     facts |= interruptible(lambda: comparison(a, b, records))
     print(json.dumps(facts) if as_json else comparison_text(facts))
+
+
+@app.command(cls=PlainCommand)
+def attacks(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            exists=True, dir_okay=False, metavar="FILE", help="Network file (nn.bin).", callback=only(Kind.NET)
+        ),
+    ],
+    data: TeacherGames,
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The new file. It is replaced.")],
+    scale: Annotated[
+        float, typer.Option(min=1, metavar="CP", help="Centipawns of the scores to one logistic unit.")
+    ] = OUR_SCALE,
+    positions: Annotated[int, typer.Option(min=100, metavar="N", help="Number of positions, at most.")] = 1_500_000,
+    as_json: Json = False,
+) -> None:
+    """Give a network attack terms, fitted to the scores of teacher games.
+
+    Attack terms are 55 numbers that are added to the network's output: what attacks on the squares around both kings
+    and on the pieces of the side to move are worth. The file has them in its architecture string, and programs that do
+    not know them play without them. Networks of the classic families can have them, but not SFNN networks. gougi train
+    and gougi net blend write networks without them.
+
+    Examples:
+
+      gougi net attacks runs/net1/nn.bin --data runs/games1 --out attacks.bin
+    """
+    from lab.training.attack_terms import fit
+    from lab.training.compare import positions_of
+    from lab.training.corpus import CorpusError, shard_files
+    from lab.training.replay import TRAINING, VALIDATION
+    from lab.training.run import compile_training
+    from worker.files import replace_file
+    from worker.nnue.architecture import NetworkFileError
+    from worker.nnue.format import read_network, serialise_network
+
+    with EndsOn(NetworkFileError, OSError):
+        network = read_network(file)
+    compile_training()
+    with EndsOn(CorpusError, OSError, ValueError, code=FAILED):
+        shards = shard_files(data, psv=False)
+        known, other = (positions_of(shards, positions, part) for part in (TRAINING, VALIDATION))
+        found = interruptible(lambda: fit(network, known, other, scale))
+        content = serialise_network(found.network)
+        out.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(out, content)
+    facts = {"net": str(out), "sha256": hashlib.sha256(content).hexdigest(), "positions": len(known)}
+    facts |= {"held_out": len(other), "before": found.before, "after": found.after}
+    if as_json:
+        print(json.dumps(facts))
+        return
+    print(f"{out}: from {len(known):,} positions; loss in {len(other):,} others {found.before:.5f} -> {found.after:.5f}")

@@ -58,6 +58,27 @@ def quiet_records(files: Sequence[Path], count: int) -> tuple[Records, int]:
     return np.concatenate(found), len(found[0])
 
 
+def positions_of(files: Sequence[Path], count: int, part: int, validation: float = HELD_OUT) -> Records:
+    """Quiet positions of the games for training or for validation, from as many shards, evenly chosen, as ``count``
+    takes.
+
+    Raises:
+        CorpusError: a shard is damaged; the text names it.
+        OSError: one cannot be read.
+    """
+    replayer = Replayer(Split(validation))
+    found: list[Records] = []
+    order = np.random.default_rng(1).permutation(len(files))
+    for place in order:
+        if sum(map(len, found)) >= count:
+            break
+        try:
+            found.append(replayer.records(read_shard(files[place]), part))
+        except ShardError as error:
+            raise CorpusError(str(error)) from error
+    return np.concatenate(found)[:count]
+
+
 def evaluations(network: AnyFile, records: Records) -> Values:
     """Centipawns from the side to move, float64 [n]."""
     return evaluator_raw(network, records) / (network.architecture.fv_scale or DEFAULT_FV_SCALE)

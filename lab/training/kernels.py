@@ -14,7 +14,8 @@ import numpy.typing as npt
 from lab.jit import jit
 from lab.selfplay.walk import PIECES, RECORD
 from lab.training.replay import clear
-from worker.jit.memory import aligned_zeros, ld16, ldu16, st64
+from worker.jit.memory import aligned_zeros, ld16, ldu16, st8, st64
+from worker.nnue.attack_terms import TERMS, attack_value
 from worker.nnue.evaluation import evaluate_full
 from worker.nnue.features import BOARD_BASE, HAND_BASE, K_P, board_number, hand_number
 from worker.shogi.makemove import toggle_piece
@@ -92,6 +93,23 @@ def piece_codes() -> npt.NDArray[np.int16]:
 
 
 @jit()
+def _set_up(pos: Any, record: int, codes: int) -> None:
+    """Set up the position of the record at this address. The side to move becomes black."""
+    clear(pos)
+    pos.side = np.int64(0)
+    for k in range(PIECES):
+        code = ld16(codes + 2 * ldu16(record + 2 * k))
+        if code & _IN_HAND:
+            pos.hand[code & 15] += 1
+            continue
+        piece = code >> 7
+        pos.board[code & 127] = np.int8(piece)
+        toggle_piece(pos, piece, code & 127)
+        if piece & 15 == KING:
+            pos.ksq[piece >> 4] = code & 127
+
+
+@jit()
 def evaluate_records(pos: Any, nn: Any, records: int, count: int, codes: int, out: int) -> None:
     """Write the raw output (int64) for each record. The side to move is set up as black, without effect on the result.
 
@@ -101,17 +119,21 @@ def evaluate_records(pos: Any, nn: Any, records: int, count: int, codes: int, ou
         out: address of int64 [count].
     """
     for i in range(count):
-        clear(pos)
-        pos.side = np.int64(0)
-        for k in range(PIECES):
-            code = ld16(codes + 2 * ldu16(records + i * RECORD + 2 * k))
-            if code & _IN_HAND:
-                pos.hand[code & 15] += 1
-                continue
-            piece = code >> 7
-            pos.board[code & 127] = np.int8(piece)
-            toggle_piece(pos, piece, code & 127)
-            if piece & 15 == KING:
-                pos.ksq[piece >> 4] = code & 127
+        _set_up(pos, records + i * RECORD, codes)
         # Accumulators are looked up by keys; here each position is computed from all its pieces.
         st64(out + 8 * i, np.int64(evaluate_full(pos, nn)))
+
+
+@jit()
+def count_terms(pos: Any, units: int, records: int, count: int, codes: int, out: int) -> None:
+    """Write for each record how often each attack term counts.
+
+    Args:
+        units: address of int16 [TERMS][TERMS]: in each row one term is 1, the others 0.
+        records, count, codes: as those of `evaluate_records`.
+        out: address of int8 [count][TERMS].
+    """
+    for i in range(count):
+        _set_up(pos, records + i * RECORD, codes)
+        for term in range(TERMS):
+            st8(out + i * TERMS + term, np.int64(attack_value(pos, units + 2 * TERMS * term)))

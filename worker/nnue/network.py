@@ -116,6 +116,7 @@ class Network:
         transformer_bias: int16 [width].
         transformer_weight: int16 [rows, width].
         layers: bias and weights of the three layers; none for an SFNN network.
+        attack_terms: int16 [`worker.nnue.attack_terms.TERMS`], or None.
         stacks: the layers of such a network, else None.
     """
 
@@ -150,6 +151,7 @@ class Network:
         self.tables: Final = tables(arch.features)
         self._digest = digest
         self.layers: tuple[tuple[npt.NDArray[Any], npt.NDArray[Any]], ...] = ()
+        self.attack_terms: npt.NDArray[np.int16] | None = None
         self.stacks: Stacks | None = None
         if isinstance(source, SfnnFile):
             self._arrange_stacks(source)
@@ -157,6 +159,8 @@ class Network:
             self._arrange_layers(source)
 
     def _arrange_layers(self, source: NetworkFile) -> None:
+        if source.attack_terms is not None:
+            self.attack_terms = _aligned(source.attack_terms)
         features, width = source.architecture.features, source.architecture.width
         order = by_activity(source)
         rows = merged_rows(source.transformer_weight, features)

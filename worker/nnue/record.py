@@ -45,6 +45,7 @@ NN_DTYPE: Final = np.dtype(
         ("class_bytes", np.int64),
         # If other layers follow the accumulators: the address of their function, else 0, and of its data.
         ("output", np.int64),  # int64 (int64 address of the position's Record, int64 address of this Record)
+        ("terms", np.int64),  # the address of the attack terms (`worker.nnue.attack_terms`), 0: none
         ("sfnn", np.int64),  # `worker.nnue.sfnn.state.SF_DTYPE`
         # Addresses of the thread's own buffers.
         ("accumulators", np.int64),  # int16 [SLOTS][perspective 2][width]

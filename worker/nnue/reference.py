@@ -65,6 +65,7 @@ _STEPS = {
     DRAGON: _DIAGONAL,
 }
 """Steps of a black piece by type, in files and ranks."""
+_TERM_KINDS = (PAWN, LANCE, KNIGHT, SILVER, BISHOP, ROOK, GOLD, HORSE, DRAGON)
 _SLIDES = {LANCE: ((0, -1),), BISHOP: _DIAGONAL, HORSE: _DIAGONAL, ROOK: _STRAIGHT, DRAGON: _STRAIGHT}
 
 
@@ -162,6 +163,29 @@ def attack_classes(perspective: int, board: npt.ArrayLike, pieces: Ints) -> Ints
     counts = attackers(board).clip(0, 2)[:, :: 1 if perspective == 0 else -1]
     classes = 3 * counts[perspective] + counts[1 - perspective]
     return np.where(pieces < _FE_HAND_END, 0, classes[(pieces - _FE_HAND_END) % 81])
+
+
+def attack_value(terms: npt.ArrayLike, side: int, board: npt.ArrayLike, king_squares: Sequence[int]) -> int:
+    """The sum of a network's attack terms (`worker.nnue.attack_terms`) for the side to move; arguments as in
+    `active_rows`."""
+    values, codes = np.asarray(terms).tolist(), np.asarray(board)[:81].tolist()
+    if min(king_squares) < 0:
+        return 0
+    counts = attackers(board)
+    total = values[-1]
+    for whose, colour in enumerate((side, 1 - side)):
+        king = int(king_squares[colour])
+        for square, code in enumerate(codes):
+            distance = max(abs(square // 9 - king // 9), abs(square % 9 - king % 9))
+            own, enemy = int(counts[colour, square]), int(counts[1 - colour, square])
+            if distance in (1, 2):
+                others = own - (distance == 1)
+                total += values[18 * whose + 9 * (distance - 1) + 3 * min(others, 2) + min(enemy, 2)]
+            kind = code & 15
+            if whose == 0 and code and code >> 4 == side and kind != KING and enemy:
+                number = _TERM_KINDS.index(kind if kind in _TERM_KINDS else GOLD)
+                total += values[36 + 9 * (own > 0) + number]
+    return int(total)
 
 
 def active_rows(

@@ -80,6 +80,7 @@ class NnueState:
                 self.record[f"bias{number}"] = bias.ctypes.data
                 self.record[f"weight{number}"] = weight.ctypes.data
             self.record.hidden1, self.record.hidden2 = hidden1, hidden2
+            self.record.terms = 0 if network.attack_terms is None else network.attack_terms.ctypes.data
         else:
             self._stacks = network.stacks.for_thread()
             self.record.output, self.record.sfnn = self._stacks.output, self._stacks.memory.ctypes.data

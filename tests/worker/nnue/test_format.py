@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from benchmarks.random_networks import random_network
 from worker.nnue.architecture import Architecture, NetworkFileError
+from worker.nnue.attack_terms import TERMS
 from worker.nnue.features import FEATURE_SETS, HALF_KP, K_P
 from worker.nnue.format import NetworkFile, parse_network, read_network, serialise_network
 
@@ -57,6 +59,22 @@ def test_a_file_comes_back(tmp_path: Path, small: NetworkFile) -> None:
     path = tmp_path / "nn.bin"
     path.write_bytes(serialise_network(small))
     assert same(read_network(path), small)
+
+
+def test_attack_terms_come_back(small: NetworkFile) -> None:
+    terms = np.random.default_rng(1).integers(-1 << 15, 1 << 15, TERMS, np.int16)
+    data = serialise_network(replace(small, attack_terms=terms))
+    found = parse_network(data)
+    assert same(found, small)
+    assert found.attack_terms is not None and found.attack_terms.tolist() == terms.tolist()
+
+
+@pytest.mark.parametrize("numbers", ["", "1 2 3", " ".join(["40000"] * TERMS), " ".join(["-"] * TERMS)])
+def test_other_attack_terms_are_refused(numbers: str, data: bytes) -> None:
+    text = f"{SMALL},attacks={numbers}".encode()
+    head = struct.pack("<III", *struct.unpack_from("<II", data), len(text))
+    with pytest.raises(NetworkFileError, match=r"its attacks=… are not 55 numbers of 16 bits"):
+        parse_network(head + text + data[STRING_AT + len(str(SMALL)) :])
 
 
 def test_rows_are_padded_to_32_inputs(small: NetworkFile, data: bytes) -> None:
