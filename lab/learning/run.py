@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -36,6 +36,8 @@ from worker.nnue.format import read_network, serialise_network
 _PR_SET_PDEATHSIG: Final = 1
 _OURS: Final = (sys.executable, "-P", "-m", "gougi")
 """Without -P the sources in the current folder would run, not the installed ones."""
+_LONGEST_WAIT_S: Final = 86_400.0
+"""`subprocess` cannot wait for more than 24 days at a time."""
 
 
 def check(recipe: Recipe) -> None:
@@ -238,11 +240,12 @@ def _noted_signals() -> Iterator[list[int]]:
 
 
 def _read(child: subprocess.Popen[bytes], limit_s: float) -> bytes:
-    try:
-        return child.communicate(timeout=None if limit_s == float("inf") else max(limit_s, 0.0))[0]
-    except subprocess.TimeoutExpired:
-        child.send_signal(signal.SIGINT)
-        return child.communicate()[0]
+    end = time.monotonic() + limit_s
+    while (left_s := end - time.monotonic()) > 0:
+        with suppress(subprocess.TimeoutExpired):
+            return child.communicate(timeout=min(left_s, _LONGEST_WAIT_S))[0]
+    child.send_signal(signal.SIGINT)
+    return child.communicate()[0]
 
 
 def _follow(parent: int) -> Any:

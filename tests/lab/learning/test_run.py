@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from lab.learning.ledger import Done, Kind, Ledger, LedgerError, from_json
-from lab.learning.run import _OURS, _follow
+from lab.learning.run import _OURS, _follow, run_command
 from tests.lab.learning.ledgers import with_generation, with_match
 
 EMPTY = Ledger("0" * 64)
@@ -69,6 +69,11 @@ def test_a_signal_while_the_child_is_made_is_heard(when: str, name: str) -> None
     script = SCRIPT.format(when=when, name=name)
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stdout.splitlines()[-1:]) == (0, ["True"]), ran.stderr
+
+
+def test_a_run_may_have_a_month() -> None:
+    ended = run_command(["--version"], 720 * 3600.0)
+    assert (ended.code, ended.interrupted) == (0, False)
 
 
 @pytest.mark.parametrize("after_s", [0, 0.01, 0.03])
