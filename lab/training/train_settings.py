@@ -152,7 +152,7 @@ class Schedule:
 
     def is_quantised(self, over: int) -> bool:
         """Whether the moment belongs to the second part."""
-        return over >= self.quantised_from
+        return over >= self.quantised_from and self.settings.quantised > 0
 
     def is_averaged(self, over: int) -> bool:
         """Whether the weights at the moment count for the mean."""

@@ -174,6 +174,12 @@ def test_a_run_learns_and_ends_in_integers(corpus: Corpus) -> None:
         assert np.abs(weight).max() <= LAYER_LIMIT + 1e-6
 
 
+def test_a_run_without_integers_has_none_at_its_end(corpus: Corpus) -> None:
+    outcome = run(trainer_of(corpus, epochs=None, positions=1000, quantised=0.0))
+    assert outcome.positions > 1000, "the last batch goes beyond the plan"
+    assert not any(row.quantised for row in outcome.rows)
+
+
 @pytest.mark.parametrize("stops", [(3,), (1, 2, 5)])
 def test_a_run_that_was_stopped_ends_as_one_that_was_not(
     stops: tuple[int, ...], corpus: Corpus, tmp_path: Path
