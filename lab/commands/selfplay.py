@@ -162,7 +162,7 @@ def selfplay(
             natural=natural, hash_mb=hash_mb, games=shard, starts=_identity(openings),
         )  # fmt: skip
         starts = _starts(openings, settings)
-        network = network_file(net, fv_scale)
+        network, fv_scale = network_file(net, fv_scale)
         terms = ShardTerms(settings, digest_of(network), fv_scale, code_version())
         folder = TeacherFolder(out)
         with folder.held():

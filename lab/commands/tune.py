@@ -104,11 +104,13 @@ def tune(
 
     try:
         parameters = tuple(chosen(filter(None, map(str.strip, (params or "").split(",")))))
-        networks = tuple(network_file(net, fv_scale) for net in nets or (None,))
+        networks, scales = zip(*(network_file(net, fv_scale) for net in nets or (None,)), strict=True)
+        if len(set(scales)) > 1:
+            raise ValueError("--net: the files beside these networks give different FV_SCALEs: give one by --fv-scale")
         digests = tuple(hashlib.sha256(network).hexdigest() for network in networks)
         settings = TuneSettings(
             SpsaSettings(parameters, iterations, rate=rate, lag=lag, seed=seed),
-            GameSettings(digests, fv_scale, nodes, hash_mb),
+            GameSettings(digests, scales[0], nodes, hash_mb),
         )
         if plan:
             return show_plan(settings, as_json)

@@ -138,9 +138,9 @@ def check_net(file: str, where: str, architecture: str = "") -> str:
     return path
 
 
-def network_file(net: Path | None, fv_scale: int | None) -> bytes:
-    """The bytes of a network's file; None: the network that ships. A broken file is refused here, once, and not on
-    every machine.
+def network_file(net: Path | None, fv_scale: int | None) -> tuple[bytes, int | None]:
+    """The bytes of a network's file, and its FV_SCALE by the user or by the files beside it; None: the network that
+    ships, and the header's scale. A broken file is refused here, once, and not on every machine.
 
     Raises:
         NetworkFileError: it is no network.
@@ -148,12 +148,15 @@ def network_file(net: Path | None, fv_scale: int | None) -> bytes:
         OSError: it cannot be read.
     """
     from worker.nnue import Network
+    from worker.nnue.beside import read_beside
     from worker.nnue.format import parse_network
     from worker.nnue.network import default_file
 
     data = (net or default_file()).read_bytes()
+    if net is not None and fv_scale is None:
+        fv_scale = read_beside(net).fv_scale
     Network(parse_network(data, file=str(net or "network")), fv_scale=fv_scale)
-    return data
+    return data, fv_scale
 
 
 def check_folder(folder: Path, where: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,8 +15,10 @@ from pathlib import Path
 import pytest
 
 from lab.commands.selfplay import OUR_SCALE
+from lab.selfplay.shard import read_shard
 from master.cli import run
 from tests.master.command import ROOT, Running, environment, gougi
+from worker.nnue.beside import write_beside
 from worker.nnue.network import default_file
 
 TINY = ("--nodes", "60", "--shard", "6", "--hash", "1")
@@ -51,6 +54,15 @@ def test_a_folder_without_shards_is_named(tmp_path: Path, capsys: pytest.Capture
     assert run(["selfplay", "stats", str(tmp_path)]) == 1
     said = capsys.readouterr().err  # on a new machine after the compiler's progress
     assert said.endswith(f"gougi: {tmp_path}: no shards of gougi selfplay in it\n")
+
+
+def test_the_scale_beside_a_network_counts(tmp_path: Path) -> None:
+    shutil.copy(default_file(), tmp_path / "own.bin")
+    write_beside(tmp_path / "own.bin", {"fv_scale": 24})
+    words = ("selfplay", "--net", "own.bin", "--nodes", "1", "--shard", "1", "--games", "1", "--hash", "1")
+    done = gougi(*words, "--processes", "1", "--out", "games", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert read_shard(tmp_path / "games" / "shard-000000.games").header["fv_scale"] == 24
 
 
 @pytest.mark.slow

@@ -14,6 +14,7 @@ import pytest
 from lab.training import generation0
 from tests.master.command import Running, gougi
 from tests.worker.builds import OTHER
+from worker.nnue.beside import write_beside
 from worker.nnue.format import serialise_network
 from worker.nnue.network import default_file
 from worker.search.parameters import CHECK_BONUS
@@ -48,6 +49,19 @@ def test_the_plan_shows_ranges_and_gains_and_plays_nothing(tmp_path: Path) -> No
     done = gougi("tune", "--params", "LATE_MOVES", "--nodes", "50", "--plan", "--json", cwd=tmp_path)
     assert json.loads(done.stdout)["games"]["nodes"] == 50
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_scale_beside_a_network_counts(tmp_path: Path) -> None:
+    for name in ("own.bin", "other.bin"):
+        shutil.copy(default_file(), tmp_path / name)
+    write_beside(tmp_path / "own.bin", {"fv_scale": 24})
+    words = ("tune", "--params", "LATE_MOVES", "--plan", "--json", "--net", "own.bin")
+    for more, scale in (((), 24), (("--net", "other.bin", "--fv-scale", "20"), 20)):
+        done = gougi(*words, *more, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["games"]["fv_scale"] == scale
+    done = gougi(*words, "--net", "other.bin", cwd=tmp_path)
+    assert done.returncode == 2 and "give one by --fv-scale" in done.stderr
 
 
 @pytest.mark.slow
