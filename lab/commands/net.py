@@ -114,15 +114,22 @@ def calibrate(
         facts = {**asdict(found), "nodes": NODES, "reference_cp": REFERENCE_CP, "date": f"{date.today()}"}
         if architecture:
             facts["architecture"] = architecture
+    kept, unkept = None, None
+    try:
         kept = write_beside(net, facts) if keep else None
+    except OSError as error:  # the games took minutes: their result is shown all the same
+        unkept = error
     if as_json:
         print(json.dumps({"file": str(net), **facts, "before": before, "kept": str(kept) if kept else None}))
-        return
-    print(f"{net}: FV_SCALE {found.fv_scale} (95 %: {found.low:.1f} to {found.high:.1f}); until now {before}")
-    print(
-        f"the side ahead wins e to 1 at {found.win_scale:,.0f} raw; {found.games} games, {found.positions:,} positions"
-    )
-    print(f"kept in {kept}" if kept else "not kept (--no-keep)")
+    else:
+        print(f"{net}: FV_SCALE {found.fv_scale} (95 %: {found.low:.1f} to {found.high:.1f}); until now {before}")
+        print(
+            f"the side ahead wins e to 1 at {found.win_scale:,.0f} raw; {found.games} games, "
+            f"{found.positions:,} positions"
+        )
+        print(f"kept in {kept}" if kept else "not kept" if unkept else "not kept (--no-keep)")
+    if unkept is not None:
+        raise CommandError(described(unkept), FAILED) from unkept
 
 
 @app.command(cls=PlainCommand)

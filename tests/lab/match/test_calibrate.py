@@ -3,7 +3,10 @@ one."""
 
 from __future__ import annotations
 
+import json
+import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +14,9 @@ import pytest
 from lab.match import calibrate as module
 from lab.match.calibrate import REFERENCE_CP, CalibrationError, Game, calibrate, fitted
 from lab.match.openings import natural_openings
+from master.cli import run
 from worker.nnue import default_network
+from worker.nnue.network import default_file
 
 
 def games(scale: float, count: int = 400, seed: int = 1, spread: float = 1.5) -> list[Game]:
@@ -56,3 +61,15 @@ def test_a_network_plays_and_is_measured(monkeypatch: pytest.MonkeyPatch) -> Non
     assert found.games == 16 and found.positions > 300
     assert found.low <= found.win_scale / REFERENCE_CP <= found.high
     assert 1 <= found.fv_scale <= 1024
+
+
+def test_a_result_that_cannot_be_kept_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(module, "NODES", 300)
+    shutil.copy(default_file(), tmp_path / "nn.bin")
+    (tmp_path / "nn.bin.toml").mkdir()
+    assert run(["net", "calibrate", str(tmp_path / "nn.bin"), "--games", "20", "--json"]) == 1
+    out, err = capsys.readouterr()
+    assert json.loads(out)["games"] == 20 and json.loads(out)["kept"] is None
+    assert "nn.bin.toml: " in err
