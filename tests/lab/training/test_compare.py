@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +23,9 @@ from lab.training.compare import (
     winning_chances,
 )
 from lab.training.corpus import shard_files
+from master.cli import run
 from tests.lab.training.shards import corpus_of, folder_of
+from worker.nnue.beside import write_beside
 from worker.nnue.format import read_network
 from worker.nnue.network import default_file
 
@@ -102,3 +106,12 @@ def test_a_network_is_like_itself(folder: Path) -> None:
     assert (facts["positions"], facts["rms"], facts["same_side"]) == (500, 0, 1)
     assert facts["correlation"] == pytest.approx(1)
     assert facts["distance_difference"] == facts["results_difference"] == (0, 0)
+
+
+def test_the_scale_beside_a_network_counts(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("a.bin", "b.bin"):
+        shutil.copy(default_file(), tmp_path / name)
+    write_beside(tmp_path / "b.bin", {"fv_scale": 32})
+    words = [str(tmp_path / "a.bin"), str(tmp_path / "b.bin"), "--data", str(folder), "--positions", "50", "--json"]
+    assert run(["net", "compare", *words]) == 0
+    assert json.loads(capsys.readouterr().out)["slope"] == pytest.approx(0.5, abs=0.01)
