@@ -27,11 +27,10 @@ from lab.match.run import check_contestant
 from lab.match.settings import Pace, SettingsError, contestant
 from lab.match.statistics import Sprt, Strength
 from lab.training import generation0
-from master.commands.common import DISK_FULL, FAILED, INTERRUPTED, CommandError, Stoppable, exit_code, tell
+from master.commands.checks import check_net
+from master.commands.common import DISK_FULL, FAILED, INTERRUPTED, CommandError, EndsOn, Stoppable, exit_code, tell
 from master.ui.progress import span
-from worker.files import described
-from worker.nnue.architecture import NetworkFileError
-from worker.nnue.format import read_network, serialise_network
+from worker.nnue.format import serialise_network
 
 _PR_SET_PDEATHSIG: Final = 1
 _OURS: Final = (sys.executable, "-P", "-m", "gougi")
@@ -59,15 +58,14 @@ def check(recipe: Recipe) -> None:
     for one in recipe.opponents:
         if names.count(one.name) > 1:
             raise CommandError(f"--against {one.name}=…: two opponents have this name")
-        try:
-            if one.player.endswith(".bin"):
-                read_network(one.player)
-            else:
-                engine = MatchEngine(contestant(one.player, one.name, (), timed=False))
-                with closing(engine):
-                    check_contestant(engine, Pace(nodes=recipe.match_nodes[0]))
-        except (SettingsError, NetworkFileError, OSError) as error:
-            raise CommandError(f"--against {one.name}={one.player}: {described(error)}") from error
+        where = f"--against {one.name}={one.player}"
+        if one.player.endswith(".bin"):
+            check_net(one.player, where)
+            continue
+        with EndsOn(SettingsError, where=where):
+            engine = MatchEngine(contestant(one.player, one.name, (), timed=False))
+            with closing(engine):
+                check_contestant(engine, Pace(nodes=recipe.match_nodes[0]))
     if recipe.fresh and len(recipe.train_words) > 1:
         raise CommandError("--train-options: several need --from-best: nets with other first weights have no mean")
     for option, text in (

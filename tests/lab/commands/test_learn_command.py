@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from lab.training.weights import random_net, to_file
 from master.cli import run
 from tests.master.command import Running, gougi
-from worker.nnue.network import default_file
+from worker.nnue.network import default_file, serialise
+from worker.nnue.sfnn.architecture import parse_sfnn_name
 
 needs_torch = pytest.mark.skipif(
     importlib.util.find_spec("torch") is None, reason="PyTorch is not installed: make torch"
@@ -65,6 +67,14 @@ def test_errors_are_one_line_and_leave_no_folder(
     (tmp_path / "gps").write_text(GPS)
     (tmp_path / "gps").chmod(0o755)
     assert words in refusal("learn", "--out", "run", *arguments)
+
+
+@needs_torch
+def test_an_opponent_may_have_an_sfnn_network(tmp_path: Path) -> None:
+    architecture = parse_sfnn_name("SFNN_halfkahm2_256_15_32_k3k3")
+    (tmp_path / "nn.bin").write_bytes(serialise(to_file(random_net(architecture, 1), architecture)))
+    words = ["learn", "--out", str(tmp_path / "run"), "--hours", "0", "--against", f"a={tmp_path / 'nn.bin'}"]
+    assert run(words) == 0
 
 
 def test_without_torch_one_line_names_the_extra(
