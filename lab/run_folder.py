@@ -40,7 +40,9 @@ class RunFolder:
 
     def keep_facts(self, file: Path, facts: Mapping[str, Any]) -> None:
         """Write plain values; they are completely on disk when this returns. Raises OSError."""
-        replace_file(file, (json.dumps(facts, indent=2, ensure_ascii=False) + "\n").encode(), to_disk=True)
+        text = json.dumps(facts, indent=2, ensure_ascii=False) + "\n"
+        # A file's name that is not UTF-8 gets JSON's own escapes, which have the same form.
+        replace_file(file, text.encode(errors="backslashreplace"), to_disk=True)
 
     def known_facts(self, file: Path) -> dict[str, Any]:
         """Read the output of `keep_facts`.

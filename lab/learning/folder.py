@@ -113,8 +113,8 @@ class LearnFolder(RunFolder):
         facts = ledger.as_json()
         generations = ",\n".join(json.dumps(one, ensure_ascii=False) for one in facts.pop("generations"))
         text = f'{json.dumps(facts)[:-1]}, "generations": [\n{generations}\n]}}\n'
-        replace_file(self.ledger_path, text.encode(), to_disk=True)
-        replace_file(self.page_path, page(ledger, str(self.path)).encode())
+        replace_file(self.ledger_path, text.encode(errors="backslashreplace"), to_disk=True)
+        replace_file(self.page_path, page(ledger, str(self.path)).encode(errors="replace"))
 
     def with_games(self) -> frozenset[int]:
         """Numbers of the generations whose games are here, without those made by another machine."""

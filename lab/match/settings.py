@@ -89,7 +89,8 @@ def contestant(spec: str, name: str | None, options: Sequence[str], timed: bool 
         given[key.strip()] = value.strip()
     if cores:
         before = [_program("taskset"), "-c", _checked(cores), *before]
-    return Contestant(name or Path(words[0]).stem, (*before, *command), given, os.getcwd())
+    name = (name or Path(words[0]).stem).encode(errors="replace").decode()
+    return Contestant(name, (*before, *command), given, os.getcwd())
 
 
 def _checked(cores: str) -> str:

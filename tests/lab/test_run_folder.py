@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -44,3 +45,12 @@ def test_settings_that_differ_are_named(tmp_path: Path) -> None:
     before, wanted = {"options": {"Threads": 1, "Hash": 2}, "test": None}, {"options": {"Threads": 1}, "test": {"a": 1}}
     with pytest.raises(Refused, match=r"\(options.Hash was 2 and is None; test was None and is \{'a': 1\}\)"):
         folder.check_settings(before, wanted)
+
+
+def test_settings_with_the_name_of_a_file_that_is_not_utf_8_come_back(tmp_path: Path) -> None:
+    """Archives from Windows leave names in Shift JIS."""
+    facts = {"openings": os.fsdecode(b"/nets/\x90\x85\x8f\xa1"), "player": "水匠"}
+    folder = Folder(tmp_path)
+    folder.keep_facts(tmp_path / "facts", facts)
+    assert folder.known_facts(tmp_path / "facts") == facts
+    assert "水匠" in (tmp_path / "facts").read_text(encoding="utf-8")

@@ -237,7 +237,7 @@ class UsiProcess:
     """
 
     def __init__(self, command: Sequence[str], start_timeout_s: float, folder: str | None = None) -> None:
-        self.label = shlex.join(command)
+        self.label = shlex.join(command).encode(errors="replace").decode()
         self.name = ""
         self.options: dict[str, Option] = {}
         self._errors: deque[str] = deque(maxlen=_STDERR_LINES)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,14 @@ def test_a_new_run_has_its_first_net_and_comes_back(tmp_path: Path) -> None:
     assert folder.open(None, BEST) == folder.open(FIRST, BEST) == ledger == folder.read()
     with pytest.raises(LearnFolderError, match="began with another net"):
         folder.open(BEST, FIRST)
+
+
+def test_the_folder_s_name_need_not_be_utf_8(tmp_path: Path) -> None:
+    folder = opened(tmp_path / os.fsdecode(b"\x90\x85"))
+    done = Done(Kind.GAMES, "", (str(folder.path),), 1.0, RESULTS[Kind.GAMES])
+    ledger = folder.open(None, FIRST).begun(1).with_step(1, done)
+    folder.keep(ledger)
+    assert folder.read() == ledger
 
 
 def test_promotion(tmp_path: Path) -> None:

@@ -78,6 +78,17 @@ def test_errors_have_exit_code_2(arguments: Sequence[str], words: str, common: l
     assert error.value.code == 2
 
 
+def test_names_that_are_not_utf_8(common: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A player's name, and the path of a program that crashes."""
+    program = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\x90\x85"))
+    program.write_text(f'#!/bin/sh\nexec {shuffler()} "$@"\n', encoding="utf-8")
+    program.chmod(0o755)
+    crashing = f"{program} crash-at 6 name {program.name}"
+    assert run(shuffler(), crashing, "--nodes", "100", "--name-a", f"A{program.name}", *common, "--games", "2") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["a"], found["b"], found["endings"]) == ("A??", "??", {"CRASH": 1, "SENNICHITE": 1})
+
+
 def test_a_whole_match(common: list[str], folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = tmp_path / "log"
     players = (shuffler("name", "A", "log", str(log)), shuffler("score", "-20"))
