@@ -314,7 +314,7 @@ class UsiProcess:
         try:
             with self._write_lock:
                 assert self._process.stdin is not None
-                self._process.stdin.write(f"{line}\n".encode())
+                self._process.stdin.write(f"{line}\n".encode(errors="surrogateescape"))
                 self._process.stdin.flush()
         except (OSError, ValueError) as error:
             raise self.death() from error

@@ -296,6 +296,28 @@ def test_the_program_is_in_our_session_but_not_of_our_group() -> None:
         process.kill()
 
 
+_ECHO = """
+import sys
+for line in sys.stdin.buffer:
+    answer = {b"usi": b"option name EvalDir type string default eval\\nusiok\\n", b"isready": b"readyok\\n"}
+    sys.stdout.buffer.write(answer.get(line.strip(), b""))
+    sys.stdout.buffer.flush()
+    if line.startswith(b"setoption"):
+        open(sys.argv[1], "wb").write(line)
+"""
+
+
+def test_the_name_of_a_file_reaches_the_program_as_it_is(tmp_path: Path) -> None:
+    """One in Shift JIS, from an archive of Windows."""
+    process = UsiProcess([sys.executable, "-c", _ECHO, str(tmp_path / "heard")], 10.0)
+    try:
+        process.set_options({"EvalDir": os.fsdecode(b"\x90\x85/eval")})
+        process.ready(10.0)
+    finally:
+        process.kill()
+    assert (tmp_path / "heard").read_bytes() == b"setoption name EvalDir value \x90\x85/eval\n"
+
+
 def installed(name: str) -> str:
     path = shutil.which(name, path="/usr/games:/usr/bin:/usr/local/bin")
     if path is None:
