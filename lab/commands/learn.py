@@ -11,7 +11,7 @@ import typer
 from cluster.processors import processors
 from lab.commands.options import GROUP_SETTINGS, Out
 from lab.commands.train import NO_TORCH
-from master.commands.checks import check_net
+from master.commands.checks import network_file
 from master.commands.common import FAILED, CommandError, EndsOn
 from master.commands.options import JsonAtEnd
 from master.commands.plain import PlainCommand, PlainGroup
@@ -176,6 +176,7 @@ def learn(
     from lab.learning.folder import LearnFolder, LearnFolderError
     from lab.learning.recipe import Opponent, Recipe, RecipeError
     from lab.learning.run import check, run
+    from worker.nnue.architecture import NetworkFileError
 
     try:
         recipe = Recipe(
@@ -189,12 +190,11 @@ def learn(
             games_words=games_options, train_words=train_options or [""], gate_words=gate_options,
         )  # fmt: skip
         check(recipe)
-        if net is not None:
-            check_net(str(net), "--net")
-        first = None if net is None else net.read_bytes()
+        with EndsOn(NetworkFileError, where="--net"):
+            first, fv_scale = (None, None) if net is None else network_file(net, None)
         folder = LearnFolder(out)
         with folder.held():
-            return run(folder, recipe, generations, hours, first, history, as_json)
+            return run(folder, recipe, generations, hours, first, fv_scale, history, as_json)
     except (RecipeError, LearnFolderError) as error:
         raise CommandError(str(error)) from error
     except OSError as error:

@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from lab.learning.folder import LearnFolder, page
 from lab.learning.ledger import Done, Kind, Ledger
-from lab.learning.recipe import Recipe, Step, command, next_step, words
+from lab.learning.recipe import Recipe, Step, command, net_path, next_step, words
 from lab.match.match_engine import MatchEngine
 from lab.match.openings import OpeningError, openings_of
 from lab.match.run import check_contestant
@@ -30,6 +30,7 @@ from lab.training import generation0
 from master.commands.checks import check_net
 from master.commands.common import DISK_FULL, FAILED, INTERRUPTED, CommandError, EndsOn, Stoppable, exit_code, tell
 from master.ui.progress import span
+from worker.nnue.beside import write_beside
 from worker.nnue.format import serialise_network
 
 _PR_SET_PDEATHSIG: Final = 1
@@ -83,6 +84,7 @@ def run(
     generations: int,
     hours: float | None,
     first: bytes | None,
+    fv_scale: int | None,
     history: Path | None,
     as_json: bool,
 ) -> int:
@@ -91,6 +93,7 @@ def run(
     Args:
         hours: maximum time of the run, earlier parts included; None: no limit.
         first: the file of the first teacher; None: the hand-made one.
+        fv_scale: its scale by the files beside it, if there is one.
         history: the ledger of another machine's run to continue; ``first`` is then that run's best net.
 
     Returns:
@@ -105,6 +108,8 @@ def run(
         ledger = folder.open(first, default)
     else:
         ledger = folder.take_over(history, default if first is None else first, default)
+    if fv_scale is not None and history is None and not ledger.generations:
+        write_beside(Path(net_path(str(folder.path), 0)), {"fv_scale": fv_scale})
     recipe = replace(recipe, first_by_hand=ledger.first == hashlib.sha256(default).hexdigest())
     limit_s = math.inf if hours is None else hours * 3600
     spent = False

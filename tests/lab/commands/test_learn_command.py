@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 from lab.training.weights import random_net, to_file
 from master.cli import run
 from tests.master.command import Running, gougi
+from worker.nnue.beside import read_beside, write_beside
 from worker.nnue.network import default_file, serialise
 from worker.nnue.sfnn.architecture import parse_sfnn_name
 
@@ -75,6 +77,14 @@ def test_an_opponent_may_have_an_sfnn_network(tmp_path: Path) -> None:
     (tmp_path / "nn.bin").write_bytes(serialise(to_file(random_net(architecture, 1), architecture)))
     words = ["learn", "--out", str(tmp_path / "run"), "--hours", "0", "--against", f"a={tmp_path / 'nn.bin'}"]
     assert run(words) == 0
+
+
+@needs_torch
+def test_the_first_network_keeps_its_scale(tmp_path: Path) -> None:
+    shutil.copy(OURS, tmp_path / "nn.bin")
+    write_beside(tmp_path / "nn.bin", {"fv_scale": 24})
+    assert run(["learn", "--out", str(tmp_path / "run"), "--hours", "0", "--net", str(tmp_path / "nn.bin")]) == 0
+    assert read_beside(tmp_path / "run" / "nets" / "generation-0.bin").fv_scale == 24
 
 
 def test_without_torch_one_line_names_the_extra(
