@@ -79,8 +79,9 @@ def chosen(words: Iterable[str]) -> list[Parameter]:
 
 def _ranged(one: Parameter, numbers: Sequence[str]) -> Parameter:
     try:
-        low, high, step = int(numbers[0]), int(numbers[1]), float(numbers[2]) if len(numbers) > 2 else one.step
-    except (ValueError, IndexError):
+        low, high = map(int, numbers[:2])
+        (step,) = map(float, numbers[2:] or (one.step,))
+    except ValueError:
         raise SpsaError(f"{one.name}={':'.join(numbers)}: expected LOW:HIGH or LOW:HIGH:STEP") from None
     if step > high - low:
         raise SpsaError(f"{one.name}: a step of {step:g} does not fit into {low} to {high}")

@@ -65,6 +65,7 @@ def test_groups_names_and_ranges_of_ones_own() -> None:
         (["LATE_MOVES=4:9"], "LATE_MOVES is 3: expected within 4 to 9"),
         (["LATE_MOVES=1"], "expected LOW:HIGH"),
         (["LATE_MOVES=1:9:20"], "a step of 20"),
+        (["LATE_MOVES=1:9:2:20"], "expected LOW:HIGH or LOW:HIGH:STEP"),
     ],
 )
 def test_an_untunable_parameter_is_named(words: list[str], why: str) -> None:
