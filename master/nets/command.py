@@ -228,7 +228,9 @@ def _fetched(job: _Job, member: str | None) -> Installed:
 
 
 def _choice(nets: list[Member], wanted: str | None) -> Member:
-    """One of several networks: the one requested by its path or the end of it, else the user's answer."""
+    """The network requested by its path or the end of it, else the only one, else the user's answer."""
+    if wanted is None and len(nets) == 1:
+        return nets[0]
     if wanted is None and sys.stdin.isatty():
         for number, net in enumerate(nets, 1):
             tell(f"{number}: {net.name} ({net.size:,} bytes)")
@@ -240,6 +242,8 @@ def _choice(nets: list[Member], wanted: str | None) -> Member:
     if len(found) == 1:
         return found[0]
     names = ", ".join(net.name for net in nets)
+    if wanted is not None and not found:
+        raise CommandError(f"--member {wanted}: no network of this name in the archive, which has: {names}")
     raise CommandError(f"the archive has several networks ({names}): choose one with --member")
 
 

@@ -19,7 +19,7 @@ NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _CHUNK: Final = 1 << 20
 
 Choice = Callable[[list[Member]], Member]
-"""Chooses one of two or more networks of an archive."""
+"""Chooses one of the networks of an archive."""
 
 
 class InstallError(Exception):
@@ -132,7 +132,7 @@ def _net_bytes(file: Path, choose: Choice) -> Iterator[bytes]:
         nets = nets_in(file)
         if not nets:
             raise InstallError("no network in the archive")
-        yield from unpack(file, nets[0] if len(nets) == 1 else choose(nets))
+        yield from unpack(file, choose(nets))
         return
     with file.open("rb") as source:
         head = source.read(len(MAGIC))

@@ -250,6 +250,14 @@ def test_two_networks_in_an_archive_ask_by_name(nets: Path, capsys: pytest.Captu
     assert (nets / "both" / "nn.bin").read_bytes() == NET
 
 
+def test_a_member_that_is_not_there(nets: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    zipped(Path("one.zip"), {"a/nn.bin": NET})
+    assert run(["net", "get", "one.zip", "--member", "b/nn.bin"]) == BAD_INPUT
+    assert "--member b/nn.bin: no network of this name in the archive, which has: a/nn.bin" in capsys.readouterr().err
+    assert not (nets / "one").exists()
+    assert run(["net", "get", "one.zip", "--member", "a/nn.bin"]) == 0
+
+
 def test_on_a_terminal_the_user_answers(nets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     zipped(Path("both.zip"), {"a/nn.bin": STRANGE, "b/nn.bin": NET})
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
