@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -19,9 +19,6 @@ from master.commands.options import Architecture, Json
 from master.commands.plain import PlainCommand, PlainGroup
 from master.nets.command import get, list_nets
 from worker.files import described
-
-if TYPE_CHECKING:
-    from lab.training.weights import AnyFile
 
 app = typer.Typer(
     cls=PlainGroup,
@@ -224,18 +221,11 @@ def compare(
     from lab.training.compare import comparison, comparison_text, quiet_records
     from lab.training.corpus import CorpusError, shard_files
     from lab.training.run import compile_training
+    from lab.training.weights import read_with_beside
     from worker.nnue.architecture import NetworkFileError
-    from worker.nnue.beside import read_beside
-    from worker.nnue.network import read_any
-
-    def read(file: Path) -> AnyFile:
-        beside = read_beside(file)
-        network = read_any(file, architecture=beside.architecture)
-        fv_scale = beside.fv_scale or network.architecture.fv_scale
-        return replace(network, architecture=replace(network.architecture, fv_scale=fv_scale))
 
     with EndsOn(NetworkFileError, OSError):
-        a, b = read(first), read(second)
+        a, b = (read_with_beside(path) for path in (first, second))
     compile_training()
     with EndsOn(CorpusError, OSError, code=FAILED):
         records, held_out = interruptible(lambda: quiet_records(shard_files(data, psv=False), positions))

@@ -155,11 +155,11 @@ def train(
     from lab.training.network.trainer import TrainingError
     from lab.training.run import TrainFolder, TrainFolderError, run
     from lab.training.train_settings import TrainSettings
+    from lab.training.weights import read_with_beside
     from worker.nnue.architecture import NetworkFileError
-    from worker.nnue.network import read_any
 
     try:
-        source = read_any(begin) if begin is not None else None
+        source = read_with_beside(begin) if begin is not None else None
         shape = shape_of(source, features, width, hidden, architecture)
         first, last = _span(score_share)
         settings = TrainSettings(

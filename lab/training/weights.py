@@ -9,14 +9,17 @@ second layer gets it: the sums of the first are also squared, and added to the o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from worker.nnue.architecture import Architecture
+from worker.nnue.beside import read_beside
 from worker.nnue.format import NetworkFile
+from worker.nnue.network import read_any
 from worker.nnue.sfnn.architecture import SfnnArchitecture
 from worker.nnue.sfnn.file import SfnnFile
 
@@ -142,6 +145,20 @@ def random_net(architecture: Shape, seed: int) -> FloatNet:
         layers[2],
         biases[2],
     )
+
+
+def read_with_beside(file: Path) -> AnyFile:
+    """A network whose architecture has the FV_SCALE that stands beside its file, if there is one.
+
+    Raises:
+        NetworkFileError: it is broken or of an unknown kind.
+        OSError: it cannot be read.
+    """
+    beside = read_beside(file)
+    network: Any = read_any(file, architecture=beside.architecture)
+    fv_scale = beside.fv_scale or network.architecture.fv_scale
+    found: AnyFile = replace(network, architecture=replace(network.architecture, fv_scale=fv_scale))
+    return found
 
 
 def from_file(network: AnyFile) -> FloatNet:

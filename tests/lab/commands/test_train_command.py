@@ -16,6 +16,7 @@ from master.cli import run
 from tests.lab.training.shards import folder_of
 from tests.master.command import ROOT, Running, gougi
 from worker.nnue.architecture import Architecture
+from worker.nnue.beside import write_beside
 from worker.nnue.features import K_P
 from worker.nnue.format import serialise_network
 from worker.nnue.network import default_file
@@ -86,6 +87,20 @@ def test_errors_are_one_line_and_leave_no_folder(
     arguments: Sequence[str], words: str, games: Path, refusal: Callable[..., str]
 ) -> None:
     assert words in refusal("train", "--data", str(games), "--out", "run", *arguments)
+
+
+@needs_torch
+def test_a_net_keeps_the_scale_beside_the_one_it_begins_with(
+    games: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    net = tmp_path / "nn.bin"
+    net.write_bytes(serialise_network(random_network(Architecture(K_P, 128, 8, 8), 1)))
+    write_beside(net, {"fv_scale": 24})
+    words = ["--from", str(net), "--out", str(tmp_path / "run"), "--epochs", "1", "--tolerance", "1000"]
+    assert run(["train", "--data", str(games), *words, *TINY[4:]]) == 0
+    capsys.readouterr()
+    assert run(["net", "info", str(tmp_path / "run" / "nn.bin"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["fv_scale"] == 24
 
 
 @needs_torch
