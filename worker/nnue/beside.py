@@ -128,7 +128,8 @@ def _win_scale(facts: Mapping[str, object]) -> float | None:
 def _authors_scale(net: Path) -> int | None:
     """FV_SCALE of YaneuraOu's ``eval_options.txt``, if that file exists and has a valid value."""
     try:
-        found = _SCALE.findall(_text(net.with_name(_YANEURAOU)))
-    except (OSError, UnicodeDecodeError):
+        with net.with_name(_YANEURAOU).open("rb") as file:  # by a Windows editor, with comments in Shift JIS
+            found = _SCALE.findall(file.read(_MOST_BYTES).decode("utf-8-sig", "replace"))
+    except OSError:
         return None
     return int(found[-1]) if found and int(found[-1]) in _FV_SCALES else None

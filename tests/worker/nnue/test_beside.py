@@ -64,6 +64,12 @@ def test_the_authors_scale(net: Path, line: str, scale: int | None) -> None:
     assert read_beside(net) == Beside(31)
 
 
+@pytest.mark.parametrize("text", [b"\xef\xbb\xbfFV_SCALE=24\r\n", "// 水匠\r\nFV_SCALE=24\r\n".encode("cp932")])
+def test_the_authors_scale_from_windows(net: Path, text: bytes) -> None:
+    net.with_name("eval_options.txt").write_bytes(text)
+    assert read_beside(net) == Beside(24)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
