@@ -146,7 +146,7 @@ class Ending:
         lines = self.remark.splitlines()
         if not words.exact or self.comment:
             result = "" if self.winner is None else f", {('black', 'white')[self.winner]} wins"
-            lines.append(f"{self.reason}{result}" + (f": {self.comment}" if self.comment else ""))
+            lines.append(f"{self.reason}{result}" + (f": {_one_line(self.comment)}" if self.comment else ""))
         return lines
 
 

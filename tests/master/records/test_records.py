@@ -9,6 +9,8 @@ import pytest
 from rsshogi.record import Record
 
 from master.records.lines import RecordedMove
+from master.records.read_csa import read_csa
+from master.records.read_kif import read_kif
 from master.records.record import Ending, RecordError, RecordFile, Variation
 from tests.master.command import ROOT
 from tests.master.records.games import START, record
@@ -120,6 +122,15 @@ def test_a_variation_is_told_as_far_as_it_is_legal() -> None:
 def test_an_ending_with_a_comment() -> None:
     text = record(ending=Ending("OUTE_SENNICHITE", 0, comment="perpetual check")).to_csa()
     assert text.splitlines()[-1] == "'*OUTE_SENNICHITE, black wins: perpetual check"
+
+
+def test_an_ending_with_a_comment_of_several_lines_can_be_read_again() -> None:
+    """The last words of an engine that crashed: its progress, each over the one before."""
+    crashed = record(ending=Ending("CRASH", 0, "stderr: 1 %\r2 %\u2028out of memory"))
+    for read, text in ((read_csa, crashed.to_csa()), (read_kif, crashed.to_kif())):
+        back = read(text.splitlines())
+        assert [move.usi for move in back.moves] == ["7g7f", "3c3d", "2g2f"]
+    assert "'*CRASH, black wins: stderr: 1 % 2 % out of memory" in crashed.to_csa()
 
 
 def test_a_perpetual_check_is_told_from_an_illegal_move() -> None:
