@@ -72,10 +72,12 @@ class GamesFolder(RunFolder, Generic[Result]):
             A notice for the user, or nothing: games of another version of the sources are in the folder.
 
         Raises:
-            refused: the folder was begun with other settings; the text names them.
+            refused: the folder was begun with other settings, which the text names, or by another command.
             OSError: it cannot be read or written.
         """
         if not self.results.exists():
+            if self.openings.exists() and not self.settings.exists():
+                raise self.refused(f"{self.path} belongs to another command: choose another folder")
             self.openings.unlink(missing_ok=True)  # it may belong to another seed
             self.keep_facts(self.settings, {"sources": version, **settings})
             return ""

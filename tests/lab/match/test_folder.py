@@ -95,6 +95,15 @@ def test_records_of_others_are_not_overwritten(folder: MatchFolder) -> None:
         folder.claim(settings())
 
 
+def test_the_openings_of_another_command_are_not_replaced(folder: MatchFolder) -> None:
+    """A match in the folder of the tuning that it confirms: with other openings the tuning would end otherwise."""
+    folder.settings.rename(folder.path / "tune.json")
+    folder.openings.write_text("startpos\n", encoding="utf-8")
+    with pytest.raises(SettingsError, match="one belongs to another command: choose another folder"):
+        folder.claim(settings())
+    assert folder.openings.exists()
+
+
 def test_games_are_kept(folder: MatchFolder) -> None:
     folder.add(game(2), record(2))
     folder.add(game(1), record(1))
