@@ -160,7 +160,10 @@ def interruptible(work: Callable[[], T]) -> T:
         while thread.is_alive():
             thread.join(0.2)
     except KeyboardInterrupt:
+        from master.ui.console import Console
+
         sys.stdout.flush()
+        Console(stderr=True).show_cursor()  # a bar has hidden it
         print("\ninterrupted", file=sys.stderr, flush=True)
         os._exit(INTERRUPTED)
     finally:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from master.ui.progress import Bars, Pace, span
-from tests.master.terminal import at_terminal
+from tests.master.terminal import Terminal, at_terminal
 
 WORK = """
 from master.ui.progress import Bars
@@ -89,6 +89,25 @@ def test_at_a_terminal(tmp_path: Path) -> None:
     assert all(len(line) <= 100 for line in last)
     assert "game 2: [red]lost[/red]" in seen.text
     assert seen.text.rstrip().endswith("done"), "standard output is below the bars"
+
+
+def test_ctrl_c_in_compiled_code_leaves_the_cursor(tmp_path: Path) -> None:
+    work = """
+import time
+from master.commands.common import interruptible
+from master.ui.progress import Bars
+def work():
+    with Bars("openings") as bars:
+        bars.bar("making openings", 9).begin()
+        time.sleep(60)
+interruptible(work)
+"""
+    with Terminal([sys.executable, "-c", work], tmp_path) as terminal:
+        terminal.wait_for("making openings")
+        terminal.type("\x03")
+        seen = terminal.seen(30)
+    assert seen.code == 130 and "interrupted" in seen.text
+    assert seen.raw.rindex("\x1b[?25h") > seen.raw.rindex("\x1b[?25l"), "shown again after it was hidden"
 
 
 def test_a_long_name_leaves_room_for_the_time_left(tmp_path: Path) -> None:
