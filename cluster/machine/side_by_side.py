@@ -170,7 +170,7 @@ class WorkProcess:
         context = multiprocessing.get_context("spawn")
         self.connection, theirs = context.Pipe()
         self._process: BaseProcess = context.Process(target=_serve, args=(theirs, work), daemon=True)
-        with deaf_to_ctrl_c():
+        with _deaf():
             self._process.start()
         theirs.close()
 
@@ -241,14 +241,14 @@ class ProcessWorkplace(Generic[_Task, _Result]):
 
 
 @contextmanager
-def deaf_to_ctrl_c() -> Iterator[None]:
+def _deaf() -> Iterator[None]:
     """A process that is started in this context never receives Ctrl-C, which a terminal sends to all; this process
-    receives it afterwards."""
+    receives it, and SIGTERM, afterwards: a process that was started halfway would complain."""
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
         return
-    resource_tracker.ensure_running()  # started with the first process, it would unblock the signal
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    resource_tracker.ensure_running()  # started with the first process, it would unblock the signals
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
     try:
         yield
     finally:
@@ -257,6 +257,8 @@ def deaf_to_ctrl_c() -> Iterator[None]:
 
 def _serve(connection: Connection, work: Callable[..., object]) -> None:
     """The process: do the work that arrives, until the other end is closed."""
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     while True:
         try:
             connection.send(work(connection.send, *connection.recv()))

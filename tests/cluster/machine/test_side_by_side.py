@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -194,6 +195,31 @@ def test_its_death_is_reported_to_the_listener() -> None:
     with pytest.raises(ProcessDied):
         process.hear()
     process.close()
+
+
+_STOPPED = """
+import os, signal, subprocess
+from functools import partial
+from cluster.machine.side_by_side import WorkProcess
+def work(shared, tell):
+    return len(shared)
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    subprocess.Popen(["sh", "-c", f"sleep 0.1; kill -TERM {os.getpid()}"])
+    try:
+        WorkProcess(partial(work, bytes(1 << 22))).hear()
+    except KeyboardInterrupt:
+        print("interrupted")
+"""
+
+
+def test_sigterm_while_a_process_starts_is_no_traceback_of_it(tmp_path: Path) -> None:
+    """What it works with comes through a pipe that holds little: the start lasts until it reads."""
+    (tmp_path / "stopped.py").write_text(_STOPPED)
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
+    words = [sys.executable, str(tmp_path / "stopped.py")]
+    ran = subprocess.run(words, env=env, capture_output=True, text=True, check=False)
+    assert (ran.stdout, ran.stderr) == ("interrupted\n", "")
 
 
 def test_a_place_that_was_ended_does_nothing_more() -> None:
