@@ -34,6 +34,8 @@ _RESIGN_MOVES: Final = 3
 _HASH_MB: Final = 2
 _RESAMPLES: Final = 400
 _STEPS: Final = 40
+_FLATTEST: Final = 0.02
+"""The least slope, in logistic units for a usual score, that tells a scale."""
 _FV_SCALES: Final = (1, 1024)
 
 _Floats = npt.NDArray[np.float64]
@@ -101,7 +103,7 @@ def calibrate(
             engine.close()
     scale = fitted(games)
     rng = random.Random(seed)
-    resampled = [fitted(rng.choices(games, k=len(games))) for _ in range(_RESAMPLES)]
+    resampled = [_fit(rng.choices(games, k=len(games)))[0] for _ in range(_RESAMPLES)]
     low, high = np.percentile(resampled, (2.5, 97.5)) / REFERENCE_CP
     return Calibration(
         _fv_scale(scale), scale, float(low), float(high), len(games), sum(len(game.raw) for game in games)
@@ -137,6 +139,18 @@ def fitted(games: Sequence[Game]) -> float:
     Raises:
         CalibrationError: the side ahead does not win more often.
     """
+    scale, slope = _fit(games)
+    if slope <= _FLATTEST:
+        raise CalibrationError("the side ahead does not win more often: the network evaluates nothing")
+    return scale
+
+
+def _fit(games: Sequence[Game]) -> tuple[float, float]:
+    """The scale, which is finite even if the side ahead does not win more often, and the slope that tells.
+
+    Raises:
+        CalibrationError: every score is 0.
+    """
     raw = np.concatenate([game.raw for game in games])
     points = np.concatenate([game.points for game in games])
     spread = float(np.sqrt(np.mean(raw * raw))) if len(raw) else 0.0
@@ -150,6 +164,4 @@ def fitted(games: Sequence[Game]) -> float:
         slope = float(np.clip(slope + np.clip(step, -0.5, 0.5), -10, 50))
         if abs(step) < 1e-6:
             break
-    if slope <= 0.02:
-        raise CalibrationError("the side ahead does not win more often: the network evaluates nothing")
-    return spread / slope
+    return spread / max(slope, _FLATTEST), slope

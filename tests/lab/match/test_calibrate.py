@@ -4,6 +4,7 @@ one."""
 from __future__ import annotations
 
 import json
+import math
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -14,8 +15,9 @@ import pytest
 from lab.match import calibrate as module
 from lab.match.calibrate import REFERENCE_CP, CalibrationError, Game, calibrate, fitted
 from lab.match.openings import natural_openings
+from lab.training import generation0
 from master.cli import run
-from worker.nnue import default_network
+from worker.nnue import Network, default_network
 from worker.nnue.network import default_file
 
 
@@ -61,6 +63,13 @@ def test_a_network_plays_and_is_measured(monkeypatch: pytest.MonkeyPatch) -> Non
     assert found.games == 16 and found.positions > 300
     assert found.low <= found.win_scale / REFERENCE_CP <= found.high
     assert 1 <= found.fv_scale <= 1024
+
+
+def test_few_games_give_a_wide_interval(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Among the games drawn for it are some in which the side ahead does not win more often."""
+    monkeypatch.setattr(module, "NODES", 300)
+    found = calibrate(Network(generation0.build()), natural_openings(1)[:20])
+    assert found.low < found.win_scale / REFERENCE_CP < found.high < math.inf
 
 
 def test_a_result_that_cannot_be_kept_is_shown(
