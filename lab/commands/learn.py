@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import importlib.util
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import typer
+from typer.main import get_command
 
 from cluster.processors import processors
+from lab.commands.match import match
 from lab.commands.options import GROUP_SETTINGS, Out
-from lab.commands.train import NO_TORCH
+from lab.commands.selfplay import app as selfplay
+from lab.commands.train import NO_TORCH, train
 from master.commands.checks import network_file
 from master.commands.common import FAILED, CommandError, EndsOn
 from master.commands.options import JsonAtEnd
-from master.commands.plain import PlainCommand, PlainGroup
+from master.commands.plain import PlainCommand, PlainGroup, complaint
 from worker.files import described
 
 T = TypeVar("T", int, float)
@@ -174,7 +177,7 @@ def learn(
     if importlib.util.find_spec("torch") is None:
         raise CommandError(NO_TORCH.replace("train needs", "learn needs", 1), FAILED)
     from lab.learning.folder import LearnFolder, LearnFolderError
-    from lab.learning.recipe import Opponent, Recipe, RecipeError
+    from lab.learning.recipe import Opponent, Recipe, RecipeError, words
     from lab.learning.run import check, run
     from worker.nnue.architecture import NetworkFileError
 
@@ -189,6 +192,12 @@ def learn(
             address=address, opponents=[Opponent.parse(text) for text in against or []],
             games_words=games_options, train_words=train_options or [""], gate_words=gate_options,
         )  # fmt: skip
+        for option, command, texts in (
+            ("--sparring-options", match, [sparring_options]), ("--games-options", selfplay, [games_options]),
+            ("--train-options", train, train_options or []), ("--gate-options", match, [gate_options]),
+        ):  # fmt: skip
+            for text in texts:
+                _check_options(option, command, words(option, text))
         check(recipe)
         with EndsOn(NetworkFileError, where="--net"):
             first, fv_scale = (None, None) if net is None else network_file(net, None)
@@ -231,6 +240,19 @@ def _numbers(option: str, text: str, kind: type[T]) -> list[T]:
     if not all(0 < number < 1e12 for number in found):
         raise CommandError(f"{option} {text}: expected numbers above 0")
     return found
+
+
+def _check_options(option: str, command: Any, words: list[str]) -> None:
+    """End the command if a step's command, which begins hours later, has no such options."""
+    if not isinstance(command, typer.Typer):
+        app = typer.Typer(add_completion=False)
+        app.command()(command)
+        command = app
+    known = get_command(command)
+    try:
+        known.make_parser(typer.Context(known)).parse_args(words)
+    except typer.TyperException as error:
+        raise CommandError(f"{option}: {complaint(error)}") from error
 
 
 def _even(option: str, games: int) -> int:

@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from lab.learning.folder import LearnFolder, page
 from lab.learning.ledger import Done, Kind, Ledger
-from lab.learning.recipe import Recipe, Step, command, net_path, next_step, words
+from lab.learning.recipe import Recipe, Step, command, net_path, next_step
 from lab.match.match_engine import MatchEngine
 from lab.match.openings import OpeningError, openings_of
 from lab.match.run import check_contestant
@@ -41,7 +41,7 @@ _LONGEST_WAIT_S: Final = 86_400.0
 
 
 def check(recipe: Recipe) -> None:
-    """Check things that a step would refuse only hours later. Raises CommandError, RecipeError."""
+    """Check things that a step would refuse only hours later. Raises CommandError."""
     try:
         Sprt.parse(recipe.gate_sprt)
     except ValueError as error:
@@ -69,13 +69,6 @@ def check(recipe: Recipe) -> None:
                 check_contestant(engine, Pace(nodes=recipe.match_nodes[0]))
     if recipe.fresh and len(recipe.train_words) > 1:
         raise CommandError("--train-options: several need --from-best: nets with other first weights have no mean")
-    for option, text in (
-        ("--sparring-options", recipe.sparring_words),
-        ("--games-options", recipe.games_words),
-        *(("--train-options", text) for text in recipe.train_words),
-        ("--gate-options", recipe.gate_words),
-    ):
-        words(option, text)
 
 
 def run(
