@@ -20,6 +20,9 @@ from lab.run_folder import RunFolder
 from master.analysis.strength import network_hash
 from master.records.record import GameRecord
 from worker.files import append_text, reason, replace_file
+from worker.nnue.architecture import NetworkFileError
+from worker.nnue.beside import read_beside
+from worker.nnue.format import network_path
 
 _SEARCH_VARIABLES: Final = ("GOUGI_WITHOUT", "GOUGI_PARAMETERS")
 """Variables that change the search (`worker.jit.options`)."""
@@ -203,14 +206,16 @@ class MatchFolder(GamesFolder[PlayedGame]):
 
 
 def _nets(settings: MatchSettings) -> list[str]:
-    """The network of each side, as `master.analysis.strength.network_hash` returns it; empty: it is not our searcher,
-    or has no network, which it will report itself."""
+    """The network of each side, as `master.analysis.strength.network_hash` returns it, with the FV_SCALE beside it, if
+    there is one; empty: it is not our searcher, or has no network, which it will report itself."""
     found = []
     for player in settings.players:
         folder, file = player.options.get("EvalDir", ""), player.options.get("EvalFile", "")
         file = str(Path(player.folder, folder, file)) if folder or file else ""
         try:
-            found.append(network_hash(file) if player.is_ours else "")
-        except OSError:
+            net = network_hash(file) if player.is_ours else ""
+            scale = read_beside(network_path(file)).fv_scale if net and file else None
+            found.append(f"{net}, FV_SCALE {scale}" if scale and "FV_SCALE" not in player.options else net)
+        except (NetworkFileError, OSError):
             found.append("")
     return found

@@ -14,6 +14,7 @@ from lab.match.statistics import Sprt
 from master.records.lines import RecordedMove
 from master.records.record import Ending, GameRecord
 from worker.clock.timecontrol import TimeControl
+from worker.nnue.beside import write_beside
 from worker.shogi import STARTPOS
 
 
@@ -82,6 +83,9 @@ def test_a_network_that_has_changed_is_another_match(folder: MatchFolder, tmp_pa
     folder.claim(ours)
     folder.add(game(1), record(1))
     folder.claim(ours)
+    write_beside(net, {"fv_scale": 24})
+    with pytest.raises(SettingsError, match=r"nets was .* and is \['[0-9a-f]{16}, FV_SCALE 24', ''\]"):
+        folder.claim(ours)
     net.write_bytes(b"trained further")
     with pytest.raises(SettingsError, match="nets was"):
         folder.claim(ours)
