@@ -157,6 +157,7 @@ def train(
     from lab.training.train_settings import TrainSettings
     from lab.training.weights import read_with_beside
     from worker.nnue.architecture import NetworkFileError
+    from worker.nnue.beside import read_beside
 
     try:
         source = read_with_beside(begin) if begin is not None else None
@@ -175,6 +176,7 @@ def train(
         wanted = {
             "data": [str(folder.resolve()) for folder in data],
             "from": None if begin is None else hashlib.sha256(begin.read_bytes()).hexdigest(),
+            "from_scale": None if begin is None else read_beside(begin).fv_scale,
             **asdict(settings),
         }
         folder = TrainFolder(out)

@@ -101,6 +101,9 @@ def test_a_net_keeps_the_scale_beside_the_one_it_begins_with(
     capsys.readouterr()
     assert run(["net", "info", str(tmp_path / "run" / "nn.bin"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["fv_scale"] == 24
+    write_beside(net, {"fv_scale": 25})
+    assert run(["train", "--data", str(games), *words, *TINY[4:]]) == 2
+    assert "from_scale was 24 and is 25" in capsys.readouterr().err
 
 
 @needs_torch
