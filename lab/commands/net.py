@@ -255,27 +255,32 @@ def attacks(
     Attack terms are 55 numbers that are added to the network's output: what attacks on the squares around both kings
     and on the pieces of the side to move are worth. The file has them in its architecture string, and programs that do
     not know them play without them. Networks of the classic families can have them, but not SFNN networks. gougi train
-    and gougi net blend write networks without them.
+    --from keeps them, and the network learns what they leave.
 
     Examples:
 
       gougi net attacks runs/net1/nn.bin --data runs/games1 --out attacks.bin
     """
-    from lab.training.attack_terms import fit
+    from lab.training.attack_terms import HORIZON, fit
     from lab.training.compare import positions_of
     from lab.training.corpus import CorpusError, shard_files
     from lab.training.replay import TRAINING, VALIDATION
     from lab.training.run import compile_training
+    from lab.training.weights import read_with_beside
     from worker.files import replace_file
     from worker.nnue.architecture import NetworkFileError
-    from worker.nnue.format import read_network, serialise_network
+    from worker.nnue.format import NetworkFile, serialise_network
 
     with EndsOn(NetworkFileError, OSError):
-        network = read_network(file)
+        network = read_with_beside(file)
+    if not isinstance(network, NetworkFile):
+        raise CommandError(f"{file}: an SFNN network, which can have no attack terms")
     compile_training()
     with EndsOn(CorpusError, OSError, ValueError, code=FAILED):
         shards = shard_files(data, psv=False)
-        known, other = (positions_of(shards, positions, part) for part in (TRAINING, VALIDATION))
+        known, other = interruptible(
+            lambda: [positions_of(shards, positions, part, HORIZON, scale) for part in (TRAINING, VALIDATION)]
+        )
         found = interruptible(lambda: fit(network, known, other, scale))
         content = serialise_network(found.network)
         out.parent.mkdir(parents=True, exist_ok=True)
@@ -285,4 +290,6 @@ def attacks(
     if as_json:
         print(json.dumps(facts))
         return
-    print(f"{out}: from {len(known):,} positions; loss in {len(other):,} others {found.before:.5f} -> {found.after:.5f}")
+    print(
+        f"{out}: from {len(known):,} positions; loss in {len(other):,} others {found.before:.5f} -> {found.after:.5f}"
+    )

@@ -14,17 +14,19 @@ import numpy.typing as npt
 
 from lab.training.compare import evaluations, winning_chances
 from lab.training.corpus import Records
-from lab.training.kernels import count_terms, piece_codes
+from lab.training.kernels import attack_values
 from worker.nnue.attack_terms import TERMS
 from worker.nnue.format import NetworkFile
 from worker.nnue.network import DEFAULT_FV_SCALE
-from worker.shogi.state import new_record
 
+HORIZON: Final = 1.0
+"""Look-ahead of the scores. Without any, they are better for the side to move than the evaluations of networks that are
+trained with a look-ahead, and terms that include this difference do harm."""
 STEPS: Final = 6
 PENALTY: Final = 20.0
 """Of the squared terms, in logistic units, beside the sum over positions: a term that hardly occurs stays small."""
 _PART: Final = 1 << 16
-"""Positions whose products are summed at once."""
+"""Number of positions that are handled at once."""
 
 Floats = npt.NDArray[np.float64]
 
@@ -40,14 +42,9 @@ class Fit:
 
 def counts_of(records: Records) -> npt.NDArray[np.int8]:
     """How often each term counts in each position, int8 [n, `TERMS`]."""
-    records = np.ascontiguousarray(records)
-    found = np.zeros((len(records), TERMS), np.int8)
     units = np.eye(TERMS, dtype=np.int16)
-    codes = piece_codes()
-    count_terms(
-        new_record(), units.ctypes.data, records.ctypes.data, len(records), codes.ctypes.data, found.ctypes.data
-    )
-    return found
+    parts = [records[first : first + _PART] for first in range(0, len(records), _PART)]
+    return np.concatenate([attack_values(units, part).astype(np.int8) for part in parts])
 
 
 def fit(network: NetworkFile, training: Records, validation: Records, scale: float) -> Fit:
@@ -61,7 +58,7 @@ def fit(network: NetworkFile, training: Records, validation: Records, scale: flo
         ValueError: there are no positions, or a term does not fit into 16 bits.
     """
     if not len(training) or not len(validation):
-        raise ValueError("no positions")
+        raise ValueError("the games have too few positions")
     plain = replace(network, attack_terms=None)
     counts, own = counts_of(training), evaluations(plain, training) / scale
     chances = winning_chances(training["score"].astype(np.float64), scale)
@@ -85,7 +82,7 @@ def fit(network: NetworkFile, training: Records, validation: Records, scale: flo
 
 
 def _logistic(values: Floats) -> Any:
-    return 1 / (1 + np.exp(-values))
+    return 1 / (1 + np.exp(-np.clip(values, -50, 50)))
 
 
 def _loss(wanted: Floats, values: Floats) -> float:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lab.selfplay.shard import ShardError, read_shard
-from lab.selfplay.walk import QUIET_SCORE
+from lab.selfplay.walk import QUIET_SCORE, RECORD_DTYPE
 from lab.training.corpus import BINS, CorpusError, Records, Replayer, Split, add_points, fitted_scale
 from lab.training.net_facts import evaluator_raw
 from lab.training.replay import TRAINING, VALIDATION
@@ -58,24 +58,24 @@ def quiet_records(files: Sequence[Path], count: int) -> tuple[Records, int]:
     return np.concatenate(found), len(found[0])
 
 
-def positions_of(files: Sequence[Path], count: int, part: int, validation: float = HELD_OUT) -> Records:
-    """Quiet positions of the games for training or for validation, from as many shards, evenly chosen, as ``count``
-    takes.
+def positions_of(files: Sequence[Path], count: int, part: int, horizon: float, scale: float) -> Records:
+    """Quiet positions of the games for training or for validation, of as many shards, taken at random, as are needed.
+    ``horizon`` and ``scale`` are those of their scores' look-ahead (`Split`).
 
     Raises:
         CorpusError: a shard is damaged; the text names it.
         OSError: one cannot be read.
     """
-    replayer = Replayer(Split(validation))
-    found: list[Records] = []
-    order = np.random.default_rng(1).permutation(len(files))
-    for place in order:
-        if sum(map(len, found)) >= count:
+    replayer = Replayer(Split(HELD_OUT, horizon=horizon), scale)
+    found, missing = [np.empty(0, RECORD_DTYPE)], count
+    for place in np.random.default_rng(1).permutation(len(files)):
+        if missing <= 0:
             break
         try:
             found.append(replayer.records(read_shard(files[place]), part))
         except ShardError as error:
             raise CorpusError(str(error)) from error
+        missing -= len(found[-1])
     return np.concatenate(found)[:count]
 
 

@@ -24,6 +24,7 @@ from lab.selfplay.shard import Shard, ShardError, read_shard
 from lab.selfplay.state import LONGEST_GAME
 from lab.selfplay.walk import QUIET_SCORE, RECORD_DTYPE
 from lab.training.features import row_tables
+from lab.training.kernels import attack_values
 from lab.training.psv import SUFFIX, Block, PsvError, blocks
 from lab.training.replay import (
     CUT,
@@ -110,10 +111,19 @@ class Replayer:
     Args:
         scale: centipawns per logistic unit for the look-ahead of scores; None: no look-ahead.
         corrections: of the scores of indexed sources.
+        terms: attack terms of the network that learns from indexed sources, int16 [55], and raw units to a centipawn.
+            They are taken from the scores, so that the network learns the rest.
     """
 
-    def __init__(self, split: Split, scale: float | None = None, corrections: Corrections | None = None) -> None:
+    def __init__(
+        self,
+        split: Split,
+        scale: float | None = None,
+        corrections: Corrections | None = None,
+        terms: tuple[npt.NDArray[np.int16], int] | None = None,
+    ) -> None:
         self._split = split
+        self._terms = terms
         self._corrections = corrections or {}
         self._own = 1.0 if scale is None else 1.0 / (1.0 + split.horizon)
         self._scale = 1.0 if scale is None else scale
@@ -158,6 +168,10 @@ class Replayer:
             pieces = records["pieces"]
             change = table[pieces].sum(1) - table[_FLIP[pieces]].sum(1)
             records["score"] = np.clip(np.rint(records["score"] + change), -_MOST, _MOST)
+        if self._terms is not None and len(records):
+            terms, fv_scale = self._terms
+            change = attack_values(terms[None], records)[:, 0] / fv_scale
+            records["score"] = np.clip(np.rint(records["score"] - change), -_MOST, _MOST)
         return records
 
     def _read_again(self, source: Source, part: int) -> Records:
@@ -207,6 +221,7 @@ class Corpus:
         scale: win-rate scale for the look-ahead of scores, in centipawns: initially fitted to the training positions;
             None: no scale fits.
         corrections: of the scores; initially none.
+        terms: as those of `Replayer`; initially none.
     """
 
     def __init__(
@@ -220,6 +235,7 @@ class Corpus:
         self.split = split
         self.scale = scale
         self.corrections = corrections or {}
+        self.terms: tuple[npt.NDArray[np.int16], int] | None = None
         self.training = sum(source.training for source in sources)
         self.validation = sum(source.validation for source in sources)
 
@@ -309,7 +325,7 @@ class Corpus:
         return Corpus(sources, replace(self.split, horizon=horizon), self.scale)
 
     def _replayer(self) -> Replayer:
-        return Replayer(self.split, self.scale, self.corrections)
+        return Replayer(self.split, self.scale, self.corrections, self.terms)
 
     def chunks(self, seed: int, epoch: int) -> list[list[Source]]:
         """The shards of an epoch, in its order, grouped by the chunks in which their positions are shuffled

@@ -1,5 +1,6 @@
 """The compiled part of the trainer besides its loader (`lab.training.replay`): sums of rows of the feature transformer
-on a CPU and their gradients, and the player's own evaluation of records.
+on a CPU and their gradients, the player's own evaluation of records, and its attack
+terms.
 
 A product with a sparse matrix, or a bag of embeddings, computes the same sums more slowly; they are used on a GPU.
 """
@@ -14,12 +15,13 @@ import numpy.typing as npt
 from lab.jit import jit
 from lab.selfplay.walk import PIECES, RECORD
 from lab.training.replay import clear
-from worker.jit.memory import aligned_zeros, ld16, ldu16, st8, st64
+from worker.jit.memory import aligned_zeros, ld16, ldu16, st64
 from worker.nnue.attack_terms import TERMS, attack_value
 from worker.nnue.evaluation import evaluate_full
 from worker.nnue.features import BOARD_BASE, HAND_BASE, K_P, board_number, hand_number
 from worker.shogi.makemove import toggle_piece
 from worker.shogi.pieces import KING, MAX_IN_GAME, SQUARES, WHITE
+from worker.shogi.state import new_record
 
 
 @jit()
@@ -125,15 +127,31 @@ def evaluate_records(pos: Any, nn: Any, records: int, count: int, codes: int, ou
 
 
 @jit()
-def count_terms(pos: Any, units: int, records: int, count: int, codes: int, out: int) -> None:
-    """Write for each record how often each attack term counts.
+def sum_terms(pos: Any, terms: int, rows: int, records: int, count: int, codes: int, out: int) -> None:
+    """Write for each record the sums of some lists of attack terms.
 
     Args:
-        units: address of int16 [TERMS][TERMS]: in each row one term is 1, the others 0.
+        terms: address of int16 [rows][TERMS].
         records, count, codes: as those of `evaluate_records`.
-        out: address of int8 [count][TERMS].
+        out: address of int64 [count][rows].
     """
     for i in range(count):
         _set_up(pos, records + i * RECORD, codes)
-        for term in range(TERMS):
-            st8(out + i * TERMS + term, np.int64(attack_value(pos, units + 2 * TERMS * term)))
+        for row in range(rows):
+            st64(out + 8 * (i * rows + row), np.int64(attack_value(pos, terms + 2 * TERMS * row)))
+
+
+def attack_values(terms: npt.NDArray[np.int16], records: npt.NDArray[np.void]) -> npt.NDArray[np.int64]:
+    """The sums of lists of attack terms in positions, in raw units of a network: int64 [n, rows].
+
+    Args:
+        terms: int16 [rows, `TERMS`].
+        records: of `lab.selfplay.walk.RECORD_DTYPE`, [n].
+    """
+    terms, records, codes = np.ascontiguousarray(terms), np.ascontiguousarray(records), piece_codes()
+    found = np.zeros((len(records), len(terms)), np.int64)
+    sum_terms(
+        new_record(), terms.ctypes.data, len(terms), records.ctypes.data, len(records), codes.ctypes.data,
+        found.ctypes.data,
+    )  # fmt: skip
+    return found

@@ -8,7 +8,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -60,6 +60,7 @@ _STAGES: Final[tuple[Stage, ...]] = (
     ("sums", kernels.sum_rows, (_VALUES, _LINE, _ROWS, _VALUES, int64, float32, int64, int64)),
     ("slopes", kernels.add_slopes, (_ROWS, _VALUES, _VALUES, int64, float32, _VALUES, _LINE, int64, int64)),
     ("evaluation", kernels.evaluate_records, (POS, NN, *(int64,) * 4)),
+    ("attacks", kernels.sum_terms, (POS, *(int64,) * 6)),
 )
 
 
@@ -223,6 +224,8 @@ def _trainer(
     corpus.scale = scale  # look-ahead of labels uses the scale of the run
     if settings.debias and not corpus.corrections:
         _debias(folder, corpus, scale)
+    if (terms := _attack_terms(source)) is not None:
+        corpus.terms = terms, _fv_scale(source)
     wanted = Schedule.of(settings, corpus.training).validation_positions
     records = interruptible(lambda: corpus.validation_records(wanted))
     begin: FloatNet = random_net(settings.architecture, settings.seed) if source is None else from_file(source)
@@ -261,6 +264,12 @@ def _fv_scale(source: AnyFile | None) -> int:
     from worker.nnue.network import DEFAULT_FV_SCALE
 
     return (source.architecture.fv_scale if source is not None else None) or DEFAULT_FV_SCALE
+
+
+def _attack_terms(source: AnyFile | None) -> npt.NDArray[np.int16] | None:
+    from worker.nnue.format import NetworkFile
+
+    return source.attack_terms if isinstance(source, NetworkFile) else None
 
 
 def _learn(folder: TrainFolder, trainer: Trainer, progress: TrainingProgress) -> Outcome:
@@ -302,6 +311,7 @@ def _export(
     from lab.training.train_settings import Schedule
     from lab.training.weights import to_file
     from worker.files import replace_file
+    from worker.nnue.format import NetworkFile
     from worker.nnue.network import serialise
 
     architecture = settings.architecture if source is None else source.architecture
@@ -315,6 +325,8 @@ def _export(
             f"rms, more than {tolerance:g}: a longer --quantised part helps, --tolerance allows it",
             FAILED,
         )
+    if isinstance(network, NetworkFile):
+        network = replace(network, attack_terms=_attack_terms(source))
     data = serialise(network)
     replace_file(folder.net, data, to_disk=True)
     last = min(

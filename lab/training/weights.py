@@ -221,7 +221,7 @@ class BlendError(ValueError):
 
 
 def blend(networks: Sequence[AnyFile], shares: Sequence[float]) -> AnyFile:
-    """The mean of all weights, rounded to the nearest integers.
+    """The mean of all weights, rounded to the nearest integers; of their attack terms too, if a network has any.
 
     Args:
         shares: of each network, from 0 (no part in it) to 1 (the mean is this network); their sum is 1.
@@ -241,4 +241,9 @@ def blend(networks: Sequence[AnyFile], shares: Sequence[float]) -> AnyFile:
         for name, values in from_file(network).by_name().items():
             # In float64: a share of 1 returns the net unchanged.
             sums[name] = sums.get(name, 0.0) + share * values.astype(np.float64)
-    return to_file(FloatNet(**{name: values.astype(np.float32) for name, values in sums.items()}), architecture)
+    mean = to_file(FloatNet(**{name: values.astype(np.float32) for name, values in sums.items()}), architecture)
+    terms = [None if isinstance(one, SfnnFile) else one.attack_terms for one in networks]
+    if isinstance(mean, NetworkFile) and any(one is not None for one in terms):
+        sum_of = sum(share * one for share, one in zip(shares, terms, strict=True) if one is not None)
+        mean = replace(mean, attack_terms=np.rint(sum_of).astype(np.int16))
+    return mean

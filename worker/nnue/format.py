@@ -22,8 +22,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from worker.nnue.attack_terms import TERMS
 from worker.nnue.architecture import Architecture, NetworkFileError, padded
+from worker.nnue.attack_terms import TERMS
 from worker.nnue.shape import HEADER, VERSION, WORD, Head, choose, is_sfnn, read_head
 
 NETWORK_NAME: Final = "nn.bin"
