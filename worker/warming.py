@@ -87,9 +87,13 @@ class Warming:
 
 
 def _paths() -> list[str]:
-    """The folders of imports, first that of our own packages: a Python session has it as the current folder, which the
-    other process does not search."""
-    paths = [path for path in sys.path if path]
+    """The folders of imports, with that of our own packages. A Python session has the current folder as an empty text,
+    in which the other process would not search."""
+    try:
+        here = os.getcwd()
+    except OSError:  # it was removed
+        here = ""
+    paths = [path or here for path in sys.path if path or here]
     ours = str(Path(__file__).resolve().parents[__name__.count(".")])
     return paths if ours in paths else [ours, *paths]
 
