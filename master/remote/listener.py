@@ -184,10 +184,10 @@ class Listener:
 
     def _send(self, connection: int, text: str) -> None:
         writer = self._writers.get(connection)
-        if writer is None:
+        if writer is None or writer.is_closing():  # its reader notifies the host
             return
         if writer.transport.get_write_buffer_size() > _MOST_UNREAD:
-            writer.transport.abort()  # its reader notifies the host
+            writer.transport.abort()
             return
         writer.write(f"{text}\n".encode())
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import _thread
 import contextlib
 import re
+import signal
 import threading
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
@@ -72,9 +73,13 @@ def test_close_ends_all_searches() -> None:
 
 
 def test_an_interrupt_reaches_the_caller() -> None:
-    threading.Timer(0.1, _thread.interrupt_main).start()
-    with pytest.raises(KeyboardInterrupt):
-        set(iter(gougi.evaluate, None))
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
+    try:
+        threading.Timer(0.1, _thread.interrupt_main).start()
+        with pytest.raises(KeyboardInterrupt):
+            set(iter(gougi.evaluate, None))
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_a_closed_engine_keeps_no_memory() -> None:

@@ -52,7 +52,7 @@ class Proxy:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         there, back = await asyncio.open_connection("127.0.0.1", self._port)
         self._transports |= {writer.transport, back.transport}
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, RuntimeError):  # uvloop's error for a connection that was cut
             await asyncio.gather(self._pass_on(reader, back), self._pass_on(there, writer))
         for transport in (writer.transport, back.transport):
             transport.abort()
