@@ -1,6 +1,5 @@
 """The compiled part of the trainer besides its loader (`lab.training.replay`): sums of rows of the feature transformer
-on a CPU and their gradients, the player's own evaluation of records, and its attack
-terms.
+on a CPU and their gradients, the player's own evaluation of records, and its attack terms.
 
 A product with a sparse matrix, or a bag of embeddings, computes the same sums more slowly; they are used on a GPU.
 """
