@@ -17,7 +17,7 @@ import numpy as np
 from worker.jit import jit
 from worker.jit.bits import bitboard, count, holds, lowest, shift_down, shift_up, single, without_lowest
 from worker.jit.memory import ld16
-from worker.shogi.attacks import all_squares, no_squares, occupied, piece_attacks, pieces
+from worker.shogi.attacks import add_attacks, all_squares, no_squares, occupied, pieces
 from worker.shogi.pieces import BISHOP, DRAGON, GOLD, HORSE, KING, KNIGHT, LANCE, PAWN, ROOK, SILVER, SQUARES
 
 CLASSES: Final = 9
@@ -49,15 +49,8 @@ def _attacks(pos: Any, colour: int, occ: Any) -> Any:
     """The squares that pieces of ``colour`` other than its king attack at least once, and at least twice."""
     pawns = pieces(pos, colour * 16 + PAWN)
     once = shift_down(pawns, np.int64(1)) if colour == 0 else shift_up(pawns, np.int64(1))
-    twice = no_squares()
-    left = pieces(pos, colour * 16) & ~pawns & ~pieces(pos, colour * 16 + KING)
-    while left:
-        square = lowest(left)
-        left = without_lowest(left)
-        reached = piece_attacks(pos, colour, pos.board[square] & 15, square, occ)
-        twice |= once & reached
-        once |= reached
-    return once, twice
+    others = pieces(pos, colour * 16) & ~pawns & ~pieces(pos, colour * 16 + KING)
+    return add_attacks(pos, colour, others, occ, once, no_squares())
 
 
 @jit()

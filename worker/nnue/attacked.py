@@ -24,7 +24,7 @@ from worker.nnue.apart import Apart
 from worker.nnue.evaluation import accumulator, hand_row, is_valid, king_place, mark_valid, piece_row
 from worker.nnue.kernels import kernels
 from worker.nnue.record import BOARD_BYTES, HANDS_BYTES, MAX_ACTIVE, NN
-from worker.shogi.attacks import no_squares, occupied, piece_attacks, pieces
+from worker.shogi.attacks import add_attacks, no_squares, occupied, pieces
 from worker.shogi.pieces import SQUARES
 from worker.shogi.state import POS
 
@@ -36,15 +36,7 @@ _position_at, _nnue_at = record_at(POS), record_at(NN)
 @jit()
 def _attacks(pos: Any, colour: int, occ: Any) -> Any:
     """The squares that ``colour`` attacks at least once, and at least twice."""
-    once, twice = no_squares(), no_squares()
-    left = pieces(pos, colour * 16)
-    while left:
-        square = lowest(left)
-        left = without_lowest(left)
-        reached = piece_attacks(pos, colour, pos.board[square] & 15, square, occ)
-        twice |= once & reached
-        once |= reached
-    return once, twice
+    return add_attacks(pos, colour, pieces(pos, colour * 16), occ, no_squares(), no_squares())
 
 
 @jit()

@@ -144,6 +144,19 @@ def piece_attacks(pos: Any, colour: int, kind: int, sq: int, occ: Any) -> Any:
 
 
 @jit()
+def add_attacks(pos: Any, colour: int, left: Any, occ: Any, once: Any, twice: Any) -> Any:
+    """Two bitboards with the attacks of the pieces of ``colour`` on ``left`` added: the squares attacked at least once,
+    and at least twice."""
+    while left:
+        square = lowest(left)
+        left = without_lowest(left)
+        reached = piece_attacks(pos, colour, pos.board[square] & 15, square, occ)
+        twice |= once & reached
+        once |= reached
+    return once, twice
+
+
+@jit()
 def stepping_attackers(pos: Any, sq: int, colour: int) -> Any:
     """The pieces of ``colour`` that attack ``sq`` by one step."""
     enemy = 1 - colour
