@@ -24,9 +24,9 @@ from worker.nnue.apart import Apart
 from worker.nnue.evaluation import accumulator, hand_row, is_valid, king_place, mark_valid, piece_row
 from worker.nnue.kernels import kernels
 from worker.nnue.record import BOARD_BYTES, HANDS_BYTES, MAX_ACTIVE, NN
-from worker.shogi.attacks import add_attacks, no_squares, occupied, pieces
-from worker.shogi.pieces import SQUARES
-from worker.shogi.state import POS
+from worker.shogi.attacks import add_attacks, occupied, pieces, stepping_attacks
+from worker.shogi.pieces import KNIGHT, PAWN, SILVER, SQUARES
+from worker.shogi.state import GOLDS, POS
 
 _APART: Final = Apart("attacked", [Path(__file__)])
 jit: Final = _APART.jit
@@ -36,7 +36,11 @@ _position_at, _nnue_at = record_at(POS), record_at(NN)
 @jit()
 def _attacks(pos: Any, colour: int, occ: Any) -> Any:
     """The squares that ``colour`` attacks at least once, and at least twice."""
-    return add_attacks(pos, colour, pieces(pos, colour * 16), occ, no_squares(), no_squares())
+    own = colour * 16
+    stepping = pieces(pos, own + PAWN) | pieces(pos, own + KNIGHT) | pieces(pos, own + SILVER)
+    stepping |= pieces(pos, own + GOLDS)
+    once, twice = stepping_attacks(pos, colour)
+    return add_attacks(pos, colour, pieces(pos, own) & ~stepping, occ, once, twice)
 
 
 @jit()

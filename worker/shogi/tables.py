@@ -273,6 +273,8 @@ NEAR = _place(
 """The squares from which a piece may reach a square next to this one in one step, including a knight's."""
 
 ALL_LOW, ALL_HIGH = (np.uint64(word) for word in _words(ALL_SQUARES))
+RANK_ONE_LOW, RANK_ONE_HIGH = (np.uint64(word) for word in _words(sum(1 << square for square in range(0, 82, 9))))
+"""The squares of rank 1, and the first bit after the board: where a step down from rank 9 leads in the numbers."""
 
 
 def _build() -> np.ndarray[Any, Any]:
