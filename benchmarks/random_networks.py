@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from worker.nnue.architecture import Architecture, named
+from worker.nnue.attack_network import SHAPES, AttackNetwork
 from worker.nnue.features import HALF_KP, PIECE_NUMBERS, FeatureSet
 from worker.nnue.format import NetworkFile, serialise_network
 from worker.nnue.sfnn.architecture import SfnnArchitecture, is_sfnn_name, parse_sfnn_name
@@ -53,6 +54,14 @@ def random_network(architecture: Architecture, seed: int = 0) -> NetworkFile:
         weight = generator.normal(0, 200 / np.sqrt(inputs), (outputs, inputs))
         weights.append(np.rint(weight).clip(-128, 127).astype(np.int8))
     return NetworkFile(architecture, transformer_bias, transformer_weight, tuple(biases), tuple(weights))
+
+
+def random_attack_network(seed: int = 0) -> AttackNetwork:
+    """An attack network, in the same way."""
+    generator = np.random.default_rng(seed)
+    biases = [np.rint(generator.normal(2000, 2000, outputs)).astype(np.int32) for outputs, _ in SHAPES]
+    weights = [np.rint(generator.normal(0, 200 / np.sqrt(shape[1]), shape)) for shape in SHAPES]
+    return AttackNetwork(tuple(biases), tuple(one.clip(-128, 127).astype(np.int8) for one in weights))
 
 
 def random_sfnn(architecture: SfnnArchitecture, seed: int = 0) -> SfnnFile:

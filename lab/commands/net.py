@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import json
 from dataclasses import asdict
 from datetime import date
@@ -13,8 +14,9 @@ import typer
 
 from lab.commands.options import TeacherGames
 from lab.commands.selfplay import OUR_SCALE
+from lab.commands.train import NO_TORCH
 from master.commands.checks import Kind, only
-from master.commands.common import FAILED, CommandError, EndsOn, interruptible
+from master.commands.common import FAILED, CommandError, EndsOn, interruptible, tell
 from master.commands.options import Architecture, Json
 from master.commands.plain import PlainCommand, PlainGroup
 from master.nets.command import get, list_nets
@@ -247,23 +249,25 @@ def attacks(
     scale: Annotated[
         float, typer.Option(min=1, metavar="CP", help="Centipawns of the scores to one logistic unit.")
     ] = OUR_SCALE,
-    positions: Annotated[int, typer.Option(min=100, metavar="N", help="Number of positions, at most.")] = 1_500_000,
+    positions: Annotated[int, typer.Option(min=100, metavar="N", help="Number of positions, at most.")] = 3_000_000,
     as_json: Json = False,
 ) -> None:
-    """Give a network attack terms, fitted to the scores of teacher games.
+    """Give a network an attack network, trained with the scores of teacher games.
 
-    Attack terms are 55 numbers that are added to the network's output: what attacks on the squares around both kings
-    and on the pieces of the side to move are worth. The file has them in its architecture string, and programs that do
-    not know them play without them. Networks of the classic families can have them, but not SFNN networks. gougi train
-    --from keeps them, and the network learns what they leave.
+    An attack network is a small network whose output is added to the one's beside it. Its inputs are attacks: on the
+    squares around both kings, on the pieces of the side to move, and drops that give check. The file has it in its
+    architecture string, and programs that do not know it play without it. Networks of the classic families can have
+    one, but not SFNN networks. gougi train --from keeps it, and the network learns what it leaves.
 
     Examples:
 
       gougi net attacks runs/net1/nn.bin --data runs/games1 --out attacks.bin
     """
-    from lab.training.attack_terms import HORIZON, fit
+    if importlib.util.find_spec("torch") is None:
+        raise CommandError(NO_TORCH.replace("train needs", "net attacks needs", 1), FAILED)
     from lab.training.compare import positions_of
     from lab.training.corpus import CorpusError, shard_files
+    from lab.training.network.attacks import HORIZON, PASSES, fit
     from lab.training.replay import TRAINING, VALIDATION
     from lab.training.run import compile_training
     from lab.training.weights import read_with_beside
@@ -274,14 +278,18 @@ def attacks(
     with EndsOn(NetworkFileError, OSError):
         network = read_with_beside(file)
     if not isinstance(network, NetworkFile):
-        raise CommandError(f"{file}: an SFNN network, which can have no attack terms")
+        raise CommandError(f"{file}: an SFNN network, which can have no attack network")
     compile_training()
     with EndsOn(CorpusError, OSError, ValueError, code=FAILED):
         shards = shard_files(data, psv=False)
         known, other = interruptible(
             lambda: [positions_of(shards, positions, part, HORIZON, scale) for part in (TRAINING, VALIDATION)]
         )
-        found = interruptible(lambda: fit(network, known, other, scale))
+
+        def on_pass(number: int, loss: float) -> None:
+            tell(f"pass {number} of {PASSES}: loss {loss:.5f}")
+
+        found = interruptible(lambda: fit(network, known, other, scale, on_pass=on_pass))
         content = serialise_network(found.network)
         out.parent.mkdir(parents=True, exist_ok=True)
         replace_file(out, content)

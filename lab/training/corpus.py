@@ -34,6 +34,7 @@ from lab.training.replay import (
     VALIDATION,
     replay_games,
 )
+from worker.nnue.attack_network import AttackNetwork
 from worker.nnue.features import K_P, tables
 from worker.shogi.state import new_record
 
@@ -111,8 +112,8 @@ class Replayer:
     Args:
         scale: centipawns per logistic unit for the look-ahead of scores; None: no look-ahead.
         corrections: of the scores of indexed sources.
-        terms: attack terms of the network that learns from indexed sources, int16 [55], and raw units to a centipawn.
-            They are taken from the scores, so that the network learns the rest.
+        attacks: the attack network beside the network that learns from indexed sources, and raw units to a centipawn.
+            Its values are taken from the scores, so that the network learns the rest.
     """
 
     def __init__(
@@ -120,10 +121,10 @@ class Replayer:
         split: Split,
         scale: float | None = None,
         corrections: Corrections | None = None,
-        terms: tuple[npt.NDArray[np.int16], int] | None = None,
+        attacks: tuple[AttackNetwork, int] | None = None,
     ) -> None:
         self._split = split
-        self._terms = terms
+        self._attacks = attacks
         self._corrections = corrections or {}
         self._own = 1.0 if scale is None else 1.0 / (1.0 + split.horizon)
         self._scale = 1.0 if scale is None else scale
@@ -168,9 +169,9 @@ class Replayer:
             pieces = records["pieces"]
             change = table[pieces].sum(1) - table[_FLIP[pieces]].sum(1)
             records["score"] = np.clip(np.rint(records["score"] + change), -_MOST, _MOST)
-        if self._terms is not None and len(records):
-            terms, fv_scale = self._terms
-            change = attack_values(terms[None], records)[:, 0] / fv_scale
+        if self._attacks is not None and len(records):
+            network, fv_scale = self._attacks
+            change = attack_values(network, records) / fv_scale
             records["score"] = np.clip(np.rint(records["score"] - change), -_MOST, _MOST)
         return records
 
@@ -221,7 +222,7 @@ class Corpus:
         scale: win-rate scale for the look-ahead of scores, in centipawns: initially fitted to the training positions;
             None: no scale fits.
         corrections: of the scores; initially none.
-        terms: as those of `Replayer`; initially none.
+        attacks: as those of `Replayer`; initially none.
     """
 
     def __init__(
@@ -235,7 +236,7 @@ class Corpus:
         self.split = split
         self.scale = scale
         self.corrections = corrections or {}
-        self.terms: tuple[npt.NDArray[np.int16], int] | None = None
+        self.attacks: tuple[AttackNetwork, int] | None = None
         self.training = sum(source.training for source in sources)
         self.validation = sum(source.validation for source in sources)
 
@@ -325,7 +326,7 @@ class Corpus:
         return Corpus(sources, replace(self.split, horizon=horizon), self.scale)
 
     def _replayer(self) -> Replayer:
-        return Replayer(self.split, self.scale, self.corrections, self.terms)
+        return Replayer(self.split, self.scale, self.corrections, self.attacks)
 
     def chunks(self, seed: int, epoch: int) -> list[list[Source]]:
         """The shards of an epoch, in its order, grouped by the chunks in which their positions are shuffled

@@ -1,5 +1,5 @@
 """The compiled part of the trainer besides its loader (`lab.training.replay`): sums of rows of the feature transformer
-on a CPU and their gradients, the player's own evaluation of records, and its attack terms.
+on a CPU and their gradients, the player's own evaluation of records, and the inputs of attack networks.
 
 A product with a sparse matrix, or a bag of embeddings, computes the same sums more slowly; they are used on a GPU.
 """
@@ -14,10 +14,12 @@ import numpy.typing as npt
 from lab.jit import jit
 from lab.selfplay.walk import PIECES, RECORD
 from lab.training.replay import clear
-from worker.jit.memory import aligned_zeros, ld16, ldu16, st64
-from worker.nnue.attack_terms import TERMS, attack_value
+from worker.jit.memory import aligned_zeros, ld16, ldu16, st8, st64
+from worker.nnue.attack_inputs import INPUTS, MOST, write_inputs
+from worker.nnue.attack_network import OUTPUT_SHIFT, AttackNetwork
 from worker.nnue.evaluation import evaluate_full
 from worker.nnue.features import BOARD_BASE, HAND_BASE, K_P, board_number, hand_number
+from worker.nnue.kernels import kernels
 from worker.shogi.makemove import toggle_piece
 from worker.shogi.pieces import KING, MAX_IN_GAME, SQUARES, WHITE
 from worker.shogi.state import new_record
@@ -126,31 +128,40 @@ def evaluate_records(pos: Any, nn: Any, records: int, count: int, codes: int, ou
 
 
 @jit()
-def sum_terms(pos: Any, terms: int, rows: int, records: int, count: int, codes: int, out: int) -> None:
-    """Write for each record the sums of some lists of attack terms.
+def write_attack_inputs(pos: Any, records: int, count: int, codes: int, buffer: int, out: int) -> None:
+    """Write the inputs of an attack network for each record.
 
     Args:
-        terms: address of int16 [rows][TERMS].
         records, count, codes: as those of `evaluate_records`.
-        out: address of int64 [count][rows].
+        buffer: address of `INPUTS` values as the kernels have them.
+        out: address of uint8 [count][INPUTS].
     """
     for i in range(count):
         _set_up(pos, records + i * RECORD, codes)
-        for row in range(rows):
-            st64(out + 8 * (i * rows + row), np.int64(attack_value(pos, terms + 2 * TERMS * row)))
+        write_inputs(pos, buffer)
+        for number in range(INPUTS):
+            st8(out + i * INPUTS + number, np.int64(kernels.get(buffer, number)))
 
 
-def attack_values(terms: npt.NDArray[np.int16], records: npt.NDArray[np.void]) -> npt.NDArray[np.int64]:
-    """The sums of lists of attack terms in positions, in raw units of a network: int64 [n, rows].
+def attack_inputs(records: npt.NDArray[np.void]) -> npt.NDArray[np.uint8]:
+    """The inputs of an attack network (`worker.nnue.attack_inputs`) in positions: uint8 [n, `INPUTS`].
 
     Args:
-        terms: int16 [rows, `TERMS`].
         records: of `lab.selfplay.walk.RECORD_DTYPE`, [n].
     """
-    terms, records, codes = np.ascontiguousarray(terms), np.ascontiguousarray(records), piece_codes()
-    found = np.zeros((len(records), len(terms)), np.int64)
-    sum_terms(
-        new_record(), terms.ctypes.data, len(terms), records.ctypes.data, len(records), codes.ctypes.data,
-        found.ctypes.data,
-    )  # fmt: skip
+    records, codes = np.ascontiguousarray(records), piece_codes()
+    found, buffer = np.zeros((len(records), INPUTS), np.uint8), aligned_zeros(2 * INPUTS, np.uint8)
+    write_attack_inputs(
+        new_record(), records.ctypes.data, len(records), codes.ctypes.data, buffer.ctypes.data, found.ctypes.data
+    )
     return found
+
+
+def attack_values(network: AttackNetwork, records: npt.NDArray[np.void]) -> npt.NDArray[np.int64]:
+    """What an attack network adds in positions, in raw units of the network beside it: int64 [n]."""
+    values = attack_inputs(records).astype(np.float32)
+    for layer in range(3):
+        # No sum reaches 2 ** 24, so float32 holds all of them.
+        sums = (values @ network.weights[layer].T.astype(np.float32)).astype(np.int64) + network.biases[layer]
+        values = (sums >> 6).clip(0, MOST).astype(np.float32)
+    return np.asarray(sums[:, 0] >> OUTPUT_SHIFT)

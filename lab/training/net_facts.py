@@ -12,7 +12,7 @@ from lab.training.corpus import Records
 from lab.training.kernels import evaluate_records, piece_codes
 from lab.training.weights import LAYERS, AnyFile
 from worker.nnue import Network, NnueState
-from worker.nnue.attack_terms import TERMS
+from worker.nnue.attack_network import SHAPES
 from worker.nnue.network import DEFAULT_FV_SCALE
 from worker.nnue.sfnn.architecture import SfnnArchitecture
 from worker.nnue.sfnn.file import SfnnFile
@@ -31,11 +31,14 @@ def file_facts(network: AnyFile, data: bytes, fv_scale: int | None = None) -> di
     layers = [_layer(LAYERS[0], network.transformer_weight, network.transformer_bias)]
     for name, weight, bias in zip(LAYERS[1:], network.weights, network.biases, strict=True):
         layers.append(_layer(name, weight, bias))
+    attack_network = None
+    if not isinstance(network, SfnnFile) and network.attack_network is not None:
+        attack_network = [inputs for _, inputs in SHAPES] + [1]
     return {
         "name": arch.name,
         "architecture": arch.header if isinstance(arch, SfnnArchitecture) else str(arch),
         "header": read_head(data, "").text.partition(",attacks=")[0],
-        "attack_terms": 0 if isinstance(network, SfnnFile) or network.attack_terms is None else TERMS,
+        "attack_network": attack_network,
         "features": arch.inputs.name if isinstance(arch, SfnnArchitecture) else arch.features.name,
         "inputs": len(network.transformer_weight),
         "unused_inputs": int(np.count_nonzero(~network.transformer_weight.any(axis=1))),
@@ -61,7 +64,7 @@ def facts_text(facts: dict[str, Any]) -> str:
         *([("its header says", facts["header"])] if facts["header"] != facts["architecture"] else []),
         ("parameters", f"{facts['parameters']:,}"),
         ("inputs", f"{facts['inputs']:,}, {facts['unused_inputs']:,} of them with no weight"),
-        ("attack terms", f"{facts['attack_terms'] or 'none'}"),
+        ("attack network", " -> ".join(map(str, facts["attack_network"] or ["none"]))),
         ("raw to a centipawn", f"{facts['fv_scale']}{named}"),
     ]
     wide = max(len(name) for name, _ in head)

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from lab.training.network.trainer import Outcome, Progress, Row, Trainer
     from lab.training.train_settings import TrainSettings
     from lab.training.weights import AnyFile, FloatNet
+    from worker.nnue.attack_network import AttackNetwork
 
 
 _DEBIAS_POSITIONS: Final = 1_000_000
@@ -60,7 +61,7 @@ _STAGES: Final[tuple[Stage, ...]] = (
     ("sums", kernels.sum_rows, (_VALUES, _LINE, _ROWS, _VALUES, int64, float32, int64, int64)),
     ("slopes", kernels.add_slopes, (_ROWS, _VALUES, _VALUES, int64, float32, _VALUES, _LINE, int64, int64)),
     ("evaluation", kernels.evaluate_records, (POS, NN, *(int64,) * 4)),
-    ("attacks", kernels.sum_terms, (POS, *(int64,) * 6)),
+    ("attacks", kernels.write_attack_inputs, (POS, *(int64,) * 5)),
 )
 
 
@@ -224,8 +225,8 @@ def _trainer(
     corpus.scale = scale  # look-ahead of labels uses the scale of the run
     if settings.debias and not corpus.corrections:
         _debias(folder, corpus, scale)
-    if (terms := _attack_terms(source)) is not None:
-        corpus.terms = terms, _fv_scale(source)
+    if (attacks := _attack_network(source)) is not None:
+        corpus.attacks = attacks, _fv_scale(source)
     wanted = Schedule.of(settings, corpus.training).validation_positions
     records = interruptible(lambda: corpus.validation_records(wanted))
     begin: FloatNet = random_net(settings.architecture, settings.seed) if source is None else from_file(source)
@@ -266,10 +267,10 @@ def _fv_scale(source: AnyFile | None) -> int:
     return (source.architecture.fv_scale if source is not None else None) or DEFAULT_FV_SCALE
 
 
-def _attack_terms(source: AnyFile | None) -> npt.NDArray[np.int16] | None:
+def _attack_network(source: AnyFile | None) -> AttackNetwork | None:
     from worker.nnue.format import NetworkFile
 
-    return source.attack_terms if isinstance(source, NetworkFile) else None
+    return source.attack_network if isinstance(source, NetworkFile) else None
 
 
 def _learn(folder: TrainFolder, trainer: Trainer, progress: TrainingProgress) -> Outcome:
@@ -326,7 +327,7 @@ def _export(
             FAILED,
         )
     if isinstance(network, NetworkFile):
-        network = replace(network, attack_terms=_attack_terms(source))
+        network = replace(network, attack_network=_attack_network(source))
     data = serialise(network)
     replace_file(folder.net, data, to_disk=True)
     last = min(

@@ -221,13 +221,13 @@ class BlendError(ValueError):
 
 
 def blend(networks: Sequence[AnyFile], shares: Sequence[float]) -> AnyFile:
-    """The mean of all weights, rounded to the nearest integers; of their attack terms too, if a network has any.
+    """The mean of all weights, rounded to the nearest integers, with the attack network that all have.
 
     Args:
         shares: of each network, from 0 (no part in it) to 1 (the mean is this network); their sum is 1.
 
     Raises:
-        BlendError: the shapes differ.
+        BlendError: the shapes differ, or the attack networks.
         ValueError: the shares are out of range, or there are not as many as networks.
     """
     if len(shares) != len(networks) or min(shares) < 0 or abs(sum(shares) - 1) > 1e-9:
@@ -242,8 +242,9 @@ def blend(networks: Sequence[AnyFile], shares: Sequence[float]) -> AnyFile:
             # In float64: a share of 1 returns the net unchanged.
             sums[name] = sums.get(name, 0.0) + share * values.astype(np.float64)
     mean = to_file(FloatNet(**{name: values.astype(np.float32) for name, values in sums.items()}), architecture)
-    terms = [None if isinstance(one, SfnnFile) else one.attack_terms for one in networks]
-    if isinstance(mean, NetworkFile) and any(one is not None for one in terms):
-        sum_of = sum(share * one for share, one in zip(shares, terms, strict=True) if one is not None)
-        mean = replace(mean, attack_terms=np.rint(sum_of).astype(np.int16))
+    attacks = [None if isinstance(one, SfnnFile) else one.attack_network for one in networks]
+    if any(one != attacks[0] for one in attacks):
+        raise BlendError("their attack networks differ")
+    if isinstance(mean, NetworkFile):
+        mean = replace(mean, attack_network=attacks[0])
     return mean

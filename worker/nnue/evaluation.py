@@ -15,7 +15,7 @@ from worker.jit import jit
 from worker.jit.bits import ctz
 from worker.jit.fields import eight_bytes, record_address
 from worker.jit.memory import call_at, ld16, ld32, ldu8, ldu64, st8, st64
-from worker.nnue.attack_terms import attack_value
+from worker.nnue.attack_network import attack_value
 from worker.nnue.features import HANDS_OFFSET, KINGS_OFFSET
 from worker.nnue.kernels import kernels
 from worker.nnue.record import BOARD_BYTES, MAX_ACTIVE, SLOTS
@@ -173,8 +173,8 @@ def _output(pos: Any, nn: Any) -> Any:
     if nn.output != 0:
         return call_at(nn.output, record_address(pos), record_address(nn))
     value = kernels.forward(accumulator(nn, pos.ply, pos.side), accumulator(nn, pos.ply, 1 - pos.side), nn)
-    if nn.terms != 0:
-        value += attack_value(pos, nn.terms)
+    if nn.attack_weight1 != 0:
+        value += attack_value(pos, nn)
     return value
 
 

@@ -6,7 +6,7 @@ Little endian::
     u32 hash, int16 bias[width], int16 weight[features][width]                       feature transformer
     u32 hash, then for each of three layers: int32 bias[outputs], int8 weight[outputs][inputs rounded up to 32]
 
-The architecture string may end with attack terms (`worker.nnue.attack_terms`): ``,attacks=3 -14 …``.
+The architecture string may end with an attack network (`worker.nnue.attack_network`): ``,attacks=`` and base64.
 `worker.nnue.shape` finds out which architecture the file has.
 """
 
@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from worker.nnue.architecture import Architecture, NetworkFileError, padded
-from worker.nnue.attack_terms import TERMS
+from worker.nnue.attack_network import AttackNetwork
 from worker.nnue.shape import HEADER, VERSION, WORD, Head, choose, is_sfnn, read_head
 
 NETWORK_NAME: Final = "nn.bin"
@@ -41,7 +41,7 @@ class NetworkFile:
         biases: of the three layers, int32 [outputs].
         weights: of the three layers, int8 [outputs, inputs]; the input of the first is the side to move's accumulator,
             then the other's.
-        attack_terms: int16 [`worker.nnue.attack_terms.TERMS`] that are added to the output, or None.
+        attack_network: its output is added, or None.
     """
 
     architecture: Architecture
@@ -49,7 +49,7 @@ class NetworkFile:
     transformer_weight: npt.NDArray[np.int16]
     biases: tuple[npt.NDArray[np.int32], ...]
     weights: tuple[npt.NDArray[np.int8], ...]
-    attack_terms: npt.NDArray[np.int16] | None = None
+    attack_network: AttackNetwork | None = None
 
     def __post_init__(self) -> None:
         arch = self.architecture
@@ -63,8 +63,6 @@ class NetworkFile:
         for layer, shape in enumerate(arch.layers):
             expected.append((f"biases[{layer}]", self.biases[layer], np.int32, shape[:1]))
             expected.append((f"weights[{layer}]", self.weights[layer], np.int8, shape))
-        if self.attack_terms is not None:
-            expected.append(("attack_terms", self.attack_terms, np.int16, (TERMS,)))
         for name, array, dtype, shape_wanted in expected:
             if array.dtype != dtype or array.shape != shape_wanted:
                 raise ValueError(
@@ -104,20 +102,17 @@ def parse_network(data: bytes | mmap.mmap, *, file: str = "network", architectur
     for outputs, inputs in arch.layers:
         biases.append(array("<i4", outputs))
         weights.append(array("<i1", outputs, padded(inputs))[:, :inputs])
-    return NetworkFile(arch, transformer_bias, transformer_weight, tuple(biases), tuple(weights), _attack_terms(head))
+    return NetworkFile(arch, transformer_bias, transformer_weight, tuple(biases), tuple(weights), _attack_network(head))
 
 
-def _attack_terms(head: Head) -> npt.NDArray[np.int16] | None:
-    found = re.search(r"\battacks=([-+0-9 ]*)", head.text)
+def _attack_network(head: Head) -> AttackNetwork | None:
+    found = re.search(r",attacks=(.*)", head.text, re.DOTALL)
     if found is None:
         return None
     try:
-        terms = np.array([int(number) for number in found[1].split()], np.int16)
-    except (ValueError, OverflowError):
-        terms = np.zeros(0, np.int16)
-    if len(terms) != TERMS:
-        raise NetworkFileError(head.file, HEADER.size, f"its attacks=… are not {TERMS} numbers of 16 bits")
-    return terms
+        return AttackNetwork.from_text(found[1])
+    except ValueError as error:
+        raise NetworkFileError(head.file, HEADER.size, f"its attacks=… are no attack network: {error}") from None
 
 
 def network_path(path: str | os.PathLike[str]) -> Path:
@@ -174,8 +169,8 @@ def serialise_network(network: NetworkFile) -> bytes:
     """The bytes of a network file."""
     arch = network.architecture
     text = str(arch)
-    if network.attack_terms is not None:
-        text += f",attacks={' '.join(map(str, network.attack_terms))}"
+    if network.attack_network is not None:
+        text += f",attacks={network.attack_network.to_text()}"
     parts = [
         HEADER.pack(VERSION, arch.transformer_hash ^ arch.network_hash, len(text)),
         text.encode("ascii"),

@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -116,7 +116,7 @@ class Network:
         transformer_bias: int16 [width].
         transformer_weight: int16 [rows, width].
         layers: bias and weights of the three layers; none for an SFNN network.
-        attack_terms: int16 [`worker.nnue.attack_terms.TERMS`], or None.
+        attack_layers: the same of its attack network; none if it has none.
         stacks: the layers of such a network, else None.
     """
 
@@ -151,7 +151,7 @@ class Network:
         self.tables: Final = tables(arch.features)
         self._digest = digest
         self.layers: tuple[tuple[npt.NDArray[Any], npt.NDArray[Any]], ...] = ()
-        self.attack_terms: npt.NDArray[np.int16] | None = None
+        self.attack_layers: tuple[tuple[npt.NDArray[Any], npt.NDArray[Any]], ...] = ()
         self.stacks: Stacks | None = None
         if isinstance(source, SfnnFile):
             self._arrange_stacks(source)
@@ -159,8 +159,6 @@ class Network:
             self._arrange_layers(source)
 
     def _arrange_layers(self, source: NetworkFile) -> None:
-        if source.attack_terms is not None:
-            self.attack_terms = _aligned(source.attack_terms)
         features, width = source.architecture.features, source.architecture.width
         order = by_activity(source)
         rows = merged_rows(source.transformer_weight, features)
@@ -174,13 +172,9 @@ class Network:
         self.transformer_bias = _aligned(source.transformer_bias[order])
         self.transformer_weight = self._rows(features, width, fill)
         source = replace(source, weights=(in_order(source.weights[0], order), *source.weights[1:]))
-        self.layers = tuple(
-            (_aligned(bias), _aligned(weight))
-            for bias, weight in (
-                kernels.arrange_layer(bias, weight, layer)
-                for layer, (bias, weight) in enumerate(zip(source.biases, source.weights, strict=True))
-            )
-        )
+        self.layers = _arranged(source.biases, source.weights)
+        if (attacks := source.attack_network) is not None:
+            self.attack_layers = _arranged(attacks.biases, attacks.weights, put=True)
 
     def _arrange_stacks(self, source: SfnnFile) -> None:
         features, width = source.architecture.features, memory_width(source.architecture)
@@ -216,6 +210,17 @@ class Network:
         other = copy.copy(self)
         object.__setattr__(other, "fv_scale", fv_scale)
         return other
+
+
+def _arranged(
+    biases: Sequence[npt.NDArray[np.int32]], weights: Sequence[npt.NDArray[np.int8]], *, put: bool = False
+) -> tuple[tuple[npt.NDArray[Any], npt.NDArray[Any]], ...]:
+    """Bias and weights of three layers in the kernels' order; ``put``: the inputs are not accumulators."""
+    arranged = []
+    for layer, (bias, weight) in enumerate(zip(biases, weights, strict=True)):
+        found = kernels.arrange_layer(bias, weight, layer, put=put and layer == 0)
+        arranged.append((_aligned(found[0]), _aligned(found[1])))
+    return tuple(arranged)
 
 
 def _aligned(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

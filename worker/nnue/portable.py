@@ -14,7 +14,7 @@ from numba import carray, types
 
 from worker.jit import jit
 from worker.jit.llvm import intrinsic, pointer
-from worker.jit.memory import ld32, ld64
+from worker.jit.memory import ld16, ld32, ld64, st16
 
 _PADDING: Final = 32
 
@@ -35,9 +35,13 @@ def values_bytes(outputs: int) -> int:
 
 
 def arrange_layer(
-    bias: npt.NDArray[np.int32], weight: npt.NDArray[np.int8], layer: int
+    bias: npt.NDArray[np.int32], weight: npt.NDArray[np.int8], layer: int, *, put: bool = False
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[Any]]:
-    """Bias and weights of layer 0, 1 (hidden) or 2 (output) in the order in which `forward` reads them."""
+    """Bias and weights of layer 0, 1 (hidden) or 2 (output) in the order in which `forward` reads them.
+
+    Args:
+        put: the inputs are written by `put`, not by a layer; here the order is the same.
+    """
     outputs, inputs = weight.shape
     rows = np.zeros((outputs, -(-inputs // _PADDING) * _PADDING), np.int16)
     rows[:, :inputs] = weight
@@ -135,7 +139,7 @@ def _dot(values: int, weights: int, length: int, bias: int) -> Any:
 
 
 @jit()
-def _hidden_layer(source: int, inputs: int, bias: int, weights: int, outputs: int, target: int) -> None:
+def hidden_layer(source: int, inputs: int, bias: int, weights: int, outputs: int, target: int) -> None:
     """A hidden layer with its activation; ``inputs`` a multiple of 32."""
     b, t = carray(_pointer32(bias), (outputs,)), _row16(target, outputs)
     for i in range(outputs):
@@ -144,10 +148,36 @@ def _hidden_layer(source: int, inputs: int, bias: int, weights: int, outputs: in
 
 
 @jit()
+def output_layer(source: int, inputs: int, bias: int, weights: int) -> Any:
+    """The output (int64) of the last layer."""
+    return np.int64(_dot(source, weights, inputs, ld32(bias)))
+
+
+@jit()
+def clear(inputs: int, length: int) -> None:
+    """Zeros for inputs that `put` then writes."""
+    x = _row16(inputs, length)
+    for i in range(length):
+        x[i] = np.int16(0)
+
+
+@jit()
+def put(inputs: int, number: int, value: int) -> None:
+    """Write an input, 0 to 127."""
+    st16(inputs + 2 * number, np.int64(value))
+
+
+@jit()
+def get(inputs: int, number: int) -> Any:
+    """An input, int64."""
+    return ld16(inputs + 2 * number)
+
+
+@jit()
 def forward(own: int, enemy: int, nn: Any) -> Any:
     """The raw output (int64) from the accumulators of the side to move and of the other side, by address."""
     _clip_row(own, nn.activations, nn.width)
     _clip_row(enemy, nn.activations + 2 * nn.width, nn.width)
-    _hidden_layer(nn.activations, 2 * nn.width, nn.bias1, nn.weight1, nn.hidden1, nn.values1)
-    _hidden_layer(nn.values1, (nn.hidden1 + 31) & ~31, nn.bias2, nn.weight2, nn.hidden2, nn.values2)
-    return np.int64(_dot(nn.values2, nn.weight3, (nn.hidden2 + 31) & ~31, ld32(nn.bias3)))
+    hidden_layer(nn.activations, 2 * nn.width, nn.bias1, nn.weight1, nn.hidden1, nn.values1)
+    hidden_layer(nn.values1, (nn.hidden1 + 31) & ~31, nn.bias2, nn.weight2, nn.hidden2, nn.values2)
+    return output_layer(nn.values2, (nn.hidden2 + 31) & ~31, nn.bias3, nn.weight3)

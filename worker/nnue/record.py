@@ -32,6 +32,13 @@ NN_DTYPE: Final = np.dtype(
         ("weight2", np.int64),
         ("bias3", np.int64),
         ("weight3", np.int64),
+        # Addresses in its attack network (`worker.nnue.attack_network`); 0: it has none.
+        ("attack_bias1", np.int64),
+        ("attack_weight1", np.int64),
+        ("attack_bias2", np.int64),
+        ("attack_weight2", np.int64),
+        ("attack_bias3", np.int64),
+        ("attack_weight3", np.int64),
         # Its shape.
         ("width", np.int64),
         ("row_bytes", np.int64),  # of an accumulator, and of a row of the transformer's weights
@@ -45,7 +52,6 @@ NN_DTYPE: Final = np.dtype(
         ("class_bytes", np.int64),
         # If other layers follow the accumulators: the address of their function, else 0, and of its data.
         ("output", np.int64),  # int64 (int64 address of the position's Record, int64 address of this Record)
-        ("terms", np.int64),  # the address of the attack terms (`worker.nnue.attack_terms`), 0: none
         ("sfnn", np.int64),  # `worker.nnue.sfnn.state.SF_DTYPE`
         # Addresses of the thread's own buffers.
         ("accumulators", np.int64),  # int16 [SLOTS][perspective 2][width]

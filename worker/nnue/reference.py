@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from worker.nnue.attack_network import AttackNetwork
 from worker.nnue.features import BOARD_BASE, HAND_BASE, FeatureSet
 from worker.nnue.format import NetworkFile
 from worker.shogi.pieces import (
@@ -65,7 +66,8 @@ _STEPS = {
     DRAGON: _DIAGONAL,
 }
 """Steps of a black piece by type, in files and ranks."""
-_TERM_KINDS = (PAWN, LANCE, KNIGHT, SILVER, BISHOP, ROOK, GOLD, HORSE, DRAGON)
+_ATTACKED_KINDS = (PAWN, LANCE, KNIGHT, SILVER, BISHOP, ROOK, GOLD, HORSE, DRAGON)
+_LARGE = (BISHOP, ROOK, HORSE, DRAGON)
 _SLIDES = {LANCE: ((0, -1),), BISHOP: _DIAGONAL, HORSE: _DIAGONAL, ROOK: _STRAIGHT, DRAGON: _STRAIGHT}
 
 
@@ -138,54 +140,77 @@ def make_index(name: str, king: int, pieces: Ints) -> Ints:
     raise ValueError(f"no features {name}")
 
 
-def attackers(board: npt.ArrayLike) -> Ints:
-    """The number of pieces that attack each square, int64 [colour 2][square 81]."""
+def _attacked(kind: int, colour: int, codes: Sequence[int], square: int) -> list[int]:
+    """The squares that a piece attacks."""
+    found = []
+    for moves, reach in ((_STEPS, 1), (_SLIDES, 8)):
+        for file_step, rank_step in moves.get(kind, ()):
+            file, rank = divmod(square, 9)
+            for _ in range(reach):
+                file, rank = file + file_step, rank + (rank_step if colour == 0 else -rank_step)
+                if not (0 <= file < 9 and 0 <= rank < 9):
+                    break
+                found.append(9 * file + rank)
+                if codes[9 * file + rank]:
+                    break
+    return found
+
+
+def _attackers(board: npt.ArrayLike) -> list[list[list[int]]]:
+    """The types of the pieces that attack each square: [colour 2][square 81]."""
     codes = np.asarray(board)[:81].tolist()
-    counts = np.zeros((2, 81), np.int64)
+    found: list[list[list[int]]] = [[[] for _ in range(81)] for _ in range(2)]
     for square, code in enumerate(codes):
-        kind, colour = code & 15, code >> 4
-        for moves, reach in ((_STEPS, 1), (_SLIDES, 8)):
-            for file_step, rank_step in moves.get(kind, ()):
-                file, rank = divmod(square, 9)
-                for _ in range(reach):
-                    file, rank = file + file_step, rank + (rank_step if colour == 0 else -rank_step)
-                    if not (0 <= file < 9 and 0 <= rank < 9):
-                        break
-                    counts[colour, 9 * file + rank] += 1
-                    if codes[9 * file + rank]:
-                        break
-    return counts
+        for reached in _attacked(code & 15, code >> 4, codes, square):
+            found[code >> 4][reached].append(code & 15)
+    return found
 
 
 def attack_classes(perspective: int, board: npt.ArrayLike, pieces: Ints) -> Ints:
     """3 * own + enemy attackers, two at most, of each piece's square; 0 for pieces in hand. ``pieces`` as `piece_list`
     gives them."""
-    counts = attackers(board).clip(0, 2)[:, :: 1 if perspective == 0 else -1]
+    counts = np.array([[len(kinds) for kinds in squares] for squares in _attackers(board)])
+    counts = counts.clip(0, 2)[:, :: 1 if perspective == 0 else -1]
     classes = 3 * counts[perspective] + counts[1 - perspective]
     return np.where(pieces < _FE_HAND_END, 0, classes[(pieces - _FE_HAND_END) % 81])
 
 
-def attack_value(terms: npt.ArrayLike, side: int, board: npt.ArrayLike, king_squares: Sequence[int]) -> int:
-    """The sum of a network's attack terms (`worker.nnue.attack_terms`) for the side to move; arguments as in
-    `active_rows`."""
-    values, codes = np.asarray(terms).tolist(), np.asarray(board)[:81].tolist()
-    if min(king_squares) < 0:
-        return 0
-    counts = attackers(board)
-    total = values[-1]
+def attack_inputs(side: int, board: npt.ArrayLike, hands: Sequence[Sequence[int]], king_squares: Sequence[int]) -> Ints:
+    """The inputs of an attack network (`worker.nnue.attack_inputs`) for the side to move, int64; arguments as in
+    `active_rows`. Both kings are on the board."""
+    codes = np.asarray(board)[:81].tolist()
+    attackers = _attackers(board)
+    rings = np.zeros((2, 2, 3, 3), np.int64)  # [whose king][distance - 1][own attackers][enemy's]
+    attacked = np.zeros((2, 4, len(_ATTACKED_KINDS)), np.int64)
+    drops, held = np.zeros((2, 7, 3), np.int64), np.zeros((5, 2), np.int64)
     for whose, colour in enumerate((side, 1 - side)):
-        king = int(king_squares[colour])
+        king, by_own, by_enemy = int(king_squares[colour]), attackers[colour], attackers[1 - colour]
         for square, code in enumerate(codes):
+            own, enemy = by_own[square], by_enemy[square]
             distance = max(abs(square // 9 - king // 9), abs(square % 9 - king % 9))
-            own, enemy = int(counts[colour, square]), int(counts[1 - colour, square])
             if distance in (1, 2):
-                others = own - (distance == 1)
-                total += values[18 * whose + 9 * (distance - 1) + 3 * min(others, 2) + min(enemy, 2)]
+                rings[whose, distance - 1, min(len(own) - (distance == 1), 2), min(len(enemy), 2)] += 8
             kind = code & 15
-            if whose == 0 and code and code >> 4 == side and kind != KING and enemy:
-                number = _TERM_KINDS.index(kind if kind in _TERM_KINDS else GOLD)
-                total += values[36 + 9 * (own > 0) + number]
-    return int(total)
+            if code and code >> 4 == colour and kind != KING and enemy:
+                lesser = kind != PAWN and PAWN in enemy
+                lesser = lesser or (kind in _LARGE and any(one not in (*_LARGE, PAWN, KING) for one in enemy))
+                danger = 0 if not own else 1 if lesser else 2 if len(enemy) > 1 and len(own) == 1 else 3
+                attacked[whose, danger, _ATTACKED_KINDS.index(kind if kind in _ATTACKED_KINDS else GOLD)] += 32
+        for kind in range(PAWN, GOLD + 1):
+            # The enemy's drops. A piece gives check from where this king would attack as such a piece.
+            for square in _attacked(kind, colour, codes, king) if hands[1 - colour][kind] else []:
+                if codes[square] == 0:
+                    by_king_alone = by_own[square] == [KING]
+                    danger = 0 if not by_own[square] else 1 if by_king_alone and by_enemy[square] else 2
+                    drops[1 - whose, kind - 1, danger] += 16
+        for number, kind in enumerate((PAWN, SILVER, BISHOP, ROOK, GOLD)):
+            held[number, whose] = (7 if kind == PAWN else 31) * hands[colour][kind]
+    return np.concatenate([part.ravel() for part in (rings, attacked, drops, held)]).clip(0, _ACTIVATION_MAX)
+
+
+def attack_output(network: AttackNetwork, inputs: Ints) -> int:
+    """What an attack network adds to the raw output."""
+    return _layers(network.biases, network.weights, inputs) >> 2
 
 
 def active_rows(
@@ -214,9 +239,13 @@ def active_rows(
 def forward(network: NetworkFile, own: npt.NDArray[np.int16], enemy: npt.NDArray[np.int16]) -> int:
     """The network's raw output from the accumulators of the side to move and of the other side, int16 [width] each."""
     values = np.concatenate([own, enemy]).clip(0, _ACTIVATION_MAX).astype(np.int64)
-    for layer, (bias, weight) in enumerate(zip(network.biases, network.weights, strict=True)):
+    return _layers(network.biases, network.weights, values)
+
+
+def _layers(biases: Sequence[npt.NDArray[np.int32]], weights: Sequence[npt.NDArray[np.int8]], values: Ints) -> int:
+    for layer, (bias, weight) in enumerate(zip(biases, weights, strict=True)):
         sums = (weight.astype(np.int64) @ values + bias).astype(np.int32)
-        if layer == len(network.weights) - 1:
+        if layer == len(weights) - 1:
             return int(sums[0])
         values = (sums >> _WEIGHT_SHIFT).clip(0, _ACTIVATION_MAX).astype(np.int64)
     raise AssertionError("a network has an output layer")

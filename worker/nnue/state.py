@@ -80,7 +80,9 @@ class NnueState:
                 self.record[f"bias{number}"] = bias.ctypes.data
                 self.record[f"weight{number}"] = weight.ctypes.data
             self.record.hidden1, self.record.hidden2 = hidden1, hidden2
-            self.record.terms = 0 if network.attack_terms is None else network.attack_terms.ctypes.data
+            for number, (bias, weight) in enumerate(network.attack_layers, 1):
+                self.record[f"attack_bias{number}"] = bias.ctypes.data
+                self.record[f"attack_weight{number}"] = weight.ctypes.data
         else:
             self._stacks = network.stacks.for_thread()
             self.record.output, self.record.sfnn = self._stacks.output, self._stacks.memory.ctypes.data

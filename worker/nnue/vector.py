@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from worker.jit import HAS_VNNI, jit
 from worker.jit.bits import ctz_or_64
-from worker.jit.memory import ld32, ld64, ldu64, st64
+from worker.jit.memory import ld32, ld64, ldu8, ldu64, st8, st64
 from worker.jit.simd import (
     vadd16,
     vadd32,
@@ -72,22 +72,26 @@ def values_bytes(outputs: int) -> int:
 
 
 def arrange_layer(
-    bias: npt.NDArray[np.int32], weight: npt.NDArray[np.int8], layer: int
+    bias: npt.NDArray[np.int32], weight: npt.NDArray[np.int8], layer: int, *, put: bool = False
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[Any]]:
-    """Bias and weights of layer 0, 1 (hidden) or 2 (output) in the order in which `forward` reads them."""
+    """Bias and weights of layer 0, 1 (hidden) or 2 (output) in the order in which `forward` reads them.
+
+    Args:
+        put: the inputs are written by `put`, not by a layer.
+    """
     outputs, inputs = weight.shape
     rows = outputs if layer == 2 else padded_outputs(outputs)
     columns = -(-inputs // _VECTOR) * _VECTOR
     full = np.zeros((rows, columns), np.int8)
     full[:outputs, :inputs] = weight
-    order = _INPUT_ORDER if layer == 0 else _HIDDEN_ORDER
+    order = _LANES if put else _INPUT_ORDER if layer == 0 else _HIDDEN_ORDER
     full = full.reshape(rows, columns // _VECTOR, _VECTOR)[:, :, order]
     block = min(rows, 32)
     arranged = full.reshape(rows // block, block, columns // 4, 4).transpose(0, 2, 1, 3)
     padded_bias = np.zeros(rows, np.int32)
     padded_bias[:outputs] = bias
     # The first layer reads weights for the four zeros after a block.
-    padding = np.zeros((_BLOCK + 4) * block if layer == 0 else 0, np.int8)
+    padding = np.zeros((_BLOCK + 4) * block if layer == 0 and not put else 0, np.int8)
     return padded_bias, np.concatenate([arranged.ravel(), padding])
 
 
@@ -206,7 +210,7 @@ def _clip_sums(a0: Any, a1: Any, a2: Any, a3: Any, target: int) -> None:
 
 
 @jit()
-def _hidden_layer(source: Any, inputs: Any, bias: Any, weights: Any, outputs: Any, target: Any) -> None:
+def hidden_layer(source: Any, inputs: Any, bias: Any, weights: Any, outputs: Any, target: Any) -> None:
     """A hidden layer with its activation; ``inputs`` a multiple of 32, ``outputs`` as `padded_outputs` gives it.
 
     Inputs are summed in two chains, a and b: a single one would wait for each sum before it starts the next.
@@ -245,6 +249,34 @@ def _hidden_layer(source: Any, inputs: Any, bias: Any, weights: Any, outputs: An
                 b2 = _dot4(b2, y, vload(w + 192))
                 b3 = _dot4(b3, y, vload(w + 224))
             _clip_sums(vadd32(a0, b0), vadd32(a1, b1), vadd32(a2, b2), vadd32(a3, b3), target + block)
+
+
+@jit()
+def output_layer(source: Any, inputs: Any, bias: Any, weights: Any) -> Any:
+    """The output (int64) of the last layer."""
+    total = vzero()
+    for i in range(0, inputs, 32):
+        total = _dot4(total, vload(source + i), vload(weights + i))
+    return np.int64(np.int32(vhsum32(total) + ld32(bias)))
+
+
+@jit()
+def clear(inputs: int, length: int) -> None:
+    """Zeros for inputs that `put` then writes; ``length`` a multiple of 32."""
+    for i in range(0, length, 32):
+        vstore(inputs + i, vzero())
+
+
+@jit()
+def put(inputs: int, number: int, value: int) -> None:
+    """Write an input, 0 to 127."""
+    st8(inputs + number, np.int64(value))
+
+
+@jit()
+def get(inputs: int, number: int) -> Any:
+    """An input, int64."""
+    return ldu8(inputs + number)
 
 
 @jit()
@@ -309,8 +341,5 @@ def forward(own: int, enemy: int, nn: Any) -> Any:
     _clip_row(own, nn.activations, nn.width)
     _clip_row(enemy, nn.activations + -(-nn.width // _BLOCK) * _BLOCK_BYTES, nn.width)
     _input_layer(nn.activations, nn.width, nn.bias1, nn.weight1, nn.hidden1, nn.values1)
-    _hidden_layer(nn.values1, (nn.hidden1 + 31) & ~31, nn.bias2, nn.weight2, nn.hidden2, nn.values2)
-    total = vzero()
-    for i in range(0, nn.hidden2, 32):
-        total = _dot4(total, vload(nn.values2 + i), vload(nn.weight3 + i))
-    return np.int64(np.int32(vhsum32(total) + ld32(nn.bias3)))
+    hidden_layer(nn.values1, (nn.hidden1 + 31) & ~31, nn.bias2, nn.weight2, nn.hidden2, nn.values2)
+    return output_layer(nn.values2, nn.hidden2, nn.bias3, nn.weight3)

@@ -41,7 +41,7 @@ def test_errors_are_one_line_and_leave_no_folder(
 
 
 def test_the_default_scale_is_that_of_the_network_that_ships() -> None:
-    """Or of the one that got attack terms."""
+    """Or of the one that got an attack network."""
     ours = hashlib.sha256(default_file().read_bytes()).hexdigest()
     scale = 0
     for generation in json.loads((ROOT / "lab" / "learning" / "history.json").read_text())["generations"]:

@@ -9,16 +9,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from benchmarks.random_networks import random_network
+from benchmarks.random_networks import random_attack_network, random_network
 from lab.commands.train import NO_TORCH, TORCH
 from master.cli import run
 from tests.lab.training.shards import folder_of
 from tests.master.command import ROOT, Running, gougi
 from worker.nnue.architecture import Architecture
-from worker.nnue.attack_terms import TERMS
 from worker.nnue.beside import write_beside
 from worker.nnue.features import K_P
 from worker.nnue.format import read_network, serialise_network
@@ -93,21 +91,20 @@ def test_errors_are_one_line_and_leave_no_folder(
 
 
 @needs_torch
-def test_a_net_keeps_attack_terms_and_the_scale_beside_the_one_it_begins_with(
+def test_a_net_keeps_the_attack_network_and_the_scale_beside_the_one_it_begins_with(
     games: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     net = tmp_path / "nn.bin"
-    terms = np.arange(TERMS, dtype=np.int16)
-    net.write_bytes(serialise_network(replace(random_network(Architecture(K_P, 128, 8, 8), 1), attack_terms=terms)))
+    begin = replace(random_network(Architecture(K_P, 128, 8, 8), 1), attack_network=random_attack_network())
+    net.write_bytes(serialise_network(begin))
     write_beside(net, {"fv_scale": 24})
     words = ["--from", str(net), "--out", str(tmp_path / "run"), "--epochs", "1", "--tolerance", "1000"]
     assert run(["train", "--data", str(games), *words, *TINY[4:]]) == 0
     capsys.readouterr()
     assert run(["net", "info", str(tmp_path / "run" / "nn.bin"), "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
-    assert facts["fv_scale"] == 24 and facts["attack_terms"] == TERMS
-    kept = read_network(tmp_path / "run" / "nn.bin").attack_terms
-    assert kept is not None and kept.tolist() == terms.tolist()
+    assert facts["fv_scale"] == 24 and facts["attack_network"] == [160, 32, 32, 1]
+    assert read_network(tmp_path / "run" / "nn.bin").attack_network == begin.attack_network
     write_beside(net, {"fv_scale": 25})
     assert run(["train", "--data", str(games), *words, *TINY[4:]]) == 2
     assert "from_scale was 24 and is 25" in capsys.readouterr().err
@@ -214,7 +211,8 @@ def test_net_blend_writes_a_net_that_stands_between_two(
     assert "have different shapes" in line
 
 
-def test_net_attacks_writes_a_net_with_attack_terms(
+@needs_torch
+def test_net_attacks_writes_a_net_with_an_attack_network(
     tmp_path: Path, other: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     games = folder_of(tmp_path / "games", shards=12)
@@ -223,5 +221,5 @@ def test_net_attacks_writes_a_net_with_attack_terms(
     assert facts["sha256"] == hashlib.sha256(Path("new/attacks.bin").read_bytes()).hexdigest()
     assert facts["positions"] > facts["held_out"] > 0 and facts["before"] != facts["after"]
     assert run(["net", "info", "new/attacks.bin"]) == 0
-    assert "attack terms        55\n" in capsys.readouterr().out
+    assert "attack network      160 -> 32 -> 32 -> 1\n" in capsys.readouterr().out
     assert run(["net", "attacks", other, "--data", "missing", "--out", "x.bin"]) == 2

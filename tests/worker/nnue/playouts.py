@@ -16,7 +16,7 @@ from rsshogi.core import Board
 
 from worker.nnue import Network, NnueState, evaluate, evaluate_full
 from worker.nnue.format import NetworkFile
-from worker.nnue.reference import active_rows, attack_value, forward
+from worker.nnue.reference import active_rows, attack_inputs, attack_output, forward
 from worker.nnue.sfnn import reference as sfnn_reference
 from worker.nnue.sfnn.file import SfnnFile
 from worker.shogi import Position
@@ -49,9 +49,10 @@ def expected(network: NetworkFile | SfnnFile, position: Position) -> int:
         rows = active_rows(network.architecture.features, side, board, hands, kings)
         total = network.transformer_weight[rows].sum(axis=0, dtype=np.int64) + network.transformer_bias
         accumulators.append(total.astype(np.int16))
-    terms = network.attack_terms
-    beside = 0 if terms is None else attack_value(terms, position.turn, board, kings)
-    return forward(network, *accumulators) + beside
+    output = forward(network, *accumulators)
+    if network.attack_network is not None and min(kings) >= 0:
+        output += attack_output(network.attack_network, attack_inputs(position.turn, board, hands, kings))
+    return output
 
 
 def play(position: Position, moves: Sequence[str]) -> Position:

@@ -11,11 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.random_networks import HALF_KP_256, random_network
+from benchmarks.random_networks import HALF_KP_256, random_attack_network, random_network
 from tests.worker.nnue.playouts import GAMES, STARTS, compare, expected
 from worker.nnue import Network, NnueState, evaluate, evaluate_full
 from worker.nnue.architecture import Architecture
-from worker.nnue.attack_terms import TERMS
 from worker.nnue.features import (
     FEATURE_SETS,
     HALF_KA1,
@@ -78,12 +77,12 @@ def test_games(number: int, architecture: Architecture) -> None:
     assert compare(random_network(architecture), games=games, walks=WALKS, seed=number) >= 780
 
 
-def with_attack_terms(network: NetworkFile) -> NetworkFile:
-    return replace(network, attack_terms=np.random.default_rng(6).integers(-1 << 15, 1 << 15, TERMS, np.int16))
+def with_attacks(network: NetworkFile) -> NetworkFile:
+    return replace(network, attack_network=random_attack_network())
 
 
-def test_attack_terms() -> None:
-    network = with_attack_terms(random_network(Architecture(K_P, 128, 8, 8)))
+def test_attack_network() -> None:
+    network = with_attacks(random_network(Architecture(K_P, 128, 8, 8)))
     assert compare(network, games=GAMES[::EVERY_GAMES], walks=len(STARTS)) >= 780
 
 
@@ -118,7 +117,7 @@ def test_few_active_neurons(architecture: Architecture) -> None:
 @pytest.mark.parametrize("features", FEATURE_SETS.values(), ids=lambda features: features.name)
 def test_kings_on_every_square(features: FeatureSet) -> None:
     """Games seldom bring a king into the enemy's camp, and never onto some squares."""
-    network = with_attack_terms(random_network(Architecture(features, 128, 8, 8)))
+    network = with_attacks(random_network(Architecture(features, 128, 8, 8)))
     state = NnueState(Network(network))
     for square in range(81):
         board = [["1"] * 9 for _ in range(9)]

@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.random_networks import random_network
+from benchmarks.random_networks import random_attack_network, random_network
 from worker.nnue.architecture import Architecture, NetworkFileError
-from worker.nnue.attack_terms import TERMS
 from worker.nnue.features import FEATURE_SETS, HALF_KP, K_P
 from worker.nnue.format import NetworkFile, parse_network, read_network, serialise_network
 
@@ -61,20 +60,26 @@ def test_a_file_comes_back(tmp_path: Path, small: NetworkFile) -> None:
     assert same(read_network(path), small)
 
 
-def test_attack_terms_come_back(small: NetworkFile) -> None:
-    terms = np.random.default_rng(1).integers(-1 << 15, 1 << 15, TERMS, np.int16)
-    data = serialise_network(replace(small, attack_terms=terms))
+def test_an_attack_network_comes_back(small: NetworkFile) -> None:
+    attacks = random_attack_network()
+    data = serialise_network(replace(small, attack_network=attacks))
     found = parse_network(data)
     assert same(found, small)
-    assert found.attack_terms is not None and found.attack_terms.tolist() == terms.tolist()
+    assert found.attack_network is not None
+    for mine, its in ((attacks.biases, found.attack_network.biases), (attacks.weights, found.attack_network.weights)):
+        assert [one.tolist() for one in mine] == [one.tolist() for one in its]
+    assert found.attack_network == attacks != random_attack_network(1)
 
 
-@pytest.mark.parametrize("numbers", ["", "1 2 3", " ".join(["40000"] * TERMS), " ".join(["-"] * TERMS)])
-def test_other_attack_terms_are_refused(numbers: str, data: bytes) -> None:
-    text = f"{SMALL},attacks={numbers}".encode()
-    head = struct.pack("<III", *struct.unpack_from("<II", data), len(text))
-    with pytest.raises(NetworkFileError, match=r"its attacks=… are not 55 numbers of 16 bits"):
-        parse_network(head + text + data[STRING_AT + len(str(SMALL)) :])
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [("", "0 bytes, expected 6436"), ("AAAA", "3 bytes, expected 6436"), ("1 2 3", "Only base64 data is allowed")],
+)
+def test_other_attack_networks_are_refused(text: str, problem: str, data: bytes) -> None:
+    string = f"{SMALL},attacks={text}".encode()
+    head = struct.pack("<III", *struct.unpack_from("<II", data), len(string))
+    with pytest.raises(NetworkFileError, match=f"its attacks=… are no attack network: {problem}"):
+        parse_network(head + string + data[STRING_AT + len(str(SMALL)) :])
 
 
 def test_rows_are_padded_to_32_inputs(small: NetworkFile, data: bytes) -> None:

@@ -27,7 +27,7 @@ from worker.nnue.vector import (
     _VECTOR,
     _dot4,
     _first_fours,
-    _hidden_layer,
+    hidden_layer,
 )
 
 HALF_STEP: Final = 64
@@ -219,7 +219,7 @@ def forward(own: int, enemy: int, stack: int, sf: Any) -> Any:
     _first_layer(sf.products, sf.half, stack + sf.bias1, stack + sf.weight1, sf.sums, sf.sums_at)
     _square_and_clip(sf.sums_at, sf.sums, sf.values1)
     places = max(2 * sf.sums, 32)
-    _hidden_layer(sf.values1, places, stack + sf.bias2, stack + sf.weight2, sf.hidden2, sf.values2)
+    hidden_layer(sf.values1, places, stack + sf.bias2, stack + sf.weight2, sf.hidden2, sf.values2)
     total = vzero()
     for i in range(0, sf.hidden2, 32):
         total = _dot4(total, vload(sf.values2 + i), vload(stack + sf.weight3 + i))

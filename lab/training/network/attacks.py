@@ -1,0 +1,163 @@
+"""Train the attack network beside a network (`worker.nnue.attack_network`) with the scores of games.
+
+It learns what the network's own evaluation leaves: the sum of both is to predict the chance by the score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from lab.training.compare import evaluations, winning_chances
+from lab.training.corpus import Records
+from lab.training.kernels import attack_inputs
+from lab.training.network.model import learning_threads
+from worker.nnue.attack_inputs import MOST
+from worker.nnue.attack_network import OUTPUT_SHIFT, SHAPES, AttackNetwork
+from worker.nnue.format import NetworkFile
+from worker.nnue.network import DEFAULT_FV_SCALE
+
+HORIZON: Final = 4.0
+"""Look-ahead of the scores. An attack network has few weights, so that chance in later scores does it little harm: with
+it, evaluations predict results better than with 0 or 1, and win (docs/notebook/training.md)."""
+PASSES: Final = 4
+"""Over the positions. Eight are no better."""
+_RATE: Final = 3e-3
+_DECAY: Final = 1e-3
+_BATCH: Final = 8192
+_WEIGHT: Final = 64
+"""An integer weight of a hidden layer that stands for 1."""
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """A network with its attack network, and its loss in other positions: mean of -p log q - (1 - p) log(1 - q), in
+    nats."""
+
+    network: NetworkFile
+    before: float
+    after: float
+
+
+class _Net(torch.nn.Module):
+    """The attack network in floating point: activations from 0 to 1, the output in logistic units."""
+
+    def __init__(self, output_unit: float, seed: int) -> None:
+        super().__init__()
+        torch.manual_seed(seed)
+        first, second, last = (torch.nn.Linear(inputs, outputs) for outputs, inputs in SHAPES)
+        torch.nn.init.zeros_(last.weight)
+        torch.nn.init.zeros_(last.bias)
+        self.hidden = torch.nn.Sequential(first, torch.nn.Hardtanh(0, 1), second, torch.nn.Hardtanh(0, 1))
+        self.last = last
+        self.units = ((first, float(_WEIGHT)), (second, float(_WEIGHT)), (last, output_unit))
+
+    def forward(self, values: Tensor) -> Tensor:
+        """[n] of inputs [n, `INPUTS`]."""
+        found: Tensor = self.last(self.hidden(values))[:, 0]
+        return found
+
+    @torch.no_grad()
+    def clip(self) -> None:
+        """Clip the weights to what 8 bits hold."""
+        for layer, unit in self.units:
+            layer.weight.clamp_(-127 / unit, 127 / unit)
+
+    @torch.no_grad()
+    def rounded(self) -> AttackNetwork:
+        """In integers. Sums are shifted right, which rounds down: with half a unit more they round to nearest."""
+        biases, weights = [], []
+        for number, (layer, unit) in enumerate(self.units):
+            weights.append(np.rint(layer.weight.numpy() * unit).astype(np.int8))
+            bias = layer.bias.numpy().astype(np.float64) * unit * MOST
+            half = _WEIGHT / 2 if number < 2 else (1 << OUTPUT_SHIFT) / 2
+            biases.append(np.rint(bias + half).astype(np.int32))
+        return AttackNetwork(tuple(biases), tuple(weights))
+
+
+def fit(
+    network: NetworkFile,
+    training: Records,
+    validation: Records,
+    scale: float,
+    *,
+    seed: int = 1,
+    passes: int = PASSES,
+    on_pass: Callable[[int, float], None] = lambda _number, _loss: None,
+) -> Fit:
+    """The network with a new attack network, instead of the one that it has.
+
+    Args:
+        training, validation: positions with scores; the losses are those of the second.
+        scale: centipawns per logistic unit.
+        on_pass: told the number of each pass that has ended and its mean loss.
+
+    Raises:
+        ValueError: there are too few positions.
+    """
+    if not len(training) or not len(validation):
+        raise ValueError("the games have too few positions")
+    plain = replace(network, attack_network=None)
+    inputs = torch.from_numpy(attack_inputs(training))
+    own = torch.from_numpy((evaluations(plain, training) / scale).astype(np.float32))
+    wanted = torch.from_numpy(_chances(training, scale).astype(np.float32))
+    # Raw units of the output before its shift, for an activation of 1, over the 127 that stand for it.
+    unit = scale * (network.architecture.fv_scale or DEFAULT_FV_SCALE) * (1 << OUTPUT_SHIFT) / MOST
+    net = _Net(unit, seed)
+    with learning_threads(1, torch.device("cpu")):  # more would wait for each other at products this small
+        _train(net, inputs, own, wanted, passes, torch.Generator().manual_seed(seed), on_pass)
+    better = replace(network, attack_network=net.rounded())
+    chances = _chances(validation, scale)
+    before, after = (_loss(chances, evaluations(one, validation) / scale) for one in (plain, better))
+    return Fit(better, before, after)
+
+
+def _train(
+    net: _Net,
+    inputs: Tensor,
+    own: Tensor,
+    wanted: Tensor,
+    passes: int,
+    generator: torch.Generator,
+    on_pass: Callable[[int, float], None],
+) -> None:
+    """Train with all positions, ``passes`` times.
+
+    Args:
+        inputs: uint8 [n, `INPUTS`].
+        own: float32 [n], the evaluations of the network beside it in logistic units.
+        wanted: float32 [n], chances.
+    """
+    optimizer = torch.optim.AdamW(net.parameters(), lr=_RATE, weight_decay=_DECAY)
+    size = min(_BATCH, len(inputs))
+    batches = len(inputs) // size
+    for number in range(passes):
+        order, total = torch.randperm(len(inputs), generator=generator), 0.0
+        for batch in range(batches):
+            optimizer.param_groups[0]["lr"] = _RATE * (1 - (number * batches + batch) / (passes * batches))
+            chosen = order[batch * size : (batch + 1) * size]
+            found = own[chosen] + net(inputs[chosen].float() / MOST)
+            loss = functional.binary_cross_entropy_with_logits(found, wanted[chosen])
+            optimizer.zero_grad(set_to_none=True)
+            loss.backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+            net.clip()
+            total += loss.item()
+        on_pass(number + 1, total / batches)
+
+
+def _chances(records: Records, scale: float) -> Any:
+    return winning_chances(records["score"].astype(np.float64), scale)
+
+
+def _loss(wanted: Floats, values: Floats) -> float:
+    return float(np.mean(np.logaddexp(0, values) - wanted * values))

@@ -1,0 +1,87 @@
+"""Attack networks in training: their inputs in records, the fit, and what a network learns beside one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.random_networks import random_attack_network, random_network
+from lab.training.compare import evaluations
+from lab.training.kernels import attack_inputs, attack_values
+from tests.lab.training.shards import corpus_of, folder_of
+from worker.nnue.architecture import Architecture
+from worker.nnue.attack_inputs import DROPS, HANDS, INPUTS
+from worker.nnue.attack_network import AttackNetwork
+from worker.nnue.features import K_P
+from worker.nnue.format import NetworkFile
+
+SCALE = 700
+
+
+@pytest.fixture(scope="module")
+def network() -> NetworkFile:
+    return random_network(Architecture(K_P, 128, 8, 8))
+
+
+@pytest.fixture(scope="module")
+def records(tmp_path_factory: pytest.TempPathFactory) -> np.ndarray:
+    return np.concatenate(corpus_of(folder_of(tmp_path_factory.mktemp("games"), shards=8)).sample(1 << 20))
+
+
+def taught(network: NetworkFile) -> NetworkFile:
+    """With an attack network that adds some hundred centipawns."""
+    attacks = random_attack_network()
+    weights = (*attacks.weights[:2], (attacks.weights[2] * 3).astype(np.int8))
+    return replace(network, attack_network=AttackNetwork(attacks.biases, weights))
+
+
+def test_the_values_are_what_the_evaluation_adds(network: NetworkFile, records: np.ndarray) -> None:
+    inputs = attack_inputs(records)
+    assert inputs.shape == (len(records), INPUTS) and inputs.max() <= 127
+    for part in (inputs[:, :DROPS], inputs[:, DROPS:HANDS], inputs[:, HANDS:]):
+        assert part.any()
+    better = taught(network)
+    assert better.attack_network is not None
+    added = (evaluations(better, records) - evaluations(network, records)) * 16
+    assert added.tolist() == attack_values(better.attack_network, records).tolist()
+    assert added.std() > 500
+
+
+def test_what_an_attack_network_adds_is_learned(network: NetworkFile, records: np.ndarray) -> None:
+    pytest.importorskip("torch")
+    from lab.training.network.attacks import fit
+
+    better = taught(network)
+    records = records.copy()
+    records["score"] = np.rint(evaluations(better, records))
+    half = len(records) // 2
+    found = fit(network, records[:half], records[half:], SCALE, passes=100)
+    assert found.network.attack_network is not None and better.attack_network is not None
+    wanted, measured = (attack_values(one.attack_network, records[half:]) for one in (better, found.network))
+    assert np.corrcoef(wanted, measured)[0, 1] > 0.4
+    assert found.after < found.before
+
+
+def test_without_positions_there_is_no_fit(network: NetworkFile, records: np.ndarray) -> None:
+    pytest.importorskip("torch")
+    from lab.training.network.attacks import fit
+
+    with pytest.raises(ValueError, match="too few positions"):
+        fit(network, records, records[:0], SCALE)
+
+
+def test_a_network_learns_what_its_attack_network_leaves(
+    network: NetworkFile, records: np.ndarray, tmp_path: Path
+) -> None:
+    corpus = corpus_of(folder_of(tmp_path / "games", shards=8))
+    better = taught(network)
+    assert better.attack_network is not None
+    corpus.attacks = better.attack_network, 16
+    left = np.concatenate(corpus.sample(1 << 20))
+    added = evaluations(better, records) - evaluations(network, records)
+    inside = np.abs(records["score"] - added) < 30_000
+    assert inside.mean() > 0.99
+    assert np.abs((records["score"] - left["score"] - added)[inside]).max() <= 0.5
