@@ -166,11 +166,15 @@ def _attackers(board: npt.ArrayLike) -> list[list[list[int]]]:
     return found
 
 
+def attackers(board: npt.ArrayLike) -> Ints:
+    """The number of pieces that attack each square, int64 [colour 2][square 81]."""
+    return np.array([[len(kinds) for kinds in squares] for squares in _attackers(board)])
+
+
 def attack_classes(perspective: int, board: npt.ArrayLike, pieces: Ints) -> Ints:
     """3 * own + enemy attackers, two at most, of each piece's square; 0 for pieces in hand. ``pieces`` as `piece_list`
     gives them."""
-    counts = np.array([[len(kinds) for kinds in squares] for squares in _attackers(board)])
-    counts = counts.clip(0, 2)[:, :: 1 if perspective == 0 else -1]
+    counts = attackers(board).clip(0, 2)[:, :: 1 if perspective == 0 else -1]
     classes = 3 * counts[perspective] + counts[1 - perspective]
     return np.where(pieces < _FE_HAND_END, 0, classes[(pieces - _FE_HAND_END) % 81])
 
@@ -179,12 +183,12 @@ def attack_inputs(side: int, board: npt.ArrayLike, hands: Sequence[Sequence[int]
     """The inputs of an attack network (`worker.nnue.attack_inputs`) for the side to move, int64; arguments as in
     `active_rows`. Both kings are on the board."""
     codes = np.asarray(board)[:81].tolist()
-    attackers = _attackers(board)
+    by_square = _attackers(board)
     rings = np.zeros((2, 2, 3, 3), np.int64)  # [whose king][distance - 1][own attackers][enemy's]
     attacked = np.zeros((2, 4, len(_ATTACKED_KINDS)), np.int64)
     drops, held = np.zeros((2, 7, 3), np.int64), np.zeros((5, 2), np.int64)
     for whose, colour in enumerate((side, 1 - side)):
-        king, by_own, by_enemy = int(king_squares[colour]), attackers[colour], attackers[1 - colour]
+        king, by_own, by_enemy = int(king_squares[colour]), by_square[colour], by_square[1 - colour]
         for square, code in enumerate(codes):
             own, enemy = by_own[square], by_enemy[square]
             distance = max(abs(square // 9 - king // 9), abs(square % 9 - king % 9))
