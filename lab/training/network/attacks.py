@@ -26,7 +26,7 @@ from worker.nnue.network import DEFAULT_FV_SCALE
 
 HORIZON: Final = 4.0
 """Look-ahead of the scores. An attack network has few weights, so that chance in later scores does it little harm: with
-it, evaluations predict results better than with 0 or 1, and win (docs/notebook/training.md)."""
+it, evaluations predict results better than with 0 or 1 (docs/notebook/training.md)."""
 PASSES: Final = 4
 """Over the positions. Eight are no better."""
 _RATE: Final = 3e-3
