@@ -16,11 +16,10 @@ from typing import Any, Final
 import numpy as np
 
 from worker.jit import jit
-from worker.jit.bits import bitboard, count, holds, lowest, shift_down, shift_up, single, without_lowest
+from worker.jit.bits import count, holds, lowest, shift_down, shift_up, single, without_lowest
 from worker.nnue.kernels import kernels
-from worker.shogi.attacks import add_attacks, all_squares, occupied, piece_attacks, pieces, stepping_attacks
-from worker.shogi.pieces import BISHOP, DRAGON, GOLD, HORSE, KING, KNIGHT, LANCE, PAWN, ROOK, SILVER
-from worker.shogi.tables import RANK_ONE_HIGH, RANK_ONE_LOW
+from worker.shogi.attacks import add_attacks, ahead, all_squares, occupied, piece_attacks, pieces, stepping_attacks
+from worker.shogi.pieces import BISHOP, BLACK, DRAGON, GOLD, HORSE, KING, KNIGHT, LANCE, PAWN, ROOK, SILVER, WHITE
 
 CLASSES: Final = 9
 """Classes of squares."""
@@ -63,16 +62,8 @@ MOST: Final = 127
 @jit()
 def _spread(squares: Any) -> Any:
     """These squares and all that a king reaches from them."""
-    top = bitboard(RANK_ONE_LOW, RANK_ONE_HIGH)
     squares |= shift_up(squares, np.int64(9)) | shift_down(squares, np.int64(9))
-    squares |= (shift_up(squares, np.int64(1)) & ~top) | shift_down(squares & ~top, np.int64(1))
-    return squares & all_squares()
-
-
-@jit()
-def _pawn_attacks(pos: Any, colour: int) -> Any:
-    pawns = pieces(pos, colour * 16 + PAWN)
-    return shift_down(pawns, np.int64(1)) if colour == 0 else shift_up(pawns, np.int64(1))
+    return (squares | ahead(squares, BLACK) | ahead(squares, WHITE)) & all_squares()
 
 
 @jit()
@@ -126,7 +117,7 @@ def _attacked(
         own, own_twice, enemy, enemy_twice: what both sides attack, at least once and at least twice.
         by_small: what `_attacks` returns last for the enemy.
     """
-    lesser = _pawn_attacks(pos, 1 - us) | (by_small & _large(pos, us))
+    lesser = ahead(pieces(pos, (1 - us) * 16 + PAWN), 1 - us) | (by_small & _large(pos, us))
     lesser &= ~pieces(pos, us * 16 + PAWN)
     outnumbered = enemy_twice & ~own_twice
     left = pieces(pos, us * 16) & ~pieces(pos, us * 16 + KING) & enemy

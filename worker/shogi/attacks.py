@@ -159,8 +159,8 @@ def add_attacks(pos: Any, colour: int, left: Any, occ: Any, once: Any, twice: An
 
 
 @jit()
-def _ahead(squares: Any, colour: int) -> Any:
-    """The squares in front of these."""
+def ahead(squares: Any, colour: int) -> Any:
+    """The squares in front of these, as ``colour`` sees them."""
     last = bitboard(tables.RANK_ONE_LOW, tables.RANK_ONE_HIGH)
     return shift_down(squares & ~last, np.int64(1)) if colour == 0 else shift_up(squares, np.int64(1)) & ~last
 
@@ -185,13 +185,13 @@ def stepping_attacks(pos: Any, colour: int) -> Any:
     own = colour * 16
     silvers, golds = pieces(pos, own + SILVER), pieces(pos, own + GOLDS)
     knights = pieces(pos, own + KNIGHT)
-    once, twice = _add_beside(golds, _ahead(pieces(pos, own + PAWN), colour), no_squares())
-    ahead = _ahead(silvers | golds, colour)
-    once, twice = _add(ahead, once, twice)
-    once, twice = _add_beside(ahead, once, twice)
-    once, twice = _add(_ahead(golds, 1 - colour), once, twice)
-    once, twice = _add_beside(_ahead(silvers, 1 - colour), once, twice)
-    return _add_beside(_ahead(_ahead(knights, colour), colour), once, twice)
+    once, twice = _add_beside(golds, ahead(pieces(pos, own + PAWN), colour), no_squares())
+    front = ahead(silvers | golds, colour)
+    once, twice = _add(front, once, twice)
+    once, twice = _add_beside(front, once, twice)
+    once, twice = _add(ahead(golds, 1 - colour), once, twice)
+    once, twice = _add_beside(ahead(silvers, 1 - colour), once, twice)
+    return _add_beside(ahead(ahead(knights, colour), colour), once, twice)
 
 
 @jit()

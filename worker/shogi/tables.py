@@ -274,7 +274,7 @@ NEAR = _place(
 
 ALL_LOW, ALL_HIGH = (np.uint64(word) for word in _words(ALL_SQUARES))
 RANK_ONE_LOW, RANK_ONE_HIGH = (np.uint64(word) for word in _words(sum(1 << square for square in range(0, 82, 9))))
-"""The squares of rank 1, and the first bit after the board: where a step down from rank 9 leads in the numbers."""
+"""The squares of rank 1, and bit 81: the bits that a shift by one sets for pieces that leave the board at rank 9."""
 
 
 def _build() -> np.ndarray[Any, Any]:
