@@ -64,6 +64,8 @@ def _how(outcome: GameOutcome) -> str:
     if reason == "MAX_MOVES":
         limit = None if outcome.summary is None else outcome.summary.max_moves
         return say("by the {limit}-move limit", limit=limit) if limit else say("by the move limit")
+    if not reason:
+        return say("as the server says")
     if reason == "CHUDAN":
         return say("stopped by the server")
     words = (_WON if outcome.winner is not None else _DRAWN).get(reason) or _WON.get(reason)

@@ -189,6 +189,11 @@ def test_the_move_limit_may_have_a_winner(conclusion: Conclusion, winner: int | 
     assert own_result_words(GameOutcome(conclusion, "MAX_MOVES", limited, winner, 320)) == words
 
 
+def test_a_result_without_a_reason() -> None:
+    """A server may send ``#WIN`` alone."""
+    assert own_result_words(GameOutcome(Conclusion.WIN, "", SUMMARY, 0, 80)) == "won as the server says"
+
+
 @pytest.mark.parametrize(("terminal", "stderr_too"), [(False, False), (True, False), (True, True)])
 async def test_warnings_go_to_stderr(terminal: bool, stderr_too: bool) -> None:
     """Even if the full screen is on: at once if that does not disturb it, otherwise after it."""
