@@ -151,6 +151,10 @@ FREE: Final = ("games", "concurrency")
 """Settings that may change when a match is resumed: they do not affect the games already played."""
 
 
+_MOST_MS: Final = 1_000_000_000
+"""The longest time of a clock. `threading.TIMEOUT_MAX` is some nine thousand times as long."""
+
+
 @dataclass(frozen=True, slots=True)
 class Pace:
     """Nodes or depth per move, without a clock; or a clock, in milliseconds per side."""
@@ -171,6 +175,9 @@ class Pace:
             raise SettingsError("give one of --nodes, --depth and a clock (--byoyomi, --time), not several")
         if self.byoyomi_ms and self.increment_ms:
             raise SettingsError("give byoyomi or an increment, not both")
+        longest = max(self.main_ms, self.byoyomi_ms, self.increment_ms, self.margin_ms)
+        if longest > _MOST_MS:
+            raise SettingsError(f"a time of {longest / 1000:g} s: expected {_MOST_MS // 1000:,} s at most")
 
     @property
     def timed(self) -> bool:

@@ -12,6 +12,7 @@ from master.ui.model import GameView, SideView
 from master.ui.texts import later, say
 
 _WON: Final = {
+    "": later("as the server says"),
     "RESIGN": later("by resignation"),
     "TIME_UP": later("on time"),
     "ILLEGAL_MOVE": later("by an illegal move"),
@@ -64,8 +65,6 @@ def _how(outcome: GameOutcome) -> str:
     if reason == "MAX_MOVES":
         limit = None if outcome.summary is None else outcome.summary.max_moves
         return say("by the {limit}-move limit", limit=limit) if limit else say("by the move limit")
-    if not reason:
-        return say("as the server says")
     if reason == "CHUDAN":
         return say("stopped by the server")
     words = (_WON if outcome.winner is not None else _DRAWN).get(reason) or _WON.get(reason)
