@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -13,7 +12,7 @@ from cluster.processors import processors
 from lab.commands.match import match
 from lab.commands.options import GROUP_SETTINGS, Out
 from lab.commands.selfplay import app as selfplay
-from lab.commands.train import NO_TORCH, train
+from lab.commands.train import require_torch, train
 from master.commands.checks import network_file
 from master.commands.common import FAILED, CommandError, EndsOn
 from master.commands.options import JsonAtEnd
@@ -174,8 +173,7 @@ def learn(
     """
     if context.invoked_subcommand is not None:
         return 0
-    if importlib.util.find_spec("torch") is None:
-        raise CommandError(NO_TORCH.replace("train needs", "learn needs", 1), FAILED)
+    require_torch("learn")
     from lab.learning.folder import LearnFolder, LearnFolderError
     from lab.learning.recipe import Opponent, Recipe, RecipeError, words
     from lab.learning.run import check, run

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import json
 from dataclasses import asdict
 from datetime import date
@@ -14,7 +13,7 @@ import typer
 
 from lab.commands.options import TeacherGames
 from lab.commands.selfplay import OUR_SCALE
-from lab.commands.train import NO_TORCH
+from lab.commands.train import require_torch
 from master.commands.checks import Kind, only
 from master.commands.common import FAILED, CommandError, EndsOn, interruptible, tell
 from master.commands.options import Architecture, Json
@@ -263,8 +262,7 @@ def attacks(
 
       gougi net attacks runs/net1/nn.bin --data runs/games1 --out attacks.bin
     """
-    if importlib.util.find_spec("torch") is None:
-        raise CommandError(NO_TORCH.replace("train needs", "net attacks needs", 1), FAILED)
+    require_torch("net attacks")
     from lab.training.compare import positions_of
     from lab.training.corpus import CorpusError, shard_files
     from lab.training.network.attacks import HORIZON, PASSES, fit

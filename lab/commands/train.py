@@ -21,7 +21,13 @@ if TYPE_CHECKING:
     from worker.nnue.architecture import Architecture
 
 TORCH = "torch==2.13.0"
-NO_TORCH = f"gougi train needs PyTorch, which is not installed: pip install {TORCH} (or Gougi with its extra: train)"
+
+
+def require_torch(command: str) -> None:
+    """Raises CommandError: there is no PyTorch; ``command``: the words after ``gougi`` that need it."""
+    if importlib.util.find_spec("torch") is None:
+        remedy = f"pip install {TORCH} (or Gougi with its extra: train)"
+        raise CommandError(f"gougi {command} needs PyTorch, which is not installed: {remedy}", FAILED)
 
 
 def train(
@@ -147,8 +153,7 @@ def train(
 
       gougi train --data runs/games1 --out runs/net3 --architecture SFNN_halfkahm2_256_15_32_k3k3
     """
-    if importlib.util.find_spec("torch") is None:
-        raise CommandError(NO_TORCH, FAILED)
+    require_torch("train")
     from lab.training.corpus import CorpusError
     from lab.training.network.checkpoint import CheckpointError
     from lab.training.network.model import find_device
