@@ -257,7 +257,7 @@ class Teacher:
         start = aligned_zeros(PACKED_BYTES, np.uint8)
         pack(position.record, start.ctypes.data)
         number = position.move_number
-        sp.decided = 0 if flags & PLAYED_OUT else self._settings.score_of(self._settings.decided)
+        sp.decided = 0 if flags & PLAYED_OUT else max(1, self._settings.score_of(self._settings.decided))
         play(position.record, self._nnue.record, th, sp)
         count = int(sp.count)
         return TeacherGame(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Final
 
 from worker.book import BookReply
@@ -105,8 +106,8 @@ def parse_go(words: Sequence[str]) -> GoOrder:
                 faults.append(f"{word} needs a whole number, {soon} is taken")
             numbers[word] = soon if number is None else min(max(number, 0), most)
         elif word == "searchmoves":
-            searchmoves = tuple(words[at:])
-            at = len(words)
+            searchmoves = tuple(takewhile(lambda move: move not in _GO_WORDS, words[at:]))
+            at += len(searchmoves)
         elif word in flags:
             flags[word] = True
         else:

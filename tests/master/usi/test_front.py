@@ -164,9 +164,9 @@ class TestGo:
         bench = Bench()
         for option in ("MultiPV value 3", "MaxMovesToDraw value 256", "DrawValueBlack value -50", "NodesLimit value 9"):
             bench.send(f"setoption name {option}")
-        bench.send("position startpos moves 7g7f", "go searchmoves 3c3d 8c8d")
+        bench.send("position startpos moves 7g7f", "go searchmoves 3c3d 8c8d nodes 7")
         request = bench.request
-        assert (request.multipv, request.max_moves, request.draw_black, request.nodes) == (3, 256, -50, 9)
+        assert (request.multipv, request.max_moves, request.draw_black, request.nodes) == (3, 256, -50, 7)
         assert (request.moves, request.searchmoves) == (("7g7f",), ("3c3d", "8c8d"))
 
     def test_time_that_passed_before_it_was_read_is_taken_off(self) -> None:
