@@ -31,6 +31,7 @@ from worker.shogi.pieces import (
     PRO_LANCE,
     PRO_PAWN,
     PRO_SILVER,
+    PROMOTED,
     ROOK,
     SILVER,
 )
@@ -186,30 +187,72 @@ def attack_inputs(side: int, board: npt.ArrayLike, hands: Sequence[Sequence[int]
     by_square = _attackers(board)
     rings = np.zeros((2, 2, 3, 3), np.int64)  # [whose king][distance - 1][own attackers][enemy's]
     attacked = np.zeros((2, 4, len(_ATTACKED_KINDS)), np.int64)
-    drops, held = np.zeros((2, 7, 3), np.int64), np.zeros((5, 2), np.int64)
+    drops, held = np.zeros((2, 7, 3), np.int64), np.zeros((2, 7), np.int64)
+    moves = np.zeros((2, len(_ATTACKED_KINDS) + 1, 81, 2), np.bool_)  # [whose][type][square][to it, with check]
+    shields = np.zeros((2, 2), np.int64)
     for whose, colour in enumerate((side, 1 - side)):
         king, by_own, by_enemy = int(king_squares[colour]), by_square[colour], by_square[1 - colour]
+        enemy_king = int(king_squares[1 - colour])
         for square, code in enumerate(codes):
             own, enemy = by_own[square], by_enemy[square]
             distance = max(abs(square // 9 - king // 9), abs(square % 9 - king % 9))
             if distance in (1, 2):
                 rings[whose, distance - 1, min(len(own) - (distance == 1), 2), min(len(enemy), 2)] += 8
             kind = code & 15
-            if code and code >> 4 == colour and kind != KING and enemy:
+            if code == 0 or code >> 4 != colour:
+                continue
+            number = len(_ATTACKED_KINDS) if kind == KING else _ATTACKED_KINDS.index(_as_gold(kind))
+            for reached in _attacked(kind, colour, codes, square):
+                if codes[reached] == 0 or codes[reached] >> 4 != colour:
+                    promotes = (reached % 9 < 3) if colour == 0 else (reached % 9 > 5)
+                    after = [kind] + ([kind + PROMOTED] if promotes and kind <= ROOK else [])
+                    # A piece gives check from where the enemy's king would attack as such a piece.
+                    check = kind != KING and any(
+                        reached in _attacked(one, 1 - colour, codes, enemy_king) for one in after
+                    )
+                    moves[whose, number, reached] |= [True, check]
+            if kind != KING and enemy:
                 lesser = kind != PAWN and PAWN in enemy
                 lesser = lesser or (kind in _LARGE and any(one not in (*_LARGE, PAWN, KING) for one in enemy))
                 danger = 0 if not own else 1 if lesser else 2 if len(enemy) > 1 and len(own) == 1 else 3
-                attacked[whose, danger, _ATTACKED_KINDS.index(kind if kind in _ATTACKED_KINDS else GOLD)] += 32
+                attacked[whose, danger, _ATTACKED_KINDS.index(_as_gold(kind))] += 32
         for kind in range(PAWN, GOLD + 1):
-            # The enemy's drops. A piece gives check from where this king would attack as such a piece.
+            # The enemy's drops.
             for square in _attacked(kind, colour, codes, king) if hands[1 - colour][kind] else []:
                 if codes[square] == 0:
                     by_king_alone = by_own[square] == [KING]
                     danger = 0 if not by_own[square] else 1 if by_king_alone and by_enemy[square] else 2
                     drops[1 - whose, kind - 1, danger] += 16
-        for number, kind in enumerate((PAWN, SILVER, BISHOP, ROOK, GOLD)):
-            held[number, whose] = (7 if kind == PAWN else 31) * hands[colour][kind]
-    return np.concatenate([part.ravel() for part in (rings, attacked, drops, held)]).clip(0, _ACTIVATION_MAX)
+            held[whose, kind - PAWN] = (7 if kind == PAWN else 31) * hands[colour][kind]
+        for square, code in enumerate(codes):
+            # Without this piece, does a slider attack the king?
+            if code and code & 15 != KING:
+                without = [*codes[:square], 0, *codes[square + 1 :]]
+                if _sliders_on(king, 1 - colour, without) - _sliders_on(king, 1 - colour, codes):
+                    shields[whose, int(code >> 4 != colour)] += 31
+    safe, checks = np.zeros((2, len(_ATTACKED_KINDS) + 1), np.int64), np.zeros((2, 2, len(_ATTACKED_KINDS)), np.int64)
+    for whose, number, square in np.argwhere(moves[..., 0]):
+        colour = (side, 1 - side)[whose]
+        own, enemy = by_square[colour][square], by_square[1 - colour][square]
+        safe[whose, number] += 8 * (not enemy)
+        if moves[whose, number, square, 1]:
+            taken = any(kind != KING for kind in enemy) or (bool(enemy) and len(own) == 1)
+            checks[whose, int(taken), number] += 16
+    parts = (rings, attacked, drops, held, safe, checks, shields)
+    return np.concatenate([part.ravel() for part in parts]).clip(0, _ACTIVATION_MAX)
+
+
+def _as_gold(kind: int) -> int:
+    return kind if kind in _ATTACKED_KINDS else GOLD
+
+
+def _sliders_on(target: int, colour: int, codes: Sequence[int]) -> set[int]:
+    """The squares of the sliders of ``colour`` that attack this square."""
+    return {
+        square
+        for square, code in enumerate(codes)
+        if code >> 4 == colour and code & 15 in _SLIDES and target in _attacked(code & 15, colour, codes, square)
+    }
 
 
 def attack_output(network: AttackNetwork, inputs: Ints) -> int:

@@ -179,19 +179,45 @@ def _add_beside(squares: Any, once: Any, twice: Any) -> Any:
 
 
 @jit()
-def stepping_attacks(pos: Any, colour: int) -> Any:
-    """What pawns, knights, silvers and all that move as a gold attack: the squares attacked at least once, and at least
-    twice. All pieces take a step together, without a loop over them."""
-    own = colour * 16
-    silvers, golds = pieces(pos, own + SILVER), pieces(pos, own + GOLDS)
-    knights = pieces(pos, own + KNIGHT)
-    once, twice = _add_beside(golds, ahead(pieces(pos, own + PAWN), colour), no_squares())
-    front = ahead(silvers | golds, colour)
-    once, twice = _add(front, once, twice)
+def joined(once: Any, twice: Any, more: Any, more_twice: Any) -> Any:
+    """As `add_attacks`, with the attacks of two groups of pieces: the squares that each attacks once and twice."""
+    return once | more, twice | more_twice | (once & more)
+
+
+@jit()
+def knight_attacks(knights: Any, colour: int) -> Any:
+    """What knights on these squares attack: the squares attacked at least once, and at least twice. All take a step
+    together, without a loop over them."""
+    return _add_beside(ahead(ahead(knights, colour), colour), no_squares(), no_squares())
+
+
+@jit()
+def silver_attacks(silvers: Any, colour: int) -> Any:
+    """The same with silvers."""
+    front = ahead(silvers, colour)
+    once, twice = _add_beside(front, front, no_squares())
+    return _add_beside(ahead(silvers, 1 - colour), once, twice)
+
+
+@jit()
+def gold_attacks(golds: Any, colour: int) -> Any:
+    """The same with golds and all that move as they do."""
+    front = ahead(golds, colour)
+    once, twice = _add_beside(golds, front, no_squares())
     once, twice = _add_beside(front, once, twice)
-    once, twice = _add(ahead(golds, 1 - colour), once, twice)
-    once, twice = _add_beside(ahead(silvers, 1 - colour), once, twice)
-    return _add_beside(ahead(ahead(knights, colour), colour), once, twice)
+    return _add(ahead(golds, 1 - colour), once, twice)
+
+
+@jit()
+def stepping_attacks(pos: Any, colour: int) -> Any:
+    """The same with the pawns, knights, silvers and golds of a position."""
+    own = colour * 16
+    once, twice = knight_attacks(pieces(pos, own + KNIGHT), colour)
+    once, twice = _add(ahead(pieces(pos, own + PAWN), colour), once, twice)
+    more, more_twice = silver_attacks(pieces(pos, own + SILVER), colour)
+    once, twice = joined(once, twice, more, more_twice)
+    more, more_twice = gold_attacks(pieces(pos, own + GOLDS), colour)
+    return joined(once, twice, more, more_twice)
 
 
 @jit()

@@ -27,11 +27,14 @@ from worker.nnue.network import DEFAULT_FV_SCALE
 HORIZON: Final = 4.0
 """Look-ahead of the scores. An attack network has few weights, so that chance in later scores does it little harm: with
 it, evaluations predict results better than with 0 or 1 (docs/notebook/training.md)."""
-PASSES: Final = 4
+PASSES: Final = 8
 """Over the positions. Eight are no better."""
 _RATE: Final = 3e-3
-_DECAY: Final = 1e-3
+_DECAY: Final = 0.1
 _BATCH: Final = 8192
+_SAMPLE: Final = 200_000
+"""Positions whose inputs are looked at for mean and spread."""
+_LEAST_SPREAD: Final = 0.3
 _WEIGHT: Final = 64
 """An integer weight of a hidden layer that stands for 1."""
 
@@ -49,36 +52,49 @@ class Fit:
 
 
 class _Net(torch.nn.Module):
-    """The attack network in floating point: activations from 0 to 1, the output in logistic units."""
+    """The attack network in floating point: activations from 0 to 1, the output in logistic units.
 
-    def __init__(self, output_unit: float, seed: int) -> None:
+    It learns with inputs of equal spread: rare ones would hardly learn otherwise.
+    """
+
+    def __init__(self, inputs: Tensor, output_unit: float, seed: int) -> None:
+        """``inputs``: uint8 [n, `INPUTS`], whose mean and spread count."""
         super().__init__()
+        some = inputs[:: max(1, len(inputs) // _SAMPLE)].float() / MOST
+        self.mean, self.spread = some.mean(0), some.std(0, correction=0) + _LEAST_SPREAD
         torch.manual_seed(seed)
         first, second, last = (torch.nn.Linear(inputs, outputs) for outputs, inputs in SHAPES)
         torch.nn.init.zeros_(last.weight)
         torch.nn.init.zeros_(last.bias)
+        with torch.no_grad():
+            first.weight *= (some > 0).any(0)
         self.hidden = torch.nn.Sequential(first, torch.nn.Hardtanh(0, 1), second, torch.nn.Hardtanh(0, 1))
         self.last = last
         self.units = ((first, float(_WEIGHT)), (second, float(_WEIGHT)), (last, output_unit))
 
     def forward(self, values: Tensor) -> Tensor:
         """[n] of inputs [n, `INPUTS`]."""
-        found: Tensor = self.last(self.hidden(values))[:, 0]
+        found: Tensor = self.last(self.hidden((values - self.mean) / self.spread))[:, 0]
         return found
 
     @torch.no_grad()
     def clip(self) -> None:
         """Clip the weights to what 8 bits hold."""
-        for layer, unit in self.units:
-            layer.weight.clamp_(-127 / unit, 127 / unit)
+        for number, (layer, unit) in enumerate(self.units):
+            most = 127 / unit * (self.spread if number == 0 else torch.ones(1))
+            layer.weight.clamp_(-most, most)
 
     @torch.no_grad()
     def rounded(self) -> AttackNetwork:
         """In integers. Sums are shifted right, which rounds down: with half a unit more they round to nearest."""
         biases, weights = [], []
         for number, (layer, unit) in enumerate(self.units):
-            weights.append(np.rint(layer.weight.numpy() * unit).astype(np.int8))
-            bias = layer.bias.numpy().astype(np.float64) * unit * MOST
+            weight, bias = layer.weight.double(), layer.bias.double()
+            if number == 0:
+                weight = weight / self.spread
+                bias = bias - weight @ self.mean.double()
+            weights.append(np.rint(weight.numpy() * unit).astype(np.int8))
+            bias = bias.numpy() * unit * MOST
             half = _WEIGHT / 2 if number < 2 else (1 << OUTPUT_SHIFT) / 2
             biases.append(np.rint(bias + half).astype(np.int32))
         return AttackNetwork(tuple(biases), tuple(weights))
@@ -112,7 +128,7 @@ def fit(
     wanted = torch.from_numpy(_chances(training, scale).astype(np.float32))
     # Raw units of the output before its shift, for an activation of 1, over the 127 that stand for it.
     unit = scale * (network.architecture.fv_scale or DEFAULT_FV_SCALE) * (1 << OUTPUT_SHIFT) / MOST
-    net = _Net(unit, seed)
+    net = _Net(inputs, unit, seed)
     with learning_threads(1, torch.device("cpu")):  # more would wait for each other at products this small
         _train(net, inputs, own, wanted, passes, torch.Generator().manual_seed(seed), on_pass)
     better = replace(network, attack_network=net.rounded())

@@ -13,7 +13,7 @@ from lab.training.compare import evaluations
 from lab.training.kernels import attack_inputs, attack_values
 from tests.lab.training.shards import corpus_of, folder_of
 from worker.nnue.architecture import Architecture
-from worker.nnue.attack_inputs import DROPS, HANDS, INPUTS
+from worker.nnue.attack_inputs import CHECKS, DROPS, HANDS, INPUTS, SAFE, SHIELDS
 from worker.nnue.attack_network import AttackNetwork
 from worker.nnue.features import K_P
 from worker.nnue.format import NetworkFile
@@ -41,7 +41,7 @@ def taught(network: NetworkFile) -> NetworkFile:
 def test_the_values_are_what_the_evaluation_adds(network: NetworkFile, records: np.ndarray) -> None:
     inputs = attack_inputs(records)
     assert inputs.shape == (len(records), INPUTS) and inputs.max() <= 127
-    for part in (inputs[:, :DROPS], inputs[:, DROPS:HANDS], inputs[:, HANDS:]):
+    for part in np.split(inputs, (DROPS, HANDS, SAFE, CHECKS, SHIELDS), axis=1):
         assert part.any()
     better = taught(network)
     assert better.attack_network is not None
