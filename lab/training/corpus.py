@@ -24,7 +24,6 @@ from lab.selfplay.shard import Shard, ShardError, read_shard
 from lab.selfplay.state import LONGEST_GAME
 from lab.selfplay.walk import QUIET_SCORE, RECORD_DTYPE
 from lab.training.features import row_tables
-from lab.training.kernels import attack_values
 from lab.training.psv import SUFFIX, Block, PsvError, blocks
 from lab.training.replay import (
     CUT,
@@ -34,7 +33,6 @@ from lab.training.replay import (
     VALIDATION,
     replay_games,
 )
-from worker.nnue.attack_network import AttackNetwork
 from worker.nnue.features import K_P, tables
 from worker.shogi.state import new_record
 
@@ -55,6 +53,8 @@ Records = npt.NDArray[np.void]
 Corrections = dict[str, npt.NDArray[np.float32]]
 """By `Source.net`: centipawns by number of K+P, [1710], which are added to the scores of its searches
 (`lab.training.network.debias`)."""
+Beside = Callable[[Records], npt.NDArray[np.float64]]
+"""Centipawns that something beside a network adds to its evaluations of records, [n]."""
 
 
 class CorpusError(Exception):
@@ -112,8 +112,8 @@ class Replayer:
     Args:
         scale: centipawns per logistic unit for the look-ahead of scores; None: no look-ahead.
         corrections: of the scores of indexed sources.
-        attacks: the attack network beside the network that learns from indexed sources, and raw units to a centipawn.
-            Its values are taken from the scores, so that the network learns the rest.
+        beside: beside the network that learns from indexed sources. It is taken from the scores, so that the network
+            learns the rest.
     """
 
     def __init__(
@@ -121,10 +121,10 @@ class Replayer:
         split: Split,
         scale: float | None = None,
         corrections: Corrections | None = None,
-        attacks: tuple[AttackNetwork, int] | None = None,
+        beside: Beside | None = None,
     ) -> None:
         self._split = split
-        self._attacks = attacks
+        self._beside = beside
         self._corrections = corrections or {}
         self._own = 1.0 if scale is None else 1.0 / (1.0 + split.horizon)
         self._scale = 1.0 if scale is None else scale
@@ -169,10 +169,8 @@ class Replayer:
             pieces = records["pieces"]
             change = table[pieces].sum(1) - table[_FLIP[pieces]].sum(1)
             records["score"] = np.clip(np.rint(records["score"] + change), -_MOST, _MOST)
-        if self._attacks is not None and len(records):
-            network, fv_scale = self._attacks
-            change = attack_values(network, records) / fv_scale
-            records["score"] = np.clip(np.rint(records["score"] - change), -_MOST, _MOST)
+        if self._beside is not None and len(records):
+            records["score"] = np.clip(np.rint(records["score"] - self._beside(records)), -_MOST, _MOST)
         return records
 
     def _read_again(self, source: Source, part: int) -> Records:
@@ -222,7 +220,7 @@ class Corpus:
         scale: win-rate scale for the look-ahead of scores, in centipawns: initially fitted to the training positions;
             None: no scale fits.
         corrections: of the scores; initially none.
-        attacks: as those of `Replayer`; initially none.
+        beside: as that of `Replayer`; initially none.
     """
 
     def __init__(
@@ -236,7 +234,7 @@ class Corpus:
         self.split = split
         self.scale = scale
         self.corrections = corrections or {}
-        self.attacks: tuple[AttackNetwork, int] | None = None
+        self.beside: Beside | None = None
         self.training = sum(source.training for source in sources)
         self.validation = sum(source.validation for source in sources)
 
@@ -326,7 +324,7 @@ class Corpus:
         return Corpus(sources, replace(self.split, horizon=horizon), self.scale)
 
     def _replayer(self) -> Replayer:
-        return Replayer(self.split, self.scale, self.corrections, self.attacks)
+        return Replayer(self.split, self.scale, self.corrections, self.beside)
 
     def chunks(self, seed: int, epoch: int) -> list[list[Source]]:
         """The shards of an epoch, in its order, grouped by the chunks in which their positions are shuffled

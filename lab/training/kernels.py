@@ -15,8 +15,8 @@ from lab.jit import jit
 from lab.selfplay.walk import PIECES, RECORD
 from lab.training.replay import clear
 from worker.jit.memory import aligned_zeros, ld16, ldu16, st8, st64
-from worker.nnue.attack_inputs import INPUTS, MOST, write_inputs
-from worker.nnue.attack_network import OUTPUT_SHIFT, AttackNetwork
+from worker.nnue.attack_inputs import EVALUATION, INPUTS, MOST, write_inputs
+from worker.nnue.attack_network import EVALUATION_SHIFT
 from worker.nnue.evaluation import evaluate_full
 from worker.nnue.features import BOARD_BASE, HAND_BASE, K_P, board_number, hand_number
 from worker.nnue.kernels import kernels
@@ -143,25 +143,17 @@ def write_attack_inputs(pos: Any, records: int, count: int, codes: int, buffer: 
             st8(out + i * INPUTS + number, np.int64(kernels.get(buffer, number)))
 
 
-def attack_inputs(records: npt.NDArray[np.void]) -> npt.NDArray[np.uint8]:
+def attack_inputs(records: npt.NDArray[np.void], evaluations: npt.NDArray[np.int64]) -> npt.NDArray[np.uint8]:
     """The inputs of an attack network (`worker.nnue.attack_inputs`) in positions: uint8 [n, `INPUTS`].
 
     Args:
         records: of `lab.selfplay.walk.RECORD_DTYPE`, [n].
+        evaluations: the raw output of the network beside it, [n].
     """
     records, codes = np.ascontiguousarray(records), piece_codes()
     found, buffer = np.zeros((len(records), INPUTS), np.uint8), aligned_zeros(2 * INPUTS, np.uint8)
     write_attack_inputs(
         new_record(), records.ctypes.data, len(records), codes.ctypes.data, buffer.ctypes.data, found.ctypes.data
     )
+    found[:, EVALUATION] = ((evaluations >> EVALUATION_SHIFT) + (MOST + 1) // 2).clip(0, MOST)
     return found
-
-
-def attack_values(network: AttackNetwork, records: npt.NDArray[np.void]) -> npt.NDArray[np.int64]:
-    """What an attack network adds in positions, in raw units of the network beside it: int64 [n]."""
-    values = attack_inputs(records).astype(np.float32)
-    for layer in range(3):
-        # No sum reaches 2 ** 24, so float32 holds all of them.
-        sums = (values @ network.weights[layer].T.astype(np.float32)).astype(np.int64) + network.biases[layer]
-        values = (sums >> 6).clip(0, MOST).astype(np.float32)
-    return np.asarray(sums[:, 0] >> OUTPUT_SHIFT)

@@ -18,7 +18,7 @@ from lab.jit import FOLDER
 from lab.run_folder import RunFolder
 from lab.selfplay.run import warm_up_selfplay
 from lab.training import kernels, replay
-from lab.training.corpus import Corpus, Split, shard_files
+from lab.training.corpus import Beside, Corpus, Split, shard_files
 from lab.training.train_settings import CHECKPOINT, CHECKPOINT_BEFORE
 from master.commands.common import (
     FAILED,
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from lab.training.network.trainer import Outcome, Progress, Row, Trainer
     from lab.training.train_settings import TrainSettings
     from lab.training.weights import AnyFile, FloatNet
-    from worker.nnue.attack_network import AttackNetwork
 
 
 _DEBIAS_POSITIONS: Final = 1_000_000
@@ -225,8 +224,7 @@ def _trainer(
     corpus.scale = scale  # look-ahead of labels uses the scale of the run
     if settings.debias and not corpus.corrections:
         _debias(folder, corpus, scale)
-    if (attacks := _attack_network(source)) is not None:
-        corpus.attacks = attacks, _fv_scale(source)
+    corpus.beside = _beside(source)
     wanted = Schedule.of(settings, corpus.training).validation_positions
     records = interruptible(lambda: corpus.validation_records(wanted))
     begin: FloatNet = random_net(settings.architecture, settings.seed) if source is None else from_file(source)
@@ -267,10 +265,15 @@ def _fv_scale(source: AnyFile | None) -> int:
     return (source.architecture.fv_scale if source is not None else None) or DEFAULT_FV_SCALE
 
 
-def _attack_network(source: AnyFile | None) -> AttackNetwork | None:
+def _beside(source: AnyFile | None) -> Beside | None:
+    """What the attack network of the network with which the training begins adds to it."""
+    from lab.training.compare import evaluations
     from worker.nnue.format import NetworkFile
 
-    return source.attack_network if isinstance(source, NetworkFile) else None
+    if not isinstance(source, NetworkFile) or source.attack_network is None:
+        return None
+    both, alone = source, replace(source, attack_network=None)
+    return lambda records: evaluations(both, records) - evaluations(alone, records)
 
 
 def _learn(folder: TrainFolder, trainer: Trainer, progress: TrainingProgress) -> Outcome:
@@ -326,8 +329,8 @@ def _export(
             f"rms, more than {tolerance:g}: a longer --quantised part helps, --tolerance allows it",
             FAILED,
         )
-    if isinstance(network, NetworkFile):
-        network = replace(network, attack_network=_attack_network(source))
+    if isinstance(network, NetworkFile) and isinstance(source, NetworkFile):
+        network = replace(network, attack_network=source.attack_network)
     data = serialise(network)
     replace_file(folder.net, data, to_disk=True)
     last = min(

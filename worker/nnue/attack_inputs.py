@@ -9,7 +9,8 @@ K+P says where pieces stand, not what they attack. So these inputs count, for th
 - pieces in hand,
 - the squares to which the pieces of a type can go without being taken,
 - the squares to which they can go with check, if they can be taken there and if not,
-- the pieces that stand alone between a king and a slider.
+- the pieces that stand alone between a king and a slider,
+- the evaluation by the network beside (`worker.nnue.attack_network` writes it).
 """
 
 from __future__ import annotations
@@ -23,7 +24,6 @@ from worker.jit.bits import count, holds, lowest, shift_down, shift_up, single, 
 from worker.jit.llvm import always_inline
 from worker.nnue.kernels import kernels
 from worker.shogi.attacks import (
-    add_attacks,
     ahead,
     all_squares,
     bishop_attacks,
@@ -31,6 +31,7 @@ from worker.shogi.attacks import (
     gold_attacks,
     joined,
     knight_attacks,
+    lance_attacks,
     no_squares,
     occupied,
     pieces,
@@ -54,6 +55,10 @@ UNPROTECTED, LESSER, OUTNUMBERED, OTHER = range(4)
 """Dangers to an attacked piece: without protection; with it, but attacked by a pawn, or a bishop, rook, horse or dragon
 by a lesser piece; attacked twice or more and protected once; the rest."""
 DANGERS: Final = 4
+_DANGER: Final = np.array(
+    [UNPROTECTED, OTHER, UNPROTECTED, LESSER, UNPROTECTED, OUTNUMBERED, UNPROTECTED, LESSER], np.int64
+)
+"""By protected + 2 (by a lesser piece) + 4 (attacked twice or more and protected once)."""
 FREE, SUPPORTED, TAKEN = range(3)
 """Dangers to a piece that is dropped with check: no enemy attacks it; only the enemy's king does, which cannot take
 it; the rest."""
@@ -75,8 +80,10 @@ CHECKS: Final = SAFE + 2 * (len(KINDS) + 1)
 """The first input of moves with check: [own, enemy's][safe, not safe][number in `KINDS`]."""
 SHIELDS: Final = CHECKS + 2 * 2 * len(KINDS)
 """The first input of pieces between a king and a slider: [own king, enemy's][its own, its enemy's]."""
-INPUTS: Final = SHIELDS + 2 * 2
-"""A multiple of 32, as the kernels need it."""
+EVALUATION: Final = SHIELDS + 2 * 2
+"""The input of the evaluation by the network beside."""
+INPUTS: Final = 256
+"""A multiple of 32, as the kernels need it. Those after `EVALUATION` are 0."""
 
 RING_UNIT: Final = 8
 """What each square of a ring adds to its input; inputs end at `MOST`."""
@@ -108,7 +115,20 @@ def _large(pos: Any, colour: int) -> Any:
 @jit()
 def _sliding(pos: Any, colour: int, kind: int, occ: Any) -> Any:
     """The squares that the pieces of a sliding type attack at least once, and at least twice."""
-    return add_attacks(pos, colour, pieces(pos, colour * 16 + kind), occ, no_squares(), no_squares())
+    always_inline()
+    left, once, twice = pieces(pos, colour * 16 + kind), no_squares(), no_squares()
+    while left:
+        square = lowest(left)
+        left = without_lowest(left)
+        if kind == LANCE:
+            reached = lance_attacks(pos, colour, square, occ)
+        else:
+            reached = bishop_attacks(pos, square, occ) if kind in (BISHOP, HORSE) else rook_attacks(pos, square, occ)
+        if kind in (HORSE, DRAGON):
+            reached |= step_attacks(pos, colour, KING, square)
+        twice |= once & reached
+        once |= reached
+    return once, twice
 
 
 @jit()
@@ -205,13 +225,9 @@ def _attacked(
     while left:
         square = lowest(left)
         left = without_lowest(left)
-        danger = OTHER
-        if not holds(own, square):
-            danger = UNPROTECTED
-        elif holds(lesser, square):
-            danger = LESSER
-        elif holds(outnumbered, square):
-            danger = OUTNUMBERED
+        # Without branches, which nothing foretells.
+        signs = np.int64(holds(own, square)) + 2 * np.int64(holds(lesser, square))
+        danger = _DANGER[signs + 4 * np.int64(holds(outnumbered, square))]
         at = first + danger * len(KINDS) + _KIND[pos.board[square] & 15]
         kernels.put(inputs, at, min(kernels.get(inputs, at) + ATTACKED_UNIT, MOST))
 
@@ -309,7 +325,7 @@ def _moves(
 
 @jit()
 def write_inputs(pos: Any, inputs: int) -> bool:
-    """Write the inputs of a position; False, without any, if a king is missing.
+    """Write the inputs of a position without `EVALUATION`; False, without any, if a king is missing.
 
     Args:
         inputs: address of `INPUTS` values as the kernels have them.

@@ -1,6 +1,6 @@
 """Attack networks: a small network whose inputs are attacks, beside one whose inputs do not show them.
 
-`INPUTS` numbers about attacks (`worker.nnue.attack_inputs`) -> 32 -> 32 -> 1, in the arithmetic of the layers of other
+`INPUTS` numbers about attacks (`worker.nnue.attack_inputs`) -> 64 -> 32 -> 1, in the arithmetic of the layers of other
 networks, and its output is added to theirs. ``gougi net attacks`` trains it. A network file has it in its architecture
 string, which other programs skip.
 """
@@ -16,13 +16,16 @@ import numpy as np
 import numpy.typing as npt
 
 from worker.jit import jit
-from worker.nnue.attack_inputs import INPUTS, write_inputs
+from worker.nnue.attack_inputs import EVALUATION, INPUTS, MOST, write_inputs
 from worker.nnue.kernels import kernels
 
-HIDDEN: Final = 32
-"""Outputs of both hidden layers. The buffers of the network beside it have room for as many."""
-SHAPES: Final = ((HIDDEN, INPUTS), (HIDDEN, HIDDEN), (1, HIDDEN))
+HIDDEN1: Final = 64
+HIDDEN2: Final = 32
+"""Outputs of the hidden layers."""
+SHAPES: Final = ((HIDDEN1, INPUTS), (HIDDEN2, HIDDEN1), (1, HIDDEN2))
 """(outputs, inputs) of the layers."""
+EVALUATION_SHIFT: Final = 9
+"""An evaluation is shifted right by it for its input, and 0 stands in the middle."""
 OUTPUT_SHIFT: Final = 2
 """The output is shifted right by it: corrections are small, and so their weights are finer than a network's."""
 _BYTES: Final = sum(outputs * (4 + inputs) for outputs, inputs in SHAPES)
@@ -79,13 +82,15 @@ class AttackNetwork:
 
 
 @jit()
-def attack_value(pos: Any, nn: Any) -> Any:
+def attack_value(pos: Any, nn: Any, evaluation: int) -> Any:
     """The output for the side to move, int64 in raw units of the network beside it; 0 if a king is missing.
 
-    It overwrites the buffers that the other network's layers use.
+    ``evaluation`` is that of the network beside it, in the same units. This overwrites buffers that the layers of that
+    network use.
     """
     if not write_inputs(pos, nn.activations):
         return np.int64(0)
-    kernels.hidden_layer(nn.activations, INPUTS, nn.attack_bias1, nn.attack_weight1, HIDDEN, nn.values1)
-    kernels.hidden_layer(nn.values1, HIDDEN, nn.attack_bias2, nn.attack_weight2, HIDDEN, nn.values2)
-    return kernels.output_layer(nn.values2, HIDDEN, nn.attack_bias3, nn.attack_weight3) >> OUTPUT_SHIFT
+    kernels.put(nn.activations, EVALUATION, max(0, min(MOST, (evaluation >> EVALUATION_SHIFT) + (MOST + 1) // 2)))
+    kernels.put_layer(nn.activations, INPUTS, nn.attack_bias1, nn.attack_weight1, HIDDEN1, nn.attack_values)
+    kernels.hidden_layer(nn.attack_values, HIDDEN1, nn.attack_bias2, nn.attack_weight2, HIDDEN2, nn.values2)
+    return kernels.output_layer(nn.values2, HIDDEN2, nn.attack_bias3, nn.attack_weight3) >> OUTPUT_SHIFT

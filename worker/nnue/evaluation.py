@@ -174,7 +174,7 @@ def _output(pos: Any, nn: Any) -> Any:
         return call_at(nn.output, record_address(pos), record_address(nn))
     value = kernels.forward(accumulator(nn, pos.ply, pos.side), accumulator(nn, pos.ply, 1 - pos.side), nn)
     if nn.attack_weight1 != 0:
-        value += attack_value(pos, nn)
+        value += attack_value(pos, nn, value)
     return value
 
 

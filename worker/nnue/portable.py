@@ -168,6 +168,12 @@ def put(inputs: int, number: int, value: int) -> None:
 
 
 @jit()
+def put_layer(inputs: int, number: int, bias: int, weights: int, outputs: int, target: int) -> None:
+    """A hidden layer after `put`, with its activation."""
+    hidden_layer(inputs, number, bias, weights, outputs, target)
+
+
+@jit()
 def get(inputs: int, number: int) -> Any:
     """An input, int64."""
     return ld16(inputs + 2 * number)

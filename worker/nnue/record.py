@@ -62,6 +62,7 @@ NN_DTYPE: Final = np.dtype(
         ("activations", np.int64),  # clipped accumulators
         ("values1", np.int64),  # activations of the hidden layers
         ("values2", np.int64),
+        ("attack_values", np.int64),  # of the first hidden layer of the attack network
         # Counted for benchmarks and tests.
         ("updates", np.int64),
         ("refreshes", np.int64),

@@ -255,9 +255,11 @@ def _sliders_on(target: int, colour: int, codes: Sequence[int]) -> set[int]:
     }
 
 
-def attack_output(network: AttackNetwork, inputs: Ints) -> int:
-    """What an attack network adds to the raw output."""
-    return _layers(network.biases, network.weights, inputs) >> 2
+def attack_output(network: AttackNetwork, inputs: Ints, evaluation: int) -> int:
+    """What an attack network adds to the raw output ``evaluation``."""
+    place = min(max((evaluation >> 9) + 64, 0), _ACTIVATION_MAX)
+    values = np.concatenate([inputs, [place], np.zeros(31, np.int64)])
+    return _layers(network.biases, network.weights, values) >> 2
 
 
 def active_rows(

@@ -23,7 +23,7 @@ from worker.nnue.features import FEATURE_SETS, FeatureSet
 VERSION: Final = 0x7AF32F16
 HEADER: Final = struct.Struct("<III")
 WORD: Final = struct.Struct("<I")
-_MAX_STRING: Final = 1 << 14
+_MAX_STRING: Final = 1 << 16
 _FV_SCALES: Final = range(1, 129)
 _USUAL_HIDDEN: Final = range(8, 129, 8)
 """Widths of hidden layers that are tried for a size if nothing else determines them."""

@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from worker.jit.memory import CACHE_LINE, aligned_zeros
+from worker.nnue.attack_network import HIDDEN1
 from worker.nnue.kernels import kernels
 from worker.nnue.network import Network
 from worker.nnue.record import ATTACKS_BYTES, BOARD_BYTES, HANDS_BYTES, MAX_ACTIVE, NN_DTYPE, SLOTS
@@ -47,6 +48,7 @@ class NnueState:
                 "activations": kernels.activation_bytes(width),
                 "values1": kernels.values_bytes(hidden1),
                 "values2": kernels.values_bytes(hidden2),
+                "attack_values": kernels.values_bytes(HIDDEN1),
             }
         rounded = {name: -(-size // CACHE_LINE) * CACHE_LINE for name, size in sizes.items()}
         self._buffer = aligned_zeros(sum(rounded.values()), np.uint8)

@@ -274,6 +274,39 @@ def put(inputs: int, number: int, value: int) -> None:
 
 
 @jit()
+def put_layer(inputs: int, number: int, bias: int, weights: int, outputs: int, target: int) -> None:
+    """A hidden layer after `put`, with its activation; ``outputs`` a multiple of 64, ``number`` of the inputs one of 32
+    up to 256. Most inputs are 0: it skips each four that are all 0."""
+    bits = np.uint64(0)
+    for i in range(0, number, 32):
+        bits |= np.uint64(veq32(vload(inputs + i), vzero()) ^ 255) << np.uint64(i >> 2)
+    for block in range(0, outputs, 64):
+        start, first, second = bias + 4 * block, weights + block * number, weights + (block + 32) * number
+        a0, a1, a2, a3 = vload(start), vload(start + 32), vload(start + 64), vload(start + 96)
+        b0, b1, b2, b3 = vload(start + 128), vload(start + 160), vload(start + 192), vload(start + 224)
+        left = bits
+        while left:
+            four = 4 * ctz_or_64(left)
+            left &= left - np.uint64(1)
+            x = vset1_32(ld32(inputs + four))
+            v, w = first + four * 32, second + four * 32
+            a0, a1, a2, a3 = (
+                _dot4(a0, x, vload(v)),
+                _dot4(a1, x, vload(v + 32)),
+                _dot4(a2, x, vload(v + 64)),
+                _dot4(a3, x, vload(v + 96)),
+            )
+            b0, b1, b2, b3 = (
+                _dot4(b0, x, vload(w)),
+                _dot4(b1, x, vload(w + 32)),
+                _dot4(b2, x, vload(w + 64)),
+                _dot4(b3, x, vload(w + 96)),
+            )
+        _clip_sums(a0, a1, a2, a3, target + block)
+        _clip_sums(b0, b1, b2, b3, target + block + 32)
+
+
+@jit()
 def get(inputs: int, number: int) -> Any:
     """An input, int64."""
     return ldu8(inputs + number)

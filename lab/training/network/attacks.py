@@ -18,6 +18,7 @@ from torch.nn import functional
 from lab.training.compare import evaluations, winning_chances
 from lab.training.corpus import Records
 from lab.training.kernels import attack_inputs
+from lab.training.net_facts import evaluator_raw
 from lab.training.network.model import learning_threads
 from worker.nnue.attack_inputs import MOST
 from worker.nnue.attack_network import OUTPUT_SHIFT, SHAPES, AttackNetwork
@@ -28,7 +29,7 @@ HORIZON: Final = 4.0
 """Look-ahead of the scores. An attack network has few weights, so that chance in later scores does it little harm: with
 it, evaluations predict results better than with 0 or 1 (docs/notebook/training.md)."""
 PASSES: Final = 8
-"""Over the positions. Eight are no better."""
+"""Over the positions."""
 _RATE: Final = 3e-3
 _DECAY: Final = 0.1
 _BATCH: Final = 8192
@@ -123,11 +124,13 @@ def fit(
     if not len(training) or not len(validation):
         raise ValueError("the games have too few positions")
     plain = replace(network, attack_network=None)
-    inputs = torch.from_numpy(attack_inputs(training))
-    own = torch.from_numpy((evaluations(plain, training) / scale).astype(np.float32))
+    fv_scale = network.architecture.fv_scale or DEFAULT_FV_SCALE
+    raw = evaluator_raw(plain, training)
+    inputs = torch.from_numpy(attack_inputs(training, raw))
+    own = torch.from_numpy((raw / (scale * fv_scale)).astype(np.float32))
     wanted = torch.from_numpy(_chances(training, scale).astype(np.float32))
     # Raw units of the output before its shift, for an activation of 1, over the 127 that stand for it.
-    unit = scale * (network.architecture.fv_scale or DEFAULT_FV_SCALE) * (1 << OUTPUT_SHIFT) / MOST
+    unit = scale * fv_scale * (1 << OUTPUT_SHIFT) / MOST
     net = _Net(inputs, unit, seed)
     with learning_threads(1, torch.device("cpu")):  # more would wait for each other at products this small
         _train(net, inputs, own, wanted, passes, torch.Generator().manual_seed(seed), on_pass)

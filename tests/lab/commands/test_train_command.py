@@ -104,7 +104,7 @@ def test_a_net_keeps_the_attack_network_and_the_scale_beside_the_one_it_begins_w
     capsys.readouterr()
     assert run(["net", "info", str(tmp_path / "run" / "nn.bin"), "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
-    assert facts["fv_scale"] == 24 and facts["attack_network"] == [224, 32, 32, 1]
+    assert facts["fv_scale"] == 24 and facts["attack_network"] == [256, 64, 32, 1]
     assert read_network(tmp_path / "run" / "nn.bin").attack_network == begin.attack_network
     write_beside(net, {"fv_scale": 25})
     assert run(["train", "--data", str(games), *words, *TINY[4:]]) == 2
@@ -222,5 +222,5 @@ def test_net_attacks_writes_a_net_with_an_attack_network(
     assert facts["sha256"] == hashlib.sha256(Path("new/attacks.bin").read_bytes()).hexdigest()
     assert facts["positions"] > facts["held_out"] > 0 and facts["before"] != facts["after"]
     assert run(["net", "info", "new/attacks.bin"]) == 0
-    assert "attack network      224 -> 32 -> 32 -> 1\n" in capsys.readouterr().out
+    assert "attack network      256 -> 64 -> 32 -> 1\n" in capsys.readouterr().out
     assert run(["net", "attacks", other, "--data", "missing", "--out", "x.bin"]) == 2

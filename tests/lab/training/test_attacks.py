@@ -10,10 +10,11 @@ import pytest
 
 from benchmarks.random_networks import random_attack_network, random_network
 from lab.training.compare import evaluations
-from lab.training.kernels import attack_inputs, attack_values
+from lab.training.kernels import attack_inputs
+from lab.training.net_facts import evaluator_raw
 from tests.lab.training.shards import corpus_of, folder_of
 from worker.nnue.architecture import Architecture
-from worker.nnue.attack_inputs import CHECKS, DROPS, HANDS, INPUTS, SAFE, SHIELDS
+from worker.nnue.attack_inputs import CHECKS, DROPS, EVALUATION, HANDS, INPUTS, SAFE, SHIELDS
 from worker.nnue.attack_network import AttackNetwork
 from worker.nnue.features import K_P
 from worker.nnue.format import NetworkFile
@@ -31,6 +32,11 @@ def records(tmp_path_factory: pytest.TempPathFactory) -> np.ndarray:
     return np.concatenate(corpus_of(folder_of(tmp_path_factory.mktemp("games"), shards=8)).sample(1 << 20))
 
 
+def added_by(network: NetworkFile, records: np.ndarray) -> np.ndarray:
+    """What an attack network adds to the raw output."""
+    return evaluator_raw(network, records) - evaluator_raw(replace(network, attack_network=None), records)
+
+
 def taught(network: NetworkFile) -> NetworkFile:
     """With an attack network that adds some hundred centipawns."""
     attacks = random_attack_network()
@@ -38,16 +44,12 @@ def taught(network: NetworkFile) -> NetworkFile:
     return replace(network, attack_network=AttackNetwork(attacks.biases, weights))
 
 
-def test_the_values_are_what_the_evaluation_adds(network: NetworkFile, records: np.ndarray) -> None:
-    inputs = attack_inputs(records)
+def test_every_part_has_inputs(network: NetworkFile, records: np.ndarray) -> None:
+    inputs = attack_inputs(records, evaluator_raw(network, records))
     assert inputs.shape == (len(records), INPUTS) and inputs.max() <= 127
-    for part in np.split(inputs, (DROPS, HANDS, SAFE, CHECKS, SHIELDS), axis=1):
+    for part in np.split(inputs, (DROPS, HANDS, SAFE, CHECKS, SHIELDS, EVALUATION), axis=1):
         assert part.any()
-    better = taught(network)
-    assert better.attack_network is not None
-    added = (evaluations(better, records) - evaluations(network, records)) * 16
-    assert added.tolist() == attack_values(better.attack_network, records).tolist()
-    assert added.std() > 500
+    assert added_by(taught(network), records).std() > 500
 
 
 def test_what_an_attack_network_adds_is_learned(network: NetworkFile, records: np.ndarray) -> None:
@@ -59,8 +61,7 @@ def test_what_an_attack_network_adds_is_learned(network: NetworkFile, records: n
     records["score"] = np.rint(evaluations(better, records))
     half = len(records) // 2
     found = fit(network, records[:half], records[half:], SCALE, passes=100)
-    assert found.network.attack_network is not None and better.attack_network is not None
-    wanted, measured = (attack_values(one.attack_network, records[half:]) for one in (better, found.network))
+    wanted, measured = (added_by(one, records[half:]) for one in (better, found.network))
     assert np.corrcoef(wanted, measured)[0, 1] > 0.4
     assert found.after < found.before
 
@@ -78,8 +79,7 @@ def test_a_network_learns_what_its_attack_network_leaves(
 ) -> None:
     corpus = corpus_of(folder_of(tmp_path / "games", shards=8))
     better = taught(network)
-    assert better.attack_network is not None
-    corpus.attacks = better.attack_network, 16
+    corpus.beside = lambda positions: added_by(better, positions) / 16
     left = np.concatenate(corpus.sample(1 << 20))
     added = evaluations(better, records) - evaluations(network, records)
     inside = np.abs(records["score"] - added) < 30_000

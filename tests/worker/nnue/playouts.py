@@ -51,7 +51,7 @@ def expected(network: NetworkFile | SfnnFile, position: Position) -> int:
         accumulators.append(total.astype(np.int16))
     output = forward(network, *accumulators)
     if network.attack_network is not None and min(kings) >= 0:
-        output += attack_output(network.attack_network, attack_inputs(position.turn, board, hands, kings))
+        output += attack_output(network.attack_network, attack_inputs(position.turn, board, hands, kings), output)
     return output
 
 

@@ -73,7 +73,7 @@ def test_an_attack_network_comes_back(small: NetworkFile) -> None:
 
 @pytest.mark.parametrize(
     ("text", "problem"),
-    [("", "0 bytes, expected 8484"), ("AAAA", "3 bytes, expected 8484"), ("1 2 3", "Only base64 data is allowed")],
+    [("", "0 bytes, expected 18852"), ("AAAA", "3 bytes, expected 18852"), ("1 2 3", "Only base64 data is allowed")],
 )
 def test_other_attack_networks_are_refused(text: str, problem: str, data: bytes) -> None:
     string = f"{SMALL},attacks={text}".encode()
