@@ -95,9 +95,8 @@ class _Net(torch.nn.Module):
                 weight = weight / self.spread
                 bias = bias - weight @ self.mean.double()
             weights.append(np.rint(weight.numpy() * unit).astype(np.int8))
-            bias = bias.numpy() * unit * MOST
             half = _WEIGHT / 2 if number < 2 else (1 << OUTPUT_SHIFT) / 2
-            biases.append(np.rint(bias + half).astype(np.int32))
+            biases.append(np.rint(bias.numpy() * unit * MOST + half).astype(np.int32))
         return AttackNetwork(tuple(biases), tuple(weights))
 
 
