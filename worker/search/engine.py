@@ -469,7 +469,10 @@ class NumbaEngine:
             if last is None:  # any move is better than none, but it has no score
                 return SearchResult(move_to_usi(task.root_moves[0]), None, self.nodes, time_ms)
             lines = [last]
+        depth = lines[0].depth
         lines = [self._exact(line, thread, task.window) for line in lines]
+        # The score of a line that had only a bound may be the best of its depth.
+        lines.sort(key=lambda line: -line.score if line.depth >= depth else INFINITE)
         best = lines[0].pv
         if len(best) == 1 and (reply := thread.expected_reply(best[0])) is not None:
             # A score outside the window truncates the line after its first move.
