@@ -254,9 +254,10 @@ def attacks(
     """Give a network an attack network, trained with the scores of teacher games.
 
     An attack network is a small network whose output is added to the one's beside it. Its inputs are attacks: on the
-    squares around both kings and on the pieces of both sides, moves and drops that give check, and safe squares. The
-    file has it in its architecture string, and programs that do not know it play without it. Networks of the classic
-    families can have one, but not SFNN networks. gougi train --from keeps it, and the network learns what it leaves.
+    squares around both kings and on the pieces of both sides, moves and drops that give check, safe squares, and the
+    evaluation by the network beside it. The file has it in its architecture string, and programs that do not know it
+    play without it. Networks of the classic families can have one, but not SFNN networks. gougi train --from keeps it,
+    and the network learns what it leaves.
 
     Examples:
 

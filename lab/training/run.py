@@ -224,7 +224,7 @@ def _trainer(
     corpus.scale = scale  # look-ahead of labels uses the scale of the run
     if settings.debias and not corpus.corrections:
         _debias(folder, corpus, scale)
-    corpus.beside = _beside(source)
+    corpus.beside = beside(source)
     wanted = Schedule.of(settings, corpus.training).validation_positions
     records = interruptible(lambda: corpus.validation_records(wanted))
     begin: FloatNet = random_net(settings.architecture, settings.seed) if source is None else from_file(source)
@@ -265,8 +265,8 @@ def _fv_scale(source: AnyFile | None) -> int:
     return (source.architecture.fv_scale if source is not None else None) or DEFAULT_FV_SCALE
 
 
-def _beside(source: AnyFile | None) -> Beside | None:
-    """What the attack network of the network with which the training begins adds to it."""
+def beside(source: AnyFile | None) -> Beside | None:
+    """What the attack network of a network adds to it; None if it has none."""
     from lab.training.compare import evaluations
     from worker.nnue.format import NetworkFile
 

@@ -12,6 +12,7 @@ from benchmarks.random_networks import random_attack_network, random_network
 from lab.training.compare import evaluations
 from lab.training.kernels import attack_inputs
 from lab.training.net_facts import evaluator_raw
+from lab.training.run import beside
 from tests.lab.training.shards import corpus_of, folder_of
 from worker.nnue.architecture import Architecture
 from worker.nnue.attack_inputs import CHECKS, DROPS, EVALUATION, HANDS, INPUTS, SAFE, SHIELDS
@@ -49,7 +50,18 @@ def test_every_part_has_inputs(network: NetworkFile, records: np.ndarray) -> Non
     assert inputs.shape == (len(records), INPUTS) and inputs.max() <= 127
     for part in np.split(inputs, (DROPS, HANDS, SAFE, CHECKS, SHIELDS, EVALUATION), axis=1):
         assert part.any()
-    assert added_by(taught(network), records).std() > 500
+
+
+def test_the_trainer_has_the_inputs_of_the_searcher(network: NetworkFile, records: np.ndarray) -> None:
+    better = taught(network)
+    assert better.attack_network is not None
+    values = attack_inputs(records, evaluator_raw(network, records)).astype(np.int64)
+    for weights, biases in zip(better.attack_network.weights, better.attack_network.biases, strict=True):
+        sums = values @ weights.T.astype(np.int64) + biases
+        values = (sums >> 6).clip(0, 127)
+    added = added_by(better, records)
+    assert (sums[:, 0] >> 2).tolist() == added.tolist()
+    assert added.std() > 500
 
 
 def test_what_an_attack_network_adds_is_learned(network: NetworkFile, records: np.ndarray) -> None:
@@ -79,7 +91,7 @@ def test_a_network_learns_what_its_attack_network_leaves(
 ) -> None:
     corpus = corpus_of(folder_of(tmp_path / "games", shards=8))
     better = taught(network)
-    corpus.beside = lambda positions: added_by(better, positions) / 16
+    corpus.beside = beside(better)
     left = np.concatenate(corpus.sample(1 << 20))
     added = evaluations(better, records) - evaluations(network, records)
     inside = np.abs(records["score"] - added) < 30_000
