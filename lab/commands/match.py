@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lab.commands.options import Concurrency, MaxMoves, Resign, ResignMoves, SprtBounds
-from master.commands.common import FAILED, CommandError, EndsOn
+from master.commands.common import FAILED, CommandError, EndsOn, given, notice
 from master.commands.options import JsonAtEnd, OpeningBest, OpeningMargin, OpeningPlies, Openings
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ PLAYER_HELP = "A USI command in quotes; or the word gougi, our own single search
 
 
 def match(
+    context: typer.Context,
     a: Annotated[str, typer.Argument(metavar="A", help=PLAYER_HELP)],
     b: Annotated[str, typer.Argument(metavar="B", help="The other player.")],
     out: Annotated[
@@ -99,6 +100,8 @@ def match(
 
     with EndsOn(ValueError):
         test = None if sprt is None else Sprt.parse(sprt)
+    if openings and (unused := given(context, ("opening_plies", "opening_margin", "opening_best"))):
+        notice(f"{', '.join(unused)}: not used, because --openings has the openings")
     try:
         pace = _pace(nodes, depth, byoyomi, time, margin_ms)
         each = option_both or []
@@ -119,7 +122,7 @@ def match(
             opening_best=opening_best,
             sprt=test,
         )
-        folder = MatchFolder(out or Path("runs") / "-".join(settings.names))
+        folder = MatchFolder(out or Path("runs") / settings.folder_name)
         with folder.held():
             return run(settings, folder, as_json)
     except SettingsError as error:

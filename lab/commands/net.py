@@ -160,7 +160,8 @@ def blend(
     """Write the mean of several networks.
 
     Use it for networks that were trained from the same network (gougi train --from). Networks that were trained apart
-    have their units in different orders, so their mean plays badly. Check the result by a match.
+    have their units in different orders, so their mean plays badly. Check the result by a match. The networks must have
+    the same FV_SCALE, which the mean's file then has.
 
     Examples:
 
@@ -170,16 +171,16 @@ def blend(
     """
     if len(nets) < 2:
         raise CommandError(f"{nets[0]}: expected two networks or more")
-    from lab.training.weights import BlendError
+    from lab.training.weights import BlendError, read_with_beside
     from lab.training.weights import blend as mean
     from worker.files import replace_file
     from worker.nnue.architecture import NetworkFileError
-    from worker.nnue.network import read_any, serialise
+    from worker.nnue.network import serialise
 
     try:
         last = 1 / len(nets) if share is None else share
         shares = [(1 - last) / (len(nets) - 1)] * (len(nets) - 1) + [last]
-        content = serialise(mean([read_any(path) for path in nets], shares))
+        content = serialise(mean([read_with_beside(path) for path in nets], shares))
         out.parent.mkdir(parents=True, exist_ok=True)
         replace_file(out, content)
     except (NetworkFileError, BlendError) as error:

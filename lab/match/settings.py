@@ -233,6 +233,11 @@ class MatchSettings:
         """Names of A and B."""
         return self.players[0].name, self.players[1].name
 
+    @property
+    def folder_name(self) -> str:
+        """The name of a folder for the match: a player's name may have a slash."""
+        return _UNSAFE.sub("_", "-".join(self.names))
+
     def to_json(self) -> dict[str, Any]:
         """As plain values."""
         plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))

@@ -227,7 +227,7 @@ def blend(networks: Sequence[AnyFile], shares: Sequence[float]) -> AnyFile:
         shares: of each network, from 0 (no part in it) to 1 (the mean is this network); their sum is 1.
 
     Raises:
-        BlendError: the shapes differ, or the attack networks.
+        BlendError: the shapes differ, the FV_SCALEs, or the attack networks.
         ValueError: the shares are out of range, or there are not as many as networks.
     """
     if len(shares) != len(networks) or min(shares) < 0 or abs(sum(shares) - 1) > 1e-9:
@@ -235,7 +235,7 @@ def blend(networks: Sequence[AnyFile], shares: Sequence[float]) -> AnyFile:
     architecture = networks[0].architecture
     for one in networks:
         if one.architecture != architecture:
-            raise BlendError(f"{architecture} and {one.architecture} have different shapes")
+            raise BlendError(f"{architecture} and {one.architecture} differ in shape or FV_SCALE")
     sums: dict[str, np.ndarray] = {}
     for network, share in zip(networks, shares, strict=True):
         for name, values in from_file(network).by_name().items():

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from master.commands.checks import Kind, check_kind
-from master.commands.common import CommandError, EndsOn, notice
+from master.commands.common import CommandError, EndsOn, given, notice
 
 if TYPE_CHECKING:
     from master.book.dbfile import WrittenMove
@@ -106,8 +106,8 @@ def import_(
     books = [source for source in sources if source.suffix == ".db"]
     if books and len(books) < len(sources):
         raise CommandError("--from: records and books cannot be mixed in one go")
-    if books:
-        _refuse_records_options(context)
+    if books and (unused := given(context, RECORDS_ALONE)):
+        raise CommandError(f"{unused[0]}: it chooses from records, and --from names books")
     with EndsOn(BookError):
         if out.suffix == ".db":
             check_target(out)
@@ -118,14 +118,6 @@ def import_(
             # A book that learns stores a position and its rotated twin as one.
             candidates = CandidateRules(min_games, min_wins, scores, depth, merge_colours or out.suffix in SQLITE)
             _import_records(sources, out, rules, candidates, jobs)
-
-
-def _refuse_records_options(context: typer.Context) -> None:
-    for parameter in context.command.params:
-        name = parameter.name or ""
-        source = context.get_parameter_source(name)
-        if name in RECORDS_ALONE and source is not None and source.name == "COMMANDLINE":
-            raise CommandError(f"{parameter.opts[0]}: it chooses from records, and --from names books")
 
 
 def _import_records(sources: list[Path], out: Path, rules: GameFilter, candidates: CandidateRules, jobs: int) -> None:

@@ -8,14 +8,17 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from types import TracebackType
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from master.ui.terminal import clean
 from worker.files import described, disk_is_full
 from worker.text import ERRORS, register
+
+if TYPE_CHECKING:
+    import typer
 
 T = TypeVar("T")
 WarmUp = Callable[[Callable[[str, int, int], None]], object]
@@ -104,6 +107,16 @@ def notice(text: str) -> None:
     """Write a warning to stderr, at once; nothing if the text is empty."""
     if text:
         tell(f"gougi: {text}")
+
+
+def given(context: typer.Context, names: Collection[str]) -> list[str]:
+    """The options of these parameters that stand on the command line, as they are written there."""
+    found = []
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name or "")
+        if parameter.name in names and source is not None and source.name == "COMMANDLINE":
+            found.append(parameter.opts[0])
+    return found
 
 
 def exit_code(whole: bool, folder: Path) -> int:

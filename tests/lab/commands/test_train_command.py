@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import json
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -209,7 +210,21 @@ def test_net_blend_writes_a_net_that_stands_between_two(
     assert "expected two networks or more" in capsys.readouterr().err
     assert run(["net", "blend", OURS, other, "--out", "mean.bin"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert "have different shapes" in line
+    assert "differ in shape or FV_SCALE" in line
+
+
+def test_a_blend_keeps_the_scale_beside_its_networks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.bin", "b.bin"):
+        shutil.copy(OURS, tmp_path / name)
+        write_beside(tmp_path / name, {"fv_scale": 24})
+    assert run(["net", "blend", "a.bin", "b.bin", "--out", "mean.bin"]) == 0
+    assert read_network(tmp_path / "mean.bin").architecture.fv_scale == 24
+    capsys.readouterr()
+    assert run(["net", "blend", "a.bin", OURS, "--out", "mean.bin"]) == 2
+    assert "differ in shape or FV_SCALE" in capsys.readouterr().err
 
 
 @needs_torch

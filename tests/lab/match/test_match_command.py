@@ -18,7 +18,7 @@ import typer
 from lab.commands.match import match
 from lab.match.folder import from_line
 from lab.match.results import MOST_FAULTS, PlayedGame, facts, table, words
-from lab.match.settings import Contestant, MatchSettings, Pace
+from lab.match.settings import Contestant, MatchSettings, Pace, contestant
 from lab.match.statistics import Sprt, Tally
 from master.commands.common import CommandError
 from tests.master.command import GOUGI, Running, environment, gougi
@@ -78,6 +78,17 @@ def test_errors_have_exit_code_2(arguments: Sequence[str], words: str, common: l
     with pytest.raises(CommandError, match=words) as error:
         run(arguments[0], arguments[1], *common, *arguments[2:])
     assert error.value.code == 2
+
+
+def test_options_that_do_nothing_are_named(common: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--nodes", "100", *common, "--games", "2", "--opening-plies", "8", "--name-a", "a"]
+    assert run(shuffler(), shuffler(), *words) == 0
+    assert "gougi: --opening-plies: not used, because --openings has the openings\n" in capsys.readouterr().err
+
+
+def test_a_slash_in_a_name_is_none_in_the_folder() -> None:
+    a, b = (contestant("cat", name, ()) for name in ("nets/a", "b"))
+    assert MatchSettings((a, b), Pace(nodes=5), 2).folder_name == "nets_a-b"
 
 
 def test_names_that_are_not_utf_8(common: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

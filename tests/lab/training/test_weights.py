@@ -83,7 +83,7 @@ def test_every_weight_is_the_rounded_mean() -> None:
 
 def test_nets_of_other_shapes_and_shares_beyond_are_refused() -> None:
     other = random_network(Architecture(K_P, 128, 8, 8), 1)
-    with pytest.raises(BlendError, match="have different shapes"):
+    with pytest.raises(BlendError, match="differ in shape"):
         blend([A, B, other], [0.5, 0.25, 0.25])
     for shares in ([1.5, -0.5], [0.5, 0.6], [1.0]):
         with pytest.raises(ValueError, match="expected 2, together 1"):
