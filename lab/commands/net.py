@@ -249,6 +249,25 @@ def attacks(
     scale: Annotated[
         float, typer.Option(min=1, metavar="CP", help="Centipawns of the scores to one logistic unit.")
     ] = OUR_SCALE,
+    score_share: Annotated[
+        float,
+        typer.Option(
+            "--lambda",
+            min=0,
+            max=1,
+            metavar="SHARE",
+            help="Share of the score in a label; the rest is the game's result.",
+        ),
+    ] = 1.0,
+    horizon: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            metavar="PLIES",
+            help="Look-ahead of a position's score, as of gougi train. Chance in later scores does so small a network "
+            "little harm.",
+        ),
+    ] = 4.0,
     positions: Annotated[int, typer.Option(min=100, metavar="N", help="Number of positions, at most.")] = 3_000_000,
     as_json: Json = False,
 ) -> None:
@@ -267,7 +286,7 @@ def attacks(
     require_torch("net attacks")
     from lab.training.compare import positions_of
     from lab.training.corpus import CorpusError, shard_files
-    from lab.training.network.attacks import HORIZON, PASSES, fit
+    from lab.training.network.attacks import PASSES, fit
     from lab.training.replay import TRAINING, VALIDATION
     from lab.training.run import compile_training
     from lab.training.weights import read_with_beside
@@ -283,13 +302,13 @@ def attacks(
     with EndsOn(CorpusError, OSError, ValueError, code=FAILED):
         shards = shard_files(data, psv=False)
         known, other = interruptible(
-            lambda: [positions_of(shards, positions, part, HORIZON, scale) for part in (TRAINING, VALIDATION)]
+            lambda: [positions_of(shards, positions, part, horizon, scale) for part in (TRAINING, VALIDATION)]
         )
 
         def on_pass(number: int, loss: float) -> None:
             tell(f"pass {number} of {PASSES}: loss {loss:.5f}")
 
-        found = interruptible(lambda: fit(network, known, other, scale, on_pass=on_pass))
+        found = interruptible(lambda: fit(network, known, other, scale, score_share=score_share, on_pass=on_pass))
         content = serialise_network(found.network)
         out.parent.mkdir(parents=True, exist_ok=True)
         replace_file(out, content)

@@ -25,9 +25,6 @@ from worker.nnue.attack_network import OUTPUT_SHIFT, SHAPES, AttackNetwork
 from worker.nnue.format import NetworkFile
 from worker.nnue.network import DEFAULT_FV_SCALE
 
-HORIZON: Final = 4.0
-"""Look-ahead of the scores. An attack network has few weights, so that chance in later scores does it little harm: with
-it, evaluations predict results better than with 0 or 1 (docs/notebook/training.md)."""
 PASSES: Final = 8
 """Over the positions."""
 _RATE: Final = 3e-3
@@ -45,7 +42,7 @@ Floats = npt.NDArray[np.float64]
 @dataclass(frozen=True, slots=True)
 class Fit:
     """A network with its attack network, and its loss in other positions: mean of -p log q - (1 - p) log(1 - q), in
-    nats."""
+    nats; p is the score's chance."""
 
     network: NetworkFile
     before: float
@@ -106,6 +103,7 @@ def fit(
     validation: Records,
     scale: float,
     *,
+    score_share: float = 1.0,
     seed: int = 1,
     passes: int = PASSES,
     on_pass: Callable[[int, float], None] = lambda _number, _loss: None,
@@ -113,8 +111,9 @@ def fit(
     """The network with a new attack network, instead of the one that it has.
 
     Args:
-        training, validation: positions with scores; the losses are those of the second.
+        training, validation: positions with scores and results; the losses are those of the second.
         scale: centipawns per logistic unit.
+        score_share: share of the score's chance in a label, 0 to 1; the rest is the game's result.
         on_pass: told the number of each pass that has ended and its mean loss.
 
     Raises:
@@ -127,7 +126,7 @@ def fit(
     raw = evaluator_raw(plain, training)
     inputs = torch.from_numpy(attack_inputs(training, raw))
     own = torch.from_numpy((raw / (scale * fv_scale)).astype(np.float32))
-    wanted = torch.from_numpy(_chances(training, scale).astype(np.float32))
+    wanted = torch.from_numpy(_labels(training, scale, score_share).astype(np.float32))
     # Raw units of the output before its shift, for an activation of 1, over the 127 that stand for it.
     unit = scale * fv_scale * (1 << OUTPUT_SHIFT) / MOST
     net = _Net(inputs, unit, seed)
@@ -175,6 +174,13 @@ def _train(
 
 def _chances(records: Records, scale: float) -> Any:
     return winning_chances(records["score"].astype(np.float64), scale)
+
+
+def _labels(records: Records, scale: float, score_share: float) -> Floats:
+    """Chances from 0 to 1; a result of the game is -1, 0 or 1."""
+    results = (records["result"].astype(np.float64) + 1) / 2
+    labels: Floats = score_share * _chances(records, scale) + (1 - score_share) * results
+    return labels
 
 
 def _loss(wanted: Floats, values: Floats) -> float:

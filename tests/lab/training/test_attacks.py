@@ -78,6 +78,23 @@ def test_what_an_attack_network_adds_is_learned(network: NetworkFile, records: n
     assert found.after < found.before
 
 
+@pytest.mark.parametrize(("score_share", "learned"), [(0.5, True), (1.0, False)])
+def test_what_results_say_is_learned_if_they_have_a_share(
+    score_share: float, learned: bool, network: NetworkFile, records: np.ndarray
+) -> None:
+    pytest.importorskip("torch")
+    from lab.training.network.attacks import fit
+
+    records = records.copy()
+    records["score"] = np.rint(evaluations(network, records))
+    added = added_by(taught(network), records)
+    records["result"] = np.sign(added - np.median(added))
+    half = len(records) // 2
+    found = fit(network, records[:half], records[half:], SCALE, score_share=score_share, passes=60)
+    measured = added_by(found.network, records[half:])
+    assert (measured.std() > 100 and np.corrcoef(added[half:], measured)[0, 1] > 0.2) == learned
+
+
 def test_without_positions_there_is_no_fit(network: NetworkFile, records: np.ndarray) -> None:
     pytest.importorskip("torch")
     from lab.training.network.attacks import fit
