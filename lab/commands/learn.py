@@ -10,6 +10,7 @@ from typer.main import get_command
 
 from cluster.processors import processors
 from lab.commands.match import match
+from lab.commands.net import attacks as net_attacks
 from lab.commands.options import GROUP_SETTINGS, Out
 from lab.commands.selfplay import app as selfplay
 from lab.commands.train import require_torch, train
@@ -132,6 +133,17 @@ def learn(
             "(--from-best).",
         ),
     ] = None,
+    attacks: Annotated[
+        bool,
+        typer.Option(
+            "--attacks/--no-attacks",
+            help="Give each new network an attack network, trained with the same games (gougi net attacks). Only Gougi "
+            "plays with it.",
+        ),
+    ] = False,
+    attack_options: Annotated[
+        str, typer.Option(metavar="WORDS", help=_MORE.format("gougi net attacks", "--lambda 0.8"))
+    ] = "",
     gate_options: Annotated[
         str, typer.Option(metavar="WORDS", help=_MORE.format("the gate's gougi match", "--resign 0"))
     ] = "",
@@ -149,13 +161,13 @@ def learn(
 ) -> int:
     """Make networks, generation by generation.
 
-    Each generation has four steps: games of the best network, training, a gate (a match of the new network against
-    the best one), and promotion. With --sparring, a match against another engine comes first, and more games begin in
-    its positions. Each step is a command that you can run by hand (gougi selfplay, train, net compare, match) in a
-    folder of its own. Ctrl-C, a kill, a full disk or the end of --hours interrupt a step; the same command continues
-    it. FOLDER gets best.bin, every promoted network (nets/), and the page nets.md with tables and all commands. You may
-    change options before you continue: they apply to steps that have not begun. docs/how-to/training.md explains the
-    loop.
+    Each generation has four steps: games of the best network, training, a gate (a match of the new network against the
+    best one), and promotion. With --sparring, a match against another engine comes first, and more games begin in its
+    positions. With --attacks, an attack network is trained after the network. Each step is a command that you can run
+    by hand (gougi selfplay, train, net attacks, net compare, match) in a folder of its own. Ctrl-C, a kill, a full disk
+    or the end of --hours interrupt a step; the same command continues it. FOLDER gets best.bin, every promoted network
+    (nets/), and the page nets.md with tables and all commands. You may change options before you continue: they apply
+    to steps that have not begun. docs/how-to/training.md explains the loop.
 
     Examples:
 
@@ -178,6 +190,7 @@ def learn(
     from lab.learning.recipe import Opponent, Recipe, RecipeError, words
     from lab.learning.run import check, run
     from worker.nnue.architecture import NetworkFileError
+    from worker.nnue.network import read_any
 
     try:
         recipe = Recipe(
@@ -189,16 +202,22 @@ def learn(
             sparring_words=sparring_options, seed=seed, processes=processes or processors(),
             address=address, opponents=[Opponent.parse(text) for text in against or []],
             games_words=games_options, train_words=train_options or [""], gate_words=gate_options,
+            attacks=attacks, attack_words=attack_options,
         )  # fmt: skip
         for option, command, texts in (
             ("--sparring-options", match, [sparring_options]), ("--games-options", selfplay, [games_options]),
-            ("--train-options", train, train_options or []), ("--gate-options", match, [gate_options]),
+            ("--train-options", train, train_options or []), ("--attack-options", net_attacks, [attack_options]),
+            ("--gate-options", match, [gate_options]),
         ):  # fmt: skip
             for text in texts:
                 _check_options(option, command, words(option, text))
         check(recipe)
         with EndsOn(NetworkFileError, where="--net"):
             first, fv_scale = (None, None) if net is None else network_file(net, None)
+            shapes = [word for text in train_options or [] for word in words("--train-options", text)]
+            begins = [read_any(net).architecture.name] if net is not None and not fresh else []
+        if attacks and any(word.upper().startswith("SFNN") for word in [*shapes, *begins]):
+            raise CommandError("--attacks: an SFNN network can have no attack network")
         folder = LearnFolder(out)
         with folder.held():
             return run(folder, recipe, generations, hours, first, fv_scale, history, as_json)

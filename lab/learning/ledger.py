@@ -25,6 +25,8 @@ class Kind(StrEnum):
     TRAIN = "train"
     BLEND = "blend"
     """The mean of the nets; only if several were trained."""
+    ATTACKS = "attacks"
+    """An attack network for the trained net, or for the mean; only if the run has attack networks."""
     COMPARE = "compare"
     GATE = "gate"
     MATCH = "match"
@@ -83,8 +85,14 @@ class Generation:
     @property
     def sha256(self) -> str | None:
         """SHA-256 of the net that goes to the gate, hexadecimal; None: it is not trained yet."""
-        made = self.result(Kind.BLEND) or self.result(Kind.TRAIN)
+        made = None if self.last_made is None else self.result(self.last_made)
         return None if made is None else str(made["sha256"])
+
+    @property
+    def last_made(self) -> Kind | None:
+        """The step that has made the latest of its nets; None: none is trained yet."""
+        made = (Kind.ATTACKS, Kind.BLEND, Kind.TRAIN)
+        return next((kind for kind in made if self.result(kind) is not None), None)
 
     @property
     def open_after(self) -> int | None:

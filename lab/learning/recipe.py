@@ -80,7 +80,8 @@ class Recipe:
         seed: seed of the first generation; each later one has the next number.
         processes: number on this machine, for games, training and matches.
         address: of a fleet that makes the games; None: this machine does.
-        games_words, gate_words: further options of the two commands, as a user would type them.
+        attacks: whether each new net gets an attack network, from the same games.
+        games_words, attack_words, gate_words: further options of the commands, as a user would type them.
         train_words: the same for ``gougi train``; each of several trains a net, and their mean goes to the gate.
     """
 
@@ -103,8 +104,10 @@ class Recipe:
     processes: int = 1
     address: str | None = None
     opponents: Sequence[Opponent] = ()
+    attacks: bool = False
     games_words: str = ""
     train_words: Sequence[str] = ("",)
+    attack_words: str = ""
     gate_words: str = ""
 
     @property
@@ -136,8 +139,7 @@ def step_path(folder: str, number: int, kind: Kind, name: str = "") -> str:
 
 def trained_path(folder: str, one: Generation) -> str:
     """The net of a generation that goes to the gate."""
-    kind = Kind.TRAIN if one.result(Kind.BLEND) is None else Kind.BLEND
-    return f"{step_path(folder, one.number, kind)}/nn.bin"
+    return f"{step_path(folder, one.number, one.last_made or Kind.TRAIN)}/nn.bin"
 
 
 def command(
@@ -174,25 +176,23 @@ def command(
                 "--plies", "0-4", "--natural", "1", "--unusual", "0", "--entering", "0", "--json",
             )  # fmt: skip
         case Kind.TRAIN:
-            wanted = range(number, max(0, number - recipe.window), -1)
-            sources = [
-                step_path(folder, source, made)
-                for source in wanted
-                if source in with_games and (other := ledger.generation(source)) is not None
-                for made in (Kind.GAMES, Kind.FROM_SPARRING)
-                if made is Kind.GAMES or other.result(made) is not None
-            ]
             place = int(name or 1) - 1
             own = ("--seed", str(recipe.seed + number - 1 + place * _SEEDS))
             begin = ("--from", net_path(folder, one.teacher)) if recipe.begins_with(one.teacher) else ()
             return (
-                "train", *(word for source in sources for word in ("--data", source)),
-                *out, *begin, "--epochs", f"{_of(recipe.epochs, number):g}", *own, "--threads", str(recipe.processes),
+                "train", *_data(recipe, folder, ledger, number, with_games), *out, *begin,
+                "--epochs", f"{_of(recipe.epochs, number):g}", *own, "--threads", str(recipe.processes),
                 *words("--train-options", recipe.train_words[place]), "--json",
             )  # fmt: skip
         case Kind.BLEND:
             nets = (f"{step_path(folder, number, Kind.TRAIN, made)}/nn.bin" for made in one.trainings)
             return ("net", "blend", *nets, "--out", f"{step_path(folder, number, kind)}/nn.bin", "--json")
+        case Kind.ATTACKS:
+            return (
+                "net", "attacks", trained_path(folder, one), *_data(recipe, folder, ledger, number, with_games),
+                "--out", f"{step_path(folder, number, kind)}/nn.bin", *_scale(ledger, number),
+                *words("--attack-options", recipe.attack_words), "--json",
+            )  # fmt: skip
         case Kind.COMPARE:
             return (
                 "net", "compare", net_path(folder, one.teacher), trained_path(folder, one), "--data",
@@ -227,6 +227,18 @@ def _selfplay(recipe: Recipe, folder: str, ledger: Ledger, one: Generation, kind
     )  # fmt: skip
 
 
+def _data(recipe: Recipe, folder: str, ledger: Ledger, number: int, with_games: Container[int]) -> tuple[str, ...]:
+    """``--data`` for each folder of games from which a generation learns."""
+    sources = [
+        step_path(folder, source, made)
+        for source in range(number, max(0, number - recipe.window), -1)
+        if source in with_games and (other := ledger.generation(source)) is not None
+        for made in (Kind.GAMES, Kind.FROM_SPARRING)
+        if made is Kind.GAMES or other.result(made) is not None
+    ]
+    return tuple(word for source in sources for word in ("--data", source))
+
+
 def _of(values: Sequence[T], number: int) -> T:
     return values[min(number, len(values)) - 1]
 
@@ -235,9 +247,9 @@ def _sides(number: int, other: str) -> tuple[str, ...]:
     return ("--name-a", f"generation-{number}", "--name-b", other)
 
 
-def _scale(ledger: Ledger, teacher: int) -> tuple[str, ...]:
-    """The teacher's centipawns per logistic unit: as fitted by its training; selfplay's own value for the first."""
-    one = ledger.generation(teacher)
+def _scale(ledger: Ledger, number: int) -> tuple[str, ...]:
+    """A generation's centipawns per logistic unit, as fitted by its training; for the first net the commands' own."""
+    one = ledger.generation(number)
     report = None if one is None else one.result(Kind.TRAIN)
     return () if report is None else ("--scale", str(round(report["scale"])))
 
@@ -324,11 +336,15 @@ def _missing(one: Generation, recipe: Recipe) -> Step | None:
 
 
 def _missing_net(one: Generation, recipe: Recipe) -> Step | None:
-    """The next training, or the mean of all. Finished nets stay unchanged, even if the recipe has changed since."""
-    if one.result(Kind.BLEND) is not None:
+    """The next training, the mean of all, or the attack network. Finished nets stay unchanged, even if the recipe has
+    changed since."""
+    attacks = Step(one.number, Kind.ATTACKS) if recipe.attacks else None
+    if one.last_made is Kind.ATTACKS:
         return None
+    if one.last_made is Kind.BLEND:
+        return attacks
     # Nets with random initial weights have no useful mean: the order of their units differs.
     for place in range(len(recipe.train_words) if recipe.begins_with(one.teacher) else 1):
         if training_name(place) not in one.trainings:
             return Step(one.number, Kind.TRAIN, training_name(place))
-    return Step(one.number, Kind.BLEND) if len(one.trainings) > 1 else None
+    return Step(one.number, Kind.BLEND) if len(one.trainings) > 1 else attacks

@@ -38,6 +38,7 @@ TINY = (
     "--sparring", "gougi", "--sparring-games", "4", "--sparring-options", "--nodes 60 --max-moves 60",
     "--from-best", "--train-options", _TRAIN, "--train-options", f"{_TRAIN} --horizon 4",
     "--gate-nodes", "50", "--gate-games", "40", "--gate-sprt=-3000,-2000",
+    "--attacks", "--attack-options", "--lambda 0.8",
     "--gate-options", "--max-moves 60",
     "--match-games", "0",
 )  # fmt: skip
@@ -64,6 +65,11 @@ TINY = (
         (("--train-options", "", "--train-options", "--batsch 5"), "--train-options: --batsch: no such option"),
         (("--gate-options", "--resing 0"), "--gate-options: --resing: no such option; there is --resign"),
         (("--train-options", "--rate 1", "--train-options", ""), "several need --from-best"),
+        (("--attacks", "--attack-options", "--lamda 1"), "--attack-options: --lamda: no such option"),
+        (
+            ("--attacks", "--train-options", "--architecture sfnn_halfkahm2_256_15_32_k3k3"),
+            "--attacks: an SFNN network",
+        ),
         (("--net", "broken.bin"), "broken.bin"),
     ],
 )
@@ -148,8 +154,8 @@ def test_a_whole_cycle_from_an_empty_folder(tmp_path: Path) -> None:
     found = json.loads(done.stdout)
     assert found["finished"] and found["best"] == 2 and len(found["generations"]) == 2
     first, last = ([step["kind"] for step in one["steps"]] for one in found["generations"])
-    assert first == ["sparring", "games", "from-sparring", "train", "compare", "gate"]
-    assert last == ["sparring", "games", "from-sparring", "train", "train", "blend", "compare", "gate"]
+    assert first == ["sparring", "games", "from-sparring", "train", "attacks", "compare", "gate"]
+    assert last == ["sparring", "games", "from-sparring", "train", "train", "blend", "attacks", "compare", "gate"]
     assert found["generations"][1]["teacher"] == 1
     (second,) = (one["command"] for one in found["generations"][1]["steps"] if one["kind"] == "games")
     assert "run/nets/generation-1.bin" in second and second[second.index("--scale") + 1] == "2000"
@@ -158,7 +164,7 @@ def test_a_whole_cycle_from_an_empty_folder(tmp_path: Path) -> None:
     assert (
         best
         == (folder / "nets" / "generation-2.bin").read_bytes()
-        == (folder / "generation-2" / "blend" / "nn.bin").read_bytes()
+        == (folder / "generation-2" / "attacks" / "nn.bin").read_bytes()
         != (folder / "nets" / "generation-0.bin").read_bytes()
     )
     page = (folder / "nets.md").read_text()

@@ -28,6 +28,7 @@ RESULTS: dict[Kind, dict[str, Any]] = {
         "scale": 1869.4,
     },
     Kind.BLEND: {"sha256": "e" * 64},
+    Kind.ATTACKS: {"sha256": "a" * 64},
     Kind.COMPARE: {
         "results_b": {"scale": 960.0, "loss": 0.6065, "early": 0.6125, "late": 0.4645},
     },

@@ -103,6 +103,24 @@ def test_several_trainings_differ_by_seed_and_their_mean_goes_on() -> None:
     assert f"-A EvalFile={mean} " in words(Kind.GATE, ledger=ledger)
 
 
+@pytest.mark.parametrize("made", [Kind.TRAIN, Kind.BLEND])
+def test_an_attack_network_is_trained_last(made: Kind) -> None:
+    trainings = ("", "") if made is Kind.BLEND else ("",)
+    recipe = replace(RECIPE, fresh=False, attacks=True, attack_words="--lambda 0.8", train_words=trainings)
+    ledger = with_generation(Ledger("0" * 64), upto=made, trainings=len(trainings))
+    for wanted, before in ((recipe, Kind.ATTACKS), (replace(recipe, attacks=False), Kind.COMPARE)):
+        assert next_step(ledger, replace(wanted, first_by_hand=False), 1) == Step(1, before)
+    net = f"run/generation-1/{made.value}/nn.bin"
+    assert words(Kind.ATTACKS, recipe=recipe, ledger=ledger, number=1) == (
+        f"net attacks {net} --data run/generation-1/games --out run/generation-1/attacks/nn.bin --scale 1869 "
+        "--lambda 0.8 --json"
+    )
+    ledger = ledger.with_step(1, Done(Kind.ATTACKS, "", (), 1.0, RESULTS[Kind.ATTACKS]))
+    assert next_step(ledger, replace(recipe, first_by_hand=False), 1) == Step(1, Kind.COMPARE)
+    assert "-A EvalFile=run/generation-1/attacks/nn.bin " in words(Kind.GATE, ledger=ledger, number=1)
+    assert ledger.generations[0].sha256 == "a" * 64
+
+
 def test_gate_and_matches_name_their_players() -> None:
     gate = words(Kind.GATE)
     assert "--name-a generation-3 --name-b generation-2" in gate and "--sprt 0,20" in gate
