@@ -179,7 +179,7 @@ def learn(
 
       gougi learn --sparring gpsusi --sparring-options "--byoyomi 1 --margin-ms 3000 -B LimitDepth=4"
 
-      gougi learn --history lab/learning/history.json --net worker/nnue/data/gougi.bin --generations 21 --from-best --attacks
+      gougi learn --history run1/learn.json --net run1/best.bin --generations 9 --from-best --attacks
 
       gougi learn show runs/learn
     """
