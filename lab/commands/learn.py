@@ -216,7 +216,7 @@ def learn(
             first, fv_scale = (None, None) if net is None else network_file(net, None)
             shapes = [word for text in train_options or [] for word in words("--train-options", text)]
             begins = [read_any(net).architecture.name] if net is not None and not fresh else []
-        if attacks and any(word.upper().startswith("SFNN") for word in [*shapes, *begins]):
+        if attacks and any("SFNN" in word.upper() for word in [*shapes, *begins]):
             raise CommandError("--attacks: an SFNN network can have no attack network")
         folder = LearnFolder(out)
         with folder.held():

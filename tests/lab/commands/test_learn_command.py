@@ -67,7 +67,7 @@ TINY = (
         (("--train-options", "--rate 1", "--train-options", ""), "several need --from-best"),
         (("--attacks", "--attack-options", "--lamda 1"), "--attack-options: --lamda: no such option"),
         (
-            ("--attacks", "--train-options", "--architecture sfnn_halfkahm2_256_15_32_k3k3"),
+            ("--attacks", "--train-options", "--architecture=sfnn_halfkahm2_256_15_32_k3k3"),
             "--attacks: an SFNN network",
         ),
         (("--net", "broken.bin"), "broken.bin"),
