@@ -190,7 +190,6 @@ def learn(
     from lab.learning.recipe import Opponent, Recipe, RecipeError, words
     from lab.learning.run import check, run
     from worker.nnue.architecture import NetworkFileError
-    from worker.nnue.network import read_any
 
     try:
         recipe = Recipe(
@@ -215,8 +214,7 @@ def learn(
         with EndsOn(NetworkFileError, where="--net"):
             first, fv_scale = (None, None) if net is None else network_file(net, None)
             shapes = [word for text in train_options or [] for word in words("--train-options", text)]
-            begins = [read_any(net).architecture.name] if net is not None and not fresh else []
-        if attacks and any("SFNN" in word.upper() for word in [*shapes, *begins]):
+        if attacks and any("SFNN" in word.upper() for word in shapes):
             raise CommandError("--attacks: an SFNN network can have no attack network")
         folder = LearnFolder(out)
         with folder.held():
