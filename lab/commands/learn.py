@@ -213,8 +213,7 @@ def learn(
         check(recipe)
         with EndsOn(NetworkFileError, where="--net"):
             first, fv_scale = (None, None) if net is None else network_file(net, None)
-            shapes = [word for text in train_options or [] for word in words("--train-options", text)]
-        if attacks and any("SFNN" in word.upper() for word in shapes):
+        if attacks and any("SFNN" in text.upper() for text in train_options or []):
             raise CommandError("--attacks: an SFNN network can have no attack network")
         folder = LearnFolder(out)
         with folder.held():

@@ -87,18 +87,6 @@ def test_an_opponent_may_have_an_sfnn_network(tmp_path: Path) -> None:
     (tmp_path / "nn.bin").write_bytes(serialise(to_file(random_net(architecture, 1), architecture)))
     words = ["learn", "--out", str(tmp_path / "run"), "--hours", "0", "--against", f"a={tmp_path / 'nn.bin'}"]
     assert run(words) == 0
-    begun = [
-        "learn",
-        "--out",
-        str(tmp_path / "other"),
-        "--hours",
-        "0",
-        "--net",
-        str(tmp_path / "nn.bin"),
-        "--from-best",
-    ]
-    assert run([*begun, "--attacks"]) == 2, "it can have no attack network"
-    assert run(begun) == 0
 
 
 @needs_torch
