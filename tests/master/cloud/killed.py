@@ -103,8 +103,9 @@ def kill_again_and_again(
 ) -> list[str]:
     """Kill commands at random moments, each followed by one that has to repair the damage. Returns a line for each."""
     rng, lines = random.Random(seed), []
+    first = rng.randrange(len(COMMANDS))
     for number in range(kills):
-        words = COMMANDS[number % len(COMMANDS)]
+        words = COMMANDS[(first + number) % len(COMMANDS)]
         if words[0] == "scale":
             owner.fleet(*UP)  # there has to be a fleet
         after_s, both = rng.uniform(0.5, 1.2) * owner.took_s, rng.random() < 0.5
