@@ -106,7 +106,7 @@ def kill_again_and_again(
     first = rng.randrange(len(COMMANDS))
     for number in range(kills):
         words = COMMANDS[(first + number) % len(COMMANDS)]
-        if words[0] == "scale":
+        if words != UP:
             owner.fleet(*UP)  # there has to be a fleet
         after_s, both = rng.uniform(0.5, 1.2) * owner.took_s, rng.random() < 0.5
         owner.killed(words, after_s, terraform_too=both)
