@@ -97,7 +97,7 @@ def plant() -> None:
     _processes_of_windows()
 
     def no_handler(self: object, number: int, callback: object, *words: object) -> None:
-        raise NotImplementedError
+        raise NotImplementedError  # as asyncio's event loops on Windows do
 
     asyncio.unix_events._UnixSelectorEventLoop.add_signal_handler = no_handler  # type: ignore[assignment]
 
